@@ -1,0 +1,5 @@
+# cmake -C .ci/configs/asan.cmake -B build-asan -G Ninja
+set(CMAKE_BUILD_TYPE Debug CACHE STRING "")
+set(UNSHARD_SANITIZE "address,undefined" CACHE STRING "")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1" CACHE STRING "")
+set(UNSHARD_TESTS ON CACHE BOOL "")

@@ -1,0 +1,5 @@
+# cmake -C .ci/configs/tsan.cmake -B build-tsan -G Ninja
+set(CMAKE_BUILD_TYPE Debug CACHE STRING "")
+set(UNSHARD_SANITIZE "thread" CACHE STRING "")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1" CACHE STRING "")
+set(UNSHARD_TESTS ON CACHE BOOL "")

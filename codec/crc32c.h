@@ -1,0 +1,12 @@
+// CRC-32C (Castagnoli), as the Zarr v3 crc32c codec uses it.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/bytes.h"
+
+namespace unshard {
+
+std::uint32_t Crc32c(ByteSpan bytes);
+
+}  // namespace unshard

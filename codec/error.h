@@ -1,0 +1,72 @@
+// Errors and results: every fallible function of the project returns Result<T>.
+//
+// "Missing" (no such chunk, no such object) and "condition failed" (the object changed) are ordinary
+// results and never an Error. Corrupt input is an Error with kDataLoss, never an assertion.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace unshard {
+
+enum class ErrorCode {
+  kInvalidArgument,    // the caller asked for something that cannot be; do not repeat
+  kNotFound,           // something that has to be there is not; do not repeat
+  kPermissionDenied,   // the store refuses us; do not repeat
+  kNotSupported,       // legal, but not something we handle; the message names it; do not repeat
+  kDataLoss,           // stored bytes are damaged; the message names file and field; do not repeat
+  kConflict,           // the object kept changing under us; repeat the whole operation
+  kUnavailable,        // the store does not answer; repeat the call
+  kResourceExhausted,  // a cap of ours or of the system is reached
+  kReadOnly,           // a write where none is possible
+  kInternal,           // our own fault, or an unexpected system error
+};
+
+// The name of a code as it stands in logs, for example "data loss".
+std::string_view ErrorCodeName(ErrorCode code);
+
+// What went wrong, on what. Cheap to move; safe to share between threads once made.
+struct Error {
+  ErrorCode code;
+  std::string message;  // names the file and the field, and what was expected
+  int system_errno = 0;  // the errno of the system call that failed; 0: none did
+
+  // "context: message": says what was being attempted on what. Once a layer, never a secret.
+  [[nodiscard]] Error Annotate(std::string_view context) &&;
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+// The failure `code` with `message`, to be returned from a function that returns any Result.
+tl::unexpected<Error> Fail(ErrorCode code, std::string message);
+
+// The failure of a system call: "doing: strerror", with a code that fits `system_errno`.
+tl::unexpected<Error> FailErrno(int system_errno, std::string_view doing);
+
+// The same failure, with `context` in front of its message.
+tl::unexpected<Error> Forward(Error error, std::string_view context);
+
+}  // namespace unshard
+
+// Returns the error of `expression` from the enclosing function; its value is dropped.
+#define UNSHARD_RETURN_IF_ERROR(expression)                                  \
+  if (auto unshard_status = (expression); !unshard_status) {                 \
+    return ::tl::unexpected<::unshard::Error>(std::move(unshard_status).error()); \
+  }
+
+#define UNSHARD_CONCAT_INNER(a, b) a##b
+#define UNSHARD_CONCAT(a, b) UNSHARD_CONCAT_INNER(a, b)
+
+// Declares `declaration` from the value of `expression`, or returns its error.
+#define UNSHARD_ASSIGN_OR_RETURN(declaration, expression) \
+  UNSHARD_ASSIGN_OR_RETURN_INNER(UNSHARD_CONCAT(unshard_result_, __LINE__), declaration, expression)
+#define UNSHARD_ASSIGN_OR_RETURN_INNER(result, declaration, expression)  \
+  auto result = (expression);                                            \
+  if (!result) {                                                         \
+    return ::tl::unexpected<::unshard::Error>(std::move(result).error()); \
+  }                                                                      \
+  declaration = *std::move(result)

@@ -1,0 +1,113 @@
+// What the two shard formats have in common: where an inner chunk's entry stands, and how its index
+// is walked. Sans-I/O: a walk names the next byte range it needs, the caller fetches it.
+//
+// Implementations: codec/neuroglancer_shard.h (neuroglancer_uint64_sharded_v1) and
+// codec/zarr_shard.h (sharding_indexed, nested to any depth).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "codec/byte_range.h"
+#include "codec/bytes.h"
+#include "codec/error.h"
+
+namespace unshard {
+
+// Where the entry of one inner chunk stands. `page` numbers the index pages of a shard (minishard;
+// Zarr: the position of the nested shard, 0 without nesting), `slot` the entries of a page (chunk
+// id; Zarr: position in the innermost index, in C order).
+struct ShardSlot {
+  std::uint64_t shard = 0;
+  std::uint64_t page = 0;
+  std::uint64_t slot = 0;
+  friend bool operator==(const ShardSlot&, const ShardSlot&) = default;
+};
+
+// One row of an index page: the stored bytes of an inner chunk. The range is relative to the start
+// of the shard object and lies within it.
+struct IndexEntry {
+  std::uint64_t slot = 0;
+  ByteRange range;
+  friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
+};
+
+// The decoded entries of one index page, checked against the object's size. Immutable; thread-safe.
+class IndexPage {
+ public:
+  IndexPage() = default;
+  // Takes entries in any order. Where a slot stands more than once the first one wins.
+  explicit IndexPage(std::vector<IndexEntry> entries);
+
+  // The entry of `slot`, or nothing where the inner chunk is empty. O(log n).
+  [[nodiscard]] std::optional<ByteRange> Find(std::uint64_t slot) const;
+  // The entries in ascending order of slot.
+  [[nodiscard]] const std::vector<IndexEntry>& entries() const { return entries_; }
+  // The position in entries() of the first entry whose slot is `slot` or above.
+  [[nodiscard]] std::size_t LowerBound(std::uint64_t slot) const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  std::vector<IndexEntry> entries_;
+};
+
+// A range of an object that the caller is asked to fetch: `size` bytes from `begin`, or, for a
+// suffix, the last `size` bytes (an object that is shorter gives all it has).
+struct RangeRequest {
+  std::uint64_t begin = 0;
+  std::uint64_t size = 0;
+  bool suffix = false;
+
+  static RangeRequest At(std::uint64_t begin, std::uint64_t size) { return {begin, size, false}; }
+  static RangeRequest Suffix(std::uint64_t size) { return {0, size, true}; }
+  friend bool operator==(const RangeRequest&, const RangeRequest&) = default;
+};
+
+// What a walk wants next: bytes, or nothing more because the page is there.
+using IndexStep = std::variant<RangeRequest, IndexPage>;
+
+// One walk from nothing to one index page. Used by one thread.
+class IndexWalk {
+ public:
+  virtual ~IndexWalk() = default;
+  // The first request. Never a page.
+  virtual RangeRequest Start() = 0;
+  // Takes the bytes that were asked for last and the size of the whole object, both of one
+  // generation. `bytes` is shorter than asked for only where the object ends; that is kDataLoss.
+  // Every range in the resulting page lies within the object.
+  virtual Result<IndexStep> Feed(ByteSpan bytes, std::uint64_t object_size) = 0;
+};
+
+// One shard format with its parameters. Immutable; thread-safe.
+class ShardFormat {
+ public:
+  virtual ~ShardFormat() = default;
+
+  // A walk to page `page` of any shard. `max_index_bytes` bounds what one page may take decoded;
+  // above it the walk fails with kResourceExhausted.
+  [[nodiscard]] virtual std::unique_ptr<IndexWalk> Walk(std::uint64_t page,
+                                                        std::uint64_t max_index_bytes) const = 0;
+
+  // The number of index pages of a shard, 0 where it is 2^64.
+  [[nodiscard]] virtual std::uint64_t page_count() const = 0;
+
+  // True where stored bytes are plain bytes, so that DecodeEntry is the identity.
+  [[nodiscard]] virtual bool stored_is_plain() const = 0;
+
+  // Undoes what the shard format itself did to an entry (data_encoding). Fails with kDataLoss on
+  // damage and kResourceExhausted where the result would exceed `max_bytes`.
+  [[nodiscard]] virtual Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t max_bytes) const = 0;
+
+  // True where the whole stored object must first be decoded by DecodeShard (bytes-to-bytes
+  // compression after sharding); all ranges then refer to the decoded object.
+  [[nodiscard]] virtual bool is_wrapped() const { return false; }
+  [[nodiscard]] virtual Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const {
+    (void)max_bytes;
+    return stored;
+  }
+};
+
+}  // namespace unshard

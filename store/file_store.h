@@ -1,0 +1,18 @@
+// A directory of the local file system as a store.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/kv_store.h"
+
+namespace unshard {
+
+// Opens the directory `root`. Keys cannot leave it: not by "..", not by symbolic links.
+// Generation: device, inode, size, mtime and ctime in nanoseconds. Handles keep the file open
+// (POSIX_FADV_RANDOM); at most `max_descriptors` files stay open for handles, the least recently
+// used one is closed and reopened by key when needed, which gives kConditionFailed if the file has
+// been replaced meanwhile.
+Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root, std::size_t max_descriptors);
+
+}  // namespace unshard

@@ -1,0 +1,110 @@
+// The shards of one sharded directory or array: their generations and index pages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/chunk_locator.h"
+#include "codec/shard_format.h"
+#include "store/change_watcher.h"
+#include "store/index_cache.h"
+#include "store/kv_store.h"
+
+namespace unshard {
+
+// One generation of one shard. `count` distinguishes the generations of a shard that are alive at
+// the same time; it is part of FUSE node numbers. Immutable but for `references`.
+struct ShardGeneration {
+  std::uint64_t shard = 0;
+  std::uint32_t count = 0;
+  std::string key;                       // in the store, for messages
+  std::shared_ptr<ObjectHandle> object;  // null: the shard is missing, all its chunks are empty
+};
+using ShardGenerationPtr = std::shared_ptr<const ShardGeneration>;
+
+struct ShardSetOptions {
+  std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of one decoded index page
+  std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of one decoded wrapped shard
+  std::uint32_t generation_count_limit = 1u << 9;              // counts run below this
+  std::uint64_t ttl_milliseconds = 1000;  // how long a shard that nobody watches is trusted
+  bool immutable = false;                 // the source never changes: neither watch nor look again
+};
+
+// Thread-safe. No lock is held across I/O.
+//
+// Life of a shard here:
+//   1. The first Current() watches its directory, then opens the object: no change can fall
+//      between the two unseen.
+//   2. The generation stays current until Invalidate() (a watcher's event) or, unwatched, the ttl
+//      asks to look again. Looking again opens the object anew and compares generations; the same
+//      one keeps its count, a new one gets the next count that is free.
+//   3. A generation that is no longer current stays reachable by its count while referenced
+//      (AddReference/DropReferences, the kernel's look-ups), and so keeps its descriptor open.
+//   4. A read that meets kConditionFailed reports it by Invalidate() and starts over at Current().
+class ShardSet {
+ public:
+  ShardSet(std::shared_ptr<KvStore> store, std::string directory,
+           std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
+           std::shared_ptr<ChangeWatcher> watcher, std::shared_ptr<IndexCache> cache,
+           const ShardSetOptions& options);
+  ~ShardSet();
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const ShardFormat& format() const { return *format_; }
+  [[nodiscard]] const ShardKeys& keys() const { return *keys_; }
+
+  // The generation that the store holds now, as far as the watcher or the ttl tells.
+  Result<ShardGenerationPtr> Current(std::uint64_t shard);
+  // The generation with this count: current, or old and still referenced. Null where it is gone.
+  ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
+  // An index page of a generation: cached, or walked by exactly one of the threads that want it.
+  // An empty page where the shard is missing. kConflict where the object was overwritten.
+  Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
+                                                std::uint64_t page);
+  // Stored bytes of an entry: of the object, or of the decoded object where the format is wrapped.
+  // kConflict where the object was overwritten.
+  Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range);
+  // The same as a slice of the shard's file, where that is possible.
+  std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation, const ByteRange& range);
+
+  // Counts the kernel's references to chunks of a generation.
+  void AddReference(const ShardGenerationPtr& generation);
+  void DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number);
+
+  // A change of a shard, told to the listener off any caller's path (the invalidating thread):
+  // `before` and `after` are never both null; null where not known.
+  struct Change {
+    std::uint64_t shard = 0;
+    ShardGenerationPtr before;
+    ShardGenerationPtr after;
+  };
+  // The object under `key` (full store key) may have changed; an empty key: every shard. Looks
+  // again at shards that are in use and returns those whose generation is another one now.
+  // A key that is an ancestor directory concerns all shards below it.
+  std::vector<Change> Invalidate(const std::string& key);
+
+  [[nodiscard]] std::size_t open_shards() const;
+
+ private:
+  struct Shard;
+  Result<ShardGenerationPtr> Look(std::uint64_t shard, bool force);
+
+  const std::shared_ptr<KvStore> store_;
+  const std::string directory_;
+  const std::shared_ptr<const ShardFormat> format_;
+  const std::shared_ptr<const ShardKeys> keys_;
+  const std::shared_ptr<ChangeWatcher> watcher_;
+  const std::shared_ptr<IndexCache> cache_;
+  const ShardSetOptions options_;
+  const std::uint64_t cache_owner_;  // distinguishes this set's pages in the shared cache
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Shard>> shards_;  // guarded by mutex_
+};
+
+}  // namespace unshard
