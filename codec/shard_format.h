@@ -27,11 +27,17 @@ struct ShardSlot {
   friend bool operator==(const ShardSlot&, const ShardSlot&) = default;
 };
 
+// Stands in place of a range that cannot be: an entry that reaches beyond the object. Only the inner
+// chunk of that entry is damaged, not its shard. No object has a byte there.
+inline constexpr ByteRange kDamagedRange{~std::uint64_t{0}, 0};
+
 // One row of an index page: the stored bytes of an inner chunk. The range is relative to the start
-// of the shard object and lies within it.
+// of the shard object and lies within it, or is kDamagedRange.
 struct IndexEntry {
   std::uint64_t slot = 0;
   ByteRange range;
+  // True where the inner chunk is there, but cannot be read (kDataLoss on just that chunk).
+  [[nodiscard]] bool damaged() const { return range == kDamagedRange; }
   friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
 };
 
@@ -42,7 +48,8 @@ class IndexPage {
   // Takes entries in any order. Where a slot stands more than once the first one wins.
   explicit IndexPage(std::vector<IndexEntry> entries);
 
-  // The entry of `slot`, or nothing where the inner chunk is empty. O(log n).
+  // The entry of `slot`, or nothing where the inner chunk is empty; kDamagedRange where the entry
+  // is damaged. O(log n).
   [[nodiscard]] std::optional<ByteRange> Find(std::uint64_t slot) const;
   // The entries in ascending order of slot.
   [[nodiscard]] const std::vector<IndexEntry>& entries() const { return entries_; }
@@ -77,7 +84,7 @@ class IndexWalk {
   virtual RangeRequest Start() = 0;
   // Takes the bytes that were asked for last and the size of the whole object, both of one
   // generation. `bytes` is shorter than asked for only where the object ends; that is kDataLoss.
-  // Every range in the resulting page lies within the object.
+  // Every range in the resulting page lies within the object or is kDamagedRange.
   virtual Result<IndexStep> Feed(ByteSpan bytes, std::uint64_t object_size) = 0;
 };
 
