@@ -1,0 +1,110 @@
+"""Fixtures shared by tests/conformance and tests/mount.
+
+UNSHARD       the program under test (default: build/unshard beside this folder)
+UNSHARD_WORK  where work directories are made (default: tests-work beside the program)
+UNSHARD_KEEP  set to anything: work directories stay for a look
+"""
+
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from mounting import Mount, MountFailed, mounted_at, remove_tree  # noqa: F401
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def unshard_binary():
+    """Path of the program under test; a missing program is a failure, never a skip."""
+    path = pathlib.Path(os.environ.get("UNSHARD", ROOT / "build" / "unshard"))
+    assert os.access(path, os.X_OK), f"{path} is not there: build it, or set UNSHARD"
+    return path.resolve()
+
+
+def _work_root(binary):
+    root = pathlib.Path(os.environ.get("UNSHARD_WORK", binary.parent / "tests-work")).resolve()
+    root.mkdir(parents=True, exist_ok=True)
+    return root
+
+
+def _make_work(root, name):
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", name)[:80]
+    for number in itertools.count():
+        path = root / f"{stem}.{os.getpid()}.{number}"
+        try:
+            path.mkdir()
+            return path
+        except FileExistsError:
+            continue
+
+
+@pytest.fixture
+def work(request, unshard_binary):
+    """An empty directory below the build folder, removed after the test."""
+    path = _make_work(_work_root(unshard_binary), request.node.name)
+    yield path
+    if "UNSHARD_KEEP" not in os.environ:
+        remove_tree(path)
+
+
+@pytest.fixture(scope="module")
+def module_work(request, unshard_binary):
+    """As `work`, but one for the whole file: for datasets that several tests read."""
+    path = _make_work(_work_root(unshard_binary), request.module.__name__)
+    yield path
+    if "UNSHARD_KEEP" not in os.environ:
+        remove_tree(path)
+
+
+def _mounts(binary, directory):
+    """Yields the factory, then unmounts all it made; reports the first that was not clean."""
+    mounts = []
+
+    def make(source, options="", point=None, **more):
+        number = len(mounts)
+        new = Mount(binary, source, point or directory / f"mnt{number}",
+                    directory / f"mount{number}.log", options, **more)
+        mounts.append(new)
+        return new
+
+    yield make
+    faults = []
+    for each in reversed(mounts):
+        try:
+            each.unmount()
+        except AssertionError as fault:
+            faults.append(str(fault))
+    assert not faults, "\n".join(faults)
+
+
+@pytest.fixture
+def mount(unshard_binary, work):
+    """mount(source, options="a,b=c", point=None, arguments=(), environment=None) -> Mount.
+
+    Runs the program in the foreground and returns once it is mounted (else MountFailed). After
+    the test every mount must unmount cleanly with exit code 0, unless the test ended it itself
+    by `.terminate()` or `.unmount()`.
+    """
+    yield from _mounts(unshard_binary, work)
+
+
+@pytest.fixture(scope="module")
+def module_mount(unshard_binary, module_work):
+    """As `mount`, for the whole file."""
+    yield from _mounts(unshard_binary, module_work)
+
+
+@pytest.fixture
+def run_unshard(unshard_binary):
+    """run_unshard("info", path, …) -> CompletedProcess with text output; never raises by itself."""
+
+    def run(*arguments, timeout=60, **more):
+        return subprocess.run([str(unshard_binary), *map(str, arguments)], capture_output=True,
+                              text=True, timeout=timeout, **more)
+
+    return run
