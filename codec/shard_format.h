@@ -93,9 +93,9 @@ class ShardFormat {
  public:
   virtual ~ShardFormat() = default;
 
-  // A walk to page `page` of any shard. `max_index_bytes` bounds what one page may take decoded;
-  // above it the walk fails with kResourceExhausted.
-  [[nodiscard]] virtual std::unique_ptr<IndexWalk> Walk(std::uint64_t page,
+  // A walk to page `page` of shard number `shard`. `max_index_bytes` bounds what one page may take
+  // decoded; above it the walk fails with kResourceExhausted.
+  [[nodiscard]] virtual std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
                                                         std::uint64_t max_index_bytes) const = 0;
 
   // The number of index pages of a shard, 0 where it is 2^64.
