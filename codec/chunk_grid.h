@@ -39,7 +39,8 @@ class ChunkGrid {
   [[nodiscard]] bool Contains(std::span<const std::uint64_t> cell) const;
   // The extent of the cell, clipped at the upper edge of the array. Requires: Contains(cell).
   [[nodiscard]] CellExtent Extent(std::span<const std::uint64_t> cell, std::size_t dimension) const;
-  // The number of elements in the clipped extent. Requires: Contains(cell).
+  // The number of elements in the clipped extent, 2^64-1 where it is more. Requires:
+  // Contains(cell).
   [[nodiscard]] std::uint64_t ClippedElementCount(std::span<const std::uint64_t> cell) const;
 
  private:
