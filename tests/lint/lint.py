@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Rules of the source tree, each checked by a ctest test: lint.py RULE --root DIR --build DIR.
+
+A rule is a function from a Tree to a list of findings; none means clean. self_test.py proves that
+each one can find something.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+LAYERS = ["codec", "store", "fs"]  # each may include itself and those before it
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+class Tree:
+    """The files that git tracks or would track, read once."""
+
+    def __init__(self, root, build=None):
+        self.root = pathlib.Path(root).resolve()
+        self.build = pathlib.Path(build).resolve() if build else None
+        self.files = sorted(self._list())
+
+    def _list(self):
+        listed = subprocess.run(
+            ["git", "-c", f"safe.directory={self.root}", "-C", str(self.root), "ls-files", "-z",
+             "--cached", "--others", "--exclude-standard"], capture_output=True, text=True) \
+            if (self.root / ".git").exists() else None
+        if listed and listed.returncode == 0:
+            names = [name for name in listed.stdout.split("\0") if name]
+        else:
+            names = []
+            for folder, folders, files in os.walk(self.root):
+                folders[:] = [each for each in folders if not each.startswith("build")
+                              and each not in (".git", ".cache", "__pycache__")]
+                names += [os.path.relpath(os.path.join(folder, each), self.root) for each in files]
+        return [name for name in set(names) if (self.root / name).is_file()]
+
+    def named(self, *patterns):
+        return [name for name in self.files
+                if any(pathlib.PurePath(name).match(each) for each in patterns)]
+
+    def sources(self):
+        return self.named("*.cc", "*.h")
+
+    def text(self, name):
+        return (self.root / name).read_text(errors="replace")
+
+    def includes(self, name):
+        """[(line number, '<' or '\"', included name)]"""
+        text = self.text(name)
+        return [(text.count("\n", 0, m.start(1)) + 1, m[1], m[2]) for m in INCLUDE.finditer(text)]
+
+    def compile_commands(self):
+        return json.loads((self.build / "compile_commands.json").read_text())
+
+
+def layer_of(name):
+    top = name.split("/")[0]
+    return top if top in LAYERS else None
+
+
+def include_layering(tree):
+    """Includes go fs -> store -> codec, are written from the root, and name files that exist."""
+    findings = []
+    for name in tree.sources():
+        layer = layer_of(name)
+        for line, quote, included in tree.includes(name):
+            target = layer_of(included)
+            if quote == '"' and not (tree.root / included).is_file():
+                findings.append(f"{name}:{line}: \"{included}\" is not a path from the root")
+            if layer and target and LAYERS.index(target) > LAYERS.index(layer):
+                findings.append(f"{name}:{line}: {layer} must not include {target} ({included})")
+            if layer and included.startswith("tests/"):
+                findings.append(f"{name}:{line}: {layer} must not include tests")
+    return findings
+
+
+def heavy_headers(tree):
+    """libfuse stays in fs/fuse_*; nlohmann, spdlog and CLI11 each in one .cc."""
+    findings = []
+    users = {"nlohmann/": [], "spdlog/": [], "CLI/": []}
+    for name in tree.sources():
+        if not layer_of(name):
+            continue
+        for line, _, included in tree.includes(name):
+            if re.match(r"fuse", included) and not re.match(r"fs/fuse_[^/]*$", name):
+                findings.append(f"{name}:{line}: libfuse belongs to fs/fuse_*.cc and .h only")
+            for library, places in users.items():
+                if included.startswith(library):
+                    if not name.endswith(".cc"):
+                        findings.append(f"{name}:{line}: {included} in a header")
+                    places.append(name)
+    for library, places in users.items():
+        if len(set(places)) > 1:
+            findings.append(f"{library} is included by more than one file: {sorted(set(places))}")
+    return findings
+
+
+IMPURE = {"mutex", "shared_mutex", "thread", "atomic", "condition_variable", "future", "iostream",
+          "fstream", "ostream", "chrono", "filesystem", "cstdio", "stdio.h", "fcntl.h", "unistd.h",
+          "time.h", "ctime", "syslog.h", "random"}
+
+
+def pure_codec(tree):
+    """codec has no threads, clock, files or output."""
+    return [f"{name}:{line}: codec does no I/O and keeps no threads: <{included}>"
+            for name in tree.sources() if layer_of(name) == "codec"
+            for line, _, included in tree.includes(name)
+            if included in IMPURE or included.startswith("sys/")]
+
+
+def file_size(tree):
+    """600 lines a file, 900 for tests."""
+    findings = []
+    for name in tree.named("*.cc", "*.h", "*.py", "*.sh", "*.cmake", "CMakeLists.txt"):
+        ceiling = 900 if name.startswith("tests/") else 600
+        lines = tree.text(name).count("\n")
+        if lines > ceiling:
+            findings.append(f"{name}: {lines} lines, the ceiling is {ceiling}")
+    return findings
+
+
+def tests_are_built(tree):
+    """Every *_test.cc on disk is compiled into a test program."""
+    compiled = {os.path.realpath(os.path.join(each["directory"], each["file"]))
+                for each in tree.compile_commands()}
+    return [f"{name}: no test program of this build compiles it" for name in tree.named("*_test.cc")
+            if str(tree.root / name) not in compiled]
+
+
+def python_tests_are_registered(tree):
+    """Every test_*.py on disk is run by a ctest test."""
+    shown = subprocess.run(["ctest", "--test-dir", str(tree.build), "--show-only=json-v1"],
+                           capture_output=True, text=True, check=True).stdout
+    run = {argument for test in json.loads(shown)["tests"] for argument in test.get("command", [])}
+    return [f"{name}: no ctest test runs it" for name in tree.named("test_*.py")
+            if str(tree.root / name) not in run]
+
+
+def formatting(tree):
+    """clang-format has nothing to change."""
+    sources = [str(tree.root / name) for name in tree.sources()]
+    if not sources:
+        return []
+    done = subprocess.run(["clang-format", f"--style=file:{tree.root}/.clang-format", "--dry-run",
+                           "-Werror", *sources], capture_output=True, text=True)
+    first = {}
+    for line in done.stderr.splitlines():
+        if "error:" in line:
+            first.setdefault(line.split(":")[0], line)
+    return list(first.values()) if first or done.returncode == 0 else [done.stderr or "it failed"]
+
+
+def pragma_once(tree):
+    """Headers are guarded by #pragma once."""
+    return [f"{name}: no #pragma once" for name in tree.named("*.h")
+            if not re.search(r"^#pragma once$", tree.text(name), re.MULTILINE)]
+
+
+def compile_flags(tree):
+    """{source path from the root: its compiler, defines and include folders}"""
+    flags = {}
+    for entry in tree.compile_commands():
+        words = shlex.split(entry["command"])
+        compiler = next(word for word in words if not word.endswith("ccache"))
+        kept, take = [compiler], False
+        for word in words:
+            if take or word.startswith(("-I", "-D", "-std=", "-isystem")):
+                kept.append(word)
+            take = word in ("-isystem", "-I", "-D")
+        source = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
+        flags[os.path.relpath(source, tree.root)] = kept
+    return flags
+
+
+def headers_compile_alone(tree):
+    """Each header includes what it uses."""
+    flags = compile_flags(tree)
+
+    def flags_for(header):
+        folder = header.split("/")[0]
+        fitting = [each for source, each in flags.items() if source.split("/")[0] == folder]
+        return max(fitting or flags.values(), key=len)
+
+    def compile_alone(header):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "alone.cc"
+            source.write_text(f'#include "{header}"\n')
+            done = subprocess.run([*flags_for(header), "-fsyntax-only", str(source)],
+                                  capture_output=True, text=True)
+        if done.returncode == 0:
+            return None
+        error = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
+        return f"{header}: does not compile alone: {error}"
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [each for each in pool.map(compile_alone, tree.named("*.h")) if each]
+
+
+# Written with a bracket each, so that this file does not find itself.
+UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|XX[X]|HAC[K])\b|not (yet )?implemente[d]|\bplaceholde[r]\b")
+MACHINE = re.compile(r"(?<![\w.<$}])/(wor[k]|hom[e]/\w|roo[t]/\.|tm[p]/(peers|build|bench)|op[t]/wheels)"
+                     r"|\b10(\.\d{1,3}){3}\b")
+
+
+def words(tree):
+    """No words of unfinished work, no paths or addresses of one machine."""
+    findings = []
+    for name in tree.files:
+        data = (tree.root / name).read_bytes()
+        if b"\0" in data[:4096] or name == "LICENSE":
+            continue
+        for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+            if UNFINISHED.search(line):
+                findings.append(f"{name}:{number}: unfinished: {line.strip()[:100]}")
+            if MACHINE.search(line):
+                findings.append(f"{name}:{number}: of one machine: {line.strip()[:100]}")
+    return findings
+
+
+RULES = {rule.__name__: rule for rule in (
+    include_layering, heavy_headers, pure_codec, file_size, tests_are_built,
+    python_tests_are_registered, formatting, pragma_once, headers_compile_alone, words)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rule", choices=RULES)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--build", required=True)
+    arguments = parser.parse_args()
+    findings = RULES[arguments.rule](Tree(arguments.root, arguments.build))
+    print("\n".join(findings) or f"{arguments.rule}: clean")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Each lint rule passes a small clean tree and finds the one fault put into it."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import lint
+
+CLEAN = {
+    ".clang-format": "BasedOnStyle: Google\nSortIncludes: Never\n",
+    "codec/bytes.h": "#pragma once\n#include <cstddef>\nusing Size = std::size_t;\n",
+    "codec/json.cc": '#include "codec/bytes.h"\n#include <nlohmann/json.hpp>\n',
+    "store/page.h": '#pragma once\n#include "codec/bytes.h"\nSize page();\n',
+    "store/log.cc": '#include "store/page.h"\n#include <mutex>\n#include <spdlog/spdlog.h>\n',
+    "fs/fuse_session.cc": '#include <fuse3/fuse_lowlevel.h>\n#include "store/page.h"\n',
+    "fs/main.cc": '#include "store/page.h"\n#include <CLI/CLI.hpp>\n',
+    "tests/codec/bytes_test.cc": '#include "codec/bytes.h"\n',
+    "tests/mount/test_reading.py": "def test_reading():\n    assert 1 + 1 == 2\n",
+    "README.md": "# unshard\n",
+}
+
+
+class SelfTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.root = (self.folder / "tree").resolve()
+        self.build = (self.folder / "out").resolve()
+        for name, text in CLEAN.items():
+            self.put(name, text)
+        self.register("tests/mount/test_reading.py")
+        self.compile("codec/json.cc", "tests/codec/bytes_test.cc")
+
+    def put(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def register(self, *names):
+        self.build.mkdir(exist_ok=True)
+        lines = [f'add_test({number} python3 "{self.root / name}")'
+                 for number, name in enumerate(names)]
+        (self.build / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n")
+
+    def compile(self, *names):
+        entries = [{"directory": str(self.build), "file": str(self.root / name),
+                    "command": f"ccache c++ -I{self.root} -std=c++20 -o x -c {self.root / name}"}
+                   for name in names]
+        self.build.mkdir(exist_ok=True)
+        (self.build / "compile_commands.json").write_text(json.dumps(entries))
+
+    def findings(self, rule):
+        return lint.RULES[rule](lint.Tree(self.root, self.build))
+
+    def finds(self, rule, where):
+        """The rule was clean before, and now reports exactly `where`."""
+        found = self.findings(rule)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(where, found[0])
+
+    def test_every_rule_passes_a_clean_tree(self):
+        for rule in lint.RULES:
+            with self.subTest(rule):
+                self.assertEqual(self.findings(rule), [])
+
+    def test_every_rule_is_tried_below(self):
+        tried = pathlib.Path(__file__).read_text()
+        for rule in lint.RULES:
+            self.assertIn(f'self.finds("{rule}"', tried)
+
+    def test_an_include_upwards_is_found(self):
+        self.put("codec/morton.cc", '#include "store/page.h"\n')
+        self.finds("include_layering", "codec/morton.cc:1: codec must not include store")
+
+    def test_an_include_that_is_not_from_the_root_is_found(self):
+        self.put("codec/morton.cc", '\n#include "bytes.h"\n')
+        self.finds("include_layering", "codec/morton.cc:2")
+
+    def test_libfuse_outside_its_adapter_is_found(self):
+        self.put("fs/volume_fs.cc", "#include <fuse3/fuse_lowlevel.h>\n")
+        self.finds("heavy_headers", "fs/volume_fs.cc:1")
+
+    def test_a_second_user_of_a_heavy_header_is_found(self):
+        self.put("store/json.cc", "#include <nlohmann/json.hpp>\n")
+        self.finds("heavy_headers", "more than one file")
+
+    def test_a_lock_in_codec_is_found(self):
+        self.put("codec/cache.cc", "#include <mutex>\n")
+        self.finds("pure_codec", "codec/cache.cc:1")
+
+    def test_a_long_file_is_found(self):
+        self.put("fs/long.cc", "\n" * 601)
+        self.put("tests/fs/long_test.cc", "\n" * 900)
+        self.finds("file_size", "fs/long.cc: 601")
+
+    def test_a_test_that_is_not_built_is_found(self):
+        self.put("tests/store/page_test.cc", "")
+        self.finds("tests_are_built", "tests/store/page_test.cc")
+
+    def test_a_python_test_that_is_not_run_is_found(self):
+        self.put("tests/mount/test_forgotten.py", "")
+        self.finds("python_tests_are_registered", "test_forgotten.py")
+
+    def test_bad_formatting_is_found(self):
+        self.put("store/ugly.cc", "int  ugly;\n")
+        self.finds("formatting", "store/ugly.cc:1")
+
+    def test_an_unguarded_header_is_found(self):
+        self.put("store/twice.h", "int once();\n")
+        self.finds("pragma_once", "store/twice.h")
+
+    def test_a_header_that_leans_on_others_is_found(self):
+        self.put("store/leaning.h", "#pragma once\nstd::string name();\n")
+        self.finds("headers_compile_alone", "store/leaning.h")
+
+    def test_words_of_unfinished_work_are_found(self):
+        self.put("README.md", "first\n" + "TO" + "DO: the rest\n")
+        self.finds("words", "README.md:2: unfinished")
+
+    def test_a_path_of_one_machine_is_found(self):
+        self.put("README.md", "cd /" + "work/main\n")
+        self.finds("words", "README.md:1: of one machine")
+
+    def test_files_that_git_ignores_are_not_looked_at(self):
+        subprocess.run(["git", "init", "-q", str(self.root)], check=True)
+        self.put(".gitignore", "/ignored/\n")
+        self.put("ignored/twice.h", "int once();\n")
+        self.assertEqual(self.findings("pragma_once"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
