@@ -19,13 +19,16 @@ class BytesCodec {
   [[nodiscard]] virtual const std::string& name() const = 0;
   // The bytes that encoding adds, where that does not depend on the data; nothing otherwise.
   [[nodiscard]] virtual std::optional<std::uint64_t> fixed_overhead() const = 0;
+  // How many of those bytes stand before the data; the others stand after it.
+  [[nodiscard]] virtual std::uint64_t leading_overhead() const = 0;
   // Undoes the codec. kDataLoss on damage; kResourceExhausted beyond `max_bytes`.
-  [[nodiscard]] virtual Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const = 0;
+  [[nodiscard]] virtual Result<ByteVector> Decode(ByteSpan stored,
+                                                  std::uint64_t max_bytes) const = 0;
 };
 
-// The codec that `name` with `configuration` (may be null) stands for: gzip, zstd, blosc, crc32c and
-// the numcodecs.* forms of gzip, zlib, zstd, blosc, bz2, lz4, crc32c, crc32, adler32. A null pointer
-// for any other name.
+// The codec that `name` with `configuration` (may be null) stands for: gzip, zstd, blosc, crc32c
+// and the numcodecs.* forms of gzip, zlib, zstd, blosc, bz2, lz4, crc32c, crc32, adler32. A null
+// pointer for any other name.
 Result<std::shared_ptr<const BytesCodec>> MakeBytesCodec(const std::string& name,
                                                          const JsonValue* configuration,
                                                          const std::string& json_path);
