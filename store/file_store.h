@@ -13,6 +13,7 @@ namespace unshard {
 // (POSIX_FADV_RANDOM); at most `max_descriptors` files stay open for handles, the least recently
 // used one is closed and reopened by key when needed, which gives kConditionFailed if the file has
 // been replaced meanwhile.
-Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root, std::size_t max_descriptors);
+Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root,
+                                               std::size_t max_descriptors);
 
 }  // namespace unshard

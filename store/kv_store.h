@@ -38,7 +38,7 @@ struct ObjectInfo {
 struct ReadResult {
   enum class State { kFound, kMissing, kConditionFailed };
   State state = State::kFound;
-  Bytes value;                  // shorter than asked for only where the object ends
+  Bytes value;  // shorter than asked for only where the object ends
   std::uint64_t object_size = 0;
   Generation generation;
 };
@@ -99,6 +99,13 @@ class KvStore {
   // For messages: where `key` lives. Never holds a credential.
   [[nodiscard]] virtual std::string Describe(std::string_view key) const = 0;
 };
+
+// Fails with kInvalidArgument where `key` is not of the form that keys have.
+Status CheckKey(std::string_view key);
+
+// The bytes of an object of `object_size` bytes that `range` asks for: what lies beyond its end is
+// cut off.
+ByteRange ClipRange(const RangeRequest& range, std::uint64_t object_size);
 
 // Reads a whole object of at most `max_bytes`, one version. Nothing where it is missing. Fails with
 // kResourceExhausted where it is larger.

@@ -18,10 +18,11 @@
 namespace unshard {
 
 // One generation of one shard. `count` distinguishes the generations of a shard that are alive at
-// the same time; it is part of FUSE node numbers. Immutable but for `references`.
+// the same time; it is part of FUSE node numbers. Immutable; thread-safe.
 struct ShardGeneration {
   std::uint64_t shard = 0;
   std::uint32_t count = 0;
+  std::uint64_t serial = 0;              // never used again in this set: for cache keys
   std::string key;                       // in the store, for messages
   std::shared_ptr<ObjectHandle> object;  // null: the shard is missing, all its chunks are empty
 };
@@ -30,9 +31,10 @@ using ShardGenerationPtr = std::shared_ptr<const ShardGeneration>;
 struct ShardSetOptions {
   std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of one decoded index page
   std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of one decoded wrapped shard
-  std::uint32_t generation_count_limit = 1u << 9;              // counts run below this
+  std::uint32_t generation_count_limit = 1u << 9;              // counts run below this; 2 or more
   std::uint64_t ttl_milliseconds = 1000;  // how long a shard that nobody watches is trusted
   bool immutable = false;                 // the source never changes: neither watch nor look again
+  std::size_t max_remembered = 1u << 16;  // shards without references, see below
 };
 
 // Thread-safe. No lock is held across I/O.
@@ -45,7 +47,11 @@ struct ShardSetOptions {
 //      one keeps its count, a new one gets the next count that is free.
 //   3. A generation that is no longer current stays reachable by its count while referenced
 //      (AddReference/DropReferences, the kernel's look-ups), and so keeps its descriptor open.
-//   4. A read that meets kConditionFailed reports it by Invalidate() and starts over at Current().
+//   4. A read that meets kConditionFailed gives kConflict and makes the next Current() look again;
+//      the caller starts over there. Invalidate() still tells of that change when its event comes.
+//   5. A shard without references that nobody uses is forgotten when more than `max_remembered` are
+//      known, those first that were not asked for since the last time. Missing shards are
+//      remembered like others. An error is never remembered.
 class ShardSet {
  public:
   ShardSet(std::shared_ptr<KvStore> store, std::string directory,
@@ -70,7 +76,8 @@ class ShardSet {
   // kConflict where the object was overwritten.
   Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range);
   // The same as a slice of the shard's file, where that is possible.
-  std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation, const ByteRange& range);
+  std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation,
+                                       const ByteRange& range);
 
   // Counts the kernel's references to chunks of a generation.
   void AddReference(const ShardGenerationPtr& generation);
@@ -84,15 +91,35 @@ class ShardSet {
     ShardGenerationPtr after;
   };
   // The object under `key` (full store key) may have changed; an empty key: every shard. Looks
-  // again at shards that are in use and returns those whose generation is another one now.
-  // A key that is an ancestor directory concerns all shards below it.
+  // again at the shards that are remembered and returns those whose generation is another one than
+  // was last told of, or was first given out: `after` is null where the look failed, `before` where
+  // the shard had been forgotten. A key that is an ancestor directory concerns all shards below it.
   std::vector<Change> Invalidate(const std::string& key);
 
+  // The number of remembered shards that exist.
   [[nodiscard]] std::size_t open_shards() const;
 
  private:
   struct Shard;
-  Result<ShardGenerationPtr> Look(std::uint64_t shard, bool force);
+  struct Looking;
+  struct Locked;
+  struct Opened;
+  struct Affected;
+
+  Shard& Remember(Locked& locked, std::uint64_t shard);
+  void Trim(Locked& locked);
+  [[nodiscard]] bool IsFresh(const Shard& entry) const;
+  Result<ShardGenerationPtr> Look(Locked& locked, std::uint64_t shard);
+  std::shared_ptr<Looking> LookNow(Locked& locked, std::uint64_t shard);
+  Opened OpenShard(std::uint64_t shard);
+  Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened);
+  std::vector<Affected> MarkStale(const std::string& key);
+  void MarkStale(const ShardGeneration& generation);
+  [[nodiscard]] std::string FullKey(const std::string& key) const;
+
+  Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page);
+  Result<ReadResult> ReadObject(const ShardGeneration& generation, const RangeRequest& range);
+  Result<Bytes> DecodedObject(const ShardGeneration& generation);
 
   const std::shared_ptr<KvStore> store_;
   const std::string directory_;
@@ -104,7 +131,13 @@ class ShardSet {
   const std::uint64_t cache_owner_;  // distinguishes this set's pages in the shared cache
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Shard>> shards_;  // guarded by mutex_
+  // All guarded by mutex_.
+  std::unordered_map<std::uint64_t, std::unique_ptr<Shard>> shards_;
+  std::uint64_t epoch_ = 0;        // counts invalidations
+  std::uint64_t last_serial_ = 0;  // of generations
+  std::size_t trim_at_;            // the number of shards that makes us forget some
+  std::size_t key_depth_ = 0;      // directories between directory_ and a shard
+  bool trimmed_ = false;           // some shard has been forgotten
 };
 
 }  // namespace unshard

@@ -1,0 +1,42 @@
+// Opens files below one directory and nowhere else.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "codec/error.h"
+#include "store/file_descriptor.h"
+
+namespace unshard {
+
+// The root of a file store. Neither ".." nor symbolic links lead out of it; a link that stays
+// inside is followed, absolute ones included. Thread-safe.
+class RootDirectory {
+ public:
+  enum class Resolver { kBest, kPortable };
+
+  // kBest asks the kernel (openat2) where it can; kPortable compares real paths, as is done where
+  // the kernel cannot. Fails where `path` is no directory that can be opened.
+  static Result<std::unique_ptr<RootDirectory>> Open(const std::string& path,
+                                                     Resolver resolver = Resolver::kBest);
+
+  // Opens `key` with `flags` (O_CLOEXEC and O_NOCTTY are added). Returns a descriptor, or an
+  // invalid one where nothing is there. kPermissionDenied where the key leads out of the root,
+  // kInvalidArgument where it is no key.
+  Result<FileDescriptor> OpenBeneath(std::string_view key, int flags) const;
+
+  // The path that messages name.
+  [[nodiscard]] std::string Describe(std::string_view key) const;
+
+ private:
+  RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2);
+  [[nodiscard]] int TryOpenat2(const char* key, int flags) const;
+  [[nodiscard]] int TryPortable(const char* key, int flags) const;
+
+  const std::string path_;
+  const FileDescriptor descriptor_;
+  const bool has_openat2_;
+};
+
+}  // namespace unshard

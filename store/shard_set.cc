@@ -1,0 +1,362 @@
+#include "store/shard_set.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+
+#include "store/concatenated_object.h"
+
+namespace unshard {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A shard that changes again while we look at it is looked at again, this many times.
+constexpr int kLooks = 4;
+
+std::string ParentOf(const std::string& key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string::npos ? std::string() : key.substr(0, slash);
+}
+
+bool IsAtOrBelow(std::string_view key, std::string_view directory) {
+  if (directory.empty()) return true;
+  return key.starts_with(directory) &&
+         (key.size() == directory.size() || key[directory.size()] == '/');
+}
+
+std::size_t DepthOf(std::string_view key) {
+  return static_cast<std::size_t>(std::count(key.begin(), key.end(), '/'));
+}
+
+bool SameVersion(const ShardGeneration& generation, const std::shared_ptr<ObjectHandle>& object) {
+  if (!generation.object || !object) return !generation.object && !object;
+  return generation.object->info().generation == object->info().generation;
+}
+
+}  // namespace
+
+// What is known of one shard. All members are guarded by the set's mutex.
+struct ShardSet::Shard {
+  // A generation that is alive: current, referenced, or still in somebody's hands.
+  struct Alive {
+    std::uint32_t count = 0;
+    std::uint64_t references = 0;
+    std::weak_ptr<const ShardGeneration> generation;
+    ShardGenerationPtr referenced;  // set while there are references
+  };
+
+  ShardGenerationPtr current;  // null before the first look that succeeded
+  // What the outside knows: what Invalidate last told of. Differs from `current` only between a
+  // look that found a change and the event that tells of it.
+  ShardGenerationPtr told;
+  std::vector<Alive> alive;
+  std::shared_ptr<Looking> looking;  // set while a thread looks
+  std::uint64_t stale_since = 0;     // the epoch of the last invalidation
+  std::uint64_t looked_epoch = 0;    // the epoch when the look began that gave `current`
+  Clock::time_point looked;
+  std::uint32_t next_count = 0;
+  bool watched = false;
+  bool failed = false;  // the last look
+  bool used = true;     // since the last trimming
+
+  [[nodiscard]] bool Idle() const {
+    if (looking || (told && told != current)) return false;
+    const long ours = told ? 2 : 1;
+    if (current && current.use_count() > ours) return false;
+    return std::all_of(alive.begin(), alive.end(), [&](const Alive& one) {
+      return one.references == 0 && (one.generation.expired() || one.generation.lock() == current);
+    });
+  }
+
+  Alive* FindAlive(std::uint32_t count) {
+    for (Alive& one : alive) {
+      if (one.count == count && !one.generation.expired()) return &one;
+    }
+    return nullptr;
+  }
+
+  // The next count that no generation has which is alive.
+  std::optional<std::uint32_t> TakeCount(std::uint32_t limit) {
+    std::erase_if(alive, [](const Alive& one) { return one.generation.expired(); });
+    for (std::uint32_t i = 0; i < limit; ++i) {
+      const std::uint32_t count = next_count % limit;
+      next_count = (count + 1) % limit;
+      if (FindAlive(count) == nullptr) return count;
+    }
+    return std::nullopt;
+  }
+};
+
+// One look at the store that any number of threads wait for.
+struct ShardSet::Looking {
+  explicit Looking(std::uint64_t at) : epoch(at) {}
+  const std::uint64_t epoch;
+  std::condition_variable done;
+  std::optional<Result<ShardGenerationPtr>> result;
+};
+
+// The set's mutex, and what is to be destroyed (closing files) only after it has been given up.
+struct ShardSet::Locked {
+  explicit Locked(std::mutex& mutex) : lock(mutex) {}
+  std::vector<ShardGenerationPtr> retired;
+  std::vector<std::unique_ptr<Shard>> forgotten;
+  std::unique_lock<std::mutex> lock;
+};
+
+struct ShardSet::Opened {
+  std::string key;
+  bool watched = false;
+  Clock::time_point begun;
+  Result<std::shared_ptr<ObjectHandle>> object;
+};
+
+struct ShardSet::Affected {
+  std::uint64_t shard = 0;
+  ShardGenerationPtr before;
+  bool forgotten = false;
+};
+
+ShardSet::ShardSet(std::shared_ptr<KvStore> store, std::string directory,
+                   std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
+                   std::shared_ptr<ChangeWatcher> watcher, std::shared_ptr<IndexCache> cache,
+                   const ShardSetOptions& options)
+    : store_(std::move(store)),
+      directory_(std::move(directory)),
+      format_(std::move(format)),
+      keys_(std::move(keys)),
+      watcher_(std::move(watcher)),
+      cache_(std::move(cache)),
+      options_(options),
+      cache_owner_(NewCacheOwner()),
+      trim_at_(options.max_remembered) {}
+
+ShardSet::~ShardSet() = default;
+
+std::string ShardSet::FullKey(const std::string& key) const {
+  return directory_.empty() ? key : directory_ + '/' + key;
+}
+
+bool ShardSet::IsFresh(const Shard& entry) const {
+  if (!entry.current || entry.failed || entry.looked_epoch < entry.stale_since) return false;
+  return entry.watched || options_.immutable ||
+         Clock::now() - entry.looked < std::chrono::milliseconds(options_.ttl_milliseconds);
+}
+
+Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard) {
+  Locked locked(mutex_);
+  const auto found = shards_.find(shard);
+  if (found != shards_.end() && IsFresh(*found->second)) {
+    found->second->used = true;
+    return found->second->current;
+  }
+  return Look(locked, shard);
+}
+
+ShardSet::Shard& ShardSet::Remember(Locked& locked, std::uint64_t shard) {
+  if (const auto found = shards_.find(shard); found != shards_.end()) return *found->second;
+  if (shards_.size() >= trim_at_) Trim(locked);
+  key_depth_ = std::max(key_depth_, DepthOf(keys_->Key(shard)));
+  auto entry = std::make_unique<Shard>();
+  entry->stale_since = epoch_;
+  return *shards_.emplace(shard, std::move(entry)).first->second;
+}
+
+// Forgets idle shards: first those that were not used since the last time, then any, so that a
+// quarter of the bound is free and the next trimming is far away.
+void ShardSet::Trim(Locked& locked) {
+  const std::size_t enough = options_.max_remembered - options_.max_remembered / 4;
+  for (const bool spare_used : {true, false}) {
+    for (auto at = shards_.begin(); at != shards_.end() && shards_.size() > enough;) {
+      Shard& entry = *at->second;
+      const bool spare = spare_used && std::exchange(entry.used, false);
+      if (spare || !entry.Idle()) {
+        ++at;
+        continue;
+      }
+      locked.forgotten.push_back(std::move(at->second));
+      at = shards_.erase(at);
+      trimmed_ = true;
+    }
+  }
+  trim_at_ = std::max(options_.max_remembered, shards_.size() + options_.max_remembered / 4 + 1);
+}
+
+// Looks once, or joins a look that is under way. A result that has been invalidated meanwhile is
+// not given out as long as there is hope for a better one: the kernel would keep it for long.
+Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard) {
+  const std::uint64_t wanted = Remember(locked, shard).stale_since;
+  for (int i = 1;; ++i) {
+    std::shared_ptr<Looking> looking = Remember(locked, shard).looking;
+    if (looking) {
+      looking->done.wait(locked.lock, [&] { return looking->result.has_value(); });
+    } else {
+      looking = LookNow(locked, shard);
+    }
+    const auto found = shards_.find(shard);
+    const bool up_to_date =
+        found == shards_.end() || looking->epoch >= found->second->stale_since || i >= kLooks;
+    if (looking->epoch >= wanted && up_to_date) return *looking->result;
+  }
+}
+
+std::shared_ptr<ShardSet::Looking> ShardSet::LookNow(Locked& locked, std::uint64_t shard) {
+  const auto looking = std::make_shared<Looking>(epoch_);
+  Remember(locked, shard).looking = looking;
+  locked.lock.unlock();
+  Opened opened = OpenShard(shard);
+  locked.lock.lock();
+  Shard& entry = Remember(locked, shard);  // still there: a shard that is looked at is not idle
+  entry.looking = nullptr;
+  entry.used = true;
+  if (opened.object) {
+    entry.looked = opened.begun;
+    entry.looked_epoch = looking->epoch;
+    entry.watched = opened.watched;
+  }
+  looking->result = Adopt(locked, shard, std::move(opened));
+  looking->done.notify_all();
+  return looking;
+}
+
+ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard) {
+  Opened opened{FullKey(keys_->Key(shard)), false, Clock::now(), nullptr};
+  // Before the look, so that no change falls between the two.
+  if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentOf(opened.key));
+  opened.object = store_->Open(opened.key);
+  if (opened.object && !*opened.object) {
+    if (const auto pair = keys_->ObsoletePair(shard)) {
+      opened.object = OpenConcatenated(*store_, FullKey(pair->index), FullKey(pair->data));
+    }
+  }
+  return opened;
+}
+
+Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, Opened opened) {
+  Shard& entry = Remember(locked, shard);
+  if (!opened.object) {
+    entry.failed = true;  // what we knew before is not to be trusted either
+    return tl::unexpected<Error>(std::move(opened.object).error());
+  }
+  entry.failed = false;
+  if (entry.current && SameVersion(*entry.current, *opened.object)) {
+    if (!entry.told) entry.told = entry.current;
+    return entry.current;
+  }
+  // Nobody who waits for an event needs to be told of what no event will tell.
+  if (!opened.watched) locked.retired.push_back(std::exchange(entry.told, nullptr));
+  locked.retired.push_back(std::exchange(entry.current, nullptr));
+  const auto count = entry.TakeCount(options_.generation_count_limit);
+  if (!count) {
+    return Fail(ErrorCode::kResourceExhausted,
+                store_->Describe(opened.key) + ": " +
+                    std::to_string(options_.generation_count_limit) +
+                    " of its generations are in use at the same time");
+  }
+  ShardGeneration generation;
+  generation.shard = shard;
+  generation.count = *count;
+  generation.serial = ++last_serial_;
+  generation.key = std::move(opened.key);
+  generation.object = *std::move(opened.object);
+  entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
+  entry.alive.push_back({*count, 0, entry.current, nullptr});
+  if (!entry.told) entry.told = entry.current;
+  return entry.current;
+}
+
+ShardGenerationPtr ShardSet::Find(std::uint64_t shard, std::uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return nullptr;
+  const Shard::Alive* alive = found->second->FindAlive(count);
+  return alive == nullptr ? nullptr : alive->generation.lock();
+}
+
+void ShardSet::AddReference(const ShardGenerationPtr& generation) {
+  Locked locked(mutex_);
+  Shard& entry = Remember(locked, generation->shard);
+  Shard::Alive* alive = entry.FindAlive(generation->count);
+  if (alive == nullptr) {
+    entry.alive.push_back({generation->count, 0, generation, nullptr});
+    alive = &entry.alive.back();
+  }
+  alive->referenced = generation;
+  ++alive->references;
+}
+
+void ShardSet::DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number) {
+  Locked locked(mutex_);
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return;
+  Shard::Alive* alive = found->second->FindAlive(count);
+  if (alive == nullptr) return;
+  alive->references -= std::min(number, alive->references);
+  if (alive->references == 0) locked.retired.push_back(std::move(alive->referenced));
+}
+
+void ShardSet::MarkStale(const ShardGeneration& generation) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(generation.shard);
+  if (found == shards_.end() || found->second->current.get() != &generation) return;
+  found->second->stale_since = ++epoch_;
+}
+
+std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
+  const bool all = IsAtOrBelow(directory_, key);
+  std::optional<std::uint64_t> one;
+  std::string relative;
+  if (!all) {
+    if (!IsAtOrBelow(key, directory_)) return {};
+    relative = directory_.empty() ? key : key.substr(directory_.size() + 1);
+    one = keys_->Parse(relative);
+  }
+  std::vector<Affected> affected;
+  const std::lock_guard lock(mutex_);
+  ++epoch_;
+  const auto mark = [&](std::uint64_t shard, Shard& entry) {
+    entry.stale_since = epoch_;
+    if (entry.current || entry.looking) affected.push_back({shard, entry.told, false});
+  };
+  if (one) {
+    const auto found = shards_.find(*one);
+    if (found != shards_.end()) {
+      mark(*one, *found->second);
+    } else if (trimmed_) {
+      affected.push_back({*one, nullptr, true});
+    }
+  } else if (all || DepthOf(relative) < key_depth_) {
+    for (auto& [shard, entry] : shards_) {
+      if (all || IsAtOrBelow(keys_->Key(shard), relative)) mark(shard, *entry);
+    }
+  }
+  return affected;
+}
+
+std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key) {
+  if (options_.immutable) return {};
+  std::vector<Change> changes;
+  for (Affected& affected : MarkStale(key)) {
+    Locked locked(mutex_);
+    const auto looked = Look(locked, affected.shard);
+    Shard& entry = Remember(locked, affected.shard);
+    ShardGenerationPtr before = std::move(affected.before);
+    // The first look may have ended after the mark: what it gave out has to be taken back.
+    if (!before && !affected.forgotten) before = entry.told;
+    ShardGenerationPtr after = looked ? *looked : nullptr;
+    locked.retired.push_back(std::exchange(entry.told, after));
+    if (before != after) {
+      changes.push_back({affected.shard, std::move(before), std::move(after)});
+    }
+  }
+  return changes;
+}
+
+std::size_t ShardSet::open_shards() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::count_if(
+      shards_.begin(), shards_.end(),
+      [](const auto& item) { return item.second->current && item.second->current->object; }));
+}
+
+}  // namespace unshard
