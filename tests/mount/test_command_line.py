@@ -1,0 +1,595 @@
+"""The program as people and init systems start it: background, helpers, signals, other users."""
+
+import errno
+import hashlib
+import json
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+from mount_data import VersionedVolume, VersionedZarr, refused
+from mounting import MountFailed, mounted_at, remove_tree, wait_until
+
+NOBODY = pwd.getpwnam("nobody")
+BOUND = 30
+
+
+def daemons_of(point):
+    """Process ids whose command line names this mount point."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if os.fsencode(point) in words and b"unshard" in b" ".join(words[:1]):
+                found.append(int(entry.name))
+    return found
+
+
+def end_everything_at(point):
+    """Takes a mount away in whatever state it is, and the daemon behind it."""
+    daemons = daemons_of(point)
+    for command in (["fusermount3", "-u", "-z"], ["umount", "-l"]):
+        if mounted_at(point):
+            subprocess.run([*command, point], capture_output=True, timeout=BOUND)
+    if not wait_until(lambda: not set(daemons_of(point)) & set(daemons), 5):
+        for daemon in daemons:
+            os.kill(daemon, signal.SIGKILL)
+
+
+@pytest.fixture
+def source(work):
+    return VersionedVolume(work / "source")
+
+
+@pytest.fixture
+def point(work):
+    """An empty directory to mount on; whatever is mounted there at the end is taken away."""
+    path = work / "point"
+    path.mkdir()
+    yield path
+    end_everything_at(path)
+
+
+def assert_serves(point, source):
+    for number in list(source.names)[:3]:
+        assert (point / source.names[number]).read_bytes() == source.expected(number, 1)
+
+
+def ended(point):
+    """Whether the mount is gone and no daemon of it is left, soon."""
+    return wait_until(lambda: not mounted_at(point) and not daemons_of(point), BOUND)
+
+
+# ------------------------------------------------------------------------------------ in the background
+
+
+def test_mount_returns_success_only_when_mounted(source, point, run_unshard):
+    done = run_unshard("mount", source.path, point)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert mounted_at(point) == "fuse.unshard"
+    assert_serves(point, source)
+    assert run_unshard("umount", point).returncode == 0
+    assert ended(point)
+
+
+def test_the_mount_table_names_the_source(source, point, run_unshard):
+    assert run_unshard("mount", source.path, point).returncode == 0
+    shown = subprocess.run(["findmnt", "-n", "-o", "SOURCE,FSTYPE,OPTIONS", point], text=True,
+                           capture_output=True, timeout=BOUND).stdout.split()
+    assert shown[0] == str(source.path) and shown[1] == "fuse.unshard"
+    assert {"ro", "nosuid", "nodev"} <= set(shown[2].split(","))
+
+
+def test_the_daemon_is_detached_and_its_command_line_names_the_mount_point(
+        source, point, run_unshard):
+    assert run_unshard("mount", source.path, point).returncode == 0
+    daemons = daemons_of(point)
+    assert daemons == [json.loads((point / ".unshard/status.json").read_text())["pid"]]
+    assert os.getsid(daemons[0]) != os.getsid(0)
+    assert os.readlink(f"/proc/{daemons[0]}/cwd") == "/"
+    targets = {os.readlink(f"/proc/{daemons[0]}/fd/{number}") for number in range(3)}
+    assert targets == {"/dev/null"}
+
+
+def test_relative_paths_are_those_of_the_caller(source, point, work, run_unshard):
+    assert run_unshard("mount", "source", "point", cwd=work).returncode == 0
+    assert_serves(point, source)
+    status = json.loads((point / ".unshard/status.json").read_text())
+    assert (status["source"], status["mount_point"]) == (str(source.path), str(point))
+    assert run_unshard("umount", "point", cwd=work).returncode == 0
+    assert ended(point)
+
+
+def test_names_with_spaces_commas_and_other_letters_work(work, run_unshard):
+    source = VersionedZarr(work / "my data, größer\\1")
+    point = work / "mount, here ü\\2"
+    point.mkdir()
+    try:
+        done = run_unshard("mount", source.path, point)
+        assert done.returncode == 0, done.stderr
+        assert_serves(point, source)
+        assert json.loads((point / ".unshard/status.json").read_text())["mount_point"] == str(point)
+        assert run_unshard("umount", point).returncode == 0
+    finally:
+        end_everything_at(point)
+
+
+def test_sigterm_ends_the_daemon_and_takes_the_mount_away(source, point, run_unshard):
+    assert run_unshard("mount", source.path, point).returncode == 0
+    assert_serves(point, source)
+    os.kill(daemons_of(point)[0], signal.SIGTERM)
+    assert ended(point)
+
+
+def test_fusermount_u_and_umount_end_the_daemon(source, point, run_unshard):
+    for command in (["fusermount3", "-u"], ["umount"]):
+        assert run_unshard("mount", source.path, point).returncode == 0
+        subprocess.run([*command, point], check=True, timeout=BOUND)
+        assert ended(point)
+
+
+def test_umount_of_a_busy_mount_says_so_and_leaves_it_working(source, point, run_unshard):
+    assert run_unshard("mount", source.path, point).returncode == 0
+    with open(point / source.names[0], "rb"):
+        done = run_unshard("umount", point)
+        assert done.returncode != 0 and "busy" in done.stderr.lower()
+        assert_serves(point, source)
+    assert run_unshard("umount", point).returncode == 0
+    assert ended(point)
+
+
+def test_umount_of_what_is_not_mounted_says_so(point, run_unshard):
+    done = run_unshard("umount", point)
+    assert done.returncode != 0 and str(point) in done.stderr
+
+
+# ---------------------------------------------------------------------------------------------- refusals
+
+
+def broken_volume(work):
+    source = VersionedVolume(work / "broken")
+    info = json.loads((source.path / "info").read_text())
+    info["scales"][0]["sharding"]["minishard_bits"] = "two"
+    (source.path / "info").write_text(json.dumps(info))
+    return source.path
+
+
+def broken_zarr(work):
+    source = VersionedZarr(work / "broken")
+    document = json.loads((source.path / "zarr.json").read_text())
+    document["codecs"][0]["configuration"]["chunk_shape"] = [0, 120]
+    (source.path / "zarr.json").write_text(json.dumps(document))
+    return source.path
+
+
+def no_dataset(work):
+    (work / "nothing").mkdir()
+    (work / "nothing/readme.txt").write_text("no volume\n")
+    return work / "nothing"
+
+
+def cut_json(work):
+    source = VersionedZarr(work / "broken")
+    (source.path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "arr')
+    return source.path
+
+
+REFUSALS = {
+    "missing source": (lambda work: work / "missing", ["missing"]),
+    "file as source": (lambda work: pathlib.Path(__file__), ["test_command_line.py", "directory"]),
+    "no dataset": (no_dataset, ["nothing", "info", "zarr.json", ".zarray", "attributes.json"]),
+    "wrong type in info": (broken_volume, ["info", "scales[0]", "minishard_bits"]),
+    "zero chunk in zarr.json": (broken_zarr, ["zarr.json", "codecs[0]", "chunk_shape"]),
+    "cut zarr.json": (cut_json, ["broken/zarr.json"]),
+}
+
+
+@pytest.mark.parametrize("foreground", [[], ["-f"]])
+@pytest.mark.parametrize("kind", list(REFUSALS))
+def test_the_real_error_is_printed_where_nothing_can_be_mounted(
+        work, point, run_unshard, kind, foreground):
+    make, words = REFUSALS[kind]
+    done = run_unshard("mount", *foreground, make(work), point, timeout=BOUND)
+    assert done.returncode != 0
+    assert all(word in done.stderr for word in words), done.stderr
+    assert not mounted_at(point) and not daemons_of(point)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("foreground", [[], ["-f"]])
+def test_a_missing_mount_point_or_a_file_in_its_place_is_named(
+        source, work, run_unshard, foreground):
+    (work / "file").write_text("")
+    for path in (work / "no-such-directory", work / "file"):
+        done = run_unshard("mount", *foreground, source.path, path)
+        assert done.returncode != 0 and str(path) in done.stderr, done.stderr
+        assert not daemons_of(path)
+
+
+@pytest.mark.parametrize("options, words", [
+    ("frobnicate", ["frobnicate"]), ("list=some", ["list", "some", "present"]),
+    ("ttl=soon", ["ttl", "soon"]), ("uid=root,gid=0", ["uid", "root"]), ("umask=9", ["umask", "9"]),
+    ("memory=lots", ["memory", "lots"]), ("immutable,wath=off", ["wath"]),
+    ("watch=maybe", ["watch", "maybe"]), ("morton=odd", ["morton", "odd"]),
+    ("memory=1", ["memory"]), ("ttl=-1", ["ttl"]), ("uid=4294967296", ["uid"])])
+def test_unknown_options_and_bad_values_are_refused_by_name(
+        source, point, run_unshard, options, words):
+    done = run_unshard("mount", source.path, point, "-o", options)
+    assert done.returncode != 0 and not mounted_at(point)
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_words_that_fstab_systemd_and_mount_add_are_accepted(source, point, run_unshard):
+    words = ("defaults,_netdev,nofail,noauto,user,rw,x-systemd.automount,x-gvfs-show,comment=mine,"
+             "relatime,nosuid,nodev,noexec")
+    done = run_unshard("mount", source.path, point, "-o", words, "-o", "ro,list=grid")
+    assert done.returncode == 0, done.stderr
+    assert_serves(point, source)
+    refused(errno.EROFS, open, point / "new", "w")
+
+
+@pytest.mark.parametrize("arguments", [["mount"], ["mount", "only-one"], ["frob"], ["--frob"], [],
+                                       ["mount", "a", "b", "c"], ["umount"], ["info"]])
+def test_a_wrong_command_line_is_refused_with_a_hint(run_unshard, arguments):
+    done = run_unshard(*arguments)
+    assert done.returncode != 0
+    assert "--help" in done.stderr + done.stdout or "usage" in (done.stderr + done.stdout).lower()
+
+
+def test_mounting_over_the_source_itself_serves_it_or_is_refused(source, run_unshard):
+    """Mounting over the source itself hides it from others, but the daemon still reads it."""
+    done = run_unshard("mount", source.path, source.path)
+    try:
+        if done.returncode == 0:
+            assert_serves(source.path, source)
+        else:
+            assert str(source.path) in done.stderr
+    finally:
+        end_everything_at(source.path)
+
+
+# ---------------------------------------------------------------------------------- in the foreground
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_the_foreground_process_exits_with_0_after_a_signal(source, mount, number):
+    mounted = mount(source.path)
+    assert_serves(mounted.path, source)
+    assert mounted.terminate(number) == 0
+    assert not mounted_at(mounted.path)
+
+
+def test_the_foreground_process_exits_with_0_after_an_unmount(source, mount):
+    mounted = mount(source.path)
+    subprocess.run(["fusermount3", "-u", mounted.path], check=True, timeout=BOUND)
+    assert mounted.process.wait(BOUND) == 0
+
+
+def test_the_foreground_process_is_one_process_without_children(source, mount):
+    mounted = mount(source.path)
+    assert daemons_of(mounted.path) == [mounted.process.pid] == [mounted.status()["pid"]]
+    children = pathlib.Path(f"/proc/{mounted.process.pid}/task/{mounted.process.pid}/children")
+    assert children.read_text() == ""
+
+
+def test_sigterm_ends_also_a_mount_that_is_in_use(source, mount):
+    mounted = mount(source.path)
+    with open(mounted.path / source.names[0], "rb") as file:
+        assert file.read() == source.expected(0, 1)
+        assert mounted.terminate() == 0
+        assert not mounted_at(mounted.path)
+
+
+def test_v_logs_more_to_stderr_and_without_it_little_is_said(source, mount):
+    quiet, verbose = mount(source.path), mount(source.path, arguments=["-v"])
+    for each in (quiet, verbose):
+        assert_serves(each.path, source)
+        each.unmount()
+    assert len(verbose.log()) > len(quiet.log())
+    assert len(quiet.log().splitlines()) < 12
+
+
+def test_threads_and_descriptors_of_an_idle_mount_are_few(source, mount):
+    mounted = mount(source.path)
+    for name in source.names.values():
+        (mounted.path / name).read_bytes()
+    place = pathlib.Path(f"/proc/{mounted.process.pid}")
+    assert len(list((place / "task").iterdir())) < 40
+    assert len(list((place / "fd").iterdir())) < 30 + len(source.shards)
+
+
+# --------------------------------------------------------------------------------------- dead mounts
+
+
+def kill_hard(mounted):
+    mounted.process.kill()
+    mounted.process.wait(BOUND)
+    assert mounted_at(mounted.path)
+    refused(errno.ENOTCONN, os.listdir, mounted.path)
+
+
+def test_mounting_over_the_dead_mount_of_a_killed_daemon_works(source, mount, run_unshard):
+    mounted = mount(source.path)
+    assert_serves(mounted.path, source)
+    kill_hard(mounted)
+    done = run_unshard("mount", source.path, mounted.path)
+    try:
+        assert done.returncode == 0, done.stderr
+        assert_serves(mounted.path, source)
+        assert run_unshard("umount", mounted.path).returncode == 0
+        assert not mounted_at(mounted.path)
+    finally:
+        end_everything_at(mounted.path)
+
+
+def test_umount_takes_a_dead_mount_away_and_the_next_mount_is_clean(source, mount, run_unshard):
+    mounted = mount(source.path)
+    kill_hard(mounted)
+    done = run_unshard("umount", mounted.path)
+    assert done.returncode == 0, done.stderr
+    assert not mounted_at(mounted.path)
+    again = mount(source.path, point=mounted.path)
+    assert_serves(again.path, source)
+    assert mounted_at(again.path)
+
+
+def test_readers_of_a_killed_daemon_get_an_error_and_do_not_hang(source, mount):
+    mounted = mount(source.path)
+    descriptor = os.open(mounted.path / source.names[0], os.O_RDONLY)
+    try:
+        kill_hard(mounted)
+        refused((errno.ENOTCONN, errno.ECONNABORTED, errno.EIO), os.read, descriptor, 10)
+    finally:
+        os.close(descriptor)
+        end_everything_at(mounted.path)
+
+
+# -------------------------------------------------------------------------- mount(8), fstab and others
+
+IN_NAMESPACE = """
+set -eu
+mount -t overlay overlay -o lowerdir={helpers}:/usr/sbin /usr/sbin
+trap 'fusermount3 -u -z "{point}" 2>/dev/null || :' EXIT
+{script}
+grep -q ' {point} fuse.unshard ro,' /proc/self/mounts
+cmp '{point}/{name}' '{wanted}'
+cat '{point}/.unshard/config.json'
+umount '{point}'
+! grep -q ' {point} ' /proc/self/mounts
+"""
+
+
+@pytest.fixture
+def by_mount_program(source, point, work, unshard_binary):
+    """Runs a script in a mount namespace of its own in which mount.unshard stands in /sbin; the
+    script mounts `point`. The options in force, as .unshard/config.json tells them."""
+    if os.getuid() != 0:
+        pytest.skip("needs root: a mount namespace in which mount.unshard is installed")
+    (work / "sbin").mkdir()
+    (work / "sbin/mount.unshard").symlink_to(unshard_binary)
+    (work / "wanted").write_bytes(source.expected(0, 1))
+
+    def run(script):
+        whole = IN_NAMESPACE.format(helpers=work / "sbin", point=point, name=source.names[0],
+                                    wanted=work / "wanted", script=script)
+        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", whole],
+                              capture_output=True, text=True, timeout=BOUND)
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        assert ended(point) and not os.path.exists("/sbin/mount.unshard")
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_mount_t_unshard_mounts_through_the_helper(by_mount_program, source, point):
+    config = by_mount_program(f"mount -t unshard '{source.path}' '{point}' "
+                              "-o list=grid,allow_other,umask=022")
+    assert config["list"] == "grid" and config["allow_other"] is True
+
+
+def test_mount_t_unshard_without_options_and_with_v_and_ro(by_mount_program, source, point):
+    by_mount_program(f"mount -v -r -t unshard '{source.path}' '{point}'")
+
+
+def test_an_fstab_line_mounts(by_mount_program, source, point, work):
+    (work / "fstab").write_text(
+        f"{source.path} {point} unshard ro,_netdev,nofail,x-systemd.automount,list=none,ttl=5 0 0\n")
+    config = by_mount_program(f"mount -T '{work}/fstab' '{point}'")
+    assert config["list"] == "none" and config["ttl_milliseconds"] == 5000
+
+
+def test_mount_a_mounts_what_the_fstab_lists(by_mount_program, source, point, work):
+    (work / "fstab").write_text(f"{source.path}\t{point}\tunshard\tdefaults,user,immutable\t0\t0\n")
+    assert by_mount_program(f"mount -a -T '{work}/fstab'")["immutable"] is True
+
+
+def test_the_helper_passes_an_error_on_to_mount(by_mount_program, source, point, work):
+    """mount(8) fails with the program's own message, and a right call mounts afterwards."""
+    by_mount_program(f"""
+if mount -t unshard '{work}/no-such' '{point}' 2>'{work}/message'; then exit 7; fi
+grep -q 'no-such' '{work}/message'
+if mount -t unshard '{source.path}' '{point}' -o bogus 2>'{work}/message'; then exit 8; fi
+grep -q bogus '{work}/message'
+mount -t unshard '{source.path}' '{point}'
+""")
+
+
+# ----------------------------------------------------------------------------------------- other users
+
+
+@pytest.fixture
+def public():
+    """A directory that everybody can reach; removed at the end."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="unshard-", dir="/tmp"))
+    path.chmod(0o755)
+    yield path
+    end_everything_at(path / "point")
+    remove_tree(path)
+
+
+def as_nobody(*command, **more):
+    if os.getuid() != 0:
+        pytest.skip("needs root: becomes the user nobody")
+    return subprocess.run(["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}",
+                           "--clear-groups", *map(str, command)], capture_output=True, text=True,
+                          timeout=BOUND, cwd="/", **more)
+
+
+@pytest.fixture
+def for_nobody(public, unshard_binary):
+    """(program, source, mount point) that the user nobody may use."""
+    program = public / "unshard"
+    shutil.copy(unshard_binary, program)
+    source = VersionedVolume(public / "source")
+    (public / "point").mkdir()
+    os.chown(public / "point", NOBODY.pw_uid, NOBODY.pw_gid)
+    return program, source, public / "point"
+
+
+def test_an_unprivileged_user_mounts_reads_and_unmounts(for_nobody):
+    program, source, point = for_nobody
+    done = as_nobody(program, "mount", source.path, point)
+    assert done.returncode == 0, done.stderr
+    assert mounted_at(point) == "fuse.unshard"
+    seen = as_nobody("sha256sum", point / source.names[0]).stdout.split()[0]
+    assert seen == hashlib.sha256(source.expected(0, 1)).hexdigest()
+    owner = as_nobody("stat", "-c", "%u %g %a", point / source.names[0]).stdout
+    assert owner.split() == [str(NOBODY.pw_uid), str(NOBODY.pw_gid), "444"]
+    for name in ("status.json", "metrics", "config.json", "errors"):
+        assert as_nobody("cat", point / ".unshard" / name).returncode == 0
+    assert json.loads(as_nobody("cat", point / ".unshard/status.json").stdout)["pid"] in daemons_of(
+        point)
+    refused(errno.EACCES, os.listdir, point)
+    done = as_nobody(program, "umount", point)
+    assert done.returncode == 0, done.stderr
+    assert ended(point)
+
+
+def test_an_unprivileged_daemon_ends_at_sigterm_and_unmounts_itself(for_nobody):
+    program, source, point = for_nobody
+    assert as_nobody(program, "mount", source.path, point).returncode == 0
+    assert as_nobody("kill", "-TERM", daemons_of(point)[0]).returncode == 0
+    assert ended(point)
+
+
+def test_a_mount_point_that_belongs_to_another_user_is_refused(for_nobody):
+    program, source, point = for_nobody
+    os.chown(point, 0, 0)
+    done = as_nobody(program, "mount", source.path, point)
+    assert done.returncode != 0 and str(point) in done.stderr
+    assert not mounted_at(point) and not daemons_of(point)
+
+
+def test_a_source_that_may_not_be_read_is_refused(for_nobody):
+    program, source, point = for_nobody
+    source.path.chmod(0o700)
+    done = as_nobody(program, "mount", source.path, point)
+    assert done.returncode != 0 and str(source.path) in done.stderr
+    assert "ermission" in done.stderr and not mounted_at(point)
+
+
+def test_a_shard_that_may_not_be_read_fails_only_its_chunks(for_nobody):
+    program, source, point = for_nobody
+    source.shard_path(1).chmod(0o600)
+    assert as_nobody(program, "mount", source.path, point).returncode == 0
+    hidden = next(n for n in source.names if source.shard_of(n) == 1)
+    done = as_nobody("cat", point / source.names[hidden])
+    assert done.returncode != 0 and "ermission denied" in done.stderr
+    assert as_nobody("cmp", point / source.names[0], point / source.names[0]).returncode == 0
+    assert "1.shard" in as_nobody("cat", point / ".unshard/errors").stdout
+
+
+def test_others_are_kept_out_without_allow_other_and_let_in_with_it(for_nobody, run_unshard):
+    _, source, point = for_nobody
+    if os.getuid() != 0:
+        pytest.skip("needs root: mounts for others")
+    os.chown(point, 0, 0)
+    assert run_unshard("mount", source.path, point).returncode == 0
+    assert as_nobody("ls", point).returncode != 0
+    assert run_unshard("umount", point).returncode == 0
+    assert run_unshard("mount", source.path, point, "-o", "allow_other").returncode == 0
+    assert as_nobody("cat", point / source.names[0]).returncode == 0
+    assert as_nobody("cat", point / ".unshard/status.json").returncode == 0
+    assert run_unshard("umount", point).returncode == 0
+    assert run_unshard("mount", source.path, point, "-o", "allow_other,umask=077").returncode == 0
+    assert as_nobody("cat", point / source.names[0]).returncode != 0
+
+
+# -------------------------------------------------------------------------------- info, help, version
+
+
+def test_info_prints_the_tree_for_people_and_for_programs(work, run_unshard):
+    VersionedVolume(work / "source/volume")
+    VersionedZarr(work / "source/array")
+    done = run_unshard("info", work / "source")
+    assert done.returncode == 0, done.stderr
+    for word in ("volume", "array", "96", "24", "960", "120", "uint8"):
+        assert word in done.stdout, word
+    done = run_unshard("info", "--json", work / "source")
+    assert done.returncode == 0, done.stderr
+    text = json.dumps(json.loads(done.stdout))
+    for word in ("[96, 96, 96", "[24, 24, 24", "[960, 960]", "[120, 120]", "uint8"):
+        assert word in text, text
+
+
+def test_info_refuses_what_mount_refuses(work, run_unshard):
+    for make, words in REFUSALS.values():
+        folder = work / str(len(list(work.iterdir())))
+        folder.mkdir()
+        done = run_unshard("info", make(folder))
+        assert done.returncode != 0 and all(word in done.stderr for word in words), done.stderr
+
+
+def test_help_shows_examples_and_every_option(run_unshard):
+    done = run_unshard("--help")
+    assert done.returncode == 0 and done.stderr == ""
+    for word in ("mount", "umount", "info", "sample"):
+        assert re.search(rf"^\s*(unshard )?{word}\b", done.stdout, re.MULTILINE), word
+    assert re.search(r"unshard mount \S+ \S+", done.stdout)
+    done = run_unshard("mount", "--help")
+    assert done.returncode == 0
+    for word in ("list=", "uid=", "gid=", "umask=", "ttl=", "watch=", "immutable", "morton=",
+                 "memory=", "allow_other", "-f", "-v"):
+        assert word in done.stdout, word
+
+
+def test_version_prints_a_version(run_unshard):
+    done = run_unshard("--version")
+    assert done.returncode == 0 and re.fullmatch(r"unshard \d+\.\d+\.\d+\S*\n", done.stdout)
+
+
+def test_mount_takes_less_than_a_second(source, point, run_unshard):
+    begin = time.monotonic()
+    assert run_unshard("mount", source.path, point).returncode == 0
+    assert time.monotonic() - begin < 1
+
+
+def test_ten_mounts_one_after_the_other_leave_nothing_behind(source, point, run_unshard):
+    for _ in range(10):
+        assert run_unshard("mount", source.path, point).returncode == 0
+        assert_serves(point, source)
+        assert run_unshard("umount", point).returncode == 0
+        assert not mounted_at(point)
+    assert ended(point)
+
+
+def test_a_mount_that_fails_in_the_foreground_tells_the_same_as_in_the_background(
+        work, mount, run_unshard):
+    path = broken_volume(work)
+    with pytest.raises(MountFailed) as caught:
+        mount(path)
+    (work / "point").mkdir()
+    done = run_unshard("mount", path, work / "point")
+    assert caught.value.returncode == done.returncode != 0
+    assert done.stderr.strip().splitlines()[-1].split(": ", 1)[-1] in caught.value.log

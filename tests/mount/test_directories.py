@@ -1,0 +1,342 @@
+"""What listings, stat and statfs tell about a mounted dataset."""
+
+import ctypes
+import errno
+import os
+import random
+import stat
+import threading
+
+import numpy as np
+import pytest
+
+from mount_data import VersionedSkeletons, VersionedZarr, drop_caches, refused
+
+LISTING_OPTIONS = ("present", "grid", "none")
+
+
+class Directory:
+    """opendir(3), readdir(3), telldir(3) and seekdir(3), which Python does not offer."""
+
+    class Entry(ctypes.Structure):
+        _fields_ = [("ino", ctypes.c_uint64), ("off", ctypes.c_int64), ("reclen", ctypes.c_uint16),
+                    ("type", ctypes.c_uint8), ("name", ctypes.c_char * 256)]
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.opendir.restype = ctypes.c_void_p
+    libc.readdir.restype = ctypes.POINTER(Entry)
+    libc.readdir.argtypes = libc.closedir.argtypes = libc.telldir.argtypes = [ctypes.c_void_p]
+    libc.rewinddir.argtypes = [ctypes.c_void_p]
+    libc.telldir.restype = ctypes.c_long
+    libc.seekdir.argtypes = [ctypes.c_void_p, ctypes.c_long]
+
+    def __init__(self, path):
+        self.stream = self.libc.opendir(os.fsencode(path))
+        assert self.stream, os.strerror(ctypes.get_errno())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.libc.closedir(self.stream)
+
+    def next(self):
+        """(name, d_type, d_ino), or None at the end."""
+        ctypes.set_errno(0)
+        entry = self.libc.readdir(self.stream)
+        assert ctypes.get_errno() == 0, os.strerror(ctypes.get_errno())
+        if not entry:
+            return None
+        return entry.contents.name.decode(), entry.contents.type, entry.contents.ino
+
+    def rest(self):
+        entries = []
+        while (entry := self.next()) is not None:
+            entries.append(entry)
+        return entries
+
+    def tell(self):
+        return self.libc.telldir(self.stream)
+
+    def seek(self, cookie):
+        self.libc.seekdir(self.stream, cookie)
+
+    def rewind(self):
+        self.libc.rewinddir(self.stream)
+
+
+def walk(root):
+    """Every path below `root`, relative; {path: is a directory}."""
+    found = {}
+    for directory, directories, files in os.walk(root):
+        relative = os.path.relpath(directory, root)
+        for names, kind in ((directories, True), (files, False)):
+            for name in names:
+                found[os.path.normpath(os.path.join(relative, name))] = kind
+    return found
+
+
+def parents(paths):
+    """All ancestors of these relative paths."""
+    found = set()
+    for path in paths:
+        while path := os.path.dirname(path):
+            found.add(path)
+    return found
+
+
+# ------------------------------------------------------------------------------------ what is listed
+
+
+def test_a_listing_holds_exactly_the_chunks_that_are_there(volume, tree):
+    for each, others in ((volume, {"info", "notes.txt"}),
+                         (tree, {"zarr.json", "image/zarr.json", "notes.txt"})):
+        wanted = dict.fromkeys([*each.chunks, *others], False)
+        wanted.update(dict.fromkeys(parents(wanted), True))
+        assert walk(each.root) == wanted
+
+
+def test_ls_f_finds_dot_and_dot_dot_exactly_once(volume, tree):
+    for path in (volume.root, volume.root / "fine", tree.root / "image/c/1"):
+        with Directory(path) as directory:
+            names = [name for name, _, _ in directory.rest()]
+        assert sorted(n for n in names if n.startswith(".")) == [".", ".."]
+        assert len(names) == len(set(names))
+
+
+def test_the_control_directory_resolves_and_is_not_listed(volume):
+    assert ".unshard" not in os.listdir(volume.root)
+    assert stat.S_ISDIR(os.stat(volume.root / ".unshard").st_mode)
+    assert sorted(os.listdir(volume.root / ".unshard")) == ["config.json", "errors", "metrics",
+                                                           "status.json"]
+    refused(errno.ENOENT, os.stat, volume.root / "fine" / ".unshard")
+
+
+def test_list_grid_lists_every_cell_of_the_grid_also_the_empty_ones(volume, tree, mount):
+    grid = mount(volume.source.path, "list=grid")
+    for key in volume.source.voxels:
+        wanted = {*volume.source.chunks(key), *volume.source.missing(key)}
+        assert set(os.listdir(grid.path / key)) == wanted
+        refused(errno.ENOENT, os.stat, grid.path / key / volume.source.missing(key)[0])
+    cells = {"c/" + "/".join(map(str, cell)) for cell in np.ndindex(7, 6, 3)}
+    listed = walk(mount(tree.source.path, "list=grid").path / "image")
+    assert {path for path, directory in listed.items() if not directory} == {*cells, "zarr.json"}
+    assert {path for path, directory in listed.items() if directory} == parents(cells)
+
+
+def test_list_none_lists_no_chunk_and_still_serves_each_by_name(volume, tree, mount):
+    for each in (volume, tree):
+        hidden = mount(each.source.path, "list=none")
+        listed = [path for path, directory in walk(hidden.path).items() if not directory]
+        assert not set(listed) & set(each.chunks)
+        assert {os.path.basename(path) for path in listed} <= {"info", "zarr.json", "notes.txt"}
+        for name, data in each.chunks.items():
+            assert (hidden.path / name).read_bytes() == data
+
+
+def test_a_directory_level_exists_only_if_a_shard_under_it_exists(work, mount):
+    source = VersionedZarr(work / "source")
+    for shard in range(4):
+        source.shard_path(shard).unlink()
+    mounted = mount(source.path)
+    assert sorted(os.listdir(mounted.path / "c")) == ["2", "3", "4", "5", "6", "7"]
+    refused(errno.ENOENT, os.stat, mounted.path / "c/0")
+    refused(errno.ENOENT, os.stat, mounted.path / "c/1/0")
+
+
+def test_skeletons_are_listed_under_their_ids(work, mount):
+    source = VersionedSkeletons(work / "source")
+    mounted = mount(source.path)
+    assert set(os.listdir(mounted.path)) == {*source.names.values(), "info"}
+
+
+# --------------------------------------------------------------------------------- resuming a listing
+
+
+@pytest.mark.parametrize("options", [f"list={mode}" for mode in LISTING_OPTIONS])
+def test_seekdir_resumes_a_listing_at_any_entry(volume, mount, options):
+    path = mount(volume.source.path, options).path / "fine"
+    with Directory(path) as directory:
+        cookies, entries = [], []
+        while True:
+            cookies.append(directory.tell())
+            if (entry := directory.next()) is None:
+                break
+            entries.append(entry)
+        assert len(set(cookies)) == len(cookies)
+        places = list(range(len(entries) + 1))
+        random.Random(1).shuffle(places)
+        for place in places:
+            directory.seek(cookies[place])
+            assert directory.rest() == entries[place:]
+    with Directory(path) as fresh:
+        fresh.next()
+        fresh.seek(cookies[len(entries) // 2])
+        assert fresh.rest() == entries[len(entries) // 2:]
+
+
+def test_rewinddir_starts_a_listing_again(tree):
+    with Directory(tree.root / "image/c/0") as directory:
+        first = directory.rest()
+        directory.rewind()
+        assert directory.rest() == first and len(first) > 2
+
+
+def test_many_small_buffers_give_the_same_listing_as_a_large_one(volume):
+    """getdents64 with room for one or two entries at a time, as musl and Go programs may ask."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = os.open(volume.root / "fine", os.O_RDONLY | os.O_DIRECTORY)
+    names, buffer = [], ctypes.create_string_buffer(96)
+    try:
+        while (count := libc.syscall(217, descriptor, buffer, len(buffer))) > 0:
+            at = 0
+            while at < count:
+                length = int.from_bytes(buffer.raw[at + 16:at + 18], "little")
+                names.append(buffer.raw[at + 19:at + length].split(b"\0")[0].decode())
+                at += length
+        assert count == 0, os.strerror(ctypes.get_errno())
+    finally:
+        os.close(descriptor)
+    assert sorted(names) == sorted([".", "..", *os.listdir(volume.root / "fine")])
+
+
+def test_two_open_listings_of_one_directory_do_not_disturb_each_other(volume):
+    with Directory(volume.root / "fine") as one, Directory(volume.root / "fine") as two:
+        first = [one.next() for _ in range(5)]
+        assert two.rest()[:5] == first
+        assert len(one.rest()) == len(os.listdir(volume.root / "fine")) + 2 - 5
+
+
+def test_listing_is_complete_while_names_are_looked_up_and_caches_are_dropped(volume, tree):
+    places = [volume.root / "fine", volume.root / "coarse", tree.root / "image/c/1/2"]
+    wanted = {path: sorted(os.listdir(path)) for path in places}
+    stop, problems, listings = threading.Event(), [], []
+
+    def look_up(seed):
+        choose = random.Random(seed)
+        while not stop.is_set():
+            path = choose.choice(places)
+            os.stat(path / choose.choice(wanted[path]))
+            try:
+                os.stat(path / f"absent-{choose.random()}")
+            except FileNotFoundError:
+                continue
+
+    def list_all():
+        while not stop.is_set():
+            for path in places:
+                if (got := sorted(os.listdir(path))) != wanted[path]:
+                    problems.append((path, got))
+                listings.append(path)
+
+    threads = [threading.Thread(target=look_up, args=(seed,)) for seed in range(4)]
+    threads += [threading.Thread(target=list_all) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(4):
+        stop.wait(0.4)
+        drop_caches()
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    assert not problems and len(listings) > 30
+
+
+# ----------------------------------------------------------------------------------------------- stat
+
+
+def all_stats(root):
+    return {path: os.lstat(root / path) for path in walk(root)}
+
+
+def test_d_type_and_d_ino_of_a_listing_agree_with_stat(volume, tree):
+    for root in (volume.root, tree.root):
+        directories = [root, *(root / path for path, directory in walk(root).items() if directory)]
+        for path in directories:
+            with Directory(path) as directory:
+                for name, kind, number in directory.rest():
+                    if name in (".", ".."):
+                        assert kind == 4
+                        continue
+                    status = os.lstat(path / name)
+                    assert kind == stat.S_IFMT(status.st_mode) >> 12
+                    assert number == status.st_ino, name
+
+
+def test_inode_numbers_are_unique_and_survive_dropped_caches(volume, tree):
+    for root in (volume.root, tree.root):
+        before = {path: status.st_ino for path, status in all_stats(root).items()}
+        assert len(set(before.values())) == len(before) and 0 not in before.values()
+        drop_caches()
+        assert {path: status.st_ino for path, status in all_stats(root).items()} == before
+
+
+def test_inode_numbers_of_chunks_follow_the_order_of_their_shards(volume):
+    """Programs that sort by inode then read shards from front to back."""
+    places = []
+    for name in os.listdir(volume.root / "coarse"):
+        path = volume.root / "coarse" / name
+        places.append((os.stat(path).st_ino, os.getxattr(path, "user.unshard.shard"),
+                       int(os.getxattr(path, "user.unshard.offset"))))
+    places.sort()
+    shards = [shard for _, shard, _ in places]
+    assert sum(a != b for a, b in zip(shards, shards[1:])) == len(set(shards)) - 1
+
+
+def test_permissions_links_and_blocks_are_those_of_ordinary_read_only_files(volume, tree):
+    for root in (volume.root, tree.root):
+        for path, status in all_stats(root).items():
+            directory = stat.S_ISDIR(status.st_mode)
+            assert stat.S_IMODE(status.st_mode) == (0o555 if directory else 0o444), path
+            assert status.st_nlink == 1, path
+            assert (status.st_uid, status.st_gid) == (os.getuid(), os.getgid())
+            assert status.st_blksize >= 4096 and status.st_blksize & (status.st_blksize - 1) == 0
+            if not directory:
+                assert status.st_blocks == -(-status.st_size // 512), path
+
+
+def test_options_uid_gid_and_umask_change_what_stat_tells(volume, mount):
+    mounted = mount(volume.source.path, "uid=1234,gid=2345,umask=077")
+    for path, status in all_stats(mounted.path).items():
+        assert (status.st_uid, status.st_gid) == (1234, 2345), path
+        wanted = 0o500 if stat.S_ISDIR(status.st_mode) else 0o400
+        assert stat.S_IMODE(status.st_mode) == wanted, path
+
+
+def test_the_modification_time_of_a_chunk_is_that_of_its_shard(volume, tree):
+    for each in (volume, tree):
+        for name in each.chunks:
+            shard = each.source.path / os.getxattr(each.root / name, "user.unshard.shard").decode()
+            assert os.stat(each.root / name).st_mtime_ns == os.stat(shard).st_mtime_ns
+
+
+def test_the_modification_time_of_metadata_is_that_of_its_source(volume, tree):
+    for each, names in ((volume, ["info", "notes.txt"]), (tree, ["zarr.json", "image/zarr.json"])):
+        for name in names:
+            assert (os.stat(each.root / name).st_mtime_ns
+                    == os.stat(each.source.path / name).st_mtime_ns)
+
+
+def test_modification_times_of_directories_do_not_lie_in_the_future_and_stay(volume, tree):
+    for root in (volume.root, tree.root):
+        before = {path: s.st_mtime_ns for path, s in all_stats(root).items()}
+        drop_caches()
+        assert {path: s.st_mtime_ns for path, s in all_stats(root).items()} == before
+        assert all(0 < moment <= os.stat(root / "notes.txt").st_mtime_ns + 60 * 10**9
+                   for moment in before.values())
+
+
+def test_access_checks_follow_the_mode_bits(volume):
+    name = next(iter(volume.chunks))
+    assert os.access(volume.root / name, os.R_OK)
+    assert not os.access(volume.root / name, os.W_OK)
+    assert not os.access(volume.root / name, os.X_OK)
+    assert os.access(volume.root / "fine", os.R_OK | os.X_OK)
+
+
+def test_statfs_tells_plausible_numbers(volume):
+    status = os.statvfs(volume.root)
+    assert status.f_namemax == 255
+    assert status.f_bsize >= 512 and status.f_frsize >= 512
+    assert status.f_blocks > 0 and status.f_bavail <= status.f_bfree <= status.f_blocks
+    assert status.f_flag & os.ST_RDONLY

@@ -1,0 +1,101 @@
+"""A mount shows SRC and nothing outside of it."""
+
+import errno
+import json
+import os
+
+import pytest
+
+from mount_data import VersionedVolume, VersionedZarr, refused
+from mounting import MountFailed
+
+
+def volume_with_key(place, key):
+    """A volume in place/volume whose only scale stands where `key` leads to."""
+    source = VersionedVolume(place / "volume")
+    info = json.loads((source.path / "info").read_text())
+    info["scales"][0]["key"] = key
+    (source.path / "info").write_text(json.dumps(info))
+    target = (source.path / key).resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (source.path / "scale").rename(target)
+    source.names = {number: name.replace("scale/", "") for number, name in source.names.items()}
+    return source
+
+
+def test_a_key_that_leaves_the_source_is_refused_naming_it(work, mount):
+    source = volume_with_key(work, "../elsewhere/scale")
+    with pytest.raises(MountFailed) as caught:
+        mount(source.path)
+    assert "info" in str(caught.value) and "../elsewhere/scale" in str(caught.value)
+
+
+def test_a_key_that_leaves_the_volume_is_served_where_a_wider_source_is_mounted(work, mount):
+    wide = work / "wide"
+    source = volume_with_key(wide, "../elsewhere/scale")
+    mounted = mount(wide)
+    for number, name in source.names.items():
+        path = mounted.path / "elsewhere/scale" / name
+        assert path.read_bytes() == source.expected(number, 1)
+    assert sorted(os.listdir(mounted.path / "elsewhere/scale")) == sorted(source.names.values())
+    info = json.loads((mounted.path / "volume/info").read_text())
+    assert info["scales"][0]["key"] == "../elsewhere/scale"
+    assert (mounted.path / "volume" / info["scales"][0]["key"]).is_dir()
+
+
+def test_a_key_with_slashes_and_dots_that_stays_inside_is_served(work, mount):
+    source = volume_with_key(work, "a/./b/../b/scale")
+    mounted = mount(source.path)
+    for number, name in source.names.items():
+        assert (mounted.path / "a/b/scale" / name).read_bytes() == source.expected(number, 1)
+
+
+@pytest.mark.parametrize("key", ["..", "../..", "/etc", "a/../../b"])
+def test_other_ways_out_by_a_key_are_refused(work, mount, key):
+    source = VersionedVolume(work / "volume")
+    info = json.loads((source.path / "info").read_text())
+    info["scales"][0]["key"] = key
+    (source.path / "info").write_text(json.dumps(info))
+    with pytest.raises(MountFailed) as caught:
+        mount(source.path)
+    assert key in str(caught.value)
+
+
+def test_dot_dot_in_a_path_does_not_leave_the_mount(work, mount):
+    source = VersionedZarr(work / "source")
+    (work / "secret.txt").write_text("outside\n")
+    mounted = mount(source.path)
+    directory = os.open(mounted.path / "c", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        refused(errno.ENOENT, os.stat, "../secret.txt", dir_fd=directory)
+        assert os.stat("../zarr.json", dir_fd=directory).st_size > 0
+    finally:
+        os.close(directory)
+
+
+def test_symbolic_links_inside_the_source_are_followed_and_those_that_leave_it_are_refused(
+        work, mount):
+    source = VersionedZarr(work / "source")
+    (work / "secret.txt").write_text("outside\n")
+    (work / "outside").mkdir()
+    (work / "outside" / "more.txt").write_text("outside\n")
+    (source.path / "readme.txt").write_text("inside\n")
+    os.symlink("readme.txt", source.path / "inside")
+    os.symlink("../secret.txt", source.path / "relative")
+    os.symlink(work / "secret.txt", source.path / "absolute")
+    os.symlink("../outside", source.path / "folder")
+    mounted = mount(source.path)
+    assert (mounted.path / "inside").read_text() == "inside\n"
+    for name in ("relative", "absolute", "folder/more.txt"):
+        refused((errno.EACCES, errno.EPERM, errno.ENOENT), (mounted.path / name).read_bytes)
+
+
+def test_a_shard_that_is_a_symbolic_link_out_of_the_source_is_refused(work, mount):
+    source = VersionedZarr(work / "source")
+    shard = source.shard_path(0)
+    shard.rename(work / "elsewhere")
+    os.symlink(work / "elsewhere", shard)
+    mounted = mount(source.path)
+    refused((errno.EACCES, errno.EPERM, errno.EIO), (mounted.path / "c/0/0").read_bytes)
+    assert (mounted.path / "c/7/7").read_bytes() == source.expected(63, 1)
+    assert "c/0/0" in mounted.control("errors")
