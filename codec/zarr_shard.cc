@@ -1,0 +1,239 @@
+#include "codec/zarr_shard.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "codec/zarr_index.h"
+
+namespace unshard {
+namespace {
+
+struct FormatLevel {
+  explicit FormatLevel(ZarrShardLevel from) : level(std::move(from)), reader(level) {}
+  FormatLevel(const FormatLevel&) = delete;
+  FormatLevel& operator=(const FormatLevel&) = delete;
+
+  const ZarrShardLevel level;
+  const ZarrIndexReader reader;  // refers to `level`
+};
+using FormatLevels = std::vector<std::unique_ptr<FormatLevel>>;
+
+std::string Describe(std::size_t depth, const std::string& text) {
+  return depth == 0 ? text : "nested shard (level " + std::to_string(depth) + "): " + text;
+}
+
+// Walks the index of each level in turn; `positions` say which nested shard to enter.
+class ZarrIndexWalk final : public IndexWalk {
+ public:
+  ZarrIndexWalk(const FormatLevels& levels, std::vector<std::uint64_t> positions,
+                std::uint64_t max_index_bytes)
+      : levels_(levels), positions_(std::move(positions)), max_index_bytes_(max_index_bytes) {}
+
+  RangeRequest Start() override {
+    const FormatLevel& outer = *levels_.front();
+    // Feed() refuses an index that is too large; nothing of it is fetched before.
+    if (outer.reader.encoded_size() > max_index_bytes_) return RangeRequest::At(0, 1);
+    if (outer.level.index_at_start) {
+      return RangeRequest::At(outer.level.leading_bytes, outer.reader.encoded_size());
+    }
+    return RangeRequest::Suffix(outer.reader.encoded_size() + outer.level.trailing_bytes);
+  }
+
+  Result<IndexStep> Feed(ByteSpan bytes, std::uint64_t object_size) override {
+    if (depth_ == 0) {
+      if (bytes.size() > object_size) {
+        return Fail(ErrorCode::kInternal, "more bytes than the object has");
+      }
+      UNSHARD_RETURN_IF_ERROR(Enter({0, object_size}));
+      bytes = WithoutSurroundings(bytes, object_size);
+    }
+    const FormatLevel& current = *levels_[depth_];
+    if (bytes.size() != index_range_.size) {
+      return Fail(ErrorCode::kDataLoss,
+                  Describe(depth_, "shard index: expected " + std::to_string(index_range_.size) +
+                                       " bytes, found " + std::to_string(bytes.size())));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const ByteVector index, current.reader.Decode(bytes, body_.size));
+    if (depth_ + 1 == levels_.size()) return MakePage(index);
+    const ZarrIndexRow row = current.reader.Row(index, positions_[depth_]);
+    if (row.empty()) return IndexPage();
+    const ByteRange nested = Locate(row);
+    ++depth_;
+    if (nested == kDamagedRange) {
+      return Fail(ErrorCode::kDataLoss,
+                  Describe(depth_, "offset " + std::to_string(row.offset) + " and size " +
+                                       std::to_string(row.size) + " do not lie within the " +
+                                       std::to_string(body_.size) + " bytes around it"));
+    }
+    UNSHARD_RETURN_IF_ERROR(Enter(nested));
+    return RangeRequest::At(index_range_.begin, index_range_.size);
+  }
+
+ private:
+  // Finds the index in the shard of the present depth, which takes `shard` of the object.
+  Status Enter(const ByteRange& shard) {
+    const FormatLevel& current = *levels_[depth_];
+    const ZarrIndexReader& reader = current.reader;
+    if (reader.encoded_size() > max_index_bytes_) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  Describe(depth_, "shard index: takes " + std::to_string(reader.encoded_size()) +
+                                       " bytes, more than the limit of " +
+                                       std::to_string(max_index_bytes_)));
+    }
+    const std::uint64_t around = current.level.leading_bytes + current.level.trailing_bytes;
+    if (shard.size < around + reader.smallest_size()) {
+      return Fail(ErrorCode::kDataLoss,
+                  Describe(depth_, "expected a shard of at least " +
+                                       std::to_string(around + reader.smallest_size()) +
+                                       " bytes, which its index takes; found " +
+                                       std::to_string(shard.size)));
+    }
+    body_ = {shard.begin + current.level.leading_bytes, shard.size - around};
+    const std::uint64_t size = std::min(reader.encoded_size(), body_.size);
+    index_range_ = {current.level.index_at_start ? body_.begin : body_.end() - size, size};
+    return {};
+  }
+
+  // Just the outermost index of what was asked for first, where checksums around the shard came
+  // with it.
+  [[nodiscard]] ByteSpan WithoutSurroundings(ByteSpan bytes, std::uint64_t object_size) const {
+    const bool suffix = !levels_.front()->level.index_at_start;
+    const std::uint64_t asked_from = suffix ? object_size - bytes.size() : index_range_.begin;
+    if (asked_from > index_range_.begin) return {};
+    bytes = bytes.subspan(std::min<std::uint64_t>(bytes.size(), index_range_.begin - asked_from));
+    return bytes.first(std::min<std::uint64_t>(bytes.size(), index_range_.size));
+  }
+
+  // The range of a row in the object; kDamagedRange where it leaves the shard or covers the index.
+  [[nodiscard]] ByteRange Locate(const ZarrIndexRow& row) const {
+    const auto within = MakeByteRange(row.offset, row.size, body_.size);
+    if (!within) return kDamagedRange;
+    const ByteRange range{body_.begin + within->begin, within->size};
+    if (!levels_[depth_]->level.index.guess_checksum && range.size > 0 &&
+        range.begin < index_range_.end() && index_range_.begin < range.end()) {
+      return kDamagedRange;
+    }
+    return range;
+  }
+
+  Result<IndexStep> MakePage(ByteSpan index) const {
+    const FormatLevel& current = *levels_[depth_];
+    const std::uint64_t slots = current.level.chunk_count;
+    std::size_t present = 0;
+    for (std::uint64_t slot = 0; slot < slots; ++slot) {
+      if (!current.reader.Row(index, slot).empty()) ++present;
+    }
+    if (present > max_index_bytes_ / sizeof(IndexEntry)) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  Describe(depth_, "shard index: its " + std::to_string(present) +
+                                       " entries take more than the limit of " +
+                                       std::to_string(max_index_bytes_) + " bytes"));
+    }
+    std::vector<IndexEntry> entries;
+    entries.reserve(present);
+    for (std::uint64_t slot = 0; slot < slots; ++slot) {
+      const ZarrIndexRow row = current.reader.Row(index, slot);
+      if (!row.empty()) entries.push_back({slot, Locate(row)});
+    }
+    return IndexPage(std::move(entries));
+  }
+
+  const FormatLevels& levels_;
+  const std::vector<std::uint64_t> positions_;
+  const std::uint64_t max_index_bytes_;
+  std::size_t depth_ = 0;
+  ByteRange body_;         // of the shard that is being read, without the checksums around it
+  ByteRange index_range_;  // of its index, in the object
+};
+
+class ZarrShardFormat final : public ShardFormat {
+ public:
+  ZarrShardFormat(FormatLevels levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping,
+                  std::uint64_t page_count)
+      : levels_(std::move(levels)), wrapping_(std::move(wrapping)), page_count_(page_count) {}
+
+  [[nodiscard]] std::unique_ptr<IndexWalk> Walk(std::uint64_t /*shard*/, std::uint64_t page,
+                                                std::uint64_t max_index_bytes) const override {
+    std::vector<std::uint64_t> positions(levels_.size() - 1);
+    for (std::size_t depth = positions.size(); depth-- > 0;) {
+      const std::uint64_t count = levels_[depth]->level.chunk_count;
+      positions[depth] = page % count;
+      page /= count;
+    }
+    return std::make_unique<ZarrIndexWalk>(levels_, std::move(positions), max_index_bytes);
+  }
+
+  [[nodiscard]] std::uint64_t page_count() const override { return page_count_; }
+  [[nodiscard]] bool stored_is_plain() const override { return true; }
+  [[nodiscard]] Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t max_bytes) const override {
+    if (stored.size() > max_bytes) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  "the inner chunk takes more than " + std::to_string(max_bytes) + " bytes");
+    }
+    return stored;
+  }
+
+  [[nodiscard]] bool is_wrapped() const override { return !wrapping_.empty(); }
+  [[nodiscard]] Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
+    for (auto codec = wrapping_.rbegin(); codec != wrapping_.rend(); ++codec) {
+      auto plain = (*codec)->Decode(stored.span(), max_bytes);
+      if (!plain) return Forward(std::move(plain).error(), "the codec around the shard");
+      stored = Bytes(*std::move(plain));
+    }
+    return stored;
+  }
+
+ private:
+  const FormatLevels levels_;
+  const std::vector<std::shared_ptr<const BytesCodec>> wrapping_;
+  const std::uint64_t page_count_;
+};
+
+class ZarrShardKeys final : public ShardKeys {
+ public:
+  ZarrShardKeys(const ChunkGrid& grid, const ChunkKeyEncoding& encoding)
+      : grid_(grid), encoding_(encoding) {}
+
+  [[nodiscard]] std::string Key(std::uint64_t shard) const override {
+    GridCell cell(grid_.rank());
+    CellOfLinearIndex(grid_.grid_shape(), shard, cell);
+    return ZarrChunkKey(encoding_, cell);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> Parse(std::string_view key) const override {
+    GridCell cell;
+    const NameMatch match = ParseZarrChunkKey(encoding_, grid_.grid_shape(), key, cell);
+    if (match != NameMatch::kChunk) return std::nullopt;
+    return LinearIndex(grid_.grid_shape(), cell);
+  }
+
+ private:
+  const ChunkGrid grid_;
+  const ChunkKeyEncoding encoding_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
+    std::vector<ZarrShardLevel> levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping) {
+  std::uint64_t pages = 1;
+  for (std::size_t depth = 0; depth + 1 < levels.size(); ++depth) {
+    const auto product = CheckedMultiply(pages, levels[depth].chunk_count);
+    if (!product) {
+      return Fail(ErrorCode::kNotSupported, "a shard holds 2^64 nested shards or more");
+    }
+    pages = *product;
+  }
+  FormatLevels format_levels;
+  for (ZarrShardLevel& level : levels) {
+    format_levels.push_back(std::make_unique<FormatLevel>(std::move(level)));
+  }
+  return std::make_shared<ZarrShardFormat>(std::move(format_levels), std::move(wrapping), pages);
+}
+
+std::shared_ptr<const ShardKeys> MakeZarrShardKeys(const ChunkGrid& shard_grid,
+                                                   const ChunkKeyEncoding& encoding) {
+  return std::make_shared<ZarrShardKeys>(shard_grid, encoding);
+}
+
+}  // namespace unshard
