@@ -155,11 +155,9 @@ def test_tensorstore_reads_zarr_2_and_n5(datasets):
         np.testing.assert_array_equal(store.read().result(), expected, err_msg=name)
 
 
-def test_tensorstore_reads_hand_made_n5_in_the_mount(datasets):
-    path = datasets.view / "n5" / "hand-made"
-    source = datasets.source / "n5" / "hand-made"
-    read = [zlib.decompress((root / "1" / "1").read_bytes()[12:]) for root in (path, source)]
-    assert read[0] == read[1] == np.array([[11], [14]], ">i4").tobytes()
+def test_hand_made_n5_blocks_inflate_in_the_mount(datasets):
+    block = (datasets.view / "n5" / "hand-made" / "1" / "1").read_bytes()
+    assert zlib.decompress(block[12:]) == np.array([[11], [14]], ">i4").tobytes()
 
 
 def test_peers_read_unsharded_precomputed(datasets):
@@ -179,6 +177,7 @@ def test_peers_read_unsharded_zarr_3(datasets):
 
 def test_links_are_followed_only_inside_the_source(work, mount):
     put_file(work / "secret", "outside")
+    write_zarr3(work / "src" / "array")
     put_file(work / "src" / "inside", "inside")
     os.symlink("inside", work / "src" / "good")
     os.symlink("../secret", work / "src" / "relative")
