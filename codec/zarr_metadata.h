@@ -20,8 +20,8 @@ namespace unshard {
 // An array whose codec chain has sharding_indexed. All shapes are in array axis order, what
 // transposes before or between levels of sharding do to the slots is inside `locator`.
 struct ZarrShardedArray {
-  ChunkGrid grid;        // of inner chunks (innermost level: nested sharding is flattened)
-  ChunkGrid shard_grid;  // of stored shards
+  ChunkGrid grid;                 // of inner chunks (innermost level: nested sharding is flattened)
+  ChunkGrid shard_grid;           // of stored shards
   ChunkKeyEncoding key_encoding;  // of both grids
   std::shared_ptr<const ShardFormat> format;
   std::shared_ptr<const ChunkLocator> locator;

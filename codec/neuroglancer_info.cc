@@ -1,0 +1,330 @@
+#include "codec/neuroglancer_info.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "codec/byte_range.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::int64_t kMaxCoordinate = std::numeric_limits<std::int64_t>::max();
+
+struct ItemSize {
+  std::string_view data_type;
+  std::uint64_t bytes;
+};
+constexpr std::array<ItemSize, 10> kItemSizes = {{{"uint8", 1},
+                                                  {"int8", 1},
+                                                  {"uint16", 2},
+                                                  {"int16", 2},
+                                                  {"uint32", 4},
+                                                  {"int32", 4},
+                                                  {"float32", 4},
+                                                  {"uint64", 8},
+                                                  {"int64", 8},
+                                                  {"float64", 8}}};
+
+std::string LowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Resolves "." and ".." and drops empty components; ".." above the info's directory stays in front.
+std::string NormaliseKey(std::string_view key) {
+  std::vector<std::string_view> parts;
+  while (!key.empty()) {
+    const std::size_t end = std::min(key.find('/'), key.size());
+    const std::string_view part = key.substr(0, end);
+    key.remove_prefix(std::min(end + 1, key.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else {
+      parts.push_back(part);
+    }
+  }
+  std::string normalised;
+  for (const std::string_view part : parts) {
+    if (!normalised.empty()) normalised += '/';
+    normalised += part;
+  }
+  return normalised;
+}
+
+// The string member `key`, or "" where it is absent or something else.
+std::string TextOf(const JsonValue& object, std::string_view key) {
+  const JsonValue* member = object.Find(key);
+  return member != nullptr && member->is_string() ? member->text() : "";
+}
+
+// An object whose `sharding` member may be absent or null.
+Result<std::optional<ShardingSpec>> ParseOptionalSharding(const JsonCursor& owner) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto sharding, owner.OptionalMember("sharding"));
+  if (sharding.empty()) return std::optional<ShardingSpec>();
+  UNSHARD_ASSIGN_OR_RETURN(const ShardingSpec spec, ParseShardingSpec(sharding.front()));
+  return std::optional<ShardingSpec>(spec);
+}
+
+Result<std::string> ParseKey(const JsonCursor& owner) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, owner.Member("key"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string key, cursor.String());
+  if (key.find("://") != std::string::npos) {
+    return cursor.Expected("a path relative to this info, for shards");
+  }
+  return NormaliseKey(key);
+}
+
+Result<std::vector<std::uint64_t>> ParseVector(const JsonCursor& cursor, std::uint64_t min) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, cursor.Items());
+  std::vector<std::uint64_t> extents;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent,
+                             item.Unsigned(min, static_cast<std::uint64_t>(kMaxCoordinate)));
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+Result<std::vector<std::uint64_t>> ParseVector3(const JsonCursor& cursor, std::uint64_t min) {
+  UNSHARD_ASSIGN_OR_RETURN(auto extents, ParseVector(cursor, min));
+  if (extents.size() != 3) return cursor.Expected("three whole numbers");
+  return extents;
+}
+
+Result<std::vector<std::int64_t>> ParseVoxelOffset(const JsonCursor& scale) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, scale.OptionalMember("voxel_offset"));
+  if (found.empty()) return std::vector<std::int64_t>(3, 0);
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
+  if (items.size() != 3) return found.front().Expected("three whole numbers");
+  std::vector<std::int64_t> offset;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(
+        const std::int64_t value,
+        item.Integer(std::numeric_limits<std::int64_t>::min(), kMaxCoordinate));
+    offset.push_back(value);
+  }
+  return offset;
+}
+
+class InfoParser {
+ public:
+  explicit InfoParser(const JsonValue& document) : document_(document), root_(document, "") {}
+
+  Result<NeuroglancerInfo> Parse() {
+    const std::string type = TextOf(document_, "@type");
+    const JsonValue* scales = document_.Find("scales");
+    if (type == "neuroglancer_multiscale_volume" || (type.empty() && scales != nullptr)) {
+      info_.type = NeuroglancerInfo::Type::kVolume;
+      UNSHARD_RETURN_IF_ERROR(ParseVolume());
+    } else if (type == "neuroglancer_multilod_draco") {
+      info_.type = NeuroglancerInfo::Type::kMeshes;
+      UNSHARD_RETURN_IF_ERROR(
+          ParseObjects(ShardedDirectory::Names::kMeshes, "multi-resolution meshes"));
+    } else if (type == "neuroglancer_skeletons") {
+      info_.type = NeuroglancerInfo::Type::kSkeletons;
+      UNSHARD_RETURN_IF_ERROR(ParseObjects(ShardedDirectory::Names::kIds, "skeletons"));
+    } else if (type == "neuroglancer_annotations_v1") {
+      info_.type = NeuroglancerInfo::Type::kAnnotations;
+      UNSHARD_RETURN_IF_ERROR(ParseAnnotations());
+    }
+    return std::move(info_);
+  }
+
+ private:
+  void Refer(std::string directory, bool holds_chunks) {
+    for (const ReferredDirectory& known : info_.referred) {
+      if (known.directory == directory && known.holds_chunks == holds_chunks) return;
+    }
+    info_.referred.push_back({std::move(directory), holds_chunks});
+  }
+
+  // A directory with a dataset of its own; elsewhere (a URL) is none of this dataset's business.
+  void ReferToDataset(const char* member) {
+    const std::string key = TextOf(document_, member);
+    if (!key.empty() && key.find("://") == std::string::npos) Refer(NormaliseKey(key), false);
+  }
+
+  Status ParseVolume() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales, root_.Member("scales"));
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, scales.Items());
+    for (const JsonCursor& scale : items) {
+      UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(scale));
+      if (sharding) {
+        UNSHARD_RETURN_IF_ERROR(ParseShardedScale(scale, *sharding));
+      } else {
+        const std::string key = TextOf(scale.value(), "key");
+        if (key.find("://") == std::string::npos) Refer(NormaliseKey(key), true);
+      }
+    }
+    for (const char* member : {"mesh", "skeletons", "segment_properties"}) ReferToDataset(member);
+    return {};
+  }
+
+  Status ParseShardedScale(const JsonCursor& scale, const ShardingSpec& sharding) {
+    ShardedDirectory directory;
+    directory.names = ShardedDirectory::Names::kChunkRanges;
+    directory.json_path = scale.path();
+    directory.sharding = sharding;
+    UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(scale));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor size, scale.Member("size"));
+    UNSHARD_ASSIGN_OR_RETURN(auto shape, ParseVector3(size, 0));
+    UNSHARD_ASSIGN_OR_RETURN(auto offset, ParseVoxelOffset(scale));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_sizes, scale.Member("chunk_sizes"));
+    UNSHARD_ASSIGN_OR_RETURN(const auto sizes, chunk_sizes.Items());
+    if (sizes.size() != 1) {
+      return chunk_sizes.Expected("exactly one chunk size, as the scale is sharded");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(auto chunk_shape, ParseVector3(sizes.front(), 1));
+    auto grid = ChunkGrid::Make(std::move(shape), std::move(chunk_shape), std::move(offset));
+    if (!grid) return Forward(std::move(grid).error(), scale.path());
+    directory.grid = *std::move(grid);
+    directory.grid_shape = directory.grid.grid_shape();
+    UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, sizes.front(), directory));
+    info_.sharded.push_back(std::move(directory));
+    return {};
+  }
+
+  Status TakeEncoding(const JsonCursor& scale, const JsonCursor& chunk_size,
+                      ShardedDirectory& directory) {
+    const std::string encoding = LowerCase(TextOf(scale.value(), "encoding"));
+    const std::string data_type = LowerCase(TextOf(document_, "data_type"));
+    const std::string type = LowerCase(TextOf(document_, "type"));
+    directory.description = data_type.empty() ? "" : data_type + " ";
+    directory.description += type.empty() ? "volume" : type;
+    if (!encoding.empty()) directory.description += ", " + encoding;
+    if (encoding != "raw") return {};
+    const auto item = std::find_if(kItemSizes.begin(), kItemSizes.end(), [&](const ItemSize& size) {
+      return size.data_type == data_type;
+    });
+    if (item == kItemSizes.end()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto channels, root_.OptionalMember("num_channels"));
+    if (channels.empty()) return {};
+    constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t count,
+                             channels.front().Unsigned(1, kMostChannels));
+    directory.bytes_per_voxel = item->bytes * count;
+    return CheckChunkBytes(chunk_size, directory);
+  }
+
+  // The size of every chunk in bytes must fit what a file's size can be.
+  static Status CheckChunkBytes(const JsonCursor& chunk_size, const ShardedDirectory& directory) {
+    std::optional<std::uint64_t> bytes = directory.bytes_per_voxel;
+    for (std::size_t d = 0; d < directory.grid.rank() && bytes; ++d) {
+      const std::uint64_t extent =
+          std::min(directory.grid.chunk_shape()[d], directory.grid.shape()[d]);
+      if (extent > 0) bytes = CheckedMultiply(*bytes, extent);
+    }
+    if (bytes && *bytes <= static_cast<std::uint64_t>(kMaxCoordinate)) return {};
+    return chunk_size.Expected("a raw chunk of fewer than 2^63 bytes");
+  }
+
+  // Meshes and skeletons: the shards stand beside the info.
+  Status ParseObjects(ShardedDirectory::Names names, const char* description) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(root_));
+    if (sharding) {
+      ShardedDirectory directory;
+      directory.names = names;
+      directory.sharding = *sharding;
+      directory.description = description;
+      info_.sharded.push_back(std::move(directory));
+    }
+    ReferToDataset("segment_properties");
+    return {};
+  }
+
+  Status ParseAnnotations() {
+    UNSHARD_ASSIGN_OR_RETURN(const auto by_id, root_.OptionalMember("by_id"));
+    if (!by_id.empty()) {
+      UNSHARD_RETURN_IF_ERROR(
+          ParseIndex(by_id.front(), ShardedDirectory::Names::kIds, "annotations by id"));
+    }
+    UNSHARD_RETURN_IF_ERROR(ParseIndices("relationships", ShardedDirectory::Names::kIds,
+                                         "annotations by related object"));
+    return ParseIndices("spatial", ShardedDirectory::Names::kCellCoordinates,
+                        "annotations by place");
+  }
+
+  Status ParseIndices(const char* member, ShardedDirectory::Names names, const char* description) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto list, root_.OptionalMember(member));
+    if (list.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, list.front().Items());
+    for (const JsonCursor& index : items) {
+      UNSHARD_RETURN_IF_ERROR(ParseIndex(index, names, description));
+    }
+    return {};
+  }
+
+  Status ParseIndex(const JsonCursor& index, ShardedDirectory::Names names,
+                    const char* description) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(index));
+    if (!sharding) {
+      const std::string key = TextOf(index.value(), "key");
+      if (key.find("://") == std::string::npos) Refer(NormaliseKey(key), true);
+      return {};
+    }
+    ShardedDirectory directory;
+    directory.names = names;
+    directory.json_path = index.path();
+    directory.sharding = *sharding;
+    directory.description = description;
+    UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(index));
+    if (names == ShardedDirectory::Names::kCellCoordinates) {
+      UNSHARD_ASSIGN_OR_RETURN(const JsonCursor grid_shape, index.Member("grid_shape"));
+      UNSHARD_ASSIGN_OR_RETURN(directory.grid_shape, ParseVector(grid_shape, 1));
+      if (directory.grid_shape.empty()) return grid_shape.Expected("at least one dimension");
+    }
+    info_.sharded.push_back(std::move(directory));
+    return {};
+  }
+
+  const JsonValue& document_;
+  const JsonCursor root_;
+  NeuroglancerInfo info_;
+};
+
+void DropSharding(JsonValue* owner) {
+  const JsonValue* sharding = owner != nullptr ? owner->Find("sharding") : nullptr;
+  if (sharding != nullptr && sharding->is_object()) owner->Erase("sharding");
+}
+
+void DropShardingOfItems(JsonValue* list) {
+  if (list == nullptr || !list->is_array()) return;
+  for (JsonValue& item : list->items()) DropSharding(&item);
+}
+
+std::string WithoutSharding(JsonValue document, NeuroglancerInfo::Type type) {
+  switch (type) {
+    case NeuroglancerInfo::Type::kVolume:
+      DropShardingOfItems(document.Find("scales"));
+      break;
+    case NeuroglancerInfo::Type::kMeshes:
+    case NeuroglancerInfo::Type::kSkeletons:
+      DropSharding(&document);
+      break;
+    case NeuroglancerInfo::Type::kAnnotations:
+      DropSharding(document.Find("by_id"));
+      DropShardingOfItems(document.Find("relationships"));
+      DropShardingOfItems(document.Find("spatial"));
+      break;
+    case NeuroglancerInfo::Type::kOther:
+      break;
+  }
+  return WriteJson(document);
+}
+
+}  // namespace
+
+Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text) {
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue document, ParseJson(text));
+  UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo info, InfoParser(document).Parse());
+  info.unsharded_text =
+      info.sharded.empty() ? std::string(text) : WithoutSharding(std::move(document), info.type);
+  return info;
+}
+
+}  // namespace unshard
