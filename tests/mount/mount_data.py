@@ -4,6 +4,8 @@ Two kinds: written by TensorStore or zarr-python (what real data looks like), an
 (`VersionedSource`) where a test replaces shards many times and must recognise each version.
 """
 
+import contextlib
+import fcntl
 import gzip
 import json
 import os
@@ -79,7 +81,7 @@ class PrecomputedVolume:
 class ZarrTree:
     """A Zarr group with array `image` (int32, 16³ chunks in 64 × 64 × 32 shards), by zarr-python.
 
-    Inner chunks are plain bytes. The first inner chunk is all zero and therefore missing.
+    Inner chunks are plain bytes. The first 2 × 2 × 2 of them are all zero and therefore missing.
     """
 
     SHAPE = (100, 90, 40)
@@ -91,7 +93,6 @@ class ZarrTree:
 
         self.path = path
         self.voxels = (_image(self.SHAPE, 3).astype("<i4") * 1000)
-        self.voxels[:16, :16, :16] = 0
         group = zarr.create_group(path, zarr_format=3, attributes={"title": "a tree"})
         array = group.create_array("image", shape=self.SHAPE, dtype="<i4", chunks=self.CHUNK,
                                    shards=self.SHARD, compressors=None, filters=None, fill_value=0,
@@ -145,10 +146,28 @@ def refused(number, call, *arguments, **more):
     assert caught.value.errno in numbers, caught.value
 
 
+@contextlib.contextmanager
+def kernel_caches():
+    """Keeps test programs that run at the same time from dropping the caches meanwhile."""
+    if _holds_kernel_caches:
+        yield
+        return
+    with open(__file__) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _holds_kernel_caches.append(True)
+        try:
+            yield
+        finally:
+            _holds_kernel_caches.pop()
+
+
+_holds_kernel_caches = []
+
+
 def drop_caches():
     """Makes the kernel forget pages and names, as far as this process is allowed to."""
     try:
-        with open("/proc/sys/vm/drop_caches", "w") as file:
+        with kernel_caches(), open("/proc/sys/vm/drop_caches", "w") as file:
             file.write("3")
     except PermissionError:
         pytest.skip("needs root")

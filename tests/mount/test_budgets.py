@@ -6,7 +6,14 @@ import subprocess
 
 import pytest
 
-from mount_data import VersionedSkeletons, VersionedVolume, VersionedZarr, drop_caches, refused
+from mount_data import (VersionedSkeletons, VersionedVolume, VersionedZarr, drop_caches,
+                        kernel_caches, refused)
+
+
+@pytest.fixture(autouse=True)
+def undisturbed():
+    with kernel_caches():
+        yield
 
 
 class Meter:

@@ -96,7 +96,7 @@ def test_stored_shard_files_cannot_be_opened(volume, tree):
         assert (volume.source.path / name).exists()
         refused(errno.ENOENT, os.stat, volume.root / name)
     stored = (tree.source.path / "image/c/0/0/0").read_bytes()
-    assert len((tree.root / "image/c/0/0/1").read_bytes()) < len(stored)
+    assert len((tree.root / "image/c/0/0/2").read_bytes()) < len(stored)
 
 
 # ------------------------------------------------------------------------------------ parts of files
@@ -361,10 +361,10 @@ def test_names_that_no_writer_would_write_are_absent(volume, name):
 
 
 @pytest.mark.parametrize("name", [
-    "image/c/0/0/01", "image/c/0/0/-1", "image/c/0/0/99", "image/c/0/0/0/0", "image/c/7/0/0",
-    "image/c/0/0/1.partial", "image/c/0.0.1", "image/0/0/1", "image/c/0/0/18446744073709551616"])
+    "image/c/0/0/02", "image/c/0/0/-1", "image/c/0/0/99", "image/c/0/0/0/0", "image/c/7/0/0",
+    "image/c/0/0/2.partial", "image/c/0.0.2", "image/0/0/2", "image/c/0/0/18446744073709551616"])
 def test_zarr_keys_outside_the_grid_are_absent(tree, name):
-    assert (tree.root / "image/c/0/0/1").exists()
+    assert (tree.root / "image/c/0/0/2").exists()
     refused((errno.ENOENT, errno.ENOTDIR), os.stat, tree.root / name)
 
 
@@ -393,7 +393,7 @@ def test_gz_names_are_never_listed(volume):
 def test_a_gz_name_is_absent_where_the_chunk_is_absent_or_stored_plain(volume, tree):
     refused(errno.ENOENT, os.stat, volume.root / "fine" / (volume.source.missing("fine")[0] + ".gz"))
     refused(errno.ENOENT, os.stat, volume.root / "coarse" / "0-32_32-64_8-40.gz")
-    refused(errno.ENOENT, os.stat, tree.root / "image/c/0/0/1.gz")
+    refused(errno.ENOENT, os.stat, tree.root / "image/c/0/0/2.gz")
     refused(errno.ENOENT, os.stat, volume.root / "fine" / "0-32_32-64_8-40.gz.gz")
 
 
