@@ -1,0 +1,96 @@
+#include "tests/support/counting_store.h"
+
+namespace unshard {
+
+void CountingStore::Tally::Note(const std::string& key, const ByteRange& range, bool sliced) {
+  const std::lock_guard lock(mutex);
+  AccessCounts& counts = by_key[key];
+  ++(sliced ? counts.slices : counts.reads);
+  counts.bytes += range.size;
+  accesses.push_back({key, range, sliced});
+}
+
+void CountingStore::Tally::Add(std::string_view key, std::uint64_t AccessCounts::*counter) {
+  const std::lock_guard lock(mutex);
+  ++(by_key[std::string(key)].*counter);
+}
+
+class CountingStore::Handle final : public ObjectHandle {
+ public:
+  Handle(std::shared_ptr<ObjectHandle> below, std::string_view key, std::shared_ptr<Tally> tally)
+      : below_(std::move(below)), key_(key), tally_(std::move(tally)) {}
+
+  const ObjectInfo& info() const override { return below_->info(); }
+  Result<ReadResult> Read(const RangeRequest& range) override {
+    tally_->Note(key_, ClipRange(range, info().size), false);
+    return below_->Read(range);
+  }
+  std::optional<FileSlice> Slice(const ByteRange& range) override {
+    auto slice = below_->Slice(range);
+    if (slice) tally_->Note(key_, range, true);
+    return slice;
+  }
+
+ private:
+  const std::shared_ptr<ObjectHandle> below_;
+  const std::string key_;
+  const std::shared_ptr<Tally> tally_;
+};
+
+CountingStore::CountingStore(std::shared_ptr<KvStore> below) : below_(std::move(below)) {}
+
+AccessCounts CountingStore::total() const {
+  const std::lock_guard lock(tally_->mutex);
+  AccessCounts total;
+  for (const auto& [key, counts] : tally_->by_key) {
+    total.stats += counts.stats;
+    total.opens += counts.opens;
+    total.reads += counts.reads;
+    total.slices += counts.slices;
+    total.lists += counts.lists;
+    total.bytes += counts.bytes;
+  }
+  return total;
+}
+
+AccessCounts CountingStore::of(const std::string& key) const {
+  const std::lock_guard lock(tally_->mutex);
+  const auto found = tally_->by_key.find(key);
+  return found == tally_->by_key.end() ? AccessCounts{} : found->second;
+}
+
+std::vector<Access> CountingStore::accesses() const {
+  const std::lock_guard lock(tally_->mutex);
+  return tally_->accesses;
+}
+
+void CountingStore::Reset() {
+  const std::lock_guard lock(tally_->mutex);
+  tally_->by_key.clear();
+  tally_->accesses.clear();
+}
+
+Result<std::optional<ObjectInfo>> CountingStore::Stat(std::string_view key) {
+  tally_->Add(key, &AccessCounts::stats);
+  return below_->Stat(key);
+}
+
+Result<std::shared_ptr<ObjectHandle>> CountingStore::Open(std::string_view key) {
+  tally_->Add(key, &AccessCounts::opens);
+  UNSHARD_ASSIGN_OR_RETURN(auto handle, below_->Open(key));
+  if (!handle) return nullptr;
+  return std::make_shared<Handle>(std::move(handle), key, tally_);
+}
+
+Result<ReadResult> CountingStore::Read(std::string_view key, const ReadOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(ReadResult read, below_->Read(key, options));
+  tally_->Note(std::string(key), ClipRange(options.range, read.object_size), false);
+  return read;
+}
+
+Status CountingStore::List(std::string_view key, const ListVisitor& visitor) {
+  tally_->Add(key, &AccessCounts::lists);
+  return below_->List(key, visitor);
+}
+
+}  // namespace unshard

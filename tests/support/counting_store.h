@@ -1,0 +1,62 @@
+// Counts what is asked of a store: budgets of reads and opens are asserted with it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "store/kv_store.h"
+
+namespace unshard {
+
+struct AccessCounts {
+  std::uint64_t stats = 0;
+  std::uint64_t opens = 0;
+  std::uint64_t reads = 0;   // that copy, pinned or not
+  std::uint64_t slices = 0;  // that succeeded
+  std::uint64_t lists = 0;
+  std::uint64_t bytes = 0;  // read or sliced
+};
+
+// One read or slice, in the order of the calls.
+struct Access {
+  std::string key;
+  ByteRange range;
+  bool sliced = false;
+};
+
+// Thread-safe. Forwards everything to the store below.
+class CountingStore final : public KvStore {
+ public:
+  explicit CountingStore(std::shared_ptr<KvStore> below);
+
+  [[nodiscard]] AccessCounts total() const;
+  [[nodiscard]] AccessCounts of(const std::string& key) const;
+  // The reads so far. Index reads are those that lie where the index stands; the test knows.
+  [[nodiscard]] std::vector<Access> accesses() const;
+  void Reset();
+
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
+  Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
+  Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
+  Status List(std::string_view key, const ListVisitor& visitor) override;
+  std::string Describe(std::string_view key) const override { return below_->Describe(key); }
+
+ private:
+  // Shared with the handles, which may outlive the store.
+  struct Tally {
+    std::mutex mutex;
+    std::map<std::string, AccessCounts> by_key;
+    std::vector<Access> accesses;
+    void Note(const std::string& key, const ByteRange& range, bool sliced);
+    void Add(std::string_view key, std::uint64_t AccessCounts::*counter);
+  };
+  class Handle;
+
+  const std::shared_ptr<KvStore> below_;
+  const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
+};
+
+}  // namespace unshard

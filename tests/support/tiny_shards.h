@@ -1,0 +1,48 @@
+// The smallest shard format that has everything a shard set cares for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/chunk_locator.h"
+#include "codec/shard_format.h"
+
+namespace unshard {
+
+// A shard of `slots` chunks, one index page: per slot 16 bytes (begin, size, little-endian; size 0:
+// empty) at the start, then the chunks. Walked in two requests: one byte, then the index.
+class TinyShardFormat : public ShardFormat {
+ public:
+  explicit TinyShardFormat(std::uint64_t slots, bool wrapped = false)
+      : slots_(slots), wrapped_(wrapped) {}
+  std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
+                                  std::uint64_t max_index_bytes) const override;
+  std::uint64_t page_count() const override { return 1; }
+  bool stored_is_plain() const override { return true; }
+  Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t) const override { return stored; }
+  bool is_wrapped() const override { return wrapped_; }
+  // Wrapped objects are stored with each byte inverted.
+  Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override;
+
+ private:
+  const std::uint64_t slots_;
+  const bool wrapped_;
+};
+
+// The text of a shard; an empty chunk is left out.
+std::string EncodeTinyShard(const std::vector<std::string>& chunks);
+std::string Inverted(std::string text);
+
+// Shard 7 is "7.shard" or, obsolete, "7.index" and "7.data"; with `nested` "c/7/0".
+class TinyShardKeys : public ShardKeys {
+ public:
+  explicit TinyShardKeys(bool nested = false) : nested_(nested) {}
+  std::string Key(std::uint64_t shard) const override;
+  std::optional<std::uint64_t> Parse(std::string_view key) const override;
+  std::optional<Pair> ObsoletePair(std::uint64_t shard) const override;
+
+ private:
+  const bool nested_;
+};
+
+}  // namespace unshard
