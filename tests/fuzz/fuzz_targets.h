@@ -1,0 +1,44 @@
+// Every fuzz target, as a function that either returns or ends the process.
+//
+// A target named `x` stands in x_target.cc and has its seeds in corpus/x/. To add one: a line below
+// and those two. libFuzzer runs each as x_fuzzer (fuzz_main.cc); the ordinary tests replay the
+// seeds, damaged seeds included (fuzz_replay_test.cc).
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "codec/bytes.h"
+
+// In order of name.
+#define UNSHARD_FUZZ_TARGETS(TARGET)          \
+  TARGET(gzip, FuzzGzip)                      \
+  TARGET(json, FuzzJson)                      \
+  TARGET(mesh_manifest, FuzzMeshManifest)     \
+  TARGET(minishard_index, FuzzMinishardIndex) \
+  TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex)
+
+namespace unshard {
+
+#define UNSHARD_DECLARE_TARGET(name, function) void function(ByteSpan input);
+UNSHARD_FUZZ_TARGETS(UNSHARD_DECLARE_TARGET)
+#undef UNSHARD_DECLARE_TARGET
+
+struct FuzzTarget {
+  std::string_view name;
+  void (*run)(ByteSpan input);
+};
+
+#define UNSHARD_LIST_TARGET(name, function) FuzzTarget{#name, function},
+inline constexpr FuzzTarget kFuzzTargets[] = {UNSHARD_FUZZ_TARGETS(UNSHARD_LIST_TARGET)};
+#undef UNSHARD_LIST_TARGET
+
+// Ends the process where a promise does not hold, so that fuzzers and tests both notice.
+inline void Require(bool holds, const char* promise) {
+  if (holds) return;
+  std::fprintf(stderr, "broken promise: %s\n", promise);
+  std::abort();
+}
+
+}  // namespace unshard
