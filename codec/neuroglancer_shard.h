@@ -18,7 +18,7 @@ enum class ShardEncoding { kRaw, kGzip };
 
 // The `sharding` member of a scale, mesh, skeleton or annotation index.
 struct ShardingSpec {
-  unsigned preshift_bits = 0;   // 0..64
+  unsigned preshift_bits = 0;  // 0..64
   ChunkIdHash hash = ChunkIdHash::kIdentity;
   unsigned minishard_bits = 0;  // 0..64, minishard_bits + shard_bits <= 64
   unsigned shard_bits = 0;

@@ -27,8 +27,8 @@ struct ShardSlot {
   friend bool operator==(const ShardSlot&, const ShardSlot&) = default;
 };
 
-// Stands in place of a range that cannot be: an entry that reaches beyond the object. Only the inner
-// chunk of that entry is damaged, not its shard. No object has a byte there.
+// Stands in place of a range that cannot be: an entry that reaches beyond the object. Only the
+// inner chunk of that entry is damaged, not its shard. No object has a byte there.
 inline constexpr ByteRange kDamagedRange{~std::uint64_t{0}, 0};
 
 // One row of an index page: the stored bytes of an inner chunk. The range is relative to the start

@@ -1,4 +1,5 @@
-// Encoders of whole shards in memory, in deterministic layouts; `unshard sample` and tests use them.
+// Encoders of whole shards in memory, in deterministic layouts; `unshard sample` and tests use
+// them.
 #pragma once
 
 #include <cstdint>
