@@ -12,12 +12,16 @@
 #include "codec/bytes.h"
 
 // In order of name.
-#define UNSHARD_FUZZ_TARGETS(TARGET)          \
-  TARGET(gzip, FuzzGzip)                      \
-  TARGET(json, FuzzJson)                      \
-  TARGET(mesh_manifest, FuzzMeshManifest)     \
-  TARGET(minishard_index, FuzzMinishardIndex) \
-  TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex)
+#define UNSHARD_FUZZ_TARGETS(TARGET)                           \
+  TARGET(chunk_name, FuzzChunkName)                            \
+  TARGET(gzip, FuzzGzip)                                       \
+  TARGET(json, FuzzJson)                                       \
+  TARGET(mesh_manifest, FuzzMeshManifest)                      \
+  TARGET(minishard_index, FuzzMinishardIndex)                  \
+  TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
+  TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
+  TARGET(zarr_metadata, FuzzZarrMetadata)                      \
+  TARGET(zarr_shard_index, FuzzZarrShardIndex)
 
 namespace unshard {
 

@@ -1,0 +1,64 @@
+// One byte of parameters, the rest a whole shard: its walk ends, and every entry lies within it.
+#include <algorithm>
+#include <variant>
+
+#include "codec/zarr_shard.h"
+#include "tests/fuzz/fuzz_targets.h"
+
+namespace unshard {
+namespace {
+
+ZarrShardLevel Level(std::uint64_t chunks, std::uint8_t parameters) {
+  ZarrShardLevel level;
+  level.axes = {0};
+  level.chunk_shape = {1};
+  level.grid_shape = {chunks};
+  level.chunk_count = chunks;
+  level.index_at_start = (parameters & 1) != 0;
+  level.index.big_endian = (parameters & 2) != 0;
+  level.index.guess_checksum = (parameters & 4) != 0;
+  if ((parameters & 8) != 0) level.index.order = {1, 0};
+  if ((parameters & 16) != 0) level.trailing_bytes = 4;
+  return level;
+}
+
+void WalkPage(const ShardFormat& format, ByteSpan object, std::uint64_t page) {
+  const auto walk = format.Walk(0, page, 1 << 16);
+  RangeRequest request = walk->Start();
+  for (int step_count = 0;; ++step_count) {
+    Require(step_count < 2, "one request a level");
+    const std::uint64_t begin =
+        request.suffix ? object.size() - std::min<std::uint64_t>(object.size(), request.size)
+                       : std::min<std::uint64_t>(object.size(), request.begin);
+    const ByteSpan rest = object.subspan(begin);
+    const auto step =
+        walk->Feed(rest.first(std::min<std::uint64_t>(rest.size(), request.size)), object.size());
+    if (!step) return;
+    if (const auto* found = std::get_if<IndexPage>(&*step)) {
+      for (const IndexEntry& entry : found->entries()) {
+        Require(entry.damaged() ||
+                    MakeByteRange(entry.range.begin, entry.range.size, object.size()).has_value(),
+                "entries lie within the shard or are marked");
+      }
+      return;
+    }
+    request = std::get<RangeRequest>(*step);
+    Require(MakeByteRange(request.begin, request.size, object.size()).has_value(),
+            "nested indexes lie within the shard");
+  }
+}
+
+}  // namespace
+
+void FuzzZarrShardIndex(ByteSpan input) {
+  if (input.empty()) return;
+  std::vector<ZarrShardLevel> levels = {Level(3, input[0])};
+  if ((input[0] & 32) != 0) levels.push_back(Level(2, static_cast<std::uint8_t>(input[0] >> 3)));
+  const auto format = MakeZarrShardFormat(std::move(levels), {});
+  Require(format.has_value(), "the format is made");
+  for (std::uint64_t page = 0; page < (*format)->page_count(); ++page) {
+    WalkPage(**format, input.subspan(1), page);
+  }
+}
+
+}  // namespace unshard
