@@ -28,7 +28,7 @@ struct ShardedDirectory {
                           // may begin with "../"
   std::string json_path;  // of the object that holds `sharding`, for messages: "scales[0]"
   ShardingSpec sharding;
-  ChunkGrid grid;               // kChunkRanges only, x y z
+  ChunkGrid grid;                         // kChunkRanges only, x y z
   std::vector<std::uint64_t> grid_shape;  // kChunkRanges and kCellCoordinates
   std::uint64_t bytes_per_voxel = 0;      // kChunkRanges with encoding raw: item size × channels;
                                           // 0: the plain size does not follow from the metadata
@@ -37,7 +37,7 @@ struct ShardedDirectory {
 
 // A scale that is not sharded, or any other directory that the info refers to.
 struct ReferredDirectory {
-  std::string directory;  // as above
+  std::string directory;      // as above
   bool holds_chunks = false;  // true: an unsharded scale or index, never searched for datasets
 };
 
