@@ -57,9 +57,11 @@ Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonValue& encoding, const std::
   UNSHARD_ASSIGN_OR_RETURN(const auto separators,
                            configurations.front().OptionalMember("separator"));
   if (separators.empty()) return parsed;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string separator, separators.front().String());
-  if (separator != "/" && separator != ".") return separators.front().Expected("\"/\" or \".\"");
-  parsed.separator = separator.front();
+  const std::string& separator = separators.front().value().text();
+  const bool known = separators.front().value().is_string() && separator.size() == 1 &&
+                     (separator[0] == '/' || separator[0] == '.');
+  if (!known) return separators.front().Expected("\"/\" or \".\"");
+  parsed.separator = separator[0];
   return parsed;
 }
 

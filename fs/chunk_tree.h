@@ -1,0 +1,133 @@
+// The virtual tree of one sharded array, scale or index: which names it has, and which entry of
+// which shard stands behind each of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codec/chunk_grid.h"
+#include "codec/neuroglancer_info.h"
+#include "codec/zarr_metadata.h"
+#include "fs/mount_options.h"
+#include "store/shard_set.h"
+
+namespace unshard {
+
+// Which bytes of an entry a virtual file shows.
+enum class ChunkPart : std::uint8_t {
+  kPlain,      // the inner chunk as an unsharded dataset stores it
+  kStored,     // "<name>.gz": the gzip member as it stands in the shard
+  kFragments,  // mesh "<id>": the fragment bytes before the manifest
+};
+
+struct ChunkRef {
+  ShardSlot slot;
+  ChunkPart part = ChunkPart::kPlain;
+  friend bool operator==(const ChunkRef&, const ChunkRef&) = default;
+};
+
+// A directory inside the tree. Level 0 is the directory of the array itself; deeper levels exist
+// where chunk keys contain '/'. `prefix` is the C-order position of the indices that lead there.
+struct GridDirectory {
+  unsigned level = 0;
+  std::uint64_t prefix = 0;
+  friend bool operator==(const GridDirectory&, const GridDirectory&) = default;
+};
+
+// Immutable but for caches; thread-safe.
+class ChunkTree {
+ public:
+  struct Match {
+    enum class Kind { kOther, kNoChunk, kDirectory, kChunk } kind = Kind::kOther;
+    GridDirectory directory;
+    ChunkRef chunk;
+  };
+  // One name of a listing and the cookie after which to go on. False: the caller's buffer is full.
+  struct Listed {
+    std::string_view name;
+    Match match;
+    std::uint64_t next_cookie = 0;
+  };
+  using ListVisitor = std::function<bool(const Listed&)>;
+
+  ChunkTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards)
+      : ordinal_(ordinal), shards_(std::move(shards)) {}
+  virtual ~ChunkTree() = default;
+
+  [[nodiscard]] std::uint32_t ordinal() const { return ordinal_; }
+  [[nodiscard]] ShardSet& shards() const { return *shards_; }
+  // The store directory of level 0.
+  [[nodiscard]] const std::string& directory() const { return shards_->directory(); }
+
+  // What `name` in a directory of the tree is; by grammar alone, without I/O.
+  [[nodiscard]] virtual Match Resolve(const GridDirectory& in, std::string_view name) const = 0;
+  // The path of a chunk or directory below directory(): "c/0/3", "0-64_0-64_0-64".
+  [[nodiscard]] virtual std::string Path(const ChunkRef& chunk) const = 0;
+  [[nodiscard]] virtual std::string Path(const GridDirectory& directory) const = 0;
+  // The directory of the tree that a chunk, or a directory of level 1 or deeper, stands in.
+  [[nodiscard]] virtual GridDirectory Parent(const ChunkRef& chunk) const = 0;
+  [[nodiscard]] virtual GridDirectory Parent(const GridDirectory& directory) const = 0;
+  // The number of directory levels below level 0.
+  [[nodiscard]] virtual unsigned depth() const { return 0; }
+  // The store directory that holds the shards under a directory of the tree. Below level 0 (and
+  // below the "c" of the default key encoding) the directory exists exactly if that one does.
+  [[nodiscard]] virtual std::string StoreDirectory(const GridDirectory& in) const = 0;
+  // True for directories that are there whether or not a shard is.
+  [[nodiscard]] virtual bool AlwaysExists(const GridDirectory& in) const = 0;
+  // True where a store key, relative to directory(), is a shard and therefore hidden.
+  [[nodiscard]] bool IsShardKey(std::string_view key) const;
+
+  // Lists the chunks and directories in a directory after `cookie` (0: from the start) in storage
+  // order. Shards that cannot be read are left out and reported to `damaged`.
+  using DamageVisitor = std::function<void(const Error&)>;
+  virtual Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+                      const ListVisitor& visitor, const DamageVisitor& damaged) = 0;
+  // Forgets what listings remember of the store's directories.
+  virtual void ForgetListings() {}
+
+  // Calls `visitor` for the chunks of one generation of a shard, for telling the kernel.
+  Status ForEachPresent(const ShardGenerationPtr& generation,
+                        const std::function<void(const ChunkRef&)>& visitor);
+
+  // Calls `visitor` for the directories below level 0 that hold chunks of a shard, which come and go
+  // with it.
+  virtual void ForEachDirectory(std::uint64_t shard,
+                                const std::function<void(const GridDirectory&)>& visitor) const {
+    (void)shard;
+    (void)visitor;
+  }
+
+  // Arithmetic position of a chunk or directory, in storage order; nothing where there is none
+  // (ids, parts other than kPlain). The inverse requires such a position.
+  [[nodiscard]] virtual std::optional<std::uint64_t> Position(const ChunkRef& chunk) const = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> Position(const GridDirectory& directory) const = 0;
+  [[nodiscard]] virtual Match AtPosition(std::uint64_t position) const = 0;
+
+  // The plain size of a chunk where it follows from the metadata alone; 0 where it does not.
+  [[nodiscard]] virtual std::uint64_t PlainSize(const ShardSlot& slot) const {
+    (void)slot;
+    return 0;
+  }
+  // Smallest legal size of the index at the start of a shard; mesh fragments stand behind it.
+  [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
+  [[nodiscard]] virtual bool is_mesh() const { return false; }
+
+ private:
+  const std::uint32_t ordinal_;
+  const std::shared_ptr<ShardSet> shards_;
+};
+
+std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,
+                                               std::shared_ptr<ShardSet> shards,
+                                               const ShardedDirectory& directory,
+                                               std::shared_ptr<const ChunkLocator> locator,
+                                               std::shared_ptr<KvStore> store);
+std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                                        const ZarrShardedArray& array,
+                                        std::shared_ptr<KvStore> store);
+
+}  // namespace unshard

@@ -1,0 +1,21 @@
+// The files in .unshard: what a mount tells about itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unshard {
+
+class VolumeFs;
+
+inline constexpr std::string_view kControlDirectory = ".unshard";
+inline constexpr std::string_view kVersion = "0.1.0";
+
+// The names of the control files, for listings.
+const std::vector<std::string>& ControlFileNames();
+// The present text of a control file; nothing for other names. Thread-safe.
+std::optional<std::string> ControlFileText(VolumeFs& fs, std::string_view name);
+
+}  // namespace unshard

@@ -1,0 +1,50 @@
+// Counters of a mount, shown in .unshard/status.json and .unshard/metrics.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace unshard {
+
+enum class Operation : std::size_t {
+  kLookup,
+  kGetattr,
+  kRead,
+  kReaddir,
+  kReaddirplus,
+  kOpen,
+  kOpendir,
+  kFlush,
+  kRelease,
+  kGetxattr,
+  kListxattr,
+  kStatfs,
+  kForget,
+  kCount,
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation::kCount)>
+    kOperationNames = {"lookup", "getattr",  "read",      "readdir", "readdirplus",
+                       "open",   "opendir",  "flush",     "release", "getxattr",
+                       "listxattr", "statfs", "forget"};
+
+// Thread-safe. Requests that concern .unshard itself are left out, so that looking does not count.
+struct Counters {
+  std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Operation::kCount)> requests{};
+  std::atomic<std::uint64_t> errors{0};
+  std::atomic<std::uint64_t> bytes_read{0};
+  std::atomic<std::uint64_t> bytes_spliced{0};
+  std::atomic<std::uint64_t> data_reads{0};
+  std::atomic<std::uint64_t> chunks_decoded{0};
+  std::atomic<std::uint64_t> shards_changed{0};
+  std::atomic<std::uint64_t> entries_invalidated{0};
+
+  void Count(Operation operation) {
+    requests[static_cast<std::size_t>(operation)].fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace unshard

@@ -1,0 +1,66 @@
+#include "fs/daemon.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "store/log.h"
+
+namespace unshard {
+namespace {
+
+void Detach(int ready_pipe) {
+  const char ready = 1;
+  const ssize_t written = write(ready_pipe, &ready, 1);
+  close(ready_pipe);
+  if (written != 1) LogWarning("the starting process has gone away");
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) return;
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
+  close(null);
+}
+
+int WaitForChild(int ready_pipe, pid_t child) {
+  char ready = 0;
+  ssize_t got = 0;
+  do {
+    got = read(ready_pipe, &ready, 1);
+  } while (got < 0 && errno == EINTR);
+  close(ready_pipe);
+  if (got == 1) return 0;
+  int state = 0;
+  while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
+  }
+  return 1;
+}
+
+}  // namespace
+
+int RunInBackground(const std::function<Status(const std::function<void()>& ready)>& work) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    LogError(FailErrno(errno, "pipe").value().message);
+    return 1;
+  }
+  const pid_t child = fork();
+  if (child < 0) {
+    LogError(FailErrno(errno, "fork").value().message);
+    return 1;
+  }
+  if (child != 0) {
+    close(ends[1]);
+    return WaitForChild(ends[0], child);
+  }
+  close(ends[0]);
+  setsid();
+  if (chdir("/") != 0) LogWarning("cannot change to the root directory");
+  const Status status = work([&] { Detach(ends[1]); });
+  if (!status) LogError(status.error().message);
+  // Not exit(): the parent's streams are not this process's to flush.
+  _exit(status ? 0 : 1);
+}
+
+}  // namespace unshard

@@ -1,0 +1,103 @@
+#include "fs/error_log.h"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "store/log.h"
+
+namespace unshard {
+namespace {
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return std::string(text, size);
+}
+
+// A line stays one line whatever stands in a name.
+std::string OneLine(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return line;
+}
+
+}  // namespace
+
+int ErrnoOf(const Error& error) {
+  switch (error.system_errno) {
+    case ENOSPC:
+    case EDQUOT:
+    case ENAMETOOLONG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return error.system_errno;
+    default:
+      break;
+  }
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+      return EINVAL;
+    case ErrorCode::kNotFound:
+      return ENOENT;
+    case ErrorCode::kPermissionDenied:
+      return EACCES;
+    case ErrorCode::kNotSupported:
+      return EOPNOTSUPP;
+    case ErrorCode::kDataLoss:
+      return EIO;
+    case ErrorCode::kConflict:
+      return ESTALE;
+    case ErrorCode::kUnavailable:
+      return EIO;
+    case ErrorCode::kResourceExhausted:
+      return EFBIG;
+    case ErrorCode::kReadOnly:
+      return EROFS;
+    case ErrorCode::kInternal:
+      return EIO;
+  }
+  return EIO;
+}
+
+std::string ErrnoName(int number) {
+  const char* name = strerrorname_np(number);
+  return name != nullptr ? name : std::to_string(number);
+}
+
+void ErrorLog::Add(std::string_view operation, std::string_view path, const Error& error) {
+  std::string request(operation);
+  request += " /";
+  request += OneLine(path);
+  request += ' ';
+  request += ErrnoName(ErrnoOf(error));
+  request += ' ';
+  request += ErrorCodeName(error.code);
+  request += ": ";
+  request += OneLine(error.message);
+  LogError(request);
+  const std::lock_guard lock(mutex_);
+  lines_.push_back(Now() + " " + request);
+  if (lines_.size() > kKept) lines_.pop_front();
+}
+
+std::string ErrorLog::Text() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const std::string& line : lines_) text += line + "\n";
+  return text;
+}
+
+std::deque<std::string> ErrorLog::Latest(std::size_t count) const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t skipped = lines_.size() > count ? lines_.size() - count : 0;
+  return {lines_.begin() + static_cast<std::ptrdiff_t>(skipped), lines_.end()};
+}
+
+}  // namespace unshard

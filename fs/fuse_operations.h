@@ -1,0 +1,26 @@
+// libfuse's callbacks, translated to VolumeFs and back; nothing else.
+#pragma once
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <functional>
+
+#include "fs/volume_fs.h"
+
+namespace unshard {
+
+// What the callbacks share; the session's user data. Outlives the session.
+struct FuseContext {
+  VolumeFs* fs = nullptr;
+  uid_t user = 0;
+  gid_t group = 0;
+  std::function<void()> on_ready;  // called once, when the kernel has accepted the session
+  bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
+  bool opendir_is_optional = false;
+};
+
+const fuse_lowlevel_ops& FuseOperations();
+
+}  // namespace unshard

@@ -1,0 +1,5 @@
+#include "fs/command_line.h"
+
+int main(int argument_count, char** arguments) {
+  return unshard::RunCommandLine(argument_count, arguments);
+}

@@ -1,0 +1,48 @@
+// What a mount was asked for, validated; plain values without behaviour.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/error.h"
+
+namespace unshard {
+
+enum class ListMode { kPresent, kGrid, kNone };
+enum class MortonChoice { kDetect, kStandard, kLegacy };
+enum class WatchMode { kAutomatic, kOff };
+
+struct MountOptions {
+  std::string source;
+  std::string mount_point;
+  ListMode list = ListMode::kPresent;
+  MortonChoice morton = MortonChoice::kDetect;
+  WatchMode watch = WatchMode::kAutomatic;
+  std::uint64_t ttl_milliseconds = 1000;
+  bool immutable = false;
+  std::uint64_t memory_bytes = std::uint64_t{512} << 20;
+  std::optional<uid_t> user;
+  std::optional<gid_t> group;
+  mode_t umask = 0;
+  bool allow_other = false;
+  bool foreground = false;
+  bool verbose = false;
+  // Options for the kernel and fusermount3, passed on as they are: "nosuid", "nodev", …
+  std::vector<std::string> kernel_options;
+};
+
+// Applies one comma-separated `-o` list. Words that mount(8), fstab and systemd add are accepted and
+// ignored. Fails with kInvalidArgument naming an option that is unknown or has a bad value.
+Status ApplyOptionList(std::string_view list, MountOptions& options);
+
+// "512M", "1G", "65536": a number of bytes with an optional binary suffix.
+std::optional<std::uint64_t> ParseByteCount(std::string_view text);
+
+// The options as one JSON object (for .unshard/config.json).
+std::string DescribeOptions(const MountOptions& options);
+
+}  // namespace unshard

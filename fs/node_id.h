@@ -1,0 +1,44 @@
+// FUSE node numbers. Grid cells and grid directories have arithmetic numbers, so that no table grows
+// with the number of chunks; everything else has a small number from a table (fs/node_table.h).
+//
+//   bit 63      1: arithmetic, 0: from the table (1 is the root)
+//   bits 50-62  ordinal of the chunk tree
+//   bits 41-49  generation count of the shard (0 for directories)
+//   bits 0-40   position in the tree, in storage order
+//
+// The generation is part of the number, so that pages of two generations of one chunk never meet in
+// the kernel; it is not part of st_ino, which stays the same across generations.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace unshard {
+
+using NodeId = std::uint64_t;
+
+inline constexpr NodeId kRootNode = 1;
+inline constexpr unsigned kPositionBits = 41;
+inline constexpr unsigned kGenerationBits = 9;
+inline constexpr unsigned kOrdinalBits = 13;
+inline constexpr std::uint32_t kGenerationCountLimit = 1u << kGenerationBits;
+inline constexpr std::uint32_t kMaxTrees = 1u << kOrdinalBits;
+
+struct GridNode {
+  std::uint32_t ordinal = 0;
+  std::uint32_t generation_count = 0;
+  std::uint64_t position = 0;
+  friend bool operator==(const GridNode&, const GridNode&) = default;
+};
+
+// The number of a grid node; nothing where a field does not fit (the caller uses the table then).
+std::optional<NodeId> PackGridNode(const GridNode& node);
+// The grid node of a number; nothing for numbers from the table.
+std::optional<GridNode> UnpackGridNode(NodeId id);
+// st_ino of a grid node: its number without the generation.
+std::uint64_t GridInode(const GridNode& node);
+// st_ino of a node from the table, stable across mounts: a hash of what identifies it.
+std::uint64_t StableInode(std::string_view identity);
+
+}  // namespace unshard

@@ -1,0 +1,69 @@
+#include "fs/node_table.h"
+
+namespace unshard {
+
+NodeTable::NodeTable() { Refer("d:", "", DirectoryTarget{}); }
+
+std::shared_ptr<const TableNode> NodeTable::Refer(const std::string& identity,
+                                                  const std::string& inode_name,
+                                                  NodeTarget target) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, added] = by_identity_.try_emplace(identity, next_);
+  if (added) {
+    auto node = std::make_shared<TableNode>();
+    node->id = next_++;
+    node->identity = identity;
+    node->inode = node->id == kRootNode ? kRootNode : StableInode(inode_name);
+    node->target = std::move(target);
+    nodes_[node->id] = Slot{std::move(node), 0};
+  }
+  Slot& slot = nodes_[found->second];
+  ++slot.references;
+  return slot.node;
+}
+
+std::shared_ptr<const TableNode> NodeTable::Get(NodeId id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  return found == nodes_.end() ? nullptr : found->second.node;
+}
+
+std::optional<NodeId> NodeTable::Find(const std::string& identity) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_identity_.find(identity);
+  if (found == by_identity_.end()) return std::nullopt;
+  return found->second;
+}
+
+void NodeTable::Forget(NodeId id, std::uint64_t references) {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end() || id == kRootNode) return;
+  if (found->second.references > references) {
+    found->second.references -= references;
+    return;
+  }
+  by_identity_.erase(found->second.node->identity);
+  nodes_.erase(found);
+}
+
+std::vector<std::string> NodeTable::SourcePaths() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> paths;
+  for (const auto& [id, slot] : nodes_) {
+    const NodeTarget& target = slot.node->target;
+    if (const auto* directory = std::get_if<DirectoryTarget>(&target)) {
+      paths.push_back(directory->path);
+    } else if (const auto* file = std::get_if<FileTarget>(&target)) {
+      paths.push_back(file->path);
+    }
+  }
+  return paths;
+}
+
+std::size_t NodeTable::size() const {
+  const std::lock_guard lock(mutex_);
+  return nodes_.size();
+}
+
+}  // namespace unshard

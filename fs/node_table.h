@@ -1,0 +1,95 @@
+// Nodes that are no grid cells: directories and files of the source, metadata documents, id-keyed
+// chunks, control files. Lives as long as the kernel refers to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "fs/chunk_tree.h"
+#include "fs/node_id.h"
+#include "store/kv_store.h"
+
+namespace unshard {
+
+// A directory of the source, or one that only keys of a dataset need.
+struct DirectoryTarget {
+  std::string path;
+  bool opaque = false;  // nothing below is a dataset
+};
+// A directory inside a chunk tree whose position does not fit a node number.
+struct GridDirectoryTarget {
+  std::shared_ptr<ChunkTree> tree;
+  GridDirectory directory;
+};
+// A file of the source as it is; one generation of it.
+struct FileTarget {
+  std::string path;
+  ObjectInfo info;
+};
+// Text that stands in memory: a rewritten document, or one snapshot of a control file.
+struct DocumentTarget {
+  std::string path;
+  std::shared_ptr<const std::string> text;
+  timespec modified{};
+  bool control = false;
+};
+// A chunk without an arithmetic number; one generation of it.
+struct ChunkTarget {
+  std::shared_ptr<ChunkTree> tree;
+  ChunkRef chunk;
+  ShardGenerationPtr generation;
+};
+// The directory .unshard.
+struct ControlDirectoryTarget {};
+
+using NodeTarget = std::variant<DirectoryTarget, GridDirectoryTarget, FileTarget, DocumentTarget,
+                                ChunkTarget, ControlDirectoryTarget>;
+
+struct TableNode {
+  NodeId id = 0;
+  std::string identity;
+  std::uint64_t inode = 0;
+  NodeTarget target;
+
+  // Keeps a file open from its first read on, so that who holds the node keeps its bytes.
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<ObjectHandle> handle;  // guarded by mutex
+};
+
+// Thread-safe.
+class NodeTable {
+ public:
+  NodeTable();
+
+  // The node of `identity`, made if there is none, with one more reference of the kernel's. Two
+  // nodes never share an identity; it says what the node is and of which generation. `inode_name`
+  // is the part of it that st_ino follows.
+  std::shared_ptr<const TableNode> Refer(const std::string& identity, const std::string& inode_name,
+                                         NodeTarget target);
+  // Null where the kernel holds no reference. The root is always there.
+  std::shared_ptr<const TableNode> Get(NodeId id) const;
+  // The node of an identity, if the kernel refers to it.
+  std::optional<NodeId> Find(const std::string& identity) const;
+  void Forget(NodeId id, std::uint64_t references);
+  // The paths of all directories and files of the source that the kernel refers to.
+  [[nodiscard]] std::vector<std::string> SourcePaths() const;
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  struct Slot {
+    std::shared_ptr<TableNode> node;
+    std::uint64_t references = 0;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<NodeId, Slot> nodes_;              // guarded by mutex_
+  std::unordered_map<std::string, NodeId> by_identity_;  // guarded by mutex_
+  NodeId next_ = kRootNode;                             // guarded by mutex_
+};
+
+}  // namespace unshard

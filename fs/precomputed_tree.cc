@@ -1,0 +1,140 @@
+// Flat trees of the precomputed format: volumes, annotations, skeletons, meshes.
+#include "codec/chunk_key.h"
+#include "codec/neuroglancer_shard.h"
+#include "fs/flat_tree.h"
+
+namespace unshard {
+namespace {
+
+using Names = ShardedDirectory::Names;
+
+class PrecomputedTree final : public FlatTree {
+ public:
+  PrecomputedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                  const ShardedDirectory& directory, std::shared_ptr<const ChunkLocator> locator,
+                  std::shared_ptr<KvStore> store)
+      : FlatTree(ordinal, std::move(shards), std::move(store)),
+        description_(directory),
+        locator_(std::move(locator)) {}
+
+  Match Resolve(const GridDirectory&, std::string_view name) const override {
+    if (const auto match = ResolveChunk(name, ChunkPart::kPlain); match.kind != Match::Kind::kOther) {
+      if (match.kind == Match::Kind::kChunk || !has_stored_names()) return match;
+    }
+    // The stored bytes are a gzip member: "<name>.gz" shows them to servers that serve such files.
+    const bool suffixed = name.size() > 3 && name.substr(name.size() - 3) == ".gz";
+    if (has_stored_names() && suffixed) {
+      const auto match = ResolveChunk(name.substr(0, name.size() - 3), ChunkPart::kStored);
+      if (match.kind == Match::Kind::kChunk) return match;
+    }
+    return ResolveChunk(name, ChunkPart::kPlain);
+  }
+
+  std::string Path(const ChunkRef& chunk) const override {
+    return ChunkName(chunk) + (chunk.part == ChunkPart::kStored ? ".gz" : "");
+  }
+
+  std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
+    if (!locator_ || chunk.part != ChunkPart::kPlain) return std::nullopt;
+    return chunk.slot.slot;
+  }
+  Match AtPosition(std::uint64_t position) const override {
+    return {Match::Kind::kChunk, {}, {SlotOf(position), ChunkPart::kPlain}};
+  }
+
+  std::uint64_t PlainSize(const ShardSlot& slot) const override {
+    if (description_.bytes_per_voxel == 0) return 0;
+    GridCell cell(description_.grid.rank());
+    if (!locator_->CellAt(slot, cell)) return 0;
+    return description_.grid.ClippedElementCount(cell) * description_.bytes_per_voxel;
+  }
+  std::uint64_t ShardIndexBytes() const override {
+    const unsigned bits = description_.sharding.minishard_bits;
+    return bits < 60 ? std::uint64_t{16} << bits : ~std::uint64_t{0};
+  }
+  bool is_mesh() const override { return description_.names == Names::kMeshes; }
+
+ protected:
+  std::uint64_t Number(const ShardSlot& slot) const override { return slot.slot; }
+  ShardSlot SlotOf(std::uint64_t number) const override {
+    return LocateChunkId(description_.sharding, number);
+  }
+  const std::vector<std::uint64_t>* grid_shape() const override {
+    return locator_ ? &description_.grid_shape : nullptr;
+  }
+  ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
+    return locator_->Locate(cell);
+  }
+  bool IsNamed(const ShardSlot& slot) const override {
+    if (!locator_) return true;
+    GridCell cell(description_.grid_shape.size());
+    return locator_->CellAt(slot, cell);
+  }
+
+ private:
+  bool has_stored_names() const {
+    return description_.sharding.data_encoding == ShardEncoding::kGzip && !is_mesh();
+  }
+
+  Match ResolveChunk(std::string_view name, ChunkPart part) const {
+    GridCell cell;
+    std::uint64_t id = 0;
+    MeshFile file = MeshFile::kManifest;
+    NameMatch match = NameMatch::kOther;
+    switch (description_.names) {
+      case Names::kChunkRanges:
+        match = ParseChunkRangeName(description_.grid, name, cell);
+        break;
+      case Names::kCellCoordinates:
+        match = ParseCellCoordinatesName(description_.grid_shape, name, cell);
+        break;
+      case Names::kIds:
+        match = ParseIdName(name, id);
+        break;
+      case Names::kMeshes:
+        match = ParseMeshFileName(name, id, file);
+        if (match == NameMatch::kChunk && file == MeshFile::kFragments) {
+          part = ChunkPart::kFragments;
+        }
+        break;
+    }
+    if (match == NameMatch::kOther) return {};
+    if (match == NameMatch::kNoChunk) return {Match::Kind::kNoChunk, {}, {}};
+    const ShardSlot slot = locator_ ? locator_->Locate(cell) : SlotOf(id);
+    return {Match::Kind::kChunk, {}, {slot, part}};
+  }
+
+  std::string ChunkName(const ChunkRef& chunk) const {
+    GridCell cell(description_.grid_shape.size());
+    if (locator_ && !locator_->CellAt(chunk.slot, cell)) return {};
+    switch (description_.names) {
+      case Names::kChunkRanges:
+        return ChunkRangeName(description_.grid, cell);
+      case Names::kCellCoordinates:
+        return CellCoordinatesName(cell);
+      case Names::kIds:
+        return std::to_string(chunk.slot.slot);
+      case Names::kMeshes:
+        return MeshFileName(chunk.slot.slot, chunk.part == ChunkPart::kFragments
+                                                 ? MeshFile::kFragments
+                                                 : MeshFile::kManifest);
+    }
+    return {};
+  }
+
+  const ShardedDirectory description_;
+  const std::shared_ptr<const ChunkLocator> locator_;
+};
+
+}  // namespace
+
+std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,
+                                               std::shared_ptr<ShardSet> shards,
+                                               const ShardedDirectory& directory,
+                                               std::shared_ptr<const ChunkLocator> locator,
+                                               std::shared_ptr<KvStore> store) {
+  return std::make_unique<PrecomputedTree>(ordinal, std::move(shards), directory,
+                                           std::move(locator), std::move(store));
+}
+
+}  // namespace unshard

@@ -1,0 +1,400 @@
+#include "fs/volume_fs.h"
+
+#include <algorithm>
+
+#include "fs/control_files.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kDay = std::uint64_t{86400} * 1000;
+// A decoded chunk may take an eighth of the memory cap; several are under way at a time.
+constexpr std::uint64_t kChunkShare = 8;
+
+timespec Now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now;
+}
+
+Error StaleNode() {
+  return Error{ErrorCode::kConflict, "the shard was replaced, and its old bytes are gone", 0};
+}
+
+std::string ChunkIdentity(const ChunkTree& tree, const ChunkRef& chunk,
+                          const ShardGeneration& generation) {
+  return "k:" + std::to_string(tree.ordinal()) + ':' + std::to_string(generation.shard) + ':' +
+         std::to_string(generation.count) + ':' + std::to_string(chunk.slot.page) + ':' +
+         std::to_string(chunk.slot.slot) + ':' + std::to_string(static_cast<int>(chunk.part));
+}
+
+}  // namespace
+
+VolumeFs::VolumeFs(Parts parts, const MountOptions& options)
+    : parts_(std::move(parts)),
+      options_(options),
+      mounted_(Now()),
+      reader_(parts_.decoded, options.memory_bytes / kChunkShare, counters_) {}
+
+VolumeFs::~VolumeFs() = default;
+
+std::uint64_t VolumeFs::Timeout() const {
+  if (options_.immutable || parts_.watcher->complete()) return kDay;
+  return options_.ttl_milliseconds;
+}
+
+Entry VolumeFs::Missing() const { return Entry{0, {}, Timeout()}; }
+
+timespec VolumeFs::ModifiedOf(const std::string& store_directory) const {
+  const auto info = parts_.store->Stat(store_directory);
+  return info && *info ? (*info)->modified : mounted_;
+}
+
+Result<Entry> VolumeFs::Lookup(NodeId parent, std::string_view name) {
+  if (const auto grid = UnpackGridNode(parent)) {
+    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+    if (!tree) return tl::unexpected<Error>(StaleNode());
+    return LookupGrid(tree, tree->AtPosition(grid->position).directory, name);
+  }
+  const TablePtr node = nodes_.Get(parent);
+  if (!node) return tl::unexpected<Error>(StaleNode());
+  if (const auto* directory = std::get_if<DirectoryTarget>(&node->target)) {
+    return LookupInDirectory(*directory, name);
+  }
+  if (const auto* in = std::get_if<GridDirectoryTarget>(&node->target)) {
+    return LookupGrid(in->tree, in->directory, name);
+  }
+  if (std::holds_alternative<ControlDirectoryTarget>(node->target)) return LookupControl(name);
+  return Fail(ErrorCode::kInvalidArgument, "not a directory");
+}
+
+bool VolumeFs::IsHidden(const DirectoryOverlay& overlay, std::string_view name) {
+  constexpr std::string_view kLock = ".__lock";
+  if (name.ends_with(kLock)) name.remove_suffix(kLock.size());
+  return std::any_of(overlay.trees.begin(), overlay.trees.end(),
+                     [&](const auto& tree) { return tree->IsShardKey(name); });
+}
+
+Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std::string_view name) {
+  if (directory.path.empty() && name == kControlDirectory) {
+    const TablePtr node = nodes_.Refer("control", "control", ControlDirectoryTarget{});
+    return Entry{node->id, {node->inode, 0, mounted_, true}, kDay};
+  }
+  const std::string path = JoinPath(directory.path, name);
+  const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
+  if (!overlay) return LookupInSource(directory, path);
+  if (overlay->fault) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto there, parts_.store->Stat(path));
+    if (!there) return Missing();
+    return Fail(ErrorCode::kDataLoss, overlay->fault->message);
+  }
+  if (overlay->document && overlay->document->name == name) {
+    parts_.watcher->Watch(directory.path);
+    return ReferDocument(path, *overlay->document);
+  }
+  bool shaped_like_chunk = false;
+  for (const auto& tree : overlay->trees) {
+    const ChunkTree::Match match = tree->Resolve({}, name);
+    if (match.kind == ChunkTree::Match::Kind::kOther) continue;
+    shaped_like_chunk = true;
+    if (match.kind == ChunkTree::Match::Kind::kNoChunk) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupInTree(tree, match));
+    if (entry.node != 0) return entry;
+  }
+  if (shaped_like_chunk && !overlay->holds_plain_chunks) return Missing();
+  if (IsHidden(*overlay, name)) return Missing();
+  if (overlay->virtual_children.contains(std::string(name))) {
+    parts_.watcher->Watch(directory.path);
+    return ReferDirectory(path, false, nullptr);
+  }
+  return LookupInSource({directory.path, overlay->opaque}, path);
+}
+
+Result<Entry> VolumeFs::LookupInSource(const DirectoryTarget& directory, const std::string& path) {
+  parts_.watcher->Watch(directory.path);
+  UNSHARD_ASSIGN_OR_RETURN(const auto info, parts_.store->Stat(path));
+  if (!info || info->kind == ObjectInfo::Kind::kOther) return Missing();
+  if (info->kind == ObjectInfo::Kind::kDirectory) {
+    return ReferDirectory(path, directory.opaque, &*info);
+  }
+  return ReferFile(path, *info);
+}
+
+Result<Entry> VolumeFs::LookupGrid(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
+                                   std::string_view name) {
+  const ChunkTree::Match match = tree->Resolve(in, name);
+  switch (match.kind) {
+    case ChunkTree::Match::Kind::kNoChunk:
+      return Missing();
+    case ChunkTree::Match::Kind::kChunk:
+    case ChunkTree::Match::Kind::kDirectory:
+      return LookupInTree(tree, match);
+    case ChunkTree::Match::Kind::kOther:
+      break;
+  }
+  // Below "c" a directory of the grid and one of the store have nothing in common but their names.
+  if (!tree->AlwaysExists(in)) return Missing();
+  const std::string directory = tree->StoreDirectory(in);
+  return LookupInSource({directory, true}, JoinPath(directory, name));
+}
+
+Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
+                                     const ChunkTree::Match& match) {
+  if (match.kind == ChunkTree::Match::Kind::kDirectory) {
+    return ReferGridDirectory(tree, match.directory);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, match.chunk));
+  if (!facts) return Missing();
+  return ReferChunk(tree, match.chunk, *facts);
+}
+
+std::uint64_t VolumeFs::InodeOf(const ChunkTree& tree, const ChunkTree::Match& match) const {
+  const bool directory = match.kind == ChunkTree::Match::Kind::kDirectory;
+  const auto position = directory ? tree.Position(match.directory) : tree.Position(match.chunk);
+  if (position && PackGridNode({tree.ordinal(), 0, *position})) {
+    return GridInode({tree.ordinal(), 0, *position});
+  }
+  const std::string path = directory ? tree.Path(match.directory) : tree.Path(match.chunk);
+  return StableInode("k:" + JoinPath(tree.directory(), path));
+}
+
+Entry VolumeFs::ReferChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
+                           const ChunkFacts& facts) {
+  Entry entry;
+  entry.timeout_milliseconds = Timeout();
+  entry.attributes.size = facts.size;
+  entry.attributes.modified = facts.generation->object->info().modified;
+  if (const auto position = tree->Position(chunk)) {
+    const GridNode grid{tree->ordinal(), facts.generation->count, *position};
+    if (const auto id = PackGridNode(grid)) {
+      tree->shards().AddReference(facts.generation);
+      entry.node = *id;
+      entry.attributes.inode = GridInode(grid);
+      return entry;
+    }
+  }
+  const std::string path = JoinPath(tree->directory(), tree->Path(chunk));
+  const TablePtr node = nodes_.Refer(ChunkIdentity(*tree, chunk, *facts.generation), "k:" + path,
+                                     ChunkTarget{tree, chunk, facts.generation});
+  entry.node = node->id;
+  entry.attributes.inode = node->inode;
+  return entry;
+}
+
+Result<Entry> VolumeFs::ReferGridDirectory(const std::shared_ptr<ChunkTree>& tree,
+                                           const GridDirectory& in) {
+  const std::string store_directory = tree->StoreDirectory(in);
+  Attributes attributes{0, 0, mounted_, true};
+  if (!options_.immutable) parts_.watcher->Watch(ParentPath(store_directory));
+  UNSHARD_ASSIGN_OR_RETURN(const auto info, parts_.store->Stat(store_directory));
+  const bool there = info && info->kind == ObjectInfo::Kind::kDirectory;
+  if (!there && !tree->AlwaysExists(in) && options_.list != ListMode::kGrid) return Missing();
+  if (there) attributes.modified = info->modified;
+  attributes.inode = InodeOf(*tree, {ChunkTree::Match::Kind::kDirectory, in, {}});
+  const auto position = tree->Position(in);
+  const auto id = position ? PackGridNode({tree->ordinal(), 0, *position}) : std::nullopt;
+  if (id) return Entry{*id, attributes, Timeout()};
+  const std::string path = JoinPath(tree->directory(), tree->Path(in));
+  const TablePtr node = nodes_.Refer("g:" + std::to_string(tree->ordinal()) + ':' + path,
+                                     "k:" + path, GridDirectoryTarget{tree, in});
+  return Entry{node->id, attributes, Timeout()};
+}
+
+Entry VolumeFs::ReferDirectory(const std::string& path, bool opaque, const ObjectInfo* info) {
+  const TablePtr node = nodes_.Refer("d:" + path, "d:" + path, DirectoryTarget{path, opaque});
+  return Entry{node->id,
+               {node->inode, 0, info != nullptr ? info->modified : ModifiedOf(path), true},
+               Timeout()};
+}
+
+Entry VolumeFs::ReferDocument(const std::string& path, const Document& document) {
+  const std::string identity =
+      "m:" + path + '\n' + document.source.generation.tag + '\n' +
+      std::to_string(std::hash<std::string>()(*document.text));
+  const TablePtr node =
+      nodes_.Refer(identity, "f:" + path,
+                   DocumentTarget{path, document.text, document.source.modified, false});
+  return Entry{
+      node->id, {node->inode, document.text->size(), document.source.modified, false}, Timeout()};
+}
+
+Entry VolumeFs::ReferFile(const std::string& path, const ObjectInfo& info) {
+  const TablePtr node = nodes_.Refer("f:" + path + '\n' + info.generation.tag, "f:" + path,
+                                     FileTarget{path, info});
+  return Entry{node->id, {node->inode, info.size, info.modified, false}, Timeout()};
+}
+
+Result<Entry> VolumeFs::LookupControl(std::string_view name) {
+  const auto text = ControlFileText(*this, name);
+  if (!text) return Entry{0, {}, kDay};
+  const std::string path = std::string(kControlDirectory) + '/' + std::string(name);
+  const std::string identity = "s:" + std::to_string(next_snapshot_.fetch_add(1));
+  const TablePtr node = nodes_.Refer(
+      identity, path, DocumentTarget{path, std::make_shared<const std::string>(*text), Now(), true});
+  return Entry{node->id, {node->inode, text->size(), Now(), false}, 0};
+}
+
+void VolumeFs::Forget(NodeId node, std::uint64_t references) {
+  const auto grid = UnpackGridNode(node);
+  if (!grid) return nodes_.Forget(node, references);
+  const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+  if (!tree) return;
+  const ChunkTree::Match match = tree->AtPosition(grid->position);
+  if (match.kind != ChunkTree::Match::Kind::kChunk) return;
+  tree->shards().DropReferences(match.chunk.slot.shard, grid->generation_count, references);
+}
+
+Result<Entry> VolumeFs::GetAttributes(NodeId id) {
+  const auto grid = UnpackGridNode(id);
+  if (!grid) {
+    const TablePtr node = nodes_.Get(id);
+    if (!node) return tl::unexpected<Error>(StaleNode());
+    return AttributesOfTableNode(*node);
+  }
+  const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+  if (!tree) return tl::unexpected<Error>(StaleNode());
+  const ChunkTree::Match match = tree->AtPosition(grid->position);
+  const std::uint64_t inode = GridInode(*grid);
+  if (match.kind == ChunkTree::Match::Kind::kDirectory) {
+    const timespec modified = ModifiedOf(tree->StoreDirectory(match.directory));
+    return Entry{id, {inode, 0, modified, true}, Timeout()};
+  }
+  const auto generation =
+      tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
+  if (!generation) return tl::unexpected<Error>(StaleNode());
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, match.chunk, generation));
+  if (!facts) return tl::unexpected<Error>(StaleNode());
+  return Entry{id, {inode, facts->size, generation->object->info().modified, false}, Timeout()};
+}
+
+Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
+  struct Visitor {
+    VolumeFs& fs;
+    const TableNode& node;
+    Result<Entry> operator()(const DirectoryTarget& target) const {
+      return Entry{node.id, {node.inode, 0, fs.ModifiedOf(target.path), true}, fs.Timeout()};
+    }
+    Result<Entry> operator()(const GridDirectoryTarget& target) const {
+      const timespec modified = fs.ModifiedOf(target.tree->StoreDirectory(target.directory));
+      return Entry{node.id, {node.inode, 0, modified, true}, fs.Timeout()};
+    }
+    Result<Entry> operator()(const FileTarget& target) const {
+      return Entry{
+          node.id, {node.inode, target.info.size, target.info.modified, false}, fs.Timeout()};
+    }
+    Result<Entry> operator()(const DocumentTarget& target) const {
+      return Entry{node.id,
+                   {node.inode, target.text->size(), target.modified, false},
+                   target.control ? 0 : fs.Timeout()};
+    }
+    Result<Entry> operator()(const ChunkTarget& target) const {
+      UNSHARD_ASSIGN_OR_RETURN(
+          const auto facts,
+          fs.reader_.FindIn(*target.tree, target.chunk, target.generation));
+      if (!facts) return tl::unexpected<Error>(StaleNode());
+      const timespec modified = target.generation->object->info().modified;
+      return Entry{node.id, {node.inode, facts->size, modified, false}, fs.Timeout()};
+    }
+    Result<Entry> operator()(const ControlDirectoryTarget&) const {
+      return Entry{node.id, {node.inode, 0, fs.mounted_, true}, kDay};
+    }
+  };
+  return std::visit(Visitor{*this, node}, node.target);
+}
+
+Result<FilePiece> VolumeFs::Read(NodeId id, std::uint64_t offset, std::uint64_t size) {
+  const auto grid = UnpackGridNode(id);
+  if (!grid) {
+    const TablePtr node = nodes_.Get(id);
+    if (!node) return tl::unexpected<Error>(StaleNode());
+    return ReadTableNode(*node, offset, size);
+  }
+  const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+  if (!tree) return tl::unexpected<Error>(StaleNode());
+  const ChunkTree::Match match = tree->AtPosition(grid->position);
+  const auto generation =
+      tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
+  if (!generation) return tl::unexpected<Error>(StaleNode());
+  return reader_.Read(*tree, match.chunk, generation, offset, size);
+}
+
+Result<FilePiece> VolumeFs::ReadTableNode(const TableNode& node, std::uint64_t offset,
+                                          std::uint64_t size) {
+  if (const auto* chunk = std::get_if<ChunkTarget>(&node.target)) {
+    return reader_.Read(*chunk->tree, chunk->chunk, chunk->generation, offset, size);
+  }
+  if (const auto* document = std::get_if<DocumentTarget>(&node.target)) {
+    const std::string_view text = *document->text;
+    const ByteSpan piece = AsBytes(text.substr(std::min<std::uint64_t>(offset, text.size()), size));
+    return FilePiece(Bytes(ByteVector(piece.begin(), piece.end())));
+  }
+  const auto* file = std::get_if<FileTarget>(&node.target);
+  if (file == nullptr) return Fail(ErrorCode::kInvalidArgument, "not a file");
+  std::shared_ptr<ObjectHandle> handle;
+  {
+    const std::lock_guard lock(node.mutex);
+    handle = node.handle;
+  }
+  if (!handle) {
+    UNSHARD_ASSIGN_OR_RETURN(handle, parts_.store->Open(file->path));
+    // Nothing of this node has been read yet, so any version of the announced size is whole.
+    if (!handle || handle->info().size != file->info.size) {
+      return tl::unexpected<Error>(StaleNode());
+    }
+    const std::lock_guard lock(node.mutex);
+    node.handle = handle;
+  }
+  const std::uint64_t begin = std::min(offset, file->info.size);
+  const ByteRange range{begin, std::min(size, file->info.size - begin)};
+  if (range.size == 0) return FilePiece(Bytes());
+  if (auto slice = handle->Slice(range)) return FilePiece(*std::move(slice));
+  UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
+                           handle->Read(RangeRequest::At(range.begin, range.size)));
+  if (read.state != ReadResult::State::kFound) return tl::unexpected<Error>(StaleNode());
+  return FilePiece(std::move(read.value));
+}
+
+std::string VolumeFs::PathOf(NodeId id) const {
+  if (const auto grid = UnpackGridNode(id)) {
+    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+    if (!tree) return {};
+    const ChunkTree::Match match = tree->AtPosition(grid->position);
+    return JoinPath(tree->directory(), match.kind == ChunkTree::Match::Kind::kDirectory
+                                           ? tree->Path(match.directory)
+                                           : tree->Path(match.chunk));
+  }
+  const TablePtr node = nodes_.Get(id);
+  if (!node) return {};
+  struct Visitor {
+    std::string operator()(const DirectoryTarget& target) const { return target.path; }
+    std::string operator()(const GridDirectoryTarget& target) const {
+      return JoinPath(target.tree->directory(), target.tree->Path(target.directory));
+    }
+    std::string operator()(const FileTarget& target) const { return target.path; }
+    std::string operator()(const DocumentTarget& target) const { return target.path; }
+    std::string operator()(const ChunkTarget& target) const {
+      return JoinPath(target.tree->directory(), target.tree->Path(target.chunk));
+    }
+    std::string operator()(const ControlDirectoryTarget&) const {
+      return std::string(kControlDirectory);
+    }
+  };
+  return std::visit(Visitor{}, node->target);
+}
+
+bool VolumeFs::IsControl(NodeId id) const {
+  if (UnpackGridNode(id)) return false;
+  const TablePtr node = nodes_.Get(id);
+  if (!node) return false;
+  if (std::holds_alternative<ControlDirectoryTarget>(node->target)) return true;
+  const auto* document = std::get_if<DocumentTarget>(&node->target);
+  return document != nullptr && document->control;
+}
+
+void VolumeFs::Report(std::string_view operation, NodeId node, std::string_view name,
+                      const Error& error) {
+  counters_.errors.fetch_add(1, std::memory_order_relaxed);
+  errors_.Add(operation, JoinPath(PathOf(node), name), error);
+}
+
+}  // namespace unshard

@@ -1,0 +1,207 @@
+// Listings. A cookie says where to go on: 1 and 2 are "." and "..", then come names of the source by
+// their place in a snapshot, and from kTreeCookies on the chunks by their position in storage order.
+#include <algorithm>
+
+#include "fs/control_files.h"
+#include "fs/volume_fs.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kFirstNameCookie = 3;
+constexpr std::uint64_t kTreeCookies = std::uint64_t{1} << 62;
+// Several trees share a directory only where several scales share a key.
+constexpr unsigned kTreeShift = 58;
+constexpr std::size_t kMaxSharedTrees = 16;
+
+}  // namespace
+
+Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attributes,
+                               const DirectoryVisitor& visitor) {
+  const Listing listing{id, cookie, with_attributes, visitor};
+  if (const auto grid = UnpackGridNode(id)) {
+    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+    if (!tree) return Fail(ErrorCode::kConflict, "the array was replaced");
+    return ListGridDirectory(tree, tree->AtPosition(grid->position).directory, listing);
+  }
+  const TablePtr node = nodes_.Get(id);
+  if (!node) return Fail(ErrorCode::kConflict, "the directory is gone");
+  if (const auto* directory = std::get_if<DirectoryTarget>(&node->target)) {
+    return ListDirectory(*directory, listing);
+  }
+  if (const auto* in = std::get_if<GridDirectoryTarget>(&node->target)) {
+    return ListGridDirectory(in->tree, in->directory, listing);
+  }
+  if (std::holds_alternative<ControlDirectoryTarget>(node->target)) return ListControl(listing);
+  return Fail(ErrorCode::kInvalidArgument, "not a directory");
+}
+
+bool VolumeFs::ListDots(std::uint64_t inode, const Listing& listing) {
+  if (listing.cookie < 1 && !listing.visitor({".", inode, true, 1, std::nullopt})) return false;
+  return listing.cookie >= 2 || listing.visitor({"..", kRootNode, true, 2, std::nullopt});
+}
+
+Status VolumeFs::ListControl(const Listing& listing) {
+  if (!ListDots(StableInode("control"), listing)) return {};
+  const auto& names = ControlFileNames();
+  std::uint64_t at = std::max(listing.cookie, kFirstNameCookie - 1) - (kFirstNameCookie - 1);
+  for (; at < names.size(); ++at) {
+    const std::string path = std::string(kControlDirectory) + '/' + names[at];
+    const std::uint64_t next = at + kFirstNameCookie;
+    if (!listing.visitor({names[at], StableInode(path), false, next, std::nullopt})) return {};
+  }
+  return {};
+}
+
+Status VolumeFs::ListSourceNames(const std::string& path,
+                                 const std::set<std::string>& virtual_children,
+                                 const NameFilter& shown, const Listing& listing, bool& more) {
+  auto names = listing.cookie < kFirstNameCookie ? nullptr : snapshots_.Get(path);
+  if (!names) {
+    parts_.watcher->Watch(path);
+    std::vector<DirectorySnapshots::Name> fresh;
+    UNSHARD_RETURN_IF_ERROR(parts_.store->List(path, [&](const ListEntry& entry) {
+      const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
+      const bool ours = path.empty() && entry.name == kControlDirectory;
+      if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
+        fresh.push_back({std::string(entry.name), directory});
+      }
+      return true;
+    }));
+    for (const std::string& child : virtual_children) fresh.push_back({child, true});
+    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+    const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
+    std::sort(fresh.begin(), fresh.end(), by_name);
+    fresh.erase(std::unique(fresh.begin(), fresh.end(), same), fresh.end());
+    names = std::make_shared<const std::vector<DirectorySnapshots::Name>>(std::move(fresh));
+    snapshots_.Put(path, names);
+  }
+  std::uint64_t at = std::max(listing.cookie, kFirstNameCookie - 1) - (kFirstNameCookie - 1);
+  for (; at < names->size() && more; ++at) {
+    const DirectorySnapshots::Name& name = (*names)[at];
+    const std::string child = JoinPath(path, name.name);
+    const std::uint64_t inode = StableInode((name.directory ? "d:" : "f:") + child);
+    more = listing.visitor({name.name, inode, name.directory, at + kFirstNameCookie, std::nullopt});
+  }
+  return {};
+}
+
+Status VolumeFs::ListDirectory(const DirectoryTarget& directory, const Listing& listing) {
+  const std::uint64_t inode =
+      directory.path.empty() ? kRootNode : StableInode("d:" + directory.path);
+  if (!ListDots(inode, listing)) return {};
+  const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
+  const DirectoryOverlay nothing;
+  const DirectoryOverlay& special = overlay ? *overlay : nothing;
+  bool more = true;
+  if (listing.cookie < kTreeCookies) {
+    const auto shown = [&](std::string_view name) {
+      if (IsHidden(special, name)) return false;
+      return special.holds_plain_chunks ||
+             std::all_of(special.trees.begin(), special.trees.end(), [&](const auto& tree) {
+               return tree->Resolve({}, name).kind == ChunkTree::Match::Kind::kOther;
+             });
+    };
+    UNSHARD_RETURN_IF_ERROR(
+        ListSourceNames(directory.path, special.virtual_children, shown, listing, more));
+  }
+  const std::size_t tree_count = std::min(special.trees.size(), kMaxSharedTrees);
+  for (std::size_t i = 0; i < tree_count && more; ++i) {
+    const std::uint64_t base = kTreeCookies + (std::uint64_t{i} << kTreeShift);
+    const bool later = tree_count > 1 && listing.cookie >= base + (std::uint64_t{1} << kTreeShift);
+    if (later) continue;
+    UNSHARD_RETURN_IF_ERROR(ListTree(special.trees[i], {}, base, listing, more));
+  }
+  return {};
+}
+
+Status VolumeFs::ListGridDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
+                                   const Listing& listing) {
+  if (!ListDots(InodeOf(*tree, {ChunkTree::Match::Kind::kDirectory, in, {}}), listing)) return {};
+  bool more = true;
+  const std::string store_directory = tree->StoreDirectory(in);
+  if (tree->AlwaysExists(in) && listing.cookie < kTreeCookies) {
+    const auto shown = [&](std::string_view name) {
+      return tree->Resolve(in, name).kind == ChunkTree::Match::Kind::kOther;
+    };
+    UNSHARD_RETURN_IF_ERROR(ListSourceNames(store_directory, {}, shown, listing, more));
+  }
+  if (!more) return {};
+  parts_.watcher->Watch(store_directory);
+  return ListTree(tree, in, kTreeCookies, listing, more);
+}
+
+Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
+                          std::uint64_t base_cookie, const Listing& listing, bool& more) {
+  if (tree->AlwaysExists(in)) parts_.watcher->Watch(tree->StoreDirectory(in));
+  const auto visit = [&](const ChunkTree::Listed& listed) {
+    const bool directory = listed.match.kind == ChunkTree::Match::Kind::kDirectory;
+    DirectoryName name{listed.name, InodeOf(*tree, listed.match), directory,
+                       base_cookie + listed.next_cookie, std::nullopt};
+    if (listing.with_attributes && !directory) name.entry = FreeEntry(tree, listed.match.chunk);
+    more = listing.visitor(name);
+    if (!more && name.entry) Forget(name.entry->node, 1);
+    return more;
+  };
+  const auto damaged = [&](const Error& error) { Report("readdir", listing.node, "", error); };
+  const std::uint64_t cookie = listing.cookie > base_cookie ? listing.cookie - base_cookie : 0;
+  return tree->List(in, cookie, options_.list, visit, damaged);
+}
+
+std::optional<Entry> VolumeFs::FreeEntry(const std::shared_ptr<ChunkTree>& tree,
+                                         const ChunkRef& chunk) {
+  if (!ChunkReader::SizeIsFree(*tree, chunk)) return std::nullopt;
+  const auto facts = reader_.Find(*tree, chunk);
+  if (!facts || !*facts) return std::nullopt;
+  return ReferChunk(tree, chunk, **facts);
+}
+
+Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
+                                                                  std::string_view name) {
+  constexpr std::string_view kPrefix = "user.unshard.";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  std::shared_ptr<ChunkTree> tree;
+  ChunkRef chunk;
+  ShardGenerationPtr generation;
+  if (const auto grid = UnpackGridNode(id)) {
+    tree = parts_.datasets->TreeAt(grid->ordinal);
+    if (!tree) return std::nullopt;
+    const ChunkTree::Match match = tree->AtPosition(grid->position);
+    if (match.kind != ChunkTree::Match::Kind::kChunk) return std::nullopt;
+    chunk = match.chunk;
+    generation = tree->shards().Find(chunk.slot.shard, grid->generation_count);
+  } else {
+    const TablePtr node = nodes_.Get(id);
+    const auto* target = node ? std::get_if<ChunkTarget>(&node->target) : nullptr;
+    if (target == nullptr) return std::nullopt;
+    tree = target->tree;
+    chunk = target->chunk;
+    generation = target->generation;
+  }
+  if (!generation) return std::nullopt;
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, chunk, generation));
+  if (!facts) return std::nullopt;
+  if (name == "shard") return generation->key;
+  if (name == "offset") return std::to_string(facts->stored.begin);
+  if (name == "length") return std::to_string(facts->stored.size);
+  if (name == "id") return std::to_string(chunk.slot.slot);
+  if (name == "generation") return generation->object->info().generation.tag;
+  return std::nullopt;
+}
+
+std::vector<std::string> VolumeFs::ListExtendedAttributes(NodeId id) const {
+  bool chunk = false;
+  if (const auto grid = UnpackGridNode(id)) {
+    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+    chunk = tree && tree->AtPosition(grid->position).kind == ChunkTree::Match::Kind::kChunk;
+  } else {
+    const TablePtr node = nodes_.Get(id);
+    chunk = node && std::holds_alternative<ChunkTarget>(node->target);
+  }
+  if (!chunk) return {};
+  return {"user.unshard.shard", "user.unshard.offset", "user.unshard.length", "user.unshard.id",
+          "user.unshard.generation"};
+}
+
+}  // namespace unshard

@@ -1,0 +1,121 @@
+// Following changes of the source.
+//
+// 1. A watcher's event names a key. Trees that it concerns look again at their shards; from then on
+//    every new look-up is answered by the new generation.
+// 2. Answers that were computed before step 1 are waited for until they have reached the kernel.
+// 3. The kernel is told to look up again: each chunk that the old or the new generation holds, and
+//    the directories that came or went. What neither holds was absent and is absent.
+// 4. Who still has an old node open goes on reading its generation, whole: old and new have
+//    different node numbers, and the old shard stays open as long as the kernel refers to it.
+#include <set>
+
+#include "fs/volume_fs.h"
+
+namespace unshard {
+namespace {
+
+bool Concerns(const std::string& key, const std::string& directory) {
+  const auto below = [](const std::string& inner, const std::string& outer) {
+    return outer.empty() || inner == outer ||
+           (inner.size() > outer.size() && inner.starts_with(outer) && inner[outer.size()] == '/');
+  };
+  return below(key, directory) || below(directory, key);
+}
+
+}  // namespace
+
+void VolumeFs::Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifier) {
+  for (const auto& tree : parts_.datasets->trees()) {
+    if (event.everything || Concerns(event.key, tree->directory())) {
+      RefreshTree(tree, event, notifier);
+    }
+  }
+  if (event.everything) {
+    for (const std::string& path : nodes_.SourcePaths()) RefreshPath(path, notifier);
+    return;
+  }
+  const std::string name = BaseName(event.key);
+  if (name == "info" || name == "zarr.json") {
+    const std::string directory = ParentPath(event.key);
+    if (parts_.datasets->Reload(directory)) {
+      for (const std::string& path : nodes_.SourcePaths()) {
+        if (Concerns(path, directory)) RefreshPath(path, notifier);
+      }
+    }
+  }
+  RefreshPath(event.key, notifier);
+}
+
+void VolumeFs::RefreshPath(const std::string& path, KernelNotifier& notifier) {
+  const std::string directory = ParentPath(path);
+  epoch_.WaitForRunning();
+  const auto parent = nodes_.Find("d:" + directory);
+  if (!parent) return;
+  if (!path.empty()) notifier.InvalidateEntry(*parent, BaseName(path));
+  notifier.InvalidateInode(*parent);
+}
+
+void VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
+                           const ChangeWatcher::Event& event, KernelNotifier& notifier) {
+  const auto changes = tree->shards().Invalidate(event.everything ? std::string() : event.key);
+  tree->ForgetListings();
+  if (changes.empty()) return;
+  epoch_.WaitForRunning();
+  for (const ShardSet::Change& change : changes) {
+    counters_.shards_changed.fetch_add(1, std::memory_order_relaxed);
+    TellChange(tree, change, notifier);
+  }
+}
+
+std::optional<NodeId> VolumeFs::KnownNode(const ChunkTree& tree, const GridDirectory& in) const {
+  if (in.level == 0) return nodes_.Find("d:" + tree.directory());
+  if (const auto position = tree.Position(in)) {
+    if (const auto id = PackGridNode({tree.ordinal(), 0, *position})) return id;
+  }
+  return nodes_.Find("g:" + std::to_string(tree.ordinal()) + ':' +
+                     JoinPath(tree.directory(), tree.Path(in)));
+}
+
+void VolumeFs::TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet::Change& change,
+                          KernelNotifier& notifier) {
+  const bool had = change.before && change.before->object;
+  const bool has = change.after && change.after->object;
+  bool complete = change.before && change.after;
+  std::set<std::pair<unsigned, std::uint64_t>> parents;
+  const auto tell = [&](const ChunkRef& chunk) {
+    const GridDirectory in = tree->Parent(chunk);
+    const auto parent = KnownNode(*tree, in);
+    if (!parent) return;
+    const std::string name = BaseName(tree->Path(chunk));
+    if (name.empty()) return;
+    notifier.InvalidateEntry(*parent, name);
+    if (tree->is_mesh()) {
+      notifier.InvalidateEntry(*parent, BaseName(tree->Path({chunk.slot, ChunkPart::kFragments})));
+    } else if (!tree->shards().format().stored_is_plain()) {
+      notifier.InvalidateEntry(*parent, BaseName(tree->Path({chunk.slot, ChunkPart::kStored})));
+    }
+    counters_.entries_invalidated.fetch_add(1, std::memory_order_relaxed);
+    if (parents.emplace(in.level, in.prefix).second) notifier.InvalidateInode(*parent);
+  };
+  for (const ShardGenerationPtr& generation : {change.before, change.after}) {
+    if (!tree->ForEachPresent(generation, tell)) complete = false;
+  }
+  if (had != has) {
+    tree->ForEachDirectory(change.shard, [&](const GridDirectory& in) {
+      TellDirectories(tree, in, notifier);
+    });
+  }
+  // An index that cannot be read does not say which names it has: all of them are looked up again.
+  if (!complete) RefreshPath(tree->directory(), notifier);
+}
+
+void VolumeFs::TellDirectories(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
+                               KernelNotifier& notifier) {
+  if (const auto parent = KnownNode(*tree, tree->Parent(in))) {
+    notifier.InvalidateEntry(*parent, BaseName(tree->Path(in)));
+    notifier.InvalidateInode(*parent);
+  }
+  if (const auto node = KnownNode(*tree, in)) notifier.InvalidateInode(*node);
+}
+
+}  // namespace unshard

@@ -1,0 +1,245 @@
+#include "fs/zarr_tree.h"
+
+#include <algorithm>
+
+#include "codec/chunk_key.h"
+#include "fs/paths.h"
+
+namespace unshard {
+namespace {
+
+std::span<const std::uint64_t> FirstDimensions(const std::vector<std::uint64_t>& shape,
+                                               std::size_t count) {
+  return std::span<const std::uint64_t>(shape).first(count);
+}
+
+}  // namespace
+
+ZarrPositions::ZarrPositions(const ZarrShardedArray& array) {
+  for (std::size_t d = 0; d < array.grid.rank(); ++d) {
+    chunks_per_shard_ *= array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d];
+  }
+  slots_per_page_ = chunks_per_shard_ / std::max<std::uint64_t>(array.format->page_count(), 1);
+  end_ = array.shard_grid.cell_count() * chunks_per_shard_;
+}
+
+ShardSlot ZarrPositions::At(std::uint64_t position) const {
+  const std::uint64_t in_shard = position % chunks_per_shard_;
+  return {position / chunks_per_shard_, in_shard / slots_per_page_, in_shard % slots_per_page_};
+}
+
+ChunkTree::Match ZarrFlatTree::Resolve(const GridDirectory&, std::string_view name) const {
+  GridCell cell;
+  switch (ParseZarrChunkKey(array_.key_encoding, array_.grid.grid_shape(), name, cell)) {
+    case NameMatch::kChunk:
+      return {Match::Kind::kChunk, {}, {array_.locator->Locate(cell), ChunkPart::kPlain}};
+    case NameMatch::kNoChunk:
+      return {Match::Kind::kNoChunk, {}, {}};
+    case NameMatch::kOther:
+      return {};
+  }
+  return {};
+}
+
+std::string ZarrFlatTree::Path(const ChunkRef& chunk) const {
+  GridCell cell(array_.grid.rank());
+  if (!array_.locator->CellAt(chunk.slot, cell)) return {};
+  return ZarrChunkKey(array_.key_encoding, cell);
+}
+
+bool ZarrFlatTree::IsNamed(const ShardSlot& slot) const {
+  GridCell cell(array_.grid.rank());
+  return array_.locator->CellAt(slot, cell);
+}
+
+ZarrNestedTree::ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                               const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
+    : ChunkTree(ordinal, std::move(shards)),
+      array_(array),
+      positions_(array),
+      prefix_components_(array.key_encoding.kind == ChunkKeyEncoding::Kind::kDefault ? 1 : 0),
+      depth_(static_cast<unsigned>(ZarrChunkKeyDepth(array.key_encoding, array.grid.rank()) - 1)),
+      lister_(std::move(store)) {
+  std::uint64_t next = positions_.end();
+  for (unsigned level = 0; level <= depth_; ++level) {
+    first_of_level_.push_back(next);
+    std::uint64_t count = 1;
+    for (std::size_t d = 0; d < IndexCount({level, 0}); ++d) count *= array.grid.grid_shape()[d];
+    next += count;
+  }
+  for (std::size_t d = 0; d < array.grid.rank(); ++d) {
+    chunks_per_shard_.push_back(array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d]);
+  }
+}
+
+GridCell ZarrNestedTree::Indices(const GridDirectory& in) const {
+  GridCell indices(IndexCount(in));
+  CellOfLinearIndex(FirstDimensions(array_.grid.grid_shape(), indices.size()), in.prefix, indices);
+  return indices;
+}
+
+ChunkTree::Match ZarrNestedTree::Child(const GridDirectory& in, std::uint64_t index) const {
+  const std::size_t dimension = IndexCount(in);
+  if (dimension + 1 < array_.grid.rank()) {
+    return {Match::Kind::kDirectory,
+            {in.level + 1, in.prefix * array_.grid.grid_shape()[dimension] + index},
+            {}};
+  }
+  GridCell cell = Indices(in);
+  cell.push_back(index);
+  return {Match::Kind::kChunk, {}, {array_.locator->Locate(cell), ChunkPart::kPlain}};
+}
+
+ChunkTree::Match ZarrNestedTree::Resolve(const GridDirectory& in, std::string_view name) const {
+  if (in.level == 0 && prefix_components_ == 1) {
+    if (name == "c") return {Match::Kind::kDirectory, {1, 0}, {}};
+    return {};
+  }
+  const auto bare = WithoutCompressionSuffix(name);
+  const std::string_view digits = bare.value_or(name);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  const auto index = ParseDecimal(name);
+  if (!index || *index >= array_.grid.grid_shape()[IndexCount(in)]) {
+    return {Match::Kind::kNoChunk, {}, {}};
+  }
+  return Child(in, *index);
+}
+
+std::string ZarrNestedTree::Path(const ChunkRef& chunk) const {
+  GridCell cell(array_.grid.rank());
+  if (!array_.locator->CellAt(chunk.slot, cell)) return {};
+  return ZarrChunkKey(array_.key_encoding, cell);
+}
+
+std::string ZarrNestedTree::Path(const GridDirectory& in) const {
+  std::string path = in.level > 0 && prefix_components_ == 1 ? "c" : "";
+  for (const std::uint64_t index : Indices(in)) path = JoinPath(path, std::to_string(index));
+  return path;
+}
+
+GridDirectory ZarrNestedTree::ParentOfCell(std::span<const std::uint64_t> cell) const {
+  const std::size_t count = cell.size() - 1;
+  return {depth_, LinearIndex(FirstDimensions(array_.grid.grid_shape(), count), cell.first(count))};
+}
+
+GridDirectory ZarrNestedTree::Parent(const ChunkRef& chunk) const {
+  GridCell cell(array_.grid.rank());
+  if (!array_.locator->CellAt(chunk.slot, cell)) return {};
+  return ParentOfCell(cell);
+}
+
+GridDirectory ZarrNestedTree::Parent(const GridDirectory& in) const {
+  if (in.level <= 1) return {};
+  return {in.level - 1, in.prefix / array_.grid.grid_shape()[IndexCount(in) - 1]};
+}
+
+std::string ZarrNestedTree::StoreDirectory(const GridDirectory& in) const {
+  std::string path = directory();
+  if (in.level > 0 && prefix_components_ == 1) path = JoinPath(path, "c");
+  const GridCell indices = Indices(in);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    path = JoinPath(path, std::to_string(indices[d] / chunks_per_shard_[d]));
+  }
+  return path;
+}
+
+Result<bool> ZarrNestedTree::IsPresent(const Match& match) {
+  if (match.kind != Match::Kind::kChunk) return true;
+  const ShardSlot& slot = match.chunk.slot;
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard));
+  UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, slot.page));
+  return page->Find(slot.slot).has_value();
+}
+
+Status ZarrNestedTree::ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end,
+                                   bool check, const ListVisitor& visitor,
+                                   const DamageVisitor& damaged, bool& more) {
+  for (std::uint64_t index = begin; index < end && more; ++index) {
+    const Match match = Child(in, index);
+    if (check) {
+      const auto present = IsPresent(match);
+      if (!present) {
+        // The whole shard is unreadable, and with it every chunk of this run.
+        damaged(present.error());
+        return {};
+      }
+      if (!*present) continue;
+    }
+    const std::string name = std::to_string(index);
+    more = visitor({name, match, index + 1});
+  }
+  return {};
+}
+
+Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+                            const ListVisitor& visitor, const DamageVisitor& damaged) {
+  if (in.level == 0 && prefix_components_ == 1) {
+    if (cookie == 0) visitor({"c", {Match::Kind::kDirectory, {1, 0}, {}}, 1});
+    return {};
+  }
+  if (mode == ListMode::kNone) return {};
+  const std::size_t dimension = IndexCount(in);
+  const std::uint64_t extent = array_.grid.grid_shape()[dimension];
+  bool more = true;
+  if (mode == ListMode::kGrid) {
+    return ListIndices(in, cookie, extent, false, visitor, damaged, more);
+  }
+  const std::uint64_t per_shard = chunks_per_shard_[dimension];
+  const auto parse = [&](std::string_view name) { return ParseDecimal(name); };
+  UNSHARD_ASSIGN_OR_RETURN(const auto numbers,
+                           lister_.List(StoreDirectory(in), parse, cookie == 0));
+  auto number = std::lower_bound(numbers->begin(), numbers->end(), cookie / per_shard);
+  for (; number != numbers->end() && more; ++number) {
+    if (*number >= array_.shard_grid.grid_shape()[dimension]) break;
+    const std::uint64_t begin = std::max(cookie, *number * per_shard);
+    const std::uint64_t end = std::min(extent, (*number + 1) * per_shard);
+    UNSHARD_RETURN_IF_ERROR(ListIndices(in, begin, end, true, visitor, damaged, more));
+  }
+  return {};
+}
+
+void ZarrNestedTree::ForEachDirectory(
+    std::uint64_t shard, const std::function<void(const GridDirectory&)>& visitor) const {
+  GridCell in_shard_grid(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
+  std::vector<std::uint64_t> prefixes{0};
+  for (unsigned level = prefix_components_ + 1; level <= depth_; ++level) {
+    const std::size_t d = level - prefix_components_ - 1;
+    const std::uint64_t extent = array_.grid.grid_shape()[d];
+    const std::uint64_t begin = in_shard_grid[d] * chunks_per_shard_[d];
+    const std::uint64_t end = std::min(extent, begin + chunks_per_shard_[d]);
+    std::vector<std::uint64_t> deeper;
+    for (const std::uint64_t prefix : prefixes) {
+      for (std::uint64_t index = begin; index < end; ++index) {
+        deeper.push_back(prefix * extent + index);
+        visitor({level, deeper.back()});
+      }
+    }
+    prefixes = std::move(deeper);
+  }
+}
+
+std::optional<std::uint64_t> ZarrNestedTree::Position(const GridDirectory& in) const {
+  return first_of_level_[in.level] + in.prefix;
+}
+
+ChunkTree::Match ZarrNestedTree::AtPosition(std::uint64_t position) const {
+  if (position < positions_.end()) {
+    return {Match::Kind::kChunk, {}, {positions_.At(position), ChunkPart::kPlain}};
+  }
+  const auto above =
+      std::upper_bound(first_of_level_.begin(), first_of_level_.end(), position);
+  const auto level = static_cast<unsigned>(above - first_of_level_.begin() - 1);
+  return {Match::Kind::kDirectory, {level, position - first_of_level_[level]}, {}};
+}
+
+std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                                        const ZarrShardedArray& array,
+                                        std::shared_ptr<KvStore> store) {
+  if (ZarrChunkKeyDepth(array.key_encoding, array.grid.rank()) == 1) {
+    return std::make_unique<ZarrFlatTree>(ordinal, std::move(shards), array, std::move(store));
+  }
+  return std::make_unique<ZarrNestedTree>(ordinal, std::move(shards), array, std::move(store));
+}
+
+}  // namespace unshard

@@ -1,0 +1,109 @@
+// Trees of Zarr v3 arrays: flat where a chunk key is one path component, nested where it has more.
+#pragma once
+
+#include <vector>
+
+#include "fs/flat_tree.h"
+
+namespace unshard {
+
+// Arithmetic positions of the chunks of an array, in storage order: shard by shard in C order, in
+// each shard by page and slot. Immutable.
+class ZarrPositions {
+ public:
+  ZarrPositions(const ZarrShardedArray& array);
+
+  [[nodiscard]] std::uint64_t Of(const ShardSlot& slot) const {
+    return slot.shard * chunks_per_shard_ + slot.page * slots_per_page_ + slot.slot;
+  }
+  [[nodiscard]] ShardSlot At(std::uint64_t position) const;
+  // One more than the largest position.
+  [[nodiscard]] std::uint64_t end() const { return end_; }
+
+ private:
+  std::uint64_t chunks_per_shard_ = 1;
+  std::uint64_t slots_per_page_ = 1;
+  std::uint64_t end_ = 0;
+};
+
+// "0.0.1", "c.0.0.1", or any key of one component.
+class ZarrFlatTree final : public FlatTree {
+ public:
+  ZarrFlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+               const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
+      : FlatTree(ordinal, std::move(shards), std::move(store)), array_(array), positions_(array) {}
+
+  Match Resolve(const GridDirectory& in, std::string_view name) const override;
+  std::string Path(const ChunkRef& chunk) const override;
+  using FlatTree::Path;
+  std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
+    return positions_.Of(chunk.slot);
+  }
+  using FlatTree::Position;
+  Match AtPosition(std::uint64_t position) const override {
+    return {Match::Kind::kChunk, {}, {positions_.At(position), ChunkPart::kPlain}};
+  }
+
+ protected:
+  std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
+  ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
+  const std::vector<std::uint64_t>* grid_shape() const override { return &array_.grid.grid_shape(); }
+  ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
+    return array_.locator->Locate(cell);
+  }
+  bool IsNamed(const ShardSlot& slot) const override;
+
+ private:
+  const ZarrShardedArray array_;
+  const ZarrPositions positions_;
+};
+
+// "c/0/0/1" or "0/0/1": a directory per index but the last. A directory exists where the directory
+// of the shards under it exists.
+class ZarrNestedTree final : public ChunkTree {
+ public:
+  ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                 const ZarrShardedArray& array, std::shared_ptr<KvStore> store);
+
+  Match Resolve(const GridDirectory& in, std::string_view name) const override;
+  std::string Path(const ChunkRef& chunk) const override;
+  std::string Path(const GridDirectory& in) const override;
+  GridDirectory Parent(const ChunkRef& chunk) const override;
+  GridDirectory Parent(const GridDirectory& in) const override;
+  unsigned depth() const override { return depth_; }
+  std::string StoreDirectory(const GridDirectory& in) const override;
+  bool AlwaysExists(const GridDirectory& in) const override { return IndexCount(in) == 0; }
+  Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+              const ListVisitor& visitor, const DamageVisitor& damaged) override;
+  void ForgetListings() override { lister_.Forget(); }
+  void ForEachDirectory(std::uint64_t shard,
+                        const std::function<void(const GridDirectory&)>& visitor) const override;
+  std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
+    return positions_.Of(chunk.slot);
+  }
+  std::optional<std::uint64_t> Position(const GridDirectory& in) const override;
+  Match AtPosition(std::uint64_t position) const override;
+
+ private:
+  // How many indices of the grid lead to a directory, and which.
+  [[nodiscard]] std::size_t IndexCount(const GridDirectory& in) const {
+    return in.level - (in.level > 0 ? prefix_components_ : 0);
+  }
+  [[nodiscard]] GridCell Indices(const GridDirectory& in) const;
+  [[nodiscard]] GridDirectory ParentOfCell(std::span<const std::uint64_t> cell) const;
+  [[nodiscard]] Match Child(const GridDirectory& in, std::uint64_t index) const;
+  // Whether the chunk `index` of the last directory level is there.
+  Result<bool> IsPresent(const Match& match);
+  Status ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end, bool check,
+                     const ListVisitor& visitor, const DamageVisitor& damaged, bool& more);
+
+  const ZarrShardedArray array_;
+  const ZarrPositions positions_;
+  const unsigned prefix_components_;  // 1 for the "c" of the default key encoding, else 0
+  const unsigned depth_;
+  std::vector<std::uint64_t> chunks_per_shard_;     // along each dimension
+  std::vector<std::uint64_t> first_of_level_;       // position of the first directory of a level
+  ShardLister lister_;
+};
+
+}  // namespace unshard
