@@ -195,14 +195,9 @@ class MinishardWalk : public IndexWalk {
       const std::uint64_t size = LoadU64Le(sizes + 8 * i);
       const auto begin = CheckedAdd(*ShardIndexSize(spec_), start);
       const auto range = begin ? MakeByteRange(*begin, size, object_size) : std::nullopt;
-      if (!range) {
-        return FailIndex("index of " + Name() + ", chunk " + std::to_string(id) +
-                         ": expected a range within the object, found " + std::to_string(size) +
-                         " bytes at " + std::to_string(start));
-      }
       start += size;
       if (LocateChunkId(spec_, id) == ShardSlot{shard_, minishard_, id}) {
-        entries.push_back({id, *range});
+        entries.push_back({id, range.value_or(kDamagedRange)});
       }
     }
     return IndexPage(std::move(entries));

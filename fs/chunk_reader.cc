@@ -137,8 +137,7 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     auto chunk = std::make_shared<DecodedChunk>();
     chunk->plain = *std::move(plain);
     if (stored.size() >= kTrailerBytes && !tree.shards().format().stored_is_plain()) {
-      const auto announced =
-          PlausibleGzipSize(stored.span().last(kTrailerBytes), stored.size());
+      const auto announced = PlausibleGzipSize(stored.span().last(kTrailerBytes), stored.size());
       chunk->trailer_lies = announced && *announced != chunk->plain.size();
     }
     if (chunk->trailer_lies) trailers_lie_.store(true, std::memory_order_relaxed);
@@ -162,7 +161,8 @@ Status ChunkReader::CheckAnnouncedSize(const ShardGeneration& generation, const 
 Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
                                             const ByteRange& range) {
   counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
-  if (auto slice = tree.shards().SliceStored(generation, range)) return FilePiece(*std::move(slice));
+  if (auto slice = tree.shards().SliceStored(generation, range))
+    return FilePiece(*std::move(slice));
   UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, tree.shards().ReadStored(generation, range));
   return FilePiece(std::move(bytes));
 }

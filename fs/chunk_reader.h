@@ -62,7 +62,7 @@ class ChunkReader {
     bool trailer_lies = false;  // the gzip trailer announces another size (several members)
   };
   Result<std::shared_ptr<const DecodedChunk>> Decoded(ChunkTree& tree, const ShardSlot& slot,
-                                               const ShardGenerationPtr& generation,
+                                                      const ShardGenerationPtr& generation,
                                                       const ByteRange& entry);
   // Fails once for each chunk whose size a look-up may have taken from a lying trailer.
   Status CheckAnnouncedSize(const ShardGeneration& generation, const ShardSlot& slot,

@@ -93,8 +93,8 @@ class ChunkTree {
   Status ForEachPresent(const ShardGenerationPtr& generation,
                         const std::function<void(const ChunkRef&)>& visitor);
 
-  // Calls `visitor` for the directories below level 0 that hold chunks of a shard, which come and go
-  // with it.
+  // Calls `visitor` for the directories below level 0 that hold chunks of a shard, which come and
+  // go with it.
   virtual void ForEachDirectory(std::uint64_t shard,
                                 const std::function<void(const GridDirectory&)>& visitor) const {
     (void)shard;
@@ -104,7 +104,8 @@ class ChunkTree {
   // Arithmetic position of a chunk or directory, in storage order; nothing where there is none
   // (ids, parts other than kPlain). The inverse requires such a position.
   [[nodiscard]] virtual std::optional<std::uint64_t> Position(const ChunkRef& chunk) const = 0;
-  [[nodiscard]] virtual std::optional<std::uint64_t> Position(const GridDirectory& directory) const = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> Position(
+      const GridDirectory& directory) const = 0;
   [[nodiscard]] virtual Match AtPosition(std::uint64_t position) const = 0;
 
   // The plain size of a chunk where it follows from the metadata alone; 0 where it does not.

@@ -73,9 +73,8 @@ int Mount(MountOptions options) {
   const LogLevel level = options.verbose ? LogLevel::kDebug : LogLevel::kInfo;
   StartLog(LogSink::kStandardError, options.foreground ? level : LogLevel::kWarning);
   if (options.foreground) {
-    const Status served = ServeMount(options, [&] {
-      LogInfo("mounted " + options.source + " on " + options.mount_point);
-    });
+    const Status served = ServeMount(
+        options, [&] { LogInfo("mounted " + options.source + " on " + options.mount_point); });
     return served ? 0 : Failure(served.error());
   }
   return RunInBackground([&](const std::function<void()>& ready) {

@@ -27,9 +27,9 @@ enum class Operation : std::size_t {
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation::kCount)>
-    kOperationNames = {"lookup", "getattr",  "read",      "readdir", "readdirplus",
-                       "open",   "opendir",  "flush",     "release", "getxattr",
-                       "listxattr", "statfs", "forget"};
+    kOperationNames = {"lookup",    "getattr", "read",  "readdir", "readdirplus",
+                       "open",      "opendir", "flush", "release", "getxattr",
+                       "listxattr", "statfs",  "forget"};
 
 // Thread-safe. Requests that concern .unshard itself are left out, so that looking does not count.
 struct Counters {

@@ -126,8 +126,7 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
       status = parse(**object);
     }
     if (status) return;
-    const Error fault =
-        Error(status.error()).Annotate(store_->Describe(JoinPath(path, name)));
+    const Error fault = Error(status.error()).Annotate(store_->Describe(JoinPath(path, name)));
     DirectoryOverlay broken;
     broken.fault = fault;
     broken.opaque = true;
@@ -140,8 +139,10 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
     found.fault = fault;
     contribution->found = {found};
   };
-  read("info", [&](const WholeObject& object) { return ReadPrecomputed(path, object, *contribution); });
-  read("zarr.json", [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
+  read("info",
+       [&](const WholeObject& object) { return ReadPrecomputed(path, object, *contribution); });
+  read("zarr.json",
+       [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
   if (contribution->found.empty()) ReadOther(path, *contribution);
   Publish(path, contribution);
   return contribution;
@@ -161,8 +162,8 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
   to.structure = object.text;
   DirectoryOverlay& here = to.overlays[path];
   if (info->unsharded_text != object.text) {
-    here.document = Document{"info", std::make_shared<const std::string>(info->unsharded_text),
-                             object.info};
+    here.document =
+        Document{"info", std::make_shared<const std::string>(info->unsharded_text), object.info};
   }
   for (const ReferredDirectory& referred : info->referred) {
     const auto directory = ResolvePath(path, referred.directory);
@@ -248,8 +249,8 @@ void DatasetTree::ReadOther(const std::string& path, Contribution& to) {
   } else if (exists("attributes.json")) {
     found.format = "n5 group";
     const auto object = ReadWhole(*store_, JoinPath(path, "attributes.json"), kMaxDocumentBytes);
-    const auto document = object && *object ? ParseJson((*object)->text)
-                                            : Result<JsonValue>(JsonValue());
+    const auto document =
+        object && *object ? ParseJson((*object)->text) : Result<JsonValue>(JsonValue());
     if (document && document->Find("dimensions") && document->Find("blockSize")) {
       found.format = "n5 dataset";
       to.overlays[path].opaque = true;
@@ -269,9 +270,7 @@ std::shared_ptr<ShardSet> DatasetTree::MakeShards(const std::string& directory,
 
 Result<std::shared_ptr<ChunkTree>> DatasetTree::OpenPrecomputed(const std::string& directory,
                                                                 const ShardedDirectory& sharded) {
-  const auto annotate = [&](const Error& error) {
-    return Forward(error, sharded.json_path);
-  };
+  const auto annotate = [&](const Error& error) { return Forward(error, sharded.json_path); };
   auto access = MakeAccess(sharded, MortonRule::kStandard);
   if (!access) return annotate(access.error());
   const auto shards = MakeShards(directory, access->format, access->keys);

@@ -33,10 +33,10 @@ struct Document {
 struct DirectoryOverlay {
   std::optional<Document> document;
   std::vector<std::shared_ptr<ChunkTree>> trees;  // rooted here
-  std::set<std::string> virtual_children;  // subdirectories that need not exist in the store
-  bool opaque = false;                  // nothing below is a dataset: never searched
-  bool holds_plain_chunks = false;      // unsharded chunk files stand here as well
-  std::optional<Error> fault;           // the dataset here is broken; its files answer EIO
+  std::set<std::string> virtual_children;         // subdirectories that need not exist in the store
+  bool opaque = false;                            // nothing below is a dataset: never searched
+  bool holds_plain_chunks = false;                // unsharded chunk files stand here as well
+  std::optional<Error> fault;  // the dataset here is broken; its files answer EIO
 };
 
 // What was found, for people and programs.
@@ -107,9 +107,9 @@ class DatasetTree {
   std::atomic<std::uint32_t> next_ordinal_{0};
 
   mutable std::shared_mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Contribution>> contributions_;       // guarded
-  std::map<std::string, std::shared_ptr<const DirectoryOverlay>> overlays_;        // guarded
-  std::map<std::uint32_t, std::shared_ptr<ChunkTree>> trees_;                      // guarded
+  std::map<std::string, std::shared_ptr<const Contribution>> contributions_;  // guarded
+  std::map<std::string, std::shared_ptr<const DirectoryOverlay>> overlays_;   // guarded
+  std::map<std::uint32_t, std::shared_ptr<ChunkTree>> trees_;                 // guarded
 };
 
 }  // namespace unshard

@@ -87,8 +87,8 @@ Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
     for (const ChunkPart part : {ChunkPart::kPlain, ChunkPart::kFragments}) {
       if (part == ChunkPart::kFragments && !is_mesh()) continue;
       const ChunkRef chunk{slot, part};
-      const bool listed = resumed && slot == cursor.last->slot &&
-                          PartOrder(part) <= PartOrder(cursor.last->part);
+      const bool listed =
+          resumed && slot == cursor.last->slot && PartOrder(part) <= PartOrder(cursor.last->part);
       if (listed) continue;
       UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t cookie, Cookie(chunk));
       const std::string name = Path(chunk);
@@ -124,8 +124,7 @@ std::optional<ChunkRef> FlatTree::AtCookie(std::uint64_t cookie) {
     if (number >= large_numbers_.size()) return std::nullopt;
     number = large_numbers_[number];
   }
-  const ChunkPart part =
-      is_mesh() && relative % 2 == 1 ? ChunkPart::kFragments : ChunkPart::kPlain;
+  const ChunkPart part = is_mesh() && relative % 2 == 1 ? ChunkPart::kFragments : ChunkPart::kPlain;
   return ChunkRef{SlotOf(number), part};
 }
 

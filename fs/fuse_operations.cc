@@ -161,8 +161,8 @@ void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, f
     counters.bytes_read.fetch_add(slice.range.size, std::memory_order_relaxed);
     counters.bytes_spliced.fetch_add(slice.range.size, std::memory_order_relaxed);
     fuse_bufvec buffer = FUSE_BUFVEC_INIT(slice.range.size);
-    buffer.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK |
-                                                      FUSE_BUF_FD_RETRY);
+    buffer.buf[0].flags =
+        static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY);
     buffer.buf[0].fd = slice.descriptor;
     buffer.buf[0].pos = static_cast<off_t>(slice.range.begin);
     fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
@@ -185,11 +185,10 @@ void ListDirectory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t 
       if (!listed.entry) entry.attr.st_mode = listed.directory ? S_IFDIR : S_IFREG;
       const auto next = static_cast<off_t>(listed.next_cookie);
       const std::size_t free = size - used;
-      const std::size_t needed =
-          plus ? fuse_add_direntry_plus(request, buffer.data() + used, free, name.c_str(), &entry,
-                                        next)
-               : fuse_add_direntry(request, buffer.data() + used, free, name.c_str(), &entry.attr,
-                                   next);
+      const std::size_t needed = plus ? fuse_add_direntry_plus(request, buffer.data() + used, free,
+                                                               name.c_str(), &entry, next)
+                                      : fuse_add_direntry(request, buffer.data() + used, free,
+                                                          name.c_str(), &entry.attr, next);
       if (needed > free) return false;
       used += needed;
       return true;

@@ -101,7 +101,7 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session) {
 
 Status Loop(fuse_session* session, const std::string& mount_point) {
   std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(fuse_loop_cfg_create(),
-                                                                       fuse_loop_cfg_destroy);
+                                                                        fuse_loop_cfg_destroy);
   fuse_loop_cfg_set_max_threads(config.get(), kThreads);
   const int result = fuse_session_loop_mt(session, config.get());
   // A positive result is the signal that ended the loop: an ordinary end.

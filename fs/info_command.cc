@@ -19,8 +19,8 @@ struct ShardCount {
 bool CountShards(VolumeFs& fs, const std::string& directory, ChunkTree& tree,
                  const std::string& below, ShardCount& count) {
   std::vector<std::string> deeper;
-  const auto listed = fs.parts().store->List(
-      JoinPath(directory, below), [&](const ListEntry& entry) {
+  const auto listed =
+      fs.parts().store->List(JoinPath(directory, below), [&](const ListEntry& entry) {
         const std::string key = JoinPath(below, entry.name);
         if (entry.kind == ObjectInfo::Kind::kDirectory) {
           deeper.push_back(key);

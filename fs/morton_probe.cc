@@ -58,7 +58,7 @@ MortonRule DetectMortonRule(KvStore& store, ShardSet& shards, const ShardedDirec
   }
   const std::vector<std::uint64_t> ids = SampleIds(store, shards);
   return !AllInGrid(*standard, ids) && AllInGrid(*legacy, ids) ? MortonRule::kLegacy
-                                                              : MortonRule::kStandard;
+                                                               : MortonRule::kStandard;
 }
 
 }  // namespace unshard

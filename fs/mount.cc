@@ -27,7 +27,8 @@ Result<std::unique_ptr<ChangeWatcher>> MakeWatcher(const MountOptions& options,
                                                    ChangeQueue& changes) {
   if (options.watch == WatchMode::kOff || options.immutable) return MakeNullWatcher();
   if (IsNetworkFileSystem(options.source)) {
-    LogInfo(options.source + ": a network file system tells nobody of changes; looking again every " +
+    LogInfo(options.source +
+            ": a network file system tells nobody of changes; looking again every " +
             std::to_string(options.ttl_milliseconds) + " ms");
     return MakeNullWatcher();
   }

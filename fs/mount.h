@@ -10,8 +10,8 @@
 namespace unshard {
 
 // Opens the source and searches it for datasets. Starts the watching thread, so call it after
-// daemonising. Fails, naming what is wrong, where there is nothing to mount. Events go to `changes`,
-// which must outlive the result.
+// daemonising. Fails, naming what is wrong, where there is nothing to mount. Events go to
+// `changes`, which must outlive the result.
 Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes);
 
 }  // namespace unshard

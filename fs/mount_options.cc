@@ -10,9 +10,9 @@ namespace {
 
 // What mount(8), fstab and systemd hand to every helper; none of it is ours to act on.
 constexpr std::array<std::string_view, 18> kIgnored = {
-    "defaults", "auto",   "noauto", "user",  "nouser",  "users",   "owner",     "group", "_netdev",
-    "nofail",   "_rnetdev", "rw",   "ro",    "async",   "silent",  "loud",      "relatime", "noatime"};
-constexpr std::array<std::string_view, 8> kForKernel = {"nosuid", "suid", "nodev",  "dev",
+    "defaults", "auto",     "noauto", "user", "nouser", "users",  "owner", "group",    "_netdev",
+    "nofail",   "_rnetdev", "rw",     "ro",   "async",  "silent", "loud",  "relatime", "noatime"};
+constexpr std::array<std::string_view, 8> kForKernel = {"nosuid", "suid", "nodev",   "dev",
                                                         "noexec", "exec", "dirsync", "sync"};
 
 template <class List>
@@ -33,8 +33,9 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
 
 tl::unexpected<Error> BadValue(std::string_view name, std::string_view value,
                                std::string_view expected) {
-  return Fail(ErrorCode::kInvalidArgument, "option " + std::string(name) + "=" + std::string(value) +
-                                               ": expected " + std::string(expected));
+  return Fail(ErrorCode::kInvalidArgument, "option " + std::string(name) + "=" +
+                                               std::string(value) + ": expected " +
+                                               std::string(expected));
 }
 
 Status ApplyValue(std::string_view name, std::string_view value, MountOptions& options) {
@@ -166,8 +167,7 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("read_only", JsonValue::Boolean(true));
   object.Set("list", JsonValue::String(list_name()));
   object.Set("morton", JsonValue::String(morton_name()));
-  object.Set("watch",
-             JsonValue::String(options.watch == WatchMode::kAutomatic ? "on" : "off"));
+  object.Set("watch", JsonValue::String(options.watch == WatchMode::kAutomatic ? "on" : "off"));
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
   object.Set("memory_bytes", JsonValue::Number(options.memory_bytes));

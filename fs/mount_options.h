@@ -35,8 +35,8 @@ struct MountOptions {
   std::vector<std::string> kernel_options;
 };
 
-// Applies one comma-separated `-o` list. Words that mount(8), fstab and systemd add are accepted and
-// ignored. Fails with kInvalidArgument naming an option that is unknown or has a bad value.
+// Applies one comma-separated `-o` list. Words that mount(8), fstab and systemd add are accepted
+// and ignored. Fails with kInvalidArgument naming an option that is unknown or has a bad value.
 Status ApplyOptionList(std::string_view list, MountOptions& options);
 
 // "512M", "1G", "65536": a number of bytes with an optional binary suffix.

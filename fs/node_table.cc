@@ -15,7 +15,7 @@ std::shared_ptr<const TableNode> NodeTable::Refer(const std::string& identity,
     node->identity = identity;
     node->inode = node->id == kRootNode ? kRootNode : StableInode(inode_name);
     node->target = std::move(target);
-    nodes_[node->id] = Slot{std::move(node), 0};
+    nodes_.emplace(found->second, Slot{std::move(node), 0});
   }
   Slot& slot = nodes_[found->second];
   ++slot.references;

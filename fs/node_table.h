@@ -87,9 +87,9 @@ class NodeTable {
     std::uint64_t references = 0;
   };
   mutable std::mutex mutex_;
-  std::unordered_map<NodeId, Slot> nodes_;              // guarded by mutex_
+  std::unordered_map<NodeId, Slot> nodes_;               // guarded by mutex_
   std::unordered_map<std::string, NodeId> by_identity_;  // guarded by mutex_
-  NodeId next_ = kRootNode;                             // guarded by mutex_
+  NodeId next_ = kRootNode;                              // guarded by mutex_
 };
 
 }  // namespace unshard

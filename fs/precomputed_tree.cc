@@ -18,7 +18,8 @@ class PrecomputedTree final : public FlatTree {
         locator_(std::move(locator)) {}
 
   Match Resolve(const GridDirectory&, std::string_view name) const override {
-    if (const auto match = ResolveChunk(name, ChunkPart::kPlain); match.kind != Match::Kind::kOther) {
+    if (const auto match = ResolveChunk(name, ChunkPart::kPlain);
+        match.kind != Match::Kind::kOther) {
       if (match.kind == Match::Kind::kChunk || !has_stored_names()) return match;
     }
     // The stored bytes are a gzip member: "<name>.gz" shows them to servers that serve such files.

@@ -52,7 +52,7 @@ class RequestEpoch {
 
   std::mutex mutex_;
   std::condition_variable ended_;
-  unsigned parity_ = 0;               // guarded by mutex_
+  unsigned parity_ = 0;                // guarded by mutex_
   std::uint64_t running_[2] = {0, 0};  // guarded by mutex_
 };
 

@@ -208,19 +208,17 @@ Entry VolumeFs::ReferDirectory(const std::string& path, bool opaque, const Objec
 }
 
 Entry VolumeFs::ReferDocument(const std::string& path, const Document& document) {
-  const std::string identity =
-      "m:" + path + '\n' + document.source.generation.tag + '\n' +
-      std::to_string(std::hash<std::string>()(*document.text));
-  const TablePtr node =
-      nodes_.Refer(identity, "f:" + path,
-                   DocumentTarget{path, document.text, document.source.modified, false});
+  const std::string identity = "m:" + path + '\n' + document.source.generation.tag + '\n' +
+                               std::to_string(std::hash<std::string>()(*document.text));
+  const TablePtr node = nodes_.Refer(
+      identity, "f:" + path, DocumentTarget{path, document.text, document.source.modified, false});
   return Entry{
       node->id, {node->inode, document.text->size(), document.source.modified, false}, Timeout()};
 }
 
 Entry VolumeFs::ReferFile(const std::string& path, const ObjectInfo& info) {
-  const TablePtr node = nodes_.Refer("f:" + path + '\n' + info.generation.tag, "f:" + path,
-                                     FileTarget{path, info});
+  const TablePtr node =
+      nodes_.Refer("f:" + path + '\n' + info.generation.tag, "f:" + path, FileTarget{path, info});
   return Entry{node->id, {node->inode, info.size, info.modified, false}, Timeout()};
 }
 
@@ -229,8 +227,9 @@ Result<Entry> VolumeFs::LookupControl(std::string_view name) {
   if (!text) return Entry{0, {}, kDay};
   const std::string path = std::string(kControlDirectory) + '/' + std::string(name);
   const std::string identity = "s:" + std::to_string(next_snapshot_.fetch_add(1));
-  const TablePtr node = nodes_.Refer(
-      identity, path, DocumentTarget{path, std::make_shared<const std::string>(*text), Now(), true});
+  const TablePtr node =
+      nodes_.Refer(identity, path,
+                   DocumentTarget{path, std::make_shared<const std::string>(*text), Now(), true});
   return Entry{node->id, {node->inode, text->size(), Now(), false}, 0};
 }
 
@@ -259,8 +258,7 @@ Result<Entry> VolumeFs::GetAttributes(NodeId id) {
     const timespec modified = ModifiedOf(tree->StoreDirectory(match.directory));
     return Entry{id, {inode, 0, modified, true}, Timeout()};
   }
-  const auto generation =
-      tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
+  const auto generation = tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
   if (!generation) return tl::unexpected<Error>(StaleNode());
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, match.chunk, generation));
   if (!facts) return tl::unexpected<Error>(StaleNode());
@@ -288,9 +286,8 @@ Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
                    target.control ? 0 : fs.Timeout()};
     }
     Result<Entry> operator()(const ChunkTarget& target) const {
-      UNSHARD_ASSIGN_OR_RETURN(
-          const auto facts,
-          fs.reader_.FindIn(*target.tree, target.chunk, target.generation));
+      UNSHARD_ASSIGN_OR_RETURN(const auto facts,
+                               fs.reader_.FindIn(*target.tree, target.chunk, target.generation));
       if (!facts) return tl::unexpected<Error>(StaleNode());
       const timespec modified = target.generation->object->info().modified;
       return Entry{node.id, {node.inode, facts->size, modified, false}, fs.Timeout()};
@@ -312,8 +309,7 @@ Result<FilePiece> VolumeFs::Read(NodeId id, std::uint64_t offset, std::uint64_t 
   const auto tree = parts_.datasets->TreeAt(grid->ordinal);
   if (!tree) return tl::unexpected<Error>(StaleNode());
   const ChunkTree::Match match = tree->AtPosition(grid->position);
-  const auto generation =
-      tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
+  const auto generation = tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
   if (!generation) return tl::unexpected<Error>(StaleNode());
   return reader_.Read(*tree, match.chunk, generation, offset, size);
 }

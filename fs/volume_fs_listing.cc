@@ -1,5 +1,6 @@
-// Listings. A cookie says where to go on: 1 and 2 are "." and "..", then come names of the source by
-// their place in a snapshot, and from kTreeCookies on the chunks by their position in storage order.
+// Listings. A cookie says where to go on: 1 and 2 are "." and "..", then come names of the source
+// by their place in a snapshot, and from kTreeCookies on the chunks by their position in storage
+// order.
 #include <algorithm>
 
 #include "fs/control_files.h"

@@ -101,9 +101,8 @@ void VolumeFs::TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet
     if (!tree->ForEachPresent(generation, tell)) complete = false;
   }
   if (had != has) {
-    tree->ForEachDirectory(change.shard, [&](const GridDirectory& in) {
-      TellDirectories(tree, in, notifier);
-    });
+    tree->ForEachDirectory(change.shard,
+                           [&](const GridDirectory& in) { TellDirectories(tree, in, notifier); });
   }
   // An index that cannot be read does not say which names it has: all of them are looked up again.
   if (!complete) RefreshPath(tree->directory(), notifier);

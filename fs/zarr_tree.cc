@@ -227,8 +227,7 @@ ChunkTree::Match ZarrNestedTree::AtPosition(std::uint64_t position) const {
   if (position < positions_.end()) {
     return {Match::Kind::kChunk, {}, {positions_.At(position), ChunkPart::kPlain}};
   }
-  const auto above =
-      std::upper_bound(first_of_level_.begin(), first_of_level_.end(), position);
+  const auto above = std::upper_bound(first_of_level_.begin(), first_of_level_.end(), position);
   const auto level = static_cast<unsigned>(above - first_of_level_.begin() - 1);
   return {Match::Kind::kDirectory, {level, position - first_of_level_[level]}, {}};
 }

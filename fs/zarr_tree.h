@@ -47,7 +47,9 @@ class ZarrFlatTree final : public FlatTree {
  protected:
   std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
   ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
-  const std::vector<std::uint64_t>* grid_shape() const override { return &array_.grid.grid_shape(); }
+  const std::vector<std::uint64_t>* grid_shape() const override {
+    return &array_.grid.grid_shape();
+  }
   ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
     return array_.locator->Locate(cell);
   }
@@ -101,8 +103,8 @@ class ZarrNestedTree final : public ChunkTree {
   const ZarrPositions positions_;
   const unsigned prefix_components_;  // 1 for the "c" of the default key encoding, else 0
   const unsigned depth_;
-  std::vector<std::uint64_t> chunks_per_shard_;     // along each dimension
-  std::vector<std::uint64_t> first_of_level_;       // position of the first directory of a level
+  std::vector<std::uint64_t> chunks_per_shard_;  // along each dimension
+  std::vector<std::uint64_t> first_of_level_;    // position of the first directory of a level
   ShardLister lister_;
 };
 
