@@ -219,7 +219,10 @@ std::shared_ptr<ShardSet::Looking> ShardSet::LookNow(Locked& locked, std::uint64
   return looking;
 }
 
+ShardSetCounters ShardSet::counters() const { return {opens_.load(), index_reads_.load()}; }
+
 ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard) {
+  opens_.fetch_add(1, std::memory_order_relaxed);
   Opened opened{FullKey(keys_->Key(shard)), false, Clock::now(), nullptr};
   // Before the look, so that no change falls between the two.
   if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentOf(opened.key));

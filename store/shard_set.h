@@ -1,6 +1,7 @@
 // The shards of one sharded directory or array: their generations and index pages.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,12 @@ struct ShardSetOptions {
   std::uint64_t ttl_milliseconds = 1000;  // how long a shard that nobody watches is trusted
   bool immutable = false;                 // the source never changes: neither watch nor look again
   std::size_t max_remembered = 1u << 16;  // shards without references, see below
+};
+
+// What a shard set has asked of the store.
+struct ShardSetCounters {
+  std::uint64_t opens = 0;        // shards opened, or found missing
+  std::uint64_t index_reads = 0;  // range reads of index walks
 };
 
 // Thread-safe. No lock is held across I/O.
@@ -98,6 +105,7 @@ class ShardSet {
 
   // The number of remembered shards that exist.
   [[nodiscard]] std::size_t open_shards() const;
+  [[nodiscard]] ShardSetCounters counters() const;
 
  private:
   struct Shard;
@@ -138,6 +146,9 @@ class ShardSet {
   std::size_t trim_at_;            // the number of shards that makes us forget some
   std::size_t key_depth_ = 0;      // directories between directory_ and a shard
   bool trimmed_ = false;           // some shard has been forgotten
+
+  std::atomic<std::uint64_t> opens_{0};
+  std::atomic<std::uint64_t> index_reads_{0};
 };
 
 }  // namespace unshard

@@ -44,6 +44,7 @@ Result<IndexPage> ShardSet::Walk(const ShardGeneration& generation, std::uint64_
                       std::to_string(request.size) + " bytes is above the cap of " +
                       std::to_string(options_.max_index_bytes));
     }
+    index_reads_.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(const ReadResult read, ReadObject(generation, request));
     auto step = walk->Feed(read.value.span(), read.object_size);
     if (!step) return Forward(std::move(step).error(), store_->Describe(generation.key));
