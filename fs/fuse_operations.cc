@@ -83,6 +83,8 @@ void Init(void* user_data, fuse_conn_info* connection) {
   connection->congestion_threshold = kMaxBackground * 3 / 4;
   context.open_is_optional = (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
   context.opendir_is_optional = (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+  context.parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
+  context.first_reply = true;
   if (context.on_ready) context.on_ready();
 }
 

@@ -19,6 +19,8 @@ struct FuseContext {
   std::function<void()> on_ready;  // called once, when the kernel has accepted the session
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
   bool opendir_is_optional = false;
+  bool parallel_directories = false;     // the kernel can take requests for one directory at once
+  std::atomic<bool> first_reply{false};  // set from Init() until its reply is written
 };
 
 const fuse_lowlevel_ops& FuseOperations();

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "fs/fuse_device.h"
 #include "fs/fuse_operations.h"
 #include "fs/mount.h"
 #include "store/log.h"
@@ -168,6 +169,7 @@ Status ServeMount(const MountOptions& options, const std::function<void()>& on_m
       return Fail(ErrorCode::kPermissionDenied,
                   "cannot mount on " + options.mount_point + " (see the line above)");
     }
+    TuneFirstReply(session.get());
     follower = std::thread([&] { FollowChanges(changes, *fs, session.get()); });
   }
   if (fuse_set_signal_handlers(session.get()) != 0) LogWarning("cannot set signal handlers");

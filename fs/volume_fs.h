@@ -131,6 +131,7 @@ class VolumeFs {
   Status ListGridDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                            const Listing& listing);
   Status ListControl(const Listing& listing);
+  Status ListPlainDirectory(const std::string& path, const Listing& listing);
   static bool ListDots(std::uint64_t inode, const Listing& listing);
   using NameFilter = std::function<bool(std::string_view)>;
   Status ListSourceNames(const std::string& path, const std::set<std::string>& virtual_children,

@@ -14,6 +14,8 @@ constexpr std::uint64_t kTreeCookies = std::uint64_t{1} << 62;
 // Several trees share a directory only where several scales share a key.
 constexpr unsigned kTreeShift = 58;
 constexpr std::size_t kMaxSharedTrees = 16;
+// The store's cookies are moved up by two; ext4 ends its directories with the largest there is.
+constexpr std::uint64_t kLargestCookie = (std::uint64_t{1} << 63) - 1;
 
 }  // namespace
 
@@ -87,13 +89,29 @@ Status VolumeFs::ListSourceNames(const std::string& path,
   return {};
 }
 
+Status VolumeFs::ListPlainDirectory(const std::string& path, const Listing& listing) {
+  if (listing.cookie == kLargestCookie) return {};
+  parts_.watcher->Watch(path);
+  const std::uint64_t resume = listing.cookie > 2 ? listing.cookie - 2 : 0;
+  return parts_.store->ListFrom(path, resume, [&](const ListEntry& entry) {
+    if (entry.kind == ObjectInfo::Kind::kOther) return true;
+    if (path.empty() && entry.name == kControlDirectory) return true;
+    const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
+    const std::uint64_t inode = StableInode((directory ? "d:" : "f:") + JoinPath(path, entry.name));
+    const std::uint64_t next = std::min(entry.resume, kLargestCookie - 2) + 2;
+    return listing.visitor({entry.name, inode, directory, next, std::nullopt});
+  });
+}
+
 Status VolumeFs::ListDirectory(const DirectoryTarget& directory, const Listing& listing) {
   const std::uint64_t inode =
       directory.path.empty() ? kRootNode : StableInode("d:" + directory.path);
   if (!ListDots(inode, listing)) return {};
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
-  const DirectoryOverlay nothing;
-  const DirectoryOverlay& special = overlay ? *overlay : nothing;
+  if (!overlay || (overlay->trees.empty() && overlay->virtual_children.empty())) {
+    return ListPlainDirectory(directory.path, listing);
+  }
+  const DirectoryOverlay& special = *overlay;
   bool more = true;
   if (listing.cookie < kTreeCookies) {
     const auto shown = [&](std::string_view name) {

@@ -23,7 +23,10 @@ class FileStore final : public KvStore {
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
   Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
   Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
-  Status List(std::string_view key, const ListVisitor& visitor) override;
+  Status List(std::string_view key, const ListVisitor& visitor) override {
+    return ListFrom(key, 0, visitor);
+  }
+  Status ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return parts_->root->Describe(key); }
 
  private:
@@ -82,13 +85,16 @@ Result<std::optional<ObjectInfo::Kind>> FileStore::KindOf(std::string_view key,
   return (*info)->kind;
 }
 
-Status FileStore::List(std::string_view key, const ListVisitor& visitor) {
+// Entries are numbered as the file system numbers them: such a number stays good while others are
+// removed.
+Status FileStore::ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) {
   UNSHARD_ASSIGN_OR_RETURN(FileDescriptor descriptor,
                            parts_->root->OpenBeneath(key, O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!descriptor.valid()) return {};
   const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(descriptor.get()));
   if (!directory) return FailErrno(errno, "listing " + Describe(key));
   descriptor.Release();
+  if (resume != 0) ::seekdir(directory.get(), static_cast<long>(resume));
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(directory.get());
@@ -96,7 +102,8 @@ Status FileStore::List(std::string_view key, const ListVisitor& visitor) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     UNSHARD_ASSIGN_OR_RETURN(const auto kind, KindOf(key, *entry));
-    if (kind && !visitor(ListEntry{name, *kind})) return {};
+    const auto next = static_cast<std::uint64_t>(entry->d_off);
+    if (kind && !visitor(ListEntry{name, *kind, next})) return {};
   }
   if (errno != 0) return FailErrno(errno, "listing " + Describe(key));
   return {};

@@ -56,4 +56,12 @@ Result<std::optional<WholeObject>> ReadWhole(KvStore& store, std::string_view ke
   return Fail(ErrorCode::kConflict, store.Describe(key) + ": kept changing while it was read");
 }
 
+Status KvStore::ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) {
+  std::uint64_t position = 0;
+  return List(key, [&](const ListEntry& entry) {
+    if (++position <= resume) return true;
+    return visitor(ListEntry{entry.name, entry.kind, position});
+  });
+}
+
 }  // namespace unshard

@@ -73,6 +73,7 @@ class ObjectHandle {
 struct ListEntry {
   std::string_view name;
   ObjectInfo::Kind kind = ObjectInfo::Kind::kFile;
+  std::uint64_t resume = 0;  // for ListFrom: goes on after this entry
 };
 
 class KvStore {
@@ -95,6 +96,11 @@ class KvStore {
   // system buffer.
   using ListVisitor = std::function<bool(const ListEntry&)>;
   virtual Status List(std::string_view key, const ListVisitor& visitor) = 0;
+
+  // The same, after the entry whose `resume` is given (0: from the start), without reading again
+  // what stands before it where the store can do that. Entries that come or go meanwhile may or may
+  // not be seen; all others are seen once.
+  virtual Status ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor);
 
   // For messages: where `key` lives. Never holds a credential.
   [[nodiscard]] virtual std::string Describe(std::string_view key) const = 0;
