@@ -106,15 +106,19 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 
 void Forget(fuse_req_t request, fuse_ino_t node, std::uint64_t references) {
   VolumeFs& fs = *ContextOf(request).fs;
-  fs.counters().Count(Operation::kForget);
+  if (!fs.IsControl(node)) fs.counters().Count(Operation::kForget);
   fs.Forget(node, references);
   fuse_reply_none(request);
 }
 
 void ForgetMulti(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
   VolumeFs& fs = *ContextOf(request).fs;
-  fs.counters().Count(Operation::kForget);
-  for (std::size_t i = 0; i < count; ++i) fs.Forget(forgets[i].ino, forgets[i].nlookup);
+  bool counts = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    counts = counts || !fs.IsControl(forgets[i].ino);
+    fs.Forget(forgets[i].ino, forgets[i].nlookup);
+  }
+  if (counts) fs.counters().Count(Operation::kForget);
   fuse_reply_none(request);
 }
 
@@ -155,7 +159,9 @@ void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, f
     if (!piece) return ReplyError(request, "read", node, "", piece.error());
     Counters& counters = fs.counters();
     if (const auto* bytes = std::get_if<Bytes>(&*piece)) {
-      counters.bytes_read.fetch_add(bytes->size(), std::memory_order_relaxed);
+      if (!fs.IsControl(node)) {
+        counters.bytes_read.fetch_add(bytes->size(), std::memory_order_relaxed);
+      }
       fuse_reply_buf(request, reinterpret_cast<const char*>(bytes->data()), bytes->size());
       return;
     }

