@@ -1,0 +1,143 @@
+// The two pieces between a change outside and the kernel: the queue, and the wait for answers that
+// are on their way.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "fs/change_queue.h"
+#include "fs/request_epoch.h"
+
+namespace unshard {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(ChangeQueueTest, KeysComeOutInTheOrderOfTheirArrival) {
+  ChangeQueue queue;
+  queue.Push({"a", false});
+  queue.Push({"b", false});
+  EXPECT_EQ(queue.Pop()->key, "a");
+  EXPECT_EQ(queue.Pop()->key, "b");
+}
+
+TEST(ChangeQueueTest, AKeyThatWaitsIsNotQueuedTwiceAndMayComeAgainLater) {
+  ChangeQueue queue;
+  queue.Push({"a", false});
+  queue.Push({"a", false});
+  queue.Push({"b", false});
+  EXPECT_EQ(queue.Pop()->key, "a");
+  queue.Push({"a", false});
+  EXPECT_EQ(queue.Pop()->key, "b");
+  EXPECT_EQ(queue.Pop()->key, "a");
+}
+
+TEST(ChangeQueueTest, AnEventForEverythingTakesThePlaceOfAll) {
+  ChangeQueue queue;
+  queue.Push({"a", false});
+  queue.Push({"", true});
+  queue.Push({"b", false});
+  EXPECT_TRUE(queue.Pop()->everything);
+  queue.Push({"c", false});
+  const auto next = queue.Pop();
+  EXPECT_FALSE(next->everything);
+  EXPECT_EQ(next->key, "c");
+}
+
+TEST(ChangeQueueTest, TooManyKeysBecomeOneEventForEverything) {
+  ChangeQueue queue;
+  for (int i = 0; i <= 65536; ++i) queue.Push({std::to_string(i), false});
+  EXPECT_TRUE(queue.Pop()->everything);
+  queue.Push({"after", false});
+  EXPECT_EQ(queue.Pop()->key, "after");
+}
+
+TEST(ChangeQueueTest, CloseWakesTheReaderAndEndsIt) {
+  ChangeQueue queue;
+  std::atomic<bool> ended{false};
+  std::thread reader([&] {
+    while (queue.Pop()) {
+    }
+    ended = true;
+  });
+  queue.Push({"a", false});
+  std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_FALSE(ended);
+  queue.Close();
+  reader.join();
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(queue.Pop());
+}
+
+TEST(RequestEpochTest, NothingRunningMeansNoWaiting) {
+  RequestEpoch epoch;
+  epoch.WaitForRunning();
+  { const auto ticket = epoch.Enter(); }
+  epoch.WaitForRunning();
+}
+
+TEST(RequestEpochTest, WaitsForARequestThatRunsAndNotForOneThatBeginsLater) {
+  RequestEpoch epoch;
+  auto running = std::make_unique<RequestEpoch::Ticket>(epoch.Enter());
+  std::atomic<bool> waited{false};
+  std::thread waiter([&] {
+    epoch.WaitForRunning();
+    waited = true;
+  });
+  std::this_thread::sleep_for(milliseconds(30));
+  EXPECT_FALSE(waited);
+  const auto later = epoch.Enter();
+  running.reset();
+  waiter.join();
+  EXPECT_TRUE(waited) << "while the later request still runs";
+}
+
+TEST(RequestEpochTest, AMovedTicketEndsOnce) {
+  RequestEpoch epoch;
+  {
+    RequestEpoch::Ticket first = epoch.Enter();
+    const RequestEpoch::Ticket second(std::move(first));
+  }
+  auto other = std::make_unique<RequestEpoch::Ticket>(epoch.Enter());
+  std::atomic<bool> waited{false};
+  std::thread waiter([&] {
+    epoch.WaitForRunning();
+    waited = true;
+  });
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_FALSE(waited);
+  other.reset();
+  waiter.join();
+}
+
+TEST(RequestEpochTest, NoAnswerThatBeganBeforeAChangeIsUnderWayAfterTheWait) {
+  RequestEpoch epoch;
+  std::atomic<std::uint64_t> version{0};
+  std::atomic<std::uint64_t> told{0};
+  std::atomic<bool> stop{false};
+  std::atomic<int> late{0};
+  std::vector<std::thread> requests;
+  for (int i = 0; i < 3; ++i) {
+    requests.emplace_back([&] {
+      while (!stop) {
+        const auto ticket = epoch.Enter();
+        const std::uint64_t seen = version;
+        std::this_thread::yield();
+        // The answer of `seen` must not come after everybody was told of a later version.
+        if (seen < told) ++late;
+      }
+    });
+  }
+  for (std::uint64_t next = 1; next <= 300; ++next) {
+    version = next;
+    epoch.WaitForRunning();
+    told = next;
+  }
+  stop = true;
+  for (std::thread& request : requests) request.join();
+  EXPECT_EQ(late, 0);
+}
+
+}  // namespace
+}  // namespace unshard
