@@ -1,0 +1,216 @@
+"""Runs the examples of fs/SEMANTICS.md, in order, in one shell, and compares what they print.
+
+An example is a block fenced as ```console. A line that begins with "$ " is a command, "> " carries
+it on, the lines below it are what it prints (standard error included). In those, "…" stands for
+any text within a line, and a line of nothing but "…" for any number of lines.
+
+The shell runs in an empty directory with `unshard` on its PATH, a directory `mnt` and the dataset
+`source`, which `make_source` writes.
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import threading
+
+import pytest
+
+from mount_data import MISSING, neuroglancer_shard, zarr_shard
+from mounting import mounted_at
+
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "fs" / "SEMANTICS.md"
+COMMAND_SECONDS = 60
+END = "--- end of the output ---"
+RAW = {"name": "bytes", "configuration": {"endian": "little"}}
+
+
+# ----------------------------------------------------------------------------------- the dataset
+
+
+def write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else json.dumps(data, indent=2).encode())
+
+
+def text_chunk(row, column):
+    return f"row {row}, column {column}".ljust(15).encode() + b"\n"
+
+
+def array_metadata(codecs):
+    return {
+        "zarr_format": 3, "node_type": "array", "shape": [8, 64], "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 32]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0, "codecs": codecs, "attributes": {"resolution": 8.000}}
+
+
+def sharding(inner, **more):
+    return {"name": "sharding_indexed", "configuration": {
+        "chunk_shape": inner, "codecs": [RAW], "index_codecs": [RAW], **more}}
+
+
+def make_image(path):
+    """A Zarr array of 8 × 4 chunks of 16 letters, in 2 × 2 shards; the last chunk is empty."""
+    write(path / "zarr.json", array_metadata([sharding([1, 16])]))
+    for row in range(2):
+        for column in range(2):
+            chunks = {r * 2 + c: text_chunk(row * 4 + r, column * 2 + c)
+                      for r in range(4) for c in range(2)}
+            if (row, column) == (1, 1):
+                del chunks[7]
+            write(path / f"c/{row}/{column}", zarr_shard(chunks, 8))
+
+
+def make_damaged(path):
+    """The same with one shard, whose second entry reaches beyond it."""
+    write(path / "zarr.json", array_metadata([sharding([1, 16])]))
+    shard = bytearray(zarr_shard({0: text_chunk(0, 0), 1: text_chunk(0, 1)}, 8))
+    shard[-112:-96] = struct.pack("<QQ", 1000, 16)
+    write(path / "c/0/0", bytes(shard))
+
+
+def make_segmentation(path):
+    """A precomputed volume of 2 × 2 × 1 chunks, gzip in its shard; the last chunk is empty."""
+    spec = {"@type": "neuroglancer_uint64_sharded_v1", "hash": "identity", "preshift_bits": 0,
+            "minishard_bits": 1, "shard_bits": 0, "data_encoding": "gzip"}
+    write(path / "info", {
+        "@type": "neuroglancer_multiscale_volume", "type": "segmentation", "data_type": "uint8",
+        "num_channels": 1, "owner": "nobody in particular", "scales": [{
+            "key": "8_8_8", "size": [100, 128, 64], "resolution": [8, 8, 8.0], "encoding": "raw",
+            "chunk_sizes": [[64, 64, 64]], "voxel_offset": [0, 0, 0], "sharding": spec}]})
+    chunks = {0: b"\x01" * 64**3, 1: b"\x02" * (36 * 64**2), 2: b"\x03" * 64**3}
+    write(path / "8_8_8/0.shard", neuroglancer_shard(chunks, 0, 1, gzip_data=True))
+
+
+def make_mesh(path):
+    """One multi-resolution mesh: id 7, one level, one fragment of 21 bytes."""
+    spec = {"@type": "neuroglancer_uint64_sharded_v1", "hash": "identity", "preshift_bits": 0,
+            "minishard_bits": 0, "shard_bits": 0}
+    write(path / "info", {"@type": "neuroglancer_multilod_draco", "vertex_quantization_bits": 10,
+                          "transform": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0],
+                          "lod_scale_multiplier": 1, "sharding": spec})
+    fragment = b"21 bytes of triangles"
+    manifest = struct.pack("<6fI4fI4I", 64, 64, 64, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0,
+                           len(fragment))
+    minishard_index = struct.pack("<3Q", 7, len(fragment), len(manifest))
+    begin = len(fragment) + len(manifest)
+    shard_index = struct.pack("<QQ", begin, begin + len(minishard_index))
+    write(path / "0.shard", shard_index + fragment + manifest + minishard_index)
+
+
+def make_source(path):
+    make_image(path / "image")
+    make_damaged(path / "damaged")
+    make_segmentation(path / "segmentation")
+    make_mesh(path / "mesh")
+    write(path / "broken/zarr.json", array_metadata(
+        [sharding([1, 16], index_codecs=[RAW, {"name": "gzip", "configuration": {"level": 1}}])]))
+    write(path / "broken/c/0/0", b"a shard that nobody can find anything in\n")
+    write(path / "notes.txt", b"stands beside the data\n")
+
+
+# ------------------------------------------------------------------------------------ the examples
+
+
+def examples(text):
+    """[(line number, command, [lines that it prints])]"""
+    found, inside = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            inside = line == "```console"
+        elif inside and line.startswith("$ "):
+            found.append((number, line[2:], []))
+        elif inside and line.startswith("> ") and not found[-1][2]:
+            found[-1] = (found[-1][0], found[-1][1] + "\n" + line[2:], [])
+        elif inside:
+            found[-1][2].append(line)
+    return found
+
+
+def matches(expected, printed):
+    pattern = ""
+    for line in expected:
+        if line == "…":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += ".*".join(map(re.escape, line.split("…"))) + r"\n"
+    return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
+
+
+class Shell:
+    """One bash for all commands, so that they can leave descriptors and variables to each other."""
+
+    def __init__(self, directory, binary):
+        tools = directory / "bin"
+        tools.mkdir()
+        (tools / "unshard").symlink_to(binary)
+        environment = {"PATH": f"{tools}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+                       "HOME": str(directory)}
+        self.process = subprocess.Popen(
+            ["bash", "--norc"], cwd=directory, env=environment, text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def run(self, command):
+        self.process.stdin.write(f"{{ {command}\n}} </dev/null\nprintf '\\n%s\\n' '{END}'\n")
+        self.process.stdin.flush()
+        lines = []
+        guard = threading.Timer(COMMAND_SECONDS, self.process.kill)
+        guard.start()
+        for line in self.process.stdout:
+            if line == END + "\n":
+                break
+            lines.append(line.removesuffix("\n"))
+        else:
+            raise AssertionError(f"the shell ended, or took too long, at: {command}")
+        guard.cancel()
+        # The end begins a line of its own: an empty one where the output ended with a newline.
+        return lines[:-1] if lines and lines[-1] == "" else lines
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def mounts_below(directory):
+    return [path for path in directory.iterdir() if path.is_dir() and mounted_at(path)]
+
+
+@pytest.fixture
+def shell(work, unshard_binary):
+    make_source(work / "source")
+    (work / "mnt").mkdir()
+    new = Shell(work, unshard_binary)
+    yield new
+    new.close()
+    for left in mounts_below(work):
+        subprocess.run(["fusermount3", "-u", "-z", str(left)], check=True)
+
+
+def test_every_example_prints_what_the_document_says(shell, work):
+    faults = []
+    for number, command, expected in examples(DOCUMENT.read_text()):
+        printed = shell.run(command)
+        if not matches(expected, printed):
+            faults.append("\n".join([f"SEMANTICS.md:{number}: $ {command}", *printed]))
+    assert not faults, "\n\n".join(faults)
+    assert not mounts_below(work), "the examples leave something mounted"
+
+
+def test_the_document_has_examples_in_each_section():
+    sections = re.split(r"^## ", DOCUMENT.read_text(), flags=re.MULTILINE)[1:]
+    without = [text.split("\n", 1)[0] for text in sections if "```console" not in text]
+    assert without == ["Not there yet"]
+
+
+def test_examples_are_read_as_described_and_judged_strictly():
+    text = "```console\n$ one\n> two\nfirst\n…\n$ three\n```\n$ no example\n"
+    assert examples(text) == [(2, "one\ntwo", ["first", "…"]), (6, "three", [])]
+    assert matches(["a…c", "…", "z"], ["abbc", "more", "z"]) and matches(["…"], [])
+    assert matches([], []) and not matches([], ["x"]) and not matches(["x"], [])
+    assert not matches(["a"], ["a", "b"]) and not matches(["a.c"], ["abc"])
+    assert not matches(["a…"], ["a", "b"])
