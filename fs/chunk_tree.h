@@ -117,6 +117,11 @@ class ChunkTree {
   [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
   [[nodiscard]] virtual bool is_mesh() const { return false; }
 
+ protected:
+  // A precomputed shard without a single byte: none of its pages, of which there may be 2^64, has
+  // an entry.
+  static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);
+
  private:
   const std::uint32_t ordinal_;
   const std::shared_ptr<ShardSet> shards_;

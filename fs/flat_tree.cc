@@ -69,6 +69,7 @@ Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
       if (++damaged_pages == kMaxDamagedPages) return true;
       continue;
     }
+    if (HoldsNothing(**generation, **index_page)) return true;
     UNSHARD_ASSIGN_OR_RETURN(const bool more, ListPage(shard, page, **index_page, cursor));
     if (!more) return false;
   }
