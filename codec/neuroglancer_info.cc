@@ -136,11 +136,28 @@ class InfoParser {
   }
 
  private:
-  void Refer(std::string directory, bool holds_chunks) {
+  void Refer(std::string directory, bool holds_chunks, ArrayDescription array = {}) {
     for (const ReferredDirectory& known : info_.referred) {
-      if (known.directory == directory && known.holds_chunks == holds_chunks) return;
+      const bool same = known.directory == directory && known.holds_chunks == holds_chunks;
+      if (same && array.shape.empty()) return;
     }
-    info_.referred.push_back({std::move(directory), holds_chunks});
+    info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
+  }
+
+  // An unsharded scale is not ours to judge: what cannot be read is left empty.
+  ArrayDescription DescribeScale(const JsonCursor& scale) const {
+    ArrayDescription array;
+    array.data_type = LowerCase(TextOf(document_, "data_type"));
+    array.encoding = LowerCase(TextOf(scale.value(), "encoding"));
+    if (const auto size = scale.Member("size")) {
+      array.shape = ParseVector(*size, 0).value_or(std::vector<std::uint64_t>());
+    }
+    const auto sizes = scale.Member("chunk_sizes");
+    const auto items = sizes ? sizes->Items() : Result<std::vector<JsonCursor>>();
+    if (items && !items->empty()) {
+      array.chunk_shape = ParseVector(items->front(), 1).value_or(std::vector<std::uint64_t>());
+    }
+    return array;
   }
 
   // A directory with a dataset of its own; elsewhere (a URL) is none of this dataset's business.
@@ -158,7 +175,9 @@ class InfoParser {
         UNSHARD_RETURN_IF_ERROR(ParseShardedScale(scale, *sharding));
       } else {
         const std::string key = TextOf(scale.value(), "key");
-        if (key.find("://") == std::string::npos) Refer(NormaliseKey(key), true);
+        if (key.find("://") == std::string::npos) {
+          Refer(NormaliseKey(key), true, DescribeScale(scale));
+        }
       }
     }
     for (const char* member : {"mesh", "skeletons", "segment_properties"}) ReferToDataset(member);
@@ -184,6 +203,7 @@ class InfoParser {
     if (!grid) return Forward(std::move(grid).error(), scale.path());
     directory.grid = *std::move(grid);
     directory.grid_shape = directory.grid.grid_shape();
+    directory.array = DescribeScale(scale);
     UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, sizes.front(), directory));
     info_.sharded.push_back(std::move(directory));
     return {};

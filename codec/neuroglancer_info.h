@@ -15,6 +15,14 @@
 
 namespace unshard {
 
+// What an array is, for people and `unshard info`; empty where the metadata do not say it.
+struct ArrayDescription {
+  std::string data_type;
+  std::string encoding;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> chunk_shape;
+};
+
 // One directory whose chunks stand in shards.
 struct ShardedDirectory {
   enum class Names {
@@ -33,12 +41,14 @@ struct ShardedDirectory {
   std::uint64_t bytes_per_voxel = 0;      // kChunkRanges with encoding raw: item size × channels;
                                           // 0: the plain size does not follow from the metadata
   std::string description;  // for people: "uint64 segmentation, compressed_segmentation"
+  ArrayDescription array;   // kChunkRanges only
 };
 
 // A scale that is not sharded, or any other directory that the info refers to.
 struct ReferredDirectory {
   std::string directory;      // as above
   bool holds_chunks = false;  // true: an unsharded scale or index, never searched for datasets
+  ArrayDescription array;     // unsharded scales only
 };
 
 struct NeuroglancerInfo {

@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "codec/chunk_key.h"
 #include "codec/json.h"
 #include "fs/morton_probe.h"
 #include "fs/node_id.h"
@@ -37,6 +38,46 @@ std::string_view NameOf(NeuroglancerInfo::Type type) {
       return "precomputed";
   }
   return "precomputed";
+}
+
+FoundDataset FoundArray(const std::string& path, const std::string& format,
+                        const ArrayDescription& array) {
+  FoundDataset found;
+  found.path = path;
+  found.format = format;
+  found.data_type = array.data_type;
+  found.encoding = array.encoding;
+  found.shape = array.shape;
+  found.chunk_shape = array.chunk_shape;
+  if (!array.shape.empty()) {
+    found.description = array.data_type + " " + ShapeText(array.shape) + ", chunks " +
+                        ShapeText(array.chunk_shape) + ", " + array.encoding;
+  }
+  return found;
+}
+
+// Shape, chunks, type and compression of a Zarr v2 or N5 array, as far as the document says them.
+ArrayDescription DescribePlainArray(const JsonValue& document, const char* shape,
+                                    const char* chunk_shape, const char* data_type,
+                                    const char* compression) {
+  const auto numbers = [&](const char* name) {
+    std::vector<std::uint64_t> extents;
+    const JsonValue* member = document.Find(name);
+    if (member == nullptr || !member->is_array()) return extents;
+    for (const JsonValue& item : member->items()) {
+      extents.push_back(ParseDecimal(item.text()).value_or(0));
+    }
+    return extents;
+  };
+  const auto text = [](const JsonValue* member) {
+    return member != nullptr && member->is_string() ? member->text() : std::string();
+  };
+  ArrayDescription array{text(document.Find(data_type)), text(document.Find(compression)),
+                         numbers(shape), numbers(chunk_shape)};
+  if (const JsonValue* object = document.Find(compression); object && object->is_object()) {
+    array.encoding = text(object->Find(object->Find("id") ? "id" : "type"));
+  }
+  return array;
 }
 
 // The part of an array's metadata that decides about its trees.
@@ -170,11 +211,14 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     if (!directory || !referred.holds_chunks) continue;
     to.overlays[*directory].opaque = *directory != path;
     to.overlays[*directory].holds_plain_chunks = true;
+    if (!referred.array.shape.empty()) {
+      to.found.push_back(FoundArray(*directory, "precomputed scale", referred.array));
+    }
   }
   FoundDataset volume;
   volume.path = path;
   volume.format = NameOf(info->type);
-  to.found.push_back(volume);
+  to.found.insert(to.found.begin(), volume);
   for (const ShardedDirectory& sharded : info->sharded) {
     const auto directory = ResolvePath(path, sharded.directory);
     if (!directory) {
@@ -185,13 +229,11 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     UNSHARD_ASSIGN_OR_RETURN(const auto tree, OpenPrecomputed(*directory, sharded));
     to.overlays[*directory].trees.push_back(tree);
     to.overlays[*directory].opaque |= *directory != path;
-    FoundDataset found;
-    found.path = *directory;
-    found.format = std::string(NameOf(info->type)) + ", sharded";
-    found.description = sharded.description;
+    const bool scale = sharded.names == ShardedDirectory::Names::kChunkRanges;
+    const std::string format = scale ? "precomputed scale" : std::string(NameOf(info->type));
+    FoundDataset found = FoundArray(*directory, format + ", sharded", sharded.array);
+    if (!scale) found.description = sharded.description;
     found.tree = tree;
-    found.shape = sharded.grid.shape();
-    found.chunk_shape = sharded.grid.chunk_shape();
     to.found.push_back(found);
   }
   return {};
@@ -235,24 +277,26 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
 }
 
 void DatasetTree::ReadOther(const std::string& path, Contribution& to) {
-  const auto exists = [&](const char* name) {
-    const auto info = store_->Stat(JoinPath(path, name));
-    return info && *info && (*info)->kind == ObjectInfo::Kind::kFile;
+  const auto read = [&](const char* name) -> std::optional<JsonValue> {
+    const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
+    if (!object || !*object) return std::nullopt;
+    // These formats pass through: a document that we cannot read is for its reader to judge.
+    return ParseJson((*object)->text).value_or(JsonValue());
   };
   FoundDataset found;
   found.path = path;
-  if (exists(".zarray")) {
-    found.format = "zarr v2 array";
+  if (const auto array = read(".zarray")) {
+    found = FoundArray(path, "zarr v2 array",
+                       DescribePlainArray(*array, "shape", "chunks", "dtype", "compressor"));
     to.overlays[path].opaque = true;
-  } else if (exists(".zgroup")) {
+  } else if (read(".zgroup")) {
     found.format = "zarr v2 group";
-  } else if (exists("attributes.json")) {
+  } else if (const auto attributes = read("attributes.json")) {
     found.format = "n5 group";
-    const auto object = ReadWhole(*store_, JoinPath(path, "attributes.json"), kMaxDocumentBytes);
-    const auto document =
-        object && *object ? ParseJson((*object)->text) : Result<JsonValue>(JsonValue());
-    if (document && document->Find("dimensions") && document->Find("blockSize")) {
-      found.format = "n5 dataset";
+    if (attributes->Find("dimensions") && attributes->Find("blockSize")) {
+      found = FoundArray(
+          path, "n5 dataset",
+          DescribePlainArray(*attributes, "dimensions", "blockSize", "dataType", "compression"));
       to.overlays[path].opaque = true;
     }
   } else {
