@@ -1,0 +1,355 @@
+// Holds every example of codec/FORMATS.md against the code. An example is a fenced block whose
+// fence names a kind; "#" begins a remark in all kinds but JSON.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "codec/chunk_key.h"
+#include "codec/compressed_segmentation.h"
+#include "codec/gzip.h"
+#include "codec/mesh_manifest.h"
+#include "codec/morton.h"
+#include "codec/neuroglancer_info.h"
+#include "codec/neuroglancer_shard.h"
+#include "codec/shard_writer.h"
+#include "codec/zarr_metadata.h"
+#include "tests/support/index_walking.h"
+
+namespace unshard {
+namespace {
+
+using Words = std::vector<std::string>;
+using Numbers = std::vector<std::uint64_t>;
+
+struct Example {
+  std::string kind;
+  std::string text;
+  int line = 0;  // of its fence
+};
+
+std::vector<Example> ReadExamples() {
+  std::ifstream file(UNSHARD_SOURCE_DIR "/codec/FORMATS.md");
+  EXPECT_TRUE(file);
+  std::vector<Example> examples;
+  bool inside = false;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.rfind("```", 0) == 0) {
+      inside = !inside;
+      if (inside) examples.push_back({line.substr(3), "", number});
+    } else if (inside) {
+      examples.back().text += line + '\n';
+    }
+  }
+  return examples;
+}
+
+// The words of each line, without remarks and lines that hold nothing else.
+std::vector<Words> Lines(const Example& example) {
+  std::vector<Words> lines;
+  std::istringstream text(example.text);
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream content(line.substr(0, line.find('#')));
+    Words words;
+    for (std::string word; content >> word;) words.push_back(word);
+    if (!words.empty()) lines.push_back(words);
+  }
+  return lines;
+}
+
+std::uint64_t Number(const std::string& word, int base = 10) {
+  char* end = nullptr;
+  const std::uint64_t number = std::strtoull(word.c_str(), &end, base);
+  EXPECT_TRUE(!word.empty() && *end == '\0') << word << " is no number";
+  return number;
+}
+
+std::size_t Find(const Words& words, const std::string& word) {
+  return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+// The numbers after `key`, up to the first word that is none.
+template <class Integer = std::uint64_t>
+std::vector<Integer> After(const Words& words, const std::string& key) {
+  std::vector<Integer> numbers;
+  for (std::size_t i = Find(words, key) + 1; i < words.size(); ++i) {
+    if (words[i].find_first_not_of("-0123456789") != std::string::npos) break;
+    numbers.push_back(static_cast<Integer>(std::strtoll(words[i].c_str(), nullptr, 10)));
+  }
+  return numbers;
+}
+
+std::uint64_t One(const Words& words, const std::string& key) {
+  const std::size_t at = Find(words, key) + 1;
+  EXPECT_LT(at, words.size()) << "nothing follows " << key;
+  return at < words.size() ? Number(words[at]) : 0;
+}
+
+bool IsDump(const Words& words) { return words[0].size() == 4 && words.size() > 1; }
+
+// The bytes of the dump lines, whose offsets must be right.
+ByteVector Dump(const std::vector<Words>& lines) {
+  ByteVector bytes;
+  for (const Words& words : lines) {
+    if (!IsDump(words)) continue;
+    EXPECT_EQ(Number(words[0], 16), bytes.size()) << "wrong offset " << words[0];
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      bytes.push_back(static_cast<std::uint8_t>(Number(words[i], 16)));
+    }
+  }
+  return bytes;
+}
+
+ShardingSpec SpecOf(const Words& words) {
+  ShardingSpec spec;
+  if (words[0] == "murmurhash3_x86_128") {
+    spec.hash = ChunkIdHash::kMurmurHash3X86_128;
+  } else {
+    EXPECT_EQ(words[0], "identity");
+  }
+  spec.preshift_bits = static_cast<unsigned>(One(words, "preshift"));
+  spec.minishard_bits = static_cast<unsigned>(One(words, "minishard"));
+  spec.shard_bits = static_cast<unsigned>(One(words, "shard"));
+  return spec;
+}
+
+void CheckPlacement(const Example& example) {
+  for (const Words& words : Lines(example)) {
+    ASSERT_EQ(words.size(), 12U);  // hash, 3 × (name, bits), id, "->", shard, minishard, file
+    const ShardingSpec spec = SpecOf(words);
+    const std::uint64_t id = Number(words[7]);
+    const ShardSlot expected{Number(words[9]), Number(words[10]), id};
+    EXPECT_EQ(LocateChunkId(spec, id), expected) << id;
+    EXPECT_EQ(ShardFileName(spec, expected.shard), words[11]);
+    EXPECT_EQ(ParseShardFileName(spec, words[11]), expected.shard);
+  }
+}
+
+void CheckMurmurHash(const Example& example) {
+  for (const Words& words : Lines(example)) {
+    EXPECT_EQ(MurmurHash3X86_128Of64(Number(words[0])), Number(words[2], 16)) << words[0];
+  }
+}
+
+void CheckPrecomputedShard(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const ShardingSpec spec = SpecOf(lines[0]);
+  std::vector<ShardChunk> chunks;
+  for (const Words& words : lines) {
+    if (words[0] != "chunk") continue;
+    ShardChunk chunk{Number(words[1]), {}};
+    for (std::size_t i = 3; i < words.size(); ++i) {
+      chunk.plain.push_back(static_cast<std::uint8_t>(Number(words[i], 16)));
+    }
+    chunks.push_back(chunk);
+  }
+  const ByteVector shard = Dump(lines);
+  EXPECT_EQ(EncodeNeuroglancerShard(spec, chunks), shard);
+  const auto format = MakeNeuroglancerShardFormat(spec);
+  for (const ShardChunk& chunk : chunks) {
+    const auto page = WalkInMemory(*format, shard, 0, LocateChunkId(spec, chunk.slot).page);
+    ASSERT_TRUE(page) << page.error().message;
+    const auto range = page->Find(chunk.slot);
+    ASSERT_TRUE(range) << chunk.slot;
+    const ByteSpan stored = ByteSpan(shard).subspan(range->begin, range->size);
+    EXPECT_EQ(ByteVector(stored.begin(), stored.end()), chunk.plain);
+  }
+}
+
+void CheckMorton(const Example& example) {
+  for (const Words& words : Lines(example)) {
+    const MortonRule rule = words[0] == "legacy" ? MortonRule::kLegacy : MortonRule::kStandard;
+    const Numbers cell = After(words, "cell");
+    const auto code = CompressedMorton::Make(After(words, "grid"), rule);
+    ASSERT_TRUE(code);
+    EXPECT_EQ(code->Encode(cell), One(words, "->")) << words[0];
+    Numbers decoded(cell.size());
+    EXPECT_TRUE(code->Decode(One(words, "->"), decoded));
+    EXPECT_EQ(decoded, cell);
+  }
+}
+
+void CheckVolumeNames(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const auto grid = ChunkGrid::Make(After(lines[0], "size"), After(lines[0], "chunk"),
+                                    After<std::int64_t>(lines[0], "offset"));
+  ASSERT_TRUE(grid);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const Words& words = lines[i];
+    const std::string& name = words.back();
+    GridCell cell;
+    const NameMatch match = ParseChunkRangeName(*grid, name, cell);
+    if (words[0] == "cell") {
+      EXPECT_EQ(ChunkRangeName(*grid, After(words, "cell")), name);
+      EXPECT_EQ(match, NameMatch::kChunk) << name;
+      EXPECT_EQ(cell, After(words, "cell"));
+    } else {
+      EXPECT_EQ(match, words[0] == "no" ? NameMatch::kNoChunk : NameMatch::kOther) << name;
+    }
+  }
+}
+
+void CheckCompressedSegmentation(const Example& example) {
+  Numbers shape, block, labels, words;
+  for (const Words& line : Lines(example)) {
+    if (line[0] == "shape") {
+      shape = After(line, "shape");
+      block = After(line, "block");
+    } else if (line[0] == "labels") {
+      for (const std::uint64_t label : After(line, "labels")) labels.push_back(label);
+    } else {
+      ASSERT_EQ(line[0], "words");
+      for (std::size_t i = 1; i < line.size(); ++i) words.push_back(Number(line[i], 16));
+    }
+  }
+  ASSERT_EQ(shape.size(), 3U);
+  ASSERT_EQ(block.size(), 3U);
+  const auto encoded = EncodeCompressedSegmentation(labels, {shape[0], shape[1], shape[2]},
+                                                    {block[0], block[1], block[2]});
+  ASSERT_TRUE(encoded) << encoded.error().message;
+  ByteVector expected;
+  for (const std::uint64_t word : words) AppendU32Le(expected, static_cast<std::uint32_t>(word));
+  EXPECT_EQ(*encoded, expected);
+}
+
+void CheckMeshManifest(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const ByteVector manifest = Dump(lines);
+  const auto bytes = MeshFragmentBytes(manifest);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  EXPECT_EQ(*bytes, One(lines.back(), "bytes"));
+  EXPECT_FALSE(MeshFragmentBytes(ByteSpan(manifest).first(manifest.size() - 1)));
+}
+
+void CheckZarrNames(const Example& example) {
+  for (const Words& words : Lines(example)) {
+    const ChunkKeyEncoding encoding{
+        words[0] == "v2" ? ChunkKeyEncoding::Kind::kV2 : ChunkKeyEncoding::Kind::kDefault,
+        words[1][0]};
+    const Numbers cell = After(words, "cell");
+    EXPECT_EQ(ZarrChunkKey(encoding, cell), words.back());
+    GridCell parsed;
+    EXPECT_EQ(ParseZarrChunkKey(encoding, Numbers(cell.size(), 100), words.back(), parsed),
+              NameMatch::kChunk);
+    EXPECT_EQ(parsed, cell);
+  }
+}
+
+// A one-dimensional array with one shard of so many chunks.
+std::string ArrayOfOneShard(std::uint64_t slots) {
+  return R"({"zarr_format": 3, "node_type": "array", "shape": [)" + std::to_string(slots) +
+         R"(], "data_type": "uint8", "fill_value": 0, "chunk_key_encoding": "default",
+           "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [)" +
+         std::to_string(slots) + R"(]}}, "codecs": [{"name": "sharding_indexed", "configuration": {
+           "chunk_shape": [1], "codecs": ["bytes"], "index_codecs": ["bytes", "crc32c"]}}]})";
+}
+
+void CheckZarrIndex(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const std::uint64_t slots = One(lines[0], "slots");
+  std::vector<ShardChunk> chunks;
+  for (const Words& words : lines) {
+    if (words[0] != "chunk") continue;
+    chunks.push_back({Number(words[1]), ByteVector(Number(words[3]), 0x55)});
+  }
+  const ByteVector index = Dump(lines);
+  const ByteVector shard = EncodeZarrShard(slots, chunks);
+  ASSERT_GE(shard.size(), index.size());
+  const ByteSpan tail = ByteSpan(shard).last(index.size());
+  EXPECT_EQ(ByteVector(tail.begin(), tail.end()), index);
+
+  const auto node = ParseZarrMetadata(ArrayOfOneShard(slots));
+  ASSERT_TRUE(node) << node.error().message;
+  const auto page = WalkInMemory(*node->sharded->format, shard, 0, 0);
+  ASSERT_TRUE(page) << page.error().message;
+  std::uint64_t begin = 0;
+  for (const ShardChunk& chunk : chunks) {
+    EXPECT_EQ(page->Find(chunk.slot), (ByteRange{begin, chunk.plain.size()})) << chunk.slot;
+    begin += chunk.plain.size();
+  }
+  EXPECT_EQ(page->entries().size(), chunks.size());
+}
+
+void CheckGzipTrailers(const Example& example) {
+  for (const Words& words : Lines(example)) {
+    ASSERT_EQ(words.size(), 9U);  // "stored" size "trailer" 4 bytes "->" size
+    ByteVector trailer;
+    for (std::size_t i = 3; i < 7; ++i) {
+      trailer.push_back(static_cast<std::uint8_t>(Number(words[i], 16)));
+    }
+    const auto size = PlausibleGzipSize(trailer, Number(words[1]));
+    EXPECT_EQ(size ? std::to_string(*size) : "decode", words[8]) << "stored " << words[1];
+  }
+}
+
+std::string OnOneLine(const std::string& text) {
+  const auto document = ParseJson(text);
+  EXPECT_TRUE(document) << document.error().message;
+  return document ? WriteJson(*document, 0) : "";
+}
+
+std::string Unsharded(const std::string& kind, const std::string& text) {
+  if (kind.find("zarr.json") != std::string::npos) {
+    const auto node = ParseZarrMetadata(text);
+    EXPECT_TRUE(node && node->sharded) << (node ? "not sharded" : node.error().message);
+    return node ? node->unsharded_text : "";
+  }
+  const auto info = ParseNeuroglancerInfo(text);
+  EXPECT_TRUE(info && !info->sharded.empty()) << (info ? "not sharded" : info.error().message);
+  return info ? info->unsharded_text : "";
+}
+
+const std::map<std::string, std::function<void(const Example&)>>& Checks() {
+  static const std::map<std::string, std::function<void(const Example&)>> checks{
+      {"placement", CheckPlacement},
+      {"murmurhash3_x86_128", CheckMurmurHash},
+      {"precomputed-shard", CheckPrecomputedShard},
+      {"morton", CheckMorton},
+      {"volume-names", CheckVolumeNames},
+      {"compressed-segmentation", CheckCompressedSegmentation},
+      {"mesh-manifest", CheckMeshManifest},
+      {"zarr-names", CheckZarrNames},
+      {"zarr-index", CheckZarrIndex},
+      {"gzip-trailer", CheckGzipTrailers},
+  };
+  return checks;
+}
+
+TEST(FormatsDocument, EveryExampleIsWhatTheCodeDoes) {
+  std::set<std::string> seen;
+  for (const Example& example : ReadExamples()) {
+    if (example.kind.rfind("json", 0) == 0) continue;
+    SCOPED_TRACE("codec/FORMATS.md:" + std::to_string(example.line));
+    ASSERT_EQ(Checks().count(example.kind), 1U) << "no check of the kind " << example.kind;
+    ASSERT_FALSE(Lines(example).empty());
+    Checks().at(example.kind)(example);
+    seen.insert(example.kind);
+  }
+  EXPECT_EQ(seen.size(), Checks().size()) << "some kind of example is gone";
+}
+
+TEST(FormatsDocument, MetadataAreShownAsItSays) {
+  const std::vector<Example> examples = ReadExamples();
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i + 1 < examples.size(); ++i) {
+    const Example& sharded = examples[i];
+    if (sharded.kind.rfind("json sharded ", 0) != 0) continue;
+    SCOPED_TRACE("codec/FORMATS.md:" + std::to_string(sharded.line));
+    EXPECT_EQ(examples[i + 1].kind, "json un" + sharded.kind.substr(5));
+    EXPECT_EQ(OnOneLine(Unsharded(sharded.kind, sharded.text)), OnOneLine(examples[i + 1].text));
+    seen.insert(sharded.kind);
+  }
+  EXPECT_EQ(seen.size(), 2U);
+}
+
+}  // namespace
+}  // namespace unshard
