@@ -177,7 +177,7 @@ def precomputed_damages():
         Damage("chunk-start-2^63", [7], _set(7, start=2 ** 63)),
         Damage("chunk-start-near-2^64", [7], _set(7, start=2 ** 64 - 64)),
         Damage("chunk-start-before-the-shard", [7], _set(7, start=-40)),
-        Damage("chunk-size-not-of-the-voxels", [7], _set(7, size=63)),
+        Damage("chunk-shorter-than-its-voxels", [], _set(7, size=63), other={7: value_of(7)[:63]}),
         Damage("chunk-of-no-bytes", [], _set(7, size=0), other={7: b""}),
         Damage("two-chunks-in-one-place", [], _same_range, other={7: value_of(3)}),
         Damage("duplicate-id-first-wins", [], _duplicate),

@@ -47,10 +47,10 @@ def put_file(path, content):
 
 
 def tree(root):
-    """{relative path: bytes, or None for a directory} of everything below `root`."""
+    """{relative path: bytes, or None for a directory} of everything below `root`, links followed."""
     root = pathlib.Path(root)
     found = {}
-    for directory, directories, files in os.walk(root, onerror=_raise):
+    for directory, directories, files in os.walk(root, onerror=_raise, followlinks=True):
         for name in directories:
             found[str((pathlib.Path(directory) / name).relative_to(root))] = None
         for name in files:

@@ -42,7 +42,7 @@ def judge(mounted, directory, damage, expected):
     assert listed <= set(expected)
     for name, (key, value) in expected.items():
         if key in damage.hurt:
-            assert error_of_reading(directory / name) == errno.EIO, name
+            assert error_of_reading(directory / name) in errors_of(damage), name
             assert_reported(mounted, directory / name, damage)
             continue
         value = damage.other.get(key, value)
@@ -54,15 +54,20 @@ def judge(mounted, directory, damage, expected):
             assert name in listed
 
 
+def errors_of(damage):
+    """What is endless cannot be told from what is too large for the memory cap."""
+    return (errno.EIO, errno.EFBIG) if "endless" in damage.name else (errno.EIO,)
+
+
 def assert_reported(mounted, path, damage):
     """Path, errno and cause stand in one line, both in the log and in the control file."""
     relative = str(path.relative_to(mounted.path))
     for text in (mounted.control("errors"), mounted.log()):
         lines = [line for line in text.splitlines() if relative in line]
         assert lines, f"{relative} is not named"
-        assert any("EIO" in line and damage.says in line for line in lines), lines
-        cause = lines[-1].split("EIO", 1)[1].strip(" :")
-        assert len(cause) > 10, lines[-1]
+        told = [line.split(errno.errorcode[number], 1) for line in lines
+                for number in errors_of(damage) if errno.errorcode[number] in line]
+        assert told and damage.says in told[-1][1] and len(told[-1][1].strip(" :")) > 10, lines
 
 
 @pytest.mark.parametrize("damage", VOLUMES, ids=str)
@@ -115,6 +120,7 @@ def test_2_to_the_32_minishards_in_a_tiny_file(work, mount):
         info["scales"][0]["sharding"] = sharding.json()
         put_file(work / "src" / label / "info", json.dumps(info))
         put_file(work / "src" / label / "s0" / "0.shard", bytes(200))
+        os.unlink(work / "src" / label / "s0" / "1.shard")
     mounted = mount(work / "src")
     start = time.monotonic()
     for label in ("identity", "murmur"):
@@ -127,38 +133,18 @@ def test_2_to_the_32_minishards_in_a_tiny_file(work, mount):
     assert time.monotonic() - start < 5
 
 
-def as_nobody(*command):
-    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount as somebody else")
-def test_an_unreadable_shard_hurts_only_its_own_chunks(tmp_path_factory, unshard_binary, mount):
-    import shutil
-    import tempfile
-    directory = tempfile.mkdtemp(dir="/tmp")  # a place that this user may enter
-    try:
-        os.chmod(directory, 0o777)
-        source, binary = f"{directory}/src", f"{directory}/unshard"
-        import pathlib
-        write_volume(pathlib.Path(source), Damage("nothing", [], lambda shard: None))
-        os.chmod(f"{source}/s0/1.shard", 0)
-        shutil.copy(unshard_binary, binary)
-        os.chmod(binary, 0o755)
-        point = pathlib.Path(directory) / "mnt"
-        point.mkdir()
-        os.chown(point, 65534, 65534)
-        mounted = mount(source, point=point, prefix=as_nobody())
-        for number, name in NAMES.items():
-            done = subprocess.run(as_nobody("cat", f"{point}/s0/{name}"), capture_output=True)
-            if number >> 1 & 1:
-                assert done.returncode != 0
-                assert b"No such file" not in done.stderr, done.stderr
-            else:
-                assert done.stdout == value_of(number), done.stderr
-        assert "1.shard" in mounted.log()
-        mounted.unmount()
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+@pytest.mark.skipif(os.geteuid() != 0, reason="root gives up its right to read everything")
+def test_an_unreadable_shard_hurts_only_its_own_chunks(work, mount):
+    write_volume(work / "src", Damage("nothing", [], lambda shard: None))
+    os.chmod(work / "src" / "s0" / "1.shard", 0)
+    mounted = mount(work / "src", prefix=("setpriv", "--bounding-set",
+                                          "-dac_override,-dac_read_search"))
+    for number, name in NAMES.items():
+        if number >> 1 & 1:
+            assert error_of_reading(mounted.path / "s0" / name) in (errno.EACCES, errno.EIO)
+        else:
+            assert_same_bytes(mounted.path / "s0" / name, value_of(number))
+    assert "1.shard" in mounted.log()
 
 
 # --- metadata -------------------------------------------------------------------------------------
@@ -188,7 +174,7 @@ INFOS = {  # name: (text, the JSON path or word that the message must name)
     "trailing-text": (volume() + "x", "line 1"),
     "not-utf-8": (b"\xff\xfe{}", "line 1"),
     "deep": ('{"@type":"neuroglancer_multiscale_volume","scales":' + "[" * 100_000, "line 1"),
-    "a-list": ("[]", "expected an object"),
+    "a-list": ("[]", "no dataset found"),
     "scales-no-list": ('{"@type":"neuroglancer_multiscale_volume","scales":{}}', "scales"),
     "scale-no-object": ('{"@type":"neuroglancer_multiscale_volume","data_type":"uint8",'
                         '"num_channels":1,"scales":[7]}', "scales[0]"),
@@ -345,7 +331,7 @@ def test_a_shard_that_peers_wrote_reads_beside_a_damaged_one(work, mount):
     os.unlink(work / "src" / "s0" / "0.shard")
     write_values(work / "src" / "s0", RAW, {number: value_of(number) for number in range(16)
                                             if not number >> 1 & 1})
-    put_file(work / "src" / "s0" / "1.shard", b"\xff" * 500)
+    put_file(work / "src" / "s0" / "1.shard", bytes(range(250)) * 2)
     mounted = mount(work / "src")
     for number, name in NAMES.items():
         if number >> 1 & 1:

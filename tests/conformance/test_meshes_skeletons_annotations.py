@@ -167,7 +167,7 @@ def test_skeletons_mounted_on_their_own(datasets, mount):
     assert_same_names(names_below(view), {"info", *expected}, "the view")
     for file_name, content in expected.items():
         assert_same_bytes(view / file_name, content)
-    for name in ("3", "01", "1.gz", "1.index"):
+    for name in ("3", "01", "1.zstd", "1.index"):
         assert_missing(view / name)
 
 
@@ -228,7 +228,7 @@ def test_annotations_mounted_on_their_own_at_any_rank(datasets, mount):
         assert_same_names(names_below(view), expected, name)
         cells = names(view / "spatial1")
         for cell in list(cells)[:3]:
-            for wrong in (f"{cell}_0", f"0{cell}", f"{cell}.gz"):
+            for wrong in (f"{cell}_0", f"0{cell}", f"{cell}.br"):
                 assert_missing(view / "spatial1" / wrong)
 
 
@@ -282,8 +282,8 @@ def test_legacy_meshes_pass_through(work, mount, with_info):
     for number in (1, 2, 30):
         found, expected = (CloudVolume(f"file://{each}", progress=False).mesh.get(number)
                            for each in (view, root))
-        np.testing.assert_array_equal(found[number].vertices, expected[number].vertices)
-        np.testing.assert_array_equal(found[number].faces, expected[number].faces)
+        np.testing.assert_array_equal(found.vertices, expected.vertices)
+        np.testing.assert_array_equal(found.faces, expected.faces)
 
 
 def test_a_manifest_that_disagrees_with_its_shard_is_damage(work, mount):

@@ -1,6 +1,7 @@
 """Sharded precomputed volumes, written by TensorStore and CloudVolume, read through the mount as
 ordinary unsharded ones. The peers are the judge: of voxels, of names and of every byte."""
 
+import gzip
 import os
 
 import numpy as np
@@ -131,8 +132,13 @@ def test_the_shard_files_are_neither_listed_nor_resolved(datasets, volume):
 def test_names_that_are_no_chunk_do_not_resolve(datasets, volume, index):
     scale = volume.scales[index]
     view = datasets.view[volume.name] / scale.folder
-    for name in datasets.expected[volume.name][index].files:
-        assert_missing(view / f"{name}.gz")
+    for name, value in datasets.expected[volume.name][index].files.items():
+        if scale.sharded and scale.sharding.data_encoding == "gzip":
+            # CloudVolume looks for this name first; it is the stored gzip member, never listed.
+            assert gzip.decompress((view / f"{name}.gz").read_bytes()) == value
+        else:
+            assert_missing(view / f"{name}.gz")
+        assert_missing(view / f"{name}.br")
         assert_missing(view / f"0{name}")
         assert_missing(view / name.replace("-", "-+", 1))
         break
