@@ -1,5 +1,6 @@
 #include "fs/dataset_tree.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "codec/chunk_key.h"
@@ -155,6 +156,19 @@ bool DatasetTree::IsBelowOpaque(const std::string& path) const {
   return !path.empty() && root != overlays_.end() && root->second->opaque;
 }
 
+bool DatasetTree::HasFault(const Contribution& contribution) {
+  return std::any_of(contribution.found.begin(), contribution.found.end(),
+                     [](const FoundDataset& found) { return found.fault.has_value(); });
+}
+
+std::shared_ptr<const DatasetTree::Contribution> DatasetTree::GoodBefore(
+    const std::string& path) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = contributions_.find(path);
+  if (found == contributions_.end() || found->second->found.empty()) return nullptr;
+  return HasFault(*found->second) ? nullptr : found->second;
+}
+
 std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std::string& path) {
   auto contribution = std::make_shared<Contribution>();
   const auto read = [&](const char* name, auto&& parse) {
@@ -185,6 +199,12 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
   read("zarr.json",
        [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
   if (contribution->found.empty()) ReadOther(path, *contribution);
+  if (const auto before = GoodBefore(path); before && HasFault(*contribution)) {
+    // A writer that writes in place shows half a document for a moment.
+    LogWarning(contribution->found.front().fault->message +
+               "; going on with what stood there before");
+    return before;
+  }
   Publish(path, contribution);
   return contribution;
 }
@@ -195,7 +215,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
   if (!info) {
     // A file that happens to be called "info" and is no JSON object is not ours to judge.
     const auto document = ParseJson(object.text);
-    const bool ours = !path.empty() ? document && document->is_object() : true;
+    const bool ours = path.empty() || (document && document->is_object()) || GoodBefore(path);
     if (!ours) return {};
     return tl::unexpected<Error>(info.error());
   }
@@ -265,6 +285,7 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
   if (node.sharded) {
     found.format = "zarr v3 array, sharded";
     found.shard_shape = node.sharded->shard_grid.chunk_shape();
+    found.description += ", in shards of " + ShapeText(found.shard_shape);
     const auto shards = MakeShards(path, node.sharded->format, node.sharded->keys);
     const std::shared_ptr<ChunkTree> tree =
         MakeZarrTree(NextOrdinal(), shards, *node.sharded, store_);

@@ -86,6 +86,10 @@ class DatasetTree {
     std::string structure;  // equal where a reload can keep the trees
   };
 
+  static bool HasFault(const Contribution& contribution);
+  // What was read at `path` last, if it was a dataset without a fault.
+  std::shared_ptr<const Contribution> GoodBefore(const std::string& path) const;
+  // Reads the metadata in `path`. A document that has become broken changes nothing.
   std::shared_ptr<const Contribution> Examine(const std::string& path);
   Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);

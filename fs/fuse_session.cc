@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,7 +80,10 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
 // Says in words what mount(2) or fusermount3 would say in numbers, before they are asked.
 Status CheckMountPoint(const std::string& mount_point) {
   struct stat info {};
-  if (stat(mount_point.c_str(), &info) != 0) {
+  struct statvfs unused {};
+  // The kernel may know a dead mount's attributes by heart, but never what statfs would answer.
+  if (stat(mount_point.c_str(), &info) != 0 ||
+      (statvfs(mount_point.c_str(), &unused) != 0 && errno == ENOTCONN)) {
     if (errno != ENOTCONN) return FailErrno(errno, mount_point);
     LogWarning(mount_point + ": clearing away a mount whose process is gone");
     UNSHARD_RETURN_IF_ERROR(Unmount(mount_point));

@@ -57,6 +57,10 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
   parts.datasets =
       std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes, tree_options);
   UNSHARD_RETURN_IF_ERROR(parts.datasets->Discover());
+  for (const FoundDataset& found : parts.datasets->found()) {
+    LogDebug("found /" + found.path + ": " + found.format +
+             (found.description.empty() ? "" : ": " + found.description));
+  }
   return std::make_unique<VolumeFs>(std::move(parts), options);
 }
 

@@ -1,5 +1,6 @@
 """The program as people and init systems start it: background, helpers, signals, other users."""
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -9,6 +10,7 @@ import pwd
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -285,10 +287,13 @@ def test_the_foreground_process_is_one_process_without_children(source, mount):
 
 def test_sigterm_ends_also_a_mount_that_is_in_use(source, mount):
     mounted = mount(source.path)
-    with open(mounted.path / source.names[0], "rb") as file:
-        assert file.read() == source.expected(0, 1)
+    descriptor = os.open(mounted.path / source.names[0], os.O_RDONLY)
+    try:
+        assert os.read(descriptor, 1 << 20) == source.expected(0, 1)
         assert mounted.terminate() == 0
         assert not mounted_at(mounted.path)
+    finally:
+        close_what_is_dead(descriptor)
 
 
 def test_v_logs_more_to_stderr_and_without_it_little_is_said(source, mount):
@@ -312,47 +317,49 @@ def test_threads_and_descriptors_of_an_idle_mount_are_few(source, mount):
 # --------------------------------------------------------------------------------------- dead mounts
 
 
-def kill_hard(mounted):
-    mounted.process.kill()
-    mounted.process.wait(BOUND)
-    assert mounted_at(mounted.path)
-    refused(errno.ENOTCONN, os.listdir, mounted.path)
+def close_what_is_dead(descriptor):
+    with contextlib.suppress(OSError):  # ENOTCONN from the kernel's own flush
+        os.close(descriptor)
 
 
-def test_mounting_over_the_dead_mount_of_a_killed_daemon_works(source, mount, run_unshard):
-    mounted = mount(source.path)
-    assert_serves(mounted.path, source)
-    kill_hard(mounted)
-    done = run_unshard("mount", source.path, mounted.path)
-    try:
-        assert done.returncode == 0, done.stderr
-        assert_serves(mounted.path, source)
-        assert run_unshard("umount", mounted.path).returncode == 0
-        assert not mounted_at(mounted.path)
-    finally:
-        end_everything_at(mounted.path)
+@pytest.fixture
+def dead(source, point, run_unshard):
+    """A mount point whose daemon was killed."""
+    assert run_unshard("mount", source.path, point).returncode == 0
+    assert_serves(point, source)
+    os.listdir(point)
+    daemon, = daemons_of(point)
+    os.kill(daemon, signal.SIGKILL)
+    assert wait_until(lambda: not daemons_of(point), BOUND) and mounted_at(point)
+    refused(errno.ENOTCONN, os.statvfs, point)
+    return point
 
 
-def test_umount_takes_a_dead_mount_away_and_the_next_mount_is_clean(source, mount, run_unshard):
-    mounted = mount(source.path)
-    kill_hard(mounted)
-    done = run_unshard("umount", mounted.path)
+def test_mounting_over_the_dead_mount_of_a_killed_daemon_works(dead, source, run_unshard):
+    done = run_unshard("mount", source.path, dead)
     assert done.returncode == 0, done.stderr
-    assert not mounted_at(mounted.path)
-    again = mount(source.path, point=mounted.path)
-    assert_serves(again.path, source)
-    assert mounted_at(again.path)
+    assert_serves(dead, source)
+    assert run_unshard("umount", dead).returncode == 0
+    assert not mounted_at(dead)
 
 
-def test_readers_of_a_killed_daemon_get_an_error_and_do_not_hang(source, mount):
-    mounted = mount(source.path)
-    descriptor = os.open(mounted.path / source.names[0], os.O_RDONLY)
+def test_umount_takes_a_dead_mount_away_and_the_next_mount_is_clean(dead, source, run_unshard):
+    done = run_unshard("umount", dead)
+    assert done.returncode == 0, done.stderr
+    assert not mounted_at(dead)
+    assert run_unshard("mount", source.path, dead).returncode == 0
+    assert_serves(dead, source)
+
+
+def test_readers_of_a_killed_daemon_get_an_error_and_do_not_hang(source, point, run_unshard):
+    assert run_unshard("mount", source.path, point).returncode == 0
+    descriptor = os.open(point / source.names[0], os.O_RDONLY)
     try:
-        kill_hard(mounted)
+        os.kill(daemons_of(point)[0], signal.SIGKILL)
+        assert wait_until(lambda: not daemons_of(point), BOUND)
         refused((errno.ENOTCONN, errno.ECONNABORTED, errno.EIO), os.read, descriptor, 10)
     finally:
-        os.close(descriptor)
-        end_everything_at(mounted.path)
+        close_what_is_dead(descriptor)
 
 
 # -------------------------------------------------------------------------- mount(8), fstab and others
@@ -428,102 +435,123 @@ mount -t unshard '{source.path}' '{point}'
 # ----------------------------------------------------------------------------------------- other users
 
 
+class Nobody:
+    """Runs programs as the user nobody, in a mount namespace in which /dev/fuse is open to all, as
+    udev makes it on any ordinary system."""
+
+    def __init__(self, folder, binary):
+        self.program, self.point = folder / "unshard", folder / "point"
+        shutil.copy(binary, self.program)
+        self.source = VersionedVolume(folder / "source")
+        self.point.mkdir()
+        os.chown(self.point, NOBODY.pw_uid, NOBODY.pw_gid)
+        device = folder / "fuse"
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
+        device.chmod(0o666)
+        self.holder = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+             'mount --bind "$0" /dev/fuse && echo ready && exec sleep 300', device],
+            stdout=subprocess.PIPE, text=True)
+        assert self.holder.stdout.readline() == "ready\n"
+
+    def inside(self, *command, **more):
+        return subprocess.run(["nsenter", f"--mount=/proc/{self.holder.pid}/ns/mnt", "--wd=/",
+                               *map(str, command)], capture_output=True, text=True, timeout=BOUND,
+                              **more)
+
+    def run(self, *command, **more):
+        return self.inside("setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}",
+                           "--clear-groups", *command, **more)
+
+    def mounted(self):
+        table = pathlib.Path(f"/proc/{self.holder.pid}/mounts").read_text()
+        return f" {self.point} fuse.unshard " in table
+
+    def ended(self):
+        return wait_until(lambda: not self.mounted() and not daemons_of(self.point), BOUND)
+
+    def close(self):
+        self.inside("umount", "-l", self.point)
+        self.holder.kill()
+        self.holder.wait(BOUND)
+        self.holder.stdout.close()
+        end_everything_at(self.point)
+
+
 @pytest.fixture
-def public():
-    """A directory that everybody can reach; removed at the end."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="unshard-", dir="/tmp"))
-    path.chmod(0o755)
-    yield path
-    end_everything_at(path / "point")
-    remove_tree(path)
-
-
-def as_nobody(*command, **more):
+def nobody(unshard_binary):
     if os.getuid() != 0:
         pytest.skip("needs root: becomes the user nobody")
-    return subprocess.run(["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}",
-                           "--clear-groups", *map(str, command)], capture_output=True, text=True,
-                          timeout=BOUND, cwd="/", **more)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="unshard-", dir="/tmp"))
+    folder.chmod(0o755)
+    someone = Nobody(folder, unshard_binary)
+    yield someone
+    someone.close()
+    remove_tree(folder)
 
 
-@pytest.fixture
-def for_nobody(public, unshard_binary):
-    """(program, source, mount point) that the user nobody may use."""
-    program = public / "unshard"
-    shutil.copy(unshard_binary, program)
-    source = VersionedVolume(public / "source")
-    (public / "point").mkdir()
-    os.chown(public / "point", NOBODY.pw_uid, NOBODY.pw_gid)
-    return program, source, public / "point"
-
-
-def test_an_unprivileged_user_mounts_reads_and_unmounts(for_nobody):
-    program, source, point = for_nobody
-    done = as_nobody(program, "mount", source.path, point)
+def test_an_unprivileged_user_mounts_reads_and_unmounts(nobody):
+    source, point = nobody.source, nobody.point
+    done = nobody.run(nobody.program, "mount", source.path, point)
     assert done.returncode == 0, done.stderr
-    assert mounted_at(point) == "fuse.unshard"
-    seen = as_nobody("sha256sum", point / source.names[0]).stdout.split()[0]
+    assert nobody.mounted()
+    seen = nobody.run("sha256sum", point / source.names[0]).stdout.split()[0]
     assert seen == hashlib.sha256(source.expected(0, 1)).hexdigest()
-    owner = as_nobody("stat", "-c", "%u %g %a", point / source.names[0]).stdout
+    owner = nobody.run("stat", "-c", "%u %g %a", point / source.names[0]).stdout
     assert owner.split() == [str(NOBODY.pw_uid), str(NOBODY.pw_gid), "444"]
     for name in ("status.json", "metrics", "config.json", "errors"):
-        assert as_nobody("cat", point / ".unshard" / name).returncode == 0
-    assert json.loads(as_nobody("cat", point / ".unshard/status.json").stdout)["pid"] in daemons_of(
-        point)
-    refused(errno.EACCES, os.listdir, point)
-    done = as_nobody(program, "umount", point)
+        assert nobody.run("cat", point / ".unshard" / name).returncode == 0
+    status = json.loads(nobody.run("cat", point / ".unshard/status.json").stdout)
+    assert [status["pid"]] == daemons_of(point)
+    assert nobody.inside("ls", point).returncode != 0, "root is let in without allow_other"
+    done = nobody.run(nobody.program, "umount", point)
     assert done.returncode == 0, done.stderr
-    assert ended(point)
+    assert nobody.ended()
 
 
-def test_an_unprivileged_daemon_ends_at_sigterm_and_unmounts_itself(for_nobody):
-    program, source, point = for_nobody
-    assert as_nobody(program, "mount", source.path, point).returncode == 0
-    assert as_nobody("kill", "-TERM", daemons_of(point)[0]).returncode == 0
-    assert ended(point)
+def test_an_unprivileged_daemon_ends_at_sigterm_and_unmounts_itself(nobody):
+    assert nobody.run(nobody.program, "mount", nobody.source.path, nobody.point).returncode == 0
+    assert nobody.run("kill", "-TERM", daemons_of(nobody.point)[0]).returncode == 0
+    assert nobody.ended()
 
 
-def test_a_mount_point_that_belongs_to_another_user_is_refused(for_nobody):
-    program, source, point = for_nobody
-    os.chown(point, 0, 0)
-    done = as_nobody(program, "mount", source.path, point)
-    assert done.returncode != 0 and str(point) in done.stderr
-    assert not mounted_at(point) and not daemons_of(point)
+def test_a_mount_point_that_belongs_to_another_user_is_refused(nobody):
+    os.chown(nobody.point, 0, 0)
+    done = nobody.run(nobody.program, "mount", nobody.source.path, nobody.point)
+    assert done.returncode != 0 and str(nobody.point) in done.stderr
+    assert not nobody.mounted() and not daemons_of(nobody.point)
 
 
-def test_a_source_that_may_not_be_read_is_refused(for_nobody):
-    program, source, point = for_nobody
-    source.path.chmod(0o700)
-    done = as_nobody(program, "mount", source.path, point)
-    assert done.returncode != 0 and str(source.path) in done.stderr
-    assert "ermission" in done.stderr and not mounted_at(point)
+def test_a_source_that_may_not_be_read_is_refused(nobody):
+    nobody.source.path.chmod(0o700)
+    done = nobody.run(nobody.program, "mount", nobody.source.path, nobody.point)
+    assert done.returncode != 0 and str(nobody.source.path) in done.stderr
+    assert "ermission" in done.stderr and not nobody.mounted()
 
 
-def test_a_shard_that_may_not_be_read_fails_only_its_chunks(for_nobody):
-    program, source, point = for_nobody
+def test_a_shard_that_may_not_be_read_fails_only_its_chunks(nobody):
+    source, point = nobody.source, nobody.point
     source.shard_path(1).chmod(0o600)
-    assert as_nobody(program, "mount", source.path, point).returncode == 0
+    assert nobody.run(nobody.program, "mount", source.path, point).returncode == 0
     hidden = next(n for n in source.names if source.shard_of(n) == 1)
-    done = as_nobody("cat", point / source.names[hidden])
+    done = nobody.run("cat", point / source.names[hidden])
     assert done.returncode != 0 and "ermission denied" in done.stderr
-    assert as_nobody("cmp", point / source.names[0], point / source.names[0]).returncode == 0
-    assert "1.shard" in as_nobody("cat", point / ".unshard/errors").stdout
+    assert nobody.run("cmp", point / source.names[0], point / source.names[0]).returncode == 0
+    assert "1.shard" in nobody.run("cat", point / ".unshard/errors").stdout
 
 
-def test_others_are_kept_out_without_allow_other_and_let_in_with_it(for_nobody, run_unshard):
-    _, source, point = for_nobody
-    if os.getuid() != 0:
-        pytest.skip("needs root: mounts for others")
+def test_others_are_kept_out_without_allow_other_and_let_in_with_it(nobody):
+    source, point = nobody.source, nobody.point
     os.chown(point, 0, 0)
-    assert run_unshard("mount", source.path, point).returncode == 0
-    assert as_nobody("ls", point).returncode != 0
-    assert run_unshard("umount", point).returncode == 0
-    assert run_unshard("mount", source.path, point, "-o", "allow_other").returncode == 0
-    assert as_nobody("cat", point / source.names[0]).returncode == 0
-    assert as_nobody("cat", point / ".unshard/status.json").returncode == 0
-    assert run_unshard("umount", point).returncode == 0
-    assert run_unshard("mount", source.path, point, "-o", "allow_other,umask=077").returncode == 0
-    assert as_nobody("cat", point / source.names[0]).returncode != 0
+    for options, directory, chunk in (("ro", False, False), ("allow_other", True, True),
+                                      ("allow_other,umask=077", False, False)):
+        done = nobody.inside(nobody.program, "mount", source.path, point, "-o", options)
+        assert done.returncode == 0, done.stderr
+        assert (nobody.run("ls", point).returncode == 0) is directory
+        assert (nobody.run("cat", point / source.names[0]).returncode == 0) is chunk
+        assert (nobody.run("cat", point / ".unshard/status.json").returncode == 0) is chunk
+        assert nobody.inside(nobody.program, "umount", point).returncode == 0
+        assert nobody.ended()
 
 
 # -------------------------------------------------------------------------------- info, help, version
