@@ -101,6 +101,14 @@ class ChunkTree {
     (void)visitor;
   }
 
+  // Calls `visitor` for the directories below level 0 whose StoreDirectory() is this key, relative
+  // to directory(), whether or not they exist.
+  virtual void ForEachDirectoryAt(std::string_view key,
+                                  const std::function<void(const GridDirectory&)>& visitor) const {
+    (void)key;
+    (void)visitor;
+  }
+
   // Arithmetic position of a chunk or directory, in storage order; nothing where there is none
   // (ids, parts other than kPlain). The inverse requires such a position.
   [[nodiscard]] virtual std::optional<std::uint64_t> Position(const ChunkRef& chunk) const = 0;

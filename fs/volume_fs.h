@@ -145,6 +145,9 @@ class VolumeFs {
                    KernelNotifier& notifier);
   void TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet::Change& change,
                   KernelNotifier& notifier);
+  void RefreshDirectories(const std::shared_ptr<ChunkTree>& tree, const std::string& key,
+                          KernelNotifier& notifier);
+  void RefreshAllDirectories(const std::shared_ptr<ChunkTree>& tree, KernelNotifier& notifier);
   void TellDirectories(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                        KernelNotifier& notifier);
   std::optional<NodeId> KnownNode(const ChunkTree& tree, const GridDirectory& in) const;

@@ -59,12 +59,41 @@ void VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
                            const ChangeWatcher::Event& event, KernelNotifier& notifier) {
   const auto changes = tree->shards().Invalidate(event.everything ? std::string() : event.key);
   tree->ForgetListings();
-  if (changes.empty()) return;
   epoch_.WaitForRunning();
+  if (event.everything) {
+    RefreshAllDirectories(tree, notifier);
+  } else {
+    RefreshDirectories(tree, event.key, notifier);
+  }
   for (const ShardSet::Change& change : changes) {
     counters_.shards_changed.fetch_add(1, std::memory_order_relaxed);
     TellChange(tree, change, notifier);
   }
+}
+
+// Directories of the tree that stand on a directory of the store come, go and are listed with it,
+// also where no shard in them is in use.
+void VolumeFs::RefreshDirectories(const std::shared_ptr<ChunkTree>& tree, const std::string& key,
+                                  KernelNotifier& notifier) {
+  const std::string& directory = tree->directory();
+  if (key.size() <= directory.size() || !Concerns(key, directory)) return;
+  const std::string below = key.substr(directory.empty() ? 0 : directory.size() + 1);
+  tree->ForEachDirectoryAt(below,
+                           [&](const GridDirectory& in) { TellDirectories(tree, in, notifier); });
+  tree->ForEachDirectoryAt(ParentPath(below), [&](const GridDirectory& in) {
+    if (const auto node = KnownNode(*tree, in)) notifier.InvalidateInode(*node);
+  });
+}
+
+// With a name the kernel drops all that it knows below.
+void VolumeFs::RefreshAllDirectories(const std::shared_ptr<ChunkTree>& tree,
+                                     KernelNotifier& notifier) {
+  if (tree->depth() == 0) return;
+  const auto tell = [&](const ChunkTree::Listed& listed) {
+    TellDirectories(tree, listed.match.directory, notifier);
+    return true;
+  };
+  tree->List({}, 0, ListMode::kGrid, tell, [](const Error&) {});
 }
 
 std::optional<NodeId> VolumeFs::KnownNode(const ChunkTree& tree, const GridDirectory& in) const {

@@ -198,25 +198,55 @@ Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListM
   return {};
 }
 
-void ZarrNestedTree::ForEachDirectory(
-    std::uint64_t shard, const std::function<void(const GridDirectory&)>& visitor) const {
-  GridCell in_shard_grid(array_.grid.rank());
-  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
+void ZarrNestedTree::ForEachDirectoryIn(
+    std::span<const std::uint64_t> shard_indices,
+    const std::function<void(const GridDirectory&)>& visitor) const {
   std::vector<std::uint64_t> prefixes{0};
-  for (unsigned level = prefix_components_ + 1; level <= depth_; ++level) {
-    const std::size_t d = level - prefix_components_ - 1;
+  for (std::size_t d = 0; d < shard_indices.size(); ++d) {
     const std::uint64_t extent = array_.grid.grid_shape()[d];
-    const std::uint64_t begin = in_shard_grid[d] * chunks_per_shard_[d];
+    const std::uint64_t begin = shard_indices[d] * chunks_per_shard_[d];
     const std::uint64_t end = std::min(extent, begin + chunks_per_shard_[d]);
     std::vector<std::uint64_t> deeper;
     for (const std::uint64_t prefix : prefixes) {
       for (std::uint64_t index = begin; index < end; ++index) {
         deeper.push_back(prefix * extent + index);
-        visitor({level, deeper.back()});
       }
     }
     prefixes = std::move(deeper);
   }
+  const unsigned level = prefix_components_ + static_cast<unsigned>(shard_indices.size());
+  for (const std::uint64_t prefix : prefixes) visitor({level, prefix});
+}
+
+void ZarrNestedTree::ForEachDirectory(
+    std::uint64_t shard, const std::function<void(const GridDirectory&)>& visitor) const {
+  GridCell in_shard_grid(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
+  for (std::size_t count = 1; count < in_shard_grid.size(); ++count) {
+    ForEachDirectoryIn(std::span(in_shard_grid).first(count), visitor);
+  }
+}
+
+void ZarrNestedTree::ForEachDirectoryAt(
+    std::string_view key, const std::function<void(const GridDirectory&)>& visitor) const {
+  if (prefix_components_ == 1) {
+    if (key != "c" && !key.starts_with("c/")) return;
+    key.remove_prefix(std::min<std::size_t>(key.size(), 2));
+  } else if (key.empty()) {
+    return;  // level 0
+  }
+  GridCell shard_indices;
+  while (!key.empty()) {
+    const std::size_t d = shard_indices.size();
+    const std::size_t slash = std::min(key.find('/'), key.size());
+    const auto index = ParseDecimal(key.substr(0, slash));
+    if (!index || *index >= array_.shard_grid.grid_shape()[d]) return;
+    shard_indices.push_back(*index);
+    // A key with as many indices as the grid is that of a shard.
+    if (shard_indices.size() == array_.grid.rank()) return;
+    key.remove_prefix(std::min(slash + 1, key.size()));
+  }
+  ForEachDirectoryIn(shard_indices, visitor);
 }
 
 std::optional<std::uint64_t> ZarrNestedTree::Position(const GridDirectory& in) const {

@@ -80,6 +80,8 @@ class ZarrNestedTree final : public ChunkTree {
   void ForgetListings() override { lister_.Forget(); }
   void ForEachDirectory(std::uint64_t shard,
                         const std::function<void(const GridDirectory&)>& visitor) const override;
+  void ForEachDirectoryAt(std::string_view key,
+                          const std::function<void(const GridDirectory&)>& visitor) const override;
   std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
     return positions_.Of(chunk.slot);
   }
@@ -94,6 +96,10 @@ class ZarrNestedTree final : public ChunkTree {
   [[nodiscard]] GridCell Indices(const GridDirectory& in) const;
   [[nodiscard]] GridDirectory ParentOfCell(std::span<const std::uint64_t> cell) const;
   [[nodiscard]] Match Child(const GridDirectory& in, std::uint64_t index) const;
+  // Calls `visitor` for the directories whose indices lie in the shards that have `shard_indices`
+  // as their first ones, and that have as many.
+  void ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
+                          const std::function<void(const GridDirectory&)>& visitor) const;
   // Whether the chunk `index` of the last directory level is there.
   Result<bool> IsPresent(const Match& match);
   Status ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end, bool check,
