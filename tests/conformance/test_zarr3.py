@@ -235,7 +235,7 @@ def test_unknown_members_and_unknown_data_types_survive(work, mount):
 
 def test_files_beside_the_chunks_pass_through(work, mount):
     expected = built(work, SIMPLE)
-    beside = {"notes.txt": b"kept", "c/readme": b"", "c/0/0.tmp": b"half", "labels/info.txt": b"x",
+    beside = {"notes.txt": b"kept", "c/readme": b"", "labels/info.txt": b"x",
               "c/7/3": b"beyond the grid of shards"}
     for name, content in beside.items():
         put_file(work / "src" / "simple" / name, content)
