@@ -117,12 +117,17 @@ Result<std::uint64_t> ChunkReader::PlainSize(ChunkTree& tree, const ShardSlot& s
   return decoded->plain.size();
 }
 
+// Only precomputed entries are ever encoded, and there the slot alone says which one it is.
+CacheKey ChunkReader::KeyOf(const ChunkTree& tree, const ShardSlot& slot,
+                            const ShardGenerationPtr& generation) const {
+  return {cache_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, slot.shard,
+          generation->serial, slot.slot};
+}
+
 Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     ChunkTree& tree, const ShardSlot& slot, const ShardGenerationPtr& generation,
     const ByteRange& entry) {
-  // Only precomputed entries are ever encoded, and there the slot alone says which one it is.
-  const CacheKey key{cache_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, slot.shard,
-                     generation->serial, slot.slot};
+  const CacheKey key = KeyOf(tree, slot, generation);
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
     if (entry.size > max_chunk_bytes_) {
       return Fail(ErrorCode::kResourceExhausted,
@@ -191,6 +196,8 @@ Result<FilePiece> ChunkReader::Read(ChunkTree& tree, const ChunkRef& chunk,
                                           std::to_string(plain.size()) + " bytes, expected " +
                                           std::to_string(expected));
   }
+  // The kernel keeps what it has read: a second copy would only take memory.
+  if (offset == 0 && size >= plain.size()) decoded_->Erase(KeyOf(tree, chunk.slot, generation));
   const std::uint64_t begin = std::min<std::uint64_t>(offset, plain.size());
   return FilePiece(plain.Slice(begin, std::min<std::uint64_t>(size, plain.size() - begin)));
 }

@@ -29,7 +29,8 @@ struct ChunkFacts {
 // Thread-safe. Every failure names the shard.
 class ChunkReader {
  public:
-  // Decoded chunks are kept in `decoded`; one of them may have at most `max_chunk_bytes`.
+  // Decoded chunks are kept in `decoded` until they have been read whole; one of them may have at
+  // most `max_chunk_bytes`.
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
               Counters& counters);
 
@@ -57,6 +58,8 @@ class ChunkReader {
                                                  const ByteRange& entry);
   Result<std::uint64_t> PlainSize(ChunkTree& tree, const ShardSlot& slot,
                                   const ShardGenerationPtr& generation, const ByteRange& entry);
+  CacheKey KeyOf(const ChunkTree& tree, const ShardSlot& slot,
+                 const ShardGenerationPtr& generation) const;
   struct DecodedChunk {
     Bytes plain;
     bool trailer_lies = false;  // the gzip trailer announces another size (several members)

@@ -24,6 +24,7 @@ namespace unshard {
 namespace {
 
 constexpr unsigned kThreads = 10;
+constexpr int kMallocKeeps = 4 << 20;
 
 class SessionNotifier final : public KernelNotifier {
  public:
@@ -154,6 +155,10 @@ Status RunProgram(const std::vector<std::string>& words) {
 Status ServeMount(const MountOptions& options, const std::function<void()>& on_mounted) {
   // Few arenas: the caches decide how much memory is used, not the number of threads.
   mallopt(M_ARENA_MAX, 2);
+  // Buffers of chunk size come and go with every request: giving their pages back to the system and
+  // taking them again costs more than the decoding of small chunks.
+  mallopt(M_TRIM_THRESHOLD, kMallocKeeps);
+  mallopt(M_MMAP_THRESHOLD, kMallocKeeps);
   UNSHARD_RETURN_IF_ERROR(CheckMountPoint(options.mount_point));
   ChangeQueue changes;
   FuseContext context;
