@@ -91,10 +91,11 @@ inline void MeasureAndPrint(std::size_t count, unsigned threads,
   const auto percentile = [&](std::size_t p) { return latencies[(count - 1) * p / 100]; };
   std::printf(
       "{\"chunks\": %zu, \"threads\": %u, \"bytes\": %llu, \"checksum\": \"%016llx\", "
-      "\"seconds\": %.6f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": %.2f}\n",
+      "\"seconds\": %.6f, \"p10_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": "
+      "%.2f}\n",
       count, threads, static_cast<unsigned long long>(bytes),
-      static_cast<unsigned long long>(checksum), taken.count(), percentile(50), percentile(99),
-      latencies.back());
+      static_cast<unsigned long long>(checksum), taken.count(), percentile(10), percentile(50),
+      percentile(99), latencies.back());
 }
 
 }  // namespace unshard_bench

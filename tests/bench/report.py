@@ -35,7 +35,7 @@ def compare(samples, key, name, base):
     return {"median": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}
 
 
-def rows(dataset, workload, samples, subject="unshard"):
+def rows(dataset, workload, samples, with_targets, subject="unshard"):
     """One dict per row of the table."""
     result = []
     for heading, key in measures(workload):
@@ -44,7 +44,7 @@ def rows(dataset, workload, samples, subject="unshard"):
                "unit": "us" if key.endswith("_us") else "s",
                "ratios": {name: compare(samples, key, name, "plain")
                           for name in samples if name != "plain"}}
-        goal = target(dataset.make, workload)
+        goal = target(dataset.make, workload) if with_targets else None
         if goal and subject in samples and goal[1] in samples and key != "p99_us":
             reached = compare(samples, key, subject, goal[1])
             row["target"] = {"ratio": goal[0], "to": goal[1], "reached": reached,
