@@ -205,7 +205,10 @@ Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
   if (name == "offset") return std::to_string(facts->stored.begin);
   if (name == "length") return std::to_string(facts->stored.size);
   if (name == "id") return std::to_string(chunk.slot.slot);
-  if (name == "generation") return generation->object->info().generation.tag;
+  if (name == "generation") {
+    // A number, as the other attributes are; the same in every mount of the same shard.
+    return std::to_string(StableInode(generation->object->info().generation.tag));
+  }
   return std::nullopt;
 }
 
