@@ -148,6 +148,7 @@ class VolumeFs {
   void RefreshDirectories(const std::shared_ptr<ChunkTree>& tree, const std::string& key,
                           KernelNotifier& notifier);
   void RefreshAllDirectories(const std::shared_ptr<ChunkTree>& tree, KernelNotifier& notifier);
+  void TellFirstLevel(const std::shared_ptr<ChunkTree>& tree, KernelNotifier& notifier);
   void TellDirectories(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                        KernelNotifier& notifier);
   std::optional<NodeId> KnownNode(const ChunkTree& tree, const GridDirectory& in) const;

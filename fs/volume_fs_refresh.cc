@@ -41,9 +41,26 @@ void VolumeFs::Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifi
       for (const std::string& path : nodes_.SourcePaths()) {
         if (Concerns(path, directory)) RefreshPath(path, notifier);
       }
+      for (const auto& tree : parts_.datasets->trees()) {
+        if (Concerns(tree->directory(), directory)) TellFirstLevel(tree, notifier);
+      }
     }
   }
   RefreshPath(event.key, notifier);
+}
+
+// The kernel keeps what is in use below a directory that it looks up again, and would go on to find
+// the directories of a tree that was replaced.
+void VolumeFs::TellFirstLevel(const std::shared_ptr<ChunkTree>& tree, KernelNotifier& notifier) {
+  if (tree->depth() == 0) return;
+  const auto tell = [&](const ChunkTree::Listed& listed) {
+    if (listed.match.kind == ChunkTree::Match::Kind::kDirectory) {
+      TellDirectories(tree, listed.match.directory, notifier);
+    }
+    return true;
+  };
+  const auto listed = tree->List({}, 0, ListMode::kPresent, tell, [](const Error&) {});
+  if (!listed) RefreshPath(tree->directory(), notifier);
 }
 
 void VolumeFs::RefreshPath(const std::string& path, KernelNotifier& notifier) {

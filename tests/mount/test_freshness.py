@@ -362,6 +362,18 @@ def test_changed_attributes_are_seen_without_sharding(zarr):
     assert zarr.shows(zarr.source.names, 1, seconds=0)
 
 
+def test_another_grid_replaces_the_old_one_also_while_a_chunk_of_it_is_open(zarr):
+    name = zarr.source.names[9]
+    with open(zarr.path / name, "rb") as held:
+        metadata = json.loads((zarr.source.path / "zarr.json").read_text())
+        metadata["codecs"][0]["configuration"]["chunk_shape"] = [2 * zarr.source.EDGE] * 2
+        replace_file(zarr.source.path / "zarr.json", json.dumps(metadata).encode())
+        rows = [str(row) for row in range(zarr.source.OUTER)]
+        assert wait_until(lambda: sorted(os.listdir(zarr.path / "c")) == rows, SECOND)
+        refused(errno.ENOENT, os.stat, zarr.path / zarr.source.names[63])
+        assert held.read() == zarr.source.expected(9, 1)
+
+
 @pytest.mark.parametrize("make", [VersionedVolume, VersionedSkeletons])
 def test_a_changed_info_is_seen_without_sharding(work, mount, make):
     source = make(work / "source")
