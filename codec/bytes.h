@@ -53,13 +53,11 @@ inline std::uint32_t LoadU32Le(const std::uint8_t* at) {
 }
 
 inline std::uint64_t LoadU64Le(const std::uint8_t* at) {
-  return static_cast<std::uint64_t>(LoadU32Le(at)) |
-         static_cast<std::uint64_t>(LoadU32Le(at + 4)) << 32;
+  return static_cast<std::uint64_t>(LoadU32Le(at)) | static_cast<std::uint64_t>(LoadU32Le(at + 4))
+                                                         << 32;
 }
 
-inline std::uint64_t LoadU64Be(const std::uint8_t* at) {
-  return __builtin_bswap64(LoadU64Le(at));
-}
+inline std::uint64_t LoadU64Be(const std::uint8_t* at) { return __builtin_bswap64(LoadU64Le(at)); }
 
 inline void StoreU32Le(std::uint8_t* at, std::uint32_t value) {
   for (int i = 0; i < 4; ++i) at[i] = static_cast<std::uint8_t>(value >> (8 * i));

@@ -1,7 +1,8 @@
 // Errors and results: every fallible function of the project returns Result<T>.
 //
-// "Missing" (no such chunk, no such object) and "condition failed" (the object changed) are ordinary
-// results and never an Error. Corrupt input is an Error with kDataLoss, never an assertion.
+// "Missing" (no such chunk, no such object) and "condition failed" (the object changed) are
+// ordinary results and never an Error. Corrupt input is an Error with kDataLoss, never an
+// assertion.
 #pragma once
 
 #include <string>
@@ -30,7 +31,7 @@ std::string_view ErrorCodeName(ErrorCode code);
 // What went wrong, on what. Cheap to move; safe to share between threads once made.
 struct Error {
   ErrorCode code;
-  std::string message;  // names the file and the field, and what was expected
+  std::string message;   // names the file and the field, and what was expected
   int system_errno = 0;  // the errno of the system call that failed; 0: none did
 
   // "context: message": says what was being attempted on what. Once a layer, never a secret.
@@ -53,8 +54,8 @@ tl::unexpected<Error> Forward(Error error, std::string_view context);
 }  // namespace unshard
 
 // Returns the error of `expression` from the enclosing function; its value is dropped.
-#define UNSHARD_RETURN_IF_ERROR(expression)                                  \
-  if (auto unshard_status = (expression); !unshard_status) {                 \
+#define UNSHARD_RETURN_IF_ERROR(expression)                                       \
+  if (auto unshard_status = (expression); !unshard_status) {                      \
     return ::tl::unexpected<::unshard::Error>(std::move(unshard_status).error()); \
   }
 
@@ -64,9 +65,9 @@ tl::unexpected<Error> Forward(Error error, std::string_view context);
 // Declares `declaration` from the value of `expression`, or returns its error.
 #define UNSHARD_ASSIGN_OR_RETURN(declaration, expression) \
   UNSHARD_ASSIGN_OR_RETURN_INNER(UNSHARD_CONCAT(unshard_result_, __LINE__), declaration, expression)
-#define UNSHARD_ASSIGN_OR_RETURN_INNER(result, declaration, expression)  \
-  auto result = (expression);                                            \
-  if (!result) {                                                         \
+#define UNSHARD_ASSIGN_OR_RETURN_INNER(result, declaration, expression)   \
+  auto result = (expression);                                             \
+  if (!result) {                                                          \
     return ::tl::unexpected<::unshard::Error>(std::move(result).error()); \
-  }                                                                      \
+  }                                                                       \
   declaration = *std::move(result)

@@ -15,9 +15,9 @@ IndexPage::IndexPage(std::vector<IndexEntry> entries) : entries_(std::move(entri
 }
 
 std::size_t IndexPage::LowerBound(std::uint64_t slot) const {
-  const auto found =
-      std::lower_bound(entries_.begin(), entries_.end(), slot,
-                       [](const IndexEntry& entry, std::uint64_t value) { return entry.slot < value; });
+  const auto found = std::lower_bound(
+      entries_.begin(), entries_.end(), slot,
+      [](const IndexEntry& entry, std::uint64_t value) { return entry.slot < value; });
   return static_cast<std::size_t>(found - entries_.begin());
 }
 

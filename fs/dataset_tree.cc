@@ -161,12 +161,28 @@ bool DatasetTree::HasFault(const Contribution& contribution) {
                      [](const FoundDataset& found) { return found.fault.has_value(); });
 }
 
-std::shared_ptr<const DatasetTree::Contribution> DatasetTree::GoodBefore(
+std::shared_ptr<const DatasetTree::Contribution> DatasetTree::ContributionAt(
     const std::string& path) const {
   const std::shared_lock lock(mutex_);
   const auto found = contributions_.find(path);
-  if (found == contributions_.end() || found->second->found.empty()) return nullptr;
-  return HasFault(*found->second) ? nullptr : found->second;
+  return found == contributions_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const DatasetTree::Contribution> DatasetTree::GoodBefore(
+    const std::string& path) const {
+  const auto before = ContributionAt(path);
+  return before && !before->found.empty() && !HasFault(*before) ? before : nullptr;
+}
+
+// Where only attributes changed the trees stay, with their generations and all that is cached.
+void DatasetTree::KeepTrees(const Contribution& before, Contribution& after) {
+  for (auto& [at, overlay] : after.overlays) {
+    const auto old = before.overlays.find(at);
+    if (old != before.overlays.end()) overlay.trees = old->second.trees;
+  }
+  for (std::size_t i = 0; i < std::min(before.found.size(), after.found.size()); ++i) {
+    after.found[i].tree = before.found[i].tree;
+  }
 }
 
 std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std::string& path) {
@@ -199,11 +215,15 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
   read("zarr.json",
        [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
   if (contribution->found.empty()) ReadOther(path, *contribution);
-  if (const auto before = GoodBefore(path); before && HasFault(*contribution)) {
+  const auto before = GoodBefore(path);
+  if (before && HasFault(*contribution)) {
     // A writer that writes in place shows half a document for a moment.
     LogWarning(contribution->found.front().fault->message +
                "; going on with what stood there before");
     return before;
+  }
+  if (before && !before->structure.empty() && before->structure == contribution->structure) {
+    KeepTrees(*before, *contribution);
   }
   Publish(path, contribution);
   return contribution;
@@ -219,7 +239,11 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     if (!ours) return {};
     return tl::unexpected<Error>(info.error());
   }
-  if (info->type == NeuroglancerInfo::Type::kOther) return {};
+  if (info->type == NeuroglancerInfo::Type::kOther) {
+    const auto document = ParseJson(object.text);
+    if (!path.empty() || document->is_object()) return {};
+    return JsonCursor(*document, "").Expected("an object");
+  }
   to.structure = object.text;
   DirectoryOverlay& here = to.overlays[path];
   if (info->unsharded_text != object.text) {
@@ -421,24 +445,29 @@ std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& pat
 }
 
 bool DatasetTree::Reload(const std::string& path) {
-  std::shared_ptr<const Contribution> before;
-  {
-    const std::shared_lock lock(mutex_);
-    const auto found = contributions_.find(path);
-    if (found != contributions_.end()) before = found->second;
-  }
+  const auto before = ContributionAt(path);
   const auto after = Examine(path);
-  if (!before) return true;
-  if (before->structure.empty() && after->structure.empty()) return false;
-  if (before->structure != after->structure) return true;
-  // Only attributes changed: the trees stay, with their generations and everything that is cached.
-  auto kept = std::make_shared<Contribution>(*after);
-  for (auto& [at, overlay] : kept->overlays) {
-    const auto old = before->overlays.find(at);
-    if (old != before->overlays.end()) overlay.trees = old->second.trees;
+  RetireTrees();
+  return !before || before->structure != after->structure;
+}
+
+void DatasetTree::RetireTrees() {
+  std::vector<std::shared_ptr<ChunkTree>> released;  // closes files after the lock is given up
+  const std::unique_lock lock(mutex_);
+  std::set<std::uint32_t> used;
+  for (const auto& [at, overlay] : overlays_) {
+    for (const auto& tree : overlay->trees) used.insert(tree->ordinal());
   }
-  Publish(path, kept);
-  return false;
+  std::size_t retired = trees_.size() - used.size();
+  for (auto at = trees_.begin(); at != trees_.end() && retired > kRetiredTrees;) {
+    if (used.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    released.push_back(std::move(at->second));
+    at = trees_.erase(at);
+    --retired;
+  }
 }
 
 std::shared_ptr<ChunkTree> DatasetTree::TreeAt(std::uint32_t ordinal) const {

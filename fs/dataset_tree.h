@@ -87,6 +87,8 @@ class DatasetTree {
   };
 
   static bool HasFault(const Contribution& contribution);
+  std::shared_ptr<const Contribution> ContributionAt(const std::string& path) const;
+  static void KeepTrees(const Contribution& before, Contribution& after);
   // What was read at `path` last, if it was a dataset without a fault.
   std::shared_ptr<const Contribution> GoodBefore(const std::string& path) const;
   // Reads the metadata in `path`. A document that has become broken changes nothing.
@@ -102,7 +104,12 @@ class DatasetTree {
   std::uint32_t NextOrdinal();
   void Register(const std::shared_ptr<ChunkTree>& tree);
   void Publish(const std::string& path, std::shared_ptr<const Contribution> contribution);
+  // Lets go of trees that no overlay has any more, but for the latest kRetiredTrees: who has an old
+  // chunk open may go on reading it.
+  void RetireTrees();
   [[nodiscard]] bool IsBelowOpaque(const std::string& path) const;
+
+  static constexpr std::size_t kRetiredTrees = 64;
 
   const std::shared_ptr<KvStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;

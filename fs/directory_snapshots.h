@@ -2,6 +2,7 @@
 // in pieces neither skips nor repeats names while files come and go.
 #pragma once
 
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -21,30 +22,37 @@ class DirectorySnapshots {
     std::string name;
     bool directory = false;
   };
-  using Names = std::shared_ptr<const std::vector<Name>>;
+  struct Snapshot {
+    std::uint64_t number = 0;  // 1 or more and below kNumbers; part of the listing's cookies
+    std::vector<Name> names;
+  };
+  using SnapshotPtr = std::shared_ptr<const Snapshot>;
+  static constexpr std::uint64_t kNumbers = std::uint64_t{1} << 29;
 
-  // The snapshot of `path` if one is remembered; null otherwise.
-  Names Get(const std::string& path) {
+  // The snapshot with this number if it is still remembered; null otherwise.
+  SnapshotPtr Get(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {
-      if (entry->first != path) continue;
+      if ((*entry)->number != number) continue;
       recent_.splice(recent_.begin(), recent_, entry);
-      return recent_.front().second;
+      return recent_.front();
     }
     return nullptr;
   }
 
-  void Put(const std::string& path, Names names) {
+  SnapshotPtr Put(std::vector<Name> names) {
     const std::lock_guard lock(mutex_);
-    recent_.remove_if([&](const auto& entry) { return entry.first == path; });
-    recent_.emplace_front(path, std::move(names));
+    last_number_ = last_number_ % (kNumbers - 1) + 1;
+    recent_.push_front(std::make_shared<const Snapshot>(Snapshot{last_number_, std::move(names)}));
     if (recent_.size() > kRemembered) recent_.pop_back();
+    return recent_.front();
   }
 
  private:
-  static constexpr std::size_t kRemembered = 16;
+  static constexpr std::size_t kRemembered = 64;
   std::mutex mutex_;
-  std::list<std::pair<std::string, Names>> recent_;  // guarded by mutex_, latest first
+  std::list<SnapshotPtr> recent_;  // guarded by mutex_, latest first
+  std::uint64_t last_number_ = 0;  // guarded by mutex_
 };
 
 }  // namespace unshard

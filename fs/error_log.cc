@@ -57,7 +57,7 @@ int ErrnoOf(const Error& error) {
     case ErrorCode::kUnavailable:
       return EIO;
     case ErrorCode::kResourceExhausted:
-      return EFBIG;
+      return EIO;  // an endless gzip, an index above the memory cap: the reason is in the line
     case ErrorCode::kReadOnly:
       return EROFS;
     case ErrorCode::kInternal:

@@ -86,7 +86,8 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
   if (overlay->fault) {
     UNSHARD_ASSIGN_OR_RETURN(const auto there, parts_.store->Stat(path));
     if (!there) return Missing();
-    return Fail(ErrorCode::kDataLoss, overlay->fault->message);
+    const bool damaged = overlay->fault->code == ErrorCode::kDataLoss;
+    return Fail(damaged ? ErrorCode::kDataLoss : ErrorCode::kUnavailable, overlay->fault->message);
   }
   if (overlay->document && overlay->document->name == name) {
     parts_.watcher->Watch(directory.path);

@@ -10,6 +10,7 @@ namespace unshard {
 namespace {
 
 constexpr std::uint64_t kFirstNameCookie = 3;
+constexpr unsigned kNumberShift = 32;
 constexpr std::uint64_t kTreeCookies = std::uint64_t{1} << 62;
 // Several trees share a directory only where several scales share a key.
 constexpr unsigned kTreeShift = 58;
@@ -59,8 +60,9 @@ Status VolumeFs::ListControl(const Listing& listing) {
 Status VolumeFs::ListSourceNames(const std::string& path,
                                  const std::set<std::string>& virtual_children,
                                  const NameFilter& shown, const Listing& listing, bool& more) {
-  auto names = listing.cookie < kFirstNameCookie ? nullptr : snapshots_.Get(path);
-  if (!names) {
+  const std::uint64_t number = listing.cookie >> kNumberShift;
+  auto snapshot = number == 0 ? nullptr : snapshots_.Get(number);
+  if (!snapshot) {
     parts_.watcher->Watch(path);
     std::vector<DirectorySnapshots::Name> fresh;
     UNSHARD_RETURN_IF_ERROR(parts_.store->List(path, [&](const ListEntry& entry) {
@@ -76,15 +78,15 @@ Status VolumeFs::ListSourceNames(const std::string& path,
     const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
     std::sort(fresh.begin(), fresh.end(), by_name);
     fresh.erase(std::unique(fresh.begin(), fresh.end(), same), fresh.end());
-    names = std::make_shared<const std::vector<DirectorySnapshots::Name>>(std::move(fresh));
-    snapshots_.Put(path, names);
+    snapshot = snapshots_.Put(std::move(fresh));
   }
-  std::uint64_t at = std::max(listing.cookie, kFirstNameCookie - 1) - (kFirstNameCookie - 1);
-  for (; at < names->size() && more; ++at) {
-    const DirectorySnapshots::Name& name = (*names)[at];
+  const std::uint64_t base = snapshot->number << kNumberShift;
+  std::uint64_t at = number == 0 ? 0 : listing.cookie - (number << kNumberShift);
+  for (; at < snapshot->names.size() && more; ++at) {
+    const DirectorySnapshots::Name& name = snapshot->names[at];
     const std::string child = JoinPath(path, name.name);
     const std::uint64_t inode = StableInode((name.directory ? "d:" : "f:") + child);
-    more = listing.visitor({name.name, inode, name.directory, at + kFirstNameCookie, std::nullopt});
+    more = listing.visitor({name.name, inode, name.directory, base + at + 1, std::nullopt});
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "fs/zarr_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "codec/chunk_key.h"
 #include "fs/paths.h"
@@ -154,14 +155,16 @@ Result<bool> ZarrNestedTree::IsPresent(const Match& match) {
 Status ZarrNestedTree::ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end,
                                    bool check, const ListVisitor& visitor,
                                    const DamageVisitor& damaged, bool& more) {
+  bool reported = false;
   for (std::uint64_t index = begin; index < end && more; ++index) {
     const Match match = Child(in, index);
     if (check) {
       const auto present = IsPresent(match);
       if (!present) {
-        // The whole shard is unreadable, and with it every chunk of this run.
-        damaged(present.error());
-        return {};
+        if (!std::exchange(reported, true)) damaged(present.error());
+        // A shard that is not nested has one index for the whole run.
+        if (shards().format().page_count() == 1) return {};
+        continue;
       }
       if (!*present) continue;
     }

@@ -17,7 +17,7 @@ TEST(ErrorLogTest, EveryCodeHasItsErrno) {
                                                 {ErrorCode::kDataLoss, EIO},
                                                 {ErrorCode::kConflict, ESTALE},
                                                 {ErrorCode::kUnavailable, EIO},
-                                                {ErrorCode::kResourceExhausted, EFBIG},
+                                                {ErrorCode::kResourceExhausted, EIO},
                                                 {ErrorCode::kReadOnly, EROFS},
                                                 {ErrorCode::kInternal, EIO}};
   for (const auto& [code, number] : expected) {
