@@ -168,7 +168,7 @@ INFOS = {  # name: (text, the JSON path or word that the message must name)
     "trailing-text": (volume() + "x", "line 1"),
     "not-utf-8": (b"\xff\xfe{}", "line 1"),
     "deep": ('{"@type":"neuroglancer_multiscale_volume","scales":' + "[" * 100_000, "line 1"),
-    "a-list": ("[]", "no dataset found"),
+    "a-list": ("[]", "expected an object"),
     "scales-no-list": ('{"@type":"neuroglancer_multiscale_volume","scales":{}}', "scales"),
     "scale-no-object": ('{"@type":"neuroglancer_multiscale_volume","data_type":"uint8",'
                         '"num_channels":1,"scales":[7]}', "scales[0]"),

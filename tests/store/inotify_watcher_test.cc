@@ -31,10 +31,12 @@ class InotifyWatcherTest : public testing::Test {
     return told_.wait_for(lock, std::chrono::seconds(5), [&] { return keys_.contains(key); });
   }
   void Forget() {
-    // What has happened before is told before what happens now.
-    directory_.Write("marker", "x");
-    ASSERT_TRUE(Told("marker"));
-    directory_.Remove("marker");
+    // What has happened before is told before what happens now. Late events of an old marker must
+    // not pass for those of this one.
+    const std::string marker = "marker" + std::to_string(++markers_);
+    directory_.Write(marker, "x");
+    ASSERT_TRUE(Told(marker));
+    directory_.Remove(marker);
     const std::lock_guard lock(mutex_);
     keys_.clear();
   }
@@ -44,6 +46,7 @@ class InotifyWatcherTest : public testing::Test {
   std::condition_variable told_;
   std::set<std::string> keys_;
   bool everything_ = false;
+  int markers_ = 0;
   std::unique_ptr<ChangeWatcher> watcher_;
 };
 
