@@ -17,7 +17,9 @@ constexpr int kAttempts = 16;
 
 int Openat2(int directory, const char* path, int flags) {
   open_how how{};
-  how.flags = static_cast<__u64>(flags | O_CLOEXEC | O_NOCTTY);
+  // openat2 refuses flags that mean nothing together, such as these two.
+  const int terminal = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
+  how.flags = static_cast<__u64>(flags | O_CLOEXEC | terminal);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof(how)));
 }

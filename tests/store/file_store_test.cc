@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/openat2.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "store/root_directory.h"
@@ -41,6 +43,18 @@ class RootDirectoryTest : public testing::TestWithParam<RootDirectory::Resolver>
 INSTANTIATE_TEST_SUITE_P(Resolvers, RootDirectoryTest,
                          testing::Values(RootDirectory::Resolver::kBest,
                                          RootDirectory::Resolver::kPortable));
+
+TEST(RootDirectory, TheKernelIsAskedWhereItKnowsHow) {
+  const TemporaryDirectory directory;
+  open_how how{};
+  how.flags = O_PATH;
+  how.resolve = RESOLVE_BENEATH;
+  const FileDescriptor available(
+      static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, ".", &how, sizeof(how))));
+  const auto root = RootDirectory::Open(directory.path());
+  ASSERT_TRUE(root);
+  EXPECT_EQ((*root)->asks_kernel(), available.valid());
+}
 
 TEST_P(RootDirectoryTest, FollowsLinksThatStayInsideAndRefusesOthers) {
   const TemporaryDirectory directory;
