@@ -163,6 +163,12 @@ Status ChunkReader::CheckAnnouncedSize(const ShardGeneration& generation, const 
                   std::to_string(decoded.plain.size()) + " bytes, open the file again");
 }
 
+bool ChunkReader::ExpectsRead() {
+  if (unread_lookups_.load(std::memory_order_relaxed) >= kPatience) return false;
+  unread_lookups_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
                                             const ByteRange& range) {
   counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
@@ -175,6 +181,7 @@ Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerati
 Result<FilePiece> ChunkReader::Read(ChunkTree& tree, const ChunkRef& chunk,
                                     const ShardGenerationPtr& generation, std::uint64_t offset,
                                     std::uint64_t size) {
+  if (unread_lookups_.load(std::memory_order_relaxed) != 0) unread_lookups_.store(0);
   UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
   if (!entry) {
     return Fail(ErrorCode::kConflict, generation->key + ": the chunk is no longer in this shard");

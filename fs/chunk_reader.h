@@ -41,6 +41,9 @@ class ChunkReader {
   // the metadata or the index, else one read (codec/FORMATS.md, "Sizes").
   Result<std::optional<ChunkFacts>> FindIn(ChunkTree& tree, const ChunkRef& chunk,
                                            const ShardGenerationPtr& generation);
+  // Whether a chunk that was looked up is likely to be read: false after many that were not. Counts
+  // one more look-up.
+  bool ExpectsRead();
   // Whether FindIn gives the size without I/O once the index page is there.
   static bool SizeIsFree(const ChunkTree& tree, const ChunkRef& chunk);
 
@@ -77,8 +80,9 @@ class ChunkReader {
   const std::uint64_t max_chunk_bytes_;
   const std::uint64_t cache_owner_;
   Counters& counters_;
-  // Chunks that a look-up decoded for their size and nobody has read since.
+  // Chunks that a look-up decoded for their size, or asked the disk for, and nobody has read since.
   std::atomic<std::uint32_t> unread_decodes_{0};
+  std::atomic<std::uint32_t> unread_lookups_{0};
   std::atomic<bool> trailers_used_{false};
   std::atomic<bool> trailers_lie_{false};
   std::mutex mutex_;

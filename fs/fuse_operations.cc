@@ -99,6 +99,8 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     if (fuse_reply_entry(request, &reply) == -ENOENT && entry->node != 0) {
       fs.Forget(entry->node, 1);  // the caller was interrupted: the kernel did not take it
     }
+    // The disk works while the caller is on its way to ask for the bytes.
+    if (entry->next_object) entry->next_object->Anticipate(entry->next_range);
   };
   if (!control) return Guarded(request, Operation::kLookup, parent, body);
   body(fs);

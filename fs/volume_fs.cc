@@ -146,7 +146,12 @@ Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, match.chunk));
   if (!facts) return Missing();
-  return ReferChunk(tree, match.chunk, *facts);
+  Entry entry = ReferChunk(tree, match.chunk, *facts);
+  if (!tree->shards().format().is_wrapped() && reader_.ExpectsRead()) {
+    entry.next_object = facts->generation->object;
+    entry.next_range = facts->stored;
+  }
+  return entry;
 }
 
 std::uint64_t VolumeFs::InodeOf(const ChunkTree& tree, const ChunkTree::Match& match) const {

@@ -36,6 +36,9 @@ struct Entry {
   NodeId node = 0;
   Attributes attributes;
   std::uint64_t timeout_milliseconds = 0;
+  // Bytes that will most likely be read next; to be anticipated once the answer is on its way.
+  std::shared_ptr<ObjectHandle> next_object = nullptr;
+  ByteRange next_range = {};
 };
 
 // One name of a directory. `entry` is there where attributes were asked for and cost nothing; it

@@ -61,6 +61,7 @@ class FileObject final : public ObjectHandle {
   const ObjectInfo& info() const override { return info_; }
   Result<ReadResult> Read(const RangeRequest& range) override;
   std::optional<FileSlice> Slice(const ByteRange& range) override;
+  void Anticipate(const ByteRange& range) override;
 
  private:
   Result<SharedDescriptor> Descriptor();
@@ -100,6 +101,14 @@ std::optional<FileSlice> FileObject::Slice(const ByteRange& range) {
   if (!version_.SameBytesNow(now) || !Settled(now)) return std::nullopt;
   const int number = (*descriptor)->get();
   return FileSlice{number, range, *std::move(descriptor)};
+}
+
+void FileObject::Anticipate(const ByteRange& range) {
+  const SharedDescriptor descriptor = parts_->pool.Get(slot_);
+  if (!descriptor || range.size == 0) return;
+  // Only a hint: that it fails means nothing.
+  ::posix_fadvise(descriptor->get(), static_cast<off_t>(range.begin),
+                  static_cast<off_t>(range.size), POSIX_FADV_WILLNEED);
 }
 
 }  // namespace

@@ -67,6 +67,9 @@ class ObjectHandle {
   // The same bytes as a slice of a file, for splicing, where that is as safe as Read: nothing for
   // remote objects and for files that were written to within the last moments. Counts as a read.
   virtual std::optional<FileSlice> Slice(const ByteRange& range) = 0;
+  // A hint that these bytes will be read in a moment: a local file starts to fetch them. Does not
+  // wait, and is no read.
+  virtual void Anticipate(const ByteRange& range) { (void)range; }
 };
 
 // One entry of a directory listing.
