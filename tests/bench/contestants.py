@@ -152,8 +152,14 @@ def build_passthrough(directory, target):
     codename = subprocess.run(["sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME"], check=True,
                               capture_output=True, text=True).stdout.strip()
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    targets = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME) $(COMPONENT)"], check=True,
+        capture_output=True, text=True).stdout.splitlines()
+    mirrors = [line.split()[0] for line in targets if line.split()[1:] == [codename, "main"]]
+    if not mirrors:
+        raise OSError(f"apt knows no mirror of {codename}")
     (directory / "sources").write_text(
-        f"deb-src [signed-by={keyring}] http://deb.debian.org/debian {codename} main\n")
+        f"deb-src [signed-by={keyring}] {mirrors[0]} {codename} main\n")
     (directory / "lists/partial").mkdir(parents=True)
     apt = ["apt-get", "-qq", "-o", f"Dir::Etc::sourcelist={directory}/sources",
            "-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={directory}/lists",
