@@ -31,6 +31,15 @@ std::string OneLine(std::string_view text) {
 
 int ErrnoOf(const Error& error) {
   switch (error.system_errno) {
+    case EPERM:
+    case EEXIST:
+    case EXDEV:
+    case ENOTEMPTY:
+    case EISDIR:
+    case ENOTDIR:
+    case EBUSY:
+    case EFBIG:
+    case EBADF:
     case ENOSPC:
     case EDQUOT:
     case ENAMETOOLONG:

@@ -1,0 +1,77 @@
+// Decides when shards are published, and runs publishes on a few threads.
+//
+// A dirty shard is published when it is complete, when nobody has written to it for a while, when
+// the spool is above its high water (those with most bytes first), when somebody waits for it, and
+// when the queue is drained. A publish that fails is repeated after a pause that grows to a minute.
+// Chunks that arrive while their shard is published make it dirty again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/error.h"
+
+namespace unshard {
+
+// A shard of the mount: the ordinal of its chunk tree, and its number there.
+struct DirtyShard {
+  std::uint64_t tree = 0;
+  std::uint64_t shard = 0;
+  friend auto operator<=>(const DirtyShard&, const DirtyShard&) = default;
+};
+
+struct PublishQueueOptions {
+  std::chrono::milliseconds publish_after{5000};
+  unsigned threads = 2;
+  // Above this much in the spool the largest shards are published without waiting.
+  std::uint64_t high_water_bytes = 0;
+  std::uint64_t high_water_files = 0;
+};
+
+struct PublishProgress {
+  std::uint64_t dirty_shards = 0, dirty_chunks = 0, dirty_bytes = 0;
+  std::uint64_t running = 0;
+  std::optional<std::chrono::milliseconds> oldest;  // age of the oldest unpublished chunk
+  std::uint64_t publishes = 0;                      // successful, since the start
+  std::uint64_t failures = 0;
+  std::optional<Error> last_error;  // of a shard that is still dirty
+};
+
+// Thread-safe.
+class PublishQueue {
+ public:
+  // What one publish has done: how many of the shard's chunks and bytes are no longer dirty.
+  struct Done {
+    std::uint64_t chunks = 0, bytes = 0;
+  };
+  using Publish = std::function<Result<Done>(const DirtyShard&)>;
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  PublishQueue(Publish publish, const PublishQueueOptions& options, Clock clock = nullptr);
+  ~PublishQueue();  // stops after running publishes; does not drain
+
+  // `chunks` and `bytes` were committed to a shard; negative where a commit replaced a larger one.
+  // `complete`: all its chunks are in the spool now.
+  void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete);
+  // Publishes this shard at once, and waits until what was added before the call is published.
+  Status Flush(const DirtyShard& shard);
+  // The same for all; every shard is tried, the first error is returned.
+  Status FlushAll();
+  // Blocks while the spool is fuller than a writer may fill it; gives up (kResourceExhausted with
+  // ENOSPC) only once publishing has failed since the call and there is still no room.
+  Status WaitForRoom(const std::function<bool()>& has_room);
+  // No longer waits for idle shards: all that comes is published at once.
+  void Hurry();
+  [[nodiscard]] PublishProgress progress() const;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace unshard

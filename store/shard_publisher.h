@@ -1,0 +1,88 @@
+// Publishing: rewriting one shard of a local store with committed chunks, never in place.
+//
+//   1. Open `<shard>.__lock` (made where it is missing), wait for its exclusive OFD lock, and open
+//      the path again: unless both are the same file somebody has renamed it, and we start over.
+//      TensorStore does the same, so that both may write one dataset.
+//   2. Read the index of the shard as it is now (the base), all pages, and check it.
+//   3. Put the new version into the lock file: whole, or, where the file system shares blocks and
+//      little garbage results, as a clone of the base with additions at its end.
+//   4. Read the new version's index back through the ordinary index walk and compare every entry.
+//   5. Sync the lock file. The base must still be the file of step 2, else start over.
+//   6. Rename the lock file onto the shard and sync the directory. A version without any chunk is
+//      not stored: the shard is removed instead, then the lock file.
+//
+// A crash before 6 leaves the old shard and an unlocked lock file that the next writer truncates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codec/shard_format.h"
+#include "store/file_system.h"
+#include "store/spool.h"
+
+namespace unshard {
+
+// One entry of the shard that changes.
+struct ShardChange {
+  std::uint64_t page = 0;
+  std::uint64_t slot = 0;
+  bool removed = false;
+  // The plain bytes, whole; read as a stream when their turn comes. Null for a removal.
+  std::function<Result<std::shared_ptr<File>>()> open;
+  std::uint64_t size = 0;
+  // Meshes: the fragments to stand right before the manifest. Null: those of the base stay.
+  std::function<Result<std::shared_ptr<File>>()> open_leading;
+  std::uint64_t leading_size = 0;
+  // What the writer believed to replace; another fingerprint in the base counts as a conflict.
+  ChunkFingerprint expected;
+};
+
+struct PublishRequest {
+  std::string key;  // of the shard in the store
+  std::uint64_t shard = 0;
+  const ShardFormat* format = nullptr;
+  bool has_leading = false;          // meshes: each entry is preceded by bytes that no index names
+  std::vector<ShardChange> changes;  // each (page, slot) once
+  // In strict mode a conflict refuses the whole publish (kConflict) and names the chunk.
+  bool strict = false;
+  // Called between steps 5 and 6 while the lock is held, with the status that the new shard will
+  // have, and after it with whether the rename happened.
+  std::function<void()> before_rename;
+};
+
+struct PublishResult {
+  std::uint64_t bytes_written = 0;  // given to the store, index included; cloned bytes are not
+  std::uint64_t object_size = 0;    // 0: the shard was removed
+  std::uint64_t chunks = 0;         // that the shard holds now
+  bool appended = false;
+  std::uint64_t conflicts = 0;  // chunks whose base was not what their writer had seen
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // their page and slot
+  FileStatus status;                                                 // of the new shard
+};
+
+struct PublisherOptions {
+  std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of all pages of one shard
+  std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of a shard in a codec of its own
+  std::uint64_t max_chunk_bytes = std::uint64_t{64} << 20;     // of one chunk that is encoded
+  unsigned garbage_percent = 25;  // an appended shard may hold that much dead bytes
+};
+
+// Thread-safe. One publish holds one chunk and the shard's index in memory, never the shard.
+class ShardPublisher {
+ public:
+  ShardPublisher(std::shared_ptr<FileSystem> store, const PublisherOptions& options);
+  // Returns once the new version lasts. Fails, with the store as it was, where the base is damaged
+  // (kDataLoss) in a place that the changes do not replace, where a change cannot be read, and
+  // where the store is full or denies.
+  Result<PublishResult> Publish(const PublishRequest& request);
+
+ private:
+  const std::shared_ptr<FileSystem> store_;
+  const PublisherOptions options_;
+};
+
+}  // namespace unshard
