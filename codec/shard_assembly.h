@@ -3,7 +3,11 @@
 //
 // ShardFormat::Assemble lays a whole shard out anew, always the same for the same content.
 // ShardFormat::Append adds to a copy of the shard as it was: kept chunks stay where they are, new
-// ones and new indexes follow at its end, and what they replace becomes garbage.
+// ones and new indexes follow behind all that is still in use, and what they replace becomes
+// garbage: replaced and removed chunks, and, in precomputed shards, the old indexes of the pages
+// that change. Zarr writes over its old index and over what else lies behind the last kept chunk.
+//
+// Whatever no step puts stays as it is: zeros in a new object, the base's bytes in a copy.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +18,17 @@
 
 #include "codec/byte_range.h"
 #include "codec/bytes.h"
+#include "codec/bytes_digest.h"
 #include "codec/error.h"
 
 namespace unshard {
-
-class BytesDigest;
 
 // One inner chunk of the version that is put together.
 struct AssembledChunk {
   std::uint64_t page = 0;
   std::uint64_t slot = 0;
-  // Append only: the stored bytes stand there already and stay. Nothing: they are put.
+  // Append only: the stored bytes stand there already and stay, as do the leading bytes of a mesh
+  // before them. Nothing: they are put.
   std::optional<ByteRange> kept;
 };
 
@@ -33,7 +37,8 @@ struct AssemblyStep {
     kChunk,     // put chunk number `chunk` at `at`, then tell its size with the next call
     kBytes,     // put `bytes` at `at`
     kChecksum,  // put the digest of the bytes `covered` of the new object, as they are now, at `at`
-    kDone,      // the new object is whole and has `at` bytes
+    kDone,      // the new object is whole once it is made `at` bytes long: longer where its end
+                // was not put (zeros), shorter where the base went on
   };
   Kind kind = Kind::kDone;
   std::uint64_t at = 0;
@@ -55,16 +60,10 @@ struct PutChunk {
 class ShardAssembly {
  public:
   virtual ~ShardAssembly() = default;
-  // Fails with kResourceExhausted where the shard would become larger than its index can say.
+  // Fails with kResourceExhausted where the shard would become larger than its index can say
+  // (2^63 - 1 bytes), and with kInternal on chunks that are none of this shard, stand twice, or are
+  // kept outside of the base. After kDone and after a failure it must not be called again.
   virtual Result<AssemblyStep> Next(const PutChunk& put) = 0;
-};
-
-// A checksum over bytes that come in pieces.
-class BytesDigest {
- public:
-  virtual ~BytesDigest() = default;
-  virtual void Update(ByteSpan bytes) = 0;
-  [[nodiscard]] virtual ByteVector Finish() const = 0;
 };
 
 }  // namespace unshard

@@ -1,5 +1,6 @@
-// What the two shard formats have in common: where an inner chunk's entry stands, and how its index
-// is walked. Sans-I/O: a walk names the next byte range it needs, the caller fetches it.
+// What the two shard formats have in common: where an inner chunk's entry stands, how its index is
+// walked, and how new versions of a shard are put together. Sans-I/O: a walk names the next byte
+// range it needs, the caller fetches it; an assembly names the next bytes, the caller puts them.
 //
 // Implementations: codec/neuroglancer_shard.h (neuroglancer_uint64_sharded_v1) and
 // codec/zarr_shard.h (sharding_indexed, nested to any depth).
@@ -14,6 +15,7 @@
 #include "codec/byte_range.h"
 #include "codec/bytes.h"
 #include "codec/error.h"
+#include "codec/shard_assembly.h"
 
 namespace unshard {
 
@@ -114,6 +116,48 @@ class ShardFormat {
   [[nodiscard]] virtual Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const {
     (void)max_bytes;
     return stored;
+  }
+
+  // Whether shards can be written: succeeds, or fails with kNotSupported and names the codec or
+  // parameter that is in the way. Known without any shard; ask before anything is accepted.
+  [[nodiscard]] virtual Status CanWrite() const {
+    return Fail(ErrorCode::kNotSupported, "writing shards");
+  }
+
+  // The bytes of a shard that are index however few chunks it has (nested shards: of one at each
+  // level). Zarr: an assembly encodes indexes whole, so that this much memory is needed.
+  [[nodiscard]] virtual std::uint64_t fixed_index_bytes() const { return 0; }
+
+  // Puts a whole shard together, in a layout that depends on nothing but the content. `chunks` come
+  // in any order, each (page, slot) once, none of them kept. A shard without chunks is legal and
+  // has an index of empty entries. For a wrapped shard this is its body, which EncodeShard encodes.
+  [[nodiscard]] virtual std::unique_ptr<ShardAssembly> Assemble(
+      std::uint64_t /*shard*/, std::vector<AssembledChunk> /*chunks*/) const {
+    return nullptr;
+  }
+
+  // Makes a new version out of a byte copy of the old one, whose size is `base_size`. `chunks` are
+  // all chunks of the new version, in any order; those of pages that do not change may be left out.
+  // `changed_pages` are the pages of which an entry is put, replaced or removed, each once.
+  // A null pointer where the format cannot append and has to assemble anew: wrapped and nested
+  // shards, checksums around a shard, an index at the start whose size is guessed, a base that is
+  // shorter than its index.
+  [[nodiscard]] virtual std::unique_ptr<ShardAssembly> Append(
+      std::uint64_t /*shard*/, std::vector<AssembledChunk> /*chunks*/,
+      std::vector<std::uint64_t> /*changed_pages*/, std::uint64_t /*base_size*/) const {
+    return nullptr;
+  }
+
+  // The inverse of DecodeEntry; the same for the same bytes.
+  [[nodiscard]] virtual Result<Bytes> EncodeEntry(Bytes /*plain*/) const {
+    return Fail(ErrorCode::kNotSupported, "writing shards");
+  }
+
+  // The inverse of DecodeShard: the identity where the shard is not wrapped. Fails with
+  // kResourceExhausted where a result would exceed `max_bytes`.
+  [[nodiscard]] virtual Result<Bytes> EncodeShard(Bytes /*body*/,
+                                                  std::uint64_t /*max_bytes*/) const {
+    return Fail(ErrorCode::kNotSupported, "writing shards");
   }
 };
 
