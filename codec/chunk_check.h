@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "codec/bytes.h"
 #include "codec/error.h"
@@ -28,5 +29,18 @@ class ChunkCheck {
   [[nodiscard]] virtual Status Check(std::span<const std::uint64_t> cell, std::uint64_t size,
                                      ByteSpan start) const = 0;
 };
+
+// Asks nothing but that a chunk is not empty; for formats that nobody here can look into.
+std::shared_ptr<const ChunkCheck> MakeNotEmptyCheck();
+
+// A check looks into at most this much of a chunk, and decodes it to no more: larger chunks are
+// taken on what their start shows, so that checking stays cheap and its memory bounded.
+constexpr std::uint64_t kMostCheckedBytes = std::uint64_t{64} << 20;
+
+// The refusals of checks, all kInvalidArgument. `what` names the format: "raw chunk".
+tl::unexpected<Error> RefuseChunk(std::string_view what, std::string_view why);
+tl::unexpected<Error> RefuseChunkSize(std::string_view what, std::uint64_t expected,
+                                      std::uint64_t found);
+tl::unexpected<Error> RefuseEmptyChunk();
 
 }  // namespace unshard

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "codec/byte_range.h"
+#include "codec/volume_check.h"
 
 namespace unshard {
 namespace {
 
+constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
 constexpr std::int64_t kMaxCoordinate = std::numeric_limits<std::int64_t>::max();
 
 struct ItemSize {
@@ -28,6 +30,14 @@ constexpr std::array<ItemSize, 10> kItemSizes = {{{"uint8", 1},
                                                   {"uint64", 8},
                                                   {"int64", 8},
                                                   {"float64", 8}}};
+
+// 0: not known.
+std::uint64_t ItemSizeOf(std::string_view data_type) {
+  for (const ItemSize& size : kItemSizes) {
+    if (size.data_type == data_type) return size.bytes;
+  }
+  return 0;
+}
 
 std::string LowerCase(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -205,6 +215,7 @@ class InfoParser {
     directory.grid_shape = directory.grid.grid_shape();
     directory.array = DescribeScale(scale);
     UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, sizes.front(), directory));
+    directory.check = MakeVolumeCheck(DescribeChunks(scale, directory));
     info_.sharded.push_back(std::move(directory));
     return {};
   }
@@ -217,18 +228,32 @@ class InfoParser {
     directory.description = data_type.empty() ? "" : data_type + " ";
     directory.description += type.empty() ? "volume" : type;
     if (!encoding.empty()) directory.description += ", " + encoding;
-    if (encoding != "raw") return {};
-    const auto item = std::find_if(kItemSizes.begin(), kItemSizes.end(), [&](const ItemSize& size) {
-      return size.data_type == data_type;
-    });
-    if (item == kItemSizes.end()) return {};
+    const std::uint64_t item_size = ItemSizeOf(data_type);
+    if (encoding != "raw" || item_size == 0) return {};
     UNSHARD_ASSIGN_OR_RETURN(const auto channels, root_.OptionalMember("num_channels"));
     if (channels.empty()) return {};
-    constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t count,
                              channels.front().Unsigned(1, kMostChannels));
-    directory.bytes_per_voxel = item->bytes * count;
+    directory.bytes_per_voxel = item_size * count;
     return CheckChunkBytes(chunk_size, directory);
+  }
+
+  // What is missing or wrong here does not keep a scale from being read: it is not checked then.
+  [[nodiscard]] VolumeChunks DescribeChunks(const JsonCursor& scale,
+                                            const ShardedDirectory& directory) const {
+    VolumeChunks chunks;
+    chunks.grid = directory.grid;
+    chunks.encoding = directory.array.encoding;
+    chunks.item_size = ItemSizeOf(directory.array.data_type);
+    if (const auto channels = root_.Member("num_channels")) {
+      chunks.channels = channels->Unsigned(1, kMostChannels).value_or(0);
+    }
+    const auto member = scale.Member("compressed_segmentation_block_size");
+    const auto block = member ? ParseVector3(*member, 1) : Result<std::vector<std::uint64_t>>();
+    if (block && block->size() == 3) {
+      std::copy(block->begin(), block->end(), chunks.block_size.begin());
+    }
+    return chunks;
   }
 
   // The size of every chunk in bytes must fit what a file's size can be.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/chunk_check.h"
 #include "codec/chunk_grid.h"
 #include "codec/chunk_locator.h"
 #include "codec/morton.h"
@@ -42,6 +43,9 @@ struct ShardedDirectory {
                                           // 0: the plain size does not follow from the metadata
   std::string description;  // for people: "uint64 segmentation, compressed_segmentation"
   ArrayDescription array;   // kChunkRanges only
+  // What can be stored here; of kMeshes the manifests, as fragments have no form to look at, and
+  // may be empty. Never null.
+  std::shared_ptr<const ChunkCheck> check = MakeNotEmptyCheck();
 };
 
 // A scale that is not sharded, or any other directory that the info refers to.

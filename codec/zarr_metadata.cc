@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "codec/codec_chain.h"
+#include "codec/zarr_check.h"
 #include "codec/zarr_shard.h"
 #include "codec/zarr_sharding.h"
 
@@ -109,7 +110,8 @@ class ArrayRewriter {
   // {"name": "int8"} and URIs become "int8"; a data type with parameters stays an object.
   Status TakeDataType() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, Member("data_type"));
-    UNSHARD_ASSIGN_OR_RETURN(const JsonValue normalised, NormaliseExtension(cursor));
+    UNSHARD_ASSIGN_OR_RETURN(data_type_, NormaliseExtension(cursor));
+    const JsonValue& normalised = data_type_;
     node_.data_type = normalised.Find("name")->text();
     const JsonValue* configuration = normalised.Find("configuration");
     const bool has_parameters = configuration != nullptr && !configuration->members().empty();
@@ -158,6 +160,7 @@ class ArrayRewriter {
                              ParseKeyEncoding(key_encoding_, PathOf(path_, "chunk_key_encoding")));
     array.locator = MakeZarrChunkLocator(array.grid, array.shard_grid, sharding.levels);
     array.keys = MakeZarrShardKeys(array.shard_grid, array.key_encoding);
+    array.check = MakeZarrChunkCheck(sharding.flattened, sharding.chunk_shape, data_type_);
     auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.wrapping));
     if (!format) return Forward(std::move(format).error(), PathOf(path_, "codecs"));
     array.format = *std::move(format);
@@ -190,6 +193,7 @@ class ArrayRewriter {
   ZarrNode node_;
   std::string grid_name_;
   ChunkGrid stored_grid_;
+  JsonValue data_type_;
   JsonValue key_encoding_;
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/chunk_check.h"
 #include "codec/chunk_grid.h"
 #include "codec/chunk_key.h"
 #include "codec/chunk_locator.h"
@@ -26,6 +27,7 @@ struct ZarrShardedArray {
   std::shared_ptr<const ShardFormat> format;
   std::shared_ptr<const ChunkLocator> locator;
   std::shared_ptr<const ShardKeys> keys;  // shard number = C-order position in shard_grid
+  std::shared_ptr<const ChunkCheck> check = MakeNotEmptyCheck();  // of inner chunks; never null
 };
 
 struct ZarrNode {
