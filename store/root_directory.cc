@@ -94,6 +94,19 @@ Result<FileDescriptor> RootDirectory::OpenBeneath(std::string_view key, int flag
   return FailErrno(errno, "opening " + Describe(key));
 }
 
+Result<RootDirectory::Place> RootDirectory::OpenParent(std::string_view key) const {
+  UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+  if (key.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, Describe(key) + ": expected a path below the root");
+  }
+  const std::size_t slash = key.rfind('/');
+  const bool in_root = slash == std::string_view::npos;
+  UNSHARD_ASSIGN_OR_RETURN(
+      FileDescriptor directory,
+      OpenBeneath(in_root ? std::string_view() : key.substr(0, slash), O_PATH | O_DIRECTORY));
+  return Place{std::move(directory), std::string(in_root ? key : key.substr(slash + 1))};
+}
+
 std::string RootDirectory::Describe(std::string_view key) const {
   std::string path = path_;
   if (key.empty()) return path;

@@ -26,6 +26,15 @@ class RootDirectory {
   // kInvalidArgument where it is no key.
   Result<FileDescriptor> OpenBeneath(std::string_view key, int flags) const;
 
+  // The directory that holds the last component of `key`, opened beneath the root, and that
+  // component: for calls that make, rename and remove names. The descriptor is invalid where the
+  // directory is missing. kInvalidArgument for the root itself.
+  struct Place {
+    FileDescriptor directory;
+    std::string name;
+  };
+  Result<Place> OpenParent(std::string_view key) const;
+
   // True where the kernel keeps us inside, false where real paths are compared: slower by three
   // system calls an open.
   [[nodiscard]] bool asks_kernel() const { return has_openat2_; }
