@@ -28,7 +28,7 @@ struct DirtyShard {
 struct PublishQueueOptions {
   std::chrono::milliseconds publish_after{5000};
   unsigned threads = 2;
-  // Above this much in the spool the largest shards are published without waiting.
+  // Above this much that is dirty the largest shards are published without waiting. 0: no limit.
   std::uint64_t high_water_bytes = 0;
   std::uint64_t high_water_files = 0;
 };
@@ -48,24 +48,29 @@ class PublishQueue {
   // What one publish has done: how many of the shard's chunks and bytes are no longer dirty.
   struct Done {
     std::uint64_t chunks = 0, bytes = 0;
+    bool rewritten = true;  // false: nothing was left to do, so that it does not count
   };
   using Publish = std::function<Result<Done>(const DirtyShard&)>;
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
+  // Starts the threads. `publish` is called on them, never twice at a time for one shard, and has
+  // to publish all that was added to the shard before it was called.
   PublishQueue(Publish publish, const PublishQueueOptions& options, Clock clock = nullptr);
   ~PublishQueue();  // stops after running publishes; does not drain
 
   // `chunks` and `bytes` were committed to a shard; negative where a commit replaced a larger one.
   // `complete`: all its chunks are in the spool now.
   void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete);
-  // Publishes this shard at once, and waits until what was added before the call is published.
+  // Publishes this shard at once, also where it failed a moment ago, and waits until what was added
+  // before the call is published. Returns the error of an attempt that began after the call.
   Status Flush(const DirtyShard& shard);
   // The same for all; every shard is tried, the first error is returned.
   Status FlushAll();
-  // Blocks while the spool is fuller than a writer may fill it; gives up (kResourceExhausted with
-  // ENOSPC) only once publishing has failed since the call and there is still no room.
+  // Blocks while the spool is fuller than a writer may fill it. Gives up (kResourceExhausted with
+  // ENOSPC) where there is still no room after publishing has failed since the call, a few times in
+  // a row or with all that there is, and where nothing is left to publish. `has_room` may lock.
   Status WaitForRoom(const std::function<bool()>& has_room);
-  // No longer waits for idle shards: all that comes is published at once.
+  // No longer waits for shards to be idle: what is dirty and what comes is published at once.
   void Hurry();
   [[nodiscard]] PublishProgress progress() const;
 
