@@ -169,7 +169,7 @@ Entry VolumeFs::ReferChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRe
   Entry entry;
   entry.timeout_milliseconds = Timeout();
   entry.attributes.size = facts.size;
-  entry.attributes.modified = facts.generation->object->info().modified;
+  entry.attributes.modified = facts.generation->modified;
   if (const auto position = tree->Position(chunk)) {
     const GridNode grid{tree->ordinal(), facts.generation->count, *position};
     if (const auto id = PackGridNode(grid)) {
@@ -268,7 +268,7 @@ Result<Entry> VolumeFs::GetAttributes(NodeId id) {
   if (!generation) return tl::unexpected<Error>(StaleNode());
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, match.chunk, generation));
   if (!facts) return tl::unexpected<Error>(StaleNode());
-  return Entry{id, {inode, facts->size, generation->object->info().modified, false}, Timeout()};
+  return Entry{id, {inode, facts->size, generation->modified, false}, Timeout()};
 }
 
 Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
@@ -295,7 +295,7 @@ Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
       UNSHARD_ASSIGN_OR_RETURN(const auto facts,
                                fs.reader_.FindIn(*target.tree, target.chunk, target.generation));
       if (!facts) return tl::unexpected<Error>(StaleNode());
-      const timespec modified = target.generation->object->info().modified;
+      const timespec modified = target.generation->modified;
       return Entry{node.id, {node.inode, facts->size, modified, false}, fs.Timeout()};
     }
     Result<Entry> operator()(const ControlDirectoryTarget&) const {

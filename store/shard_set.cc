@@ -1,15 +1,12 @@
 #include "store/shard_set.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 
 #include "store/concatenated_object.h"
+#include "store/shard_set_state.h"
 
 namespace unshard {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A shard that changes again while we look at it is looked at again, this many times.
 constexpr int kLooks = 4;
@@ -29,93 +26,12 @@ std::size_t DepthOf(std::string_view key) {
   return static_cast<std::size_t>(std::count(key.begin(), key.end(), '/'));
 }
 
-bool SameVersion(const ShardGeneration& generation, const std::shared_ptr<ObjectHandle>& object) {
-  if (!generation.object || !object) return !generation.object && !object;
-  return generation.object->info().generation == object->info().generation;
+std::optional<Generation> VersionOf(const std::shared_ptr<ObjectHandle>& object) {
+  if (!object) return std::nullopt;
+  return object->info().generation;
 }
 
 }  // namespace
-
-// What is known of one shard. All members are guarded by the set's mutex.
-struct ShardSet::Shard {
-  // A generation that is alive: current, referenced, or still in somebody's hands.
-  struct Alive {
-    std::uint32_t count = 0;
-    std::uint64_t references = 0;
-    std::weak_ptr<const ShardGeneration> generation;
-    ShardGenerationPtr referenced;  // set while there are references
-  };
-
-  ShardGenerationPtr current;  // null before the first look that succeeded
-  // What the outside knows: what Invalidate last told of. Differs from `current` only between a
-  // look that found a change and the event that tells of it.
-  ShardGenerationPtr told;
-  std::vector<Alive> alive;
-  std::shared_ptr<Looking> looking;  // set while a thread looks
-  std::uint64_t stale_since = 0;     // the epoch of the last invalidation
-  std::uint64_t looked_epoch = 0;    // the epoch when the look began that gave `current`
-  Clock::time_point looked;
-  std::uint32_t next_count = 0;
-  bool watched = false;
-  bool failed = false;  // the last look
-  bool used = true;     // since the last trimming
-
-  [[nodiscard]] bool Idle() const {
-    if (looking || (told && told != current)) return false;
-    const long ours = told ? 2 : 1;
-    if (current && current.use_count() > ours) return false;
-    return std::all_of(alive.begin(), alive.end(), [&](const Alive& one) {
-      return one.references == 0 && (one.generation.expired() || one.generation.lock() == current);
-    });
-  }
-
-  Alive* FindAlive(std::uint32_t count) {
-    for (Alive& one : alive) {
-      if (one.count == count && !one.generation.expired()) return &one;
-    }
-    return nullptr;
-  }
-
-  // The next count that no generation has which is alive.
-  std::optional<std::uint32_t> TakeCount(std::uint32_t limit) {
-    std::erase_if(alive, [](const Alive& one) { return one.generation.expired(); });
-    for (std::uint32_t i = 0; i < limit; ++i) {
-      const std::uint32_t count = next_count % limit;
-      next_count = (count + 1) % limit;
-      if (FindAlive(count) == nullptr) return count;
-    }
-    return std::nullopt;
-  }
-};
-
-// One look at the store that any number of threads wait for.
-struct ShardSet::Looking {
-  explicit Looking(std::uint64_t at) : epoch(at) {}
-  const std::uint64_t epoch;
-  std::condition_variable done;
-  std::optional<Result<ShardGenerationPtr>> result;
-};
-
-// The set's mutex, and what is to be destroyed (closing files) only after it has been given up.
-struct ShardSet::Locked {
-  explicit Locked(std::mutex& mutex) : lock(mutex) {}
-  std::vector<ShardGenerationPtr> retired;
-  std::vector<std::unique_ptr<Shard>> forgotten;
-  std::unique_lock<std::mutex> lock;
-};
-
-struct ShardSet::Opened {
-  std::string key;
-  bool watched = false;
-  Clock::time_point begun;
-  Result<std::shared_ptr<ObjectHandle>> object;
-};
-
-struct ShardSet::Affected {
-  std::uint64_t shard = 0;
-  ShardGenerationPtr before;
-  bool forgotten = false;
-};
 
 ShardSet::ShardSet(std::shared_ptr<KvStore> store, std::string directory,
                    std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
@@ -140,7 +56,8 @@ std::string ShardSet::FullKey(const std::string& key) const {
 bool ShardSet::IsFresh(const Shard& entry) const {
   if (!entry.current || entry.failed || entry.looked_epoch < entry.stale_since) return false;
   return entry.watched || options_.immutable ||
-         Clock::now() - entry.looked < std::chrono::milliseconds(options_.ttl_milliseconds);
+         std::chrono::steady_clock::now() - entry.looked <
+             std::chrono::milliseconds(options_.ttl_milliseconds);
 }
 
 Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard) {
@@ -186,23 +103,32 @@ void ShardSet::Trim(Locked& locked) {
 // not given out as long as there is hope for a better one: the kernel would keep it for long.
 Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard) {
   const std::uint64_t wanted = Remember(locked, shard).stale_since;
-  for (int i = 1;; ++i) {
+  for (int looks = 0;;) {
     std::shared_ptr<Looking> looking = Remember(locked, shard).looking;
     if (looking) {
-      looking->done.wait(locked.lock, [&] { return looking->result.has_value(); });
+      looking->done.wait(locked.lock, [&] { return looking->over; });
+      if (!looking->result) continue;  // a publish that came to nothing
     } else {
-      looking = LookNow(locked, shard);
+      looking = BeginLook(locked, shard);
+      FinishLook(locked, shard, looking, nullptr);
     }
+    ++looks;
     const auto found = shards_.find(shard);
     const bool up_to_date =
-        found == shards_.end() || looking->epoch >= found->second->stale_since || i >= kLooks;
+        found == shards_.end() || looking->epoch >= found->second->stale_since || looks >= kLooks;
     if (looking->epoch >= wanted && up_to_date) return *looking->result;
   }
 }
 
-std::shared_ptr<ShardSet::Looking> ShardSet::LookNow(Locked& locked, std::uint64_t shard) {
-  const auto looking = std::make_shared<Looking>(epoch_);
+std::shared_ptr<ShardSet::Looking> ShardSet::BeginLook(Locked& locked, std::uint64_t shard) {
+  const auto looking = std::make_shared<Looking>();
   Remember(locked, shard).looking = looking;
+  return looking;
+}
+
+void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
+                          const std::shared_ptr<Looking>& looking, const OwnPublish* own) {
+  looking->epoch = epoch_;
   locked.lock.unlock();
   Opened opened = OpenShard(shard);
   locked.lock.lock();
@@ -214,16 +140,16 @@ std::shared_ptr<ShardSet::Looking> ShardSet::LookNow(Locked& locked, std::uint64
     entry.looked_epoch = looking->epoch;
     entry.watched = opened.watched;
   }
-  looking->result = Adopt(locked, shard, std::move(opened));
+  looking->result = Adopt(locked, shard, std::move(opened), own);
+  looking->over = true;
   looking->done.notify_all();
-  return looking;
 }
 
 ShardSetCounters ShardSet::counters() const { return {opens_.load(), index_reads_.load()}; }
 
 ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard) {
   opens_.fetch_add(1, std::memory_order_relaxed);
-  Opened opened{FullKey(keys_->Key(shard)), false, Clock::now(), nullptr};
+  Opened opened{FullKey(keys_->Key(shard)), false, std::chrono::steady_clock::now(), nullptr};
   // Before the look, so that no change falls between the two.
   if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentOf(opened.key));
   opened.object = store_->Open(opened.key);
@@ -235,16 +161,22 @@ ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard) {
   return opened;
 }
 
-Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, Opened opened) {
+Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, Opened opened,
+                                           const OwnPublish* own) {
   Shard& entry = Remember(locked, shard);
   if (!opened.object) {
     entry.failed = true;  // what we knew before is not to be trusted either
     return tl::unexpected<Error>(std::move(opened.object).error());
   }
   entry.failed = false;
-  if (entry.current && SameVersion(*entry.current, *opened.object)) {
+  const std::optional<Generation> version = VersionOf(*opened.object);
+  if (entry.current && VersionOf(entry.current->object) == version) {
     if (!entry.told) entry.told = entry.current;
     return entry.current;
+  }
+  if (own != nullptr && entry.current && VersionOf(entry.current->object) == own->base &&
+      version == own->published) {
+    return Succeed(locked, entry, std::move(opened));
   }
   // Nobody who waits for an event needs to be told of what no event will tell.
   if (!opened.watched) locked.retired.push_back(std::exchange(entry.told, nullptr));
@@ -262,9 +194,30 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
   generation.serial = ++last_serial_;
   generation.key = std::move(opened.key);
   generation.object = *std::move(opened.object);
+  if (generation.object) generation.modified = generation.object->info().modified;
+  generation.lease = std::make_shared<char>();
   entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
-  entry.alive.push_back({*count, 0, entry.current, nullptr});
+  entry.alive.push_back({*count, 0, entry.current, nullptr, entry.current->lease});
   if (!entry.told) entry.told = entry.current;
+  return entry.current;
+}
+
+// What the outside knows stays true of all chunks but those that we published, so that no event
+// tells of it. A change by others that is still to be told, `told` being older, is told as before.
+ShardGenerationPtr ShardSet::Succeed(Locked& locked, Shard& entry, Opened opened) {
+  const ShardGenerationPtr before = entry.current;
+  ShardGeneration generation(*before);
+  generation.serial = ++last_serial_;
+  generation.object = *std::move(opened.object);
+  if (generation.object && !before->object) {
+    generation.modified = generation.object->info().modified;
+  }
+  entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
+  if (!entry.told || entry.told == before) entry.told = entry.current;
+  Shard::Alive* alive = entry.FindAlive(before->count);
+  alive->generation = entry.current;  // there, since `before` has its lease
+  if (alive->referenced) locked.retired.push_back(std::exchange(alive->referenced, entry.current));
+  locked.retired.push_back(before);
   return entry.current;
 }
 
@@ -281,10 +234,12 @@ void ShardSet::AddReference(const ShardGenerationPtr& generation) {
   Shard& entry = Remember(locked, generation->shard);
   Shard::Alive* alive = entry.FindAlive(generation->count);
   if (alive == nullptr) {
-    entry.alive.push_back({generation->count, 0, generation, nullptr});
+    entry.alive.push_back({generation->count, 0, generation, nullptr, generation->lease});
     alive = &entry.alive.back();
   }
-  alive->referenced = generation;
+  // References of a count are to the latest generation that has it.
+  alive->referenced = alive->generation.lock();
+  if (!alive->referenced) alive->generation = alive->referenced = generation;
   ++alive->references;
 }
 
@@ -346,7 +301,9 @@ std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key) {
     ShardGenerationPtr before = std::move(affected.before);
     // The first look may have ended after the mark: what it gave out has to be taken back.
     if (!before && !affected.forgotten) before = entry.told;
-    ShardGenerationPtr after = looked ? *looked : nullptr;
+    // What our own publishes put in their places needs no telling, also if it came after the look.
+    before = entry.Latest(before);
+    ShardGenerationPtr after = entry.Latest(looked ? *looked : nullptr);
     locked.retired.push_back(std::exchange(entry.told, after));
     if (before != after) {
       changes.push_back({affected.shard, std::move(before), std::move(after)});

@@ -19,13 +19,17 @@
 namespace unshard {
 
 // One generation of one shard. `count` distinguishes the generations of a shard that are alive at
-// the same time; it is part of FUSE node numbers. Immutable; thread-safe.
+// the same time; it is part of FUSE node numbers. One that we published ourselves has the count of
+// the one before: its other chunks are the same files. Immutable; thread-safe.
 struct ShardGeneration {
   std::uint64_t shard = 0;
   std::uint32_t count = 0;
   std::uint64_t serial = 0;              // never used again in this set: for cache keys
   std::string key;                       // in the store, for messages
   std::shared_ptr<ObjectHandle> object;  // null: the shard is missing, all its chunks are empty
+  // What its chunks show: of the object, or, after our own publish, of the generation before.
+  timespec modified{};
+  std::shared_ptr<const void> lease;  // of the count: held by all generations that have it
 };
 using ShardGenerationPtr = std::shared_ptr<const ShardGeneration>;
 
@@ -56,10 +60,14 @@ struct ShardSetCounters {
 //      (AddReference/DropReferences, the kernel's look-ups), and so keeps its descriptor open.
 //   4. A read that meets kConditionFailed gives kConflict and makes the next Current() look again;
 //      the caller starts over there. Invalidate() still tells of that change when its event comes.
-//   5. A shard without references that nobody uses is forgotten when more than `max_remembered` are
+//   5. Our own publish replaces a generation by one with the same count, to which its references
+//      move (BeginReplacement). Nothing is told of it.
+//   6. A shard without references that nobody uses is forgotten when more than `max_remembered` are
 //      known, those first that were not asked for since the last time. Missing shards are
 //      remembered like others. An error is never remembered.
 class ShardSet {
+  struct Looking;
+
  public:
   ShardSet(std::shared_ptr<KvStore> store, std::string directory,
            std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
@@ -90,6 +98,35 @@ class ShardSet {
   void AddReference(const ShardGenerationPtr& generation);
   void DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number);
 
+  // What we have published: the object that stood there before and the one that stands there now;
+  // nothing where there was or is none.
+  struct OwnPublish {
+    std::optional<Generation> base;
+    std::optional<Generation> published;
+  };
+  // Makes looks at one shard wait, from just before it is replaced by our own publish until the
+  // outcome is known. Its holder must not ask for Current() of this shard, and holds it shortly.
+  class Replacement {
+   public:
+    ~Replacement();  // without Finish: looks go on as if nothing had happened
+    Replacement(Replacement&&) = default;
+    Replacement& operator=(Replacement&&) = delete;
+    // Looks at the store, once, after the rename. Where it holds `own`, on the base that was
+    // current, the generation that is returned has the count of the one before and Invalidate will
+    // not tell of it; all else that it finds is a change by somebody else. Fails like Current().
+    Result<ShardGenerationPtr> Finish(const OwnPublish& own);
+
+   private:
+    friend class ShardSet;
+    Replacement(ShardSet& set, std::uint64_t shard, std::shared_ptr<Looking> looking)
+        : set_(&set), shard_(shard), looking_(std::move(looking)) {}
+    ShardSet* const set_;
+    const std::uint64_t shard_;
+    std::shared_ptr<Looking> looking_;
+  };
+  // Waits for a look or a replacement that is under way.
+  Replacement BeginReplacement(std::uint64_t shard);
+
   // A change of a shard, told to the listener off any caller's path (the invalidating thread):
   // `before` and `after` are never both null; null where not known.
   struct Change {
@@ -109,7 +146,6 @@ class ShardSet {
 
  private:
   struct Shard;
-  struct Looking;
   struct Locked;
   struct Opened;
   struct Affected;
@@ -118,9 +154,13 @@ class ShardSet {
   void Trim(Locked& locked);
   [[nodiscard]] bool IsFresh(const Shard& entry) const;
   Result<ShardGenerationPtr> Look(Locked& locked, std::uint64_t shard);
-  std::shared_ptr<Looking> LookNow(Locked& locked, std::uint64_t shard);
+  std::shared_ptr<Looking> BeginLook(Locked& locked, std::uint64_t shard);
+  void FinishLook(Locked& locked, std::uint64_t shard, const std::shared_ptr<Looking>& looking,
+                  const OwnPublish* own);
   Opened OpenShard(std::uint64_t shard);
-  Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened);
+  Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened,
+                                   const OwnPublish* own);
+  ShardGenerationPtr Succeed(Locked& locked, Shard& entry, Opened opened);
   std::vector<Affected> MarkStale(const std::string& key);
   void MarkStale(const ShardGeneration& generation);
   [[nodiscard]] std::string FullKey(const std::string& key) const;
