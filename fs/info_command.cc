@@ -90,6 +90,7 @@ Result<std::string> DescribeSource(const std::string& source, bool json) {
   MountOptions options;
   options.source = source;
   options.immutable = true;
+  options.read_only = true;
   ChangeQueue changes;
   UNSHARD_ASSIGN_OR_RETURN(const auto fs, OpenVolume(options, changes));
   std::string text;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 #include "codec/json.h"
 
@@ -9,11 +10,15 @@ namespace unshard {
 namespace {
 
 // What mount(8), fstab and systemd hand to every helper; none of it is ours to act on.
-constexpr std::array<std::string_view, 18> kIgnored = {
-    "defaults", "auto",     "noauto", "user", "nouser", "users",  "owner", "group",    "_netdev",
-    "nofail",   "_rnetdev", "rw",     "ro",   "async",  "silent", "loud",  "relatime", "noatime"};
+constexpr std::array<std::string_view, 16> kIgnored = {
+    "defaults", "auto",   "noauto",   "user",  "nouser", "users", "owner",    "group",
+    "_netdev",  "nofail", "_rnetdev", "async", "silent", "loud",  "relatime", "noatime"};
 constexpr std::array<std::string_view, 8> kForKernel = {"nosuid", "suid", "nodev",   "dev",
                                                         "noexec", "exec", "dirsync", "sync"};
+
+constexpr double kMostSeconds = 86400.0 * 365;
+constexpr std::uint64_t kMostSpoolFiles = std::uint64_t{1} << 32;
+constexpr unsigned kMostPublishThreads = 64;
 
 template <class List>
 bool Contains(const List& list, std::string_view word) {
@@ -38,60 +43,122 @@ tl::unexpected<Error> BadValue(std::string_view name, std::string_view value,
                                                std::string(expected));
 }
 
-Status ApplyValue(std::string_view name, std::string_view value, MountOptions& options) {
-  if (name == "list") {
-    if (value == "present") return void(options.list = ListMode::kPresent), Status{};
-    if (value == "grid") return void(options.list = ListMode::kGrid), Status{};
-    if (value == "none") return void(options.list = ListMode::kNone), Status{};
-    return BadValue(name, value, "present, grid or none");
+template <class T>
+struct Choice {
+  std::string_view name;
+  T value;
+};
+constexpr std::array<Choice<ListMode>, 3> kListChoices = {
+    {{"present", ListMode::kPresent}, {"grid", ListMode::kGrid}, {"none", ListMode::kNone}}};
+constexpr std::array<Choice<MortonChoice>, 3> kMortonChoices = {
+    {{"detect", MortonChoice::kDetect},
+     {"standard", MortonChoice::kStandard},
+     {"legacy", MortonChoice::kLegacy}}};
+constexpr std::array<Choice<WatchMode>, 2> kWatchChoices = {
+    {{"on", WatchMode::kAutomatic}, {"off", WatchMode::kOff}}};
+constexpr std::array<Choice<SyncMode>, 2> kSyncChoices = {
+    {{"spool", SyncMode::kSpool}, {"store", SyncMode::kStore}}};
+
+template <class Choices, class T>
+Status ApplyChoice(std::string_view name, std::string_view value, const Choices& choices,
+                   T& target) {
+  std::string expected;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].name == value) return void(target = choices[i].value), Status{};
+    if (i > 0) expected += i + 1 < choices.size() ? ", " : " or ";
+    expected += choices[i].name;
   }
-  if (name == "morton") {
-    if (value == "detect") return void(options.morton = MortonChoice::kDetect), Status{};
-    if (value == "standard") return void(options.morton = MortonChoice::kStandard), Status{};
-    if (value == "legacy") return void(options.morton = MortonChoice::kLegacy), Status{};
-    return BadValue(name, value, "detect, standard or legacy");
+  return BadValue(name, value, expected);
+}
+
+template <class Choices, class T>
+JsonValue NameOfChoice(const Choices& choices, const T& value) {
+  for (const auto& choice : choices) {
+    if (choice.value == value) return JsonValue::String(std::string(choice.name));
   }
-  if (name == "watch") {
-    if (value == "on") return void(options.watch = WatchMode::kAutomatic), Status{};
-    if (value == "off") return void(options.watch = WatchMode::kOff), Status{};
-    return BadValue(name, value, "on or off");
+  return JsonValue();
+}
+
+Status ApplySeconds(std::string_view name, std::string_view value, std::uint64_t& milliseconds) {
+  const auto seconds = ParseNumber<double>(value);
+  if (!seconds || !(*seconds >= 0) || *seconds > kMostSeconds) {
+    return BadValue(name, value, "a number of seconds");
   }
-  if (name == "ttl") {
-    const auto seconds = ParseNumber<double>(value);
-    if (!seconds || !(*seconds >= 0) || *seconds > 86400.0 * 365) {
-      return BadValue(name, value, "a number of seconds");
-    }
-    options.ttl_milliseconds = static_cast<std::uint64_t>(*seconds * 1000);
-    return {};
+  milliseconds = static_cast<std::uint64_t>(*seconds * 1000);
+  return {};
+}
+
+Status ApplyBytes(std::string_view name, std::string_view value, unsigned least_megabytes,
+                  std::uint64_t& target) {
+  const auto bytes = ParseByteCount(value);
+  if (!bytes || *bytes < (std::uint64_t{least_megabytes} << 20)) {
+    return BadValue(
+        name, value,
+        "a number of bytes of at least " + std::to_string(least_megabytes) + "M, for example 512M");
   }
-  if (name == "memory") {
-    const auto bytes = ParseByteCount(value);
-    if (!bytes || *bytes < (std::uint64_t{16} << 20)) {
-      return BadValue(name, value, "a number of bytes of at least 16M, for example 512M");
-    }
-    options.memory_bytes = *bytes;
-    return {};
+  target = *bytes;
+  return {};
+}
+
+template <class T>
+Status ApplyCount(std::string_view name, std::string_view value, T most, T& target) {
+  const auto count = ParseNumber<T>(value);
+  if (!count || *count == 0 || *count > most) {
+    return BadValue(name, value, "a number from 1 to " + std::to_string(most));
   }
-  if (name == "uid" || name == "gid") {
-    const auto id = ParseNumber<std::uint32_t>(value);
-    if (!id) return BadValue(name, value, "a decimal number");
-    if (name == "uid") options.user = *id;
-    if (name == "gid") options.group = *id;
-    return {};
-  }
+  target = *count;
+  return {};
+}
+
+Status ApplyOwnerValue(std::string_view name, std::string_view value, MountOptions& options) {
   if (name == "umask") {
     const auto mask = ParseNumber<std::uint32_t>(value, 8);
     if (!mask || *mask > 0777) return BadValue(name, value, "an octal mask up to 777");
-    options.umask = *mask;
-    return {};
+    return void(options.umask = *mask), Status{};
   }
+  const auto id = ParseNumber<std::uint32_t>(value);
+  if (!id) return BadValue(name, value, "a decimal number");
+  (name == "uid" ? options.user : options.group) = *id;
+  return {};
+}
+
+Status ApplyWritingValue(std::string_view name, std::string_view value, MountOptions& options) {
+  if (name == "spool") {
+    if (value.empty()) return BadValue(name, value, "a directory");
+    return void(options.spool = value), Status{};
+  }
+  if (name == "spool_size") return ApplyBytes(name, value, 1, options.spool_bytes);
+  if (name == "spool_files") return ApplyCount(name, value, kMostSpoolFiles, options.spool_files);
+  if (name == "publish_after") {
+    return ApplySeconds(name, value, options.publish_after_milliseconds);
+  }
+  if (name == "publish_threads") {
+    return ApplyCount(name, value, kMostPublishThreads, options.publish_threads);
+  }
+  if (name == "sync") return ApplyChoice(name, value, kSyncChoices, options.sync);
   return Fail(ErrorCode::kInvalidArgument, "unknown option " + std::string(name));
+}
+
+Status ApplyValue(std::string_view name, std::string_view value, MountOptions& options) {
+  if (name == "list") return ApplyChoice(name, value, kListChoices, options.list);
+  if (name == "morton") return ApplyChoice(name, value, kMortonChoices, options.morton);
+  if (name == "watch") return ApplyChoice(name, value, kWatchChoices, options.watch);
+  if (name == "ttl") return ApplySeconds(name, value, options.ttl_milliseconds);
+  if (name == "memory") return ApplyBytes(name, value, 16, options.memory_bytes);
+  if (name == "uid" || name == "gid" || name == "umask") {
+    return ApplyOwnerValue(name, value, options);
+  }
+  return ApplyWritingValue(name, value, options);
 }
 
 Status ApplyWord(std::string_view word, MountOptions& options) {
   if (word.empty() || Contains(kIgnored, word)) return {};
   if (word.starts_with("x-") || word.starts_with("X-") || word.starts_with("comment=")) return {};
-  if (word == "immutable") return void(options.immutable = true), Status{};
+  if (word == "immutable") return void(options.immutable = options.read_only = true), Status{};
+  if (word == "ro") return void(options.read_only = true), Status{};
+  // mount(8) says "rw" where nothing was said.
+  if (word == "rw") return void(options.read_only = options.immutable), Status{};
+  if (word == "strict") return void(options.strict = true), Status{};
   if (word == "allow_other") return void(options.allow_other = true), Status{};
   if (Contains(kForKernel, word)) return options.kernel_options.emplace_back(word), Status{};
   const std::size_t equals = word.find('=');
@@ -138,41 +205,39 @@ std::optional<std::uint64_t> ParseByteCount(std::string_view text) {
   return *number << shift;
 }
 
+std::string DefaultSpoolFolder() {
+  // The specification of these folders has relative ones ignored.
+  const auto absolute = [](const char* name) {
+    const char* value = getenv(name);
+    return value != nullptr && *value == '/' ? std::string(value) : std::string();
+  };
+  if (const std::string state = absolute("XDG_STATE_HOME"); !state.empty()) {
+    return state + "/unshard/spool";
+  }
+  const std::string home = absolute("HOME");
+  return home.empty() ? "/var/lib/unshard/spool" : home + "/.local/state/unshard/spool";
+}
+
 std::string DescribeOptions(const MountOptions& options) {
-  const auto list_name = [&] {
-    switch (options.list) {
-      case ListMode::kPresent:
-        return "present";
-      case ListMode::kGrid:
-        return "grid";
-      case ListMode::kNone:
-        return "none";
-    }
-    return "";
-  };
-  const auto morton_name = [&] {
-    switch (options.morton) {
-      case MortonChoice::kDetect:
-        return "detect";
-      case MortonChoice::kStandard:
-        return "standard";
-      case MortonChoice::kLegacy:
-        return "legacy";
-    }
-    return "";
-  };
   JsonValue object = JsonValue::Object();
   object.Set("source", JsonValue::String(options.source));
   object.Set("mount_point", JsonValue::String(options.mount_point));
-  object.Set("read_only", JsonValue::Boolean(true));
-  object.Set("list", JsonValue::String(list_name()));
-  object.Set("morton", JsonValue::String(morton_name()));
-  object.Set("watch", JsonValue::String(options.watch == WatchMode::kAutomatic ? "on" : "off"));
+  object.Set("read_only", JsonValue::Boolean(options.read_only));
+  object.Set("list", NameOfChoice(kListChoices, options.list));
+  object.Set("morton", NameOfChoice(kMortonChoices, options.morton));
+  object.Set("watch", NameOfChoice(kWatchChoices, options.watch));
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
   object.Set("memory_bytes", JsonValue::Number(options.memory_bytes));
   object.Set("umask", JsonValue::Number(std::uint64_t{options.umask}));
   object.Set("allow_other", JsonValue::Boolean(options.allow_other));
+  object.Set("spool", JsonValue::String(options.spool));
+  object.Set("spool_bytes", JsonValue::Number(options.spool_bytes));
+  object.Set("spool_files", JsonValue::Number(options.spool_files));
+  object.Set("publish_after_milliseconds", JsonValue::Number(options.publish_after_milliseconds));
+  object.Set("publish_threads", JsonValue::Number(std::uint64_t{options.publish_threads}));
+  object.Set("sync", NameOfChoice(kSyncChoices, options.sync));
+  object.Set("strict", JsonValue::Boolean(options.strict));
   return WriteJson(object) + "\n";
 }
 

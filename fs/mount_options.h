@@ -15,6 +15,8 @@ namespace unshard {
 enum class ListMode { kPresent, kGrid, kNone };
 enum class MortonChoice { kDetect, kStandard, kLegacy };
 enum class WatchMode { kAutomatic, kOff };
+// What fsync waits for: that the chunk lasts in the spool, or that it stands in its shard.
+enum class SyncMode { kSpool, kStore };
 
 struct MountOptions {
   std::string source;
@@ -23,7 +25,17 @@ struct MountOptions {
   MortonChoice morton = MortonChoice::kDetect;
   WatchMode watch = WatchMode::kAutomatic;
   std::uint64_t ttl_milliseconds = 1000;
-  bool immutable = false;
+  bool immutable = false;  // implies read_only
+  bool read_only = false;
+  // The folder in which each writable mount has a spool of its own; "": DefaultSpoolFolder().
+  std::string spool;
+  std::uint64_t spool_bytes = std::uint64_t{4} << 30;
+  std::uint64_t spool_files = std::uint64_t{1} << 20;
+  std::uint64_t publish_after_milliseconds = 5000;
+  unsigned publish_threads = 2;
+  SyncMode sync = SyncMode::kSpool;
+  // A chunk that another host has written meanwhile is refused; else the last publisher wins.
+  bool strict = false;
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;
   std::optional<uid_t> user;
   std::optional<gid_t> group;
@@ -41,6 +53,10 @@ Status ApplyOptionList(std::string_view list, MountOptions& options);
 
 // "512M", "1G", "65536": a number of bytes with an optional binary suffix.
 std::optional<std::uint64_t> ParseByteCount(std::string_view text);
+
+// Where spools are by default: below the user's folder for state that outlives a restart
+// ($XDG_STATE_HOME, else ~/.local/state), and below /var/lib where there is no home.
+std::string DefaultSpoolFolder();
 
 // The options as one JSON object (for .unshard/config.json).
 std::string DescribeOptions(const MountOptions& options);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "codec/json.h"
 
 namespace unshard {
@@ -51,11 +53,86 @@ TEST(MountOptionsTest, EveryOptionIsTakenOver) {
 
 TEST(MountOptionsTest, WordsOfFstabAndSystemdChangeNothing) {
   const MountOptions options = Applied(
-      "defaults,,auto,noauto,user,nouser,users,owner,group,_netdev,nofail,ro,rw,async,noatime,"
+      "defaults,,auto,noauto,user,nouser,users,owner,group,_netdev,nofail,async,noatime,"
       "relatime,x-systemd.automount,x-systemd.requires=network.target,X-mount.mkdir,comment=x");
   EXPECT_EQ(DescribeOptions(options), DescribeOptions(MountOptions()));
   EXPECT_TRUE(options.kernel_options.empty());
   EXPECT_EQ(DescribeOptions(Applied("")), DescribeOptions(MountOptions()));
+}
+
+TEST(MountOptionsTest, AMountIsWritableUnlessForbidden) {
+  EXPECT_FALSE(Applied("").read_only);
+  EXPECT_FALSE(Applied("rw").read_only);
+  EXPECT_TRUE(Applied("ro").read_only);
+  EXPECT_FALSE(Applied("ro,rw").read_only) << "the last one wins";
+  EXPECT_TRUE(Applied("rw,ro").read_only);
+  // What never changes is not written to, in whichever order mount(8) says so.
+  EXPECT_TRUE(Applied("rw,immutable").read_only);
+  EXPECT_TRUE(Applied("immutable,rw").read_only);
+}
+
+TEST(MountOptionsTest, OptionsOfWritingAreTakenOver) {
+  const MountOptions by_default = Applied("");
+  EXPECT_EQ(by_default.spool, "");
+  EXPECT_EQ(by_default.spool_bytes, std::uint64_t{4} << 30);
+  EXPECT_EQ(by_default.spool_files, 1048576u);
+  EXPECT_EQ(by_default.publish_after_milliseconds, 5000u);
+  EXPECT_EQ(by_default.publish_threads, 2u);
+  EXPECT_EQ(by_default.sync, SyncMode::kSpool);
+  EXPECT_FALSE(by_default.strict);
+  const MountOptions all = Applied(
+      "spool=/var/spool/a=b,spool_size=1M,spool_files=1,publish_after=0.25,"
+      "publish_threads=64,sync=store,strict");
+  EXPECT_EQ(all.spool, "/var/spool/a=b");
+  EXPECT_EQ(all.spool_bytes, std::uint64_t{1} << 20);
+  EXPECT_EQ(all.spool_files, 1u);
+  EXPECT_EQ(all.publish_after_milliseconds, 250u);
+  EXPECT_EQ(all.publish_threads, 64u);
+  EXPECT_EQ(all.sync, SyncMode::kStore);
+  EXPECT_TRUE(all.strict);
+  EXPECT_EQ(Applied("sync=store,sync=spool").sync, SyncMode::kSpool);
+  EXPECT_EQ(Applied("publish_after=0").publish_after_milliseconds, 0u);
+  EXPECT_EQ(Applied("sync").sync, SyncMode::kSpool) << "the word alone is the kernel's";
+  EXPECT_EQ(Applied("sync").kernel_options, std::vector<std::string>{"sync"});
+}
+
+TEST(MountOptionsTest, BadValuesOfWritingAreNamed) {
+  ExpectRefusal("spool=", "spool=: expected a directory");
+  for (const char* size : {"spool_size=", "spool_size=1023K", "spool_size=4T", "spool_size=-1"}) {
+    ExpectRefusal(size, std::string(size) + ": expected a number of bytes of at least 1M");
+  }
+  for (const char* files : {"spool_files=0", "spool_files=", "spool_files=1k",
+                            "spool_files=4294967297", "spool_files=-1"}) {
+    ExpectRefusal(files, std::string(files) + ": expected a number from 1 to 4294967296");
+  }
+  for (const char* threads : {"publish_threads=0", "publish_threads=65", "publish_threads=two"}) {
+    ExpectRefusal(threads, std::string(threads) + ": expected a number from 1 to 64");
+  }
+  for (const char* after : {"publish_after=", "publish_after=-1", "publish_after=5s"}) {
+    ExpectRefusal(after, std::string(after) + ": expected a number of seconds");
+  }
+  ExpectRefusal("sync=disk", "sync=disk: expected spool or store");
+  ExpectRefusal("strict=1", "unknown option strict");
+}
+
+TEST(MountOptionsTest, SpoolsAreInTheUsersStateFolder) {
+  const auto set = [](const char* name, const char* value) {
+    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
+  };
+  const char* home = getenv("HOME");
+  const std::string home_before = home == nullptr ? "" : home;
+  set("XDG_STATE_HOME", "/state");
+  set("HOME", "/home/somebody");
+  EXPECT_EQ(DefaultSpoolFolder(), "/state/unshard/spool");
+  set("XDG_STATE_HOME", "relative");
+  EXPECT_EQ(DefaultSpoolFolder(), "/home/somebody/.local/state/unshard/spool");
+  set("XDG_STATE_HOME", nullptr);
+  EXPECT_EQ(DefaultSpoolFolder(), "/home/somebody/.local/state/unshard/spool");
+  set("HOME", nullptr);
+  EXPECT_EQ(DefaultSpoolFolder(), "/var/lib/unshard/spool");
+  set("HOME", "");
+  EXPECT_EQ(DefaultSpoolFolder(), "/var/lib/unshard/spool");
+  set("HOME", home == nullptr ? nullptr : home_before.c_str());
 }
 
 TEST(MountOptionsTest, OptionsOfTheKernelArePassedOn) {
@@ -103,12 +180,25 @@ TEST(MountOptionsTest, ByteCountsHaveBinarySuffixes) {
 }
 
 TEST(MountOptionsTest, TheDescriptionIsJsonOfWhatIsInForce) {
-  const auto json = ParseJson(DescribeOptions(Applied("list=none,watch=off,ttl=7,umask=22")));
+  const auto json = ParseJson(DescribeOptions(
+      Applied("list=none,watch=off,ttl=7,umask=22,spool=/s,spool_size=2M,spool_files=9,"
+              "publish_after=1.5,publish_threads=3,sync=store,strict")));
   ASSERT_TRUE(json);
   EXPECT_EQ(json->Find("list")->text(), "none");
+  EXPECT_EQ(json->Find("morton")->text(), "detect");
   EXPECT_EQ(json->Find("watch")->text(), "off");
   EXPECT_EQ(json->Find("ttl_milliseconds")->text(), "7000");
-  EXPECT_TRUE(json->Find("read_only")->boolean());
+  EXPECT_FALSE(json->Find("read_only")->boolean());
+  EXPECT_EQ(json->Find("spool")->text(), "/s");
+  EXPECT_EQ(json->Find("spool_bytes")->text(), "2097152");
+  EXPECT_EQ(json->Find("spool_files")->text(), "9");
+  EXPECT_EQ(json->Find("publish_after_milliseconds")->text(), "1500");
+  EXPECT_EQ(json->Find("publish_threads")->text(), "3");
+  EXPECT_EQ(json->Find("sync")->text(), "store");
+  EXPECT_TRUE(json->Find("strict")->boolean());
+  const auto immutable = ParseJson(DescribeOptions(Applied("immutable")));
+  ASSERT_TRUE(immutable);
+  EXPECT_TRUE(immutable->Find("read_only")->boolean());
 }
 
 }  // namespace
