@@ -57,7 +57,8 @@ std::string Escaped(std::string_view text) {
 }
 
 std::string KernelOptions(const MountOptions& options) {
-  std::string list = "ro,default_permissions,subtype=unshard,fsname=" + Escaped(options.source);
+  std::string list = "default_permissions,subtype=unshard,fsname=" + Escaped(options.source);
+  if (options.read_only) list += ",ro";
   if (options.allow_other) list += ",allow_other";
   for (const std::string& option : options.kernel_options) list += "," + option;
   return list;
