@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codec/bytes.h"
+#include "codec/bytes_digest.h"
 #include "codec/json.h"
 
 namespace unshard {
@@ -24,6 +25,14 @@ class BytesCodec {
   // Undoes the codec. kDataLoss on damage; kResourceExhausted beyond `max_bytes`.
   [[nodiscard]] virtual Result<ByteVector> Decode(ByteSpan stored,
                                                   std::uint64_t max_bytes) const = 0;
+  // Whether Encode can follow the configuration: kNotSupported, naming the codec, where it cannot.
+  // Decode does not care.
+  [[nodiscard]] virtual Status CanEncode() const = 0;
+  // The same bytes for the same input, as long as the library is the same. Fails as CanEncode does,
+  // and with kResourceExhausted where the codec cannot take so many bytes.
+  [[nodiscard]] virtual Result<ByteVector> Encode(ByteSpan plain) const = 0;
+  // For a codec with fixed overhead: what makes the bytes that it adds. A null pointer for others.
+  [[nodiscard]] virtual std::unique_ptr<BytesDigest> MakeDigest() const = 0;
 };
 
 // The codec that `name` with `configuration` (may be null) stands for: gzip, zstd, blosc, crc32c

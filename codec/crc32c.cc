@@ -6,9 +6,9 @@
 
 namespace unshard {
 
-std::uint32_t Crc32c(ByteSpan bytes) {
+std::uint32_t Crc32cExtend(std::uint32_t crc, ByteSpan bytes) {
   constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // the library counts in int
-  std::uint32_t crc = ~std::uint32_t{0};
+  crc = ~crc;
   while (!bytes.empty()) {
     const std::size_t step = std::min(bytes.size(), kMaxStep);
     // The library's signature lacks a const; it only reads.
@@ -17,5 +17,7 @@ std::uint32_t Crc32c(ByteSpan bytes) {
   }
   return ~crc;
 }
+
+std::uint32_t Crc32c(ByteSpan bytes) { return Crc32cExtend(0, bytes); }
 
 }  // namespace unshard

@@ -141,7 +141,7 @@ ByteVector GzipEncode(ByteSpan plain, int level) {
   constexpr int kWindowBitsGzip = 15 + 16;
   constexpr int kDefaultMemory = 8;
   z_stream stream{};
-  if (deflateInit2(&stream, std::clamp(level, 1, 9), Z_DEFLATED, kWindowBitsGzip, kDefaultMemory,
+  if (deflateInit2(&stream, std::clamp(level, 0, 9), Z_DEFLATED, kWindowBitsGzip, kDefaultMemory,
                    Z_DEFAULT_STRATEGY) != Z_OK) {
     throw std::bad_alloc();  // the only failure with these arguments, as for the vector below
   }

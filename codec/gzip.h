@@ -16,7 +16,8 @@ namespace unshard {
 Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
                               std::uint64_t expected_bytes = 0);
 
-// One member, without name and time, so that output is reproducible. `level` 1..9.
+// One member, without name and time, so that output is reproducible. `level` 0..9;
+// 0 stores.
 ByteVector GzipEncode(ByteSpan plain, int level = 6);
 
 // The plain size that a blob's last four bytes announce, where it is plausible for a single member

@@ -178,6 +178,131 @@ TEST(BytesCodecTest, ChecksAndRemovesChecksums) {
   }
 }
 
+TEST(BytesCodecTest, EncodesChecksumsWholeAndInPieces) {
+  for (const ChecksumSample& sample : kChecksums) {
+    const auto codec = Make(sample.codec, sample.configuration);
+    EXPECT_TRUE(codec->CanEncode());
+    const ByteVector expected = FromHex(sample.hex);
+    EXPECT_EQ(codec->Encode(AsBytes("123456789")).value(), expected) << sample.codec;
+    const auto digest = codec->MakeDigest();
+    ASSERT_NE(digest, nullptr);
+    for (const char* piece : {"1", "", "2345678", "9"}) digest->Update(AsBytes(piece));
+    const std::size_t at = codec->leading_overhead() > 0 ? 0 : 9;
+    const ByteSpan checksum = ByteSpan(expected).subspan(at, 4);
+    EXPECT_EQ(digest->Finish(), ByteVector(checksum.begin(), checksum.end())) << sample.codec;
+    const auto empty = codec->Encode({});
+    ASSERT_TRUE(empty) << sample.codec;
+    EXPECT_EQ(codec->MakeDigest()->Finish(), *empty) << sample.codec;
+    const auto nothing = codec->MakeDigest();
+    nothing->Update({});
+    EXPECT_EQ(nothing->Finish(), *empty) << sample.codec;
+  }
+}
+
+TEST(BytesCodecTest, DecodesWhatItEncodes) {
+  ByteVector noise(100000);
+  std::uint32_t state = 1;
+  for (std::uint8_t& byte : noise) {
+    byte = static_cast<std::uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+  }
+  for (const Sample& sample : kSamples) {
+    const auto codec = Make(sample.codec);
+    EXPECT_TRUE(codec->CanEncode()) << sample.codec;
+    EXPECT_EQ(codec->MakeDigest(), nullptr) << sample.codec;
+    for (const ByteVector& plain : {ByteVector(), ByteVector{7}, ByteVector(100000, 3), noise}) {
+      const auto stored = codec->Encode(plain);
+      ASSERT_TRUE(stored) << sample.codec << ": " << stored.error().message;
+      EXPECT_EQ(*codec->Encode(plain), *stored) << sample.codec;
+      const auto decoded = codec->Decode(*stored, 100000);
+      ASSERT_TRUE(decoded) << sample.codec << ": " << decoded.error().message;
+      EXPECT_EQ(*decoded, plain) << sample.codec;
+    }
+  }
+}
+
+// One byte of a header that tells what the stream was made with.
+struct ConfigurationSample {
+  const char* codec;
+  const char* configuration;
+  std::size_t at;
+  unsigned mask;
+  unsigned expected;
+};
+const ConfigurationSample kConfigurations[] = {
+    {"gzip", R"({"level":9})", 8, 0xFF, 2},
+    {"gzip", R"({"level":1})", 8, 0xFF, 4},
+    {"gzip", "{}", 8, 0xFF, 0},
+    {"numcodecs.gzip", "{}", 8, 0xFF, 4},
+    {"gzip", R"({"level":0})", 10, 0x07, 1},  // a block that is last and stored
+    {"numcodecs.zlib", "{}", 1, 0xC0, 0x00},
+    {"numcodecs.zlib", R"({"level":9})", 1, 0xC0, 0xC0},
+    {"zstd", R"({"level":3,"checksum":true})", 4, 0x04, 0x04},
+    {"zstd", R"({"level":-5,"checksum":false})", 4, 0x04, 0},
+    {"numcodecs.bz2", R"({"level":7})", 3, 0xFF, '7'},
+    {"numcodecs.bz2", "null", 3, 0xFF, '1'},
+    {"blosc", R"({"cname":"zstd","clevel":5,"shuffle":"bitshuffle"})", 2, 0xE4, 0x84},
+    {"blosc", R"({"cname":"zlib","clevel":5,"shuffle":"shuffle","typesize":8})", 2, 0xE5, 0x61},
+    {"blosc", R"({"cname":"lz4","shuffle":"noshuffle","typesize":8})", 2, 0xE5, 0x20},
+    {"blosc", R"({"shuffle":"shuffle","typesize":8})", 3, 0xFF, 8},
+    {"blosc", R"({"typesize":4,"blocksize":256})", 9, 0xFF, 1},
+    {"numcodecs.blosc", R"({"cname":"blosclz","shuffle":-1})", 2, 0xE4, 0x04},
+    {"numcodecs.blosc", R"({"cname":"lz4hc","shuffle":-1,"typesize":2})", 2, 0xE5, 0x21},
+    {"numcodecs.blosc", R"({"shuffle":0})", 2, 0x05, 0x00},
+};
+
+TEST(BytesCodecTest, EncodesAsTheConfigurationSays) {
+  std::string plain;
+  while (plain.size() < 4096) plain += Plain();
+  for (const ConfigurationSample& sample : kConfigurations) {
+    SCOPED_TRACE(std::string(sample.codec) + " " + sample.configuration);
+    const auto codec = Make(sample.codec, sample.configuration);
+    const auto stored = codec->Encode(AsBytes(plain));
+    ASSERT_TRUE(stored) << stored.error().message;
+    EXPECT_EQ((*stored)[sample.at] & sample.mask, sample.expected);
+    EXPECT_EQ(AsText(*codec->Decode(*stored, plain.size())), plain);
+  }
+}
+
+TEST(BytesCodecTest, Lz4AcceleratesAsTheConfigurationSays) {
+  std::string plain;
+  for (int i = 0; i < 2000; ++i) plain += std::to_string(i * i);
+  const auto slow = Make("numcodecs.lz4")->Encode(AsBytes(plain));
+  const auto fast = Make("numcodecs.lz4", R"({"acceleration":50})")->Encode(AsBytes(plain));
+  EXPECT_LT(slow->size(), fast->size());
+}
+
+TEST(BytesCodecTest, SaysWhyItCannotEncodeAndDecodesAllTheSame) {
+  const struct {
+    const char* codec;
+    const char* configuration;
+    const char* named;
+  } cases[] = {
+      {"gzip", R"({"level":10})", "level"},
+      {"gzip", R"({"level":"best"})", "level"},
+      {"gzip", "[]", "configuration"},
+      {"zstd", R"({"level":23})", "level"},
+      {"zstd", R"({"checksum":1})", "checksum"},
+      {"blosc", R"({"cname":"snapzip"})", "cname"},
+      {"blosc", R"({"shuffle":"autoshuffle"})", "shuffle"},
+      {"numcodecs.blosc", R"({"shuffle":3})", "shuffle"},
+      {"numcodecs.blosc", R"({"typesize":0})", "typesize"},
+      {"numcodecs.bz2", R"({"level":0})", "level"},
+      {"numcodecs.lz4", R"({"acceleration":1.5})", "acceleration"},
+  };
+  for (const auto& each : cases) {
+    SCOPED_TRACE(std::string(each.codec) + " " + each.configuration);
+    const auto codec = Make(each.codec, each.configuration);
+    const auto can = codec->CanEncode();
+    ASSERT_FALSE(can);
+    EXPECT_EQ(can.error().code, ErrorCode::kNotSupported);
+    EXPECT_NE(can.error().message.find(each.codec), std::string::npos) << can.error().message;
+    EXPECT_NE(can.error().message.find(each.named), std::string::npos) << can.error().message;
+    EXPECT_EQ(codec->Encode(AsBytes("x")).error().code, ErrorCode::kNotSupported);
+    const auto stored = Make(each.codec)->Encode(AsBytes("x"));
+    EXPECT_EQ(AsText(codec->Decode(*stored, 1).value()), "x");
+  }
+}
+
 TEST(BytesCodecTest, NamesAWrongChecksumLocation) {
   const auto configuration = ParseJson(R"({"location":"middle"})");
   const auto codec = MakeBytesCodec("numcodecs.crc32", &*configuration, "codecs[1]");

@@ -21,6 +21,13 @@ TEST(Crc32c, MatchesPublishedVectors) {
   EXPECT_EQ(Crc32c(ByteVector(32, 0xFF)), 0x62a8ab43U);
 }
 
+TEST(Crc32c, IsContinued) {
+  const ByteSpan bytes = AsBytes("123456789");
+  for (std::size_t at = 0; at <= bytes.size(); ++at) {
+    EXPECT_EQ(Crc32cExtend(Crc32c(bytes.first(at)), bytes.subspan(at)), 0xe3069283U) << at;
+  }
+}
+
 TEST(MurmurHash3, MatchesReferenceVectors) {
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> vectors = {
       {0, 0x4772b084e028ae41},
