@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/gzip.h"
+#include "codec/neuroglancer_assembly.h"
 
 namespace unshard {
 namespace {
@@ -91,12 +92,6 @@ std::optional<std::uint64_t> ParseHexName(const ShardingSpec& spec, std::string_
   }
   if (LowBits(shard, spec.shard_bits) != shard) return std::nullopt;
   return shard;
-}
-
-// The size of the shard index, or nothing where no object can be that large.
-std::optional<std::uint64_t> ShardIndexSize(const ShardingSpec& spec) {
-  if (spec.minishard_bits >= 59) return std::nullopt;
-  return kShardIndexEntrySize << spec.minishard_bits;
 }
 
 tl::unexpected<Error> FailIndex(const std::string& what) {
@@ -240,6 +235,43 @@ class NeuroglancerShardFormat : public ShardFormat {
     const auto expected = PlausibleGzipSize(trailer, bytes.size());
     UNSHARD_ASSIGN_OR_RETURN(ByteVector plain, GzipDecode(bytes, max_bytes, expected.value_or(0)));
     return Bytes(std::move(plain));
+  }
+
+  [[nodiscard]] Status CanWrite() const override {
+    if (ShardIndexSize(spec_)) return {};
+    return Fail(ErrorCode::kNotSupported,
+                "minishard_bits: expected less than 59, for no file can hold a larger shard index; "
+                "found " +
+                    std::to_string(spec_.minishard_bits));
+  }
+
+  [[nodiscard]] std::uint64_t fixed_index_bytes() const override {
+    return ShardIndexSize(spec_).value_or(~std::uint64_t{0});
+  }
+
+  [[nodiscard]] std::unique_ptr<ShardAssembly> Assemble(
+      std::uint64_t shard, std::vector<AssembledChunk> chunks) const override {
+    return ShardIndexSize(spec_) ? AssembleNeuroglancerShard(spec_, shard, chunks) : nullptr;
+  }
+
+  [[nodiscard]] std::unique_ptr<ShardAssembly> Append(std::uint64_t shard,
+                                                      std::vector<AssembledChunk> chunks,
+                                                      std::vector<std::uint64_t> changed_pages,
+                                                      std::uint64_t base_size) const override {
+    const auto index_size = ShardIndexSize(spec_);
+    if (!index_size || base_size < *index_size) return nullptr;
+    return AppendToNeuroglancerShard(spec_, shard, chunks, std::move(changed_pages), base_size);
+  }
+
+  [[nodiscard]] Result<Bytes> EncodeEntry(Bytes plain) const override {
+    if (stored_is_plain()) return plain;
+    return Bytes(GzipEncode(plain.span(), kShardGzipLevel));
+  }
+
+  [[nodiscard]] Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const override {
+    if (body.size() <= max_bytes) return body;
+    return Fail(ErrorCode::kResourceExhausted,
+                "the shard takes more than " + std::to_string(max_bytes) + " bytes");
   }
 
  private:

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "codec/byte_range.h"
@@ -43,9 +44,9 @@ struct AssemblyStep {
   Kind kind = Kind::kDone;
   std::uint64_t at = 0;
   std::size_t chunk = 0;
-  ByteVector bytes;
-  ByteRange covered;
-  std::shared_ptr<BytesDigest> digest;
+  ByteVector bytes{};
+  ByteRange covered{};
+  std::shared_ptr<BytesDigest> digest{};
 };
 
 // What was put for the last kChunk step: first bytes that no index refers to (the fragments before
@@ -65,5 +66,27 @@ class ShardAssembly {
   // kept outside of the base. After kDone and after a failure it must not be called again.
   virtual Result<AssemblyStep> Next(const PutChunk& put) = 0;
 };
+
+// For implementations: what the assemblies of all formats do alike.
+
+// No shard is larger: readers count offsets in signed integers of 64 bits.
+inline constexpr std::uint64_t kLargestShardBytes = ~std::uint64_t{0} >> 1;
+
+// One chunk on its way into an index.
+struct ChunkPlace {
+  std::uint64_t page = 0;
+  std::uint64_t slot = 0;
+  std::size_t number = 0;  // as the caller counts
+  bool kept = false;
+  ByteRange range;  // of the stored bytes, once they are put
+};
+
+// The chunks in ascending order of page and slot.
+std::vector<ChunkPlace> InOrder(const std::vector<AssembledChunk>& chunks);
+// Fails with kInternal where a slot stands twice in what InOrder returned, or a chunk is kept that
+// does not lie within `data`.
+Status CheckPlaces(std::span<const ChunkPlace> places, const ByteRange& data);
+// end + size, or kResourceExhausted where that is above kLargestShardBytes.
+Result<std::uint64_t> GrowShard(std::uint64_t end, std::uint64_t size);
 
 }  // namespace unshard

@@ -120,21 +120,17 @@ class ShardFormat {
 
   // Whether shards can be written: succeeds, or fails with kNotSupported and names the codec or
   // parameter that is in the way. Known without any shard; ask before anything is accepted.
-  [[nodiscard]] virtual Status CanWrite() const {
-    return Fail(ErrorCode::kNotSupported, "writing shards");
-  }
+  [[nodiscard]] virtual Status CanWrite() const = 0;
 
   // The bytes of a shard that are index however few chunks it has (nested shards: of one at each
   // level). Zarr: an assembly encodes indexes whole, so that this much memory is needed.
-  [[nodiscard]] virtual std::uint64_t fixed_index_bytes() const { return 0; }
+  [[nodiscard]] virtual std::uint64_t fixed_index_bytes() const = 0;
 
   // Puts a whole shard together, in a layout that depends on nothing but the content. `chunks` come
   // in any order, each (page, slot) once, none of them kept. A shard without chunks is legal and
   // has an index of empty entries. For a wrapped shard this is its body, which EncodeShard encodes.
   [[nodiscard]] virtual std::unique_ptr<ShardAssembly> Assemble(
-      std::uint64_t /*shard*/, std::vector<AssembledChunk> /*chunks*/) const {
-    return nullptr;
-  }
+      std::uint64_t shard, std::vector<AssembledChunk> chunks) const = 0;
 
   // Makes a new version out of a byte copy of the old one, whose size is `base_size`. `chunks` are
   // all chunks of the new version, in any order; those of pages that do not change may be left out.
@@ -143,22 +139,15 @@ class ShardFormat {
   // shards, checksums around a shard, an index at the start whose size is guessed, a base that is
   // shorter than its index.
   [[nodiscard]] virtual std::unique_ptr<ShardAssembly> Append(
-      std::uint64_t /*shard*/, std::vector<AssembledChunk> /*chunks*/,
-      std::vector<std::uint64_t> /*changed_pages*/, std::uint64_t /*base_size*/) const {
-    return nullptr;
-  }
+      std::uint64_t shard, std::vector<AssembledChunk> chunks,
+      std::vector<std::uint64_t> changed_pages, std::uint64_t base_size) const = 0;
 
   // The inverse of DecodeEntry; the same for the same bytes.
-  [[nodiscard]] virtual Result<Bytes> EncodeEntry(Bytes /*plain*/) const {
-    return Fail(ErrorCode::kNotSupported, "writing shards");
-  }
+  [[nodiscard]] virtual Result<Bytes> EncodeEntry(Bytes plain) const = 0;
 
   // The inverse of DecodeShard: the identity where the shard is not wrapped. Fails with
   // kResourceExhausted where a result would exceed `max_bytes`.
-  [[nodiscard]] virtual Result<Bytes> EncodeShard(Bytes /*body*/,
-                                                  std::uint64_t /*max_bytes*/) const {
-    return Fail(ErrorCode::kNotSupported, "writing shards");
-  }
+  [[nodiscard]] virtual Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const = 0;
 };
 
 }  // namespace unshard

@@ -1,85 +1,117 @@
 #include "codec/shard_writer.h"
 
 #include <algorithm>
-#include <span>
+#include <limits>
+#include <string>
 #include <utility>
 
-#include "codec/crc32c.h"
-#include "codec/gzip.h"
+#include "codec/zarr_shard.h"
 
 namespace unshard {
 namespace {
 
-constexpr int kGzipLevel = 9;  // as TensorStore writes
+// A shard that is put together piece by piece.
+class Target {
+ public:
+  Target(ByteVector base, std::uint64_t max_bytes)
+      : bytes_(std::move(base)), max_bytes_(max_bytes) {}
 
-ByteVector Encoded(ByteVector plain, ShardEncoding encoding) {
-  return encoding == ShardEncoding::kGzip ? GzipEncode(plain, kGzipLevel) : plain;
+  Status Put(std::uint64_t at, ByteSpan bytes) {
+    const auto range = MakeByteRange(at, bytes.size(), max_bytes_);
+    if (!range) return TooLarge();
+    if (range->end() > bytes_.size()) bytes_.resize(range->end());
+    std::copy(bytes.begin(), bytes.end(), bytes_.data() + at);
+    return {};
+  }
+  [[nodiscard]] ByteVector DigestOf(const ByteRange& range, BytesDigest& digest) const {
+    digest.Update(ByteSpan(bytes_).subspan(range.begin, range.size));
+    return digest.Finish();
+  }
+  Result<ByteVector> Finish(std::uint64_t size) {
+    if (size > max_bytes_) return TooLarge();
+    bytes_.resize(size);
+    return std::move(bytes_);
+  }
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> TooLarge() const {
+    return Fail(ErrorCode::kResourceExhausted,
+                "the shard takes more than " + std::to_string(max_bytes_) + " bytes");
+  }
+
+  ByteVector bytes_;
+  const std::uint64_t max_bytes_;
+};
+
+// The format of EncodeZarrShard.
+Result<std::shared_ptr<const ShardFormat>> OneDimensionalFormat(std::uint64_t slot_count) {
+  ZarrShardLevel level;
+  level.axes = {0};
+  level.chunk_shape = {1};
+  level.grid_shape = {slot_count};
+  level.chunk_count = slot_count;
+  UNSHARD_ASSIGN_OR_RETURN(auto checksum, MakeBytesCodec("crc32c", nullptr, "index_codecs[1]"));
+  level.index.bytes_codecs = {std::move(checksum)};
+  std::vector<ZarrShardLevel> levels;
+  levels.push_back(std::move(level));
+  return MakeZarrShardFormat(std::move(levels), {});
 }
 
-void Append(ByteVector& to, ByteSpan bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
-
-// Appends the chunks of one minishard and then its index; returns the range of the index.
-ByteRange AppendMinishard(const ShardingSpec& spec, std::span<ShardChunk> chunks,
-                          std::uint64_t index_size, ByteVector& shard) {
-  const std::size_t count = chunks.size();
-  ByteVector rows(24 * count);
-  std::uint64_t previous_id = 0;
-  std::uint64_t previous_end = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const ByteVector stored = Encoded(std::move(chunks[i].plain), spec.data_encoding);
-    const std::uint64_t start = shard.size() - index_size;
-    StoreU64Le(rows.data() + 8 * i, chunks[i].slot - previous_id);
-    StoreU64Le(rows.data() + 8 * (count + i), start - previous_end);
-    StoreU64Le(rows.data() + 8 * (2 * count + i), stored.size());
-    previous_id = chunks[i].slot;
-    previous_end = start + stored.size();
-    Append(shard, stored);
-  }
-  const ByteVector index = Encoded(std::move(rows), spec.minishard_index_encoding);
-  const ByteRange range{shard.size() - index_size, index.size()};
-  Append(shard, index);
-  return range;
+ByteVector Encode(const ShardFormat& format, std::uint64_t shard,
+                  std::vector<AssembledChunk> places, const std::vector<ShardChunk>& chunks) {
+  const auto assembly = format.Assemble(shard, std::move(places));
+  const auto stored = [&](std::size_t number) -> Result<ChunkBytes> {
+    UNSHARD_ASSIGN_OR_RETURN(Bytes entry, format.EncodeEntry(Bytes(chunks[number].plain)));
+    return ChunkBytes{{}, std::move(entry)};
+  };
+  // Nothing but a broken requirement fails here; memory ends long before the limit.
+  return AssembleInMemory(*assembly, stored, std::numeric_limits<std::uint64_t>::max()).value();
 }
 
 }  // namespace
 
-ByteVector EncodeNeuroglancerShard(const ShardingSpec& spec, std::vector<ShardChunk> chunks) {
-  const auto minishard = [&](const ShardChunk& chunk) {
-    return LocateChunkId(spec, chunk.slot).page;
-  };
-  std::sort(chunks.begin(), chunks.end(), [&](const ShardChunk& a, const ShardChunk& b) {
-    return std::pair(minishard(a), a.slot) < std::pair(minishard(b), b.slot);
-  });
-  const std::uint64_t index_size = std::uint64_t{16} << spec.minishard_bits;
-  ByteVector shard(index_size);  // entries of empty minishards stay 0, 0
-  for (auto begin = chunks.begin(); begin != chunks.end();) {
-    const std::uint64_t page = minishard(*begin);
-    const auto end = std::find_if(
-        begin, chunks.end(), [&](const ShardChunk& chunk) { return minishard(chunk) != page; });
-    const ByteRange index = AppendMinishard(spec, std::span(begin, end), index_size, shard);
-    StoreU64Le(shard.data() + 16 * page, index.begin);
-    StoreU64Le(shard.data() + 16 * page + 8, index.end());
-    begin = end;
+Result<ByteVector> AssembleInMemory(ShardAssembly& assembly,
+                                    const std::function<Result<ChunkBytes>(std::size_t)>& chunk,
+                                    std::uint64_t max_bytes, ByteVector base) {
+  Target target(std::move(base), max_bytes);
+  PutChunk put;
+  for (;;) {
+    UNSHARD_ASSIGN_OR_RETURN(const AssemblyStep step, assembly.Next(std::exchange(put, {})));
+    switch (step.kind) {
+      case AssemblyStep::Kind::kChunk: {
+        UNSHARD_ASSIGN_OR_RETURN(const ChunkBytes bytes, chunk(step.chunk));
+        put = {bytes.leading.size(), bytes.stored.size()};
+        UNSHARD_RETURN_IF_ERROR(target.Put(step.at, bytes.leading.span()));
+        UNSHARD_RETURN_IF_ERROR(target.Put(step.at + put.leading, bytes.stored.span()));
+        break;
+      }
+      case AssemblyStep::Kind::kBytes:
+        UNSHARD_RETURN_IF_ERROR(target.Put(step.at, step.bytes));
+        break;
+      case AssemblyStep::Kind::kChecksum:
+        UNSHARD_RETURN_IF_ERROR(target.Put(step.at, target.DigestOf(step.covered, *step.digest)));
+        break;
+      case AssemblyStep::Kind::kDone:
+        return target.Finish(step.at);
+    }
   }
-  return shard;
+}
+
+ByteVector EncodeNeuroglancerShard(const ShardingSpec& spec, std::vector<ShardChunk> chunks) {
+  std::uint64_t shard = 0;
+  std::vector<AssembledChunk> places;
+  for (const ShardChunk& chunk : chunks) {
+    const ShardSlot slot = LocateChunkId(spec, chunk.slot);
+    shard = slot.shard;
+    places.push_back({slot.page, slot.slot, std::nullopt});
+  }
+  return Encode(*MakeNeuroglancerShardFormat(spec), shard, std::move(places), chunks);
 }
 
 ByteVector EncodeZarrShard(std::uint64_t slot_count, const std::vector<ShardChunk>& chunks) {
-  std::vector<const ShardChunk*> in_order;
-  in_order.reserve(chunks.size());
-  for (const ShardChunk& chunk : chunks) in_order.push_back(&chunk);
-  std::sort(in_order.begin(), in_order.end(),
-            [](const ShardChunk* a, const ShardChunk* b) { return a->slot < b->slot; });
-  ByteVector shard;
-  ByteVector index(16 * slot_count, 0xFF);  // 2^64 - 1 twice: an empty slot
-  for (const ShardChunk* chunk : in_order) {
-    StoreU64Le(index.data() + 16 * chunk->slot, shard.size());
-    StoreU64Le(index.data() + 16 * chunk->slot + 8, chunk->plain.size());
-    Append(shard, chunk->plain);
-  }
-  AppendU32Le(index, Crc32c(index));
-  Append(shard, index);
-  return shard;
+  std::vector<AssembledChunk> places;
+  for (const ShardChunk& chunk : chunks) places.push_back({0, chunk.slot, std::nullopt});
+  return Encode(*OneDimensionalFormat(slot_count).value(), 0, std::move(places), chunks);
 }
 
 }  // namespace unshard

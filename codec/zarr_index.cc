@@ -7,7 +7,8 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kRowSize = 16;
+constexpr std::uint64_t kFieldSize = 8;
+constexpr std::uint64_t kRowSize = 2 * kFieldSize;
 constexpr std::uint64_t kChecksumSize = 4;
 
 // Strides of the array [grid…, 2] in the axes of the index, after it is transposed by `order`.
@@ -27,7 +28,7 @@ std::vector<std::uint64_t> StridesOf(const ZarrShardLevel& level) {
 
 }  // namespace
 
-ZarrIndexReader::ZarrIndexReader(const ZarrShardLevel& level)
+ZarrIndexCodec::ZarrIndexCodec(const ZarrShardLevel& level)
     : level_(level),
       plain_size_(level.chunk_count * kRowSize),
       encoded_size_(plain_size_),
@@ -40,7 +41,7 @@ ZarrIndexReader::ZarrIndexReader(const ZarrShardLevel& level)
   if (level.index.guess_checksum) encoded_size_ += kChecksumSize;
 }
 
-Result<ByteVector> ZarrIndexReader::Decode(ByteSpan encoded, std::uint64_t shard_size) const {
+Result<ByteVector> ZarrIndexCodec::Decode(ByteSpan encoded, std::uint64_t shard_size) const {
   if (level_.index.guess_checksum) return DecodeGuessed(encoded, shard_size);
   if (encoded.size() != encoded_size_) {
     return Fail(ErrorCode::kDataLoss, "shard index: expected " + std::to_string(encoded_size_) +
@@ -56,8 +57,7 @@ Result<ByteVector> ZarrIndexReader::Decode(ByteSpan encoded, std::uint64_t shard
   return decoded;
 }
 
-Result<ByteVector> ZarrIndexReader::DecodeGuessed(ByteSpan encoded,
-                                                  std::uint64_t shard_size) const {
+Result<ByteVector> ZarrIndexCodec::DecodeGuessed(ByteSpan encoded, std::uint64_t shard_size) const {
   if (encoded.size() == encoded_size_) {
     const ByteSpan index = encoded.first(plain_size_);
     if (Crc32c(index) == LoadU32Le(encoded.data() + plain_size_)) {
@@ -77,7 +77,7 @@ Result<ByteVector> ZarrIndexReader::DecodeGuessed(ByteSpan encoded,
   return ByteVector(index.begin(), index.end());
 }
 
-bool ZarrIndexReader::IsPlausible(ByteSpan decoded, std::uint64_t shard_size) const {
+bool ZarrIndexCodec::IsPlausible(ByteSpan decoded, std::uint64_t shard_size) const {
   for (std::uint64_t slot = 0; slot < level_.chunk_count; ++slot) {
     const ZarrIndexRow row = Row(decoded, slot);
     if (!row.empty() && !MakeByteRange(row.offset, row.size, shard_size)) return false;
@@ -85,19 +85,47 @@ bool ZarrIndexReader::IsPlausible(ByteSpan decoded, std::uint64_t shard_size) co
   return true;
 }
 
-ZarrIndexRow ZarrIndexReader::Row(ByteSpan decoded, std::uint64_t slot) const {
-  std::uint64_t offset_at = slot * 2;
-  std::uint64_t size_at = offset_at + 1;
-  if (!strides_.empty()) {
-    offset_at = 0;
-    for (std::size_t d = level_.grid_shape.size(); d-- > 0;) {
-      offset_at += slot % level_.grid_shape[d] * strides_[d];
-      slot /= level_.grid_shape[d];
-    }
-    size_at = offset_at + strides_.back();
+ZarrIndexCodec::RowPosition ZarrIndexCodec::PositionOf(std::uint64_t slot) const {
+  if (strides_.empty()) return {slot * kRowSize, slot * kRowSize + kFieldSize};
+  std::uint64_t at = 0;
+  for (std::size_t d = level_.grid_shape.size(); d-- > 0;) {
+    at += slot % level_.grid_shape[d] * strides_[d];
+    slot /= level_.grid_shape[d];
   }
+  return {at * kFieldSize, (at + strides_.back()) * kFieldSize};
+}
+
+ZarrIndexRow ZarrIndexCodec::Row(ByteSpan decoded, std::uint64_t slot) const {
+  const RowPosition position = PositionOf(slot);
   const auto load = level_.index.big_endian ? LoadU64Be : LoadU64Le;
-  return {load(decoded.data() + offset_at * 8), load(decoded.data() + size_at * 8)};
+  return {load(decoded.data() + position.offset_at), load(decoded.data() + position.size_at)};
+}
+
+Result<ByteVector> ZarrIndexCodec::Encode(std::span<const IndexEntry> entries) const {
+  ByteVector encoded(plain_size_, 0xFF);  // 2^64 - 1 twice: an empty slot, in either byte order
+  const auto store = [&](std::uint64_t at, std::uint64_t value) {
+    StoreU64Le(encoded.data() + at, level_.index.big_endian ? __builtin_bswap64(value) : value);
+  };
+  for (const IndexEntry& entry : entries) {
+    const RowPosition position = PositionOf(entry.slot);
+    store(position.offset_at, entry.range.begin);
+    store(position.size_at, entry.range.size);
+  }
+  for (const auto& codec : level_.index.bytes_codecs) {
+    UNSHARD_ASSIGN_OR_RETURN(encoded, codec->Encode(encoded));
+  }
+  if (level_.index.guess_checksum) AppendU32Le(encoded, Crc32c(encoded));
+  return encoded;
+}
+
+std::vector<std::uint64_t> PositionsOfPage(const ZarrFormatLevels& levels, std::uint64_t page) {
+  std::vector<std::uint64_t> positions(levels.size() - 1);
+  for (std::size_t depth = positions.size(); depth-- > 0;) {
+    const std::uint64_t count = levels[depth]->level.chunk_count;
+    positions[depth] = page % count;
+    page /= count;
+  }
+  return positions;
 }
 
 }  // namespace unshard

@@ -1,8 +1,11 @@
-// One encoded index of a sharding_indexed shard: its size, and its entries.
+// One encoded index of a sharding_indexed shard: its size, and its entries; read and written.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "codec/zarr_shard.h"
@@ -21,12 +24,13 @@ struct ZarrIndexRow {
   }
 };
 
-// Reads the index of one level. Immutable; thread-safe.
-class ZarrIndexReader {
+// Decodes and encodes the index of one level. Immutable; thread-safe.
+class ZarrIndexCodec {
  public:
-  explicit ZarrIndexReader(const ZarrShardLevel& level);
+  explicit ZarrIndexCodec(const ZarrShardLevel& level);
 
-  // The most bytes that the encoded index takes; exact unless its checksum is guessed.
+  // The most bytes that the encoded index takes; exact unless its checksum is guessed. Encode makes
+  // this many.
   [[nodiscard]] std::uint64_t encoded_size() const { return encoded_size_; }
   // The fewest bytes: without the checksum that is guessed.
   [[nodiscard]] std::uint64_t smallest_size() const { return smallest_size_; }
@@ -38,7 +42,17 @@ class ZarrIndexReader {
   // The row of a slot in a decoded index. Requires: slot < chunk_count.
   [[nodiscard]] ZarrIndexRow Row(ByteSpan decoded, std::uint64_t slot) const;
 
+  // The index with these entries, whose ranges count from the start of the shard; the other slots
+  // are empty. Requires: slots below chunk_count.
+  [[nodiscard]] Result<ByteVector> Encode(std::span<const IndexEntry> entries) const;
+
  private:
+  // Where the two fields of a row stand in a decoded index.
+  struct RowPosition {
+    std::uint64_t offset_at;
+    std::uint64_t size_at;
+  };
+  [[nodiscard]] RowPosition PositionOf(std::uint64_t slot) const;
   [[nodiscard]] Result<ByteVector> DecodeGuessed(ByteSpan encoded, std::uint64_t shard_size) const;
   [[nodiscard]] bool IsPlausible(ByteSpan decoded, std::uint64_t shard_size) const;
 
@@ -49,5 +63,19 @@ class ZarrIndexReader {
   // Distance in the encoded array between neighbours of each dimension, the last one of the pair.
   std::vector<std::uint64_t> strides_;
 };
+
+// One level of a shard format.
+struct ZarrFormatLevel {
+  explicit ZarrFormatLevel(ZarrShardLevel from) : level(std::move(from)), index(level) {}
+  ZarrFormatLevel(const ZarrFormatLevel&) = delete;
+  ZarrFormatLevel& operator=(const ZarrFormatLevel&) = delete;
+
+  const ZarrShardLevel level;
+  const ZarrIndexCodec index;  // refers to `level`
+};
+using ZarrFormatLevels = std::vector<std::unique_ptr<ZarrFormatLevel>>;  // outermost first
+
+// The position of page `page` in the shards of each level but the innermost.
+std::vector<std::uint64_t> PositionsOfPage(const ZarrFormatLevels& levels, std::uint64_t page);
 
 }  // namespace unshard

@@ -4,20 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "codec/zarr_assembly.h"
 #include "codec/zarr_index.h"
 
 namespace unshard {
 namespace {
-
-struct FormatLevel {
-  explicit FormatLevel(ZarrShardLevel from) : level(std::move(from)), reader(level) {}
-  FormatLevel(const FormatLevel&) = delete;
-  FormatLevel& operator=(const FormatLevel&) = delete;
-
-  const ZarrShardLevel level;
-  const ZarrIndexReader reader;  // refers to `level`
-};
-using FormatLevels = std::vector<std::unique_ptr<FormatLevel>>;
 
 std::string Describe(std::size_t depth, const std::string& text) {
   return depth == 0 ? text : "nested shard (level " + std::to_string(depth) + "): " + text;
@@ -26,18 +17,18 @@ std::string Describe(std::size_t depth, const std::string& text) {
 // Walks the index of each level in turn; `positions` say which nested shard to enter.
 class ZarrIndexWalk final : public IndexWalk {
  public:
-  ZarrIndexWalk(const FormatLevels& levels, std::vector<std::uint64_t> positions,
+  ZarrIndexWalk(const ZarrFormatLevels& levels, std::vector<std::uint64_t> positions,
                 std::uint64_t max_index_bytes)
       : levels_(levels), positions_(std::move(positions)), max_index_bytes_(max_index_bytes) {}
 
   RangeRequest Start() override {
-    const FormatLevel& outer = *levels_.front();
+    const ZarrFormatLevel& outer = *levels_.front();
     // Feed() refuses an index that is too large; nothing of it is fetched before.
-    if (outer.reader.encoded_size() > max_index_bytes_) return RangeRequest::At(0, 1);
+    if (outer.index.encoded_size() > max_index_bytes_) return RangeRequest::At(0, 1);
     if (outer.level.index_at_start) {
-      return RangeRequest::At(outer.level.leading_bytes, outer.reader.encoded_size());
+      return RangeRequest::At(outer.level.leading_bytes(), outer.index.encoded_size());
     }
-    return RangeRequest::Suffix(outer.reader.encoded_size() + outer.level.trailing_bytes);
+    return RangeRequest::Suffix(outer.index.encoded_size() + outer.level.trailing_bytes());
   }
 
   Result<IndexStep> Feed(ByteSpan bytes, std::uint64_t object_size) override {
@@ -48,15 +39,15 @@ class ZarrIndexWalk final : public IndexWalk {
       UNSHARD_RETURN_IF_ERROR(Enter({0, object_size}));
       bytes = WithoutSurroundings(bytes, object_size);
     }
-    const FormatLevel& current = *levels_[depth_];
+    const ZarrFormatLevel& current = *levels_[depth_];
     if (bytes.size() != index_range_.size) {
       return Fail(ErrorCode::kDataLoss,
                   Describe(depth_, "shard index: expected " + std::to_string(index_range_.size) +
                                        " bytes, found " + std::to_string(bytes.size())));
     }
-    UNSHARD_ASSIGN_OR_RETURN(const ByteVector index, current.reader.Decode(bytes, body_.size));
+    UNSHARD_ASSIGN_OR_RETURN(const ByteVector index, current.index.Decode(bytes, body_.size));
     if (depth_ + 1 == levels_.size()) return MakePage(index);
-    const ZarrIndexRow row = current.reader.Row(index, positions_[depth_]);
+    const ZarrIndexRow row = current.index.Row(index, positions_[depth_]);
     if (row.empty()) return IndexPage();
     const ByteRange nested = Locate(row);
     ++depth_;
@@ -73,15 +64,15 @@ class ZarrIndexWalk final : public IndexWalk {
  private:
   // Finds the index in the shard of the present depth, which takes `shard` of the object.
   Status Enter(const ByteRange& shard) {
-    const FormatLevel& current = *levels_[depth_];
-    const ZarrIndexReader& reader = current.reader;
+    const ZarrFormatLevel& current = *levels_[depth_];
+    const ZarrIndexCodec& reader = current.index;
     if (reader.encoded_size() > max_index_bytes_) {
       return Fail(ErrorCode::kResourceExhausted,
                   Describe(depth_, "shard index: takes " + std::to_string(reader.encoded_size()) +
                                        " bytes, more than the limit of " +
                                        std::to_string(max_index_bytes_)));
     }
-    const std::uint64_t around = current.level.leading_bytes + current.level.trailing_bytes;
+    const std::uint64_t around = current.level.leading_bytes() + current.level.trailing_bytes();
     if (shard.size < around + reader.smallest_size()) {
       return Fail(ErrorCode::kDataLoss,
                   Describe(depth_, "expected a shard of at least " +
@@ -89,7 +80,7 @@ class ZarrIndexWalk final : public IndexWalk {
                                        " bytes, which its index takes; found " +
                                        std::to_string(shard.size)));
     }
-    body_ = {shard.begin + current.level.leading_bytes, shard.size - around};
+    body_ = {shard.begin + current.level.leading_bytes(), shard.size - around};
     const std::uint64_t size = std::min(reader.encoded_size(), body_.size);
     index_range_ = {current.level.index_at_start ? body_.begin : body_.end() - size, size};
     return {};
@@ -118,11 +109,11 @@ class ZarrIndexWalk final : public IndexWalk {
   }
 
   Result<IndexStep> MakePage(ByteSpan index) const {
-    const FormatLevel& current = *levels_[depth_];
+    const ZarrFormatLevel& current = *levels_[depth_];
     const std::uint64_t slots = current.level.chunk_count;
     std::size_t present = 0;
     for (std::uint64_t slot = 0; slot < slots; ++slot) {
-      if (!current.reader.Row(index, slot).empty()) ++present;
+      if (!current.index.Row(index, slot).empty()) ++present;
     }
     if (present > max_index_bytes_ / sizeof(IndexEntry)) {
       return Fail(ErrorCode::kResourceExhausted,
@@ -133,13 +124,13 @@ class ZarrIndexWalk final : public IndexWalk {
     std::vector<IndexEntry> entries;
     entries.reserve(present);
     for (std::uint64_t slot = 0; slot < slots; ++slot) {
-      const ZarrIndexRow row = current.reader.Row(index, slot);
+      const ZarrIndexRow row = current.index.Row(index, slot);
       if (!row.empty()) entries.push_back({slot, Locate(row)});
     }
     return IndexPage(std::move(entries));
   }
 
-  const FormatLevels& levels_;
+  const ZarrFormatLevels& levels_;
   const std::vector<std::uint64_t> positions_;
   const std::uint64_t max_index_bytes_;
   std::size_t depth_ = 0;
@@ -149,19 +140,14 @@ class ZarrIndexWalk final : public IndexWalk {
 
 class ZarrShardFormat final : public ShardFormat {
  public:
-  ZarrShardFormat(FormatLevels levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping,
+  ZarrShardFormat(ZarrFormatLevels levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping,
                   std::uint64_t page_count)
       : levels_(std::move(levels)), wrapping_(std::move(wrapping)), page_count_(page_count) {}
 
   [[nodiscard]] std::unique_ptr<IndexWalk> Walk(std::uint64_t /*shard*/, std::uint64_t page,
                                                 std::uint64_t max_index_bytes) const override {
-    std::vector<std::uint64_t> positions(levels_.size() - 1);
-    for (std::size_t depth = positions.size(); depth-- > 0;) {
-      const std::uint64_t count = levels_[depth]->level.chunk_count;
-      positions[depth] = page % count;
-      page /= count;
-    }
-    return std::make_unique<ZarrIndexWalk>(levels_, std::move(positions), max_index_bytes);
+    return std::make_unique<ZarrIndexWalk>(levels_, PositionsOfPage(levels_, page),
+                                           max_index_bytes);
   }
 
   [[nodiscard]] std::uint64_t page_count() const override { return page_count_; }
@@ -184,8 +170,44 @@ class ZarrShardFormat final : public ShardFormat {
     return stored;
   }
 
+  [[nodiscard]] Status CanWrite() const override {
+    for (const auto& codec : wrapping_) {
+      auto can = codec->CanEncode();
+      if (!can) return Forward(std::move(can).error(), "around the shard");
+    }
+    return {};
+  }
+  [[nodiscard]] std::uint64_t fixed_index_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const auto& level : levels_) bytes += level->index.encoded_size();
+    return bytes;
+  }
+  [[nodiscard]] std::unique_ptr<ShardAssembly> Assemble(
+      std::uint64_t /*shard*/, std::vector<AssembledChunk> chunks) const override {
+    return AssembleZarrShard(levels_, chunks);
+  }
+  [[nodiscard]] std::unique_ptr<ShardAssembly> Append(std::uint64_t /*shard*/,
+                                                      std::vector<AssembledChunk> chunks,
+                                                      std::vector<std::uint64_t> /*changed_pages*/,
+                                                      std::uint64_t base_size) const override {
+    if (is_wrapped()) return nullptr;
+    return AppendToZarrShard(levels_, chunks, base_size);
+  }
+  [[nodiscard]] Result<Bytes> EncodeEntry(Bytes plain) const override { return plain; }
+  [[nodiscard]] Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const override {
+    for (const auto& codec : wrapping_) {
+      auto encoded = codec->Encode(body.span());
+      if (!encoded) return Forward(std::move(encoded).error(), "the codec around the shard");
+      body = Bytes(*std::move(encoded));
+      if (body.size() > max_bytes) break;
+    }
+    if (body.size() <= max_bytes) return body;
+    return Fail(ErrorCode::kResourceExhausted,
+                "the shard takes more than " + std::to_string(max_bytes) + " bytes");
+  }
+
  private:
-  const FormatLevels levels_;
+  const ZarrFormatLevels levels_;
   const std::vector<std::shared_ptr<const BytesCodec>> wrapping_;
   const std::uint64_t page_count_;
 };
@@ -214,6 +236,18 @@ class ZarrShardKeys final : public ShardKeys {
 
 }  // namespace
 
+std::uint64_t ZarrShardLevel::leading_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& codec : around) bytes += codec->leading_overhead();
+  return bytes;
+}
+
+std::uint64_t ZarrShardLevel::trailing_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& codec : around) bytes += codec->fixed_overhead().value_or(0);
+  return bytes - leading_bytes();
+}
+
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ZarrShardLevel> levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping) {
   std::uint64_t pages = 1;
@@ -224,9 +258,9 @@ Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     }
     pages = *product;
   }
-  FormatLevels format_levels;
+  ZarrFormatLevels format_levels;
   for (ZarrShardLevel& level : levels) {
-    format_levels.push_back(std::make_unique<FormatLevel>(std::move(level)));
+    format_levels.push_back(std::make_unique<ZarrFormatLevel>(std::move(level)));
   }
   return std::make_shared<ZarrShardFormat>(std::move(format_levels), std::move(wrapping), pages);
 }

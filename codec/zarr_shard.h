@@ -40,13 +40,17 @@ struct ZarrShardLevel {
   std::uint64_t chunk_count = 1;           // product of grid_shape, at most kMaxZarrIndexEntries
   bool index_at_start = false;
   ZarrIndexEncoding index;
-  std::uint64_t leading_bytes = 0;   // of checksums around this level's shard
-  std::uint64_t trailing_bytes = 0;  // the same, after it
+  // Around this level's shard, in order of encoding; each has a fixed overhead.
+  std::vector<std::shared_ptr<const BytesCodec>> around;
+
+  // What `around` adds before and after the shard.
+  [[nodiscard]] std::uint64_t leading_bytes() const;
+  [[nodiscard]] std::uint64_t trailing_bytes() const;
 };
 
 // The format of shards with these levels, outermost first. `wrapping` are the bytes-to-bytes codecs
 // around the whole shard, in order of encoding, where one of them has no fixed size; the outermost
-// level then has neither leading nor trailing bytes. Fails with kNotSupported where a shard has
+// level then has nothing `around`. Fails with kNotSupported where a shard has
 // 2^64 pages or more. A walk costs one request per level; an object of length 0 is damage.
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ZarrShardLevel> levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping);

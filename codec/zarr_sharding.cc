@@ -206,10 +206,7 @@ class Resolver {
       result_.wrapping = std::move(codecs);
       return {};
     }
-    for (const auto& codec : codecs) {
-      level.leading_bytes += codec->leading_overhead();
-      level.trailing_bytes += codec->fixed_overhead().value_or(0) - codec->leading_overhead();
-    }
+    level.around = std::move(codecs);
     return {};
   }
 

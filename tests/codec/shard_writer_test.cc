@@ -90,6 +90,30 @@ TEST(ShardWriter, PrecomputedShardWithoutChunksIsAnEmptyIndex) {
   EXPECT_EQ(EncodeNeuroglancerShard(spec, {}), ByteVector(64, 0));
 }
 
+// Recorded from encoders that had layouts of their own, before they ran assemblies.
+TEST(ShardWriter, LayoutsNeverChange) {
+  std::mt19937_64 random(7);
+  std::vector<std::uint32_t> found;
+  for (const ShardEncoding index : {ShardEncoding::kRaw, ShardEncoding::kGzip}) {
+    for (const ShardEncoding data : {ShardEncoding::kRaw, ShardEncoding::kGzip}) {
+      const ShardingSpec spec{1, ChunkIdHash::kMurmurHash3X86_128, 9, 1, index, data};
+      std::vector<ShardChunk> chunks;
+      for (std::uint64_t id = 0; chunks.size() < 150; id += 1 + random() % 1000) {
+        if (LocateChunkId(spec, id).shard != 1) continue;
+        chunks.push_back({id, ByteVector(random() % 200, static_cast<std::uint8_t>(random()))});
+      }
+      found.push_back(Crc32c(EncodeNeuroglancerShard(spec, std::move(chunks))));
+    }
+  }
+  std::vector<ShardChunk> chunks;
+  for (std::uint64_t slot = 511; slot < 512; slot -= 1 + random() % 5) {
+    chunks.push_back({slot, ByteVector(random() % 200, static_cast<std::uint8_t>(random()))});
+  }
+  found.push_back(Crc32c(EncodeZarrShard(512, chunks)));
+  EXPECT_EQ(found, (std::vector<std::uint32_t>{0x0d7d8e52, 0x877e781c, 0x11315164, 0xeb0c30ca,
+                                               0xa718b60a}));
+}
+
 TEST(ShardWriter, ZarrIndexMatchesTheReferenceVector) {
   const ByteVector first(10, 0xAA);
   const ByteVector second(7, 0xBB);

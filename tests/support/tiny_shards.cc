@@ -29,7 +29,45 @@ class TinyWalk final : public IndexWalk {
   bool first_ = true;
 };
 
+// The chunks as they come, then the index.
+class TinyAssembly final : public ShardAssembly {
+ public:
+  TinyAssembly(std::uint64_t slots, std::vector<AssembledChunk> chunks)
+      : chunks_(std::move(chunks)), index_(slots * 16), end_(slots * 16) {}
+  Result<AssemblyStep> Next(const PutChunk& put) override {
+    if (next_ > 0 && next_ <= chunks_.size()) {
+      std::uint8_t* const row = index_.data() + chunks_[next_ - 1].slot * 16;
+      StoreU64Le(row, end_ + put.leading);
+      StoreU64Le(row + 8, put.stored);
+      end_ += put.leading + put.stored;
+    }
+    AssemblyStep step;
+    step.kind = next_ < chunks_.size()    ? AssemblyStep::Kind::kChunk
+                : next_ == chunks_.size() ? AssemblyStep::Kind::kBytes
+                                          : AssemblyStep::Kind::kDone;
+    step.at = step.kind == AssemblyStep::Kind::kBytes ? 0 : end_;
+    step.chunk = next_++;
+    if (step.kind == AssemblyStep::Kind::kBytes) step.bytes = index_;
+    return step;
+  }
+
+ private:
+  const std::vector<AssembledChunk> chunks_;
+  ByteVector index_;
+  std::uint64_t end_;
+  std::size_t next_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<ShardAssembly> TinyShardFormat::Assemble(std::uint64_t,
+                                                         std::vector<AssembledChunk> chunks) const {
+  return std::make_unique<TinyAssembly>(slots_, std::move(chunks));
+}
+
+Result<Bytes> TinyShardFormat::EncodeShard(Bytes body, std::uint64_t max_bytes) const {
+  return wrapped_ ? DecodeShard(std::move(body), max_bytes) : body;  // inverting undoes itself
+}
 
 std::unique_ptr<IndexWalk> TinyShardFormat::Walk(std::uint64_t, std::uint64_t,
                                                  std::uint64_t) const {

@@ -23,6 +23,17 @@ class TinyShardFormat : public ShardFormat {
   bool is_wrapped() const override { return wrapped_; }
   // Wrapped objects are stored with each byte inverted.
   Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override;
+  Status CanWrite() const override { return {}; }
+  std::uint64_t fixed_index_bytes() const override { return slots_ * 16; }
+  std::unique_ptr<ShardAssembly> Assemble(std::uint64_t shard,
+                                          std::vector<AssembledChunk> chunks) const override;
+  // Never appends.
+  std::unique_ptr<ShardAssembly> Append(std::uint64_t, std::vector<AssembledChunk>,
+                                        std::vector<std::uint64_t>, std::uint64_t) const override {
+    return nullptr;
+  }
+  Result<Bytes> EncodeEntry(Bytes plain) const override { return plain; }
+  Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const override;
 
  private:
   const std::uint64_t slots_;
