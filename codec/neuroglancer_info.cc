@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/byte_range.h"
+#include "codec/object_check.h"
 #include "codec/volume_check.h"
 
 namespace unshard {
@@ -276,6 +277,8 @@ class InfoParser {
       directory.names = names;
       directory.sharding = *sharding;
       directory.description = description;
+      directory.check = names == ShardedDirectory::Names::kMeshes ? MakeMeshManifestCheck()
+                                                                  : MakeSkeletonCheck(document_);
       info_.sharded.push_back(std::move(directory));
     }
     ReferToDataset("segment_properties");
@@ -287,6 +290,9 @@ class InfoParser {
     if (!by_id.empty()) {
       UNSHARD_RETURN_IF_ERROR(
           ParseIndex(by_id.front(), ShardedDirectory::Names::kIds, "annotations by id"));
+      if (!info_.sharded.empty()) {
+        info_.sharded.back().check = MakeAnnotationCheck(document_, AnnotationIndex::kById);
+      }
     }
     UNSHARD_RETURN_IF_ERROR(ParseIndices("relationships", ShardedDirectory::Names::kIds,
                                          "annotations by related object"));
@@ -317,6 +323,7 @@ class InfoParser {
     directory.json_path = index.path();
     directory.sharding = *sharding;
     directory.description = description;
+    directory.check = MakeAnnotationCheck(document_, AnnotationIndex::kList);
     UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(index));
     if (names == ShardedDirectory::Names::kCellCoordinates) {
       UNSHARD_ASSIGN_OR_RETURN(const JsonCursor grid_shape, index.Member("grid_shape"));

@@ -13,6 +13,7 @@
 
 // In order of name.
 #define UNSHARD_FUZZ_TARGETS(TARGET)                           \
+  TARGET(chunk_check, FuzzChunkCheck)                          \
   TARGET(chunk_name, FuzzChunkName)                            \
   TARGET(gzip, FuzzGzip)                                       \
   TARGET(json, FuzzJson)                                       \
