@@ -18,6 +18,7 @@
   TARGET(gzip, FuzzGzip)                                       \
   TARGET(json, FuzzJson)                                       \
   TARGET(mesh_manifest, FuzzMeshManifest)                      \
+  TARGET(metadata_merge, FuzzMetadataMerge)                    \
   TARGET(minishard_index, FuzzMinishardIndex)                  \
   TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
   TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
