@@ -4,6 +4,7 @@
 
 #include "codec/json.h"
 #include "fs/volume_fs.h"
+#include "fs/write_status.h"
 
 namespace unshard {
 namespace {
@@ -97,14 +98,26 @@ JsonValue CountersObject(VolumeFs& fs) {
   return object;
 }
 
+// Nothing on a read-only mount.
+template <class Fs>
+std::optional<WriteStatus> WriteStatusOf(Fs& fs) {
+  if constexpr (requires { fs.write_status(); }) {
+    return fs.write_status();
+  } else {
+    return std::nullopt;
+  }
+}
+
 std::string StatusText(VolumeFs& fs) {
   JsonValue status = JsonValue::Object();
   status.Set("pid", JsonValue::Number(static_cast<std::uint64_t>(getpid())));
   status.Set("version", JsonValue::String(std::string(kVersion)));
   status.Set("source", JsonValue::String(fs.options().source));
   status.Set("mount_point", JsonValue::String(fs.options().mount_point));
-  status.Set("read_only", JsonValue::Boolean(true));
+  status.Set("read_only", JsonValue::Boolean(fs.options().read_only));
   status.Set("watched", JsonValue::Boolean(fs.parts().watcher->complete()));
+  const auto writing = WriteStatusOf(fs);
+  status.Set("write", writing ? WriteStatusObject(*writing) : JsonValue());
   status.Set("counters", CountersObject(fs));
   std::vector<JsonValue> datasets;
   for (const FoundDataset& found : fs.parts().datasets->found()) {
@@ -138,6 +151,7 @@ std::string MetricsText(VolumeFs& fs) {
     text += "# TYPE " + name + (counter ? " counter\n" : " gauge\n");
     text += name + " " + std::to_string(metric.value) + "\n";
   }
+  if (const auto writing = WriteStatusOf(fs)) text += WriteMetricsText(*writing);
   return text;
 }
 

@@ -1,0 +1,16 @@
+// Numbers as people read them. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace unshard {
+
+// "0 bytes", "999 bytes", "1.5 kB", "12 MB", "3.4 GB": powers of ten, as disks are sold.
+std::string ReadableBytes(std::uint64_t bytes);
+// "0.4 s", "12 s", "3 min", "2 h".
+std::string ReadableAge(std::uint64_t milliseconds);
+// "1 chunk", "2 chunks".
+std::string Counted(std::uint64_t count, const std::string& noun);
+
+}  // namespace unshard
