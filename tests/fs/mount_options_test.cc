@@ -122,12 +122,12 @@ TEST(MountOptionsTest, SpoolsAreInTheUsersStateFolder) {
   const char* home = getenv("HOME");
   const std::string home_before = home == nullptr ? "" : home;
   set("XDG_STATE_HOME", "/state");
-  set("HOME", "/home/somebody");
+  set("HOME", "/users/somebody");
   EXPECT_EQ(DefaultSpoolFolder(), "/state/unshard/spool");
   set("XDG_STATE_HOME", "relative");
-  EXPECT_EQ(DefaultSpoolFolder(), "/home/somebody/.local/state/unshard/spool");
+  EXPECT_EQ(DefaultSpoolFolder(), "/users/somebody/.local/state/unshard/spool");
   set("XDG_STATE_HOME", nullptr);
-  EXPECT_EQ(DefaultSpoolFolder(), "/home/somebody/.local/state/unshard/spool");
+  EXPECT_EQ(DefaultSpoolFolder(), "/users/somebody/.local/state/unshard/spool");
   set("HOME", nullptr);
   EXPECT_EQ(DefaultSpoolFolder(), "/var/lib/unshard/spool");
   set("HOME", "");
