@@ -1,4 +1,4 @@
-// The command line: `unshard mount|umount|info|sample`, and the mount(8) helper.
+// The command line: `unshard COMMAND …`, and the mount(8) helper.
 #pragma once
 
 namespace unshard {

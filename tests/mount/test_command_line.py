@@ -85,12 +85,13 @@ def test_mount_returns_success_only_when_mounted(source, point, run_unshard):
     assert ended(point)
 
 
-def test_the_mount_table_names_the_source(source, point, run_unshard):
-    assert run_unshard("mount", source.path, point).returncode == 0
+@pytest.mark.parametrize("options, mode", [("list=present", "rw"), ("ro", "ro"), ("rw", "rw")])
+def test_the_mount_table_names_the_source_and_the_mode(source, point, run_unshard, options, mode):
+    assert run_unshard("mount", source.path, point, "-o", options).returncode == 0
     shown = subprocess.run(["findmnt", "-n", "-o", "SOURCE,FSTYPE,OPTIONS", point], text=True,
                            capture_output=True, timeout=BOUND).stdout.split()
     assert shown[0] == str(source.path) and shown[1] == "fuse.unshard"
-    assert {"ro", "nosuid", "nodev"} <= set(shown[2].split(","))
+    assert {mode, "nosuid", "nodev"} <= set(shown[2].split(","))
 
 
 def test_the_daemon_is_detached_and_its_command_line_names_the_mount_point(
@@ -242,7 +243,8 @@ def test_words_that_fstab_systemd_and_mount_add_are_accepted(source, point, run_
 
 
 @pytest.mark.parametrize("arguments", [["mount"], ["mount", "only-one"], ["frob"], ["--frob"], [],
-                                       ["mount", "a", "b", "c"], ["umount"], ["info"]])
+                                       ["mount", "a", "b", "c"], ["umount"], ["info"],
+                                       ["flush"], ["status"], ["status", "--watch", "--json", "a"]])
 def test_a_wrong_command_line_is_refused_with_a_hint(run_unshard, arguments):
     done = run_unshard(*arguments)
     assert done.returncode != 0
@@ -369,7 +371,7 @@ set -eu
 mount -t overlay overlay -o lowerdir={helpers}:/usr/sbin /usr/sbin
 trap 'fusermount3 -u -z "{point}" 2>/dev/null || :' EXIT
 {script}
-grep -q ' {point} fuse.unshard ro,' /proc/self/mounts
+grep -q ' {point} fuse.unshard r[ow],' /proc/self/mounts
 cmp '{point}/{name}' '{wanted}'
 cat '{point}/.unshard/config.json'
 umount '{point}'
@@ -582,13 +584,14 @@ def test_info_refuses_what_mount_refuses(work, run_unshard):
 def test_help_shows_examples_and_every_option(run_unshard):
     done = run_unshard("--help")
     assert done.returncode == 0 and done.stderr == ""
-    for word in ("mount", "umount", "info", "sample"):
+    for word in ("mount", "umount", "flush", "status", "info", "sample"):
         assert re.search(rf"^\s*(unshard )?{word}\b", done.stdout, re.MULTILINE), word
     assert re.search(r"unshard mount \S+ \S+", done.stdout)
     done = run_unshard("mount", "--help")
     assert done.returncode == 0
     for word in ("list=", "uid=", "gid=", "umask=", "ttl=", "watch=", "immutable", "morton=",
-                 "memory=", "allow_other", "-f", "-v"):
+                 "memory=", "allow_other", "ro,rw", "spool=", "spool_size=", "spool_files=",
+                 "publish_after=", "publish_threads=", "sync=", "strict", "-f", "-v"):
         assert word in done.stdout, word
 
 

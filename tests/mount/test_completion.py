@@ -35,7 +35,7 @@ def test_subcommands_are_those_of_the_program(run_unshard):
     assert offered("unshard um") == ["umount"]
 
 
-@pytest.mark.parametrize("command", ["mount", "umount", "info", "sample"])
+@pytest.mark.parametrize("command", ["mount", "umount", "flush", "status", "info", "sample"])
 def test_options_are_those_of_the_program(run_unshard, command):
     text = run_unshard(command, "--help").stdout
     options = set()
@@ -53,7 +53,7 @@ def test_mount_options_are_those_of_the_program(run_unshard):
     assert set(offered("unshard mount a b -o ")) == names
 
 
-@pytest.mark.parametrize("name", ["list", "morton", "watch"])
+@pytest.mark.parametrize("name", ["list", "morton", "watch", "sync"])
 def test_values_are_those_that_the_program_takes(run_unshard, name):
     refusal = run_unshard("mount", "a", "b", "-o", f"{name}=no_such_value").stderr
     values = re.split(", | or ", refusal.strip().split("expected ")[1])
@@ -73,4 +73,5 @@ def test_sources_and_mount_points(work, mount):
     assert offered("unshard mount -o immutable seg", work) == ["segmentation"]
     (work / "segmentation/info").write_text('{"@type": "neuroglancer_skeletons"}')
     mounted = mount(work / "segmentation")
-    assert str(mounted.path) in offered("unshard umount ")
+    for command in ("umount", "flush", "status"):
+        assert str(mounted.path) in offered(f"unshard {command} ")

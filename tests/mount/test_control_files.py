@@ -121,6 +121,8 @@ def test_config_tells_every_option_in_force(source, mount):
     config = json.loads(mount(source.path).control("config.json"))
     assert config["list"] == "present" and config["immutable"] is False
     assert config["watch"] == "on" and config["memory_bytes"] == 512 << 20
+    assert (config["sync"], config["strict"], config["publish_threads"]) == ("spool", False, 2)
+    assert config["spool_bytes"] == 4 << 30 and config["publish_after_milliseconds"] == 5000
     options = "list=grid,watch=off,ttl=2.5,immutable,memory=64M,umask=027,uid=12,gid=13"
     config = json.loads(mount(source.path, options).control("config.json"))
     assert (config["list"], config["watch"], config["ttl_milliseconds"]) == ("grid", "off", 2500)
@@ -168,7 +170,8 @@ def test_metrics_are_prometheus_text_and_agree_with_the_status(mounted, source):
 # ----------------------------------------------------------------------------------------------- errors
 
 
-def test_errors_is_empty_as_long_as_nothing_failed(mounted, source):
+def test_errors_is_empty_as_long_as_nothing_failed(source, mount):
+    mounted = mount(source.path, "ro")
     refused(errno.ENOENT, os.stat, mounted.path / "scale/no-such-chunk")
     refused(errno.EROFS, open, mounted.path / source.names[0], "w")
     assert mounted.control("errors") == ""

@@ -1,0 +1,21 @@
+// `unshard flush`, `unshard status` and `unshard umount`: what is asked of a running mount. Each
+// returns the exit status of the program and has printed what there is to say.
+#pragma once
+
+#include <string>
+
+namespace unshard {
+
+int RunFlush(const std::string& mount_point);
+
+struct StatusCommand {
+  std::string mount_point;
+  bool watch = false;
+  bool json = false;
+};
+int RunStatus(const StatusCommand& command);
+
+// Publishes, unmounts even where that fails, and waits for the process of the mount to end.
+int RunUmount(const std::string& mount_point);
+
+}  // namespace unshard

@@ -1,0 +1,120 @@
+#include "fs/mount_command.h"
+
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
+#include "fs/daemon.h"
+#include "fs/fuse_session.h"
+#include "store/log.h"
+
+namespace unshard {
+
+const char* const kMountFooter =
+    "Options (-o), separated by commas:\n"
+    "  list=present|grid|none  what listings show: chunks that are there (default),\n"
+    "                          every cell of the grid, or no chunks\n"
+    "  morton=detect|standard|legacy\n"
+    "                          rule of precomputed chunk ids; legacy: CloudVolume and\n"
+    "                          igneous before June 2021\n"
+    "  watch=on|off            follow changes of the source by inotify (default: on)\n"
+    "  ttl=SECONDS             how long unwatched shards are trusted (default: 1)\n"
+    "  immutable               the source never changes; never look again; read-only\n"
+    "  ro,rw                   forbid or allow writing (default: rw)\n"
+    "  spool=DIR               folder for what is not yet in its shard\n"
+    "                          (default: ~/.local/state/unshard/spool)\n"
+    "  spool_size=BYTES        cap on the bytes of the spool (default: 4G)\n"
+    "  spool_files=N           cap on its files (default: 1048576)\n"
+    "  publish_after=SECONDS   rewrite a shard after so long without writes to it\n"
+    "                          (default: 5)\n"
+    "  publish_threads=N       shards rewritten at a time (default: 2)\n"
+    "  sync=spool|store        what fsync waits for (default: spool)\n"
+    "  strict                  refuse to replace what another host wrote meanwhile\n"
+    "  memory=BYTES            memory cap of all caches together (default: 512M)\n"
+    "  uid=N,gid=N,umask=OCTAL owner and mode of the files shown\n"
+    "  allow_other             let other users in (see fuse.conf(5))\n"
+    "\n"
+    "Examples:\n"
+    "  unshard mount segmentation /mnt/seg\n"
+    "  unshard mount image.zarr /mnt/image -f -o list=grid,umask=027\n"
+    "  mount -t unshard /data/segmentation /mnt/seg -o immutable\n"
+    "  /etc/fstab: /data/segmentation /mnt/seg unshard defaults,allow_other 0 0\n"
+    "\n"
+    "A running mount tells about itself in MOUNT_POINT/.unshard/: status.json,\n"
+    "metrics, config.json, errors.";
+
+namespace {
+
+// Also of a directory that is yet to be made.
+std::string ResolvedPath(const std::string& path) {
+  const std::string absolute = AbsolutePath(path);
+  std::error_code failed;
+  const std::string resolved = std::filesystem::weakly_canonical(absolute, failed).string();
+  return failed ? absolute : resolved;
+}
+
+// The mount would wait for itself.
+Status CheckSpoolFolder(const MountOptions& options) {
+  if (options.spool == options.mount_point ||
+      options.spool.starts_with(options.mount_point + "/")) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "option spool=" + options.spool + ": expected a directory outside the mount point");
+  }
+  return {};
+}
+
+int Mount(MountOptions options) {
+  options.source = AbsolutePath(options.source);
+  options.mount_point = AbsolutePath(options.mount_point);
+  if (!options.read_only) {
+    options.spool = ResolvedPath(options.spool.empty() ? DefaultSpoolFolder() : options.spool);
+    if (const Status checked = CheckSpoolFolder(options); !checked) {
+      return ReportFailure(checked.error());
+    }
+  }
+  const LogLevel level = options.verbose ? LogLevel::kDebug : LogLevel::kInfo;
+  StartLog(LogSink::kStandardError, options.foreground ? level : LogLevel::kWarning);
+  if (options.foreground) {
+    const Status served = ServeMount(
+        options, [&] { LogInfo("mounted " + options.source + " on " + options.mount_point); });
+    return served ? 0 : ReportFailure(served.error());
+  }
+  return RunInBackground([&](const std::function<void()>& ready) {
+    return ServeMount(options, [&] {
+      ready();
+      StartLog(LogSink::kSyslog, level);
+      LogInfo("mounted " + options.source + " on " + options.mount_point);
+    });
+  });
+}
+
+}  // namespace
+
+std::string AbsolutePath(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) != nullptr) return resolved;
+  if (!path.empty() && path.front() == '/') return path;
+  char current[PATH_MAX];
+  if (getcwd(current, sizeof current) == nullptr) return path;
+  return std::string(current) + "/" + path;
+}
+
+int ReportFailure(const Error& error) {
+  std::cerr << "unshard: " << error.message << "\n";
+  return 1;
+}
+
+int RunMount(MountOptions options, const std::vector<std::string>& lists) {
+  for (const std::string& list : lists) {
+    if (const Status applied = ApplyOptionList(list, options); !applied) {
+      return ReportFailure(applied.error());
+    }
+  }
+  return Mount(std::move(options));
+}
+
+}  // namespace unshard

@@ -1,0 +1,25 @@
+// `unshard mount` and the mount(8) helper; what all commands share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/error.h"
+#include "fs/mount_options.h"
+
+namespace unshard {
+
+// What `unshard mount --help` says below its arguments.
+extern const char* const kMountFooter;
+
+// Applies the `-o` lists and mounts: in the background, unless the options say otherwise. Returns
+// the exit status of the program, after its messages have been printed.
+int RunMount(MountOptions options, const std::vector<std::string>& lists);
+
+// The same path from anywhere: the daemon leaves the directory that it was started in.
+std::string AbsolutePath(const std::string& path);
+
+// Prints "unshard: message" and returns 1.
+int ReportFailure(const Error& error);
+
+}  // namespace unshard
