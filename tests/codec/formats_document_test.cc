@@ -140,18 +140,24 @@ void CheckMurmurHash(const Example& example) {
   }
 }
 
-void CheckPrecomputedShard(const Example& example) {
-  const std::vector<Words> lines = Lines(example);
-  const ShardingSpec spec = SpecOf(lines[0]);
+// The chunks of lines like "chunk 2 = 01 02"; `key` is their first word.
+std::vector<ShardChunk> ChunksOf(const std::vector<Words>& lines, const std::string& key) {
   std::vector<ShardChunk> chunks;
   for (const Words& words : lines) {
-    if (words[0] != "chunk") continue;
+    if (words[0] != key) continue;
     ShardChunk chunk{Number(words[1]), {}};
     for (std::size_t i = 3; i < words.size(); ++i) {
       chunk.plain.push_back(static_cast<std::uint8_t>(Number(words[i], 16)));
     }
     chunks.push_back(chunk);
   }
+  return chunks;
+}
+
+void CheckPrecomputedShard(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const ShardingSpec spec = SpecOf(lines[0]);
+  const std::vector<ShardChunk> chunks = ChunksOf(lines, "chunk");
   const ByteVector shard = Dump(lines);
   EXPECT_EQ(EncodeNeuroglancerShard(spec, chunks), shard);
   const auto format = MakeNeuroglancerShardFormat(spec);
@@ -163,6 +169,36 @@ void CheckPrecomputedShard(const Example& example) {
     const ByteSpan stored = ByteSpan(shard).subspan(range->begin, range->size);
     EXPECT_EQ(ByteVector(stored.begin(), stored.end()), chunk.plain);
   }
+}
+
+// The dump shows what differs from the base.
+void CheckPrecomputedAppend(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const ShardingSpec spec = SpecOf(lines[0]);
+  const ByteVector base = EncodeNeuroglancerShard(spec, ChunksOf(lines, "chunk"));
+  const std::vector<ShardChunk> put = ChunksOf(lines, "put");
+  ByteVector expected = base;
+  for (const Words& words : lines) {
+    if (!IsDump(words)) continue;
+    const std::uint64_t at = Number(words[0], 16);
+    expected.resize(std::max<std::size_t>(expected.size(), at + words.size() - 1));
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      expected[at + i - 1] = static_cast<std::uint8_t>(Number(words[i], 16));
+    }
+  }
+  std::vector<AssembledChunk> chunks;
+  std::vector<std::uint64_t> pages;
+  for (const ShardChunk& chunk : put) {
+    pages.push_back(LocateChunkId(spec, chunk.slot).page);
+    chunks.push_back({pages.back(), chunk.slot, std::nullopt});
+  }
+  const auto assembly = MakeNeuroglancerShardFormat(spec)->Append(0, chunks, pages, base.size());
+  const auto plain = [&](std::size_t number) -> Result<ChunkBytes> {
+    return ChunkBytes{{}, Bytes(put[number].plain)};
+  };
+  const auto shard = AssembleInMemory(*assembly, plain, 1 << 20, base);
+  ASSERT_TRUE(shard) << shard.error().message;
+  EXPECT_EQ(*shard, expected);
 }
 
 void CheckMorton(const Example& example) {
@@ -313,6 +349,7 @@ const std::map<std::string, std::function<void(const Example&)>>& Checks() {
       {"placement", CheckPlacement},
       {"murmurhash3_x86_128", CheckMurmurHash},
       {"precomputed-shard", CheckPrecomputedShard},
+      {"precomputed-append", CheckPrecomputedAppend},
       {"morton", CheckMorton},
       {"volume-names", CheckVolumeNames},
       {"compressed-segmentation", CheckCompressedSegmentation},
