@@ -304,6 +304,22 @@ TEST(ShardAssembly, AppendingToPrecomputedTouchesOnlyWhatChanges) {
   EXPECT_TRUE(WalkInMemory(*format, *shard, 0, 3)->entries().empty());
 }
 
+TEST(ShardAssembly, AMinishardThatGetsAChunkChangesWhetherNamedOrNot) {
+  const auto format = MakeNeuroglancerShardFormat({0, ChunkIdHash::kIdentity, 2, 0});
+  const ByteVector base(64);
+  const auto shard = PutTogether(*format->Append(0, {{2, 6, std::nullopt}}, {}, base.size()),
+                                 *format, {{9}}, base);
+  ASSERT_TRUE(shard) << shard.error().message;
+  EXPECT_EQ(WalkInMemory(*format, *shard, 0, 2)->Find(6), (ByteRange{64, 1}));
+}
+
+TEST(ShardAssembly, ChecksumsThatMayBeMissingAreWritten) {
+  const auto format = ZarrFormat("[3]", "[" + Sharding("[1]") + "]");
+  const auto shard = PutTogether(*format->Assemble(0, {{0, 1, std::nullopt}}), *format, {{4, 5}});
+  ASSERT_TRUE(shard) << shard.error().message;
+  EXPECT_EQ(*shard, EncodeZarrShard(3, {{1, {4, 5}}}));
+}
+
 TEST(ShardAssembly, NestedShardsAreShardsInShards) {
   const auto format = ZarrFormat(
       "[6]", "[" + Sharding("[2]", kCrcIndex, "[" + Sharding("[1]", kCrcIndex) + R"(,"crc32c"])") +
