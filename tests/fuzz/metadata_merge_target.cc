@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "codec/json.h"
 #include "codec/metadata_merge.h"
 #include "codec/neuroglancer_info.h"
 #include "codec/zarr_metadata.h"
@@ -21,7 +22,8 @@ void MergeBoth(std::string_view original, std::string_view edited, Parse parse, 
     Require(merged.error().code != ErrorCode::kInternal, "merged documents read as the edit");
   }
   const auto shown = parse(original);
-  if (!shown) return;
+  const auto document = ParseJson(original);
+  if (!shown || !document || !document->is_object()) return;  // nobody may write anything else
   const auto same = merge(original, shown->unsharded_text);
   Require(same.has_value() && *same == original, "what is shown merges to what is stored");
 }
