@@ -47,6 +47,8 @@ class File {
   // Makes this file share all bytes of `source` (FICLONE). False where the file system cannot.
   virtual Result<bool> CloneFrom(File& source) = 0;
   virtual Status Truncate(std::uint64_t size) = 0;
+  // Sets the permission bits (0777).
+  virtual Status SetMode(std::uint32_t mode) = 0;
   // Returns once the bytes and the size are on the disk. After a failure nothing is known about any
   // byte written since the last success, and a later success says nothing about them either.
   virtual Status Sync() = 0;

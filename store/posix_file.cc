@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -152,6 +153,11 @@ Status PosixFile::Truncate(std::uint64_t size) {
     if (errno != EINTR) return FailErrno(errno, "changing the length of " + described_);
   }
   return {};
+}
+
+Status PosixFile::SetMode(std::uint32_t mode) {
+  if (::fchmod(descriptor_.get(), mode & 0777) == 0) return {};
+  return FailErrno(errno, "changing the permissions of " + described_);
 }
 
 Status PosixFile::Sync() {

@@ -27,6 +27,7 @@ class SimulatedFile final : public File {
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override;
   Result<bool> CloneFrom(File& source) override;
   Status Truncate(std::uint64_t size) override;
+  Status SetMode(std::uint32_t mode) override;
   Status Sync() override;
   Result<FileStatus> Stat() override;
   Result<bool> Lock(bool wait) override;
@@ -51,7 +52,7 @@ FileStatus StatusOf(std::uint64_t number, const DiskNode& node) {
   status.inode = number;
   status.size = node.now.size();
   status.links = node.links;
-  status.mode = node.directory ? 040777 : 0100666;
+  status.mode = node.directory ? 040777 : 0100000 | node.mode;
   status.modified.tv_sec = static_cast<time_t>(node.modified);
   status.changed = status.modified;
   return status;
@@ -106,6 +107,14 @@ Status SimulatedFile::Truncate(std::uint64_t size) {
   const std::lock_guard lock(state_->mutex);
   UNSHARD_RETURN_IF_ERROR(state_->Check(DiskOperation::kTruncate, path_));
   state_->Resize(state_->nodes.at(node_), size);
+  return {};
+}
+
+// Not counted as an operation: nobody's bytes depend on it.
+Status SimulatedFile::SetMode(std::uint32_t mode) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->crashed) return FailErrno(EIO, "changing the permissions of " + path_);
+  state_->nodes.at(node_).mode = mode & 0777;
   return {};
 }
 

@@ -28,6 +28,7 @@ struct DiskNode {
   std::map<std::string, std::uint64_t> names;  // of a directory, as processes see them
   std::uint64_t links = 0;
   std::uint64_t modified = 0;
+  std::uint32_t mode = 0666;
   const void* locked_by = nullptr;
 };
 
