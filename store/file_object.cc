@@ -118,6 +118,11 @@ FileVersion FileVersion::Of(const struct stat& status) {
           status.st_mtim, status.st_ctim, status.st_nlink};
 }
 
+FileVersion FileVersion::Of(const FileStatus& status) {
+  return {status.device,   status.inode,   static_cast<off_t>(status.size),
+          status.modified, status.changed, status.links};
+}
+
 bool FileVersion::SameAs(const FileVersion& other) const {
   return device == other.device && inode == other.inode && size == other.size &&
          SameTime(modified, other.modified) && SameTime(changed, other.changed);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "store/descriptor_pool.h"
+#include "store/file_system.h"
 #include "store/kv_store.h"
 #include "store/root_directory.h"
 
@@ -22,6 +23,7 @@ struct FileVersion {
   nlink_t links = 0;
 
   static FileVersion Of(const struct stat& status);
+  static FileVersion Of(const FileStatus& status);
   // True where the path still leads to the same version.
   [[nodiscard]] bool SameAs(const FileVersion& other) const;
   // True where the open file still has this version's bytes. A file that lost a name is the same

@@ -3,13 +3,16 @@
 //   1. Open `<shard>.__lock` (made where it is missing), wait for its exclusive OFD lock, and open
 //      the path again: unless both are the same file somebody has renamed it, and we start over.
 //      TensorStore does the same, so that both may write one dataset.
-//   2. Read the index of the shard as it is now (the base), all pages, and check it.
+//   2. Read the index of the shard as it is now (the base), all pages, and check it. Where the
+//      shard is missing, the pair of the obsolete form is the base.
 //   3. Put the new version into the lock file: whole, or, where the file system shares blocks and
 //      little garbage results, as a clone of the base with additions at its end.
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
 //   5. Sync the lock file. The base must still be the file of step 2, else start over.
 //   6. Rename the lock file onto the shard and sync the directory. A version without any chunk is
 //      not stored: the shard is removed instead, then the lock file.
+//   7. Remove the obsolete pair, whose bytes are in the shard now: readers ask for the shard first.
+//      A pair that would come back to life with the removal of a shard is removed before it.
 //
 // A crash before 6 leaves the old shard and an unlocked lock file that the next writer truncates.
 #pragma once
@@ -17,11 +20,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "codec/chunk_locator.h"
 #include "codec/shard_format.h"
 #include "store/file_system.h"
+#include "store/shard_set.h"
 #include "store/spool.h"
 
 namespace unshard {
@@ -31,37 +38,45 @@ struct ShardChange {
   std::uint64_t page = 0;
   std::uint64_t slot = 0;
   bool removed = false;
-  // The plain bytes, whole; read as a stream when their turn comes. Null for a removal.
+  // The plain bytes, whole; read as a stream when their turn comes. Null for a removal. May be
+  // called more than once. The file is of the same implementation as the store's.
   std::function<Result<std::shared_ptr<File>>()> open;
   std::uint64_t size = 0;
   // Meshes: the fragments to stand right before the manifest. Null: those of the base stay.
   std::function<Result<std::shared_ptr<File>>()> open_leading;
   std::uint64_t leading_size = 0;
   // What the writer believed to replace; another fingerprint in the base counts as a conflict.
+  // Unset where the base is known to be the version that the writer saw: that saves reading it.
+  bool check_expected = true;
   ChunkFingerprint expected;
 };
 
 struct PublishRequest {
   std::string key;  // of the shard in the store
+  // The keys of the obsolete two-file form of this shard in the store, where there is such a form.
+  std::optional<ShardKeys::Pair> obsolete;
   std::uint64_t shard = 0;
   const ShardFormat* format = nullptr;
   bool has_leading = false;          // meshes: each entry is preceded by bytes that no index names
   std::vector<ShardChange> changes;  // each (page, slot) once
   // In strict mode a conflict refuses the whole publish (kConflict) and names the chunk.
   bool strict = false;
-  // Called between steps 5 and 6 while the lock is held, with the status that the new shard will
-  // have, and after it with whether the rename happened.
+  // Called between steps 5 and 6 while the lock is held, each time followed by after_rename: with
+  // what was replaced by what as soon as it has happened, or null where it has not. For
+  // ShardSet::Replacement. Neither is called where the shard stays as it is.
   std::function<void()> before_rename;
+  std::function<void(const ShardSet::OwnPublish*)> after_rename;
 };
 
 struct PublishResult {
   std::uint64_t bytes_written = 0;  // given to the store, index included; cloned bytes are not
-  std::uint64_t object_size = 0;    // 0: the shard was removed
+  std::uint64_t object_size = 0;    // 0: the shard was removed, or there was none
   std::uint64_t chunks = 0;         // that the shard holds now
   bool appended = false;
+  bool unchanged = false;       // all changes were removals of what was not there
   std::uint64_t conflicts = 0;  // chunks whose base was not what their writer had seen
   std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // their page and slot
-  FileStatus status;                                                 // of the new shard
+  FileStatus status;  // of the new shard, where there is one and it has changed
 };
 
 struct PublisherOptions {
@@ -71,13 +86,20 @@ struct PublisherOptions {
   unsigned garbage_percent = 25;  // an appended shard may hold that much dead bytes
 };
 
-// Thread-safe. One publish holds one chunk and the shard's index in memory, never the shard.
+// Thread-safe. One publish holds one chunk and the shard's index in memory, never the shard, unless
+// the shard is wrapped.
 class ShardPublisher {
  public:
   ShardPublisher(std::shared_ptr<FileSystem> store, const PublisherOptions& options);
-  // Returns once the new version lasts. Fails, with the store as it was, where the base is damaged
-  // (kDataLoss) in a place that the changes do not replace, where a change cannot be read, and
-  // where the store is full or denies.
+  // Returns once the new version lasts. Fails, with the shard as it was:
+  //   kDataLoss           the base is damaged in a place that the changes do not replace, or its
+  //                       index cannot be read; a change has other bytes than it announced
+  //   kInvalidArgument    a mesh manifest does not go with its fragments; a slot is changed twice
+  //   kConflict           strict mode; or the shard kept being replaced under us
+  //   kNotSupported       shards of this format cannot be written
+  //   kResourceExhausted  a cap, or a full disk
+  // and as the store fails. After a failure to sync the directory the new version stands there, but
+  // may not last: publishing again makes it so.
   Result<PublishResult> Publish(const PublishRequest& request);
 
  private:

@@ -43,13 +43,16 @@ class ShardSetOwnPublishTest : public testing::Test {
     EXPECT_TRUE(current) << current.error().message;
     return current ? *current : nullptr;
   }
-  std::string Chunk(const ShardGenerationPtr& generation) {
-    const auto page = set_->Page(generation, 0);
-    if (!page) return page.error().message;
-    const auto range = (*page)->Find(0);
+  Result<std::string> Read(const ShardGenerationPtr& generation) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto page, set_->Page(generation, 0));
+    const auto range = page->Find(0);
     if (!range) return "(empty)";
-    const auto bytes = set_->ReadStored(generation, *range);
-    return bytes ? std::string(AsText(bytes->span())) : bytes.error().message;
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, set_->ReadStored(generation, *range));
+    return std::string(AsText(bytes.span()));
+  }
+  std::string Chunk(const ShardGenerationPtr& generation) {
+    const auto text = Read(generation);
+    return text ? *text : text.error().message;
   }
   std::optional<Generation> Stored() {
     const auto info = store_->Stat("7.shard");
@@ -267,10 +270,12 @@ TEST_F(ShardSetOwnPublishTest, ReadersSeeWholeVersionsInOrderOnNodesThatStay) {
           continue;
         }
         set_->AddReference(*current);
-        const std::string text = Chunk(node);
+        const auto text = Read(node);
         set_->DropReferences(7, count, 1);
-        const int version =
-            text.find_first_not_of("0123456789") == text.npos ? std::stoi(text) : -1;
+        // Read while its file lost its name: its reader starts over.
+        if (!text && text.error().code == ErrorCode::kConflict) continue;
+        const bool whole = text && text->find_first_not_of("0123456789") == text->npos;
+        const int version = whole ? std::stoi(*text) : -1;
         if (version < seen) ++bad;
         seen = version;
         ++reads;
