@@ -3,6 +3,7 @@
 // Layout of one spool directory (every live mount has its own):
 //
 //   owner                    JSON: source, host, boot, process; locked while a mount uses it
+//   owner.new                the same, before it is renamed
 //   staging/<number>         files being written; nobody has been promised anything about them
 //   chunks/<dataset>/…       committed chunks, "<chunk>,<seal>"; "/" in names is written "%2F"
 //   chunks/<dataset>/.path   the path of the dataset below the source
@@ -13,13 +14,12 @@
 // not match its seal was torn by a power loss before anybody was told that it would last.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <ctime>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/file_system.h"
@@ -47,7 +47,7 @@ struct SpooledChunk {
 };
 
 struct SpoolUsage {
-  std::uint64_t files = 0;  // staged and sealed
+  std::uint64_t files = 0;  // staged and sealed; not those set aside
   std::uint64_t bytes = 0;
 };
 
@@ -67,29 +67,33 @@ class StagedFile {
   StagedFile& operator=(const StagedFile&) = delete;
 
   Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to);
-  // ENOSPC where the spool's cap is reached.
+  // kResourceExhausted with ENOSPC where the spool's cap is reached; kReadOnly once it is sealed.
+  // The same holds of CopyFrom and Truncate.
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset);
   Status Truncate(std::uint64_t size);
+  // Gives the bytes to the disk. Promises nothing: only Spool::Sync of a sealed chunk does.
   Status Sync();
   [[nodiscard]] std::uint64_t size() const;
   // Of all bytes; without reading them where they were written in order.
   Result<std::uint32_t> Crc32c();
   [[nodiscard]] File& file();
 
+  struct State;
+
  private:
   friend class Spool;
-  StagedFile(Spool& spool, std::string path, std::shared_ptr<File> file);
-  struct State;
+  explicit StagedFile(std::unique_ptr<State> state);
   const std::unique_ptr<State> state_;
 };
 
 // Thread-safe. Outlives its staged files.
 class Spool {
  public:
-  // Takes the directory `files` over, which is empty or a spool of the same source that no living
-  // process owns, and removes what was only staged. Fails with kUnavailable where somebody owns it,
-  // and with kInvalidArgument where something else is in it or it belongs to another source.
+  // Takes the directory that is the root of `files` over, which is empty or a spool of the same
+  // source that no living process owns, and removes what was only staged. Fails with kUnavailable
+  // where somebody owns it, and with kInvalidArgument where something else is in it or it belongs
+  // to another source.
   static Result<std::unique_ptr<Spool>> Open(std::shared_ptr<FileSystem> files,
                                              const SpoolOptions& options);
   ~Spool();
@@ -101,16 +105,26 @@ class Spool {
   Result<std::shared_ptr<StagedFile>> Stage();
   // Commits: the staged file becomes `dataset`/`chunk`, or a removal of it where `staged` is null.
   // From return on it survives the end of this process. `staged` is sealed then: its bytes can
-  // still be read through it, and never be changed. Gives sequence, crc and time.
+  // still be read through it, and never be changed. Gives sequence, crc and time. Fails, with
+  // `staged` as it was, with kInvalidArgument and ENAMETOOLONG where the name of the chunk is too
+  // long for a file name, and with ENOSPC where a removal finds the cap reached.
   Result<SpooledChunk> Seal(StagedFile* staged, const std::string& dataset,
                             const std::string& chunk, const ChunkFingerprint& base);
-  // Returns once these survive a power loss. Concurrent callers share the syncing of directories.
+  // Returns once these survive a power loss; those that have been discarded are no longer ours to
+  // keep. Concurrent callers share the syncing. A file whose syncing fails is written once more to
+  // a new file; where that fails as well the error is returned, now and each time that version is
+  // asked for: the kernel would report success for bytes that never reached the disk. The chunk can
+  // still be read and published, or sealed anew from a new staged file.
   Status Sync(const std::vector<SpooledChunk>& chunks);
   // The bytes of a sealed chunk. kNotFound where it has been discarded.
   Result<std::shared_ptr<File>> Open(const SpooledChunk& chunk);
-  // Forgets a version: it has been published, or a later one has been sealed.
+  // Forgets a version: it has been published, or a later one has been sealed. Its file goes at
+  // once, or, where it survives a power loss and the later one does not, as soon as that does. An
+  // earlier version of a chunk never outlives a later one, not even where the power fails. Nothing
+  // happens where it has been discarded before.
   Status Discard(const SpooledChunk& chunk);
-  // Moves a version aside for a person to look at; it is reported and no longer replayed.
+  // Moves a version aside for a person to look at; it is reported and no longer replayed, from
+  // return on. kNotFound where it has been discarded.
   Status SetAside(const SpooledChunk& chunk);
   [[nodiscard]] std::vector<SpooledChunk> Conflicts();
 
@@ -118,14 +132,15 @@ class Spool {
   [[nodiscard]] const SpoolOptions& options() const;
   [[nodiscard]] std::string Describe(const SpooledChunk& chunk) const;
 
- private:
-  friend class StagedFile;
   struct State;
+
+ private:
   explicit Spool(std::unique_ptr<State> state);
   const std::unique_ptr<State> state_;
 };
 
-// "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b" and back; nothing for any other name.
+// "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b" and back; nothing for any other name. "-r" stands
+// for a removal, "-a" for nothing replaced. Neither dataset nor time are in the name.
 std::string SealedName(const SpooledChunk& chunk);
 std::optional<SpooledChunk> ParseSealedName(std::string_view name);
 
@@ -134,9 +149,10 @@ std::optional<SpooledChunk> ParseSealedName(std::string_view name);
 struct FoundSpool {
   std::string path;  // below the folder
   std::string source;
-  std::string owner;  // "process 4711 on host", for people
-  bool alive = false;
+  std::string owner;   // "process 4711 on host", for people
+  bool alive = false;  // somebody holds its lock
 };
+// In order of path. What is no spool is left out; a damaged owner file is, with a line in the log.
 Result<std::vector<FoundSpool>> FindSpools(FileSystem& folder);
 
 }  // namespace unshard

@@ -1,0 +1,22 @@
+// Names of files and directories in a spool. The names of sealed chunks stand in spool.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace unshard {
+
+// The longest name that file systems take.
+inline constexpr std::size_t kMaxFileName = 255;
+
+// The directory of a dataset below chunks/ and conflicts/: its path with "/" written "%2F" and "%"
+// written "%25"; "%2E" for the source itself. A path that is too long for a name is cut and ends
+// with its crc32c, so that only `.path` tells it.
+std::string DatasetDirectory(std::string_view dataset);
+
+// "/" and "%" escaped, and back; nothing for text that EscapeName does not give.
+std::string EscapeName(std::string_view text);
+std::optional<std::string> UnescapeName(std::string_view name);
+
+}  // namespace unshard

@@ -1,0 +1,168 @@
+#include "store/spool_state.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "codec/crc32c.h"
+#include "store/sealed_name.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kMaxHeld = 256;
+constexpr std::size_t kReadBuffer = std::size_t{256} << 10;
+
+}  // namespace
+
+std::string SealedPath(const char* top, const SpooledChunk& chunk) {
+  return std::string(top) + '/' + DatasetDirectory(chunk.dataset) + '/' + SealedName(chunk);
+}
+
+Result<std::uint32_t> FileCrc32c(File& file, std::uint64_t begin, std::uint64_t end,
+                                 std::uint32_t crc) {
+  ByteVector buffer(std::min<std::uint64_t>(end - begin, kReadBuffer));
+  for (std::uint64_t at = begin; at < end;) {
+    const std::size_t wanted = std::min<std::uint64_t>(end - at, buffer.size());
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t size,
+                             file.Read(at, std::span(buffer).first(wanted)));
+    if (size < wanted) return Fail(ErrorCode::kDataLoss, "a file in the spool ends early");
+    crc = Crc32cExtend(crc, ByteSpan(buffer).first(wanted));
+    at += wanted;
+  }
+  return crc;
+}
+
+Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset) {
+  const std::string directory = std::string(top) + '/' + DatasetDirectory(dataset);
+  UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(directory));
+  // A line end marks that it is whole.
+  const std::string text = dataset + '\n';
+  UNSHARD_ASSIGN_OR_RETURN(
+      const std::shared_ptr<File> file,
+      files.Open(directory + '/' + kDatasetPathFile, {.write = true, .create = true}));
+  // One that is right is not touched: chunks may stand beside it already.
+  ByteVector found(text.size() + 1);
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, file->Read(0, found));
+  if (AsText(ByteSpan(found).first(size)) != text) {
+    UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
+    UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(text)));
+  }
+  UNSHARD_RETURN_IF_ERROR(file->Sync());
+  UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(directory));
+  return files.SyncDirectory(top);
+}
+
+Status Spool::State::Charge(std::uint64_t more_files, std::uint64_t more_bytes) {
+  const std::lock_guard lock(mutex);
+  const auto new_bytes = CheckedAdd(usage.bytes, more_bytes);
+  if (!new_bytes || *new_bytes > options.max_bytes) {
+    return FailErrno(ENOSPC, "the spool " + files->Describe("") + " is full: its cap is " +
+                                 std::to_string(options.max_bytes) + " bytes");
+  }
+  if (usage.files + more_files > options.max_files) {
+    return FailErrno(ENOSPC, "the spool " + files->Describe("") + " is full: its cap is " +
+                                 std::to_string(options.max_files) + " files");
+  }
+  usage.bytes = *new_bytes;
+  usage.files += more_files;
+  return {};
+}
+
+void Spool::State::Discharge(std::uint64_t fewer_files, std::uint64_t fewer_bytes) {
+  const std::lock_guard lock(mutex);
+  usage.files -= fewer_files;
+  usage.bytes -= fewer_bytes;
+}
+
+std::string Spool::State::NextStagedPath() {
+  const std::lock_guard lock(mutex);
+  return std::string(kStagingDirectory) + '/' + std::to_string(next_staged++);
+}
+
+void Spool::State::Hold(std::uint64_t sequence, std::shared_ptr<File> file) {
+  held.emplace(sequence, std::move(file));
+  held_order.push_back(sequence);
+  if (held_order.size() <= kMaxHeld) return;
+  held.erase(held_order.front());
+  held_order.pop_front();
+}
+
+SpoolDirectory* Spool::State::FindDirectory(const std::string& dataset) {
+  const auto found = directories.find(dataset);
+  return found == directories.end() ? nullptr : &found->second;
+}
+
+SpoolVersion* Spool::State::FindVersion(const SpooledChunk& chunk) {
+  SpoolDirectory* const directory = FindDirectory(chunk.dataset);
+  if (directory == nullptr) return nullptr;
+  const auto versions = directory->chunks.find(chunk.chunk);
+  if (versions == directory->chunks.end()) return nullptr;
+  const auto found =
+      std::find_if(versions->second.begin(), versions->second.end(),
+                   [&](const SpoolVersion& version) { return version.sequence == chunk.sequence; });
+  return found == versions->second.end() ? nullptr : &*found;
+}
+
+bool Spool::State::ForgetVersion(SpoolDirectory& directory, const SpooledChunk& chunk) {
+  const auto versions = directory.chunks.find(chunk.chunk);
+  if (versions == directory.chunks.end()) return false;
+  const auto forgotten = std::erase_if(versions->second, [&](const SpoolVersion& version) {
+    return version.sequence == chunk.sequence;
+  });
+  if (versions->second.empty()) directory.chunks.erase(versions);
+  superseded.erase(chunk.sequence);
+  held.erase(chunk.sequence);
+  if (forgotten == 0) return false;
+  usage.files -= 1;
+  usage.bytes -= chunk.size;
+  return true;
+}
+
+Result<SpoolDirectory*> Spool::State::DirectoryOf(const std::string& dataset) {
+  const std::string path = std::string(kChunksDirectory) + '/' + DatasetDirectory(dataset);
+  std::unique_lock lock(mutex);
+  if (!directories.contains(dataset)) {
+    const auto same = std::find_if(directories.begin(), directories.end(),
+                                   [&](const auto& other) { return other.second.path == path; });
+    // Two long paths that begin alike and have the same checksum.
+    if (same != directories.end()) {
+      return FailErrno(ENAMETOOLONG, "the dataset " + dataset + " in the spool");
+    }
+    directories[dataset].path = path;
+  }
+  SpoolDirectory& directory = directories[dataset];
+  changed.wait(lock, [&] { return !directory.making; });
+  if (directory.made) return &directory;
+  directory.making = true;
+  lock.unlock();
+  auto made = MakeDatasetDirectory(*files, kChunksDirectory, dataset);
+  lock.lock();
+  directory.making = false;
+  directory.made = made.has_value();
+  changed.notify_all();
+  if (!made) return tl::unexpected<Error>(std::move(made).error());
+  return &directory;
+}
+
+Status Spool::State::SyncRound(SpoolDirectory& directory) {
+  std::unique_lock lock(mutex);
+  const std::uint64_t wanted = directory.round_begun + 1;
+  changed.wait(lock, [&] { return !directory.round_running || directory.round_done >= wanted; });
+  if (directory.round_done >= wanted) return {};
+  const std::uint64_t round = ++directory.round_begun;
+  const std::uint64_t sealed_until = next_sequence;
+  directory.round_running = true;
+  lock.unlock();
+  auto synced = files->SyncDirectory(directory.path);
+  lock.lock();
+  directory.round_running = false;
+  if (synced) {
+    directory.round_done = round;
+  } else {
+    directory.doubtful_below = sealed_until;
+  }
+  changed.notify_all();
+  return synced;
+}
+
+}  // namespace unshard
