@@ -116,6 +116,10 @@ class Spool {
   // asked for: the kernel would report success for bytes that never reached the disk. The chunk can
   // still be read and published, or sealed anew from a new staged file.
   Status Sync(const std::vector<SpooledChunk>& chunks);
+  // To be called before these are published: afterwards no earlier version of them can come back
+  // after a power loss and be published over them. Costs nothing for chunks that were sealed once;
+  // the others are synced, and fail as Sync does.
+  Status PrepareToPublish(const std::vector<SpooledChunk>& chunks);
   // The bytes of a sealed chunk. kNotFound where it has been discarded.
   Result<std::shared_ptr<File>> Open(const SpooledChunk& chunk);
   // Forgets a version: it has been published, or a later one has been sealed. Its file goes at

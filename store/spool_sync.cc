@@ -12,7 +12,9 @@
 //      somebody may rely on it after a power loss, it stays until the later one is durable.
 //   5. A power loss may bring a removed file back. An earlier version must not come back alone: it
 //      would be published over the later one. So the latest one of a chunk is removed after a round
-//      that began after the removal of all earlier ones.
+//      that began after the removal of all earlier ones, and it is synced before it is published
+//      where there were earlier ones: once the store has it, losing it alone would let them back
+//      in.
 #include <algorithm>
 #include <cerrno>
 
@@ -177,6 +179,24 @@ Status Spool::Sync(const std::vector<SpooledChunk>& chunks) {
     if (!synced && result) result = std::move(synced);
   }
   return result;
+}
+
+Status Spool::PrepareToPublish(const std::vector<SpooledChunk>& chunks) {
+  std::vector<SpooledChunk> rewritten;
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (const SpooledChunk& chunk : chunks) {
+      if (state_->FindVersion(chunk) == nullptr) continue;
+      const SpoolDirectory& directory = *state_->FindDirectory(chunk.dataset);
+      const bool is_first = directory.chunks.at(chunk.chunk).front().sequence == chunk.sequence;
+      const auto removed = directory.removed.find(chunk.chunk);
+      const bool may_return =
+          removed != directory.removed.end() && removed->second > directory.round_done;
+      if (!is_first || may_return) rewritten.push_back(chunk);
+    }
+  }
+  // Where this version lasts it wins over all that may come back.
+  return Sync(rewritten);
 }
 
 Status Spool::Discard(const SpooledChunk& chunk) {

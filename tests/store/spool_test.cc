@@ -230,6 +230,18 @@ TEST_F(SpoolTest, OverwritingAgainAndAgainNeedsFewSyncs) {
   EXPECT_EQ(spool_->usage().files, 0U);
 }
 
+TEST_F(SpoolTest, PublishingSyncsOnlyWhatWasRewritten) {
+  const SpooledChunk once = Sealed("once", "text");
+  const SpooledChunk first = Sealed("twice", "first");
+  const SpooledChunk second = Sealed("twice", "second");
+  ASSERT_TRUE(spool_->Discard(first));
+  disk_->ResetCount();
+  ASSERT_TRUE(spool_->PrepareToPublish({once}));
+  EXPECT_EQ(disk_->operations(), 0U);
+  ASSERT_TRUE(spool_->PrepareToPublish({once, second}));
+  EXPECT_EQ(disk_->operations(), 2U) << "its file and its directory";
+}
+
 TEST_F(SpoolTest, SyncingIsDoneOnce) {
   std::vector<SpooledChunk> chunks;
   for (int i = 0; i < 20; ++i) chunks.push_back(Sealed(std::to_string(i), "text"));
