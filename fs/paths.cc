@@ -19,21 +19,4 @@ std::optional<std::string> ResolvePath(std::string_view base, std::string_view d
   return resolved;
 }
 
-std::string JoinPath(std::string_view directory, std::string_view name) {
-  std::string joined(directory);
-  if (!joined.empty() && !name.empty()) joined += '/';
-  joined += name;
-  return joined;
-}
-
-std::string ParentPath(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return std::string(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash));
-}
-
-std::string BaseName(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
-}
-
 }  // namespace unshard

@@ -15,11 +15,7 @@ namespace unshard {
 namespace {
 
 bool Concerns(const std::string& key, const std::string& directory) {
-  const auto below = [](const std::string& inner, const std::string& outer) {
-    return outer.empty() || inner == outer ||
-           (inner.size() > outer.size() && inner.starts_with(outer) && inner[outer.size()] == '/');
-  };
-  return below(key, directory) || below(directory, key);
+  return IsAtOrBelow(key, directory) || IsAtOrBelow(directory, key);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "store/file_object.h"
+#include "store/key.h"
 
 namespace unshard {
 namespace {
@@ -75,10 +76,7 @@ Result<std::optional<ObjectInfo::Kind>> FileStore::KindOf(std::string_view key,
   if (entry.d_type == DT_REG) return ObjectInfo::Kind::kFile;
   if (entry.d_type == DT_DIR) return ObjectInfo::Kind::kDirectory;
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return ObjectInfo::Kind::kOther;
-  std::string entry_key(key);
-  if (!entry_key.empty()) entry_key += '/';
-  entry_key += entry.d_name;
-  const auto info = Stat(entry_key);
+  const auto info = Stat(JoinPath(key, entry.d_name));
   // A link out of the store or in a circle is there all the same.
   if (!info) return ObjectInfo::Kind::kOther;
   if (!*info) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/concatenated_object.h"
+#include "store/key.h"
 #include "store/shard_set_state.h"
 
 namespace unshard {
@@ -10,17 +11,6 @@ namespace {
 
 // A shard that changes again while we look at it is looked at again, this many times.
 constexpr int kLooks = 4;
-
-std::string ParentOf(const std::string& key) {
-  const std::size_t slash = key.rfind('/');
-  return slash == std::string::npos ? std::string() : key.substr(0, slash);
-}
-
-bool IsAtOrBelow(std::string_view key, std::string_view directory) {
-  if (directory.empty()) return true;
-  return key.starts_with(directory) &&
-         (key.size() == directory.size() || key[directory.size()] == '/');
-}
 
 std::size_t DepthOf(std::string_view key) {
   return static_cast<std::size_t>(std::count(key.begin(), key.end(), '/'));
@@ -48,10 +38,6 @@ ShardSet::ShardSet(std::shared_ptr<KvStore> store, std::string directory,
       trim_at_(options.max_remembered) {}
 
 ShardSet::~ShardSet() = default;
-
-std::string ShardSet::FullKey(const std::string& key) const {
-  return directory_.empty() ? key : directory_ + '/' + key;
-}
 
 bool ShardSet::IsFresh(const Shard& entry) const {
   if (!entry.current || entry.failed || entry.looked_epoch < entry.stale_since) return false;
@@ -149,13 +135,15 @@ ShardSetCounters ShardSet::counters() const { return {opens_.load(), index_reads
 
 ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard) {
   opens_.fetch_add(1, std::memory_order_relaxed);
-  Opened opened{FullKey(keys_->Key(shard)), false, std::chrono::steady_clock::now(), nullptr};
+  Opened opened{JoinPath(directory_, keys_->Key(shard)), false, std::chrono::steady_clock::now(),
+                nullptr};
   // Before the look, so that no change falls between the two.
-  if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentOf(opened.key));
+  if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentPath(opened.key));
   opened.object = store_->Open(opened.key);
   if (opened.object && !*opened.object) {
     if (const auto pair = keys_->ObsoletePair(shard)) {
-      opened.object = OpenConcatenated(*store_, FullKey(pair->index), FullKey(pair->data));
+      opened.object = OpenConcatenated(*store_, JoinPath(directory_, pair->index),
+                                       JoinPath(directory_, pair->data));
     }
   }
   return opened;

@@ -163,7 +163,6 @@ class ShardSet {
   ShardGenerationPtr Succeed(Locked& locked, Shard& entry, Opened opened);
   std::vector<Affected> MarkStale(const std::string& key);
   void MarkStale(const ShardGeneration& generation);
-  [[nodiscard]] std::string FullKey(const std::string& key) const;
 
   Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page);
   Result<ReadResult> ReadObject(const ShardGeneration& generation, const RangeRequest& range);

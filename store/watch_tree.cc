@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "store/key.h"
+
 namespace unshard {
 namespace {
 
@@ -12,13 +14,6 @@ constexpr std::uint32_t kNames = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVE
 constexpr std::uint32_t kSelf = IN_DELETE_SELF | IN_MOVE_SELF;
 constexpr std::uint32_t kContents = IN_MODIFY | IN_CLOSE_WRITE;
 constexpr std::uint32_t kGone = kSelf | IN_IGNORED | IN_UNMOUNT;
-
-std::string Join(const std::string& directory, std::string_view name) {
-  std::string key = directory;
-  if (!key.empty() && !name.empty()) key += '/';
-  key += name;
-  return key;
-}
 
 const std::string& KeyOf(const std::string& key) { return key; }
 template <class Value>
@@ -134,7 +129,7 @@ std::vector<std::string> WatchTree::Take(int watch, std::uint32_t mask, std::str
   const auto found = by_watch_.find(watch);
   if (found == by_watch_.end()) return {};  // removed by us; what it saw has been told
   std::vector<std::string> keys;
-  for (const std::string& directory : found->second) keys.push_back(Join(directory, name));
+  for (const std::string& directory : found->second) keys.push_back(JoinPath(directory, name));
   for (const std::string& key : keys) {
     const bool gone = name.empty() && (mask & kGone) != 0;
     if (gone || ((mask & kNames) != 0 && HasBelow(key))) Renew(key);

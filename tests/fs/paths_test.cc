@@ -5,19 +5,6 @@
 namespace unshard {
 namespace {
 
-TEST(PathsTest, JoinAndSplitAreInverse) {
-  EXPECT_EQ(JoinPath("a/b", "c"), "a/b/c");
-  EXPECT_EQ(JoinPath("", "c"), "c");
-  EXPECT_EQ(JoinPath("a", ""), "a");
-  EXPECT_EQ(JoinPath("", ""), "");
-  for (const std::string path : {"a", "a/b", "a/b/c"}) {
-    EXPECT_EQ(JoinPath(ParentPath(path), BaseName(path)), path);
-  }
-  EXPECT_EQ(ParentPath("a"), "");
-  EXPECT_EQ(BaseName("a"), "a");
-  EXPECT_EQ(BaseName(""), "");
-}
-
 TEST(PathsTest, RelativeDirectoriesAreResolvedInsideTheRoot) {
   EXPECT_EQ(ResolvePath("vol", "8_8_8"), "vol/8_8_8");
   EXPECT_EQ(ResolvePath("vol", "."), "vol");
