@@ -9,7 +9,8 @@ namespace unshard {
 namespace {
 
 // After this many look-ups in a row whose chunks nobody read (ls -l, du), sizes come from gzip
-// trailers; before, the look-up decodes the chunk that is about to be read, once for both.
+// trailers and no bytes are asked for ahead; before, the look-up decodes the chunk that is about to
+// be read, once for both.
 constexpr std::uint32_t kPatience = 16;
 constexpr std::uint64_t kTrailerBytes = 4;
 constexpr std::size_t kMaxCorrected = 65536;
@@ -100,7 +101,7 @@ Result<std::uint64_t> ChunkReader::PlainSize(ChunkTree& tree, const ShardSlot& s
                                              const ShardGenerationPtr& generation,
                                              const ByteRange& entry) {
   if (const std::uint64_t size = tree.PlainSize(slot); size != 0) return size;
-  const bool impatient = unread_decodes_.load(std::memory_order_relaxed) >= kPatience &&
+  const bool impatient = unread_lookups_.load(std::memory_order_relaxed) >= kPatience &&
                          !trailers_lie_.load(std::memory_order_relaxed);
   if (impatient && entry.size >= kTrailerBytes) {
     counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
@@ -113,7 +114,6 @@ Result<std::uint64_t> ChunkReader::PlainSize(ChunkTree& tree, const ShardSlot& s
     }
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, slot, generation, entry));
-  unread_decodes_.fetch_add(1, std::memory_order_relaxed);
   return decoded->plain.size();
 }
 
@@ -194,7 +194,6 @@ Result<FilePiece> ChunkReader::Read(ChunkTree& tree, const ChunkRef& chunk,
     return ReadVerbatim(tree, generation, range);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, chunk.slot, generation, *entry));
-  unread_decodes_.store(0, std::memory_order_relaxed);
   UNSHARD_RETURN_IF_ERROR(CheckAnnouncedSize(*generation, chunk.slot, *decoded));
   const Bytes& plain = decoded->plain;
   const std::uint64_t expected = tree.PlainSize(chunk.slot);

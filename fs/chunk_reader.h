@@ -80,8 +80,7 @@ class ChunkReader {
   const std::uint64_t max_chunk_bytes_;
   const std::uint64_t cache_owner_;
   Counters& counters_;
-  // Chunks that a look-up decoded for their size, or asked the disk for, and nobody has read since.
-  std::atomic<std::uint32_t> unread_decodes_{0};
+  // Look-ups since the last read.
   std::atomic<std::uint32_t> unread_lookups_{0};
   std::atomic<bool> trailers_used_{false};
   std::atomic<bool> trailers_lie_{false};
