@@ -1,6 +1,6 @@
 """A volume of 2^30 chunks mounts at once, lists without end, and stays inside the memory cap.
 
-UNSHARD_SCALE_SECONDS  how long each volume is read at random (default: 30)
+UNSHARD_SCALE_SECONDS  how long each volume is read at random (default: 60)
 """
 
 import itertools
@@ -15,7 +15,7 @@ import pytest
 from scale_volume import ScalePrecomputed, ScaleZarr, disk_bytes
 
 MEMORY_CAP = 512 << 20
-SECONDS = float(os.environ.get("UNSHARD_SCALE_SECONDS", "30"))
+SECONDS = float(os.environ.get("UNSHARD_SCALE_SECONDS", "60"))
 NAMES = 1_000_000
 THREADS = 4
 
