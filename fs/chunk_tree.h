@@ -86,7 +86,9 @@ class ChunkTree {
   using DamageVisitor = std::function<void(const Error&)>;
   virtual Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
                       const ListVisitor& visitor, const DamageVisitor& damaged) = 0;
-  // Forgets what listings remember of the store's directories.
+  // When StoreDirectory() was modified; nothing where it is not there.
+  virtual Result<std::optional<timespec>> Modified(const GridDirectory& in) = 0;
+  // Forgets what List and Modified remember of the store's directories.
   virtual void ForgetListings() {}
 
   // Calls `visitor` for the chunks of one generation of a shard, for telling the kernel.
@@ -126,6 +128,11 @@ class ChunkTree {
   [[nodiscard]] virtual bool is_mesh() const { return false; }
 
  protected:
+  // ShardSet::Watch of a set that outlives what it is given to.
+  static auto WatchOf(ShardSet& shards) {
+    return [&shards](const std::string& key) { return shards.Watch(key); };
+  }
+
   // A precomputed shard without a single byte: none of its pages, of which there may be 2^64, has
   // an entry.
   static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);

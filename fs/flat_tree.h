@@ -17,7 +17,7 @@ namespace unshard {
 class FlatTree : public ChunkTree {
  public:
   FlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, std::shared_ptr<KvStore> store)
-      : ChunkTree(ordinal, std::move(shards)), lister_(std::move(store)) {}
+      : ChunkTree(ordinal, std::move(shards)), lister_(std::move(store), WatchOf(this->shards())) {}
 
   using ChunkTree::Path;
   using ChunkTree::Position;
@@ -31,6 +31,9 @@ class FlatTree : public ChunkTree {
   }
   Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
               const ListVisitor& visitor, const DamageVisitor& damaged) override;
+  Result<std::optional<timespec>> Modified(const GridDirectory&) override {
+    return lister_.Modified(directory());
+  }
   void ForgetListings() override { lister_.Forget(); }
 
  protected:

@@ -144,6 +144,7 @@ Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
   if (match.kind == ChunkTree::Match::Kind::kDirectory) {
     return ReferGridDirectory(tree, match.directory);
   }
+  attribute_demand_.ChunkLookedUp();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, match.chunk));
   if (!facts) return Missing();
   Entry entry = ReferChunk(tree, match.chunk, *facts);
@@ -192,10 +193,9 @@ Result<Entry> VolumeFs::ReferGridDirectory(const std::shared_ptr<ChunkTree>& tre
   const std::string store_directory = tree->StoreDirectory(in);
   Attributes attributes{0, 0, mounted_, true};
   if (!options_.immutable) parts_.watcher->Watch(ParentPath(store_directory));
-  UNSHARD_ASSIGN_OR_RETURN(const auto info, parts_.store->Stat(store_directory));
-  const bool there = info && info->kind == ObjectInfo::Kind::kDirectory;
-  if (!there && !tree->AlwaysExists(in) && options_.list != ListMode::kGrid) return Missing();
-  if (there) attributes.modified = info->modified;
+  UNSHARD_ASSIGN_OR_RETURN(const auto modified, tree->Modified(in));
+  if (!modified && !tree->AlwaysExists(in) && options_.list != ListMode::kGrid) return Missing();
+  if (modified) attributes.modified = *modified;
   attributes.inode = InodeOf(*tree, {ChunkTree::Match::Kind::kDirectory, in, {}});
   const auto position = tree->Position(in);
   const auto id = position ? PackGridNode({tree->ordinal(), 0, *position}) : std::nullopt;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/attribute_demand.h"
 #include "fs/chunk_reader.h"
 #include "fs/counters.h"
 #include "fs/dataset_tree.h"
@@ -141,7 +142,8 @@ class VolumeFs {
                          const NameFilter& shown, const Listing& listing, bool& more);
   Status ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                   std::uint64_t base_cookie, const Listing& listing, bool& more);
-  std::optional<Entry> FreeEntry(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk);
+  std::optional<Entry> FreeEntry(const std::shared_ptr<ChunkTree>& tree,
+                                 const ChunkTree::Match& match);
   std::uint64_t InodeOf(const ChunkTree& tree, const ChunkTree::Match& match) const;
 
   void RefreshTree(const std::shared_ptr<ChunkTree>& tree, const ChangeWatcher::Event& event,
@@ -170,6 +172,7 @@ class VolumeFs {
   NodeTable nodes_;
   ChunkReader reader_;
   DirectorySnapshots snapshots_;
+  AttributeDemand attribute_demand_;
   RequestEpoch epoch_;
   std::atomic<std::uint64_t> next_snapshot_{0};
 };

@@ -155,11 +155,18 @@ Status VolumeFs::ListGridDirectory(const std::shared_ptr<ChunkTree>& tree, const
 Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                           std::uint64_t base_cookie, const Listing& listing, bool& more) {
   if (tree->AlwaysExists(in)) parts_.watcher->Watch(tree->StoreDirectory(in));
+  auto give = AttributeDemand::Give::kNone;
+  if (listing.with_attributes) give = attribute_demand_.ListingBegins();
   const auto visit = [&](const ChunkTree::Listed& listed) {
     const bool directory = listed.match.kind == ChunkTree::Match::Kind::kDirectory;
     DirectoryName name{listed.name, InodeOf(*tree, listed.match), directory,
                        base_cookie + listed.next_cookie, std::nullopt};
-    if (listing.with_attributes && !directory) name.entry = FreeEntry(tree, listed.match.chunk);
+    if (directory ? listing.with_attributes : give == AttributeDemand::Give::kAll) {
+      name.entry = FreeEntry(tree, listed.match);
+    }
+    if (!directory && give == AttributeDemand::Give::kAllButOne) {
+      give = AttributeDemand::Give::kAll;
+    }
     more = listing.visitor(name);
     if (!more && name.entry) Forget(name.entry->node, 1);
     return more;
@@ -170,11 +177,16 @@ Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDire
 }
 
 std::optional<Entry> VolumeFs::FreeEntry(const std::shared_ptr<ChunkTree>& tree,
-                                         const ChunkRef& chunk) {
-  if (!ChunkReader::SizeIsFree(*tree, chunk)) return std::nullopt;
-  const auto facts = reader_.Find(*tree, chunk);
+                                         const ChunkTree::Match& match) {
+  if (match.kind == ChunkTree::Match::Kind::kDirectory) {
+    auto entry = ReferGridDirectory(tree, match.directory);
+    if (!entry || entry->node == 0) return std::nullopt;
+    return *entry;
+  }
+  if (!ChunkReader::SizeIsFree(*tree, match.chunk)) return std::nullopt;
+  const auto facts = reader_.Find(*tree, match.chunk);
   if (!facts || !*facts) return std::nullopt;
-  return ReferChunk(tree, chunk, **facts);
+  return ReferChunk(tree, match.chunk, **facts);
 }
 
 Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,

@@ -60,7 +60,7 @@ ZarrNestedTree::ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> 
       positions_(array),
       prefix_components_(array.key_encoding.kind == ChunkKeyEncoding::Kind::kDefault ? 1 : 0),
       depth_(static_cast<unsigned>(ZarrChunkKeyDepth(array.key_encoding, array.grid.rank()) - 1)),
-      lister_(std::move(store)) {
+      lister_(std::move(store), WatchOf(this->shards())) {
   std::uint64_t next = positions_.end();
   for (unsigned level = 0; level <= depth_; ++level) {
     first_of_level_.push_back(next);
@@ -144,22 +144,27 @@ std::string ZarrNestedTree::StoreDirectory(const GridDirectory& in) const {
   return path;
 }
 
-Result<bool> ZarrNestedTree::IsPresent(const Match& match) {
+Result<bool> ZarrNestedTree::IsPresent(const Match& match, LastPage& last) {
   if (match.kind != Match::Kind::kChunk) return true;
   const ShardSlot& slot = match.chunk.slot;
-  UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard));
-  UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, slot.page));
-  return page->Find(slot.slot).has_value();
+  if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
+    last.page = nullptr;
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard));
+    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page));
+    last.slot = slot;
+  }
+  return last.page->Find(slot.slot).has_value();
 }
 
 Status ZarrNestedTree::ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end,
                                    bool check, const ListVisitor& visitor,
                                    const DamageVisitor& damaged, bool& more) {
   bool reported = false;
+  LastPage last;
   for (std::uint64_t index = begin; index < end && more; ++index) {
     const Match match = Child(in, index);
     if (check) {
-      const auto present = IsPresent(match);
+      const auto present = IsPresent(match, last);
       if (!present) {
         if (!std::exchange(reported, true)) damaged(present.error());
         // A shard that is not nested has one index for the whole run.

@@ -77,6 +77,9 @@ class ZarrNestedTree final : public ChunkTree {
   bool AlwaysExists(const GridDirectory& in) const override { return IndexCount(in) == 0; }
   Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
               const ListVisitor& visitor, const DamageVisitor& damaged) override;
+  Result<std::optional<timespec>> Modified(const GridDirectory& in) override {
+    return lister_.Modified(StoreDirectory(in));
+  }
   void ForgetListings() override { lister_.Forget(); }
   void ForEachDirectory(std::uint64_t shard,
                         const std::function<void(const GridDirectory&)>& visitor) const override;
@@ -100,8 +103,12 @@ class ZarrNestedTree final : public ChunkTree {
   // as their first ones, and that have as many.
   void ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
                           const std::function<void(const GridDirectory&)>& visitor) const;
-  // Whether the chunk `index` of the last directory level is there.
-  Result<bool> IsPresent(const Match& match);
+  // The index page of the last chunk that was looked for: neighbours stand in the same one.
+  struct LastPage {
+    ShardSlot slot;
+    std::shared_ptr<const IndexPage> page;
+  };
+  Result<bool> IsPresent(const Match& match, LastPage& last);
   Status ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end, bool check,
                      const ListVisitor& visitor, const DamageVisitor& damaged, bool& more);
 

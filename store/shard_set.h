@@ -94,6 +94,12 @@ class ShardSet {
   std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation,
                                        const ByteRange& range);
 
+  // From return on, changes of entries directly in a directory of the store are told, or there are
+  // none. False where nobody tells.
+  bool Watch(const std::string& store_directory) {
+    return options_.immutable || (watcher_ && watcher_->Watch(store_directory));
+  }
+
   // Counts the kernel's references to chunks of a generation.
   void AddReference(const ShardGenerationPtr& generation);
   void DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number);

@@ -5,10 +5,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "fs/shard_lister.h"
-#include "tests/support/counting_store.h"
-#include "tests/support/memory_store.h"
-
 namespace unshard {
 namespace {
 
@@ -73,57 +69,6 @@ TEST(NodeTableTest, ReferencesBalanceUnderManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(table.size(), 1u);
-}
-
-std::optional<std::uint64_t> Number(std::string_view name) {
-  if (name.empty() || name.find_first_not_of("0123456789") != std::string_view::npos) return {};
-  return std::stoull(std::string(name));
-}
-
-class ShardListerTest : public testing::Test {
- protected:
-  std::vector<std::uint64_t> List(const std::string& directory, bool fresh) {
-    const auto numbers = lister_.List(directory, Number, fresh);
-    EXPECT_TRUE(numbers);
-    return numbers ? **numbers : std::vector<std::uint64_t>();
-  }
-  std::shared_ptr<MemoryStore> memory_ = std::make_shared<MemoryStore>();
-  std::shared_ptr<CountingStore> store_ = std::make_shared<CountingStore>(memory_);
-  ShardLister lister_{store_};
-};
-
-TEST_F(ShardListerTest, NumbersAreSortedAndOtherNamesLeftOut) {
-  for (const char* key : {"a/10", "a/9", "a/info", "a/010", "b/1"}) memory_->Put(key, "x");
-  EXPECT_EQ(List("a", true), (std::vector<std::uint64_t>{9, 10})) << "each number once";
-  EXPECT_EQ(List("missing", true), std::vector<std::uint64_t>());
-}
-
-TEST_F(ShardListerTest, TheStoreIsAskedOncePerListing) {
-  memory_->Put("a/1", "x");
-  List("a", true);
-  memory_->Put("a/2", "x");
-  EXPECT_EQ(List("a", false), std::vector<std::uint64_t>{1});
-  EXPECT_EQ(store_->total().lists, 1u);
-  EXPECT_EQ(List("a", true), (std::vector<std::uint64_t>{1, 2}));
-  EXPECT_EQ(store_->total().lists, 2u);
-}
-
-TEST_F(ShardListerTest, WhatIsForgottenIsReadAnew) {
-  memory_->Put("a/1", "x");
-  List("a", true);
-  memory_->Put("a/2", "x");
-  lister_.Forget();
-  EXPECT_EQ(List("a", false), (std::vector<std::uint64_t>{1, 2}));
-}
-
-TEST_F(ShardListerTest, OnlyTheLastFewDirectoriesAreRemembered) {
-  for (int i = 0; i < 65; ++i) memory_->Put("d" + std::to_string(i) + "/1", "x");
-  for (int i = 0; i < 65; ++i) List("d" + std::to_string(i), true);
-  store_->Reset();
-  List("d64", false);
-  EXPECT_EQ(store_->total().lists, 0u);
-  List("d0", false);
-  EXPECT_EQ(store_->total().lists, 1u);
 }
 
 }  // namespace

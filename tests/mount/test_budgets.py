@@ -256,6 +256,18 @@ def test_a_listing_reads_each_index_page_at_most_once_and_no_chunk(prepared):
     assert prepared.meter.spent()[1] == {}
 
 
+def test_find_looks_up_no_directory_of_nested_chunk_keys(work, mount):
+    source = VersionedZarr(work / "source", separator="/")
+    mounted = mount(source.path, NO_PROBE)
+    meter = Meter(mounted)
+    found = {os.path.relpath(os.path.join(directory, file), mounted.path)
+             for directory, _, files in os.walk(mounted.path) for file in files}
+    assert set(source.names.values()) <= found
+    subprocess.run(["find", mounted.path], check=True, capture_output=True, timeout=30)
+    above = min(name.split("/c/")[0].count("/") + 1 for name in source.names.values())
+    assert meter.spent()[0].get("lookup", 0) <= above
+
+
 def test_an_absent_chunk_of_a_missing_shard_is_looked_for_once(work, mount):
     source = VersionedVolume(work / "source")
     source.shard_path(3).unlink()
