@@ -12,6 +12,7 @@
 
 #include "fs/chunk_tree.h"
 #include "fs/counters.h"
+#include "fs/read_ahead.h"
 #include "store/index_cache.h"
 
 namespace unshard {
@@ -73,6 +74,8 @@ class ChunkReader {
   // Fails once for each chunk whose size a look-up may have taken from a lying trailer.
   Status CheckAnnouncedSize(const ShardGeneration& generation, const ShardSlot& slot,
                             const DecodedChunk& decoded);
+  void AnticipateSweep(const ChunkTree& tree, const ShardGeneration& generation,
+                       const ByteRange& entry);
   Result<FilePiece> ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
                                  const ByteRange& range);
 
@@ -80,6 +83,7 @@ class ChunkReader {
   const std::uint64_t max_chunk_bytes_;
   const std::uint64_t cache_owner_;
   Counters& counters_;
+  ReadAhead read_ahead_;
   // Look-ups since the last read.
   std::atomic<std::uint32_t> unread_lookups_{0};
   std::atomic<bool> trailers_used_{false};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <limits>
@@ -106,9 +107,14 @@ std::optional<FileSlice> FileObject::Slice(const ByteRange& range) {
 void FileObject::Anticipate(const ByteRange& range) {
   const SharedDescriptor descriptor = parts_->pool.Get(slot_);
   if (!descriptor || range.size == 0) return;
-  // Only a hint: that it fails means nothing.
-  ::posix_fadvise(descriptor->get(), static_cast<off_t>(range.begin),
-                  static_cast<off_t>(range.size), POSIX_FADV_WILLNEED);
+  // The kernel cuts off what is above the readahead of the disk, without a word: 128 KiB by
+  // default.
+  constexpr std::uint64_t kStep = std::uint64_t{128} << 10;
+  for (std::uint64_t at = range.begin; at < range.end(); at += kStep) {
+    // Only a hint: that it fails means nothing.
+    ::posix_fadvise(descriptor->get(), static_cast<off_t>(at),
+                    static_cast<off_t>(std::min(kStep, range.end() - at)), POSIX_FADV_WILLNEED);
+  }
 }
 
 }  // namespace
