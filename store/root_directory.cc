@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "store/key.h"
 #include "store/kv_store.h"
 
 namespace unshard {
@@ -34,7 +35,7 @@ std::string RealPath(int descriptor) {
   return {buffer.data(), static_cast<std::size_t>(size)};
 }
 
-bool IsAtOrBelow(std::string_view path, std::string_view root) {
+bool IsInside(std::string_view path, std::string_view root) {
   if (root.empty() || !path.starts_with(root)) return false;
   return root == "/" || path.size() == root.size() || path[root.size()] == '/';
 }
@@ -66,7 +67,7 @@ int RootDirectory::TryOpenat2(const char* key, int flags) const {
 int RootDirectory::TryPortable(const char* key, int flags) const {
   const FileDescriptor place(::openat(descriptor_.get(), key, O_PATH | O_CLOEXEC));
   if (!place.valid()) return -1;
-  if (!IsAtOrBelow(RealPath(place.get()), RealPath(descriptor_.get()))) {
+  if (!IsInside(RealPath(place.get()), RealPath(descriptor_.get()))) {
     errno = EXDEV;
     return -1;
   }
@@ -99,12 +100,9 @@ Result<RootDirectory::Place> RootDirectory::OpenParent(std::string_view key) con
   if (key.empty()) {
     return Fail(ErrorCode::kInvalidArgument, Describe(key) + ": expected a path below the root");
   }
-  const std::size_t slash = key.rfind('/');
-  const bool in_root = slash == std::string_view::npos;
-  UNSHARD_ASSIGN_OR_RETURN(
-      FileDescriptor directory,
-      OpenBeneath(in_root ? std::string_view() : key.substr(0, slash), O_PATH | O_DIRECTORY));
-  return Place{std::move(directory), std::string(in_root ? key : key.substr(slash + 1))};
+  UNSHARD_ASSIGN_OR_RETURN(FileDescriptor directory,
+                           OpenBeneath(ParentPath(key), O_PATH | O_DIRECTORY));
+  return Place{std::move(directory), BaseName(key)};
 }
 
 std::string RootDirectory::Describe(std::string_view key) const {
