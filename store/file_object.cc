@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 #include <limits>
 #include <new>
+#include <thread>
 
 namespace unshard {
 namespace {
@@ -45,6 +47,23 @@ Result<std::size_t> ReadFully(int descriptor, std::uint64_t begin, std::span<std
     }
   }
   return done;
+}
+
+// Whether an open file still has the bytes of a version. While a file is replaced by renaming its
+// change time and its number of names are seen to change one after the other.
+Result<bool> StillSame(int descriptor, const FileVersion& version, const std::string& described) {
+  constexpr int kLooks = 4;
+  for (int i = 1;; ++i) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) {
+      return FailErrno(errno, "reading the attributes of " + described);
+    }
+    const FileVersion now = FileVersion::Of(status);
+    if (version.SameBytesNow(now)) return true;
+    const bool only_changed = version.size == now.size && SameTime(version.modified, now.modified);
+    if (!only_changed || i == kLooks) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 class FileObject final : public ObjectHandle {
@@ -204,12 +223,9 @@ Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t size,
                            ReadFully(descriptor, wanted.begin, bytes, described));
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) {
-    return FailErrno(errno, "reading the attributes of " + described);
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const bool same, StillSame(descriptor, version, described));
   ReadResult result{ReadResult::State::kConditionFailed, {}, object_size, generation};
-  if (size == bytes.size() && version.SameBytesNow(FileVersion::Of(status))) {
+  if (size == bytes.size() && same) {
     result.state = ReadResult::State::kFound;
     result.value = Bytes(std::move(bytes));
   }

@@ -47,6 +47,8 @@ class File {
   // Makes this file share all bytes of `source` (FICLONE). False where the file system cannot.
   virtual Result<bool> CloneFrom(File& source) = 0;
   virtual Status Truncate(std::uint64_t size) = 0;
+  // The modification time, as programs set it.
+  virtual Status SetModified(const timespec& modified) = 0;
   // Sets the permission bits (0777).
   virtual Status SetMode(std::uint32_t mode) = 0;
   // Returns once the bytes and the size are on the disk. After a failure nothing is known about any
@@ -97,6 +99,11 @@ class FileSystem {
 
 // Makes the directory `path` and all above it that are missing, each lasting before the next.
 Status MakeDirectories(FileSystem& files, const std::string& path);
+
+// Puts a whole small file in place of `path`, made where it is missing: readers see the old bytes or
+// the new ones, also after a crash. Waits for others who replace it in the same way, through the
+// lock on `<path>.__lock`.
+Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes);
 
 // The directory `root` of this machine. Fails where it is no directory that can be opened.
 Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(const std::string& root);

@@ -1,8 +1,24 @@
 #include "store/kv_store.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include <algorithm>
 
 namespace unshard {
+
+Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to) {
+  for (std::size_t done = 0; done < to.size();) {
+    const ssize_t got = ::pread(slice.descriptor, to.data() + done, to.size() - done,
+                                static_cast<off_t>(slice.range.begin + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FailErrno(errno, "reading an open file");
+    if (got == 0) return Fail(ErrorCode::kDataLoss, "an open file has become shorter");
+    done += static_cast<std::size_t>(got);
+  }
+  return {};
+}
 namespace {
 
 constexpr int kAttempts = 8;

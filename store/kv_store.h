@@ -2,8 +2,7 @@
 //
 // A key is a relative path without empty, "." and ".." components; "" is the root. *Missing* and
 // *condition failed* are results, not errors. Every method is safe for concurrent use and blocks
-// until it is done. Writing methods join this interface with the publisher; a read-only store does
-// not have them.
+// until it is done. What is written goes past this interface (store/file_system.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -54,6 +54,9 @@ struct FileSlice {
   ByteRange range;
   std::shared_ptr<const void> owner;
 };
+
+// Fills `to`, which has the size of the slice's range. kDataLoss where the file has become shorter.
+Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to);
 
 // One version of one object, readable for as long as it is held, even after the object has been
 // replaced by renaming (local files; a remote store answers kConditionFailed then). Thread-safe.

@@ -20,6 +20,7 @@ class MemoryFile final : public File {
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override;
   Result<bool> CloneFrom(File& source) override;
   Status Truncate(std::uint64_t size) override;
+  Status SetModified(const timespec&) override { return {}; }
   Status SetMode(std::uint32_t mode) override;
   Status Sync() override { return {}; }
   Result<FileStatus> Stat() override;

@@ -155,6 +155,12 @@ Status PosixFile::Truncate(std::uint64_t size) {
   return {};
 }
 
+Status PosixFile::SetModified(const timespec& modified) {
+  const timespec times[2] = {{0, UTIME_OMIT}, modified};
+  if (::futimens(descriptor_.get(), times) == 0) return {};
+  return FailErrno(errno, "changing the times of " + described_);
+}
+
 Status PosixFile::SetMode(std::uint32_t mode) {
   if (::fchmod(descriptor_.get(), mode & 0777) == 0) return {};
   return FailErrno(errno, "changing the permissions of " + described_);

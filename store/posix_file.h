@@ -23,6 +23,7 @@ class PosixFile final : public File {
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override;
   Result<bool> CloneFrom(File& source) override;
   Status Truncate(std::uint64_t size) override;
+  Status SetModified(const timespec& modified) override;
   Status SetMode(std::uint32_t mode) override;
   Status Sync() override;
   Result<FileStatus> Stat() override;

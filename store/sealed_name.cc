@@ -52,6 +52,18 @@ class SealReader {
   std::string_view rest_;
 };
 
+bool ReadFingerprint(SealReader& reader, ChunkFingerprint& fingerprint) {
+  fingerprint.absent = reader.Take("-a");
+  if (fingerprint.absent) return true;
+  return reader.Take("-b") && reader.TakeNumber(fingerprint.size) && reader.Take("-") &&
+         reader.TakeHex(fingerprint.crc32c);
+}
+
+std::string FingerprintText(const ChunkFingerprint& fingerprint) {
+  if (fingerprint.absent) return "-a";
+  return "-b" + std::to_string(fingerprint.size) + '-' + Hex(fingerprint.crc32c);
+}
+
 bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
   SealReader reader(seal);
   if (!reader.Take("s") || !reader.TakeNumber(chunk.sequence) || !reader.Take("-")) return false;
@@ -60,14 +72,10 @@ bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
     if (!reader.Take("f") || !reader.TakeNumber(chunk.size) || !reader.Take("-")) return false;
     if (!reader.TakeHex(chunk.crc32c)) return false;
   }
-  chunk.base.absent = reader.Take("-a");
-  if (!chunk.base.absent) {
-    if (!reader.Take("-b") || !reader.TakeNumber(chunk.base.size) || !reader.Take("-")) {
-      return false;
-    }
-    if (!reader.TakeHex(chunk.base.crc32c)) return false;
-  }
-  return reader.done();
+  if (!ReadFingerprint(reader, chunk.base)) return false;
+  if (reader.done()) return true;
+  chunk.other_base.emplace();
+  return ReadFingerprint(reader, *chunk.other_base) && reader.done();
 }
 
 }  // namespace
@@ -113,8 +121,9 @@ std::string DatasetDirectory(std::string_view dataset) {
 std::string SealedName(const SpooledChunk& chunk) {
   std::string name = EscapeName(chunk.chunk) + ",s" + std::to_string(chunk.sequence);
   name += chunk.removed ? "-r" : "-f" + std::to_string(chunk.size) + '-' + Hex(chunk.crc32c);
-  if (chunk.base.absent) return name + "-a";
-  return name + "-b" + std::to_string(chunk.base.size) + '-' + Hex(chunk.base.crc32c);
+  name += FingerprintText(chunk.base);
+  if (chunk.other_base) name += FingerprintText(*chunk.other_base);
+  return name;
 }
 
 std::optional<SpooledChunk> ParseSealedName(std::string_view name) {

@@ -142,11 +142,20 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
 }
 
 Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* found) const {
-  if (found == nullptr) return change.expected.absent;
-  if (change.expected.absent || found->range == kDamagedRange) return false;
-  if (request_.format->stored_is_plain() && found->range.size != change.expected.size) return false;
+  const auto is_one_of = [&](const auto& fits) {
+    return fits(change.expected) || (change.also_expected && fits(*change.also_expected));
+  };
+  if (found == nullptr) return is_one_of([](const ChunkFingerprint& seen) { return seen.absent; });
+  if (found->range == kDamagedRange) return false;
+  const bool can_be = is_one_of([&](const ChunkFingerprint& seen) {
+    return !seen.absent &&
+           (!request_.format->stored_is_plain() || found->range.size == seen.size);
+  });
+  if (!can_be) return false;
   const auto fingerprint = Fingerprint(*found);
-  if (fingerprint) return *fingerprint == change.expected;
+  if (fingerprint) {
+    return is_one_of([&](const ChunkFingerprint& seen) { return seen == *fingerprint; });
+  }
   // What cannot be decoded is nothing that anybody has seen.
   if (fingerprint.error().code == ErrorCode::kDataLoss) return false;
   return tl::unexpected<Error>(fingerprint.error());

@@ -49,6 +49,8 @@ struct ShardChange {
   // Unset where the base is known to be the version that the writer saw: that saves reading it.
   bool check_expected = true;
   ChunkFingerprint expected;
+  // The same: of a version that may or may not have been published since.
+  std::optional<ChunkFingerprint> also_expected;
 };
 
 struct PublishRequest {

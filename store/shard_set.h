@@ -132,6 +132,9 @@ class ShardSet {
   };
   // Waits for a look or a replacement that is under way.
   Replacement BeginReplacement(std::uint64_t shard);
+  // The next look gives the shard another count, as if somebody else had replaced it, and
+  // Invalidate tells of that.
+  void Renew(std::uint64_t shard);
 
   // A change of a shard, told to the listener off any caller's path (the invalidating thread):
   // `before` and `after` are never both null; null where not known.

@@ -8,6 +8,8 @@
 //      current generation, takes that generation's place with its count; anything else was done by
 //      somebody else and is a change like all others. Those who wait get what was found.
 //   4. Without Finish nothing is known to have happened: those who wait look by themselves.
+#include <utility>
+
 #include "store/shard_set_state.h"
 
 namespace unshard {
@@ -33,6 +35,14 @@ ShardSet::Replacement::~Replacement() {
   set_->Remember(locked, shard_).looking = nullptr;
   looking_->over = true;
   looking_->done.notify_all();
+}
+
+void ShardSet::Renew(std::uint64_t shard) {
+  Locked locked(mutex_);
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return;
+  found->second->stale_since = ++epoch_;
+  locked.retired.push_back(std::exchange(found->second->current, nullptr));
 }
 
 }  // namespace unshard

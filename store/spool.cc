@@ -12,7 +12,7 @@ namespace unshard {
 namespace {
 
 // Longer than any seal: two sequences or lengths, three more numbers of eight digits.
-constexpr std::size_t kMaxSeal = 96;
+constexpr std::size_t kMaxSeal = 128;
 
 Status CheckNames(const std::string& dataset, const std::string& chunk) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(dataset));
@@ -59,7 +59,8 @@ Result<std::shared_ptr<StagedFile>> Spool::Stage() {
 }
 
 Result<SpooledChunk> Spool::Seal(StagedFile* staged, const std::string& dataset,
-                                 const std::string& chunk, const ChunkFingerprint& base) {
+                                 const std::string& chunk, const ChunkFingerprint& base,
+                                 const std::optional<ChunkFingerprint>& other_base) {
   UNSHARD_RETURN_IF_ERROR(CheckNames(dataset, chunk));
   // A removal is an empty file of its own.
   std::shared_ptr<StagedFile> removal;
@@ -76,6 +77,7 @@ Result<SpooledChunk> Spool::Seal(StagedFile* staged, const std::string& dataset,
   sealed.removed = staged == nullptr;
   sealed.size = from.size;
   sealed.base = base;
+  sealed.other_base = other_base;
   UNSHARD_ASSIGN_OR_RETURN(sealed.crc32c, from.Checksum());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, from.file->Stat());
   sealed.committed = status.modified;

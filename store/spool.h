@@ -43,6 +43,8 @@ struct SpooledChunk {
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
   ChunkFingerprint base;
+  // The version before this one, where it was in the spool as well: the store may have that by now.
+  std::optional<ChunkFingerprint> other_base;
   timespec committed{};
 };
 
@@ -109,7 +111,8 @@ class Spool {
   // `staged` as it was, with kInvalidArgument and ENAMETOOLONG where the name of the chunk is too
   // long for a file name, and with ENOSPC where a removal finds the cap reached.
   Result<SpooledChunk> Seal(StagedFile* staged, const std::string& dataset,
-                            const std::string& chunk, const ChunkFingerprint& base);
+                            const std::string& chunk, const ChunkFingerprint& base,
+                            const std::optional<ChunkFingerprint>& other_base = std::nullopt);
   // Returns once these survive a power loss; those that have been discarded are no longer ours to
   // keep. Concurrent callers share the syncing. A file whose syncing fails is written once more to
   // a new file; where that fails as well the error is returned, now and each time that version is
@@ -144,7 +147,7 @@ class Spool {
 };
 
 // "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b" and back; nothing for any other name. "-r" stands
-// for a removal, "-a" for nothing replaced. Neither dataset nor time are in the name.
+// for a removal, "-a" for nothing replaced, a second "-b…" or "-a" for the other base. Neither dataset nor time are in the name.
 std::string SealedName(const SpooledChunk& chunk);
 std::optional<SpooledChunk> ParseSealedName(std::string_view name);
 

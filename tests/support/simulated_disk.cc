@@ -27,6 +27,7 @@ class SimulatedFile final : public File {
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override;
   Result<bool> CloneFrom(File& source) override;
   Status Truncate(std::uint64_t size) override;
+  Status SetModified(const timespec& modified) override;
   Status SetMode(std::uint32_t mode) override;
   Status Sync() override;
   Result<FileStatus> Stat() override;
@@ -111,6 +112,14 @@ Status SimulatedFile::Truncate(std::uint64_t size) {
 }
 
 // Not counted as an operation: nobody's bytes depend on it.
+Status SimulatedFile::SetModified(const timespec& modified) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->crashed) return FailErrno(EIO, "changing the times of " + path_);
+  state_->nodes.at(node_).modified = modified.tv_sec;
+  return {};
+}
+
+// Not counted either.
 Status SimulatedFile::SetMode(std::uint32_t mode) {
   const std::lock_guard lock(state_->mutex);
   if (state_->crashed) return FailErrno(EIO, "changing the permissions of " + path_);
