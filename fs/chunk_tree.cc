@@ -24,4 +24,58 @@ Status ChunkTree::ForEachPresent(const ShardGenerationPtr& generation,
   return {};
 }
 
+Result<std::shared_ptr<const IndexPage>> ChunkTree::ShownPage(const ShardGenerationPtr& generation,
+                                                              std::uint64_t page) const {
+  UNSHARD_ASSIGN_OR_RETURN(auto stored, shards().Page(generation, page));
+  if (!unpublished_ || unpublished_->empty()) return stored;
+  const auto differences = unpublished_->InPage(ordinal_, generation->shard, page);
+  if (differences.empty()) return stored;
+  std::vector<IndexEntry> entries;
+  entries.reserve(stored->entries().size() + differences.size());
+  auto difference = differences.begin();
+  const auto put_until = [&](std::uint64_t slot) {
+    for (; difference != differences.end() && difference->slot < slot; ++difference) {
+      if (!difference->removed) entries.push_back({difference->slot, {}});
+    }
+  };
+  for (const IndexEntry& entry : stored->entries()) {
+    put_until(entry.slot);
+    if (difference != differences.end() && difference->slot == entry.slot) {
+      if (!difference->removed) entries.push_back({entry.slot, {}});
+      ++difference;
+    } else {
+      entries.push_back(entry);
+    }
+  }
+  put_until(~std::uint64_t{0});
+  if (difference != differences.end() && !difference->removed) {
+    entries.push_back({difference->slot, {}});
+  }
+  return std::make_shared<const IndexPage>(std::move(entries));
+}
+
+std::vector<std::uint64_t> ChunkTree::UnpublishedShards() const {
+  if (!unpublished_ || unpublished_->empty()) return {};
+  return unpublished_->Shards(ordinal_);
+}
+
+std::vector<std::uint64_t> ChunkTree::UnpublishedPages(std::uint64_t shard) const {
+  if (!unpublished_ || unpublished_->empty()) return {};
+  return unpublished_->Pages(ordinal_, shard);
+}
+
+bool ChunkTree::HoldsWritten(const GridDirectory& in) const {
+  for (const std::uint64_t shard : UnpublishedShards()) {
+    for (const std::uint64_t page : unpublished_->Pages(ordinal_, shard)) {
+      for (const auto& difference : unpublished_->InPage(ordinal_, shard, page)) {
+        if (difference.removed) continue;
+        GridDirectory at = Parent(ChunkRef{{shard, page, difference.slot}, ChunkPart::kPlain});
+        while (at.level > in.level) at = Parent(at);
+        if (at == in) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace unshard

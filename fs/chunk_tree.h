@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codec/chunk_grid.h"
 #include "codec/neuroglancer_info.h"
@@ -36,6 +37,26 @@ struct GridDirectory {
   unsigned level = 0;
   std::uint64_t prefix = 0;
   friend bool operator==(const GridDirectory&, const GridDirectory&) = default;
+};
+
+// What listings show beside what the store has: chunks that are committed and not published yet,
+// and chunks that are removed and still in their shard. Thread-safe; does no I/O.
+class UnpublishedChunks {
+ public:
+  struct Difference {
+    std::uint64_t slot = 0;
+    bool removed = false;
+  };
+  virtual ~UnpublishedChunks() = default;
+  // True as long as there are none in any tree.
+  [[nodiscard]] virtual bool empty() const = 0;
+  // Shards of a tree that differ, and pages of such a shard; ascending.
+  [[nodiscard]] virtual std::vector<std::uint64_t> Shards(std::uint32_t tree) const = 0;
+  [[nodiscard]] virtual std::vector<std::uint64_t> Pages(std::uint32_t tree,
+                                                         std::uint64_t shard) const = 0;
+  // Ascending by slot, each once.
+  [[nodiscard]] virtual std::vector<Difference> InPage(std::uint32_t tree, std::uint64_t shard,
+                                                       std::uint64_t page) const = 0;
 };
 
 // Immutable but for caches; thread-safe.
@@ -127,6 +148,30 @@ class ChunkTree {
   [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
   [[nodiscard]] virtual bool is_mesh() const { return false; }
 
+  // Set once, before the tree is used; null: the store is all there is.
+  void SetUnpublished(std::shared_ptr<const UnpublishedChunks> unpublished) {
+    unpublished_ = std::move(unpublished);
+  }
+  // Whether chunks that are not in the store yet stand in, or below, a directory.
+  [[nodiscard]] bool HoldsWritten(const GridDirectory& in) const;
+
+  // Writing. What a chunk has to look like (codec/chunk_check.h): as many bytes from the start of a
+  // chunk of `size` bytes as CheckChunk wants to see; and whether it can be right.
+  [[nodiscard]] virtual std::uint64_t BytesToCheck(std::uint64_t size) const = 0;
+  [[nodiscard]] virtual Status CheckChunk(const ChunkRef& chunk, std::uint64_t size,
+                                          ByteSpan start) const = 0;
+  // The only length that a chunk can have; nothing where it varies.
+  [[nodiscard]] virtual std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const = 0;
+  // The number of chunks that a full shard has; 0 where nobody knows.
+  [[nodiscard]] virtual std::uint64_t ChunksInShard(std::uint64_t shard) const {
+    (void)shard;
+    return 0;
+  }
+  // True where other names beside the chunks are scratch files and not files of the source.
+  [[nodiscard]] virtual bool HoldsScratch() const { return true; }
+  // True where "<chunk>.gz" may be written and means the chunk in a gzip file.
+  [[nodiscard]] virtual bool TakesGzipNames() const { return false; }
+
  protected:
   // ShardSet::Watch of a set that outlives what it is given to.
   static auto WatchOf(ShardSet& shards) {
@@ -137,9 +182,17 @@ class ChunkTree {
   // an entry.
   static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);
 
+  // The entries of an index page as listings show them. Ranges of unpublished chunks mean nothing.
+  Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
+                                                     std::uint64_t page) const;
+  // Shards, and pages of a shard, that have unpublished chunks; ascending.
+  [[nodiscard]] std::vector<std::uint64_t> UnpublishedShards() const;
+  [[nodiscard]] std::vector<std::uint64_t> UnpublishedPages(std::uint64_t shard) const;
+
  private:
   const std::uint32_t ordinal_;
   const std::shared_ptr<ShardSet> shards_;
+  std::shared_ptr<const UnpublishedChunks> unpublished_;
 };
 
 std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,

@@ -383,6 +383,7 @@ Result<std::shared_ptr<ChunkTree>> DatasetTree::OpenPrecomputed(const std::strin
 std::uint32_t DatasetTree::NextOrdinal() { return next_ordinal_.fetch_add(1); }
 
 void DatasetTree::Register(const std::shared_ptr<ChunkTree>& tree) {
+  tree->SetUnpublished(options_.unpublished);
   const std::unique_lock lock(mutex_);
   trees_[tree->ordinal()] = tree;
 }

@@ -55,6 +55,7 @@ struct FoundDataset {
 struct DatasetTreeOptions {
   MortonChoice morton = MortonChoice::kDetect;
   ShardSetOptions shards;
+  std::shared_ptr<const UnpublishedChunks> unpublished;  // of writable mounts, else null
   std::size_t max_directories = 4096;  // searched ahead; others when they are first looked up
 };
 

@@ -1,6 +1,7 @@
 #include "fs/flat_tree.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace unshard {
 namespace {
@@ -43,11 +44,18 @@ Status FlatTree::ListPresent(std::uint64_t cookie, const ListVisitor& visitor,
   const Cursor cursor{AtCookie(cookie), visitor, damaged};
   const auto parse = [this](std::string_view name) { return shards().keys().Parse(name); };
   UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister_.List(directory(), parse, cookie == 0));
-  auto shard = numbers->begin();
-  if (cursor.last) {
-    shard = std::lower_bound(numbers->begin(), numbers->end(), cursor.last->slot.shard);
+  const std::vector<std::uint64_t> unpublished = UnpublishedShards();
+  std::vector<std::uint64_t> all;
+  if (!unpublished.empty()) {
+    std::set_union(numbers->begin(), numbers->end(), unpublished.begin(), unpublished.end(),
+                   std::back_inserter(all));
   }
-  for (; shard != numbers->end(); ++shard) {
+  const std::vector<std::uint64_t>& shards = unpublished.empty() ? *numbers : all;
+  auto shard = shards.begin();
+  if (cursor.last) {
+    shard = std::lower_bound(shards.begin(), shards.end(), cursor.last->slot.shard);
+  }
+  for (; shard != shards.end(); ++shard) {
     UNSHARD_ASSIGN_OR_RETURN(const bool more, ListShard(*shard, cursor));
     if (!more) return {};
   }
@@ -57,19 +65,35 @@ Status FlatTree::ListPresent(std::uint64_t cookie, const ListVisitor& visitor,
 Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
   const auto generation = shards().Current(shard);
   if (!generation) return cursor.damaged(generation.error()), true;
-  if (!(*generation)->object) return true;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
+  if (!(*generation)->object || (*generation)->object->info().size == 0) {
+    return ListUnpublished(*generation, cursor);
+  }
   const std::uint64_t page_count = shards().format().page_count();
   int damaged_pages = 0;
   for (std::uint64_t page = resumed ? cursor.last->slot.page : 0;
        page_count == 0 || page < page_count; ++page) {
-    const auto index_page = shards().Page(*generation, page);
+    const auto index_page = ShownPage(*generation, page);
     if (!index_page) {
       cursor.damaged(index_page.error());
       if (++damaged_pages == kMaxDamagedPages) return true;
       continue;
     }
     if (HoldsNothing(**generation, **index_page)) return true;
+    UNSHARD_ASSIGN_OR_RETURN(const bool more, ListPage(shard, page, **index_page, cursor));
+    if (!more) return false;
+  }
+  return true;
+}
+
+// A shard that the store does not have.
+Result<bool> FlatTree::ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor) {
+  const std::uint64_t shard = generation->shard;
+  const bool resumed = cursor.last && cursor.last->slot.shard == shard;
+  for (const std::uint64_t page : UnpublishedPages(shard)) {
+    if (resumed && page < cursor.last->slot.page) continue;
+    const auto index_page = ShownPage(generation, page);
+    if (!index_page) return cursor.damaged(index_page.error()), true;
     UNSHARD_ASSIGN_OR_RETURN(const bool more, ListPage(shard, page, **index_page, cursor));
     if (!more) return false;
   }

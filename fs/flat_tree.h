@@ -58,6 +58,7 @@ class FlatTree : public ChunkTree {
                      const DamageVisitor& damaged);
   // False: the visitor wants no more.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
+  Result<bool> ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor);
   Result<bool> ListPage(std::uint64_t shard, std::uint64_t page, const IndexPage& index_page,
                         const Cursor& cursor);
   Result<std::uint64_t> Cookie(const ChunkRef& chunk);

@@ -55,6 +55,20 @@ class PrecomputedTree final : public FlatTree {
   }
   bool is_mesh() const override { return description_.names == Names::kMeshes; }
 
+  std::uint64_t BytesToCheck(std::uint64_t size) const override {
+    return description_.check->NeededBytes(size);
+  }
+  Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const override {
+    return description_.check->Check(CellOf(chunk), size, start);
+  }
+  std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const override {
+    if (chunk.part == ChunkPart::kFragments) return std::nullopt;
+    return description_.check->FixedSize(CellOf(chunk));
+  }
+  std::uint64_t ChunksInShard(std::uint64_t shard) const override;
+  bool HoldsScratch() const override { return description_.names == Names::kChunkRanges; }
+  bool TakesGzipNames() const override { return !is_mesh(); }
+
  protected:
   std::uint64_t Number(const ShardSlot& slot) const override { return slot.slot; }
   ShardSlot SlotOf(std::uint64_t number) const override {
@@ -73,6 +87,13 @@ class PrecomputedTree final : public FlatTree {
   }
 
  private:
+  GridCell CellOf(const ChunkRef& chunk) const {
+    if (!locator_) return {};
+    GridCell cell(description_.grid_shape.size());
+    locator_->CellAt(chunk.slot, cell);
+    return cell;
+  }
+
   bool has_stored_names() const {
     return description_.sharding.data_encoding == ShardEncoding::kGzip && !is_mesh();
   }
@@ -126,6 +147,35 @@ class PrecomputedTree final : public FlatTree {
   const ShardedDirectory description_;
   const std::shared_ptr<const ChunkLocator> locator_;
 };
+
+// With the identity hash a shard holds runs of 2^preshift consecutive ids in each of its
+// minishards: those ids that are cells of the grid are counted. Other hashes scatter ids over all
+// shards.
+std::uint64_t PrecomputedTree::ChunksInShard(std::uint64_t shard) const {
+  constexpr unsigned kMostBits = 20;
+  const ShardingSpec& spec = description_.sharding;
+  const unsigned bits = spec.preshift_bits + spec.minishard_bits;
+  const bool known = locator_ && spec.hash == ChunkIdHash::kIdentity && bits <= kMostBits;
+  if (!known || bits + spec.shard_bits > 63) return 0;
+  std::uint64_t highest = 0;
+  {
+    GridCell last(description_.grid_shape.size());
+    for (std::size_t d = 0; d < last.size(); ++d) {
+      if (description_.grid_shape[d] == 0) return 0;
+      last[d] = description_.grid_shape[d] - 1;
+    }
+    highest = locator_->Locate(last).slot;
+  }
+  // Ids beyond 2^(all bits) come back to the same shards.
+  if (bits + spec.shard_bits < 64 && highest >> (bits + spec.shard_bits) != 0) return 0;
+  const std::uint64_t first = shard << bits;
+  std::uint64_t count = 0;
+  GridCell cell(description_.grid_shape.size());
+  for (std::uint64_t id = first; id < first + (std::uint64_t{1} << bits); ++id) {
+    if (locator_->CellAt(SlotOf(id), cell)) ++count;
+  }
+  return count;
+}
 
 }  // namespace
 

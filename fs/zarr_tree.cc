@@ -29,6 +29,18 @@ ShardSlot ZarrPositions::At(std::uint64_t position) const {
   return {position / chunks_per_shard_, in_shard / slots_per_page_, in_shard % slots_per_page_};
 }
 
+std::uint64_t ChunksInZarrShard(const ZarrShardedArray& array, std::uint64_t shard) {
+  GridCell in_shard_grid(array.grid.rank());
+  CellOfLinearIndex(array.shard_grid.grid_shape(), shard, in_shard_grid);
+  std::uint64_t count = 1;
+  for (std::size_t d = 0; d < in_shard_grid.size(); ++d) {
+    const std::uint64_t per_shard = array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d];
+    const std::uint64_t begin = in_shard_grid[d] * per_shard;
+    count *= std::min(per_shard, array.grid.grid_shape()[d] - begin);
+  }
+  return count;
+}
+
 ChunkTree::Match ZarrFlatTree::Resolve(const GridDirectory&, std::string_view name) const {
   GridCell cell;
   switch (ParseZarrChunkKey(array_.key_encoding, array_.grid.grid_shape(), name, cell)) {
@@ -150,7 +162,7 @@ Result<bool> ZarrNestedTree::IsPresent(const Match& match, LastPage& last) {
   if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
     last.page = nullptr;
     UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard));
-    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page));
+    UNSHARD_ASSIGN_OR_RETURN(last.page, ShownPage(generation, slot.page));
     last.slot = slot;
   }
   return last.page->Find(slot.slot).has_value();
@@ -179,6 +191,26 @@ Status ZarrNestedTree::ListIndices(const GridDirectory& in, std::uint64_t begin,
   return {};
 }
 
+// The numbers of a directory level, with those that only shards in the spool have.
+std::vector<std::uint64_t> ZarrNestedTree::WithUnpublished(
+    const GridDirectory& in, const std::vector<std::uint64_t>& stored) const {
+  const std::size_t dimension = IndexCount(in);
+  const GridCell indices = Indices(in);
+  std::vector<std::uint64_t> numbers = stored;
+  GridCell shard_cell(array_.grid.rank());
+  for (const std::uint64_t shard : UnpublishedShards()) {
+    CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
+    bool below = true;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      below = below && shard_cell[d] == indices[d] / chunks_per_shard_[d];
+    }
+    if (below) numbers.push_back(shard_cell[dimension]);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
 Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
                             const ListVisitor& visitor, const DamageVisitor& damaged) {
   if (in.level == 0 && prefix_components_ == 1) {
@@ -196,8 +228,9 @@ Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListM
   const auto parse = [&](std::string_view name) { return ParseDecimal(name); };
   UNSHARD_ASSIGN_OR_RETURN(const auto numbers,
                            lister_.List(StoreDirectory(in), parse, cookie == 0));
-  auto number = std::lower_bound(numbers->begin(), numbers->end(), cookie / per_shard);
-  for (; number != numbers->end() && more; ++number) {
+  const std::vector<std::uint64_t> all = WithUnpublished(in, *numbers);
+  auto number = std::lower_bound(all.begin(), all.end(), cookie / per_shard);
+  for (; number != all.end() && more; ++number) {
     if (*number >= array_.shard_grid.grid_shape()[dimension]) break;
     const std::uint64_t begin = std::max(cookie, *number * per_shard);
     const std::uint64_t end = std::min(extent, (*number + 1) * per_shard);

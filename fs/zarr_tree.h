@@ -26,6 +26,9 @@ class ZarrPositions {
   std::uint64_t end_ = 0;
 };
 
+// How many inner chunks of an array stand in one of its shards when it is full.
+std::uint64_t ChunksInZarrShard(const ZarrShardedArray& array, std::uint64_t shard);
+
 // "0.0.1", "c.0.0.1", or any key of one component.
 class ZarrFlatTree final : public FlatTree {
  public:
@@ -43,6 +46,18 @@ class ZarrFlatTree final : public FlatTree {
   Match AtPosition(std::uint64_t position) const override {
     return {Match::Kind::kChunk, {}, {positions_.At(position), ChunkPart::kPlain}};
   }
+  std::uint64_t BytesToCheck(std::uint64_t size) const override {
+    return array_.check->NeededBytes(size);
+  }
+  Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const override {
+    return array_.check->Check(CellOf(chunk), size, start);
+  }
+  std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const override {
+    return array_.check->FixedSize(CellOf(chunk));
+  }
+  std::uint64_t ChunksInShard(std::uint64_t shard) const override {
+    return ChunksInZarrShard(array_, shard);
+  }
 
  protected:
   std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
@@ -56,6 +71,12 @@ class ZarrFlatTree final : public FlatTree {
   bool IsNamed(const ShardSlot& slot) const override;
 
  private:
+  [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const {
+    GridCell cell(array_.grid.rank());
+    array_.locator->CellAt(chunk.slot, cell);
+    return cell;
+  }
+
   const ZarrShardedArray array_;
   const ZarrPositions positions_;
 };
@@ -90,8 +111,26 @@ class ZarrNestedTree final : public ChunkTree {
   }
   std::optional<std::uint64_t> Position(const GridDirectory& in) const override;
   Match AtPosition(std::uint64_t position) const override;
+  std::uint64_t BytesToCheck(std::uint64_t size) const override {
+    return array_.check->NeededBytes(size);
+  }
+  Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const override {
+    return array_.check->Check(CellOf(chunk), size, start);
+  }
+  std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const override {
+    return array_.check->FixedSize(CellOf(chunk));
+  }
+  std::uint64_t ChunksInShard(std::uint64_t shard) const override {
+    return ChunksInZarrShard(array_, shard);
+  }
 
  private:
+  [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const {
+    GridCell cell(array_.grid.rank());
+    array_.locator->CellAt(chunk.slot, cell);
+    return cell;
+  }
+
   // How many indices of the grid lead to a directory, and which.
   [[nodiscard]] std::size_t IndexCount(const GridDirectory& in) const {
     return in.level - (in.level > 0 ? prefix_components_ : 0);
@@ -103,11 +142,14 @@ class ZarrNestedTree final : public ChunkTree {
   // as their first ones, and that have as many.
   void ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
                           const std::function<void(const GridDirectory&)>& visitor) const;
+  [[nodiscard]] std::vector<std::uint64_t> WithUnpublished(
+      const GridDirectory& in, const std::vector<std::uint64_t>& stored) const;
   // The index page of the last chunk that was looked for: neighbours stand in the same one.
   struct LastPage {
     ShardSlot slot;
     std::shared_ptr<const IndexPage> page;
   };
+  // Whether a chunk of the last directory level is there.
   Result<bool> IsPresent(const Match& match, LastPage& last);
   Status ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end, bool check,
                      const ListVisitor& visitor, const DamageVisitor& damaged, bool& more);
