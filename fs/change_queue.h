@@ -2,11 +2,14 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "store/change_watcher.h"
 
@@ -29,14 +32,35 @@ class ChangeQueue {
     arrived_.notify_one();
   }
 
-  // Blocks for the next event; nothing after Close().
-  std::optional<ChangeWatcher::Event> Pop() {
+  // A name that the kernel is to drop, whatever it leads to. Those that are too many are left to
+  // the kernel, which drops what it has no use for.
+  void PushName(std::uint64_t parent, std::string name) {
+    const std::lock_guard lock(mutex_);
+    if (names_.size() >= kMaxWaiting) return;
+    names_.push_back({parent, std::move(name)});
+    arrived_.notify_one();
+  }
+
+  struct Name {
+    std::uint64_t parent = 0;
+    std::string name;
+  };
+  using Item = std::variant<ChangeWatcher::Event, Name>;
+
+  // Blocks for the next item, events first; nothing after Close().
+  std::optional<Item> Pop() {
     std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [&] { return closed_ || everything_ || !waiting_.empty(); });
+    arrived_.wait(lock,
+                  [&] { return closed_ || everything_ || !waiting_.empty() || !names_.empty(); });
     if (closed_) return std::nullopt;
     if (everything_) {
       everything_ = false;
       return ChangeWatcher::Event{"", true};
+    }
+    if (waiting_.empty()) {
+      Name name = std::move(names_.front());
+      names_.pop_front();
+      return name;
     }
     ChangeWatcher::Event event{waiting_.front(), false};
     keys_.erase(event.key);
@@ -57,6 +81,7 @@ class ChangeQueue {
   std::condition_variable arrived_;
   std::deque<std::string> waiting_;  // guarded by mutex_
   std::set<std::string> keys_;       // guarded by mutex_
+  std::deque<Name> names_;           // guarded by mutex_
   bool everything_ = false;          // guarded by mutex_
   bool closed_ = false;              // guarded by mutex_
 };

@@ -14,6 +14,7 @@
 #include "fs/info_command.h"
 #include "fs/mount_command.h"
 #include "fs/sample.h"
+#include "fs/spool_command.h"
 #include "store/log.h"
 
 namespace unshard {
@@ -27,6 +28,7 @@ constexpr const char* kFooter =
     "  unshard flush /mnt/demo          wait until what was written is in its shard\n"
     "  unshard status --watch /mnt/demo see what it is doing\n"
     "  unshard umount /mnt/demo         publish the rest and end it\n"
+    "  unshard spool list               see what mounts have left unpublished\n"
     "\n"
     "`unshard COMMAND --help` explains a command.";
 
@@ -124,6 +126,28 @@ Command AddStatus(CLI::App& app) {
   return {status, [command] { return RunStatus(*command); }};
 }
 
+Command AddSpool(CLI::App& app) {
+  const auto command = std::make_shared<SpoolCommand>();
+  CLI::App* spool = app.add_subcommand("spool", "See to what mounts have left unpublished");
+  spool->require_subcommand(1);
+  const auto add = [&](SpoolCommand::Action action, const char* name, const char* description) {
+    CLI::App* added = spool->add_subcommand(name, description);
+    added->add_option("--spool", command->folder, "Folder of spools, as given to mount");
+    added->callback([command, action] { command->action = action; });
+    return added;
+  };
+  CLI::App* list = add(SpoolCommand::Action::kList, "list", "Every spool and what is in it");
+  list->add_option("SOURCE", command->source, "Only of this source");
+  list->add_flag("-v,--verbose", command->verbose, "Every chunk");
+  add(SpoolCommand::Action::kPublish, "publish", "Publish what dead mounts have left")
+      ->add_option("SOURCE", command->source)
+      ->required();
+  CLI::App* copy = add(SpoolCommand::Action::kExport, "export", "Copy every chunk to plain files");
+  copy->add_option("DIRECTORY", command->directory, "Nothing in it is overwritten")->required();
+  copy->add_option("SOURCE", command->source, "Only of this source");
+  return {spool, [command] { return RunSpool(*command); }};
+}
+
 Command AddInfo(CLI::App& app) {
   struct Arguments {
     std::string source;
@@ -155,8 +179,8 @@ int RunCommands(int argument_count, char** arguments) {
   app.footer(kFooter);
   app.set_version_flag("--version", "unshard " + std::string(kVersion));
   app.require_subcommand(1);
-  const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app),
-                              AddStatus(app), AddInfo(app),   AddSample(app)};
+  const Command commands[] = {AddMount(app), AddUmount(app), AddFlush(app), AddStatus(app),
+                              AddSpool(app), AddInfo(app),   AddSample(app)};
   CLI11_PARSE(app, argument_count, arguments);
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "fs/mount_client.h"
 #include "fs/mount_command.h"
 #include "fs/readable.h"
+#include "fs/spool_contents.h"
 
 namespace unshard {
 namespace {
@@ -84,11 +86,16 @@ int WatchStatus(const std::string& mount_point) {
   }
 }
 
-// True where nothing is left behind.
+// After the end of the mount the spool itself tells what is left, and where it cannot be read what
+// the mount said last. True where nothing is.
 bool ReportWhatIsLeft(const WriteStatus& write) {
-  if (write.dirty_chunks == 0) return true;
-  std::cerr << "unshard: " << DescribeSpooled(write.dirty_chunks, write.dirty_bytes, write.spool)
-            << "; the next mount of the same source publishes them\n";
+  const auto contents = ReadSpool(write.spool);
+  const bool gone = !contents && contents.error().system_errno == ENOENT;
+  const std::uint64_t chunks = gone ? 0 : contents ? contents->chunks.size() : write.dirty_chunks;
+  if (chunks == 0) return true;
+  std::cerr << "unshard: "
+            << DescribeSpooled(chunks, contents ? contents->bytes : write.dirty_bytes, write.spool)
+            << "; the next mount of the same source publishes them, or `unshard spool publish`\n";
   return false;
 }
 

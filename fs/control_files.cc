@@ -98,16 +98,6 @@ JsonValue CountersObject(VolumeFs& fs) {
   return object;
 }
 
-// Nothing on a read-only mount.
-template <class Fs>
-std::optional<WriteStatus> WriteStatusOf(Fs& fs) {
-  if constexpr (requires { fs.write_status(); }) {
-    return fs.write_status();
-  } else {
-    return std::nullopt;
-  }
-}
-
 std::string StatusText(VolumeFs& fs) {
   JsonValue status = JsonValue::Object();
   status.Set("pid", JsonValue::Number(static_cast<std::uint64_t>(getpid())));
@@ -116,7 +106,7 @@ std::string StatusText(VolumeFs& fs) {
   status.Set("mount_point", JsonValue::String(fs.options().mount_point));
   status.Set("read_only", JsonValue::Boolean(fs.options().read_only));
   status.Set("watched", JsonValue::Boolean(fs.parts().watcher->complete()));
-  const auto writing = WriteStatusOf(fs);
+  const auto writing = fs.write_status();
   status.Set("write", writing ? WriteStatusObject(*writing) : JsonValue());
   status.Set("counters", CountersObject(fs));
   std::vector<JsonValue> datasets;
@@ -151,7 +141,7 @@ std::string MetricsText(VolumeFs& fs) {
     text += "# TYPE " + name + (counter ? " counter\n" : " gauge\n");
     text += name + " " + std::to_string(metric.value) + "\n";
   }
-  if (const auto writing = WriteStatusOf(fs)) text += WriteMetricsText(*writing);
+  if (const auto writing = fs.write_status()) text += WriteMetricsText(*writing);
   return text;
 }
 

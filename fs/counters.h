@@ -23,13 +23,23 @@ enum class Operation : std::size_t {
   kListxattr,
   kStatfs,
   kForget,
+  kCreate,
+  kWrite,
+  kFsync,
+  kSetattr,
+  kUnlink,
+  kRename,
+  kLink,
+  kMkdir,
+  kRmdir,
   kCount,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation::kCount)>
-    kOperationNames = {"lookup",    "getattr", "read",  "readdir", "readdirplus",
-                       "open",      "opendir", "flush", "release", "getxattr",
-                       "listxattr", "statfs",  "forget"};
+    kOperationNames = {"lookup",  "getattr", "read",    "readdir",  "readdirplus", "open",
+                       "opendir", "flush",   "release", "getxattr", "listxattr",   "statfs",
+                       "forget",  "create",  "write",   "fsync",    "setattr",     "unlink",
+                       "rename",  "link",    "mkdir",   "rmdir"};
 
 // Thread-safe. Requests that concern .unshard itself are left out, so that looking does not count.
 struct Counters {
@@ -37,6 +47,7 @@ struct Counters {
   std::atomic<std::uint64_t> errors{0};
   std::atomic<std::uint64_t> bytes_read{0};
   std::atomic<std::uint64_t> bytes_spliced{0};
+  std::atomic<std::uint64_t> bytes_written{0};
   std::atomic<std::uint64_t> data_reads{0};
   std::atomic<std::uint64_t> chunks_decoded{0};
   std::atomic<std::uint64_t> shards_changed{0};

@@ -35,8 +35,6 @@ int ErrnoOf(const Error& error) {
     case EEXIST:
     case EXDEV:
     case ENOTEMPTY:
-    case EISDIR:
-    case ENOTDIR:
     case EBUSY:
     case EFBIG:
     case EBADF:
@@ -50,6 +48,9 @@ int ErrnoOf(const Error& error) {
     default:
       break;
   }
+  // A directory where the store should have a file is damage, and not the caller's mistake.
+  const bool wrong_kind = error.system_errno == EISDIR || error.system_errno == ENOTDIR;
+  if (wrong_kind && error.code == ErrorCode::kInvalidArgument) return error.system_errno;
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
       return EINVAL;

@@ -7,65 +7,13 @@
 #include <new>
 #include <vector>
 
+#include "fs/fuse_replies.h"
 #include "store/log.h"
 
 namespace unshard {
 namespace {
 
-constexpr blksize_t kBlockSize = 128 * 1024;
 constexpr unsigned kMaxBackground = 64;
-
-FuseContext& ContextOf(fuse_req_t request) {
-  return *static_cast<FuseContext*>(fuse_req_userdata(request));
-}
-
-double Seconds(std::uint64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
-
-struct stat StatOf(const FuseContext& context, const Attributes& attributes) {
-  struct stat result {};
-  const mode_t shown = ~context.fs->options().umask;
-  result.st_ino = attributes.inode;
-  result.st_mode = attributes.directory ? S_IFDIR | (0555 & shown) : S_IFREG | (0444 & shown);
-  result.st_nlink = 1;
-  result.st_uid = context.user;
-  result.st_gid = context.group;
-  result.st_size = static_cast<off_t>(attributes.size);
-  result.st_blocks = static_cast<blkcnt_t>((attributes.size + 511) / 512);
-  result.st_blksize = kBlockSize;
-  result.st_mtim = result.st_ctim = result.st_atim = attributes.modified;
-  return result;
-}
-
-fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry) {
-  fuse_entry_param result{};
-  result.ino = entry.node;
-  result.entry_timeout = Seconds(entry.timeout_milliseconds);
-  result.attr_timeout = Seconds(entry.timeout_milliseconds);
-  if (entry.node != 0) result.attr = StatOf(context, entry.attributes);
-  return result;
-}
-
-void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
-                const Error& error) {
-  ContextOf(request).fs->Report(operation, node, name, error);
-  fuse_reply_err(request, ErrnoOf(error));
-}
-
-// Runs one callback: counts it, and lets no exception into libfuse's C frames.
-template <class Body>
-void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
-  VolumeFs& fs = *ContextOf(request).fs;
-  if (!fs.IsControl(node)) fs.counters().Count(operation);
-  const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
-  try {
-    body(fs);
-  } catch (const std::bad_alloc&) {
-    ReplyError(request, name, node, "",
-               Error{ErrorCode::kResourceExhausted, "out of memory", ENOMEM});
-  } catch (const std::exception& exception) {
-    ReplyError(request, name, node, "", Error{ErrorCode::kInternal, exception.what(), 0});
-  }
-}
 
 void Init(void* user_data, fuse_conn_info* connection) {
   auto& context = *static_cast<FuseContext*>(user_data);
@@ -77,11 +25,14 @@ void Init(void* user_data, fuse_conn_info* connection) {
   want(FUSE_CAP_PARALLEL_DIROPS);
   want(FUSE_CAP_READDIRPLUS);
   want(FUSE_CAP_READDIRPLUS_AUTO);
+  // An O_TRUNC is the beginning of another version, and not a change of what is there.
+  want(FUSE_CAP_ATOMIC_O_TRUNC);
   // Changes are told, so that pages need not be dropped at every look at the attributes.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_AUTO_INVAL_DATA);
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
-  context.open_is_optional = (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  const bool writable = context.fs->writable();
+  context.open_is_optional = !writable && (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
   context.opendir_is_optional = (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   context.parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
   context.first_reply = true;
@@ -93,7 +44,7 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   VolumeFs& fs = *ContextOf(request).fs;
   const auto body = [&](VolumeFs&) {
     const auto ticket = fs.BeginRequest();
-    const auto entry = fs.Lookup(parent, name);
+    const auto entry = fs.Lookup(parent, name, ThreadOf(request));
     if (!entry) return ReplyError(request, "lookup", parent, name, entry.error());
     // The disk works while the caller is on its way to ask for the bytes.
     if (entry->next_object) entry->next_object->Anticipate(entry->next_range);
@@ -130,10 +81,11 @@ void GetAttributes(fuse_req_t request, fuse_ino_t node, fuse_file_info*) {
     const auto entry = fs.GetAttributes(node);
     if (!entry) return ReplyError(request, "getattr", node, "", entry.error());
     const struct stat attributes = StatOf(ContextOf(request), entry->attributes);
-    fuse_reply_attr(request, &attributes, Seconds(entry->timeout_milliseconds));
+    fuse_reply_attr(request, &attributes, static_cast<double>(entry->timeout_milliseconds) / 1000);
   });
 }
 
+// Of read-only mounts.
 void Open(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   Guarded(request, Operation::kOpen, node, [&](VolumeFs&) {
     if (ContextOf(request).open_is_optional) {
@@ -141,6 +93,7 @@ void Open(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
       return;
     }
     file->keep_cache = 1;
+    file->fh = 0;
     fuse_reply_open(request, file);
   });
 }
@@ -155,9 +108,13 @@ void OpenDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   });
 }
 
-void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
+void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
+          fuse_file_info* file) {
   Guarded(request, Operation::kRead, node, [&](VolumeFs& fs) {
-    const auto piece = fs.Read(node, static_cast<std::uint64_t>(offset), size);
+    const auto from = static_cast<std::uint64_t>(offset);
+    const bool opened = file != nullptr && file->fh != 0;
+    const auto piece = opened ? fs.Read(*reinterpret_cast<OpenFile*>(file->fh), from, size)
+                              : fs.Read(node, from, size);
     if (!piece) return ReplyError(request, "read", node, "", piece.error());
     Counters& counters = fs.counters();
     if (const auto* bytes = std::get_if<Bytes>(&*piece)) {
@@ -271,25 +228,23 @@ void ListExtendedAttributes(fuse_req_t request, fuse_ino_t node, std::size_t siz
 
 }  // namespace
 
-const fuse_lowlevel_ops& FuseOperations() {
-  static const fuse_lowlevel_ops operations = [] {
-    fuse_lowlevel_ops ops{};
-    ops.init = Init;
-    ops.lookup = Lookup;
-    ops.forget = Forget;
-    ops.forget_multi = ForgetMulti;
-    ops.getattr = GetAttributes;
-    ops.open = Open;
-    ops.opendir = OpenDirectory;
-    ops.read = Read;
-    ops.readdir = ReadDirectory;
-    ops.readdirplus = ReadDirectoryPlus;
-    ops.statfs = StatFileSystem;
-    ops.getxattr = GetExtendedAttribute;
-    ops.listxattr = ListExtendedAttributes;
-    return ops;
-  }();
-  return operations;
+fuse_lowlevel_ops FuseOperations(bool writable) {
+  fuse_lowlevel_ops ops{};
+  ops.init = Init;
+  ops.lookup = Lookup;
+  ops.forget = Forget;
+  ops.forget_multi = ForgetMulti;
+  ops.getattr = GetAttributes;
+  ops.open = Open;
+  ops.opendir = OpenDirectory;
+  ops.read = Read;
+  ops.readdir = ReadDirectory;
+  ops.readdirplus = ReadDirectoryPlus;
+  ops.statfs = StatFileSystem;
+  ops.getxattr = GetExtendedAttribute;
+  ops.listxattr = ListExtendedAttributes;
+  if (writable) AddWriteOperations(ops);
+  return ops;
 }
 
 }  // namespace unshard

@@ -23,6 +23,6 @@ struct FuseContext {
   std::atomic<bool> first_reply{false};  // set from Init() until its reply is written
 };
 
-const fuse_lowlevel_ops& FuseOperations();
+fuse_lowlevel_ops FuseOperations(bool writable);
 
 }  // namespace unshard

@@ -18,12 +18,15 @@
 #include "fs/fuse_device.h"
 #include "fs/fuse_operations.h"
 #include "fs/mount.h"
+#include "fs/spool_folder.h"
 #include "store/log.h"
 
 namespace unshard {
 namespace {
 
 constexpr unsigned kThreads = 10;
+// Writers wait in their requests while the spool is full; readers must not wait behind them.
+constexpr unsigned kWritableThreads = 64;
 constexpr int kMallocKeeps = 4 << 20;
 
 class SessionNotifier final : public KernelNotifier {
@@ -70,8 +73,8 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
   fuse_opt_add_arg(&arguments, "unshard");
   fuse_opt_add_arg(&arguments, "-o");
   fuse_opt_add_arg(&arguments, list.c_str());
-  SessionPtr session(
-      fuse_session_new(&arguments, &FuseOperations(), sizeof(fuse_lowlevel_ops), &context));
+  const fuse_lowlevel_ops operations = FuseOperations(context.fs->writable());
+  SessionPtr session(fuse_session_new(&arguments, &operations, sizeof operations, &context));
   fuse_opt_free_args(&arguments);
   if (!session) {
     return Fail(ErrorCode::kInvalidArgument, "libfuse does not accept the options " + list);
@@ -103,13 +106,29 @@ Status CheckMountPoint(const std::string& mount_point) {
 // Runs in a thread of its own until the queue is closed.
 void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session) {
   SessionNotifier notifier(session);
-  while (const auto event = changes.Pop()) fs.Refresh(*event, notifier);
+  while (const auto item = changes.Pop()) {
+    if (const auto* name = std::get_if<ChangeQueue::Name>(&*item)) {
+      notifier.InvalidateEntry(name->parent, name->name);
+    } else {
+      fs.Refresh(std::get<ChangeWatcher::Event>(*item), notifier);
+    }
+  }
 }
 
-Status Loop(fuse_session* session, const std::string& mount_point) {
+// Publishes what is left at the end. What cannot be published stays in the spool for the next
+// mount.
+void Drain(VolumeFs& fs) {
+  if (const Status flushed = fs.FlushAll(); !flushed) {
+    LogError("not everything could be published: " + flushed.error().message + "; the rest is in " +
+             fs.writing().paths.front() + " and will be taken up by the next mount");
+  }
+  RemoveEmptySpools(fs.writing());
+}
+
+Status Loop(fuse_session* session, const std::string& mount_point, unsigned threads) {
   std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(fuse_loop_cfg_create(),
                                                                         fuse_loop_cfg_destroy);
-  fuse_loop_cfg_set_max_threads(config.get(), kThreads);
+  fuse_loop_cfg_set_max_threads(config.get(), threads);
   const int result = fuse_session_loop_mt(session, config.get());
   // A positive result is the signal that ended the loop: an ordinary end.
   if (result < 0) return FailErrno(-result, "serving " + mount_point);
@@ -183,11 +202,13 @@ Status ServeMount(const MountOptions& options, const std::function<void()>& on_m
     follower = std::thread([&] { FollowChanges(changes, *fs, session.get()); });
   }
   if (fuse_set_signal_handlers(session.get()) != 0) LogWarning("cannot set signal handlers");
-  const Status served = Loop(session.get(), options.mount_point);
+  const Status served =
+      Loop(session.get(), options.mount_point, fs->writable() ? kWritableThreads : kThreads);
   fuse_remove_signal_handlers(session.get());
   fuse_session_unmount(session.get());
   changes.Close();
   follower.join();
+  if (fs->writable()) Drain(*fs);
   return served;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "fs/spool_folder.h"
 #include "store/file_store.h"
 #include "store/log.h"
 
@@ -54,6 +55,11 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
   tree_options.shards.generation_count_limit = kGenerationCountLimit;
   tree_options.shards.ttl_milliseconds = options.ttl_milliseconds;
   tree_options.shards.immutable = options.immutable;
+  if (!options.read_only) {
+    UNSHARD_ASSIGN_OR_RETURN(parts.files, OpenPosixFileSystem(options.source));
+    parts.written = std::make_shared<WrittenChunks>();
+    tree_options.unpublished = parts.written;
+  }
   parts.datasets =
       std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes, tree_options);
   UNSHARD_RETURN_IF_ERROR(parts.datasets->Discover());
@@ -61,7 +67,15 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
     LogDebug("found /" + found.path + ": " + found.format +
              (found.description.empty() ? "" : ": " + found.description));
   }
-  return std::make_unique<VolumeFs>(std::move(parts), options);
+  auto fs = std::make_unique<VolumeFs>(std::move(parts), options);
+  if (options.read_only) return fs;
+  UNSHARD_ASSIGN_OR_RETURN(VolumeFs::Writing writing, OpenSpools(options));
+  writing.drop_entry = [&changes](NodeId parent, const std::string& name) {
+    changes.PushName(parent, name);
+  };
+  writing.look_again = [&changes](const std::string& key) { changes.Push({key, false}); };
+  fs->StartWriting(std::move(writing));
+  return fs;
 }
 
 }  // namespace unshard

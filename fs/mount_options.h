@@ -30,7 +30,7 @@ struct MountOptions {
   // The folder in which each writable mount has a spool of its own; "": DefaultSpoolFolder().
   std::string spool;
   std::uint64_t spool_bytes = std::uint64_t{4} << 30;
-  std::uint64_t spool_files = std::uint64_t{1} << 20;
+  std::uint64_t spool_files = std::uint64_t{1} << 17;  // each takes a few hundred bytes of memory
   std::uint64_t publish_after_milliseconds = 5000;
   unsigned publish_threads = 2;
   SyncMode sync = SyncMode::kSpool;

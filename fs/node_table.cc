@@ -7,13 +7,18 @@ NodeTable::NodeTable() { Refer("d:", "", DirectoryTarget{}); }
 std::shared_ptr<const TableNode> NodeTable::Refer(const std::string& identity,
                                                   const std::string& inode_name,
                                                   NodeTarget target) {
+  return Refer(identity, identity == "d:" ? kRootNode : StableInode(inode_name), std::move(target));
+}
+
+std::shared_ptr<const TableNode> NodeTable::Refer(const std::string& identity, std::uint64_t inode,
+                                                  NodeTarget target) {
   const std::lock_guard lock(mutex_);
   const auto [found, added] = by_identity_.try_emplace(identity, next_);
   if (added) {
     auto node = std::make_shared<TableNode>();
     node->id = next_++;
     node->identity = identity;
-    node->inode = node->id == kRootNode ? kRootNode : StableInode(inode_name);
+    node->inode = inode;
     node->target = std::move(target);
     nodes_.emplace(found->second, Slot{std::move(node), 0});
   }
@@ -56,6 +61,8 @@ std::vector<std::string> NodeTable::SourcePaths() const {
       paths.push_back(directory->path);
     } else if (const auto* file = std::get_if<FileTarget>(&target)) {
       paths.push_back(file->path);
+    } else if (const auto* live = std::get_if<LiveFileTarget>(&target)) {
+      paths.push_back(live->path);
     }
   }
   return paths;

@@ -13,6 +13,8 @@
 
 #include "fs/chunk_tree.h"
 #include "fs/node_id.h"
+#include "fs/staged_inode.h"
+#include "fs/written_chunks.h"
 #include "store/kv_store.h"
 
 namespace unshard {
@@ -39,17 +41,32 @@ struct DocumentTarget {
   timespec modified{};
   bool control = false;
 };
-// A chunk without an arithmetic number; one generation of it.
+// A chunk without an arithmetic number, in the generation of its shard with this count, to which
+// each of the node's references is a reference.
 struct ChunkTarget {
   std::shared_ptr<ChunkTree> tree;
   ChunkRef chunk;
-  ShardGenerationPtr generation;
+  std::uint32_t generation_count = 0;
+};
+// A chunk file as it was written through this mount; one version of it.
+struct WrittenTarget {
+  WrittenVersionPtr version;
+  ContentPtr gzipped;  // "<chunk>.gz" of this version; null: the chunk itself
+};
+// A file that is being written.
+struct StagedTarget {
+  std::shared_ptr<StagedInode> staged;
+};
+// A file of the source on a writable mount: whatever stands in the file, which others write to.
+struct LiveFileTarget {
+  std::string path;  // where it was found first
 };
 // The directory .unshard.
 struct ControlDirectoryTarget {};
 
-using NodeTarget = std::variant<DirectoryTarget, GridDirectoryTarget, FileTarget, DocumentTarget,
-                                ChunkTarget, ControlDirectoryTarget>;
+using NodeTarget =
+    std::variant<DirectoryTarget, GridDirectoryTarget, FileTarget, DocumentTarget, ChunkTarget,
+                 ControlDirectoryTarget, WrittenTarget, StagedTarget, LiveFileTarget>;
 
 struct TableNode {
   NodeId id = 0;
@@ -60,6 +77,9 @@ struct TableNode {
   // Keeps a file open from its first read on, so that who holds the node keeps its bytes.
   mutable std::mutex mutex;
   mutable std::shared_ptr<ObjectHandle> handle;  // guarded by mutex
+  // A live file: where it was found last, and the file while anybody has it open.
+  mutable std::string live_path;          // guarded by mutex
+  mutable std::weak_ptr<File> live_file;  // guarded by mutex
 };
 
 // Thread-safe.
@@ -71,6 +91,9 @@ class NodeTable {
   // nodes never share an identity; it says what the node is and of which generation. `inode_name`
   // is the part of it that st_ino follows.
   std::shared_ptr<const TableNode> Refer(const std::string& identity, const std::string& inode_name,
+                                         NodeTarget target);
+  // The same with a given st_ino.
+  std::shared_ptr<const TableNode> Refer(const std::string& identity, std::uint64_t inode,
                                          NodeTarget target);
   // Null where the kernel holds no reference. The root is always there.
   std::shared_ptr<const TableNode> Get(NodeId id) const;

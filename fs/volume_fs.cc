@@ -38,6 +38,37 @@ VolumeFs::VolumeFs(Parts parts, const MountOptions& options)
 
 VolumeFs::~VolumeFs() = default;
 
+void VolumeFs::StartWriting(Writing writing) {
+  writing_ = std::move(writing);
+  ChunkWrites::Parts parts;
+  parts.source = parts_.files;
+  parts.datasets = parts_.datasets;
+  parts.written = parts_.written;
+  parts.spools = writing_.spools;
+  parts.spool_path = writing_.paths.front();
+  parts.reader = &reader_;
+  parts.on_renewed = writing_.look_again;
+  writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
+  writes_->Replay();
+}
+
+Status VolumeFs::FlushAll() { return writes_ ? writes_->Flush() : Status{}; }
+
+std::optional<WriteStatus> VolumeFs::write_status() const {
+  if (!writes_) return std::nullopt;
+  return writes_->status();
+}
+
+// What somebody has set, else that of the shard.
+timespec VolumeFs::ShownTime(const ChunkTree& tree, const ChunkRef& chunk,
+                             const ShardGeneration& generation) const {
+  if (!writes_) return generation.modified;
+  const std::lock_guard lock(times_mutex_);
+  if (times_.empty()) return generation.modified;
+  const auto found = times_.find(JoinPath(tree.directory(), tree.Path(chunk)));
+  return found == times_.end() ? generation.modified : found->second;
+}
+
 std::uint64_t VolumeFs::Timeout() const {
   if (options_.immutable || parts_.watcher->complete()) return kDay;
   return options_.ttl_milliseconds;
@@ -50,19 +81,19 @@ timespec VolumeFs::ModifiedOf(const std::string& store_directory) const {
   return info && *info ? (*info)->modified : mounted_;
 }
 
-Result<Entry> VolumeFs::Lookup(NodeId parent, std::string_view name) {
+Result<Entry> VolumeFs::Lookup(NodeId parent, std::string_view name, pid_t thread) {
   if (const auto grid = UnpackGridNode(parent)) {
     const auto tree = parts_.datasets->TreeAt(grid->ordinal);
     if (!tree) return tl::unexpected<Error>(StaleNode());
-    return LookupGrid(tree, tree->AtPosition(grid->position).directory, name);
+    return LookupGrid(tree, tree->AtPosition(grid->position).directory, name, thread);
   }
   const TablePtr node = nodes_.Get(parent);
   if (!node) return tl::unexpected<Error>(StaleNode());
   if (const auto* directory = std::get_if<DirectoryTarget>(&node->target)) {
-    return LookupInDirectory(*directory, name);
+    return LookupInDirectory(*directory, name, thread);
   }
   if (const auto* in = std::get_if<GridDirectoryTarget>(&node->target)) {
-    return LookupGrid(in->tree, in->directory, name);
+    return LookupGrid(in->tree, in->directory, name, thread);
   }
   if (std::holds_alternative<ControlDirectoryTarget>(node->target)) return LookupControl(name);
   return Fail(ErrorCode::kInvalidArgument, "not a directory");
@@ -75,7 +106,15 @@ bool VolumeFs::IsHidden(const DirectoryOverlay& overlay, std::string_view name) 
                      [&](const auto& tree) { return tree->IsShardKey(name); });
 }
 
-Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std::string_view name) {
+std::optional<Entry> VolumeFs::LookupScratch(const std::string& directory, std::string_view name) {
+  if (!writable()) return std::nullopt;
+  const auto staged = scratch_.Find(directory, name);
+  if (!staged) return std::nullopt;
+  return ReferStaged(staged);
+}
+
+Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std::string_view name,
+                                          pid_t thread) {
   if (directory.path.empty() && name == kControlDirectory) {
     const TablePtr node = nodes_.Refer("control", "control", ControlDirectoryTarget{});
     return Entry{node->id, {node->inode, 0, mounted_, true}, kDay};
@@ -91,6 +130,10 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
   }
   if (overlay->document && overlay->document->name == name) {
     parts_.watcher->Watch(directory.path);
+    if (writable()) {
+      const ChunkId id = DocumentId({directory.path, std::string(name)});
+      if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
+    }
     return ReferDocument(path, *overlay->document);
   }
   bool shaped_like_chunk = false;
@@ -99,9 +142,10 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
     if (match.kind == ChunkTree::Match::Kind::kOther) continue;
     shaped_like_chunk = true;
     if (match.kind == ChunkTree::Match::Kind::kNoChunk) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupInTree(tree, match));
+    UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupInTree(tree, match, thread));
     if (entry.node != 0) return entry;
   }
+  if (const auto scratch = LookupScratch(directory.path, name)) return *scratch;
   if (shaped_like_chunk && !overlay->holds_plain_chunks) return Missing();
   if (IsHidden(*overlay, name)) return Missing();
   if (overlay->virtual_children.contains(std::string(name))) {
@@ -113,6 +157,11 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
 
 Result<Entry> VolumeFs::LookupInSource(const DirectoryTarget& directory, const std::string& path) {
   parts_.watcher->Watch(directory.path);
+  if (writable()) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
+    if (!status || status->kind == FileStatus::Kind::kOther) return Missing();
+    if (status->kind == FileStatus::Kind::kFile) return ReferLiveFile(path, *status);
+  }
   UNSHARD_ASSIGN_OR_RETURN(const auto info, parts_.store->Stat(path));
   if (!info || info->kind == ObjectInfo::Kind::kOther) return Missing();
   if (info->kind == ObjectInfo::Kind::kDirectory) {
@@ -122,17 +171,18 @@ Result<Entry> VolumeFs::LookupInSource(const DirectoryTarget& directory, const s
 }
 
 Result<Entry> VolumeFs::LookupGrid(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
-                                   std::string_view name) {
+                                   std::string_view name, pid_t thread) {
   const ChunkTree::Match match = tree->Resolve(in, name);
   switch (match.kind) {
     case ChunkTree::Match::Kind::kNoChunk:
       return Missing();
     case ChunkTree::Match::Kind::kChunk:
     case ChunkTree::Match::Kind::kDirectory:
-      return LookupInTree(tree, match);
+      return LookupInTree(tree, match, thread);
     case ChunkTree::Match::Kind::kOther:
       break;
   }
+  if (const auto scratch = LookupScratch(PathOfDirectory(tree, in), name)) return *scratch;
   // Below "c" a directory of the grid and one of the store have nothing in common but their names.
   if (!tree->AlwaysExists(in)) return Missing();
   const std::string directory = tree->StoreDirectory(in);
@@ -140,14 +190,29 @@ Result<Entry> VolumeFs::LookupGrid(const std::shared_ptr<ChunkTree>& tree, const
 }
 
 Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
-                                     const ChunkTree::Match& match) {
+                                     const ChunkTree::Match& match, pid_t thread) {
   if (match.kind == ChunkTree::Match::Kind::kDirectory) {
     return ReferGridDirectory(tree, match.directory);
   }
+  bool short_lived = false;
+  if (writable()) {
+    const ChunkId id = ChunkId::Of(*tree, match.chunk);
+    if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
+    // Asked before the version: a writer that comes later makes the kernel look up again.
+    short_lived =
+        match.chunk.part != ChunkPart::kPlain || tree->is_mesh() || writers_.HasWriter(id);
+    if (const WrittenVersionPtr version = parts_.written->Find(id)) {
+      if (version->removed) return Entry{0, {}, short_lived ? 0 : Timeout()};
+      UNSHARD_ASSIGN_OR_RETURN(Entry entry, ReferWritten(version, match.chunk));
+      if (short_lived) entry.timeout_milliseconds = 0;
+      return entry;
+    }
+  }
   attribute_demand_.ChunkLookedUp();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, match.chunk));
-  if (!facts) return Missing();
+  if (!facts) return Entry{0, {}, short_lived ? 0 : Timeout()};
   Entry entry = ReferChunk(tree, match.chunk, *facts);
+  if (short_lived) entry.timeout_milliseconds = 0;
   if (!tree->shards().format().is_wrapped() && reader_.ExpectsRead()) {
     entry.next_object = facts->generation->object;
     entry.next_range = facts->stored;
@@ -170,7 +235,7 @@ Entry VolumeFs::ReferChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRe
   Entry entry;
   entry.timeout_milliseconds = Timeout();
   entry.attributes.size = facts.size;
-  entry.attributes.modified = facts.generation->modified;
+  entry.attributes.modified = ShownTime(*tree, chunk, *facts.generation);
   if (const auto position = tree->Position(chunk)) {
     const GridNode grid{tree->ordinal(), facts.generation->count, *position};
     if (const auto id = PackGridNode(grid)) {
@@ -181,8 +246,9 @@ Entry VolumeFs::ReferChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRe
     }
   }
   const std::string path = JoinPath(tree->directory(), tree->Path(chunk));
+  tree->shards().AddReference(facts.generation);
   const TablePtr node = nodes_.Refer(ChunkIdentity(*tree, chunk, *facts.generation), "k:" + path,
-                                     ChunkTarget{tree, chunk, facts.generation});
+                                     ChunkTarget{tree, chunk, facts.generation->count});
   entry.node = node->id;
   entry.attributes.inode = node->inode;
   return entry;
@@ -194,7 +260,12 @@ Result<Entry> VolumeFs::ReferGridDirectory(const std::shared_ptr<ChunkTree>& tre
   Attributes attributes{0, 0, mounted_, true};
   if (!options_.immutable) parts_.watcher->Watch(ParentPath(store_directory));
   UNSHARD_ASSIGN_OR_RETURN(const auto modified, tree->Modified(in));
-  if (!modified && !tree->AlwaysExists(in) && options_.list != ListMode::kGrid) return Missing();
+  if (writable()) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool exists, GridDirectoryExists(tree, in));
+    if (!exists) return Missing();
+  } else if (!modified && !tree->AlwaysExists(in) && options_.list != ListMode::kGrid) {
+    return Missing();
+  }
   if (modified) attributes.modified = *modified;
   attributes.inode = InodeOf(*tree, {ChunkTree::Match::Kind::kDirectory, in, {}});
   const auto position = tree->Position(in);
@@ -218,8 +289,10 @@ Entry VolumeFs::ReferDocument(const std::string& path, const Document& document)
                                std::to_string(std::hash<std::string>()(*document.text));
   const TablePtr node = nodes_.Refer(
       identity, "f:" + path, DocumentTarget{path, document.text, document.source.modified, false});
-  return Entry{
-      node->id, {node->inode, document.text->size(), document.source.modified, false}, Timeout()};
+  // A document that may be written here is looked up anew each time.
+  return Entry{node->id,
+               {node->inode, document.text->size(), document.source.modified, false},
+               writable() ? 0 : Timeout()};
 }
 
 Entry VolumeFs::ReferFile(const std::string& path, const ObjectInfo& info) {
@@ -236,12 +309,19 @@ Result<Entry> VolumeFs::LookupControl(std::string_view name) {
   const TablePtr node =
       nodes_.Refer(identity, path,
                    DocumentTarget{path, std::make_shared<const std::string>(*text), Now(), true});
-  return Entry{node->id, {node->inode, text->size(), Now(), false}, 0};
+  return Entry{node->id, {node->inode, text->size(), Now(), false, 1, true}, 0};
 }
 
 void VolumeFs::Forget(NodeId node, std::uint64_t references) {
   const auto grid = UnpackGridNode(node);
-  if (!grid) return nodes_.Forget(node, references);
+  if (!grid) {
+    const TablePtr table = nodes_.Get(node);
+    if (const auto* chunk = table ? std::get_if<ChunkTarget>(&table->target) : nullptr) {
+      chunk->tree->shards().DropReferences(chunk->chunk.slot.shard, chunk->generation_count,
+                                           references);
+    }
+    return nodes_.Forget(node, references);
+  }
   const auto tree = parts_.datasets->TreeAt(grid->ordinal);
   if (!tree) return;
   const ChunkTree::Match match = tree->AtPosition(grid->position);
@@ -256,6 +336,16 @@ Result<Entry> VolumeFs::GetAttributes(NodeId id) {
     if (!node) return tl::unexpected<Error>(StaleNode());
     return AttributesOfTableNode(*node);
   }
+  if (writable()) {
+    if (const auto staged = StagedAt(id, nullptr)) return AttributesOfStaged(id, *staged);
+    const auto seen = ChunkOf(id, nullptr);
+    if (seen && seen->version && seen->current) {
+      return Entry{id,
+                   {seen->version->inode != 0 ? seen->version->inode : GridInode(*grid),
+                    seen->version->size, parts_.written->ModifiedOf(*seen->version), false},
+                   Timeout()};
+    }
+  }
   const auto tree = parts_.datasets->TreeAt(grid->ordinal);
   if (!tree) return tl::unexpected<Error>(StaleNode());
   const ChunkTree::Match match = tree->AtPosition(grid->position);
@@ -268,7 +358,8 @@ Result<Entry> VolumeFs::GetAttributes(NodeId id) {
   if (!generation) return tl::unexpected<Error>(StaleNode());
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, match.chunk, generation));
   if (!facts) return tl::unexpected<Error>(StaleNode());
-  return Entry{id, {inode, facts->size, generation->modified, false}, Timeout()};
+  return Entry{
+      id, {inode, facts->size, ShownTime(*tree, match.chunk, *generation), false}, Timeout()};
 }
 
 Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
@@ -288,16 +379,29 @@ Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
     }
     Result<Entry> operator()(const DocumentTarget& target) const {
       return Entry{node.id,
-                   {node.inode, target.text->size(), target.modified, false},
+                   {node.inode, target.text->size(), target.modified, false, 1, target.control},
                    target.control ? 0 : fs.Timeout()};
     }
     Result<Entry> operator()(const ChunkTarget& target) const {
+      const auto generation =
+          target.tree->shards().Find(target.chunk.slot.shard, target.generation_count);
+      if (!generation) return tl::unexpected<Error>(StaleNode());
       UNSHARD_ASSIGN_OR_RETURN(const auto facts,
-                               fs.reader_.FindIn(*target.tree, target.chunk, target.generation));
+                               fs.reader_.FindIn(*target.tree, target.chunk, generation));
       if (!facts) return tl::unexpected<Error>(StaleNode());
-      const timespec modified = target.generation->modified;
+      const timespec modified = fs.ShownTime(*target.tree, target.chunk, *generation);
       return Entry{node.id, {node.inode, facts->size, modified, false}, fs.Timeout()};
     }
+    Result<Entry> operator()(const WrittenTarget& target) const {
+      const std::uint64_t size = target.gzipped ? target.gzipped->size() : target.version->size;
+      return Entry{node.id,
+                   {node.inode, size, fs.parts_.written->ModifiedOf(*target.version), false},
+                   fs.Timeout()};
+    }
+    Result<Entry> operator()(const StagedTarget& target) const {
+      return fs.AttributesOfStaged(node.id, *target.staged);
+    }
+    Result<Entry> operator()(const LiveFileTarget&) const { return fs.AttributesOfLiveFile(node); }
     Result<Entry> operator()(const ControlDirectoryTarget&) const {
       return Entry{node.id, {node.inode, 0, fs.mounted_, true}, kDay};
     }
@@ -323,7 +427,10 @@ Result<FilePiece> VolumeFs::Read(NodeId id, std::uint64_t offset, std::uint64_t 
 Result<FilePiece> VolumeFs::ReadTableNode(const TableNode& node, std::uint64_t offset,
                                           std::uint64_t size) {
   if (const auto* chunk = std::get_if<ChunkTarget>(&node.target)) {
-    return reader_.Read(*chunk->tree, chunk->chunk, chunk->generation, offset, size);
+    const auto generation =
+        chunk->tree->shards().Find(chunk->chunk.slot.shard, chunk->generation_count);
+    if (!generation) return tl::unexpected<Error>(StaleNode());
+    return reader_.Read(*chunk->tree, chunk->chunk, generation, offset, size);
   }
   if (const auto* document = std::get_if<DocumentTarget>(&node.target)) {
     const std::string_view text = *document->text;
@@ -380,6 +487,21 @@ std::string VolumeFs::PathOf(NodeId id) const {
     std::string operator()(const ControlDirectoryTarget&) const {
       return std::string(kControlDirectory);
     }
+    std::string operator()(const WrittenTarget& target) const {
+      return JoinPath(target.version->tree->directory(),
+                      target.version->tree->Path(target.version->chunk));
+    }
+    std::string operator()(const StagedTarget& target) const {
+      const StagedInode::Purpose purpose = target.staged->purpose();
+      if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
+        return JoinPath(chunk->tree->directory(), chunk->tree->Path(chunk->chunk));
+      }
+      if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+        return JoinPath(document->directory, document->name);
+      }
+      return "(scratch)";
+    }
+    std::string operator()(const LiveFileTarget& target) const { return target.path; }
   };
   return std::visit(Visitor{}, node->target);
 }

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <ctime>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +16,8 @@
 
 #include "fs/attribute_demand.h"
 #include "fs/chunk_reader.h"
+#include "fs/chunk_writers.h"
+#include "fs/chunk_writes.h"
 #include "fs/counters.h"
 #include "fs/dataset_tree.h"
 #include "fs/directory_snapshots.h"
@@ -20,7 +25,9 @@
 #include "fs/mount_options.h"
 #include "fs/node_id.h"
 #include "fs/node_table.h"
+#include "fs/open_file.h"
 #include "fs/request_epoch.h"
+#include "fs/scratch_files.h"
 #include "fs/watch_monitor.h"
 
 namespace unshard {
@@ -30,6 +37,8 @@ struct Attributes {
   std::uint64_t size = 0;
   timespec modified{};
   bool directory = false;
+  std::uint32_t links = 1;
+  bool control = false;  // belongs to .unshard and is never written
 };
 
 // The answer to a look-up. Node 0: there is no such name, and the kernel may remember that.
@@ -70,15 +79,30 @@ class VolumeFs {
     std::shared_ptr<DatasetTree> datasets;
     std::shared_ptr<ByteBudgetCache> decoded;
     std::shared_ptr<IndexCache> indexes;
+    // Of writable mounts; null otherwise.
+    std::shared_ptr<FileSystem> files;
+    std::shared_ptr<WrittenChunks> written;
   };
   VolumeFs(Parts parts, const MountOptions& options);
   ~VolumeFs();
+
+  // Makes the mount writable: once, before requests come. Replays what the spools hold.
+  struct Writing {
+    std::vector<std::shared_ptr<Spool>> spools;
+    std::vector<std::string> paths;  // where they are
+    // Told of names that the kernel should drop, and of keys to look at again; both asynchronously.
+    std::function<void(NodeId parent, const std::string& name)> drop_entry;
+    std::function<void(const std::string& key)> look_again;
+  };
+  void StartWriting(Writing writing);
+  [[nodiscard]] const Writing& writing() const { return writing_; }
 
   // Held by a request until its answer has reached the kernel.
   [[nodiscard]] RequestEpoch::Ticket BeginRequest() { return epoch_.Enter(); }
 
   // Adds one reference of the kernel's to the node it answers with.
-  Result<Entry> Lookup(NodeId parent, std::string_view name);
+  // `thread` is the caller's (fs/chunk_writers.h).
+  Result<Entry> Lookup(NodeId parent, std::string_view name, pid_t thread = 0);
   void Forget(NodeId node, std::uint64_t references);
   Result<Entry> GetAttributes(NodeId node);
   Result<FilePiece> Read(NodeId node, std::uint64_t offset, std::uint64_t size);
@@ -90,6 +114,36 @@ class VolumeFs {
   // The value of user.unshard.*; nothing where the node has no such attribute.
   Result<std::optional<std::string>> GetExtendedAttribute(NodeId node, std::string_view name);
   [[nodiscard]] std::vector<std::string> ListExtendedAttributes(NodeId node) const;
+
+  // Of writable mounts. A failure with kConflict and without a message asks the kernel to look the
+  // name up again, and is no error.
+  Result<OpenFilePtr> Open(NodeId node, const OpenRequest& request);
+  struct Created {
+    Entry entry;
+    OpenFilePtr file;
+  };
+  Result<Created> Create(NodeId parent, std::string_view name, const OpenRequest& request);
+  Result<FilePiece> Read(const OpenFile& file, std::uint64_t offset, std::uint64_t size);
+  Status Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes);
+  // Commits what was written, where `thread` belongs to the process that opened the file; others
+  // have it in common with that process, which goes on writing.
+  Status Flush(OpenFile& file, pid_t thread);
+  // Commits too, durably.
+  Status Sync(OpenFile& file);
+  void Release(OpenFilePtr file);
+  Result<Entry> SetAttributes(NodeId node, OpenFile* file, const AttributeChange& change,
+                              pid_t thread);
+  Status SyncDirectory(NodeId node);
+  Status Remove(NodeId parent, std::string_view name);
+  Status Rename(NodeId parent, std::string_view name, NodeId new_parent, std::string_view new_name,
+                bool replace);
+  Result<Entry> Link(NodeId node, NodeId new_parent, std::string_view new_name);
+  Result<Entry> MakeDirectory(NodeId parent, std::string_view name);
+  Status RemoveDirectory(NodeId parent, std::string_view name);
+  // Publishes all that was committed before the call.
+  Status FlushAll();
+  [[nodiscard]] bool writable() const { return writes_ != nullptr; }
+  [[nodiscard]] std::optional<WriteStatus> write_status() const;
 
   // Looks again at what may have changed under `event` and tells the kernel.
   void Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifier);
@@ -109,11 +163,14 @@ class VolumeFs {
  private:
   using TablePtr = std::shared_ptr<const TableNode>;
 
-  Result<Entry> LookupInDirectory(const DirectoryTarget& directory, std::string_view name);
-  Result<Entry> LookupInTree(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match);
+  Result<Entry> LookupInDirectory(const DirectoryTarget& directory, std::string_view name,
+                                  pid_t thread);
+  Result<Entry> LookupInTree(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
+                             pid_t thread);
   Result<Entry> LookupInSource(const DirectoryTarget& directory, const std::string& path);
   Result<Entry> LookupGrid(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
-                           std::string_view name);
+                           std::string_view name, pid_t thread);
+  std::optional<Entry> LookupScratch(const std::string& directory, std::string_view name);
   Result<Entry> LookupControl(std::string_view name);
   Entry ReferChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
                    const ChunkFacts& facts);
@@ -121,6 +178,11 @@ class VolumeFs {
   Entry ReferDirectory(const std::string& path, bool opaque, const ObjectInfo* info);
   Entry ReferDocument(const std::string& path, const Document& document);
   Entry ReferFile(const std::string& path, const ObjectInfo& info);
+  Entry ReferLiveFile(const std::string& path, const FileStatus& status);
+  Entry ReferStaged(const std::shared_ptr<StagedInode>& staged);
+  Result<Entry> ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk);
+  std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
+                                       const ChunkRef& chunk);
 
   Result<Entry> AttributesOfTableNode(const TableNode& node);
   Result<FilePiece> ReadTableNode(const TableNode& node, std::uint64_t offset, std::uint64_t size);
@@ -138,8 +200,11 @@ class VolumeFs {
   Status ListPlainDirectory(const std::string& path, const Listing& listing);
   static bool ListDots(std::uint64_t inode, const Listing& listing);
   using NameFilter = std::function<bool(std::string_view)>;
-  Status ListSourceNames(const std::string& path, const std::set<std::string>& virtual_children,
-                         const NameFilter& shown, const Listing& listing, bool& more);
+  Status ListSourceNames(const std::string& path, const std::string& shown_as,
+                         const std::set<std::string>& virtual_children, const NameFilter& shown,
+                         const Listing& listing, bool& more);
+  [[nodiscard]] std::vector<std::string> MadeDirectories(const std::string& directory) const;
+  bool ListsDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
   Status ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                   std::uint64_t base_cookie, const Listing& listing, bool& more);
   std::optional<Entry> FreeEntry(const std::shared_ptr<ChunkTree>& tree,
@@ -150,6 +215,7 @@ class VolumeFs {
                    KernelNotifier& notifier);
   void TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet::Change& change,
                   KernelNotifier& notifier);
+  void ForgetRemovedDirectories(const ChunkTree& tree);
   void RefreshDirectories(const std::shared_ptr<ChunkTree>& tree, const std::string& key,
                           KernelNotifier& notifier);
   void RefreshAllDirectories(const std::shared_ptr<ChunkTree>& tree, KernelNotifier& notifier);
@@ -163,6 +229,87 @@ class VolumeFs {
   [[nodiscard]] Entry Missing() const;
   [[nodiscard]] std::uint64_t Timeout() const;
   [[nodiscard]] timespec ModifiedOf(const std::string& store_directory) const;
+  [[nodiscard]] timespec ShownTime(const ChunkTree& tree, const ChunkRef& chunk,
+                                   const ShardGeneration& generation) const;
+  Result<Entry> AttributesOfLiveFile(const TableNode& node) const;
+  Result<Entry> SetLiveAttributes(const TableNode& node, OpenFile* file,
+                                  const AttributeChange& change);
+  Entry LiveEntry(const TableNode& node, const FileStatus& status) const;
+
+  // What a name in a directory stands for, to who wants to change it.
+  struct Place {
+    enum class Kind {
+      kChunk,
+      kNoChunk,        // shaped like a chunk's name, and there is no such chunk
+      kGridDirectory,  // of a tree
+      kDocument,       // metadata that are shown rewritten
+      kScratch,
+      kSource,     // a file or directory of the source
+      kForbidden,  // shards, control files
+    };
+    Kind kind = Kind::kForbidden;
+    std::string directory;  // that the name is in, below the mount point
+    std::string name;
+    NodeId parent = 0;
+    std::shared_ptr<ChunkTree> tree;
+    ChunkRef chunk;
+    bool gzipped = false;
+    GridDirectory grid;  // kGridDirectory: it; kChunk: the directory of the chunk
+    [[nodiscard]] std::string path() const { return JoinPath(directory, name); }
+  };
+  Result<Place> PlaceOf(NodeId parent, std::string_view name);
+  Result<Place> PlaceInTree(Place place, const std::shared_ptr<ChunkTree>& tree,
+                            const GridDirectory& in);
+  Result<Place> PlaceInDirectory(Place place, const DirectoryTarget& directory);
+  static tl::unexpected<Error> Refuse(const Place& place);
+
+  struct SeenChunk {
+    std::shared_ptr<ChunkTree> tree;
+    ChunkRef chunk;
+    WrittenVersionPtr version;  // the latest; null where the store has the say
+    bool current = false;       // the node stands for what readers are shown now
+  };
+  std::optional<SeenChunk> ChunkOf(NodeId node, const TablePtr& table) const;
+  std::shared_ptr<StagedInode> StagedAt(NodeId node, const TablePtr& table) const;
+  Result<OpenFilePtr> OpenChunk(NodeId node, const SeenChunk& seen, const OpenRequest& request,
+                                const TablePtr& table);
+  Result<OpenFilePtr> OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
+                                 const OpenRequest& request);
+  OpenFilePtr OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId node,
+                     const OpenRequest& request);
+  void EndStaged(const std::shared_ptr<StagedInode>& staged);
+  Result<OpenFilePtr> OpenLive(const TableNode& node, const OpenRequest& request);
+  Result<OpenFilePtr> OpenDocument(const TableNode& node, const DocumentTarget& document,
+                                   const OpenRequest& request);
+  tl::unexpected<Error> Redirect(const ChunkId& id, const std::shared_ptr<StagedInode>& staged,
+                                 pid_t thread);
+  Result<std::shared_ptr<StagedInode>> StageChunk(const Place& place, bool truncate);
+  Result<Created> CreateChunk(const Place& place, const OpenRequest& request);
+  Result<Created> CreateScratch(const Place& place, const OpenRequest& request);
+  Result<Created> CreateInSource(const Place& place, const OpenRequest& request);
+  Result<Entry> AttributesOfStaged(NodeId node, const StagedInode& staged) const;
+  Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
+                                   const AttributeChange& change, pid_t thread);
+  Status CommitStaged(StagedInode& staged, WrittenVersionPtr* version);
+  Status CommitDocument(const StagedInode::Document& document, StagedFile& staged);
+  Status CommitDocumentText(const StagedInode::Document& document, const std::string& text);
+  [[nodiscard]] std::uint64_t InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
+                                           const ChunkRef& chunk) const;
+  static ChunkId DocumentId(const StagedInode::Document& document);
+  static std::optional<ChunkId> WriterId(const StagedInode& staged);
+  [[nodiscard]] static bool SameProcess(pid_t a, pid_t b);
+
+  Status RenameScratch(const Place& from, const Place& to, bool replace);
+  Status RenameChunk(const Place& from, const Place& to, bool replace);
+  Status RenameInSource(const Place& from, const Place& to, bool replace);
+  Status RenameSourceFileOnto(const Place& from, const Place& to, bool replace);
+  Status PutOnto(const std::shared_ptr<StagedInode>& staged, const Place& to, bool replace);
+  Status RemoveChunk(const Place& place);
+  Result<bool> GridDirectoryExists(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
+  Result<bool> HoldsNames(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
+  [[nodiscard]] std::string PathOfDirectory(const std::shared_ptr<ChunkTree>& tree,
+                                            const GridDirectory& in) const;
+  Status MustBeNew(const Place& place);
 
   const Parts parts_;
   const MountOptions options_;
@@ -175,6 +322,22 @@ class VolumeFs {
   AttributeDemand attribute_demand_;
   RequestEpoch epoch_;
   std::atomic<std::uint64_t> next_snapshot_{0};
+
+  // Of writable mounts.
+  Writing writing_;
+  ScratchFiles scratch_;
+  ChunkWriters writers_;
+  std::atomic<std::uint64_t> next_staged_{0};
+  mutable std::mutex directories_mutex_;
+  // Directories of chunk trees that were made, and removed, here; by path below the mount point.
+  std::set<std::string> made_;     // guarded by directories_mutex_
+  std::set<std::string> removed_;  // guarded by directories_mutex_
+  mutable std::mutex times_mutex_;
+  // Modification times that were given to chunks which are as they are in the store.
+  std::map<std::string, timespec> times_;  // guarded by times_mutex_
+  std::mutex documents_mutex_;             // one document is merged at a time
+  std::mutex links_mutex_;                 // one link at a time gives a chunk its name
+  std::unique_ptr<ChunkWrites> writes_;    // goes first: its threads use all the others
 };
 
 }  // namespace unshard

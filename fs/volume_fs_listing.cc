@@ -57,7 +57,18 @@ Status VolumeFs::ListControl(const Listing& listing) {
   return {};
 }
 
-Status VolumeFs::ListSourceNames(const std::string& path,
+// Directories of trees that were made here and have nothing in them yet.
+std::vector<std::string> VolumeFs::MadeDirectories(const std::string& directory) const {
+  std::vector<std::string> names;
+  const std::lock_guard lock(directories_mutex_);
+  const std::string prefix = directory.empty() ? "" : directory + "/";
+  for (auto at = made_.lower_bound(prefix); at != made_.end() && at->starts_with(prefix); ++at) {
+    if (at->find('/', prefix.size()) == std::string::npos) names.push_back(BaseName(*at));
+  }
+  return names;
+}
+
+Status VolumeFs::ListSourceNames(const std::string& path, const std::string& shown_as,
                                  const std::set<std::string>& virtual_children,
                                  const NameFilter& shown, const Listing& listing, bool& more) {
   const std::uint64_t number = listing.cookie >> kNumberShift;
@@ -74,6 +85,8 @@ Status VolumeFs::ListSourceNames(const std::string& path,
       return true;
     }));
     for (const std::string& child : virtual_children) fresh.push_back({child, true});
+    for (const std::string& name : scratch_.Names(shown_as)) fresh.push_back({name, false});
+    for (const std::string& name : MadeDirectories(shown_as)) fresh.push_back({name, true});
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
     std::sort(fresh.begin(), fresh.end(), by_name);
@@ -123,8 +136,8 @@ Status VolumeFs::ListDirectory(const DirectoryTarget& directory, const Listing& 
                return tree->Resolve({}, name).kind == ChunkTree::Match::Kind::kOther;
              });
     };
-    UNSHARD_RETURN_IF_ERROR(
-        ListSourceNames(directory.path, special.virtual_children, shown, listing, more));
+    UNSHARD_RETURN_IF_ERROR(ListSourceNames(directory.path, directory.path,
+                                            special.virtual_children, shown, listing, more));
   }
   const std::size_t tree_count = std::min(special.trees.size(), kMaxSharedTrees);
   for (std::size_t i = 0; i < tree_count && more; ++i) {
@@ -141,11 +154,14 @@ Status VolumeFs::ListGridDirectory(const std::shared_ptr<ChunkTree>& tree, const
   if (!ListDots(InodeOf(*tree, {ChunkTree::Match::Kind::kDirectory, in, {}}), listing)) return {};
   bool more = true;
   const std::string store_directory = tree->StoreDirectory(in);
-  if (tree->AlwaysExists(in) && listing.cookie < kTreeCookies) {
+  // Below the first level the source's names mean other things, and only names of ours are listed.
+  const bool of_source = tree->AlwaysExists(in);
+  if ((of_source || writable()) && listing.cookie < kTreeCookies) {
     const auto shown = [&](std::string_view name) {
-      return tree->Resolve(in, name).kind == ChunkTree::Match::Kind::kOther;
+      return of_source && tree->Resolve(in, name).kind == ChunkTree::Match::Kind::kOther;
     };
-    UNSHARD_RETURN_IF_ERROR(ListSourceNames(store_directory, {}, shown, listing, more));
+    UNSHARD_RETURN_IF_ERROR(
+        ListSourceNames(store_directory, PathOfDirectory(tree, in), {}, shown, listing, more));
   }
   if (!more) return {};
   parts_.watcher->Watch(store_directory);
@@ -159,6 +175,7 @@ Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDire
   if (listing.with_attributes) give = attribute_demand_.ListingBegins();
   const auto visit = [&](const ChunkTree::Listed& listed) {
     const bool directory = listed.match.kind == ChunkTree::Match::Kind::kDirectory;
+    if (directory && writable() && !ListsDirectory(tree, listed.match.directory)) return true;
     DirectoryName name{listed.name, InodeOf(*tree, listed.match), directory,
                        base_cookie + listed.next_cookie, std::nullopt};
     if (directory ? listing.with_attributes : give == AttributeDemand::Give::kAll) {
@@ -176,6 +193,18 @@ Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDire
   return tree->List(in, cookie, options_.list, visit, damaged);
 }
 
+// Not those that were removed here, and not those that ListSourceNames lists.
+bool VolumeFs::ListsDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in) {
+  const std::string path = PathOfDirectory(tree, in);
+  bool removed = false;
+  {
+    const std::lock_guard lock(directories_mutex_);
+    if (made_.contains(path)) return false;
+    removed = removed_.contains(path);
+  }
+  return !removed || tree->HoldsWritten(in);
+}
+
 std::optional<Entry> VolumeFs::FreeEntry(const std::shared_ptr<ChunkTree>& tree,
                                          const ChunkTree::Match& match) {
   if (match.kind == ChunkTree::Match::Kind::kDirectory) {
@@ -184,6 +213,10 @@ std::optional<Entry> VolumeFs::FreeEntry(const std::shared_ptr<ChunkTree>& tree,
     return *entry;
   }
   if (!ChunkReader::SizeIsFree(*tree, match.chunk)) return std::nullopt;
+  if (writable()) {
+    const ChunkId id = ChunkId::Of(*tree, match.chunk);
+    if (tree->is_mesh() || writers_.HasWriter(id) || parts_.written->Find(id)) return std::nullopt;
+  }
   const auto facts = reader_.Find(*tree, match.chunk);
   if (!facts || !*facts) return std::nullopt;
   return ReferChunk(tree, match.chunk, **facts);
@@ -210,7 +243,7 @@ Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
     if (target == nullptr) return std::nullopt;
     tree = target->tree;
     chunk = target->chunk;
-    generation = target->generation;
+    generation = tree->shards().Find(chunk.slot.shard, target->generation_count);
   }
   if (!generation) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, chunk, generation));

@@ -78,10 +78,19 @@ void VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
   } else {
     RefreshDirectories(tree, event.key, notifier);
   }
+  if (!changes.empty()) ForgetRemovedDirectories(*tree);
   for (const ShardSet::Change& change : changes) {
     counters_.shards_changed.fetch_add(1, std::memory_order_relaxed);
+    if (writes_) writes_->ShardReplaced({tree->ordinal(), change.shard});
     TellChange(tree, change, notifier);
   }
+}
+
+// What somebody else has put there is shown again.
+void VolumeFs::ForgetRemovedDirectories(const ChunkTree& tree) {
+  const std::string prefix = tree.directory().empty() ? "" : tree.directory() + "/";
+  const std::lock_guard lock(directories_mutex_);
+  std::erase_if(removed_, [&](const std::string& path) { return path.starts_with(prefix); });
 }
 
 // Directories of the tree that stand on a directory of the store come, go and are listed with it,

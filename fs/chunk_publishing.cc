@@ -1,0 +1,255 @@
+// The publishing half of ChunkWrites: from versions in the spool to one rewritten shard, and taking
+// up again what a spool holds after a crash.
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include "codec/mesh_manifest.h"
+#include "fs/chunk_writes.h"
+#include "store/log.h"
+
+namespace unshard {
+
+Result<std::shared_ptr<File>> ChunkWrites::OpenSpooled(const WrittenVersionPtr& version) {
+  const auto spooled = parts_.written->SpooledOf(*version);
+  if (!spooled) return Fail(ErrorCode::kInternal, "a version that is published has left the spool");
+  return spooled->spool->Open(spooled->chunk);
+}
+
+ShardChange ChunkWrites::ChangeOf(const WrittenVersionPtr& version) {
+  ShardChange change;
+  change.page = version->chunk.slot.page;
+  change.slot = version->chunk.slot.slot;
+  change.removed = version->removed;
+  change.size = version->size;
+  if (!version->removed) change.open = [this, version] { return OpenSpooled(version); };
+  if (const auto spooled = parts_.written->SpooledOf(*version)) {
+    change.expected = spooled->chunk.base;
+    change.also_expected = spooled->chunk.other_base;
+  }
+  return change;
+}
+
+Result<std::vector<ShardChange>> ChunkWrites::Changes(
+    const std::vector<WrittenVersionPtr>& versions) {
+  std::vector<ShardChange> changes;
+  changes.reserve(versions.size());
+  for (const WrittenVersionPtr& version : versions) changes.push_back(ChangeOf(version));
+  return changes;
+}
+
+// The manifest and the fragments of a mesh are two files and one entry: they are published when
+// they fit together. Versions that have to wait for their other half are taken out of `versions`.
+Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
+    const std::shared_ptr<ChunkTree>& tree, std::vector<WrittenVersionPtr>& versions) {
+  struct Pair {
+    WrittenVersionPtr manifest, fragments;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Pair> pairs;
+  for (const WrittenVersionPtr& version : versions) {
+    Pair& pair = pairs[{version->chunk.slot.page, version->chunk.slot.slot}];
+    const bool fragments = version->chunk.part == ChunkPart::kFragments;
+    (fragments ? pair.fragments : pair.manifest) = version;
+  }
+  std::vector<ShardChange> changes;
+  std::vector<WrittenVersionPtr> waiting;
+  for (const auto& [place, pair] : pairs) {
+    const ShardSlot slot = (pair.manifest ? pair.manifest : pair.fragments)->chunk.slot;
+    if (pair.manifest && pair.manifest->removed) {
+      changes.push_back(ChangeOf(pair.manifest));
+      continue;
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr manifest, Current(tree, {slot, ChunkPart::kPlain}));
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr fragments,
+                             Current(tree, {slot, ChunkPart::kFragments}));
+    bool fit = manifest && fragments;
+    if (fit) {
+      UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*manifest, max_chunk_bytes_));
+      const auto announced = MeshFragmentBytes(bytes.span());
+      fit = announced && *announced == fragments->size();
+    }
+    if (!fit) {
+      for (const WrittenVersionPtr& half : {pair.manifest, pair.fragments}) {
+        if (half) waiting.push_back(half);
+      }
+      continue;
+    }
+    ShardChange change = ChangeOf(pair.manifest ? pair.manifest : pair.fragments);
+    if (!pair.manifest) {
+      // The manifest of the base, which stays as it is.
+      change.check_expected = false;
+      change.size = manifest->size();
+      change.open = [this, manifest]() -> Result<std::shared_ptr<File>> {
+        UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<StagedFile> copy, spool()->Stage());
+        UNSHARD_RETURN_IF_ERROR(ForEachPiece(
+            *manifest, [&](std::uint64_t at, ByteSpan piece) { return copy->Write(at, piece); }));
+        return std::shared_ptr<File>(copy, &copy->file());
+      };
+    }
+    if (pair.fragments) {
+      change.leading_size = pair.fragments->size;
+      change.open_leading = [this, version = pair.fragments] { return OpenSpooled(version); };
+    }
+    changes.push_back(std::move(change));
+  }
+  std::erase_if(versions, [&](const WrittenVersionPtr& version) {
+    return std::find(waiting.begin(), waiting.end(), version) != waiting.end();
+  });
+  Discard(parts_.written->AbandonPublish(waiting));
+  return changes;
+}
+
+Result<PublishQueue::Done> ChunkWrites::Publish(const DirtyShard& shard) {
+  const auto tree = parts_.datasets->TreeAt(static_cast<std::uint32_t>(shard.tree));
+  std::vector<WrittenVersionPtr> versions = parts_.written->BeginPublish(shard);
+  if (versions.empty()) return PublishQueue::Done{0, 0, false};
+  if (!tree || versions.front()->tree != tree) {
+    Discard(parts_.written->AbandonPublish(versions));
+    return Fail(ErrorCode::kUnavailable,
+                versions.front()->tree->directory() +
+                    ": the array's metadata were replaced; its chunks stay in the spool until the "
+                    "next mount");
+  }
+  return PublishVersions(tree, shard, std::move(versions));
+}
+
+// A chunk that was written again must not be able to lose its later version once that is published.
+Status ChunkWrites::PrepareToPublish(const std::vector<WrittenVersionPtr>& versions) {
+  for (const auto& spool : parts_.spools) {
+    std::vector<SpooledChunk> chunks;
+    for (const WrittenVersionPtr& version : versions) {
+      auto spooled = parts_.written->SpooledOf(*version);
+      if (spooled && spooled->spool == spool) chunks.push_back(std::move(spooled->chunk));
+    }
+    if (!chunks.empty()) UNSHARD_RETURN_IF_ERROR(spool->PrepareToPublish(chunks));
+  }
+  return {};
+}
+
+Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<ChunkTree>& tree,
+                                                        const DirtyShard& shard,
+                                                        std::vector<WrittenVersionPtr> versions) {
+  ShardSet& set = tree->shards();
+  PublishRequest request;
+  request.key = JoinPath(tree->directory(), set.keys().Key(shard.shard));
+  if (const auto pair = set.keys().ObsoletePair(shard.shard)) {
+    request.obsolete = ShardKeys::Pair{JoinPath(tree->directory(), pair->index),
+                                       JoinPath(tree->directory(), pair->data)};
+  }
+  request.shard = shard.shard;
+  request.format = &set.format();
+  request.has_leading = tree->is_mesh();
+  request.strict = options_.strict;
+  const std::vector<WrittenVersionPtr> begun = versions;
+  auto changes = tree->is_mesh() ? MeshChanges(tree, versions) : Changes(versions);
+  if (!changes) {
+    Discard(parts_.written->AbandonPublish(begun));
+    return tl::unexpected<Error>(std::move(changes).error());
+  }
+  if (changes->empty()) {
+    return Fail(ErrorCode::kUnavailable,
+                request.key + ": " + std::to_string(begun.size()) +
+                    " mesh files wait for their other half: a manifest announces as many fragment "
+                    "bytes as its fragment file has");
+  }
+  request.changes = *std::move(changes);
+  if (const Status prepared = PrepareToPublish(versions); !prepared) {
+    Discard(parts_.written->AbandonPublish(versions));
+    return tl::unexpected<Error>(prepared.error());
+  }
+  std::optional<ShardSet::Replacement> replacement;
+  // 3. Who looks at this shard in between waits, and sees the new one.
+  request.before_rename = [&] { replacement.emplace(set.BeginReplacement(shard.shard)); };
+  request.after_rename = [&](const ShardSet::OwnPublish* own) {
+    if (own != nullptr) {
+      const auto generation = replacement->Finish(*own);
+      if (!generation) LogWarning(generation.error().message);
+    }
+    replacement.reset();
+  };
+  const auto result = publisher_.Publish(request);
+  if (!result) {
+    Discard(parts_.written->AbandonPublish(versions));
+    return tl::unexpected<Error>(result.error());
+  }
+  tree->ForgetListings();
+  const WrittenChunks::Published ended = parts_.written->EndPublish(versions);
+  Discard(ended.discard);
+  bytes_published_ += result->bytes_written;
+  conflicts_ += result->conflicts;
+  for (const auto& [page, slot] : result->conflicting) {
+    LogWarning(request.key + ": " + tree->Path({{shard.shard, page, slot}, ChunkPart::kPlain}) +
+               " had been changed by somebody else; the version written here has replaced it");
+  }
+  ForgetOldPublishes();
+  return PublishQueue::Done{ended.chunks, ended.bytes};
+}
+
+std::optional<ChunkWrites::Place> ChunkWrites::Resolve(const SpooledChunk& chunk) {
+  const auto overlay = parts_.datasets->Find(chunk.dataset);
+  if (!overlay) return std::nullopt;
+  for (const auto& tree : overlay->trees) {
+    GridDirectory in;
+    std::string_view rest = chunk.chunk;
+    for (;;) {
+      const std::size_t slash = rest.find('/');
+      const ChunkTree::Match match = tree->Resolve(in, rest.substr(0, slash));
+      if (slash == std::string_view::npos) {
+        if (match.kind == ChunkTree::Match::Kind::kChunk) return Place{tree, match.chunk};
+        break;
+      }
+      if (match.kind != ChunkTree::Match::Kind::kDirectory) break;
+      in = match.directory;
+      rest.remove_prefix(slash + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+void ChunkWrites::Replay() {
+  for (const auto& spool : parts_.spools) {
+    std::size_t count = 0;
+    for (const SpooledChunk& chunk : spool->TakeRecovered()) {
+      ReplayChunk(spool, chunk);
+      ++count;
+    }
+    if (count != 0) {
+      LogInfo(std::to_string(count) + " chunks of an earlier mount were found in the spool");
+    }
+  }
+}
+
+void ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>& from, const SpooledChunk& chunk) {
+  const auto set_aside = [&](const std::string& why) {
+    LogWarning(from->Describe(chunk) + ": " + why + "; it is kept in the spool's conflicts");
+    if (const Status moved = from->SetAside(chunk); !moved) LogError(moved.error().message);
+    ++conflicts_;
+  };
+  const auto place = Resolve(chunk);
+  if (!place) return set_aside("the source has no place for this chunk any more");
+  const auto stored = StoredFingerprint(place->tree, place->chunk);
+  ChunkFingerprint own;
+  if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
+  if (stored && *stored == own) {
+    Discard({{from, chunk}});
+    return;
+  }
+  const bool as_expected =
+      !stored || *stored == chunk.base || (chunk.other_base && *stored == *chunk.other_base);
+  if (!as_expected) return set_aside("somebody else has changed this chunk since");
+  auto version = std::make_shared<WrittenVersion>();
+  version->tree = place->tree;
+  version->chunk = place->chunk;
+  version->number = ++next_number_;
+  version->removed = chunk.removed;
+  version->first = stored && stored->absent;
+  version->size = chunk.size;
+  version->crc32c = chunk.crc32c;
+  version->modified = chunk.committed;
+  version->spool = from;
+  version->spooled = chunk;
+  MakeLatest(version);
+}
+
+}  // namespace unshard

@@ -1,0 +1,136 @@
+// Committing chunks and publishing them: what stands between a written file and its shard.
+//
+// A chunk's way:
+//   1. Commit() checks the staged bytes, seals them in the spool together with the fingerprint of
+//      what they replace, and makes them the version that every reader of the mount sees.
+//   2. The queue decides when the shard is published (store/publish_queue.h).
+//   3. Publish() takes all versions of the shard that are in the spool, has the shard rewritten,
+//   and
+//      makes the new shard the current generation in the moment in which it is renamed.
+//   4. From then on readers are served by the shard, and the spool's files are discarded.
+// A version that is superseded while it is published stays in the spool until that has ended.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/chunk_content.h"
+#include "fs/dataset_tree.h"
+#include "fs/mount_options.h"
+#include "fs/write_status.h"
+#include "fs/written_chunks.h"
+#include "store/publish_queue.h"
+#include "store/shard_publisher.h"
+#include "store/spool.h"
+
+namespace unshard {
+
+// Thread-safe.
+class ChunkWrites {
+ public:
+  struct Parts {
+    std::shared_ptr<FileSystem> source;
+    std::shared_ptr<DatasetTree> datasets;
+    std::shared_ptr<WrittenChunks> written;
+    // This mount's own spool first, then adopted ones.
+    std::vector<std::shared_ptr<Spool>> spools;
+    std::string spool_path;         // of this mount's own, for people
+    ChunkReader* reader = nullptr;  // outlives this object
+    // Told of a shard whose chunks are to be looked at as if somebody else had replaced it.
+    std::function<void(const std::string& key)> on_renewed;
+  };
+  ChunkWrites(Parts parts, const MountOptions& options);
+  ~ChunkWrites();
+
+  // Takes up what the spools hold from before: published already, still to be published, or in
+  // conflict with the store, in which case it is set aside and reported.
+  void Replay();
+
+  [[nodiscard]] const std::shared_ptr<Spool>& spool() const { return parts_.spools.front(); }
+  [[nodiscard]] WrittenChunks& written() { return *parts_.written; }
+
+  // The bytes that readers see now; null where the chunk is absent.
+  Result<ContentPtr> Current(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk);
+  // The bytes of one written version; kConflict where it is neither in the spool nor the latest.
+  Result<ContentPtr> ContentOf(const WrittenVersionPtr& version);
+
+  // Succeeds where chunks of this tree can be written at all.
+  static Status CanWrite(const ChunkTree& tree);
+  // Waits until the spool has room for a new file, slowing down who writes faster than the store.
+  Status WaitForRoom();
+
+  struct Commit {
+    std::shared_ptr<ChunkTree> tree;
+    ChunkRef chunk;
+    bool gzipped = false;  // the bytes are a gzip file with the chunk in it
+    timespec modified{};
+    std::uint64_t inode = 0;
+  };
+  // Fails with kInvalidArgument, and nothing changes, where the bytes cannot be right.
+  Result<WrittenVersionPtr> CommitBytes(const Commit& commit, StagedFile& staged);
+  Result<WrittenVersionPtr> CommitRemoval(const Commit& commit);
+
+  // Returns once the version survives a power loss (or, with sync=store, stands in its shard).
+  Status Sync(const WrittenVersionPtr& version);
+  // The same for all chunks of one directory of a tree.
+  Status SyncDirectory(const ChunkTree& tree, const GridDirectory& in);
+
+  // Publishes all that was committed before the call.
+  Status Flush();
+  void Hurry() { queue_->Hurry(); }
+  // Somebody else has replaced these shards.
+  void ShardReplaced(const DirtyShard& shard) { parts_.written->ForgetPublished(shard); }
+
+  [[nodiscard]] WriteStatus status() const;
+
+ private:
+  struct Fingerprints {
+    ChunkFingerprint base;
+    std::optional<ChunkFingerprint> other;
+  };
+  Result<ContentPtr> Stored(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk);
+  Result<ChunkFingerprint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
+                                             const ChunkRef& chunk);
+  Result<Fingerprints> WhatIsReplaced(const WrittenVersionPtr& before,
+                                      const std::shared_ptr<ChunkTree>& tree,
+                                      const ChunkRef& chunk);
+  Result<std::shared_ptr<StagedFile>> Inflated(const Commit& commit, StagedFile& staged);
+  Result<WrittenVersionPtr> Seal(const Commit& commit, StagedFile* staged);
+  void MakeLatest(const WrittenVersionPtr& version);
+  Status Check(const Commit& commit, StagedFile& staged) const;
+
+  Result<PublishQueue::Done> Publish(const DirtyShard& shard);
+  Result<PublishQueue::Done> PublishVersions(const std::shared_ptr<ChunkTree>& tree,
+                                             const DirtyShard& shard,
+                                             std::vector<WrittenVersionPtr> versions);
+  Status PrepareToPublish(const std::vector<WrittenVersionPtr>& versions);
+  Result<std::vector<ShardChange>> Changes(const std::vector<WrittenVersionPtr>& versions);
+  Result<std::vector<ShardChange>> MeshChanges(const std::shared_ptr<ChunkTree>& tree,
+                                               std::vector<WrittenVersionPtr>& versions);
+  ShardChange ChangeOf(const WrittenVersionPtr& version);
+  Result<std::shared_ptr<File>> OpenSpooled(const WrittenVersionPtr& version);
+  void Discard(const std::vector<WrittenChunks::Spooled>& spooled);
+  void ForgetOldPublishes();
+
+  void ReplayChunk(const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk);
+  struct Place {
+    std::shared_ptr<ChunkTree> tree;
+    ChunkRef chunk;
+  };
+  std::optional<Place> Resolve(const SpooledChunk& chunk);
+
+  const Parts parts_;
+  const MountOptions options_;
+  const std::uint64_t max_chunk_bytes_;
+  ShardPublisher publisher_;
+  std::unique_ptr<PublishQueue> queue_;
+  std::atomic<std::uint64_t> next_number_{0};
+  std::atomic<std::uint64_t> bytes_published_{0};
+  std::atomic<std::uint64_t> conflicts_{0};
+};
+
+}  // namespace unshard

@@ -1,0 +1,54 @@
+#include "fs/fuse_replies.h"
+
+#include <algorithm>
+
+namespace unshard {
+namespace {
+
+constexpr blksize_t kBlockSize = 128 * 1024;
+
+double Seconds(std::uint64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
+
+}  // namespace
+
+FuseContext& ContextOf(fuse_req_t request) {
+  return *static_cast<FuseContext*>(fuse_req_userdata(request));
+}
+
+struct stat StatOf(const FuseContext& context, const Attributes& attributes) {
+  struct stat result {};
+  const MountOptions& options = context.fs->options();
+  const mode_t written = context.fs->writable() && !attributes.control ? 0200 : 0;
+  const mode_t shown = ~options.umask;
+  result.st_ino = attributes.inode;
+  result.st_mode = attributes.directory ? S_IFDIR | ((0555 | written) & shown)
+                                        : S_IFREG | ((0444 | written) & shown);
+  result.st_nlink = attributes.links;
+  result.st_uid = context.user;
+  result.st_gid = context.group;
+  result.st_size = static_cast<off_t>(attributes.size);
+  result.st_blocks = static_cast<blkcnt_t>((attributes.size + 511) / 512);
+  result.st_blksize = kBlockSize;
+  result.st_mtim = result.st_ctim = result.st_atim = attributes.modified;
+  return result;
+}
+
+fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry) {
+  fuse_entry_param result{};
+  result.ino = entry.node;
+  result.entry_timeout = Seconds(entry.timeout_milliseconds);
+  result.attr_timeout = Seconds(entry.timeout_milliseconds);
+  if (entry.node != 0) result.attr = StatOf(context, entry.attributes);
+  return result;
+}
+
+pid_t ThreadOf(fuse_req_t request) { return fuse_req_ctx(request)->pid; }
+
+void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
+                const Error& error) {
+  const bool look_again = error.code == ErrorCode::kConflict && error.message.empty();
+  if (!look_again) ContextOf(request).fs->Report(operation, node, name, error);
+  fuse_reply_err(request, ErrnoOf(error));
+}
+
+}  // namespace unshard

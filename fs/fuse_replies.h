@@ -1,0 +1,43 @@
+// What libfuse's callbacks have in common: answers, and the frame around each of them.
+#pragma once
+
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "fs/fuse_operations.h"
+
+namespace unshard {
+
+FuseContext& ContextOf(fuse_req_t request);
+struct stat StatOf(const FuseContext& context, const Attributes& attributes);
+fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry);
+// The calling thread.
+pid_t ThreadOf(fuse_req_t request);
+
+// Reports the failure and answers with its errno. A look-again (fs/chunk_writers.h) is not
+// reported.
+void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
+                const Error& error);
+
+// Runs one callback: counts it, and lets no exception into libfuse's C frames.
+template <class Body>
+void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
+  VolumeFs& fs = *ContextOf(request).fs;
+  if (!fs.IsControl(node)) fs.counters().Count(operation);
+  const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
+  try {
+    body(fs);
+  } catch (const std::bad_alloc&) {
+    ReplyError(request, name, node, "",
+               Error{ErrorCode::kResourceExhausted, "out of memory", ENOMEM});
+  } catch (const std::exception& exception) {
+    ReplyError(request, name, node, "", Error{ErrorCode::kInternal, exception.what(), 0});
+  }
+}
+
+// The callbacks that only writable mounts get.
+void AddWriteOperations(fuse_lowlevel_ops& operations);
+
+}  // namespace unshard

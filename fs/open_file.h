@@ -1,0 +1,43 @@
+// One open file description of a writable mount: what a program got from open().
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "fs/chunk_content.h"
+#include "fs/node_id.h"
+#include "fs/staged_inode.h"
+#include "store/file_system.h"
+
+namespace unshard {
+
+// Exactly one of `content`, `staged` and `live` is set.
+struct OpenFile {
+  NodeId node = 0;
+  bool writable = false;
+  pid_t opener = 0;  // the thread that opened it
+  // One version, which stays what it is whatever is written meanwhile.
+  ContentPtr content;
+  // A file that is being written.
+  std::shared_ptr<StagedInode> staged;
+  // A file of the source as it is.
+  std::shared_ptr<File> live;
+};
+using OpenFilePtr = std::unique_ptr<OpenFile>;
+
+struct OpenRequest {
+  bool write = false;
+  bool truncate = false;
+  bool exclusive = false;
+  pid_t thread = 0;  // of the caller
+};
+
+// What to change; what is not set stays.
+struct AttributeChange {
+  std::optional<std::uint64_t> size;
+  std::optional<timespec> modified;
+};
+
+}  // namespace unshard

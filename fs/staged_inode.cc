@@ -1,0 +1,156 @@
+#include "fs/staged_inode.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace unshard {
+
+timespec TimeNow() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now;
+}
+
+StagedInode::StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base,
+                         std::uint64_t inode)
+    : spool_(std::move(spool)),
+      inode_(inode),
+      purpose_(std::move(purpose)),
+      base_(std::move(base)),
+      modified_(TimeNow()) {}
+
+Result<FilePiece> StagedInode::Read(std::uint64_t offset, std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (!staged_) {
+    if (!base_) return FilePiece(Bytes());
+    return base_->Read(offset, size);
+  }
+  const std::uint64_t begin = std::min(offset, staged_->size());
+  ByteVector bytes(std::min(size, staged_->size() - begin));
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, staged_->Read(begin, bytes));
+  bytes.resize(read);
+  return FilePiece(Bytes(std::move(bytes)));
+}
+
+// Makes sure that there are staged bytes which nobody has been promised anything about.
+Status StagedInode::OwnBytes() {
+  if (staged_ && !sealed_) return {};
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> fresh, spool_->Stage());
+  if (staged_) {
+    UNSHARD_RETURN_IF_ERROR(fresh->CopyFrom(staged_->file(), {0, staged_->size()}, 0));
+  } else if (base_) {
+    UNSHARD_RETURN_IF_ERROR(ForEachPiece(
+        *base_, [&](std::uint64_t offset, ByteSpan piece) { return fresh->Write(offset, piece); }));
+  }
+  staged_ = std::move(fresh);
+  sealed_ = false;
+  base_.reset();
+  return {};
+}
+
+Status StagedInode::Write(std::uint64_t offset, ByteSpan bytes) {
+  const std::lock_guard lock(mutex_);
+  UNSHARD_RETURN_IF_ERROR(OwnBytes());
+  dirty_ = true;
+  modified_ = TimeNow();
+  return staged_->Write(offset, bytes);
+}
+
+Status StagedInode::Truncate(std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (size == 0 && (!staged_ || sealed_)) {
+    // Nothing of what was there is needed.
+    UNSHARD_ASSIGN_OR_RETURN(staged_, spool_->Stage());
+    sealed_ = false;
+    base_.reset();
+  } else {
+    UNSHARD_RETURN_IF_ERROR(OwnBytes());
+    UNSHARD_RETURN_IF_ERROR(staged_->Truncate(size));
+  }
+  dirty_ = true;
+  modified_ = TimeNow();
+  return {};
+}
+
+Status StagedInode::Sync() {
+  const std::lock_guard lock(mutex_);
+  if (!staged_ || sealed_) return {};
+  return staged_->Sync();
+}
+
+std::uint64_t StagedInode::size() const {
+  const std::lock_guard lock(mutex_);
+  if (staged_) return staged_->size();
+  return base_ ? base_->size() : 0;
+}
+
+timespec StagedInode::modified() const {
+  const std::lock_guard lock(mutex_);
+  return modified_;
+}
+
+void StagedInode::SetModified(const timespec& modified) {
+  const std::lock_guard lock(mutex_);
+  modified_ = modified;
+}
+
+StagedInode::Purpose StagedInode::purpose() const {
+  const std::lock_guard lock(mutex_);
+  return purpose_;
+}
+
+void StagedInode::SetPurpose(Purpose purpose) {
+  const std::lock_guard lock(mutex_);
+  purpose_ = std::move(purpose);
+}
+
+bool StagedInode::dirty() const {
+  const std::lock_guard lock(mutex_);
+  return dirty_;
+}
+
+void StagedInode::Open(bool writable) {
+  const std::lock_guard lock(mutex_);
+  ++opens_;
+  if (writable) ++writers_;
+}
+
+std::uint64_t StagedInode::Close(bool writable) {
+  const std::lock_guard lock(mutex_);
+  if (writable) --writers_;
+  return --opens_;
+}
+
+std::uint64_t StagedInode::opens() const {
+  const std::lock_guard lock(mutex_);
+  return opens_;
+}
+
+std::uint64_t StagedInode::writers() const {
+  const std::lock_guard lock(mutex_);
+  return writers_;
+}
+
+void StagedInode::End() {
+  const std::lock_guard lock(mutex_);
+  if (opens_ != 0) return;
+  ended_ = true;
+  staged_.reset();
+  base_.reset();
+}
+
+bool StagedInode::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+Status StagedInode::CommitWith(const Commit& commit) {
+  const std::lock_guard lock(mutex_);
+  UNSHARD_RETURN_IF_ERROR(OwnBytes());
+  UNSHARD_RETURN_IF_ERROR(commit(*staged_));
+  sealed_ = true;
+  dirty_ = false;
+  return {};
+}
+
+}  // namespace unshard

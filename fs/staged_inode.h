@@ -1,0 +1,94 @@
+// A file that is being written through the mount: scratch, the next version of a chunk, or an
+// edited metadata document.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+
+#include "fs/chunk_content.h"
+#include "fs/chunk_tree.h"
+#include "store/spool.h"
+
+namespace unshard {
+
+// Thread-safe. A lock of its own is held across I/O on its own staged file, and on nothing else:
+// writes to one file wait for each other and for its commit.
+class StagedInode {
+ public:
+  struct Scratch {};
+  struct Chunk {
+    std::shared_ptr<ChunkTree> tree;
+    ChunkRef chunk;
+    bool gzipped = false;  // written under the name "<chunk>.gz"
+  };
+  struct Document {
+    std::string directory;
+    std::string name;
+  };
+  using Purpose = std::variant<Scratch, Chunk, Document>;
+
+  // `base` is what it holds before anything is written (null: nothing).
+  StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base, std::uint64_t inode);
+
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
+  Status Write(std::uint64_t offset, ByteSpan bytes);
+  Status Truncate(std::uint64_t size);
+  // Durable, but not committed: for scratch files.
+  Status Sync();
+
+  // Open file descriptions on it; Close() returns how many are left.
+  void Open(bool writable);
+  std::uint64_t Close(bool writable);
+  [[nodiscard]] std::uint64_t opens() const;
+  [[nodiscard]] std::uint64_t writers() const;
+  // Nobody has it open and it has no name of its own any more: lets its bytes go, which a committed
+  // version has. From then on it cannot be opened.
+  void End();
+  [[nodiscard]] bool ended() const;
+
+  [[nodiscard]] std::uint64_t inode() const { return inode_; }
+  // The kernel's node of it. Set once, before anybody else knows this object.
+  void SetNode(std::uint64_t node) { node_ = node; }
+  [[nodiscard]] std::uint64_t node() const { return node_; }
+  [[nodiscard]] std::uint64_t size() const;
+  [[nodiscard]] timespec modified() const;
+  void SetModified(const timespec& modified);
+  [[nodiscard]] Purpose purpose() const;
+  // A scratch file becomes a chunk or a document by being renamed onto its name.
+  void SetPurpose(Purpose purpose);
+  // Written to since it was last committed.
+  [[nodiscard]] bool dirty() const;
+
+  // Runs `commit` on the staged bytes while nobody writes. Where it succeeds they are sealed: a
+  // later write, or commit, begins with a copy of them.
+  using Commit = std::function<Status(StagedFile& staged)>;
+  Status CommitWith(const Commit& commit);
+
+ private:
+  Status OwnBytes();
+
+  const std::shared_ptr<Spool> spool_;
+  const std::uint64_t inode_;
+  std::atomic<std::uint64_t> node_{0};
+  mutable std::mutex mutex_;
+  Purpose purpose_;                     // guarded by mutex_, like all below
+  ContentPtr base_;                     // read while `staged_` is null
+  std::shared_ptr<StagedFile> staged_;  // null until the first write
+  bool sealed_ = false;                 // staged_ belongs to a committed version
+  bool dirty_ = false;
+  bool ended_ = false;
+  std::uint64_t opens_ = 0;
+  std::uint64_t writers_ = 0;
+  timespec modified_{};
+};
+
+// The time of day, as files are stamped with it.
+timespec TimeNow();
+
+}  // namespace unshard

@@ -1,0 +1,494 @@
+// Open files of a writable mount: reading one version, writing the next one.
+#include <algorithm>
+#include <fstream>
+
+#include "codec/metadata_merge.h"
+#include "fs/volume_fs.h"
+#include "store/log.h"
+
+namespace unshard {
+namespace {
+
+Error StaleNode() {
+  return Error{ErrorCode::kConflict, "another version stands under this name now", 0};
+}
+
+// The kernel looks the name up again when it gets this (fs/chunk_writers.h).
+tl::unexpected<Error> LookAgain() {
+  return tl::unexpected<Error>(Error{ErrorCode::kConflict, "", 0});
+}
+
+// The process that a thread belongs to; 0 where that cannot be told.
+pid_t ProcessOf(pid_t thread) {
+  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Tgid:")) return static_cast<pid_t>(std::strtol(&line[5], nullptr, 10));
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool VolumeFs::SameProcess(pid_t a, pid_t b) {
+  if (a == b || a == 0 || b == 0) return true;
+  const pid_t process_a = ProcessOf(a);
+  const pid_t process_b = ProcessOf(b);
+  return process_a == 0 || process_b == 0 || process_a == process_b;
+}
+
+ChunkId VolumeFs::DocumentId(const StagedInode::Document& document) {
+  // No chunk tree has this ordinal.
+  return {~std::uint32_t{0},
+          {StableInode(JoinPath(document.directory, document.name)), 0, 0},
+          ChunkPart::kPlain};
+}
+
+std::optional<ChunkId> VolumeFs::WriterId(const StagedInode& staged) {
+  const StagedInode::Purpose purpose = staged.purpose();
+  if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
+    return ChunkId::Of(*chunk->tree, chunk->chunk);
+  }
+  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+    return DocumentId(*document);
+  }
+  return std::nullopt;
+}
+
+// The chunk that a node stands for, and whether it is the version that readers are shown.
+std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkOf(NodeId node, const TablePtr& table) const {
+  SeenChunk seen;
+  if (const auto grid = UnpackGridNode(node)) {
+    seen.tree = parts_.datasets->TreeAt(grid->ordinal);
+    if (!seen.tree) return std::nullopt;
+    const ChunkTree::Match match = seen.tree->AtPosition(grid->position);
+    if (match.kind != ChunkTree::Match::Kind::kChunk) return std::nullopt;
+    seen.chunk = match.chunk;
+    seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
+    seen.current = !seen.version || (seen.version->first && !seen.version->removed);
+    return seen;
+  }
+  if (!table) return std::nullopt;
+  if (const auto* chunk = std::get_if<ChunkTarget>(&table->target)) {
+    seen = {chunk->tree, chunk->chunk, nullptr, false};
+    seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
+    seen.current = !seen.version;
+    return seen;
+  }
+  if (const auto* written = std::get_if<WrittenTarget>(&table->target)) {
+    seen = {written->version->tree, written->version->chunk, nullptr, false};
+    seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
+    seen.current = seen.version == written->version;
+    return seen;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<StagedInode> VolumeFs::StagedAt(NodeId node, const TablePtr& table) const {
+  if (table) {
+    const auto* staged = std::get_if<StagedTarget>(&table->target);
+    return staged != nullptr ? staged->staged : nullptr;
+  }
+  const auto seen = ChunkOf(node, table);
+  if (!seen) return nullptr;
+  return writers_.AtNode(ChunkId::Of(*seen->tree, seen->chunk), node);
+}
+
+std::uint64_t VolumeFs::InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
+                                     const ChunkRef& chunk) const {
+  const WrittenVersionPtr version = parts_.written->Find(ChunkId::Of(*tree, chunk));
+  if (version && version->inode != 0) return version->inode;
+  return InodeOf(*tree, {ChunkTree::Match::Kind::kChunk, {}, chunk});
+}
+
+Entry VolumeFs::ReferStaged(const std::shared_ptr<StagedInode>& staged) {
+  if (const auto grid = UnpackGridNode(staged->node())) {
+    // Alive, because the kernel refers to it for whoever created the file.
+    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+    const ChunkTree::Match match = tree->AtPosition(grid->position);
+    const auto generation = tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
+    if (generation) tree->shards().AddReference(generation);
+  } else {
+    // A staged inode lives as long as somebody has it open or it has a name; its address is its
+    // identity that long, and the node keeps it alive.
+    const TablePtr node =
+        nodes_.Refer("u:" + std::to_string(reinterpret_cast<std::uintptr_t>(staged.get())),
+                     staged->inode(), StagedTarget{staged});
+    staged->SetNode(node->id);
+  }
+  return Entry{staged->node(),
+               {staged->inode(), staged->size(), staged->modified(), false,
+                std::max<std::uint32_t>(1, static_cast<std::uint32_t>(scratch_.Links(staged)))},
+               0};
+}
+
+Result<Entry> VolumeFs::AttributesOfStaged(NodeId node, const StagedInode& staged) const {
+  return Entry{node, {staged.inode(), staged.size(), staged.modified(), false}, 0};
+}
+
+// The arithmetic node of a chunk, where nobody has ever been shown other bytes under it.
+std::optional<Entry> VolumeFs::ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
+                                               const ChunkRef& chunk) {
+  if (chunk.part != ChunkPart::kPlain) return std::nullopt;
+  const auto position = tree->Position(chunk);
+  const auto generation = tree->shards().Current(chunk.slot.shard);
+  if (!position || !generation) return std::nullopt;
+  const GridNode grid{tree->ordinal(), (*generation)->count, *position};
+  const auto id = PackGridNode(grid);
+  if (!id) return std::nullopt;
+  tree->shards().AddReference(*generation);
+  return Entry{*id, {GridInode(grid), 0, {}, false}, 0};
+}
+
+Result<Entry> VolumeFs::ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk) {
+  const std::shared_ptr<ChunkTree>& tree = version->tree;
+  const timespec modified = parts_.written->ModifiedOf(*version);
+  if (chunk.part == ChunkPart::kStored) {
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr plain, writes_->ContentOf(version));
+    if (!plain) return tl::unexpected<Error>(StaleNode());
+    UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, ReadAll(*plain, options_.memory_bytes / 8));
+    UNSHARD_ASSIGN_OR_RETURN(bytes, tree->shards().format().EncodeEntry(std::move(bytes)));
+    const ContentPtr gzipped = MakeBytesContent(std::move(bytes));
+    const TablePtr node = nodes_.Refer("z:" + std::to_string(version->number),
+                                       InodeOfChunk(tree, chunk), WrittenTarget{version, gzipped});
+    return Entry{node->id, {node->inode, gzipped->size(), modified, false}, 0};
+  }
+  const bool in_use = writers_.HasWriter(ChunkId::Of(*tree, chunk));
+  if (version->first && !in_use) {
+    if (auto entry = ReferArithmetic(tree, chunk)) {
+      if (version->inode != 0) entry->attributes.inode = version->inode;
+      entry->attributes.size = version->size;
+      entry->attributes.modified = modified;
+      entry->timeout_milliseconds = Timeout();
+      return *entry;
+    }
+  }
+  const TablePtr node = nodes_.Refer("w:" + std::to_string(version->number),
+                                     InodeOfChunk(tree, chunk), WrittenTarget{version, nullptr});
+  return Entry{node->id, {node->inode, version->size, modified, false}, Timeout()};
+}
+
+Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
+  const TablePtr table = UnpackGridNode(id) ? nullptr : nodes_.Get(id);
+  if (const auto staged = StagedAt(id, table)) return OpenStaged(id, staged, request);
+  if (const auto seen = ChunkOf(id, table)) return OpenChunk(id, *seen, request, table);
+  if (!table) return tl::unexpected<Error>(StaleNode());
+  if (std::holds_alternative<LiveFileTarget>(table->target)) return OpenLive(*table, request);
+  if (const auto* document = std::get_if<DocumentTarget>(&table->target)) {
+    return OpenDocument(*table, *document, request);
+  }
+  return Fail(ErrorCode::kInvalidArgument, "not a file");
+}
+
+Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
+                                        const OpenRequest& request, const TablePtr& table) {
+  if (request.write) {
+    Place place;
+    place.tree = seen.tree;
+    place.chunk = seen.chunk;
+    place.gzipped = seen.chunk.part == ChunkPart::kStored ||
+                    (table && std::holds_alternative<WrittenTarget>(table->target) &&
+                     std::get<WrittenTarget>(table->target).gzipped);
+    UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, request.truncate));
+    return Redirect(ChunkId::Of(*seen.tree, seen.chunk), staged, request.thread);
+  }
+  auto file = std::make_unique<OpenFile>();
+  file->node = node;
+  file->opener = request.thread;
+  if (table && std::holds_alternative<WrittenTarget>(table->target)) {
+    file->content = std::get<WrittenTarget>(table->target).gzipped;
+    if (file->content) return file;
+  }
+  if (seen.version) {
+    if (!seen.current) return LookAgain();
+    auto content = writes_->ContentOf(seen.version);
+    if (!content && content.error().code == ErrorCode::kConflict) return LookAgain();
+    if (!content) return tl::unexpected<Error>(std::move(content).error());
+    if (!*content) return LookAgain();
+    file->content = *std::move(content);
+    return file;
+  }
+  // The generation first, then once more whether a version was committed meanwhile.
+  std::uint32_t count = 0;
+  if (const auto grid = UnpackGridNode(node)) {
+    count = grid->generation_count;
+  } else {
+    count = std::get<ChunkTarget>(table->target).generation_count;
+  }
+  const auto generation = seen.tree->shards().Find(seen.chunk.slot.shard, count);
+  if (!generation) return LookAgain();
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*seen.tree, seen.chunk, generation));
+  if (parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk)) || !facts) return LookAgain();
+  file->content = MakeStoredContent(reader_, seen.tree, seen.chunk, *facts);
+  return file;
+}
+
+// A staged inode for a chunk: one that is being written already, or a new one.
+Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bool truncate) {
+  if (const Status writable = ChunkWrites::CanWrite(*place.tree); !writable) {
+    return Fail(ErrorCode::kReadOnly, writable.error().message);
+  }
+  const ChunkId id = ChunkId::Of(*place.tree, place.chunk);
+  if (const auto latest = writers_.Latest(id); latest && !truncate) {
+    const StagedInode::Purpose purpose = latest->purpose();
+    const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+    if (chunk != nullptr && chunk->gzipped == place.gzipped) return latest;
+  }
+  UNSHARD_RETURN_IF_ERROR(writes_->WaitForRoom());
+  ContentPtr base;
+  if (!truncate) {
+    UNSHARD_ASSIGN_OR_RETURN(base, writes_->Current(place.tree, place.chunk));
+  }
+  if (base && place.gzipped) {
+    UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, ReadAll(*base, options_.memory_bytes / 8));
+    UNSHARD_ASSIGN_OR_RETURN(bytes, place.tree->shards().format().EncodeEntry(std::move(bytes)));
+    base = MakeBytesContent(std::move(bytes));
+  }
+  return std::make_shared<StagedInode>(writes_->spool(),
+                                       StagedInode::Chunk{place.tree, place.chunk, place.gzipped},
+                                       base, InodeOfChunk(place.tree, place.chunk));
+}
+
+tl::unexpected<Error> VolumeFs::Redirect(const ChunkId& id,
+                                         const std::shared_ptr<StagedInode>& staged, pid_t thread) {
+  writers_.Redirect(thread, id, staged);
+  return LookAgain();
+}
+
+Result<OpenFilePtr> VolumeFs::OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
+                                         const OpenRequest& request) {
+  if (staged->ended()) return LookAgain();
+  OpenFilePtr file = OpenOn(staged, node, request);
+  if (const auto id = WriterId(*staged)) writers_.TakeRedirect(request.thread, *id);
+  if (request.truncate && staged->size() != 0) {
+    if (const Status truncated = staged->Truncate(0); !truncated) {
+      Release(std::move(file));
+      return tl::unexpected<Error>(truncated.error());
+    }
+  }
+  return file;
+}
+
+OpenFilePtr VolumeFs::OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId node,
+                             const OpenRequest& request) {
+  auto file = std::make_unique<OpenFile>();
+  file->node = node;
+  file->writable = request.write;
+  file->opener = request.thread;
+  file->staged = staged;
+  staged->Open(request.write);
+  if (!request.write) return file;
+  if (const auto id = WriterId(*staged)) writers_.Enter(*id, staged);
+  return file;
+}
+
+Result<OpenFilePtr> VolumeFs::OpenDocument(const TableNode& node, const DocumentTarget& document,
+                                           const OpenRequest& request) {
+  if (request.write && document.control) {
+    return Fail(ErrorCode::kReadOnly, "control files are not written");
+  }
+  const ByteSpan text = AsBytes(*document.text);
+  const ContentPtr content = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
+  if (request.write) {
+    const StagedInode::Document purpose{ParentPath(document.path), BaseName(document.path)};
+    const ChunkId id = DocumentId(purpose);
+    auto staged = writers_.Latest(id);
+    if (!staged || request.truncate) {
+      staged = std::make_shared<StagedInode>(writes_->spool(), purpose,
+                                             request.truncate ? nullptr : content, node.inode);
+    }
+    return Redirect(id, staged, request.thread);
+  }
+  auto file = std::make_unique<OpenFile>();
+  file->node = node.id;
+  file->opener = request.thread;
+  file->content = content;
+  return file;
+}
+
+Result<FilePiece> VolumeFs::Read(const OpenFile& file, std::uint64_t offset, std::uint64_t size) {
+  if (file.staged) return file.staged->Read(offset, size);
+  if (file.content) return file.content->Read(offset, size);
+  if (file.live->descriptor() >= 0) {
+    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file.live->Stat());
+    const std::uint64_t begin = std::min(offset, status.size);
+    ByteVector bytes(std::min(size, status.size - begin));
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, file.live->Read(begin, bytes));
+    bytes.resize(read);
+    return FilePiece(Bytes(std::move(bytes)));
+  }
+  return Fail(ErrorCode::kInternal, "a file without a descriptor");
+}
+
+Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
+  counters_.bytes_written.fetch_add(bytes.size(), std::memory_order_relaxed);
+  if (file.live) return file.live->Write(offset, bytes);
+  if (!file.staged) return Fail(ErrorCode::kInvalidArgument, "not open for writing");
+  return file.staged->Write(offset, bytes);
+}
+
+Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
+  const StagedInode::Purpose purpose = staged.purpose();
+  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+    return staged.CommitWith([&](StagedFile& bytes) { return CommitDocument(*document, bytes); });
+  }
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  if (chunk == nullptr) return {};
+  ChunkWrites::Commit commit{chunk->tree, chunk->chunk, chunk->gzipped, staged.modified(),
+                             staged.inode()};
+  const auto committed = staged.CommitWith([&](StagedFile& bytes) -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(const WrittenVersionPtr sealed, writes_->CommitBytes(commit, bytes));
+    if (version != nullptr) *version = sealed;
+    return {};
+  });
+  return committed;
+}
+
+Status VolumeFs::Flush(OpenFile& file, pid_t thread) {
+  if (!file.staged || !file.writable || !file.staged->dirty()) return {};
+  // A created file that is still empty is a shell's redirection: what it is for comes later.
+  if (file.staged->size() == 0) return {};
+  // A child that inherited the file has ended; who opened it may go on writing.
+  if (!SameProcess(thread, file.opener)) return {};
+  return CommitStaged(*file.staged, nullptr);
+}
+
+Status VolumeFs::Sync(OpenFile& file) {
+  if (file.live) return file.live->Sync();
+  if (!file.staged) return {};
+  if (!WriterId(*file.staged)) return file.staged->Sync();
+  if (file.staged->dirty() && file.staged->size() != 0) {
+    UNSHARD_RETURN_IF_ERROR(CommitStaged(*file.staged, nullptr));
+  }
+  const StagedInode::Purpose purpose = file.staged->purpose();
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  if (chunk == nullptr) return {};
+  const WrittenVersionPtr version = parts_.written->Find(ChunkId::Of(*chunk->tree, chunk->chunk));
+  return version ? writes_->Sync(version) : Status{};
+}
+
+void VolumeFs::Release(OpenFilePtr file) {
+  const std::shared_ptr<StagedInode> staged = std::move(file->staged);
+  if (!staged) return;
+  const auto id = WriterId(*staged);
+  const bool last = staged->Close(file->writable) == 0;
+  if (last && id && staged->dirty()) {
+    Status committed;
+    if (staged->size() == 0) {
+      committed = Fail(ErrorCode::kInvalidArgument, "closed while still empty");
+    } else {
+      committed = CommitStaged(*staged, nullptr);
+    }
+    if (!committed) {
+      Error error = std::move(committed).error();
+      error.message += "; what stood there before stays";
+      Report("release", file->node, "", error);
+    }
+  }
+  // Readers are sent to the version, and not to what becomes of this file, until here.
+  if (id && file->writable) writers_.Leave(*id, staged);
+  if (last) EndStaged(staged);
+}
+
+// The kernel keeps names for as long as it likes; those of a staged inode that has become a chunk
+// lead to the past.
+void VolumeFs::EndStaged(const std::shared_ptr<StagedInode>& staged) {
+  const StagedInode::Purpose purpose = staged->purpose();
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  if (std::holds_alternative<StagedInode::Scratch>(purpose)) return;
+  if (scratch_.Links(staged) != 0) return;
+  staged->End();
+  const bool arithmetic = UnpackGridNode(staged->node()).has_value();
+  if (chunk == nullptr || arithmetic || !writing_.drop_entry) return;
+  if (const auto parent = KnownNode(*chunk->tree, chunk->tree->Parent(chunk->chunk))) {
+    std::string name = BaseName(chunk->tree->Path(chunk->chunk));
+    if (chunk->gzipped && !name.ends_with(".gz")) name += ".gz";
+    writing_.drop_entry(*parent, name);
+  }
+}
+
+Result<Entry> VolumeFs::SetChunkAttributes(NodeId node, const SeenChunk& seen,
+                                           const AttributeChange& change, pid_t thread) {
+  if (change.size) {
+    const auto fixed = seen.tree->FixedSize(seen.chunk);
+    UNSHARD_ASSIGN_OR_RETURN(const Entry now, GetAttributes(node));
+    if (fixed && *change.size != *fixed) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "a chunk of this array has " + std::to_string(*fixed) +
+                      " bytes and cannot be truncated to " + std::to_string(*change.size));
+    }
+    if (*change.size != now.attributes.size) {
+      Place place;
+      place.tree = seen.tree;
+      place.chunk = seen.chunk;
+      UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, false));
+      return Redirect(ChunkId::Of(*seen.tree, seen.chunk), staged, thread);
+    }
+  }
+  if (change.modified) {
+    if (seen.version) {
+      parts_.written->SetModified(*seen.version, *change.modified);
+    } else {
+      constexpr std::size_t kMostTimes = std::size_t{1} << 16;
+      const std::lock_guard lock(times_mutex_);
+      if (times_.size() >= kMostTimes) times_.clear();
+      times_[JoinPath(seen.tree->directory(), seen.tree->Path(seen.chunk))] = *change.modified;
+    }
+  }
+  return GetAttributes(node);
+}
+
+Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const AttributeChange& change,
+                                      pid_t thread) {
+  const TablePtr table = UnpackGridNode(id) ? nullptr : nodes_.Get(id);
+  const auto staged = file != nullptr && file->staged ? file->staged : StagedAt(id, table);
+  if (staged) {
+    if (change.size && *change.size != staged->size()) {
+      UNSHARD_RETURN_IF_ERROR(staged->Truncate(*change.size));
+      // Truncating by path is all there is to it: commit, as a close would.
+      const auto writer = WriterId(*staged);
+      if (file == nullptr && writer) {
+        writers_.TakeRedirect(thread, *writer);
+        UNSHARD_RETURN_IF_ERROR(CommitStaged(*staged, nullptr));
+      }
+    }
+    if (change.modified) {
+      staged->SetModified(*change.modified);
+      const auto writer = WriterId(*staged);
+      const WrittenVersionPtr version = writer ? parts_.written->Find(*writer) : nullptr;
+      if (version && !staged->dirty()) parts_.written->SetModified(*version, *change.modified);
+    }
+    return AttributesOfStaged(id, *staged);
+  }
+  if (const auto seen = ChunkOf(id, table)) return SetChunkAttributes(id, *seen, change, thread);
+  if (table && std::holds_alternative<LiveFileTarget>(table->target)) {
+    return SetLiveAttributes(*table, file, change);
+  }
+  // Directories and documents take no times; who sets them is not told so, as on file systems that
+  // keep none.
+  if (change.size) return Fail(ErrorCode::kReadOnly, "cannot be truncated");
+  return GetAttributes(id);
+}
+
+Status VolumeFs::SyncDirectory(NodeId id) {
+  if (const auto grid = UnpackGridNode(id)) {
+    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+    if (!tree) return {};
+    return writes_->SyncDirectory(*tree, tree->AtPosition(grid->position).directory);
+  }
+  const TablePtr table = nodes_.Get(id);
+  if (!table) return {};
+  if (const auto* in = std::get_if<GridDirectoryTarget>(&table->target)) {
+    return writes_->SyncDirectory(*in->tree, in->directory);
+  }
+  const auto* directory = std::get_if<DirectoryTarget>(&table->target);
+  if (directory == nullptr) return {};
+  if (const auto overlay = parts_.datasets->Find(directory->path); overlay && !directory->opaque) {
+    for (const auto& tree : overlay->trees) {
+      UNSHARD_RETURN_IF_ERROR(writes_->SyncDirectory(*tree, {}));
+    }
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto there, parts_.files->Stat(directory->path));
+  return there ? parts_.files->SyncDirectory(directory->path) : Status{};
+}
+
+}  // namespace unshard

@@ -1,0 +1,208 @@
+#include "fs/written_chunks.h"
+
+#include <utility>
+
+namespace unshard {
+
+WrittenChunks::PlaceInShard WrittenChunks::PlaceOf(const ChunkRef& chunk) {
+  const bool fragments = chunk.part == ChunkPart::kFragments;
+  return {chunk.slot.page, chunk.slot.slot, fragments ? ChunkPart::kFragments : ChunkPart::kPlain};
+}
+
+WrittenVersionPtr WrittenChunks::Find(const ChunkId& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto shard = shards_.find(id.shard());
+  if (shard == shards_.end()) return nullptr;
+  const auto found = shard->second.versions.find({id.slot.page, id.slot.slot, id.part});
+  return found == shard->second.versions.end() ? nullptr : found->second;
+}
+
+std::optional<WrittenChunks::Spooled> WrittenChunks::SpooledOf(
+    const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  if (!version.spooled) return std::nullopt;
+  return Spooled{version.spool, *version.spooled};
+}
+
+timespec WrittenChunks::ModifiedOf(const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  return version.modified;
+}
+
+void WrittenChunks::SetModified(WrittenVersion& version, const timespec& modified) {
+  const std::lock_guard lock(mutex_);
+  version.modified = modified;
+}
+
+void WrittenChunks::Count(Shard& shard, const WrittenVersion& version, int sign) {
+  const std::uint64_t step = sign > 0 ? 1 : ~std::uint64_t{0};
+  shard.spooled_versions += step;
+  spooled_ += step;
+  if (version.removed || version.chunk.part == ChunkPart::kFragments) return;
+  shard.spooled_chunks += step;
+}
+
+WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version) {
+  Replaced result;
+  const std::lock_guard lock(mutex_);
+  Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
+  WrittenVersionPtr& latest = shard.versions[PlaceOf(version->chunk)];
+  const auto bytes = [](const WrittenVersion& of) { return static_cast<std::int64_t>(of.size); };
+  if (latest && latest->spooled && latest->spooled->sequence > version->spooled->sequence &&
+      latest->spool == version->spool) {
+    version->superseded = true;
+    result.discard = Spooled{std::exchange(version->spool, nullptr), *version->spooled};
+    version->spooled.reset();
+    result.in_shard = shard.spooled_chunks;
+    return result;
+  }
+  if (latest) {
+    latest->superseded = true;
+    if (latest->spooled) {
+      Count(shard, *latest, -1);
+      --result.chunks;
+      result.bytes -= bytes(*latest);
+      if (!latest->publishing) {
+        result.discard = Spooled{std::exchange(latest->spool, nullptr), *latest->spooled};
+        latest->spooled.reset();
+      }
+    } else {
+      --published_;
+    }
+  }
+  version->first = version->first && !latest;
+  latest = version;
+  Count(shard, *version, 1);
+  ++result.chunks;
+  result.bytes += bytes(*version);
+  result.in_shard = shard.spooled_chunks;
+  return result;
+}
+
+std::vector<WrittenVersionPtr> WrittenChunks::BeginPublish(const DirtyShard& at) {
+  std::vector<WrittenVersionPtr> versions;
+  const std::lock_guard lock(mutex_);
+  const auto shard = shards_.find(at);
+  if (shard == shards_.end()) return versions;
+  for (const auto& [place, version] : shard->second.versions) {
+    if (!version->spooled) continue;
+    version->publishing = true;
+    versions.push_back(version);
+  }
+  return versions;
+}
+
+void WrittenChunks::Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard) {
+  discard.push_back(Spooled{std::exchange(version.spool, nullptr), *version.spooled});
+  version.spooled.reset();
+  if (version.superseded) return;  // was taken out of the counts by its successor
+  Count(shard, version, -1);
+  ++published_;
+}
+
+std::vector<WrittenChunks::Spooled> WrittenChunks::AbandonPublish(
+    const std::vector<WrittenVersionPtr>& versions) {
+  std::vector<Spooled> discard;
+  const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) {
+    version->publishing = false;
+    if (!version->superseded || !version->spooled) continue;
+    Unspool(shards_[{version->tree->ordinal(), version->chunk.slot.shard}], *version, discard);
+  }
+  return discard;
+}
+
+WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVersionPtr>& versions) {
+  Published published;
+  const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) {
+    const DirtyShard at{version->tree->ordinal(), version->chunk.slot.shard};
+    Shard& shard = shards_[at];
+    version->publishing = false;
+    if (!version->spooled) continue;
+    Unspool(shard, *version, published.discard);
+    if (version->superseded) continue;
+    ++published.chunks;
+    published.bytes += version->size;
+    if (shard.listed) recent_.erase(shard.recent);
+    shard.recent = recent_.insert(recent_.end(), at);
+    shard.listed = true;
+  }
+  return published;
+}
+
+bool WrittenChunks::ForgetPublished(const DirtyShard& at) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(at);
+  if (found == shards_.end()) return false;
+  Shard& shard = found->second;
+  const std::size_t forgotten = std::erase_if(shard.versions, [](const auto& item) {
+    if (item.second->spooled) return false;
+    item.second->superseded = true;
+    return true;
+  });
+  published_ -= forgotten;
+  if (shard.listed) recent_.erase(shard.recent);
+  shard.listed = false;
+  if (shard.versions.empty()) shards_.erase(found);
+  return forgotten != 0;
+}
+
+std::optional<DirtyShard> WrittenChunks::Oldest(std::size_t max_published) const {
+  const std::lock_guard lock(mutex_);
+  if (published_ <= max_published || recent_.empty()) return std::nullopt;
+  return recent_.front();
+}
+
+std::vector<UnpublishedChunks::Difference> WrittenChunks::InPage(std::uint32_t tree,
+                                                                 std::uint64_t shard,
+                                                                 std::uint64_t page) const {
+  std::vector<Difference> differences;
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find({tree, shard});
+  if (found == shards_.end()) return differences;
+  const auto& versions = found->second.versions;
+  for (auto at = versions.lower_bound({page, 0, ChunkPart::kPlain});
+       at != versions.end() && at->first.page == page; ++at) {
+    if (at->first.part != ChunkPart::kPlain || !at->second->spooled) continue;
+    differences.push_back({at->first.slot, at->second->removed});
+  }
+  return differences;
+}
+
+std::vector<std::uint64_t> WrittenChunks::Pages(std::uint32_t tree, std::uint64_t shard) const {
+  std::vector<std::uint64_t> pages;
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find({tree, shard});
+  if (found == shards_.end()) return pages;
+  for (const auto& [place, version] : found->second.versions) {
+    if (!version->spooled) continue;
+    if (pages.empty() || pages.back() != place.page) pages.push_back(place.page);
+  }
+  return pages;
+}
+
+std::vector<std::uint64_t> WrittenChunks::Shards(std::uint32_t tree) const {
+  std::vector<std::uint64_t> shards;
+  const std::lock_guard lock(mutex_);
+  for (auto at = shards_.lower_bound({tree, 0}); at != shards_.end() && at->first.tree == tree;
+       ++at) {
+    if (at->second.spooled_versions != 0) shards.push_back(at->first.shard);
+  }
+  return shards;
+}
+
+bool WrittenChunks::empty() const { return spooled_.load(std::memory_order_relaxed) == 0; }
+
+std::vector<WrittenVersionPtr> WrittenChunks::Unpublished() const {
+  std::vector<WrittenVersionPtr> versions;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [at, shard] : shards_) {
+    for (const auto& [place, version] : shard.versions) {
+      if (version->spooled) versions.push_back(version);
+    }
+  }
+  return versions;
+}
+
+}  // namespace unshard
