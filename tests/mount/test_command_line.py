@@ -244,7 +244,8 @@ def test_words_that_fstab_systemd_and_mount_add_are_accepted(source, point, run_
 
 @pytest.mark.parametrize("arguments", [["mount"], ["mount", "only-one"], ["frob"], ["--frob"], [],
                                        ["mount", "a", "b", "c"], ["umount"], ["info"],
-                                       ["flush"], ["status"], ["status", "--watch", "--json", "a"]])
+                                       ["flush"], ["status"], ["status", "--watch", "--json", "a"],
+                                       ["spool"], ["spool", "publish"], ["spool", "export"]])
 def test_a_wrong_command_line_is_refused_with_a_hint(run_unshard, arguments):
     done = run_unshard(*arguments)
     assert done.returncode != 0
@@ -584,7 +585,7 @@ def test_info_refuses_what_mount_refuses(work, run_unshard):
 def test_help_shows_examples_and_every_option(run_unshard):
     done = run_unshard("--help")
     assert done.returncode == 0 and done.stderr == ""
-    for word in ("mount", "umount", "flush", "status", "info", "sample"):
+    for word in ("mount", "umount", "flush", "status", "spool", "info", "sample"):
         assert re.search(rf"^\s*(unshard )?{word}\b", done.stdout, re.MULTILINE), word
     assert re.search(r"unshard mount \S+ \S+", done.stdout)
     done = run_unshard("mount", "--help")

@@ -44,6 +44,16 @@ def test_options_are_those_of_the_program(run_unshard, command):
     assert set(offered(f"unshard {command} -")) == options - {"-h"}
 
 
+@pytest.mark.parametrize("action", ["list", "publish", "export"])
+def test_what_is_done_with_spools_is_offered(run_unshard, action):
+    assert action in offered("unshard spool ")
+    text = run_unshard("spool", action, "--help").stdout
+    options = set()
+    for names in re.findall(r"^  (-[-\w,]+)", text, re.MULTILINE):
+        options |= set(names.split(","))
+    assert set(offered(f"unshard spool {action} -")) == options - {"-h"}
+
+
 def test_mount_options_are_those_of_the_program(run_unshard):
     text = run_unshard("mount", "--help").stdout
     listed = text.split("separated by commas:\n")[1].split("\n\n")[0]

@@ -1,0 +1,153 @@
+"""`unshard spool list|export|publish` on spools that dead mounts have left."""
+
+import fcntl
+import json
+
+import google_crc32c
+import pytest
+
+from mount_data import VersionedVolume
+
+
+class LeftSpool:
+    """A spool as a mount leaves it when it is killed, written by hand."""
+
+    def __init__(self, path, source):
+        self.path = path
+        (path / "staging").mkdir(parents=True)
+        (path / "owner").write_text(json.dumps({
+            "source": str(source), "host": "elsewhere", "boot": "some-boot", "process": "4711",
+            "version": "1"}))
+
+    def put(self, dataset, chunk, data, sequence, top="chunks"):
+        """Seals a chunk, or a removal where `data` is None. Returns the file."""
+        folder = self.path / top / dataset.replace("/", "%2F")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".path").write_text(dataset)
+        seal = f"s{sequence}-r-a"
+        if data is not None:
+            seal = f"s{sequence}-f{len(data)}-{google_crc32c.value(data):08x}-a"
+        path = folder / f"{chunk.replace('/', '%2F')},{seal}"
+        path.write_bytes(data or b"")
+        return path
+
+
+@pytest.fixture
+def source(work):
+    return VersionedVolume(work / "source")
+
+
+@pytest.fixture
+def folder(work):
+    path = work / "spools"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def left(folder, source):
+    spool = LeftSpool(folder / "one", source.path)
+    spool.put("scale", "0-24_0-24_0-24", b"older", 1)
+    spool.put("scale", "0-24_0-24_0-24", b"newer!", 4)
+    spool.put("scale", "24-48_0-24_0-24", None, 5)
+    spool.put("scale", "0-24_0-24_0-24", b"theirs", 2, top="conflicts")
+    return spool
+
+
+def test_an_empty_folder_and_the_default_one_have_no_spools(folder, work, run_unshard):
+    done = run_unshard("spool", "list", "--spool", folder)
+    assert (done.returncode, done.stderr) == (0, "") and "no spools" in done.stdout
+    done = run_unshard("spool", "list", env={"XDG_STATE_HOME": str(work / "nothing")})
+    assert (done.returncode, done.stderr) == (0, "") and str(work / "nothing") in done.stdout
+    assert not (work / "nothing").exists()
+
+
+def test_a_folder_that_is_not_there_is_named(work, run_unshard):
+    for action in (["list"], ["publish", work], ["export", work]):
+        done = run_unshard("spool", *action, "--spool", work / "missing")
+        assert done.returncode == 1 and str(work / "missing") in done.stderr
+
+
+def test_list_tells_source_owner_chunks_and_conflicts(left, folder, source, run_unshard):
+    done = run_unshard("spool", "list", "--spool", folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in (str(left.path), f"source {source.path}", "left by process 4711 on elsewhere",
+                  "2 chunks, 6 bytes, 1 conflict"):
+        assert words in done.stdout, done.stdout
+    assert "0-24" not in done.stdout
+    lines = run_unshard("spool", "list", "-v", "--spool", folder).stdout.splitlines()
+    chunks = [line.split()[:3] for line in lines if "scale/" in line.split()[0]]
+    assert chunks == [["scale/0-24_0-24_0-24", "6", "bytes"],
+                      ["scale/24-48_0-24_0-24", "removed", chunks[1][2]],
+                      ["scale/0-24_0-24_0-24", "6", "bytes"]]
+    assert "conflict," in lines[-1]
+
+
+def test_list_of_one_source_leaves_the_others_out(left, folder, source, work, run_unshard):
+    LeftSpool(folder / "two", work / "another")
+    shown = run_unshard("spool", "list", "--spool", folder, source.path).stdout
+    assert str(left.path) in shown and "two" not in shown
+    shown = run_unshard("spool", "list", "--spool", folder).stdout
+    assert str(left.path) in shown and str(folder / "two") in shown
+
+
+def test_a_spool_whose_owner_lives_is_shown_as_such(left, folder, source, run_unshard):
+    with open(left.path / "owner", "r+b") as owner:
+        fcntl.lockf(owner, fcntl.LOCK_EX)
+        assert "in use by process 4711" in run_unshard("spool", "list", "--spool", folder).stdout
+        done = run_unshard("spool", "publish", "--spool", folder, source.path)
+        assert done.returncode == 0
+        assert "in use by" in done.stdout and "nothing to publish" in done.stdout
+    assert "left by" in run_unshard("spool", "list", "--spool", folder).stdout
+
+
+def test_export_makes_plain_files_and_leaves_the_spool(left, folder, work, run_unshard):
+    (work / "to").mkdir()
+    before = sorted(str(path) for path in left.path.rglob("*"))
+    done = run_unshard("spool", "export", "--spool", folder, work / "to")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "1 chunk (6 bytes), 1 removal, 1 conflict\n"
+    assert (work / "to/scale/0-24_0-24_0-24").read_bytes() == b"newer!"
+    assert (work / "to/REMOVED").read_text() == "scale/24-48_0-24_0-24\n"
+    assert (work / "to/CONFLICTS/scale/0-24_0-24_0-24,2").read_bytes() == b"theirs"
+    assert sorted(str(path) for path in left.path.rglob("*")) == before
+
+
+def test_export_overwrites_nothing_and_says_so(left, folder, work, run_unshard):
+    (work / "to/scale").mkdir(parents=True)
+    (work / "to/scale/0-24_0-24_0-24").write_text("mine")
+    done = run_unshard("spool", "export", "--spool", folder, work / "to")
+    assert done.returncode == 1 and "scale/0-24_0-24_0-24" in done.stderr
+    assert (work / "to/scale/0-24_0-24_0-24").read_text() == "mine"
+
+
+def test_export_names_torn_chunks(left, folder, work, run_unshard):
+    left.put("scale", "48-72_0-24_0-24", b"whole", 7).write_bytes(b"\0\0\0\0\0")
+    (work / "to").mkdir()
+    done = run_unshard("spool", "export", "--spool", folder, work / "to")
+    assert done.returncode == 1 and "48-72_0-24_0-24" in done.stderr
+    assert not (work / "to/scale/48-72_0-24_0-24").exists()
+
+
+def test_export_of_several_sources_wants_one_named(left, folder, source, work, run_unshard):
+    other = LeftSpool(folder / "two", work / "another")
+    other.put("scale", "0-24_0-24_0-24", b"another", 1)
+    (work / "to").mkdir()
+    done = run_unshard("spool", "export", "--spool", folder, work / "to")
+    assert done.returncode == 1 and "2 sources" in done.stderr
+    assert list((work / "to").iterdir()) == []
+    done = run_unshard("spool", "export", "--spool", folder, work / "to", source.path)
+    assert done.returncode == 0
+    assert (work / "to/scale/0-24_0-24_0-24").read_bytes() == b"newer!"
+
+
+def test_a_chunk_that_leads_out_of_the_directory_is_not_exported(left, folder, work, run_unshard):
+    left.put("scale", "../../escaped", b"x", 9)
+    (work / "deep/to").mkdir(parents=True)
+    assert run_unshard("spool", "export", "--spool", folder, work / "deep/to").returncode == 0
+    assert not list(work.rglob("escaped"))
+
+
+def test_publish_without_anything_left_does_nothing(folder, source, run_unshard):
+    done = run_unshard("spool", "publish", "--spool", folder, source.path)
+    assert (done.returncode, done.stderr) == (0, "") and "nothing to publish" in done.stdout
