@@ -115,7 +115,7 @@ Status SimulatedFile::Truncate(std::uint64_t size) {
 Status SimulatedFile::SetModified(const timespec& modified) {
   const std::lock_guard lock(state_->mutex);
   if (state_->crashed) return FailErrno(EIO, "changing the times of " + path_);
-  state_->nodes.at(node_).modified = modified.tv_sec;
+  state_->nodes.at(node_).modified = static_cast<std::uint64_t>(modified.tv_sec);
   return {};
 }
 
