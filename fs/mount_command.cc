@@ -28,7 +28,7 @@ const char* const kMountFooter =
     "  spool=DIR               folder for what is not yet in its shard\n"
     "                          (default: ~/.local/state/unshard/spool)\n"
     "  spool_size=BYTES        cap on the bytes of the spool (default: 4G)\n"
-    "  spool_files=N           cap on its files (default: 1048576)\n"
+    "  spool_files=N           cap on its files (default: 131072)\n"
     "  publish_after=SECONDS   rewrite a shard after so long without writes to it\n"
     "                          (default: 5)\n"
     "  publish_threads=N       shards rewritten at a time (default: 2)\n"

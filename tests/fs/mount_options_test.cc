@@ -75,7 +75,7 @@ TEST(MountOptionsTest, OptionsOfWritingAreTakenOver) {
   const MountOptions by_default = Applied("");
   EXPECT_EQ(by_default.spool, "");
   EXPECT_EQ(by_default.spool_bytes, std::uint64_t{4} << 30);
-  EXPECT_EQ(by_default.spool_files, 1048576u);
+  EXPECT_EQ(by_default.spool_files, 131072u);
   EXPECT_EQ(by_default.publish_after_milliseconds, 5000u);
   EXPECT_EQ(by_default.publish_threads, 2u);
   EXPECT_EQ(by_default.sync, SyncMode::kSpool);
