@@ -147,12 +147,14 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
     Discard(parts_.written->AbandonPublish(begun));
     return tl::unexpected<Error>(std::move(changes).error());
   }
-  if (changes->empty()) {
+  const std::size_t waiting = begun.size() - versions.size();
+  const auto still_waiting = [&] {
     return Fail(ErrorCode::kUnavailable,
-                request.key + ": " + std::to_string(begun.size()) +
+                request.key + ": " + std::to_string(waiting) +
                     " mesh files wait for their other half: a manifest announces as many fragment "
                     "bytes as its fragment file has");
-  }
+  };
+  if (changes->empty()) return still_waiting();
   request.changes = *std::move(changes);
   if (const Status prepared = PrepareToPublish(versions); !prepared) {
     Discard(parts_.written->AbandonPublish(versions));
@@ -183,6 +185,7 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
                " had been changed by somebody else; the version written here has replaced it");
   }
   ForgetOldPublishes();
+  if (waiting != 0) return still_waiting();
   return PublishQueue::Done{ended.chunks, ended.bytes};
 }
 

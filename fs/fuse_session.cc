@@ -172,7 +172,14 @@ Status RunProgram(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Status ServeMount(const MountOptions& options, const std::function<void()>& on_mounted) {
+Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mounted) {
+  MountOptions options = wanted;
+  if (!options.read_only && access(options.source.c_str(), W_OK) != 0 &&
+      (errno == EACCES || errno == EROFS || errno == EPERM)) {
+    LogWarning(options.source + ": cannot be written to (" + std::strerror(errno) +
+               "): mounting read-only");
+    options.read_only = true;
+  }
   // Few arenas: the caches decide how much memory is used, not the number of threads.
   mallopt(M_ARENA_MAX, 2);
   // Buffers of chunk size come and go with every request: giving their pages back to the system and

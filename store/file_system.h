@@ -100,8 +100,8 @@ class FileSystem {
 // Makes the directory `path` and all above it that are missing, each lasting before the next.
 Status MakeDirectories(FileSystem& files, const std::string& path);
 
-// Puts a whole small file in place of `path`, made where it is missing: readers see the old bytes or
-// the new ones, also after a crash. Waits for others who replace it in the same way, through the
+// Puts a whole small file in place of `path`, made where it is missing: readers see the old bytes
+// or the new ones, also after a crash. Waits for others who replace it in the same way, through the
 // lock on `<path>.__lock`.
 Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes);
 

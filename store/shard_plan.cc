@@ -148,8 +148,7 @@ Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* f
   if (found == nullptr) return is_one_of([](const ChunkFingerprint& seen) { return seen.absent; });
   if (found->range == kDamagedRange) return false;
   const bool can_be = is_one_of([&](const ChunkFingerprint& seen) {
-    return !seen.absent &&
-           (!request_.format->stored_is_plain() || found->range.size == seen.size);
+    return !seen.absent && (!request_.format->stored_is_plain() || found->range.size == seen.size);
   });
   if (!can_be) return false;
   const auto fingerprint = Fingerprint(*found);

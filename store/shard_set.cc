@@ -262,7 +262,8 @@ std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
   ++epoch_;
   const auto mark = [&](std::uint64_t shard, Shard& entry) {
     entry.stale_since = epoch_;
-    if (entry.current || entry.looking || entry.told) affected.push_back({shard, entry.told, false});
+    if (entry.current || entry.looking || entry.told)
+      affected.push_back({shard, entry.told, false});
   };
   if (one) {
     const auto found = shards_.find(*one);

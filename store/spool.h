@@ -147,7 +147,8 @@ class Spool {
 };
 
 // "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b" and back; nothing for any other name. "-r" stands
-// for a removal, "-a" for nothing replaced, a second "-b…" or "-a" for the other base. Neither dataset nor time are in the name.
+// for a removal, "-a" for nothing replaced, a second "-b…" or "-a" for the other base. Neither
+// dataset nor time are in the name.
 std::string SealedName(const SpooledChunk& chunk);
 std::optional<SpooledChunk> ParseSealedName(std::string_view name);
 
