@@ -137,6 +137,7 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
     return ReferDocument(path, *overlay->document);
   }
   bool shaped_like_chunk = false;
+  Entry missing = Missing();
   for (const auto& tree : overlay->trees) {
     const ChunkTree::Match match = tree->Resolve({}, name);
     if (match.kind == ChunkTree::Match::Kind::kOther) continue;
@@ -144,15 +145,20 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
     if (match.kind == ChunkTree::Match::Kind::kNoChunk) continue;
     UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupInTree(tree, match, thread));
     if (entry.node != 0) return entry;
+    // A chunk that is being written is missing for a moment only.
+    missing.timeout_milliseconds =
+        std::min(missing.timeout_milliseconds, entry.timeout_milliseconds);
   }
   if (const auto scratch = LookupScratch(directory.path, name)) return *scratch;
-  if (shaped_like_chunk && !overlay->holds_plain_chunks) return Missing();
+  if (shaped_like_chunk && !overlay->holds_plain_chunks) return missing;
   if (IsHidden(*overlay, name)) return Missing();
   if (overlay->virtual_children.contains(std::string(name))) {
     parts_.watcher->Watch(directory.path);
     return ReferDirectory(path, false, nullptr);
   }
-  return LookupInSource({directory.path, overlay->opaque}, path);
+  UNSHARD_ASSIGN_OR_RETURN(const Entry entry,
+                           LookupInSource({directory.path, overlay->opaque}, path));
+  return entry.node != 0 ? entry : missing;
 }
 
 Result<Entry> VolumeFs::LookupInSource(const DirectoryTarget& directory, const std::string& path) {
