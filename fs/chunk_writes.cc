@@ -190,6 +190,7 @@ Result<WrittenVersionPtr> ChunkWrites::Seal(const Commit& commit, StagedFile* st
   version->chunk = chunk;
   version->number = ++next_number_;
   version->removed = staged == nullptr;
+  version->moved_to = commit.moved_to;
   version->first = !before && replaced.base.absent;
   version->size = sealed.size;
   version->crc32c = sealed.crc32c;

@@ -69,6 +69,7 @@ class ChunkWrites {
     bool gzipped = false;  // the bytes are a gzip file with the chunk in it
     timespec modified{};
     std::uint64_t inode = 0;
+    std::optional<ChunkRef> moved_to = std::nullopt;  // removals by renaming: the new name
   };
   // Fails with kInvalidArgument, and nothing changes, where the bytes cannot be right.
   Result<WrittenVersionPtr> CommitBytes(const Commit& commit, StagedFile& staged);

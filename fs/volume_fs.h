@@ -266,10 +266,12 @@ class VolumeFs {
   struct SeenChunk {
     std::shared_ptr<ChunkTree> tree;
     ChunkRef chunk;
-    WrittenVersionPtr version;  // the latest; null where the store has the say
-    bool current = false;       // the node stands for what readers are shown now
+    WrittenVersionPtr version = nullptr;  // the latest; null where the store has the say
+    bool current = false;                 // the node stands for what readers are shown now
+    bool moved = false;  // the chunk was renamed to this one since the node was looked up
   };
   std::optional<SeenChunk> ChunkOf(NodeId node, const TablePtr& table) const;
+  std::optional<SeenChunk> ChunkLookedUpAs(NodeId node, const TablePtr& table) const;
   std::shared_ptr<StagedInode> StagedAt(NodeId node, const TablePtr& table) const;
   Result<OpenFilePtr> OpenChunk(NodeId node, const SeenChunk& seen, const OpenRequest& request,
                                 const TablePtr& table);
@@ -304,7 +306,8 @@ class VolumeFs {
   Status RenameInSource(const Place& from, const Place& to, bool replace);
   Status RenameSourceFileOnto(const Place& from, const Place& to, bool replace);
   Status PutOnto(const std::shared_ptr<StagedInode>& staged, const Place& to, bool replace);
-  Status RemoveChunk(const Place& place);
+  Status RemoveChunk(const Place& place, const std::optional<ChunkRef>& moved_to = std::nullopt);
+  void DropName(const Place& place);
   Result<bool> GridDirectoryExists(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
   Result<bool> HoldsNames(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
   [[nodiscard]] std::string PathOfDirectory(const std::shared_ptr<ChunkTree>& tree,

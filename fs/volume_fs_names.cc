@@ -279,7 +279,9 @@ Status VolumeFs::RenameChunk(const Place& from, const Place& to, bool replace) {
                    InodeOfChunk(from.tree, from.chunk));
   // First the new name, then the old one: at no moment is there neither.
   UNSHARD_RETURN_IF_ERROR(CommitStaged(copy, nullptr));
-  return RemoveChunk(from);
+  UNSHARD_RETURN_IF_ERROR(RemoveChunk(from, to.chunk));
+  DropName(to);
+  return {};
 }
 
 Status VolumeFs::Rename(NodeId parent, std::string_view name, NodeId new_parent,
@@ -349,7 +351,7 @@ Result<Entry> VolumeFs::Link(NodeId node, NodeId new_parent, std::string_view ne
   return entry;
 }
 
-Status VolumeFs::RemoveChunk(const Place& place) {
+Status VolumeFs::RemoveChunk(const Place& place, const std::optional<ChunkRef>& moved_to) {
   if (const Status can = ChunkWrites::CanWrite(*place.tree); !can) {
     return Fail(ErrorCode::kReadOnly, can.error().message);
   }
@@ -357,9 +359,15 @@ Status VolumeFs::RemoveChunk(const Place& place) {
   commit.tree = place.tree;
   commit.chunk = place.chunk;
   commit.modified = TimeNow();
+  commit.moved_to = moved_to;
   const auto removed = writes_->CommitRemoval(commit);
   if (!removed) return tl::unexpected<Error>(removed.error());
   return {};
+}
+
+// Once the running request is answered the kernel is to look this name up anew.
+void VolumeFs::DropName(const Place& place) {
+  if (writing_.drop_entry) writing_.drop_entry(place.parent, place.name);
 }
 
 Status VolumeFs::Remove(NodeId parent, std::string_view name) {

@@ -56,6 +56,19 @@ std::optional<ChunkId> VolumeFs::WriterId(const StagedInode& staged) {
 
 // The chunk that a node stands for, and whether it is the version that readers are shown.
 std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkOf(NodeId node, const TablePtr& table) const {
+  constexpr int kMostMoves = 100;
+  auto seen = ChunkLookedUpAs(node, table);
+  for (int i = 0; i < kMostMoves && seen && seen->version && seen->version->moved_to; ++i) {
+    seen->chunk = *seen->version->moved_to;
+    seen->version = parts_.written->Find(ChunkId::Of(*seen->tree, seen->chunk));
+    seen->current = false;
+    seen->moved = true;
+  }
+  return seen;
+}
+
+std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkLookedUpAs(NodeId node,
+                                                             const TablePtr& table) const {
   SeenChunk seen;
   if (const auto grid = UnpackGridNode(node)) {
     seen.tree = parts_.datasets->TreeAt(grid->ordinal);
@@ -69,13 +82,13 @@ std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkOf(NodeId node, const TablePtr
   }
   if (!table) return std::nullopt;
   if (const auto* chunk = std::get_if<ChunkTarget>(&table->target)) {
-    seen = {chunk->tree, chunk->chunk, nullptr, false};
+    seen = {chunk->tree, chunk->chunk};
     seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
     seen.current = !seen.version;
     return seen;
   }
   if (const auto* written = std::get_if<WrittenTarget>(&table->target)) {
-    seen = {written->version->tree, written->version->chunk, nullptr, false};
+    seen = {written->version->tree, written->version->chunk};
     seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
     seen.current = seen.version == written->version;
     return seen;
@@ -424,6 +437,8 @@ Result<Entry> VolumeFs::SetChunkAttributes(NodeId node, const SeenChunk& seen,
       return Redirect(ChunkId::Of(*seen.tree, seen.chunk), staged, thread);
     }
   }
+  // The kernel knows this chunk under its old name's node, and looks the new one up.
+  if (seen.moved) return LookAgain();
   if (change.modified) {
     if (seen.version) {
       parts_.written->SetModified(*seen.version, *change.modified);

@@ -40,6 +40,9 @@ struct WrittenVersion {
   ChunkRef chunk;
   std::uint64_t number = 0;  // of all versions of this mount; never used again
   bool removed = false;
+  // A removal by renaming: the kernel goes on using the node of the old name for the new one, for
+  // as long as it has not looked that up.
+  std::optional<ChunkRef> moved_to;
   // The chunk was absent until this version, so that nobody has ever seen other bytes under its
   // arithmetic node.
   bool first = false;
