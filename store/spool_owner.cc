@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -67,6 +68,13 @@ std::string OwnerPath(const std::string& directory) {
   return directory.empty() ? kOwnerFile : directory + '/' + kOwnerFile;
 }
 
+// Whether `path` is the name of this very file.
+Result<bool> IsNamed(FileSystem& files, const std::string& path, File& file) {
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus mine, file.Stat());
+  UNSHARD_ASSIGN_OR_RETURN(const auto named, files.Stat(path));
+  return named && named->inode == mine.inode && named->device == mine.device;
+}
+
 // Step 1. Null where somebody else holds the lock; `present` is unset where there is no owner file.
 struct Locked {
   std::shared_ptr<File> file;
@@ -78,11 +86,8 @@ Result<Locked> LockOwner(FileSystem& files, const std::string& path) {
     if (!file) return Locked{};
     UNSHARD_ASSIGN_OR_RETURN(const bool locked, file->Lock(false));
     if (!locked) return Locked{nullptr, true};
-    UNSHARD_ASSIGN_OR_RETURN(const FileStatus mine, file->Stat());
-    UNSHARD_ASSIGN_OR_RETURN(const auto named, files.Stat(path));
-    if (named && named->inode == mine.inode && named->device == mine.device) {
-      return Locked{std::move(file), true};
-    }
+    UNSHARD_ASSIGN_OR_RETURN(const bool named, IsNamed(files, path, *file));
+    if (named) return Locked{std::move(file), true};
   }
   return Fail(ErrorCode::kUnavailable, files.Describe(path) + ": kept being replaced");
 }
@@ -96,6 +101,31 @@ Result<Locked> LockOwnerPatiently(FileSystem& files) {
   UNSHARD_ASSIGN_OR_RETURN(const auto owner, ReadOwner(files, ""));
   return Fail(ErrorCode::kUnavailable,
               files.Describe("") + ": in use by " + (owner ? DescribeOwner(*owner) : "somebody"));
+}
+
+// Step 3. Two processes that meet in an empty directory meet at the lock of the new file.
+Result<std::shared_ptr<File>> ReplaceOwner(FileSystem& files, const SpoolOwner& owner) {
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
+                           files.Open(kNewOwnerFile, {.write = true, .create = true}));
+  UNSHARD_ASSIGN_OR_RETURN(const bool locked, file->Lock(false));
+  if (!locked) {
+    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": somebody else is taking it");
+  }
+  // Where it has been renamed between opening and locking, it is no longer ours to cut.
+  UNSHARD_ASSIGN_OR_RETURN(const bool named, IsNamed(files, kNewOwnerFile, *file));
+  if (!named) {
+    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": somebody else has taken it");
+  }
+  UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
+  UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(WriteOwner(owner))));
+  UNSHARD_RETURN_IF_ERROR(file->Sync());
+  UNSHARD_RETURN_IF_ERROR(files.Rename(kNewOwnerFile, kOwnerFile));
+  UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(""));
+  return file;
+}
+
+bool IsFull(const Error& error) {
+  return error.system_errno == ENOSPC || error.system_errno == EDQUOT;
 }
 
 }  // namespace
@@ -135,27 +165,13 @@ Result<std::shared_ptr<File>> AcquireOwnership(FileSystem& files, const SpoolOwn
                                                    owner.source);
     }
   }
-  // Step 3. Two processes that meet in an empty directory meet at the lock of the new file.
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
-                           files.Open(kNewOwnerFile, {.write = true, .create = true}));
-  UNSHARD_ASSIGN_OR_RETURN(const bool locked, file->Lock(false));
-  if (!locked) {
-    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": somebody else is taking it");
+  auto file = ReplaceOwner(files, owner);
+  if (file || !old.present || !IsFull(file.error())) return file;
+  UNSHARD_ASSIGN_OR_RETURN(const bool kept, IsNamed(files, kOwnerFile, *old.file));
+  if (kept) {
+    LogWarning(file.error().message + "; the spool goes on under the name of its last owner");
+    return old.file;
   }
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus mine, file->Stat());
-  const auto is_named = [&](const char* path) {
-    const auto named = files.Stat(path);
-    return named && *named && (*named)->inode == mine.inode;
-  };
-  // Where it has been renamed between opening and locking, it is no longer ours to cut.
-  if (!is_named(kNewOwnerFile)) {
-    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": somebody else has taken it");
-  }
-  UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
-  UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(WriteOwner(owner))));
-  UNSHARD_RETURN_IF_ERROR(file->Sync());
-  UNSHARD_RETURN_IF_ERROR(files.Rename(kNewOwnerFile, kOwnerFile));
-  UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(""));
   return file;
 }
 

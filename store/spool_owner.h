@@ -5,7 +5,8 @@
 //   2. Check that what it says fits.
 //   3. Write what it shall say now to `owner.new`, lock that, sync it, rename it onto `owner`, and
 //      sync the directory. It is never written in place: a torn one would no longer name its
-//      source.
+//      source. Where the disk is full the old file and its lock are kept: a spool has to be drained
+//      there above all, and who holds the lock is alive, whatever the file says.
 #pragma once
 
 #include <memory>
