@@ -14,12 +14,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// The next item, which has to be an event.
+ChangeWatcher::Event PopEvent(ChangeQueue& queue) {
+  const auto item = queue.Pop();
+  EXPECT_TRUE(item && std::holds_alternative<ChangeWatcher::Event>(*item));
+  return std::get<ChangeWatcher::Event>(*item);
+}
+
 TEST(ChangeQueueTest, KeysComeOutInTheOrderOfTheirArrival) {
   ChangeQueue queue;
   queue.Push({"a", false});
   queue.Push({"b", false});
-  EXPECT_EQ(queue.Pop()->key, "a");
-  EXPECT_EQ(queue.Pop()->key, "b");
+  EXPECT_EQ(PopEvent(queue).key, "a");
+  EXPECT_EQ(PopEvent(queue).key, "b");
 }
 
 TEST(ChangeQueueTest, AKeyThatWaitsIsNotQueuedTwiceAndMayComeAgainLater) {
@@ -27,10 +34,10 @@ TEST(ChangeQueueTest, AKeyThatWaitsIsNotQueuedTwiceAndMayComeAgainLater) {
   queue.Push({"a", false});
   queue.Push({"a", false});
   queue.Push({"b", false});
-  EXPECT_EQ(queue.Pop()->key, "a");
+  EXPECT_EQ(PopEvent(queue).key, "a");
   queue.Push({"a", false});
-  EXPECT_EQ(queue.Pop()->key, "b");
-  EXPECT_EQ(queue.Pop()->key, "a");
+  EXPECT_EQ(PopEvent(queue).key, "b");
+  EXPECT_EQ(PopEvent(queue).key, "a");
 }
 
 TEST(ChangeQueueTest, AnEventForEverythingTakesThePlaceOfAll) {
@@ -38,19 +45,33 @@ TEST(ChangeQueueTest, AnEventForEverythingTakesThePlaceOfAll) {
   queue.Push({"a", false});
   queue.Push({"", true});
   queue.Push({"b", false});
-  EXPECT_TRUE(queue.Pop()->everything);
+  EXPECT_TRUE(PopEvent(queue).everything);
   queue.Push({"c", false});
-  const auto next = queue.Pop();
-  EXPECT_FALSE(next->everything);
-  EXPECT_EQ(next->key, "c");
+  const auto next = PopEvent(queue);
+  EXPECT_FALSE(next.everything);
+  EXPECT_EQ(next.key, "c");
+}
+
+TEST(ChangeQueueTest, NamesComeAfterTheEventsThatWait) {
+  ChangeQueue queue;
+  queue.PushName(7, "x");
+  queue.Push({"a", false});
+  queue.PushName(7, "y");
+  EXPECT_EQ(PopEvent(queue).key, "a");
+  for (const char* name : {"x", "y"}) {
+    const auto item = queue.Pop();
+    ASSERT_TRUE(item && std::holds_alternative<ChangeQueue::Name>(*item));
+    EXPECT_EQ(std::get<ChangeQueue::Name>(*item).parent, 7u);
+    EXPECT_EQ(std::get<ChangeQueue::Name>(*item).name, name);
+  }
 }
 
 TEST(ChangeQueueTest, TooManyKeysBecomeOneEventForEverything) {
   ChangeQueue queue;
   for (int i = 0; i <= 65536; ++i) queue.Push({std::to_string(i), false});
-  EXPECT_TRUE(queue.Pop()->everything);
+  EXPECT_TRUE(PopEvent(queue).everything);
   queue.Push({"after", false});
-  EXPECT_EQ(queue.Pop()->key, "after");
+  EXPECT_EQ(PopEvent(queue).key, "after");
 }
 
 TEST(ChangeQueueTest, CloseWakesTheReaderAndEndsIt) {

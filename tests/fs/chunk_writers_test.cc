@@ -1,0 +1,81 @@
+// Who is a writer of which chunk, and which thread's look-up is answered with a staged node.
+#include "fs/chunk_writers.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/simulated_disk.h"
+
+namespace unshard {
+namespace {
+
+class ChunkWritersTest : public testing::Test {
+ protected:
+  ChunkWriters::StagedPtr Staged() {
+    return std::make_shared<StagedInode>(spool_, StagedInode::Scratch{}, nullptr, 1);
+  }
+
+  const std::shared_ptr<Spool> spool_ =
+      *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source"});
+  ChunkWriters writers_;
+  const ChunkId chunk_{1, {2, 3, 4}, ChunkPart::kPlain};
+  const ChunkId other_{1, {2, 3, 5}, ChunkPart::kPlain};
+};
+
+TEST_F(ChunkWritersTest, AWriterIsOneUntilItsLastFileIsClosed) {
+  const auto staged = Staged();
+  writers_.Enter(chunk_, staged);
+  writers_.Enter(chunk_, staged);
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  EXPECT_FALSE(writers_.HasWriter(other_));
+  EXPECT_FALSE(writers_.Leave(chunk_, staged));
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  EXPECT_TRUE(writers_.Leave(chunk_, staged));
+  EXPECT_FALSE(writers_.HasWriter(chunk_));
+}
+
+TEST_F(ChunkWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
+  const auto first = Staged();
+  const auto second = Staged();
+  writers_.Enter(chunk_, first);
+  writers_.Enter(chunk_, second);
+  EXPECT_EQ(writers_.Latest(chunk_), second);
+  EXPECT_TRUE(writers_.Leave(chunk_, second));
+  EXPECT_EQ(writers_.Latest(chunk_), first);
+}
+
+TEST_F(ChunkWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
+  const auto staged = Staged();
+  writers_.Redirect(10, chunk_, staged);
+  EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
+  EXPECT_EQ(writers_.Redirected(11, chunk_), nullptr);
+  EXPECT_EQ(writers_.Redirected(10, other_), nullptr);
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  // The kernel may look up more than once before it opens.
+  EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
+  writers_.Enter(chunk_, staged);
+  writers_.TakeRedirect(10, chunk_);
+  EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  EXPECT_TRUE(writers_.Leave(chunk_, staged));
+}
+
+TEST_F(ChunkWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
+  const auto first = Staged();
+  const auto second = Staged();
+  writers_.Redirect(10, chunk_, first);
+  writers_.Redirect(10, chunk_, second);
+  EXPECT_EQ(writers_.Redirected(10, chunk_), second);
+  writers_.TakeRedirect(10, chunk_);
+  EXPECT_FALSE(writers_.HasWriter(chunk_));
+}
+
+TEST_F(ChunkWritersTest, AStagedInodeIsFoundByItsNode) {
+  const auto staged = Staged();
+  staged->SetNode(77);
+  writers_.Enter(chunk_, staged);
+  EXPECT_EQ(writers_.AtNode(chunk_, 77), staged);
+  EXPECT_EQ(writers_.AtNode(chunk_, 78), nullptr);
+}
+
+}  // namespace
+}  // namespace unshard

@@ -1,0 +1,88 @@
+// Files that are being written: copies of what was there, sealing, writing on after a commit.
+#include "fs/staged_inode.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/simulated_disk.h"
+
+namespace unshard {
+namespace {
+
+class StagedInodeTest : public testing::Test {
+ protected:
+  static ContentPtr Content(std::string_view text) {
+    const ByteSpan bytes = AsBytes(text);
+    return MakeBytesContent(Bytes(ByteVector(bytes.begin(), bytes.end())));
+  }
+  static std::string Text(StagedInode& staged) {
+    const auto piece = staged.Read(0, 1000);
+    if (!piece) return piece.error().message;
+    return std::string(AsText(std::get<Bytes>(*piece).span()));
+  }
+  // Commits as "array/<name>", and returns what the spool has then.
+  std::string Commit(StagedInode& staged, const std::string& name) {
+    std::string text;
+    const Status committed = staged.CommitWith([&](StagedFile& file) -> Status {
+      UNSHARD_ASSIGN_OR_RETURN(const SpooledChunk chunk, spool_->Seal(&file, "array", name, {}));
+      UNSHARD_ASSIGN_OR_RETURN(const auto sealed, spool_->Open(chunk));
+      text.resize(chunk.size);
+      return sealed->Read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()})
+          .map([](auto) {});
+    });
+    return committed ? text : committed.error().message;
+  }
+
+  const std::shared_ptr<Spool> spool_ =
+      *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source"});
+};
+
+TEST_F(StagedInodeTest, ItIsWhatItBeganWithUntilItIsWritten) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, Content("before"), 1);
+  EXPECT_EQ(Text(staged), "before");
+  EXPECT_EQ(staged.size(), 6u);
+  EXPECT_FALSE(staged.dirty());
+  EXPECT_EQ(spool_->usage().files, 0u);
+  ASSERT_TRUE(staged.Write(2, AsBytes("XY")));
+  EXPECT_EQ(Text(staged), "beXYre");
+  EXPECT_TRUE(staged.dirty());
+}
+
+TEST_F(StagedInodeTest, TruncatingToNothingNeedsNothingOfWhatWasThere) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, Content("before"), 1);
+  ASSERT_TRUE(staged.Truncate(0));
+  EXPECT_EQ(staged.size(), 0u);
+  ASSERT_TRUE(staged.Write(1, AsBytes("a")));
+  EXPECT_EQ(Text(staged), std::string("\0a", 2));
+  ASSERT_TRUE(staged.Truncate(4));
+  EXPECT_EQ(staged.size(), 4u);
+}
+
+TEST_F(StagedInodeTest, WhatIsWrittenAfterACommitIsAnotherVersion) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, nullptr, 1);
+  ASSERT_TRUE(staged.Write(0, AsBytes("first")));
+  EXPECT_EQ(Commit(staged, "0"), "first");
+  EXPECT_FALSE(staged.dirty());
+  EXPECT_EQ(Text(staged), "first");
+  ASSERT_TRUE(staged.Write(5, AsBytes("+second")));
+  EXPECT_TRUE(staged.dirty());
+  EXPECT_EQ(Commit(staged, "1"), "first+second");
+}
+
+TEST_F(StagedInodeTest, CommittingTwiceMakesTwoWholeVersions) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, Content("same"), 1);
+  EXPECT_EQ(Commit(staged, "0"), "same");
+  EXPECT_EQ(Commit(staged, "1"), "same");
+}
+
+TEST_F(StagedInodeTest, AFailedCommitChangesNothing) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, nullptr, 1);
+  ASSERT_TRUE(staged.Write(0, AsBytes("kept")));
+  const Status refused = staged.CommitWith(
+      [](StagedFile&) -> Status { return Fail(ErrorCode::kInvalidArgument, "no"); });
+  EXPECT_FALSE(refused);
+  EXPECT_TRUE(staged.dirty());
+  EXPECT_EQ(Commit(staged, "0"), "kept");
+}
+
+}  // namespace
+}  // namespace unshard
