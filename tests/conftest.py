@@ -9,6 +9,7 @@ import itertools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -30,6 +31,20 @@ def _work_root(binary):
     root = pathlib.Path(os.environ.get("UNSHARD_WORK", binary.parent / "tests-work")).resolve()
     root.mkdir(parents=True, exist_ok=True)
     return root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_home(unshard_binary):
+    """Spools stand below the build folder, not in the home of who runs the tests."""
+    path = _work_root(unshard_binary) / f"state.{os.getpid()}"
+    before = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(path)
+    yield path
+    if before is None:
+        del os.environ["XDG_STATE_HOME"]
+    else:
+        os.environ["XDG_STATE_HOME"] = before
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _make_work(root, name):

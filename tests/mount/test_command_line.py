@@ -447,7 +447,10 @@ class Nobody:
         shutil.copy(binary, self.program)
         self.source = VersionedVolume(folder / "source")
         self.point.mkdir()
-        os.chown(self.point, NOBODY.pw_uid, NOBODY.pw_gid)
+        self.state = folder / "state"
+        self.state.mkdir()
+        for own in (self.point, self.state):
+            os.chown(own, NOBODY.pw_uid, NOBODY.pw_gid)
         device = folder / "fuse"
         os.mknod(device, 0o666 | stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
         device.chmod(0o666)
@@ -464,7 +467,8 @@ class Nobody:
 
     def run(self, *command, **more):
         return self.inside("setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}",
-                           "--clear-groups", *command, **more)
+                           "--clear-groups", "env", f"XDG_STATE_HOME={self.state}", *command,
+                           **more)
 
     def mounted(self):
         table = pathlib.Path(f"/proc/{self.holder.pid}/mounts").read_text()

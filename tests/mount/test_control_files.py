@@ -14,7 +14,8 @@ from mounting import wait_until
 
 NAMES = ("config.json", "errors", "metrics", "status.json")
 REQUESTS = {"lookup", "getattr", "read", "readdir", "readdirplus", "open", "opendir", "flush",
-            "release", "getxattr", "listxattr", "statfs", "forget"}
+            "release", "getxattr", "listxattr", "statfs", "forget", "create", "write", "fsync",
+            "setattr", "unlink", "rename", "link", "mkdir", "rmdir"}
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def source(work):
 
 @pytest.fixture
 def mounted(source, mount):
-    return mount(source.path)
+    return mount(source.path, "ro")
 
 
 def damage(source, shard):

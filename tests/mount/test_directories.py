@@ -296,11 +296,13 @@ def test_permissions_links_and_blocks_are_those_of_ordinary_read_only_files(volu
                 assert status.st_blocks == -(-status.st_size // 512), path
 
 
-def test_options_uid_gid_and_umask_change_what_stat_tells(volume, mount):
-    mounted = mount(volume.source.path, "uid=1234,gid=2345,umask=077")
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+def test_options_uid_gid_and_umask_change_what_stat_tells(volume, mount, mode):
+    mounted = mount(volume.source.path, f"{mode},uid=1234,gid=2345,umask=077")
     for path, status in all_stats(mounted.path).items():
         assert (status.st_uid, status.st_gid) == (1234, 2345), path
         wanted = 0o500 if stat.S_ISDIR(status.st_mode) else 0o400
+        wanted |= 0o200 if mode == "rw" else 0
         assert stat.S_IMODE(status.st_mode) == wanted, path
 
 

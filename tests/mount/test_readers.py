@@ -85,7 +85,7 @@ def test_cloudvolume_raises_for_an_absent_chunk_unless_told_to_fill(volume):
 
 
 def test_cloudvolume_probes_six_names_and_each_reaches_the_daemon_once(volume, mount):
-    mounted = mount(volume.source.path)
+    mounted = mount(volume.source.path, "ro")
     os.stat(mounted.path / "fine")
     name = volume.source.missing("fine")[0]
     paths = [mounted.path / "fine" / f"{name}{suffix}" for suffix in CLOUDVOLUME_SUFFIXES]
@@ -167,7 +167,7 @@ def test_zarr_python_2_reads_a_zarr_v2_tree_that_passes_through(
     group.create_array("image", shape=voxels.shape, chunks=(16, 16), dtype="<i4",
                        chunk_key_encoding={"name": "v2", "separator": separator})[...] = voxels
     np.save(work / "wanted.npy", voxels)
-    mounted = mount(work / "source")
+    mounted = mount(work / "source", "ro")
     in_frozen(frozen_python, FROZEN, mounted.path, work / "wanted.npy", separator)
     for directory, _, names in os.walk(work / "source"):
         for name in names:
