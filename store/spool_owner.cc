@@ -187,9 +187,11 @@ Result<std::vector<FoundSpool>> FindSpools(FileSystem& folder) {
     const auto owner = ReadOwner(folder, name);
     if (!owner) LogWarning("skipping a spool: " + owner.error().message);
     if (!owner || !*owner) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const Locked locked, LockOwner(folder, OwnerPath(name)));
-    if (!locked.present) continue;
-    found.push_back({name, (*owner)->source, DescribeOwner(**owner), locked.file == nullptr});
+    // In a folder that several users share, those of the others may not be taken over.
+    const auto locked = LockOwner(folder, OwnerPath(name));
+    if (!locked) LogWarning("skipping a spool: " + locked.error().message);
+    if (!locked || !locked->present) continue;
+    found.push_back({name, (*owner)->source, DescribeOwner(**owner), locked->file == nullptr});
   }
   return found;
 }
