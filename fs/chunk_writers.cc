@@ -74,6 +74,7 @@ void ChunkWriters::Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr&
       continue;
     }
     LeaveLocked(at->chunk, at->staged);
+    at->staged->LetGo();
     at = waiting_.erase(at);
   }
   waiting_.push_back({thread, chunk, staged, now});
@@ -94,6 +95,7 @@ void ChunkWriters::TakeRedirect(pid_t thread, const ChunkId& chunk) {
   });
   if (found == waiting_.end()) return;
   LeaveLocked(found->chunk, found->staged);
+  found->staged->LetGo();
   waiting_.erase(found);
 }
 

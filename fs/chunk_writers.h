@@ -39,7 +39,8 @@ class ChunkWriters {
   StagedPtr AtNode(const ChunkId& chunk, std::uint64_t node) const;
   [[nodiscard]] bool HasWriter(const ChunkId& chunk) const { return Latest(chunk) != nullptr; }
 
-  // Step 1. Holds `staged` as a writer until it is taken or has waited too long.
+  // Step 1. Takes over the caller's hold on `staged`, and keeps it as a writer, until it is taken
+  // or has waited too long.
   void Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& staged);
   // Step 2: what this thread's look-up of the chunk is to be answered with; null for everybody
   // else.

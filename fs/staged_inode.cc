@@ -72,6 +72,11 @@ Status StagedInode::Truncate(std::uint64_t size) {
   return {};
 }
 
+void StagedInode::MarkTruncated() {
+  const std::lock_guard lock(mutex_);
+  dirty_ = true;
+}
+
 Status StagedInode::Sync() {
   const std::lock_guard lock(mutex_);
   if (!staged_ || sealed_) return {};
@@ -109,10 +114,12 @@ bool StagedInode::dirty() const {
   return dirty_;
 }
 
-void StagedInode::Open(bool writable) {
+bool StagedInode::Open(bool writable) {
   const std::lock_guard lock(mutex_);
+  if (ended_) return false;
   ++opens_;
   if (writable) ++writers_;
+  return true;
 }
 
 std::uint64_t StagedInode::Close(bool writable) {
@@ -131,12 +138,25 @@ std::uint64_t StagedInode::writers() const {
   return writers_;
 }
 
-void StagedInode::End() {
+bool StagedInode::Hold() {
   const std::lock_guard lock(mutex_);
-  if (opens_ != 0) return;
+  if (ended_) return false;
+  ++holds_;
+  return true;
+}
+
+void StagedInode::LetGo() {
+  const std::lock_guard lock(mutex_);
+  --holds_;
+}
+
+bool StagedInode::End() {
+  const std::lock_guard lock(mutex_);
+  if (opens_ != 0 || holds_ != 0) return false;
   ended_ = true;
   staged_.reset();
   base_.reset();
+  return true;
 }
 
 bool StagedInode::ended() const {

@@ -39,17 +39,24 @@ class StagedInode {
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Truncate(std::uint64_t size);
+  // It begins with nothing although something may stand under its name: counts as written to.
+  void MarkTruncated();
   // Durable, but not committed: for scratch files.
   Status Sync();
 
-  // Open file descriptions on it; Close() returns how many are left.
-  void Open(bool writable);
+  // Open file descriptions on it; Open() is false where it has ended, Close() returns how many are
+  // left.
+  [[nodiscard]] bool Open(bool writable);
   std::uint64_t Close(bool writable);
   [[nodiscard]] std::uint64_t opens() const;
   [[nodiscard]] std::uint64_t writers() const;
+  // Who is about to open it holds it until then. Hold() is false where it has ended.
+  [[nodiscard]] bool Hold();
+  void LetGo();
   // Nobody has it open and it has no name of its own any more: lets its bytes go, which a committed
-  // version has. From then on it cannot be opened.
-  void End();
+  // version has. From then on it cannot be opened. False, and nothing happens, where somebody has
+  // opened it, or is about to.
+  bool End();
   [[nodiscard]] bool ended() const;
 
   [[nodiscard]] std::uint64_t inode() const { return inode_; }
@@ -85,6 +92,7 @@ class StagedInode {
   bool ended_ = false;
   std::uint64_t opens_ = 0;
   std::uint64_t writers_ = 0;
+  std::uint64_t holds_ = 0;
   timespec modified_{};
 };
 

@@ -343,7 +343,7 @@ Result<Entry> VolumeFs::GetAttributes(NodeId id) {
     return AttributesOfTableNode(*node);
   }
   if (writable()) {
-    if (const auto staged = StagedAt(id, nullptr)) return AttributesOfStaged(id, *staged);
+    if (const auto staged = StagedAt(id, nullptr)) return AttributesOfStaged(id, staged);
     const auto seen = ChunkOf(id, nullptr);
     if (seen && seen->version && seen->current) {
       return Entry{id,
@@ -405,7 +405,7 @@ Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
                    fs.Timeout()};
     }
     Result<Entry> operator()(const StagedTarget& target) const {
-      return fs.AttributesOfStaged(node.id, *target.staged);
+      return fs.AttributesOfStaged(node.id, target.staged);
     }
     Result<Entry> operator()(const LiveFileTarget&) const { return fs.AttributesOfLiveFile(node); }
     Result<Entry> operator()(const ControlDirectoryTarget&) const {

@@ -289,7 +289,10 @@ class VolumeFs {
   Result<Created> CreateChunk(const Place& place, const OpenRequest& request);
   Result<Created> CreateScratch(const Place& place, const OpenRequest& request);
   Result<Created> CreateInSource(const Place& place, const OpenRequest& request);
-  Result<Entry> AttributesOfStaged(NodeId node, const StagedInode& staged) const;
+  Result<Entry> AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const;
+  [[nodiscard]] std::uint32_t LinksOf(const std::shared_ptr<StagedInode>& staged) const;
+  void DropBareName(const ChunkTree& tree, const ChunkRef& chunk);
+  void SetShownTime(const SeenChunk& seen, const timespec& modified);
   Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
                                    const AttributeChange& change, pid_t thread);
   Status CommitStaged(StagedInode& staged, WrittenVersionPtr* version);

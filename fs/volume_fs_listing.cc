@@ -176,8 +176,11 @@ Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDire
   const auto visit = [&](const ChunkTree::Listed& listed) {
     const bool directory = listed.match.kind == ChunkTree::Match::Kind::kDirectory;
     if (directory && writable() && !ListsDirectory(tree, listed.match.directory)) return true;
-    DirectoryName name{listed.name, InodeOf(*tree, listed.match), directory,
-                       base_cookie + listed.next_cookie, std::nullopt};
+    const bool written = !directory && writable();
+    DirectoryName name{
+        listed.name,
+        written ? InodeOfChunk(tree, listed.match.chunk) : InodeOf(*tree, listed.match), directory,
+        base_cookie + listed.next_cookie, std::nullopt};
     if (directory ? listing.with_attributes : give == AttributeDemand::Give::kAll) {
       name.entry = FreeEntry(tree, listed.match);
     }

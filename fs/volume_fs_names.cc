@@ -169,7 +169,9 @@ Result<VolumeFs::Created> VolumeFs::CreateChunk(const Place& place, const OpenRe
   } else {
     entry = ReferStaged(staged);
   }
-  return Created{*entry, OpenOn(staged, entry->node, request)};
+  OpenFilePtr file = OpenOn(staged, entry->node, request);
+  staged->LetGo();
+  return Created{*entry, std::move(file)};
 }
 
 Result<VolumeFs::Created> VolumeFs::CreateScratch(const Place& place, const OpenRequest& request) {
@@ -189,7 +191,9 @@ Result<VolumeFs::Created> VolumeFs::CreateScratch(const Place& place, const Open
   }
   if (!staged) return tl::unexpected<Error>(StaleNode());
   const Entry entry = ReferStaged(staged);
-  return Created{entry, OpenOn(staged, entry.node, request)};
+  OpenFilePtr file = OpenOn(staged, entry.node, request);
+  if (!file) return tl::unexpected<Error>(StaleNode());
+  return Created{entry, std::move(file)};
 }
 
 Status VolumeFs::MustBeNew(const Place& place) {
@@ -232,6 +236,7 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
     staged->SetPurpose(before);
     return committed;
   }
+  if (to.gzipped) DropBareName(*to.tree, to.chunk);
   // Who has it open for writing still writes to the chunk.
   const auto id = WriterId(*staged);
   for (std::uint64_t i = staged->writers(); i > 0; --i) writers_.Enter(*id, staged);

@@ -129,13 +129,20 @@ Entry VolumeFs::ReferStaged(const std::shared_ptr<StagedInode>& staged) {
     staged->SetNode(node->id);
   }
   return Entry{staged->node(),
-               {staged->inode(), staged->size(), staged->modified(), false,
-                std::max<std::uint32_t>(1, static_cast<std::uint32_t>(scratch_.Links(staged)))},
+               {staged->inode(), staged->size(), staged->modified(), false, LinksOf(staged)},
                0};
 }
 
-Result<Entry> VolumeFs::AttributesOfStaged(NodeId node, const StagedInode& staged) const {
-  return Entry{node, {staged.inode(), staged.size(), staged.modified(), false}, 0};
+// A scratch file that was linked onto a chunk's name has that name as well.
+std::uint32_t VolumeFs::LinksOf(const std::shared_ptr<StagedInode>& staged) const {
+  const std::size_t own = WriterId(*staged) ? 1 : 0;
+  return static_cast<std::uint32_t>(std::max<std::size_t>(1, scratch_.Links(staged) + own));
+}
+
+Result<Entry> VolumeFs::AttributesOfStaged(NodeId node,
+                                           const std::shared_ptr<StagedInode>& staged) const {
+  return Entry{
+      node, {staged->inode(), staged->size(), staged->modified(), false, LinksOf(staged)}, 0};
 }
 
 // The arithmetic node of a chunk, where nobody has ever been shown other bytes under it.
@@ -235,16 +242,18 @@ Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
   return file;
 }
 
-// A staged inode for a chunk: one that is being written already, or a new one.
+// A staged inode for a chunk, held: one that is being written already, or a new one.
 Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bool truncate) {
   if (const Status writable = ChunkWrites::CanWrite(*place.tree); !writable) {
     return Fail(ErrorCode::kReadOnly, writable.error().message);
   }
+  // While it has a writer, what the kernel hears of the other name has no time to live.
+  if (place.gzipped) DropBareName(*place.tree, place.chunk);
   const ChunkId id = ChunkId::Of(*place.tree, place.chunk);
   if (const auto latest = writers_.Latest(id); latest && !truncate) {
     const StagedInode::Purpose purpose = latest->purpose();
     const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-    if (chunk != nullptr && chunk->gzipped == place.gzipped) return latest;
+    if (chunk != nullptr && chunk->gzipped == place.gzipped && latest->Hold()) return latest;
   }
   UNSHARD_RETURN_IF_ERROR(writes_->WaitForRoom());
   ContentPtr base;
@@ -256,9 +265,13 @@ Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bo
     UNSHARD_ASSIGN_OR_RETURN(bytes, place.tree->shards().format().EncodeEntry(std::move(bytes)));
     base = MakeBytesContent(std::move(bytes));
   }
-  return std::make_shared<StagedInode>(writes_->spool(),
-                                       StagedInode::Chunk{place.tree, place.chunk, place.gzipped},
-                                       base, InodeOfChunk(place.tree, place.chunk));
+  auto staged = std::make_shared<StagedInode>(
+      writes_->spool(), StagedInode::Chunk{place.tree, place.chunk, place.gzipped}, base,
+      InodeOfChunk(place.tree, place.chunk));
+  // Somebody truncates: a close that finds nothing written says so.
+  if (truncate) staged->MarkTruncated();
+  if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
+  return staged;
 }
 
 tl::unexpected<Error> VolumeFs::Redirect(const ChunkId& id,
@@ -269,8 +282,8 @@ tl::unexpected<Error> VolumeFs::Redirect(const ChunkId& id,
 
 Result<OpenFilePtr> VolumeFs::OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
                                          const OpenRequest& request) {
-  if (staged->ended()) return LookAgain();
   OpenFilePtr file = OpenOn(staged, node, request);
+  if (!file) return LookAgain();
   if (const auto id = WriterId(*staged)) writers_.TakeRedirect(request.thread, *id);
   if (request.truncate && staged->size() != 0) {
     if (const Status truncated = staged->Truncate(0); !truncated) {
@@ -281,6 +294,7 @@ Result<OpenFilePtr> VolumeFs::OpenStaged(NodeId node, const std::shared_ptr<Stag
   return file;
 }
 
+// Null where it has ended.
 OpenFilePtr VolumeFs::OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId node,
                              const OpenRequest& request) {
   auto file = std::make_unique<OpenFile>();
@@ -288,7 +302,7 @@ OpenFilePtr VolumeFs::OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId 
   file->writable = request.write;
   file->opener = request.thread;
   file->staged = staged;
-  staged->Open(request.write);
+  if (!staged->Open(request.write)) return nullptr;
   if (!request.write) return file;
   if (const auto id = WriterId(*staged)) writers_.Enter(*id, staged);
   return file;
@@ -305,9 +319,10 @@ Result<OpenFilePtr> VolumeFs::OpenDocument(const TableNode& node, const Document
     const StagedInode::Document purpose{ParentPath(document.path), BaseName(document.path)};
     const ChunkId id = DocumentId(purpose);
     auto staged = writers_.Latest(id);
-    if (!staged || request.truncate) {
+    if (!staged || request.truncate || !staged->Hold()) {
       staged = std::make_shared<StagedInode>(writes_->spool(), purpose,
                                              request.truncate ? nullptr : content, node.inode);
+      if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
     }
     return Redirect(id, staged, request.thread);
   }
@@ -402,14 +417,22 @@ void VolumeFs::Release(OpenFilePtr file) {
   if (last) EndStaged(staged);
 }
 
+// A chunk is written under the name with ".gz", and the kernel may know that there is none.
+void VolumeFs::DropBareName(const ChunkTree& tree, const ChunkRef& chunk) {
+  const ChunkRef bare{chunk.slot, ChunkPart::kPlain};
+  const auto parent = KnownNode(tree, tree.Parent(bare));
+  if (parent && writing_.drop_entry) writing_.drop_entry(*parent, BaseName(tree.Path(bare)));
+}
+
 // The kernel keeps names for as long as it likes; those of a staged inode that has become a chunk
 // lead to the past.
 void VolumeFs::EndStaged(const std::shared_ptr<StagedInode>& staged) {
   const StagedInode::Purpose purpose = staged->purpose();
   const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
   if (std::holds_alternative<StagedInode::Scratch>(purpose)) return;
+  if (chunk != nullptr && chunk->gzipped) DropBareName(*chunk->tree, chunk->chunk);
   if (scratch_.Links(staged) != 0) return;
-  staged->End();
+  if (!staged->End()) return;
   const bool arithmetic = UnpackGridNode(staged->node()).has_value();
   if (chunk == nullptr || arithmetic || !writing_.drop_entry) return;
   if (const auto parent = KnownNode(*chunk->tree, chunk->tree->Parent(chunk->chunk))) {
@@ -439,17 +462,20 @@ Result<Entry> VolumeFs::SetChunkAttributes(NodeId node, const SeenChunk& seen,
   }
   // The kernel knows this chunk under its old name's node, and looks the new one up.
   if (seen.moved) return LookAgain();
-  if (change.modified) {
-    if (seen.version) {
-      parts_.written->SetModified(*seen.version, *change.modified);
-    } else {
-      constexpr std::size_t kMostTimes = std::size_t{1} << 16;
-      const std::lock_guard lock(times_mutex_);
-      if (times_.size() >= kMostTimes) times_.clear();
-      times_[JoinPath(seen.tree->directory(), seen.tree->Path(seen.chunk))] = *change.modified;
-    }
-  }
+  if (change.modified) SetShownTime(seen, *change.modified);
   return GetAttributes(node);
+}
+
+// Remembered while mounted.
+void VolumeFs::SetShownTime(const SeenChunk& seen, const timespec& modified) {
+  if (seen.version) {
+    parts_.written->SetModified(*seen.version, modified);
+    return;
+  }
+  constexpr std::size_t kMostTimes = std::size_t{1} << 16;
+  const std::lock_guard lock(times_mutex_);
+  if (times_.size() >= kMostTimes) times_.clear();
+  times_[JoinPath(seen.tree->directory(), seen.tree->Path(seen.chunk))] = modified;
 }
 
 Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const AttributeChange& change,
@@ -468,11 +494,14 @@ Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const Attribute
     }
     if (change.modified) {
       staged->SetModified(*change.modified);
-      const auto writer = WriterId(*staged);
-      const WrittenVersionPtr version = writer ? parts_.written->Find(*writer) : nullptr;
-      if (version && !staged->dirty()) parts_.written->SetModified(*version, *change.modified);
+      const StagedInode::Purpose purpose = staged->purpose();
+      const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+      if (chunk != nullptr && !staged->dirty()) {
+        SetShownTime({chunk->tree, chunk->chunk, parts_.written->Find(*WriterId(*staged)), true},
+                     *change.modified);
+      }
     }
-    return AttributesOfStaged(id, *staged);
+    return AttributesOfStaged(id, staged);
   }
   if (const auto seen = ChunkOf(id, table)) return SetChunkAttributes(id, *seen, change, thread);
   if (table && std::holds_alternative<LiveFileTarget>(table->target)) {

@@ -229,12 +229,20 @@ Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListM
   UNSHARD_ASSIGN_OR_RETURN(const auto numbers,
                            lister_.List(StoreDirectory(in), parse, cookie == 0));
   const std::vector<std::uint64_t> all = WithUnpublished(in, *numbers);
+  // Of a shard that is not in the store yet, only the directories with chunks in them.
+  const ListVisitor with_chunks = [&](const Listed& listed) {
+    const bool empty =
+        listed.match.kind == Match::Kind::kDirectory && !HoldsWritten(listed.match.directory);
+    return empty || visitor(listed);
+  };
   auto number = std::lower_bound(all.begin(), all.end(), cookie / per_shard);
   for (; number != all.end() && more; ++number) {
     if (*number >= array_.shard_grid.grid_shape()[dimension]) break;
     const std::uint64_t begin = std::max(cookie, *number * per_shard);
     const std::uint64_t end = std::min(extent, (*number + 1) * per_shard);
-    UNSHARD_RETURN_IF_ERROR(ListIndices(in, begin, end, true, visitor, damaged, more));
+    const bool stored = std::binary_search(numbers->begin(), numbers->end(), *number);
+    UNSHARD_RETURN_IF_ERROR(
+        ListIndices(in, begin, end, true, stored ? visitor : with_chunks, damaged, more));
   }
   return {};
 }

@@ -45,6 +45,7 @@ TEST_F(ChunkWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
 
 TEST_F(ChunkWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
   const auto staged = Staged();
+  ASSERT_TRUE(staged->Hold());
   writers_.Redirect(10, chunk_, staged);
   EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
   EXPECT_EQ(writers_.Redirected(11, chunk_), nullptr);
@@ -62,10 +63,14 @@ TEST_F(ChunkWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
 TEST_F(ChunkWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
   const auto first = Staged();
   const auto second = Staged();
+  ASSERT_TRUE(first->Hold() && second->Hold());
   writers_.Redirect(10, chunk_, first);
   writers_.Redirect(10, chunk_, second);
   EXPECT_EQ(writers_.Redirected(10, chunk_), second);
+  EXPECT_TRUE(first->End());
+  EXPECT_FALSE(second->End()) << "a thread is on its way to it";
   writers_.TakeRedirect(10, chunk_);
+  EXPECT_TRUE(second->End());
   EXPECT_FALSE(writers_.HasWriter(chunk_));
 }
 

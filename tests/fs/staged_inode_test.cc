@@ -74,6 +74,21 @@ TEST_F(StagedInodeTest, CommittingTwiceMakesTwoWholeVersions) {
   EXPECT_EQ(Commit(staged, "1"), "same");
 }
 
+TEST_F(StagedInodeTest, ItEndsWhenNobodyHasItOpenOrIsAboutTo) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, nullptr, 1);
+  ASSERT_TRUE(staged.Open(true));
+  ASSERT_TRUE(staged.Hold());
+  EXPECT_EQ(staged.Close(true), 0u);
+  EXPECT_FALSE(staged.End());
+  ASSERT_TRUE(staged.Open(false));
+  staged.LetGo();
+  EXPECT_FALSE(staged.End());
+  EXPECT_EQ(staged.Close(false), 0u);
+  EXPECT_TRUE(staged.End());
+  EXPECT_FALSE(staged.Open(true));
+  EXPECT_FALSE(staged.Hold());
+}
+
 TEST_F(StagedInodeTest, AFailedCommitChangesNothing) {
   StagedInode staged(spool_, StagedInode::Scratch{}, nullptr, 1);
   ASSERT_TRUE(staged.Write(0, AsBytes("kept")));
