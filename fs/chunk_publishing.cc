@@ -24,10 +24,9 @@ ShardChange ChunkWrites::ChangeOf(const WrittenVersionPtr& version) {
   change.removed = version->removed;
   change.size = version->size;
   if (!version->removed) change.open = [this, version] { return OpenSpooled(version); };
-  if (const auto spooled = parts_.written->SpooledOf(*version)) {
-    change.expected = spooled->chunk.base;
-    change.also_expected = spooled->chunk.other_base;
-  }
+  const ReplacedBytes replaces = parts_.written->ReplacedBy(*version);
+  change.expected = replaces.base;
+  change.also_expected = replaces.other;
   return change;
 }
 

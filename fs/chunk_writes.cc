@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::uint64_t kChunkShare = 8;  // one chunk may take this part of the memory cap
 
-ChunkFingerprint FingerprintOf(const WrittenVersion& version) {
-  if (version.removed) return {};
-  return {false, version.size, version.crc32c};
-}
-
 Result<ChunkFingerprint> FingerprintOf(ChunkContent& content) {
   UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(content));
   return ChunkFingerprint{false, content.size(), crc};
@@ -114,16 +109,14 @@ Result<ChunkFingerprint> ChunkWrites::StoredFingerprint(const std::shared_ptr<Ch
 
 // What the store may hold for this chunk when the new version is published: what the version before
 // was to replace, or, if that is published in between, the version before itself.
-Result<ChunkWrites::Fingerprints> ChunkWrites::WhatIsReplaced(
-    const WrittenVersionPtr& before, const std::shared_ptr<ChunkTree>& tree,
-    const ChunkRef& chunk) {
+Result<ReplacedBytes> ChunkWrites::WhatIsReplaced(const WrittenVersionPtr& before,
+                                                  const std::shared_ptr<ChunkTree>& tree,
+                                                  const ChunkRef& chunk) {
   if (!before) {
     UNSHARD_ASSIGN_OR_RETURN(const ChunkFingerprint base, StoredFingerprint(tree, chunk));
-    return Fingerprints{base, std::nullopt};
+    return ReplacedBytes{base, std::nullopt};
   }
-  const auto spooled = parts_.written->SpooledOf(*before);
-  if (!spooled) return Fingerprints{FingerprintOf(*before), std::nullopt};
-  return Fingerprints{spooled->chunk.base, FingerprintOf(*before)};
+  return parts_.written->ReplacedAfter(*before);
 }
 
 Status ChunkWrites::Check(const Commit& commit, StagedFile& staged) const {
@@ -181,7 +174,8 @@ Result<WrittenVersionPtr> ChunkWrites::Seal(const Commit& commit, StagedFile* st
   ChunkRef chunk = commit.chunk;
   if (chunk.part == ChunkPart::kStored) chunk.part = ChunkPart::kPlain;
   const WrittenVersionPtr before = parts_.written->Find(ChunkId::Of(*commit.tree, chunk));
-  UNSHARD_ASSIGN_OR_RETURN(const Fingerprints replaced, WhatIsReplaced(before, commit.tree, chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const ReplacedBytes replaced,
+                           WhatIsReplaced(before, commit.tree, chunk));
   UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
                            spool()->Seal(staged, commit.tree->directory(), commit.tree->Path(chunk),
                                          replaced.base, replaced.other));

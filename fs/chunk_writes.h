@@ -89,16 +89,12 @@ class ChunkWrites {
   [[nodiscard]] WriteStatus status() const;
 
  private:
-  struct Fingerprints {
-    ChunkFingerprint base;
-    std::optional<ChunkFingerprint> other;
-  };
   Result<ContentPtr> Stored(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk);
   Result<ChunkFingerprint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                              const ChunkRef& chunk);
-  Result<Fingerprints> WhatIsReplaced(const WrittenVersionPtr& before,
-                                      const std::shared_ptr<ChunkTree>& tree,
-                                      const ChunkRef& chunk);
+  Result<ReplacedBytes> WhatIsReplaced(const WrittenVersionPtr& before,
+                                       const std::shared_ptr<ChunkTree>& tree,
+                                       const ChunkRef& chunk);
   Result<std::shared_ptr<StagedFile>> Inflated(const Commit& commit, StagedFile& staged);
   Result<WrittenVersionPtr> Seal(const Commit& commit, StagedFile* staged);
   void MakeLatest(const WrittenVersionPtr& version);

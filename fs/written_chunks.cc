@@ -4,6 +4,11 @@
 
 namespace unshard {
 
+ChunkFingerprint FingerprintOf(const WrittenVersion& version) {
+  if (version.removed) return {};
+  return {false, version.size, version.crc32c};
+}
+
 WrittenChunks::PlaceInShard WrittenChunks::PlaceOf(const ChunkRef& chunk) {
   const bool fragments = chunk.part == ChunkPart::kFragments;
   return {chunk.slot.page, chunk.slot.slot, fragments ? ChunkPart::kFragments : ChunkPart::kPlain};
@@ -42,6 +47,28 @@ void WrittenChunks::Count(Shard& shard, const WrittenVersion& version, int sign)
   shard.spooled_chunks += step;
 }
 
+namespace {
+
+// Versions that are superseded before they are published never get there, however many: only one
+// that is being published may be in the store by the time that its successor is.
+ReplacedBytes AfterLocked(const WrittenVersion& version) {
+  if (!version.spooled) return {FingerprintOf(version), std::nullopt};
+  if (version.publishing) return {version.replaces.base, FingerprintOf(version)};
+  return version.replaces;
+}
+
+}  // namespace
+
+ReplacedBytes WrittenChunks::ReplacedBy(const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  return version.replaces;
+}
+
+ReplacedBytes WrittenChunks::ReplacedAfter(const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  return AfterLocked(version);
+}
+
 WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version) {
   Replaced result;
   const std::lock_guard lock(mutex_);
@@ -56,6 +83,9 @@ WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version)
     result.in_shard = shard.spooled_chunks;
     return result;
   }
+  // Publishing may have begun, or ended, since the version was sealed.
+  version->replaces = latest ? AfterLocked(*latest)
+                             : ReplacedBytes{version->spooled->base, version->spooled->other_base};
   if (latest) {
     latest->superseded = true;
     if (latest->spooled) {
@@ -121,7 +151,13 @@ WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVers
     version->publishing = false;
     if (!version->spooled) continue;
     Unspool(shard, *version, published.discard);
-    if (version->superseded) continue;
+    if (version->superseded) {
+      const auto latest = shard.versions.find(PlaceOf(version->chunk));
+      if (latest != shard.versions.end()) {
+        latest->second->replaces = {FingerprintOf(*version), std::nullopt};
+      }
+      continue;
+    }
     ++published.chunks;
     published.bytes += version->size;
     if (shard.listed) recent_.erase(shard.recent);

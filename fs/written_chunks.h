@@ -35,6 +35,13 @@ struct ChunkId {
 };
 
 // One committed version of one chunk file.
+// What the store may hold in a version's place when it is published; anything else was put there by
+// somebody else.
+struct ReplacedBytes {
+  ChunkFingerprint base;
+  std::optional<ChunkFingerprint> other;
+};
+
 struct WrittenVersion {
   std::shared_ptr<ChunkTree> tree;
   ChunkRef chunk;
@@ -54,10 +61,13 @@ struct WrittenVersion {
   timespec modified{};
   std::shared_ptr<Spool> spool;         // null once it is published
   std::optional<SpooledChunk> spooled;  // the same
+  ReplacedBytes replaces;  // what its name in the spool says, or what is known better since
   bool publishing = false;
   bool superseded = false;
 };
 using WrittenVersionPtr = std::shared_ptr<WrittenVersion>;
+
+ChunkFingerprint FingerprintOf(const WrittenVersion& version);
 
 // Thread-safe; does no I/O.
 class WrittenChunks final : public UnpublishedChunks {
@@ -71,6 +81,9 @@ class WrittenChunks final : public UnpublishedChunks {
   };
   std::optional<Spooled> SpooledOf(const WrittenVersion& version) const;
   timespec ModifiedOf(const WrittenVersion& version) const;
+  // Of `version`, and of one that is written after it.
+  ReplacedBytes ReplacedBy(const WrittenVersion& version) const;
+  ReplacedBytes ReplacedAfter(const WrittenVersion& version) const;
   void SetModified(WrittenVersion& version, const timespec& modified);
 
   // Makes `version` the latest. What is to be discarded from the spool: the version before, unless
