@@ -1,0 +1,482 @@
+"""What is around a chunk that programs write: directories, attributes, processes, metadata.
+
+The second half of test_write_patterns.py, which says how to read the names.
+"""
+
+import ctypes
+import errno
+import fcntl
+import json
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from mount_data import refused
+from write_data import KINDS, PATIENT, WriteCase, flush, write_file
+
+FICLONE = 0x40049409
+FALLOC_FL_KEEP_SIZE = 1
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+@pytest.fixture(params=list(KINDS))
+def case(request, work, mount):
+    return WriteCase(request.param, work, mount)
+
+
+@pytest.fixture(params=["zarr-nested", "precomputed-gzip"])
+def one_of_each(request, work, mount):
+    """For what does not depend on how keys are spelled or data are stored."""
+    return WriteCase(request.param, work, mount)
+
+
+# --------------------------------------------------------------------------------------- directories
+
+
+def test_pattern_23_directories_of_chunks_are_made_removed_and_there_already(case):
+    refused(errno.EEXIST, os.mkdir, case.path(case.names[0]).parent)
+    refused(errno.EEXIST, os.mkdir, case.root)
+    refused((errno.ENOTEMPTY, errno.EBUSY), os.rmdir, case.path(case.names[0]).parent)
+    if case.kind == "zarr-nested":
+        made = case.root / "c/3"
+        made.mkdir()
+        assert made.is_dir() and "3" in os.listdir(case.root / "c") and os.listdir(made) == []
+        refused(errno.EEXIST, made.mkdir)
+        write_file(made / "0.partial", b"scratch")
+        refused(errno.ENOTEMPTY, made.rmdir)
+        os.unlink(made / "0.partial")
+        made.rmdir()
+        refused(errno.ENOENT, os.stat, made)
+        os.makedirs(made)
+        refused(errno.EINVAL, os.mkdir, case.root / "c/4")
+        refused(errno.EINVAL, os.mkdir, made / "0")
+    case.put(case.names[-1], 1)
+    case.check(quiet=False)
+
+
+def test_pattern_23_names_outside_the_grid_are_refused_at_create(case):
+    wrong = (["scale/0-32_0-32_0-8", "scale/28-60_0-32_16-24"] if case.precomputed
+             else [case.source.key((0, 4)), case.source.key((0, "01"))])
+    for name in wrong:
+        refused(errno.ENOENT, os.stat, case.path(name))
+        refused(errno.EINVAL, os.open, case.path(name), os.O_WRONLY | os.O_CREAT)
+    case.check(quiet=False)
+    assert "grid" in case.reasons()
+
+
+def test_pattern_24_a_file_is_no_directory_whether_chunk_or_scratch(case):
+    case.put(case.names[0], 1)
+    scratch = f"{case.names[0]}.partial"
+    write_file(case.path(scratch), b"scratch")
+    for name in (case.names[0], scratch):
+        refused(errno.ENOTDIR, os.open, case.path(name),
+                os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        refused(errno.ENOTDIR, os.open, case.path(name) / "x", os.O_WRONLY | os.O_CREAT)
+    case.check()
+
+
+def test_pattern_25_a_directory_is_no_chunk(case):
+    directory = case.path(case.names[0]).parent
+    refused(errno.EISDIR, os.open, directory, os.O_WRONLY)
+    refused((errno.EISDIR, errno.EPERM), os.unlink, directory)
+    write_file(case.path(f"{case.names[0]}.partial"), case.expected[case.names[0]])
+    refused((errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY), os.rename,
+            case.path(f"{case.names[0]}.partial"),
+            directory)
+    refused(errno.ENOTDIR, os.rmdir, case.path(case.names[0]))
+    case.check(quiet=False)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_pattern_26_unlink_while_iterating_removes_everything(work, mount, kind):
+    case = WriteCase(kind, work, mount, share=1)
+    top = case.root / ("scale" if case.precomputed else "c" if kind == "zarr-nested" else "")
+    if kind == "zarr-flat":
+        for entry in os.scandir(top):
+            if entry.name.startswith("c."):
+                os.unlink(entry.path)
+    else:
+        for directory, _, _ in os.walk(top):
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    if entry.is_file():
+                        os.unlink(entry.path)
+    case.expected = {}
+    case.check()
+    assert not any(case.source.shard_path(name).exists() for name in case.names)
+
+
+# --------------------------------------------------------------------- attributes, space, open flags
+
+
+def test_pattern_28_and_29_extended_attributes_do_not_disturb_copies(case, work):
+    name = case.absent()[0]
+    case.put(name, 1)
+    for attribute in ("security.selinux", "system.posix_acl_access", "user.other"):
+        refused((errno.ENODATA, errno.EOPNOTSUPP), os.getxattr, case.path(name), attribute)
+    os.setxattr(case.path(name), "user.unshard.shard", b"copied back by cp -a")
+    refused(errno.EOPNOTSUPP, os.setxattr, case.path(name), "user.mine", b"1")
+    done = subprocess.run(["cp", "-a", case.path(name), case.path(f"{name}.copy")],
+                          capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert case.path(f"{name}.copy").read_bytes() == case.expected[name]
+    flush(case.mount)
+    shard = os.getxattr(case.path(name), "user.unshard.shard").decode()
+    assert case.top / shard == case.source.shard_path(name)
+    case.check(quiet=False)
+
+
+def test_pattern_30_statfs_tells_of_room(one_of_each):
+    told = os.statvfs(one_of_each.root)
+    assert told.f_bavail > 1000 and told.f_namemax == 255
+    assert not told.f_flag & os.ST_RDONLY
+    assert one_of_each.expected
+    one_of_each.check()
+
+
+def test_pattern_32_o_direct_writes_of_any_alignment(case):
+    name, other = case.absent(2)
+    for each, flags in ((name, os.O_DIRECT), (other, 0)):
+        data = case.bytes_for(each, 1)
+        descriptor = os.open(case.path(each), os.O_RDWR | os.O_CREAT | flags)
+        if not flags:
+            fcntl.fcntl(descriptor, fcntl.F_SETFL,
+                        fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_DIRECT)
+        padded = -(-len(data) // 4096) * 4096
+        with mmap.mmap(-1, padded) as buffer:
+            buffer[:len(data)] = data
+            assert os.pwritev(descriptor, [buffer], 0) == padded
+        os.ftruncate(descriptor, len(data))
+        assert os.pwrite(descriptor, data[5:1005], 5) == 1000
+        os.close(descriptor)
+        case.expected[each] = data
+    case.check()
+
+
+def fallocate(descriptor, mode, offset, length):
+    if libc.fallocate(descriptor, mode, ctypes.c_long(offset), ctypes.c_long(length)) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def test_pattern_33_copies_in_the_kernel_and_hints(case, work):
+    name = case.absent()[0]
+    data = case.bytes_for(name, 1)
+    (work / "plain").write_bytes(data)
+    plain = os.open(work / "plain", os.O_RDONLY)
+    target = os.open(case.path(name), os.O_RDWR | os.O_CREAT)
+    refused((errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY), fcntl.ioctl, target,
+            FICLONE, plain)
+    try:
+        fallocate(target, FALLOC_FL_KEEP_SIZE, 0, len(data))
+    except OSError as problem:
+        assert problem.errno == errno.EOPNOTSUPP, problem
+    assert os.fstat(target).st_size == 0
+    os.posix_fadvise(target, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+    assert os.sendfile(target, plain, 0, 1000) == 1000
+    read_end, write_end = os.pipe()
+    os.write(write_end, data[1000:2000])
+    assert os.splice(read_end, target, 1000, offset_dst=1000) == 1000
+    source = os.open(case.path(case.present()[0]), os.O_RDONLY)
+    for opened in (plain, source):
+        try:
+            os.copy_file_range(opened, target, len(data) - 2000, 2000, 2000)
+        except OSError as problem:
+            assert problem.errno in (errno.EXDEV, errno.EOPNOTSUPP, errno.EINVAL), problem
+    os.pwrite(target, data[2000:], 2000)
+    for descriptor in (plain, target, source, read_end, write_end):
+        os.close(descriptor)
+    case.expected[name] = data
+    case.check()
+
+
+@pytest.mark.parametrize("flag", ["O_NONBLOCK", "O_NOFOLLOW", "O_NOATIME", "O_CLOEXEC", "O_NOCTTY",
+                                  "O_SYNC", "O_DSYNC", "O_APPEND"])
+def test_pattern_34_flags_that_mean_nothing_here_are_ignored(one_of_each, flag):
+    case = one_of_each
+    for name in (case.present()[0], case.absent()[0]):
+        case.expected[name] = case.bytes_for(name, 1)
+        write_file(case.path(name), case.expected[name],
+                   os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, flag))
+    case.check()
+
+
+def test_pattern_34_an_unnamed_temporary_file_is_not_supported_so_that_callers_fall_back(case):
+    refused(errno.EOPNOTSUPP, os.open, case.path(case.names[0]).parent, os.O_TMPFILE | os.O_RDWR)
+    refused((errno.EPERM, errno.ENOSYS), os.symlink, "x", case.path("link"))
+    refused((errno.EPERM, errno.EINVAL), os.mkfifo, case.path(f"{case.names[0]}.fifo"))
+    case.check(quiet=False)
+
+
+# ------------------------------------------------------------------------------------------ removing
+
+
+def test_pattern_35_who_has_a_removed_chunk_open_keeps_its_bytes(case):
+    stored, written = case.present(2)
+    case.put(written, 1)
+    opened = {name: os.open(case.path(name), os.O_RDONLY) for name in (stored, written)}
+    for name in opened:
+        os.unlink(case.path(name))
+        refused(errno.ENOENT, os.stat, case.path(name))
+        refused(errno.ENOENT, os.unlink, case.path(name))
+    for _ in range(2):
+        for name, descriptor in opened.items():
+            assert os.pread(descriptor, 1 << 20, 0) == case.expected[name], name
+        flush(case.mount)
+    for name, descriptor in opened.items():
+        os.close(descriptor)
+        del case.expected[name]
+    case.check()
+
+
+def test_pattern_36_removing_the_last_chunk_removes_the_shard(case):
+    shard = case.source.shard_path(case.names[0])
+    inside = [name for name in case.expected if case.source.shard_path(name) == shard]
+    assert shard.is_file() and len(inside) > 1
+    for name in inside:
+        os.unlink(case.path(name))
+        del case.expected[name]
+        case.check()
+        assert shard.exists() == (name != inside[-1])
+    case.put(inside[0], 5)
+    case.check()
+    assert shard.is_file()
+
+
+def test_pattern_37_deletes_go_with_the_writes_of_their_shard(case):
+    shard = case.source.shard_of(case.names[0])
+    one, two, *_ = [name for name in case.expected if case.source.shard_of(name) == shard]
+    case.put(one, 1)
+    os.unlink(case.path(two))
+    del case.expected[two]
+    case.check()
+    assert case.write_status()["publishes"] == 1
+
+
+# ------------------------------------------------------------------------------------------ metadata
+
+
+def document_of(case):
+    return "info" if case.precomputed else "zarr.json"
+
+
+def edited(case, **more):
+    """What a program that knows only the mount writes back: some members changed, all spelled anew."""
+    document = json.loads((case.root / document_of(case)).read_text())
+    document.update(more)
+    return json.dumps(document, indent=7, sort_keys=True).encode()
+
+
+def layout_changed(case):
+    document = json.loads((case.root / document_of(case)).read_text())
+    if case.precomputed:
+        document["scales"][0]["chunk_sizes"] = [[16, 16, 8]]
+    else:
+        document["shape"] = [7, 7]
+    return json.dumps(document).encode()
+
+
+def original(case):
+    return json.loads((case.source.path / document_of(case)).read_text())
+
+
+def test_pattern_39_metadata_are_byte_stable_while_chunks_are_written(case):
+    path = case.root / document_of(case)
+    before = path.read_bytes()
+    assert b"shard" not in before
+    case.put(case.names[0], 1)
+    assert path.read_bytes() == before
+    case.check()
+    assert path.read_bytes() == before and "shard" in json.dumps(original(case))
+
+
+WAYS = {
+    "in place": lambda path, data: write_file(path, data),
+    "without truncating": lambda path, data: write_over(path, data),
+    "temporary beside": lambda path, data: replace(path, path.with_name(path.stem + ".0f.partial"),
+                                                   data),
+}
+
+
+def write_over(path, data):
+    with open(path, "r+b") as file:
+        file.write(data)
+        file.truncate()
+
+
+def replace(path, temporary, data):
+    write_file(temporary, data)
+    os.replace(temporary, path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pattern_40_other_members_are_merged_into_the_sharded_original(case, way):
+    before = original(case)
+    member = "extra" if case.precomputed else "attributes"
+    WAYS[way](case.root / document_of(case), edited(case, **{member: {"note": [1, None, "new"]}}))
+    wanted = {**before, member: {"note": [1, None, "new"]}}
+    assert original(case) == wanted
+    shown = json.loads((case.root / document_of(case)).read_text())
+    assert shown[member] == {"note": [1, None, "new"]} and "shard" not in json.dumps(shown)
+    case.put(case.names[0], 1)
+    case.check()
+    assert original(case) == wanted
+    assert sorted(os.listdir(case.source.path)) == sorted(
+        [document_of(case), *{os.path.relpath(case.source.shard_path(name), case.source.path)
+                              .split(os.sep)[0] for name in case.expected}])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pattern_40_a_change_of_the_layout_is_refused(case, way):
+    before = (case.source.path / document_of(case)).read_bytes()
+    shown = (case.root / document_of(case)).read_bytes()
+    for data in (layout_changed(case), b"{ no json"):
+        refused((errno.EPERM, errno.EINVAL), WAYS[way], case.root / document_of(case), data)
+        assert (case.root / document_of(case)).read_bytes() == shown
+    assert (case.source.path / document_of(case)).read_bytes() == before
+    assert document_of(case) in case.reasons() and "EPERM" in case.reasons()
+    case.check(quiet=False)
+
+
+def test_pattern_40_metadata_stay_where_they_are(case):
+    path = case.root / document_of(case)
+    refused(errno.EPERM, os.unlink, path)
+    refused(errno.EPERM, os.rename, path, path.with_name("elsewhere"))
+    case.put(case.names[0], 1)
+    case.check(quiet=False)
+
+
+def test_pattern_41_one_format_answers_in_a_directory(case):
+    own = document_of(case)
+    case.put(case.names[0], 1)
+    for name in {"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json",
+                 "info"} - {own}:
+        refused(errno.ENOENT, os.stat, case.root / name)
+    assert own in os.listdir(case.root)
+    case.check()
+
+
+def test_pattern_43_names_with_colons_beside_meshes_pass_through(work, mount):
+    (work / "source").mkdir()
+    (work / "source/info").write_text(json.dumps({
+        "@type": "neuroglancer_multilod_draco", "vertex_quantization_bits": 16,
+        "transform": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], "lod_scale_multiplier": 1,
+        "sharding": {"@type": "neuroglancer_uint64_sharded_v1", "hash": "identity",
+                     "preshift_bits": 0, "minishard_bits": 0, "shard_bits": 0}}))
+    mounted = mount(work / "source", PATIENT)
+    for name in ("7:0", "7:0:0-64_0-64_0-64", "0-64_0-64_0-64.spatial", "0-64_0-64_0-64.frags",
+                 "provenance"):
+        write_file(mounted.path / name, name.encode())
+        assert (mounted.path / name).read_bytes() == name.encode()
+        assert (work / "source" / name).read_bytes() == name.encode()
+    os.rename(mounted.path / "7:0", mounted.path / "8:0")
+    assert sorted(os.listdir(mounted.path)) == sorted(os.listdir(work / "source"))
+    assert "8:0" in os.listdir(work / "source")
+
+
+# ------------------------------------------------------------------------ many, interrupted, killed
+
+WRITER = """
+import os, sys
+root, rounds = sys.argv[1], int(sys.argv[2])
+for line in sys.stdin.read().splitlines():
+    name, size, byte = line.split()
+    for turn in range(rounds):
+        file = os.open(os.path.join(root, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.write(file, bytes([int(byte)]) * int(size))
+        os.close(file)
+"""
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_pattern_46_many_processes_write_one_shard_and_nothing_is_lost(work, mount, kind):
+    case = WriteCase(kind, work, mount, "publish_after=0.05", share=0.3)
+    for name in case.names:
+        case.path(name).parent.mkdir(parents=True, exist_ok=True)
+    writers = []
+    for number, name in enumerate(case.names):
+        size, byte = case.source.size(name), 1 + number
+        writers.append(subprocess.Popen([sys.executable, "-c", WRITER, str(case.root), "5"],
+                                        stdin=subprocess.PIPE, text=True))
+        writers[-1].stdin.write(f"{name} {size} {byte}\n")
+        case.expected[name] = bytes([byte]) * size
+    for writer in writers:
+        writer.stdin.close()
+    assert [writer.wait(60) for writer in writers] == [0] * len(writers)
+    case.check()
+
+
+INTERRUPTED = """
+import os, signal, sys
+root = sys.argv[1]
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, True)
+signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+for line in sys.stdin.read().splitlines():
+    name, size, rounds = line.split()
+    for turn in range(1, int(rounds) + 1):
+        file = os.open(os.path.join(root, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.write(file, bytes([turn]) * int(size))
+        os.fsync(file)
+        os.close(file)
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+def test_pattern_48_interrupting_signals_lose_nothing_that_was_accepted(case):
+    names = case.names[:3]
+    with subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(case.root)],
+                          stdin=subprocess.PIPE, text=True) as writer:
+        writer.communicate("".join(f"{name} {case.source.size(name)} 40\n" for name in names),
+                           timeout=60)
+    assert writer.returncode == 0
+    for name in names:
+        case.expected[name] = bytes([40]) * case.source.size(name)
+    case.check()
+
+
+DYING = """
+import os, sys, time
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+os.write(file, b"d" * int(sys.argv[2]))
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+def test_pattern_49_what_a_killed_process_left_half_written_is_not_committed(case):
+    broken = [case.present()[0], case.absent()[0]]
+    for name, missing in ((broken[0], 1), (broken[1], 7), (case.names[1], 0)):
+        size = case.source.size(name)
+        with subprocess.Popen([sys.executable, "-c", DYING, case.path(name), str(size - missing)],
+                              stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout.readline() == "written\n"
+            writer.send_signal(signal.SIGKILL)
+        if not missing:  # nobody can tell from the outside that more was to come
+            case.expected[name] = b"d" * size
+    deadline = time.monotonic() + 10
+    while any(name not in case.reasons() for name in broken) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert all(f"/data/{name} EINVAL" in case.reasons() for name in broken)
+    case.check(quiet=False)
+
+
+@pytest.mark.parametrize("how", ["unmount", "SIGTERM"])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_pattern_50_unmounting_publishes_what_was_committed(work, mount, kind, how):
+    case = WriteCase(kind, work, mount)
+    for name in case.names[:7]:
+        case.put(name, 1)
+    assert case.write_status()["dirty_chunks"] == 7
+    spool = case.write_status()["spool"]
+    if how == "unmount":
+        case.mount.unmount()
+    else:
+        assert case.mount.terminate() == 0, case.mount.log()
+    case.check_source()
+    left = [name for _, _, names in os.walk(spool) for name in names]
+    assert not [name for name in left if "lock" not in name], left
