@@ -176,9 +176,13 @@ Result<WrittenVersionPtr> ChunkWrites::Seal(const Commit& commit, StagedFile* st
   const WrittenVersionPtr before = parts_.written->Find(ChunkId::Of(*commit.tree, chunk));
   UNSHARD_ASSIGN_OR_RETURN(const ReplacedBytes replaced,
                            WhatIsReplaced(before, commit.tree, chunk));
+  // The seal outlives us: the version before may be published from now on until this one takes its
+  // place.
+  std::optional<ChunkFingerprint> other = replaced.other;
+  if (!other && before && parts_.written->SpooledOf(*before)) other = FingerprintOf(*before);
   UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
                            spool()->Seal(staged, commit.tree->directory(), commit.tree->Path(chunk),
-                                         replaced.base, replaced.other));
+                                         replaced.base, other));
   auto version = std::make_shared<WrittenVersion>();
   version->tree = commit.tree;
   version->chunk = chunk;

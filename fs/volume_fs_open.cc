@@ -377,7 +377,12 @@ Status VolumeFs::Flush(OpenFile& file, pid_t thread) {
   if (file.staged->size() == 0) return {};
   // A child that inherited the file has ended; who opened it may go on writing.
   if (!SameProcess(thread, file.opener)) return {};
-  return CommitStaged(*file.staged, nullptr);
+  Status committed = CommitStaged(*file.staged, nullptr);
+  // Who closes a file that others are still writing is not to blame for what they have not written
+  // yet: the last of them is told.
+  const bool unfinished = !committed && committed.error().code == ErrorCode::kInvalidArgument;
+  if (unfinished && file.staged->writers() > 1) return {};
+  return committed;
 }
 
 Status VolumeFs::Sync(OpenFile& file) {
