@@ -1,4 +1,4 @@
-"""Fixtures shared by tests/conformance and tests/mount.
+"""Fixtures shared by tests/conformance, tests/mount and tests/fault.
 
 UNSHARD       the program under test (default: build/unshard beside this folder)
 UNSHARD_WORK  where work directories are made (default: tests-work beside the program)
