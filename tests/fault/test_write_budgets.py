@@ -1,0 +1,203 @@
+"""What writing costs: publishes, bytes, memory and kernel requests, counted exactly."""
+
+import os
+import pathlib
+import random
+import re
+import subprocess
+
+import pytest
+
+from faults import flush, strace, traced_calls, write_state
+from line_source import LineSource, value
+from mounting import wait_until
+
+KINDS = ["zarr/", "zarr.", "precomputed"]
+ORDERS = {"forwards": lambda chunks: chunks, "backwards": lambda chunks: chunks[::-1],
+          "shuffled": lambda chunks: random.Random(7).sample(chunks, len(chunks)),
+          "a shard each in turn": lambda chunks: sorted(chunks, key=lambda chunk: chunk % 64)}
+NEVER = "publish_after=1000"
+MEBI = 1 << 20
+
+
+def put(mounted, source, chunk, counter):
+    path = os.path.join(mounted.path, source.name(chunk))
+    if source.kind == "zarr/":
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb", buffering=0) as file:
+        file.write(value(chunk, 1, counter, source.chunk_bytes))
+
+
+def settled(mounted):
+    """Waits until nothing is dirty, without asking for it."""
+    assert wait_until(lambda: write_state(mounted)["dirty_chunks"] == 0, 60), write_state(mounted)
+    return write_state(mounted)
+
+
+def peak_memory(mounted):
+    text = pathlib.Path(f"/proc/{mounted.status()['pid']}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", text)[1]) << 10
+
+
+def caches(mounted):
+    counters = mounted.status()["counters"]
+    return counters["index_cache"]["bytes"] + counters["chunk_cache"]["bytes"]
+
+
+# ------------------------------------------------------------------------------ publishes and bytes
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_shard_whose_chunks_are_all_written_is_published_once(kind, order, work, mount_again):
+    source = LineSource(str(work / "source"), kind, shards=8, per_shard=64,
+                        chunk_bytes=16384).create()
+    mounted = mount_again(source, NEVER)
+    for chunk in ORDERS[order](list(range(source.count))):
+        put(mounted, source, chunk, 1)
+    state = settled(mounted)
+    written = source.count * source.chunk_bytes
+    assert state["publishes"] == source.shards
+    assert written <= state["bytes_published"] <= 1.1 * written
+    stored = sum(os.path.getsize(source.shard_path(shard)) for shard in range(source.shards))
+    assert written <= stored <= 1.1 * written
+    assert source.read_values() == {chunk: (1, 1) for chunk in range(source.count)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rewriting_half_of_the_chunks_at_random_publishes_each_shard_at_most_once(
+        kind, work, mount_again):
+    source = LineSource(str(work / "source"), kind, shards=8, per_shard=64).create()
+    source.write_values({chunk: (0, 1) for chunk in range(source.count)})
+    mounted = mount_again(source, NEVER)
+    rng = random.Random(3)
+    half = rng.sample(range(source.count), source.count // 2)
+    for counter in (2, 3):  # the second time only the last version of each counts
+        for chunk in half:
+            put(mounted, source, chunk, counter)
+    flush(mounted)
+    state = write_state(mounted)
+    assert state["publishes"] <= len({source.shard_of(chunk) for chunk in half})
+    assert state["bytes_published"] <= 1.1 * source.count * source.chunk_bytes
+    assert source.read_values() == {chunk: (1, 3) if chunk in half else (0, 1)
+                                    for chunk in range(source.count)}
+
+
+def test_what_is_flushed_twice_is_published_once(work, mount_again):
+    source = LineSource(str(work / "source"), "zarr.").create()
+    mounted = mount_again(source, NEVER)
+    put(mounted, source, 3, 1)
+    for _ in range(3):
+        flush(mounted)
+        state = write_state(mounted)
+        assert state["publishes"] == 1 and state["dirty_chunks"] == 0
+
+
+@pytest.mark.parametrize("kind", ["zarr.", "precomputed"])
+def test_the_daemon_writes_every_byte_of_a_chunk_at_most_twice(kind, work, mount_again):
+    """Once into the spool and once into the shard; counted by strace, not by the daemon."""
+    source = LineSource(str(work / "source"), kind, shards=4, per_shard=64,
+                        chunk_bytes=65536).create()
+    calls = "write,writev,pwrite64,pwritev,pwritev2,copy_file_range,sendfile,splice"
+    mounted = mount_again(source, NEVER, prefix=strace(work / "trace", calls))
+    for chunk in range(source.count):
+        put(mounted, source, chunk, 1)
+    assert settled(mounted)["publishes"] == source.shards
+    mounted.unmount()
+    # The file that is written to is the first argument, or, of those that copy, the third.
+    given = 0
+    for _, call, arguments, result in traced_calls(work / "trace"):
+        files = re.findall(r"\d+<([^>]*)>", arguments)
+        target = files[0] if "write" in call else files[-1] if call != "sendfile" else files[0]
+        if target.startswith(str(work)) and result > 0 and not target.endswith(".log"):
+            given += result
+    written = source.count * source.chunk_bytes
+    print(f"{kind}: {given / written:.3f} bytes given to write calls for each byte of a chunk")
+    assert written < given <= 2.2 * written
+    assert source.read_values() == {chunk: (1, 1) for chunk in range(source.count)}
+
+
+# --------------------------------------------------------------------------------------------- memory
+
+
+def test_a_shard_of_a_gibibyte_is_published_in_64_mebibytes_of_memory(work, mount_again):
+    source = LineSource(str(work / "source"), "zarr.", shards=1, per_shard=16384,
+                        chunk_bytes=65536).create()
+    mounted = mount_again(source, NEVER)
+    for chunk in range(source.count):
+        put(mounted, source, chunk, 1)
+    state = settled(mounted)
+    whole = source.count * source.chunk_bytes
+    assert state["publishes"] == 1 and whole <= state["bytes_published"] <= 1.01 * whole
+    first = peak_memory(mounted)
+    for chunk in (0, 8000, 16383):
+        put(mounted, source, chunk, 2)
+        flush(mounted)
+    peak, cached = peak_memory(mounted), caches(mounted)
+    print(f"VmHWM {first / MEBI:.1f} MiB after writing, {peak / MEBI:.1f} MiB after rewriting; "
+          f"caches {cached / MEBI:.1f} MiB")
+    assert peak - cached <= 64 * MEBI and peak <= 512 * MEBI
+    store = source.open()
+    for chunk, counter in ((0, 2), (1, 1), (8000, 2), (16382, 1), (16383, 2)):
+        row = store[chunk].read().result()
+        assert row.tobytes() == value(chunk, 1, counter, source.chunk_bytes)
+
+
+@pytest.mark.parametrize("cap", [64, 512])
+def test_many_shards_at_once_stay_within_the_memory_cap(cap, work, mount_again):
+    source = LineSource(str(work / "source"), "precomputed", shards=64, per_shard=64,
+                        chunk_bytes=65536).create()
+    mounted = mount_again(source, f"{NEVER},memory={cap}M,publish_threads=8")
+    for chunk in range(source.count):
+        put(mounted, source, chunk, 1)
+    assert settled(mounted)["publishes"] == source.shards
+    for chunk in range(0, source.count, 8):
+        put(mounted, source, chunk, 2)
+    flush(mounted)
+    assert write_state(mounted)["publishes"] == 2 * source.shards
+    peak = peak_memory(mounted)
+    print(f"memory={cap}M: VmHWM {peak / MEBI:.1f} MiB")
+    assert peak <= cap * MEBI
+
+
+# ------------------------------------------------------------------------------------ kernel requests
+
+
+def requests(mounted):
+    """{operation: number} of .unshard/metrics."""
+    text = mounted.control("metrics")
+    return {name: int(number) for name, number in
+            re.findall(r'^unshard_requests_total\{operation="(\w+)"\} (\d+)$', text, re.MULTILINE)}
+
+
+def spent(before, after, files):
+    return {name: (number - before.get(name, 0)) / files for name, number in after.items()
+            if number - before.get(name, 0) >= files / 2}
+
+
+BUDGETS = {
+    "new": {"lookup": 3, "getattr": 3, "getxattr": 1, "create": 1, "write": 1, "flush": 1, "release": 1},
+    "again": {"lookup": 4, "getattr": 4, "getxattr": 2, "open": 2, "setattr": 1, "write": 1,
+              "flush": 1, "release": 1},
+}
+
+
+def test_the_requests_of_cp_for_one_chunk_are_few(work, mount_again):
+    source = LineSource(str(work / "source"), "zarr.", shards=4, per_shard=64,
+                        chunk_bytes=65536).create()
+    plain = work / "plain"
+    plain.mkdir()
+    for chunk in range(source.count):
+        (plain / source.name(chunk)).write_bytes(value(chunk, 1, 1, source.chunk_bytes))
+    mounted = mount_again(source, NEVER)
+    for round_, budget in BUDGETS.items():
+        before = requests(mounted)
+        subprocess.run(["cp", *(plain / name for name in source.names()), mounted.path],
+                       check=True, timeout=60)
+        found = spent(before, requests(mounted), source.count)
+        print(f"cp, {round_}: {found} requests for each chunk")
+        extra = {name: number for name, number in found.items()
+                 if number > budget.get(name, 0) + 0.5 and name != "forget"}  # nobody waits for it
+        assert not extra, f"{round_}: {found}"
+    flush(mounted)
+    assert source.read_values() == {chunk: (1, 1) for chunk in range(source.count)}
