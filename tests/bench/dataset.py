@@ -26,11 +26,17 @@ class Make:
     encoding: str  # "raw" or "gzip"
     edge: int  # chunks are edge^3 uint8 voxels
     shape: tuple  # voxels; a multiple of the edge
-    shard_bits: int  # precomputed; 3 more bits say the minishard
+    shard_bits: int  # precomputed; minishard_bits more say the minishard
 
     @property
     def name(self):
         return f"{self.format}-{self.encoding}-{self.edge ** 3 // 1024}k"
+
+    minishard_bits = 3
+
+    @property
+    def chunk(self):
+        return (self.edge,) * 3
 
     @property
     def grid(self):
@@ -42,11 +48,15 @@ class Make:
 
     @property
     def preshift_bits(self):
-        return max(0, sum(self.grid_bits) - 3 - self.shard_bits)
+        return max(0, sum(self.grid_bits) - self.minishard_bits - self.shard_bits)
 
     @property
     def shard_edge(self):
         return min(512, *self.shape)
+
+    @property
+    def shard(self):
+        return (self.shard_edge,) * 3
 
 
 class Dataset:
@@ -139,13 +149,13 @@ def zarr_spec(make, path, sharded):
     codecs = [{"name": "bytes"}]
     if make.encoding == "gzip":
         codecs.append({"name": "gzip", "configuration": {"level": 5}})
-    chunk = [make.edge] * 3
+    chunk = list(make.chunk)
     if sharded:
         codecs = [{"name": "sharding_indexed", "configuration": {
             "chunk_shape": chunk, "codecs": codecs,
             "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
                              {"name": "crc32c"}]}}]
-        chunk = [make.shard_edge] * 3
+        chunk = list(make.shard)
     return {"driver": "zarr3", "kvstore": f"file://{path}/", "create": True, "metadata": {
         "shape": list(make.shape), "data_type": "uint8", "fill_value": 0, "codecs": codecs,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}}}}
@@ -153,11 +163,11 @@ def zarr_spec(make, path, sharded):
 
 def precomputed_spec(make, path, sharded):
     scale = {"key": "8_8_8", "resolution": [8, 8, 8], "encoding": "raw",
-             "chunk_size": [make.edge] * 3, "size": list(make.shape)}
+             "chunk_size": list(make.chunk), "size": list(make.shape)}
     if sharded:
         scale["sharding"] = {
             "@type": "neuroglancer_uint64_sharded_v1", "hash": "identity",
-            "preshift_bits": make.preshift_bits, "minishard_bits": 3,
+            "preshift_bits": make.preshift_bits, "minishard_bits": make.minishard_bits,
             "shard_bits": make.shard_bits,
             "minishard_index_encoding": make.encoding, "data_encoding": make.encoding}
     return {"driver": "neuroglancer_precomputed", "kvstore": f"file://{path}/", "create": True,
