@@ -7,6 +7,7 @@
 #include "codec/crc32c.h"
 #include "fs/paths.h"
 #include "store/kv_store.h"
+#include "store/sealed_name.h"
 
 namespace unshard {
 namespace {
@@ -44,13 +45,19 @@ Result<std::optional<std::string>> ReadSmall(FileSystem& files, const std::strin
 // Appends the sealed files of one directory of a dataset.
 Status ReadDataset(FileSystem& files, const std::string& directory, bool conflict,
                    std::vector<SpoolFile>& found) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto dataset, ReadSmall(files, directory + "/.path"));
-  if (!dataset) return {};  // made a moment ago: nothing is sealed in it yet
-  if (!dataset->empty()) UNSHARD_RETURN_IF_ERROR(CheckKey(*dataset));
+  UNSHARD_ASSIGN_OR_RETURN(const auto text, ReadSmall(files, directory + "/.path"));
+  if (!text) return {};  // made a moment ago: nothing is sealed in it yet
+  const auto dataset = ParseDatasetPath(*text, BaseName(directory));
+  if (dataset && !dataset->empty()) UNSHARD_RETURN_IF_ERROR(CheckKey(*dataset));
   UNSHARD_ASSIGN_OR_RETURN(const auto names, NamesIn(files, directory));
   for (const std::string& name : names) {
     auto chunk = ParseSealedName(name);
     if (!chunk || !CheckKey(chunk->chunk)) continue;
+    if (!dataset) {
+      return Fail(ErrorCode::kDataLoss, files.Describe(directory + "/.path") +
+                                            ": expected the path of the dataset " +
+                                            BaseName(directory));
+    }
     SpoolFile file{*std::move(chunk), directory + "/" + name, conflict};
     file.chunk.dataset = *dataset;
     UNSHARD_ASSIGN_OR_RETURN(const auto status, files.Stat(file.path));

@@ -118,6 +118,16 @@ std::string DatasetDirectory(std::string_view dataset) {
   return name.substr(0, kMaxDatasetName) + '%' + Hex(Crc32c(AsBytes(dataset)));
 }
 
+std::string DatasetPathText(std::string_view dataset) { return std::string(dataset) + '\n'; }
+
+std::optional<std::string> ParseDatasetPath(std::string_view text,
+                                            std::string_view directory_name) {
+  if (!text.ends_with('\n')) return std::nullopt;
+  text.remove_suffix(1);
+  if (DatasetDirectory(text) != directory_name) return std::nullopt;
+  return std::string(text);
+}
+
 std::string SealedName(const SpooledChunk& chunk) {
   std::string name = EscapeName(chunk.chunk) + ",s" + std::to_string(chunk.sequence);
   name += chunk.removed ? "-r" : "-f" + std::to_string(chunk.size) + '-' + Hex(chunk.crc32c);

@@ -15,6 +15,11 @@ inline constexpr std::size_t kMaxFileName = 255;
 // with its crc32c, so that only `.path` tells it.
 std::string DatasetDirectory(std::string_view dataset);
 
+// What the file `.path` in that directory says, and the dataset that it names; nothing for text
+// that is not whole or stands in another directory.
+std::string DatasetPathText(std::string_view dataset);
+std::optional<std::string> ParseDatasetPath(std::string_view text, std::string_view directory_name);
+
 // "/" and "%" escaped, and back; nothing for text that EscapeName does not give.
 std::string EscapeName(std::string_view text);
 std::optional<std::string> UnescapeName(std::string_view name);

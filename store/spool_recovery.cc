@@ -47,11 +47,7 @@ Result<std::optional<std::string>> ReadDatasetPath(FileSystem& files, const std:
   if (status.size == 0 || status.size > kMaxPathFile) return std::nullopt;
   ByteVector bytes(static_cast<std::size_t>(status.size));
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, file->Read(0, bytes));
-  std::string dataset(AsText(ByteSpan(bytes).first(size)));
-  if (!dataset.ends_with('\n')) return std::nullopt;
-  dataset.pop_back();
-  if (DatasetDirectory(dataset) != name) return std::nullopt;
-  return dataset;
+  return ParseDatasetPath(AsText(ByteSpan(bytes).first(size)), name);
 }
 
 // The sealed chunks in `<top>/<name>`, unread.

@@ -36,7 +36,7 @@ Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::strin
   const std::string directory = std::string(top) + '/' + DatasetDirectory(dataset);
   UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(directory));
   // A line end marks that it is whole.
-  const std::string text = dataset + '\n';
+  const std::string text = DatasetPathText(dataset);
   UNSHARD_ASSIGN_OR_RETURN(
       const std::shared_ptr<File> file,
       files.Open(directory + '/' + kDatasetPathFile, {.write = true, .create = true}));

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "codec/crc32c.h"
+#include "store/sealed_name.h"
 #include "tests/support/temporary_directory.h"
 
 namespace unshard {
@@ -36,8 +37,8 @@ class SpoolContentsTest : public testing::Test {
     sealed.removed = removed;
     sealed.size = bytes.size();
     sealed.crc32c = Crc32c(AsBytes(bytes));
-    const stdfs::path folder = spool() / top / ("d" + std::to_string(dataset.size()));
-    WriteFile(folder / ".path", dataset);
+    const stdfs::path folder = spool() / top / DatasetDirectory(dataset);
+    WriteFile(folder / ".path", DatasetPathText(dataset));
     last_ = folder / SealedName(sealed);
     WriteFile(last_, bytes);
   }
@@ -95,6 +96,32 @@ TEST_F(SpoolContentsTest, ChunksAreReadWithTheirDatasetLatestVersionFirst) {
   ASSERT_EQ(contents.conflicts.size(), 1u);
   EXPECT_EQ(contents.conflicts[0].chunk.sequence, 2u);
   EXPECT_TRUE(contents.conflicts[0].conflict);
+}
+
+// What a spool writes is what is read here, and not a copy of its layout in this test.
+TEST_F(SpoolContentsTest, ASpoolThatWasOpenedAndWrittenToIsExported) {
+  stdfs::create_directories(spool());
+  {
+    const auto files = OpenPosixFileSystem(spool().string());
+    const auto opened = Spool::Open(*files, {.source = "source"});
+    ASSERT_TRUE(opened) << opened.error().message;
+    for (const char* dataset : {"", "a/image"}) {
+      const auto staged = (*opened)->Stage();
+      ASSERT_TRUE(staged && (*staged)->Write(0, AsBytes("bytes")));
+      ASSERT_TRUE((*opened)->Seal(staged->get(), dataset, "c/0/1", {}));
+    }
+  }
+  Export();
+  EXPECT_EQ(ReadFile(to() / "c/0/1"), "bytes");
+  EXPECT_EQ(ReadFile(to() / "a/image/c/0/1"), "bytes");
+}
+
+TEST_F(SpoolContentsTest, AChunkWhoseDatasetIsNotKnownIsNotPassedOver) {
+  Put("chunks", "8_8_8", "0-64_0-64_0-64", 1, "bytes");
+  WriteFile(spool() / "chunks" / DatasetDirectory("8_8_8") / ".path", "8_8");
+  const auto contents = ReadSpool(spool().string());
+  ASSERT_FALSE(contents);
+  EXPECT_EQ(contents.error().code, ErrorCode::kDataLoss);
 }
 
 TEST_F(SpoolContentsTest, WhatIsNoSealedChunkIsLeftOut) {
