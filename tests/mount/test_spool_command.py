@@ -23,7 +23,7 @@ class LeftSpool:
         """Seals a chunk, or a removal where `data` is None. Returns the file."""
         folder = self.path / top / dataset.replace("/", "%2F")
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".path").write_text(dataset)
+        (folder / ".path").write_text(dataset + "\n")
         seal = f"s{sequence}-r-a"
         if data is not None:
             seal = f"s{sequence}-f{len(data)}-{google_crc32c.value(data):08x}-a"
