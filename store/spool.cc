@@ -46,16 +46,19 @@ std::vector<SpooledChunk> Spool::TakeRecovered() {
   return std::exchange(state_->recovered, {});
 }
 
-Result<std::shared_ptr<StagedFile>> Spool::Stage() {
+Result<std::shared_ptr<StagedFile>> Spool::Stage() { return StageFile(true); }
+
+Result<std::shared_ptr<StagedFile>> Spool::StageFile(bool may_be_spare) {
   UNSHARD_RETURN_IF_ERROR(state_->Charge(1, 0));
-  const std::string path = state_->NextStagedPath();
-  auto file = state_->files->Open(path, {.write = true, .create = true, .exclusive = true});
-  if (!file) {
+  std::unique_ptr<StagedFile::State> spare;
+  if (may_be_spare) spare = state_->StageSpare();
+  Result<std::unique_ptr<StagedFile::State>> staged = std::move(spare);
+  if (!*staged) staged = state_->StageNew();
+  if (!staged) {
     state_->Discharge(1, 0);
-    return tl::unexpected<Error>(std::move(file).error());
+    return tl::unexpected<Error>(std::move(staged).error());
   }
-  return std::shared_ptr<StagedFile>(
-      new StagedFile(std::make_unique<StagedFile::State>(*state_, path, *std::move(file))));
+  return std::shared_ptr<StagedFile>(new StagedFile(*std::move(staged)));
 }
 
 Result<SpooledChunk> Spool::Seal(StagedFile* staged, const std::string& dataset,
@@ -65,7 +68,8 @@ Result<SpooledChunk> Spool::Seal(StagedFile* staged, const std::string& dataset,
   // A removal is an empty file of its own.
   std::shared_ptr<StagedFile> removal;
   if (staged == nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(removal, Stage());
+    // Nothing is written to it, and a spare file has the time at which it was emptied.
+    UNSHARD_ASSIGN_OR_RETURN(removal, StageFile(false));
   }
   UNSHARD_ASSIGN_OR_RETURN(SpoolDirectory* const directory, state_->DirectoryOf(dataset));
   StagedFile::State& from = staged == nullptr ? *removal->state_ : *staged->state_;
@@ -92,23 +96,27 @@ Result<SpooledChunk> Spool::Seal(StagedFile* staged, const std::string& dataset,
   const auto later =
       std::find_if(versions.begin(), versions.end(),
                    [&](const SpoolVersion& version) { return version.sequence > sealed.sequence; });
-  versions.insert(later, SpoolVersion{sealed.sequence});
+  from.reader = versions.insert(later, SpoolVersion{sealed.sequence})->readers;
   state_->Hold(sealed.sequence, from.file);
   return sealed;
 }
 
 Result<std::shared_ptr<File>> Spool::Open(const SpooledChunk& chunk) {
   const auto gone = [&] { return Fail(ErrorCode::kNotFound, Describe(chunk) + ": is gone"); };
+  std::shared_ptr<const char> reader;
   {
     const std::lock_guard lock(state_->mutex);
     const SpoolVersion* const version = state_->FindVersion(chunk);
     if (version == nullptr || version->superseded) return gone();
+    reader = version->readers;
   }
   UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
                            state_->files->Open(SealedPath(kChunksDirectory, chunk), {}));
   // Discarded between the two: as if it had been before.
   if (!file) return gone();
-  return file;
+  // Its bytes stay what they are as long as somebody can read them here.
+  File* const opened = file.get();
+  return std::shared_ptr<File>(opened, [file, reader](const File*) {});
 }
 
 SpoolUsage Spool::usage() const {

@@ -143,6 +143,7 @@ class Spool {
 
  private:
   explicit Spool(std::unique_ptr<State> state);
+  Result<std::shared_ptr<StagedFile>> StageFile(bool may_be_spare);
   const std::unique_ptr<State> state_;
 };
 

@@ -10,6 +10,7 @@ namespace unshard {
 namespace {
 
 constexpr std::size_t kMaxHeld = 256;
+constexpr std::size_t kMaxSpareFiles = 4096;
 constexpr std::size_t kReadBuffer = std::size_t{256} << 10;
 
 }  // namespace
@@ -115,6 +116,51 @@ bool Spool::State::ForgetVersion(SpoolDirectory& directory, const SpooledChunk& 
   if (forgotten == 0) return false;
   usage.files -= 1;
   usage.bytes -= chunk.size;
+  return true;
+}
+
+std::unique_ptr<StagedFile::State> Spool::State::StageSpare() {
+  std::string path;
+  {
+    const std::lock_guard lock(mutex);
+    if (spare_files.empty()) return nullptr;
+    path = std::move(spare_files.back());
+    spare_files.pop_back();
+  }
+  auto file = files->Open(path, {.write = true});
+  if (!file || !*file) return nullptr;
+  return std::make_unique<StagedFile::State>(*this, path, *std::move(file));
+}
+
+Result<std::unique_ptr<StagedFile::State>> Spool::State::StageNew() {
+  const std::string path = NextStagedPath();
+  UNSHARD_ASSIGN_OR_RETURN(auto file,
+                           files->Open(path, {.write = true, .create = true, .exclusive = true}));
+  return std::make_unique<StagedFile::State>(*this, path, std::move(file));
+}
+
+bool Spool::State::Recycle(const SpooledChunk& chunk) {
+  {
+    const std::lock_guard lock(mutex);
+    const SpoolVersion* const version = FindVersion(chunk);
+    // What is superseded cannot be opened any more: nobody joins those who read.
+    if (version == nullptr || !version->superseded || version->readers.use_count() != 1) {
+      return false;
+    }
+    // What the disk did not take once it may refuse again.
+    if (version->durability == Durability::kLost) return false;
+    if (spare_files.size() >= kMaxSpareFiles) return false;
+  }
+  const std::string path = NextStagedPath();
+  if (!files->Rename(SealedPath(kChunksDirectory, chunk), path)) return false;
+  // Emptied at once, so that bytes which are in the shard by now are not written to the disk.
+  const auto emptied = files->Open(path, {.write = true, .truncate = true});
+  if (emptied && *emptied) {
+    const std::lock_guard lock(mutex);
+    spare_files.push_back(path);
+  } else {
+    (void)files->Remove(path);  // or when the spool is opened next
+  }
   return true;
 }
 

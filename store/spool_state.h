@@ -35,6 +35,8 @@ struct SpoolVersion {
   bool promised = false;
   // Discarded, and kept only until a later version lasts.
   bool superseded = false;
+  // A copy is held by everything through which its bytes can still be read.
+  std::shared_ptr<const char> readers = std::make_shared<const char>();
 };
 
 // One directory of sealed chunks.
@@ -79,6 +81,9 @@ struct Spool::State {
   // writing to who had the file open then. At most kMaxHeld, so that a million chunks need no more.
   std::unordered_map<std::uint64_t, std::shared_ptr<File>> held;
   std::deque<std::uint64_t> held_order;
+  // Empty files in staging/ that discarded versions have left, to be written again: making and
+  // removing a file costs a file system more than both of these.
+  std::vector<std::string> spare_files;
 
   // Counts files and bytes up; ENOSPC where the cap does not allow it.
   Status Charge(std::uint64_t more_files, std::uint64_t more_bytes);
@@ -99,6 +104,13 @@ struct Spool::State {
   // Removes and forgets superseded versions of one chunk, in order of sequence.
   Status RemoveVersions(SpoolDirectory& directory, const std::vector<SpooledChunk>& chunks);
   Status RemoveVersion(SpoolDirectory& directory, const SpooledChunk& chunk);
+  // A staged file that was a spare one; null where there is none to be had.
+  std::unique_ptr<StagedFile::State> StageSpare();
+  // One that is made.
+  Result<std::unique_ptr<StagedFile::State>> StageNew();
+  // Makes the file of a version that nobody reads any more a spare one. False where that is not
+  // possible; the file is as it was then.
+  bool Recycle(const SpooledChunk& chunk);
 };
 
 // The path of a sealed chunk below the spool.
@@ -126,6 +138,7 @@ struct StagedFile::State {
 
   mutable std::mutex mutex;
   bool sealed = false;
+  std::shared_ptr<const char> reader;  // of the version that it is sealed as
   std::uint64_t size = 0;
   // The first bytes whose checksum is known.
   std::uint64_t summed = 0;

@@ -247,7 +247,9 @@ Status Spool::State::RemoveVersions(SpoolDirectory& directory,
 }
 
 Status Spool::State::RemoveVersion(SpoolDirectory& directory, const SpooledChunk& chunk) {
-  UNSHARD_RETURN_IF_ERROR(files->Remove(SealedPath(kChunksDirectory, chunk)));
+  if (!Recycle(chunk)) {
+    UNSHARD_RETURN_IF_ERROR(files->Remove(SealedPath(kChunksDirectory, chunk)));
+  }
   const std::lock_guard lock(mutex);
   ForgetVersion(directory, chunk);
   if (directory.removed.size() >= kMaxRemoved) {

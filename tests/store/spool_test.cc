@@ -286,6 +286,40 @@ TEST_F(SpoolTest, AFileThatCannotBeSyncedIsWrittenOnceMore) {
   }
 }
 
+TEST_F(SpoolTest, TheFileOfADiscardedChunkIsWrittenAgain) {
+  const SpooledChunk first = Sealed("x", "longer than what comes");
+  ASSERT_TRUE(spool_->Discard(first));
+  EXPECT_EQ(spool_->usage().files, 0U);
+  EXPECT_EQ(FilesBelow("staging/"), 1U) << "the spare file";
+  const SpooledChunk second = Sealed("y", "next");
+  EXPECT_EQ(FilesBelow("staging/"), 0U);
+  EXPECT_EQ(Text(second), "next");
+  EXPECT_EQ(Text(first), "(not found)");
+  ASSERT_TRUE(spool_->Discard(second));
+  disk_ = disk_->AfterKill();
+  Open();
+  EXPECT_EQ(FilesBelow("staging/"), 0U);
+  EXPECT_TRUE(spool_->TakeRecovered().empty());
+}
+
+TEST_F(SpoolTest, WhoReadsADiscardedChunkKeepsItsBytes) {
+  const SpooledChunk opened = Sealed("x", "read by one");
+  const auto file = spool_->Open(opened);
+  ASSERT_TRUE(file);
+  const auto staged = Staged("read by another");
+  const auto written = spool_->Seal(staged.get(), "8_8_8", "y", {});
+  ASSERT_TRUE(written);
+  ASSERT_TRUE(spool_->Discard(opened));
+  ASSERT_TRUE(spool_->Discard(*written));
+  EXPECT_EQ(Text(Sealed("z", "something else")), "something else");
+  ByteVector bytes(11);
+  EXPECT_EQ((*file)->Read(0, bytes).value_or(0), 11U);
+  EXPECT_EQ(AsText(bytes), "read by one");
+  bytes.resize(15);
+  EXPECT_EQ(staged->Read(0, bytes).value_or(0), 15U);
+  EXPECT_EQ(AsText(bytes), "read by another");
+}
+
 TEST_F(SpoolTest, NothingIsPromisedAfterAFailedSync) {
   const SpooledChunk sealed = Sealed("x", "voxels");
   disk_->FailEvery(DiskOperation::kSync, EIO);
