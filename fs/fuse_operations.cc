@@ -81,7 +81,7 @@ void GetAttributes(fuse_req_t request, fuse_ino_t node, fuse_file_info*) {
     const auto entry = fs.GetAttributes(node);
     if (!entry) return ReplyError(request, "getattr", node, "", entry.error());
     const struct stat attributes = StatOf(ContextOf(request), entry->attributes);
-    fuse_reply_attr(request, &attributes, static_cast<double>(entry->timeout_milliseconds) / 1000);
+    fuse_reply_attr(request, &attributes, AttributeSeconds(*entry));
   });
 }
 

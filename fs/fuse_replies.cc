@@ -33,11 +33,15 @@ struct stat StatOf(const FuseContext& context, const Attributes& attributes) {
   return result;
 }
 
+double AttributeSeconds(const Entry& entry) {
+  return Seconds(entry.attributes_milliseconds.value_or(entry.timeout_milliseconds));
+}
+
 fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry) {
   fuse_entry_param result{};
   result.ino = entry.node;
   result.entry_timeout = Seconds(entry.timeout_milliseconds);
-  result.attr_timeout = Seconds(entry.timeout_milliseconds);
+  result.attr_timeout = AttributeSeconds(entry);
   if (entry.node != 0) result.attr = StatOf(context, entry.attributes);
   return result;
 }

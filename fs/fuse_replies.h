@@ -12,6 +12,7 @@ namespace unshard {
 
 FuseContext& ContextOf(fuse_req_t request);
 struct stat StatOf(const FuseContext& context, const Attributes& attributes);
+double AttributeSeconds(const Entry& entry);  // that the kernel may keep them
 fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry);
 // The calling thread.
 pid_t ThreadOf(fuse_req_t request);

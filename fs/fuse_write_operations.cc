@@ -137,7 +137,7 @@ void SetAttributes(fuse_req_t request, fuse_ino_t node, struct stat* attributes,
     const auto entry = fs.SetAttributes(node, FileOf(file), change, ThreadOf(request));
     if (!entry) return ReplyError(request, "setattr", node, "", entry.error());
     const struct stat now = StatOf(ContextOf(request), entry->attributes);
-    fuse_reply_attr(request, &now, static_cast<double>(entry->timeout_milliseconds) / 1000);
+    fuse_reply_attr(request, &now, AttributeSeconds(*entry));
   });
 }
 

@@ -49,6 +49,8 @@ struct Entry {
   // Bytes that will most likely be read next; to be anticipated once the answer is on its way.
   std::shared_ptr<ObjectHandle> next_object = nullptr;
   ByteRange next_range = {};
+  // How long the kernel may keep the attributes, where that is not as long as the name.
+  std::optional<std::uint64_t> attributes_milliseconds = std::nullopt;
 };
 
 // One name of a directory. `entry` is there where attributes were asked for and cost nothing; it
@@ -289,7 +291,7 @@ class VolumeFs {
   Result<Created> CreateChunk(const Place& place, const OpenRequest& request);
   Result<Created> CreateScratch(const Place& place, const OpenRequest& request);
   Result<Created> CreateInSource(const Place& place, const OpenRequest& request);
-  Result<Entry> AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const;
+  Entry AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const;
   [[nodiscard]] std::uint32_t LinksOf(const std::shared_ptr<StagedInode>& staged) const;
   void DropBareName(const ChunkTree& tree, const ChunkRef& chunk);
   void SetShownTime(const SeenChunk& seen, const timespec& modified);

@@ -164,8 +164,7 @@ Result<VolumeFs::Created> VolumeFs::CreateChunk(const Place& place, const OpenRe
   if (fresh) entry = ReferArithmetic(place.tree, place.chunk);
   if (entry) {
     staged->SetNode(entry->node);
-    entry->attributes = {staged->inode(), 0, staged->modified(), false};
-    entry->timeout_milliseconds = 0;
+    entry = AttributesOfStaged(entry->node, staged);
   } else {
     entry = ReferStaged(staged);
   }

@@ -128,9 +128,7 @@ Entry VolumeFs::ReferStaged(const std::shared_ptr<StagedInode>& staged) {
                      staged->inode(), StagedTarget{staged});
     staged->SetNode(node->id);
   }
-  return Entry{staged->node(),
-               {staged->inode(), staged->size(), staged->modified(), false, LinksOf(staged)},
-               0};
+  return AttributesOfStaged(staged->node(), staged);
 }
 
 // A scratch file that was linked onto a chunk's name has that name as well.
@@ -139,10 +137,13 @@ std::uint32_t VolumeFs::LinksOf(const std::shared_ptr<StagedInode>& staged) cons
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, scratch_.Links(staged) + own));
 }
 
-Result<Entry> VolumeFs::AttributesOfStaged(NodeId node,
-                                           const std::shared_ptr<StagedInode>& staged) const {
-  return Entry{
+Entry VolumeFs::AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const {
+  Entry entry{
       node, {staged->inode(), staged->size(), staged->modified(), false, LinksOf(staged)}, 0};
+  // All that changes them comes through the kernel, which keeps account of it; the name leads
+  // elsewhere once it is committed.
+  entry.attributes_milliseconds = Timeout();
+  return entry;
 }
 
 // The arithmetic node of a chunk, where nobody has ever been shown other bytes under it.
