@@ -190,9 +190,13 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
   const auto read = [&](const char* name, auto&& parse) {
     const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
     Status status;
+    ObjectInfo source;
     if (!object) {
       status = tl::unexpected<Error>(object.error());
+      const auto unreadable = store_->Stat(JoinPath(path, name));
+      if (unreadable && *unreadable) source = **unreadable;
     } else if (*object) {
+      source = (*object)->info;
       if (watcher_) watcher_->Watch(path);
       status = parse(**object);
     }
@@ -201,7 +205,7 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
     DirectoryOverlay broken;
     broken.fault = fault;
     broken.opaque = true;
-    broken.document = Document{name, nullptr, {}};
+    broken.document = Document{name, nullptr, source};
     contribution->overlays.clear();
     contribution->overlays[path] = broken;
     FoundDataset found;
@@ -215,13 +219,15 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
   read("zarr.json",
        [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
   if (contribution->found.empty()) ReadOther(path, *contribution);
-  const auto before = GoodBefore(path);
-  if (before && HasFault(*contribution)) {
+  const auto known = ContributionAt(path);
+  if (known && !HasFault(*known) && HasFault(*contribution)) {
     // A writer that writes in place shows half a document for a moment.
     LogWarning(contribution->found.front().fault->message +
-               "; going on with what stood there before");
-    return before;
+               (known->found.empty() ? "; it is passed through as it is"
+                                     : "; going on with what stood there before"));
+    return known;
   }
+  const auto before = GoodBefore(path);
   if (before && !before->structure.empty() && before->structure == contribution->structure) {
     KeepTrees(*before, *contribution);
   }
@@ -431,18 +437,24 @@ std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& pat
     const auto found = overlays_.find(path);
     return found == overlays_.end() ? nullptr : found->second;
   };
-  {
-    const std::shared_lock lock(mutex_);
-    if (contributions_.contains(path)) {
-      const auto found = overlays_.find(path);
-      return found == overlays_.end() ? nullptr : found->second;
-    }
-  }
+  const bool examined = ContributionAt(path) != nullptr;
   const auto overlay = present();
+  if (overlay && overlay->fault) {
+    if (!IsAnotherVersion(path, *overlay->document)) return overlay;
+    Examine(path);
+    return present();
+  }
+  if (examined) return overlay;
   if (overlay && (overlay->opaque || !overlay->trees.empty())) return overlay;
   if (IsBelowOpaque(path)) return overlay;
   Examine(path);
   return present();
+}
+
+// What was read while it was being written is not held against it.
+bool DatasetTree::IsAnotherVersion(const std::string& path, const Document& document) const {
+  const auto now = store_->Stat(JoinPath(path, document.name));
+  return now && (!*now || (*now)->generation != document.source.generation);
 }
 
 bool DatasetTree::Reload(const std::string& path) {

@@ -70,7 +70,7 @@ class DatasetTree {
   Status Discover();
 
   // What is special about `path`; null where nothing is. Looks into a directory that the search has
-  // not reached.
+  // not reached, and again at a document that was broken and has changed.
   std::shared_ptr<const DirectoryOverlay> Find(const std::string& path);
   // Reads the metadata in `path` again after a change. True where the trees are other ones now.
   bool Reload(const std::string& path);
@@ -94,6 +94,8 @@ class DatasetTree {
   std::shared_ptr<const Contribution> GoodBefore(const std::string& path) const;
   // Reads the metadata in `path`. A document that has become broken changes nothing.
   std::shared_ptr<const Contribution> Examine(const std::string& path);
+  // True where `document` of the directory `path` has been replaced, changed or removed.
+  [[nodiscard]] bool IsAnotherVersion(const std::string& path, const Document& document) const;
   Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
   void ReadOther(const std::string& path, Contribution& to);

@@ -235,6 +235,30 @@ TEST_F(RefreshTest, AnArrayOfAnotherShapeIsServedAnew) {
   EXPECT_EQ(Text("a/c/0/0"), "new");
 }
 
+// An event can come while a document is still being written: what was read of it is old by then.
+TEST_F(RefreshTest, ADocumentThatWasReadHalfWrittenIsReadAgainWhenItIsLookedUp) {
+  Write("a", Flat(), {{0, "a"}});
+  source_.Write("b/zarr.json", R"({"zarr_format":3,"node_ty)");
+  Mount();
+  EXPECT_EQ(Text("b/zarr.json"), "EIO");
+  Write("b", Flat(), {{1, "b"}});
+  EXPECT_NE(Text("b/zarr.json"), "EIO") << "no event has come";
+  EXPECT_EQ(Text("b/0") + Text("b/1"), "ENOENTb");
+}
+
+TEST_F(RefreshTest, AHalfWrittenDocumentWhereNoneStoodTakesNothingAway) {
+  Write("a", Flat(), {{0, "a"}});
+  source_.Write("notes", "text");
+  Mount();
+  source_.Write("zarr.json", "");
+  Changed("zarr.json");
+  EXPECT_EQ(Text("zarr.json"), "") << "it passes through";
+  EXPECT_EQ(Text("notes") + Text("a/0"), "texta");
+  source_.Write("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
+  Changed("zarr.json");
+  EXPECT_EQ(Text("notes") + Text("a/0"), "texta");
+}
+
 TEST_F(RefreshTest, AFileThatPassesThroughIsToldAndItsOldNodeReadsOn) {
   Write("a", Flat(), {{0, "a"}});
   source_.Write("a/notes", "old");
