@@ -313,6 +313,13 @@ class VolumeFs {
   Status PutOnto(const std::shared_ptr<StagedInode>& staged, const Place& to, bool replace);
   Status RemoveChunk(const Place& place, const std::optional<ChunkRef>& moved_to = std::nullopt);
   void DropName(const Place& place);
+  // What MakeDirectory and RemoveDirectory have done to a directory, and to those beside it.
+  struct DirectoryHistory {
+    bool made = false;
+    bool removed = false;
+    bool begun = false;
+  };
+  [[nodiscard]] DirectoryHistory HistoryOf(const ChunkTree& tree, const GridDirectory& in) const;
   Result<bool> GridDirectoryExists(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
   Result<bool> HoldsNames(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
   [[nodiscard]] std::string PathOfDirectory(const std::shared_ptr<ChunkTree>& tree,
@@ -340,6 +347,10 @@ class VolumeFs {
   // Directories of chunk trees that were made, and removed, here; by path below the mount point.
   std::set<std::string> made_;     // guarded by directories_mutex_
   std::set<std::string> removed_;  // guarded by directories_mutex_
+  // Directories of the store that were missing when directories above their chunks were made here.
+  // One that publishing makes stands for more directories of the tree than were ever made: there
+  // the chunks decide which of them exist.
+  std::set<std::string> begun_;  // guarded by directories_mutex_
   mutable std::mutex times_mutex_;
   // Modification times that were given to chunks which are as they are in the store.
   std::map<std::string, timespec> times_;  // guarded by times_mutex_

@@ -198,14 +198,10 @@ Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDire
 
 // Not those that were removed here, and not those that ListSourceNames lists.
 bool VolumeFs::ListsDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in) {
-  const std::string path = PathOfDirectory(tree, in);
-  bool removed = false;
-  {
-    const std::lock_guard lock(directories_mutex_);
-    if (made_.contains(path)) return false;
-    removed = removed_.contains(path);
-  }
-  return !removed || tree->HoldsWritten(in);
+  const DirectoryHistory history = HistoryOf(*tree, in);
+  if (history.made) return false;
+  if (!history.removed && !history.begun) return true;
+  return GridDirectoryExists(tree, in).value_or(true);
 }
 
 std::optional<Entry> VolumeFs::FreeEntry(const std::shared_ptr<ChunkTree>& tree,

@@ -398,22 +398,29 @@ Status VolumeFs::Remove(NodeId parent, std::string_view name) {
   }
 }
 
+VolumeFs::DirectoryHistory VolumeFs::HistoryOf(const ChunkTree& tree,
+                                               const GridDirectory& in) const {
+  const std::string path = JoinPath(tree.directory(), tree.Path(in));
+  const std::lock_guard lock(directories_mutex_);
+  return {made_.contains(path), removed_.contains(path),
+          !begun_.empty() && begun_.contains(tree.StoreDirectory(in))};
+}
+
 // A directory of a tree exists where the store has one for it, where chunks under it are committed,
-// or where it was made here; not where it was removed here.
+// or where it was made here; not where it was removed here. Without need none comes into being
+// because something beside it was published: a copy that has made the directory above makes all of
+// its directories without looking.
 Result<bool> VolumeFs::GridDirectoryExists(const std::shared_ptr<ChunkTree>& tree,
                                            const GridDirectory& in) {
   if (tree->AlwaysExists(in)) return true;
-  const std::string path = PathOfDirectory(tree, in);
-  bool removed = false;
-  {
-    const std::lock_guard lock(directories_mutex_);
-    if (made_.contains(path)) return true;
-    removed = removed_.contains(path);
-  }
-  if (!removed) {
+  const DirectoryHistory history = HistoryOf(*tree, in);
+  if (history.made) return true;
+  if (!history.removed) {
     if (options_.list == ListMode::kGrid) return true;
     UNSHARD_ASSIGN_OR_RETURN(const auto modified, tree->Modified(in));
-    if (modified) return true;
+    if (modified && !history.begun) return true;
+    // An index that cannot be read may name chunks.
+    if (modified && HoldsNames(tree, in).value_or(true)) return true;
   }
   return tree->HoldsWritten(in);
 }
@@ -449,8 +456,10 @@ Result<Entry> VolumeFs::MakeDirectory(NodeId parent, std::string_view name) {
   if (place.kind == Place::Kind::kGridDirectory) {
     UNSHARD_ASSIGN_OR_RETURN(const bool exists, GridDirectoryExists(place.tree, place.grid));
     if (exists) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path + ": exists");
+    UNSHARD_ASSIGN_OR_RETURN(const auto stored, place.tree->Modified(place.grid));
     {
       const std::lock_guard lock(directories_mutex_);
+      if (!stored) begun_.insert(place.tree->StoreDirectory(place.grid));
       made_.insert(path);
       removed_.erase(path);
     }

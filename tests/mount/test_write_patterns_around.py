@@ -59,6 +59,33 @@ def test_pattern_23_directories_of_chunks_are_made_removed_and_there_already(cas
     case.check(quiet=False)
 
 
+def test_a_copy_makes_directories_without_looking_while_others_are_published(work, mount):
+    """`cp -r` stats nothing below a directory that it has made itself."""
+    import zarr
+
+    source = work / "source"
+    zarr.create_array(str(source), shape=(8, 8, 8), shards=(4, 4, 4), chunks=(1, 1, 4),
+                      dtype="uint8", fill_value=0, compressors=None)
+    root = mount(source, PATIENT).path / "c"
+    root.mkdir(exist_ok=True)
+    for made in ["4", "4/5"]:
+        os.mkdir(root / made)
+    write_file(root / "4/5/0", b"abcd")
+    flush(root.parent)
+    assert (source / "c/1/1/0").is_file()
+    for missing in ["4/6", "7", "7/6"]:
+        # Without a stat: the look-up is that of mkdir itself.
+        os.mkdir(root / missing)
+        refused(errno.EEXIST, os.mkdir, root / missing)
+    refused(errno.EEXIST, os.mkdir, root / "4/5")
+    assert sorted(os.listdir(root)) == ["4", "7"] and os.listdir(root / "7") == ["6"]
+    assert sorted(os.listdir(root / "4")) == ["5", "6"]
+    refused(errno.ENOENT, os.stat, root / "4/7")
+    refused(errno.ENOENT, os.rmdir, root / "5")
+    (source / "c/1/1/1").write_bytes((source / "c/1/1/0").read_bytes())  # another program's
+    assert (root / "4/5/1").read_bytes() == b"abcd"
+
+
 def test_pattern_23_names_outside_the_grid_are_refused_at_create(case):
     wrong = (["scale/0-32_0-32_0-8", "scale/28-60_0-32_16-24"] if case.precomputed
              else [case.source.key((0, 4)), case.source.key((0, "01"))])
