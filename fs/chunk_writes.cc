@@ -12,6 +12,7 @@ namespace unshard {
 namespace {
 
 constexpr std::uint64_t kChunkShare = 8;  // one chunk may take this part of the memory cap
+constexpr int kTries = 8;                 // where others write at the same time
 
 Result<ChunkFingerprint> FingerprintOf(ChunkContent& content) {
   UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(content));
@@ -71,7 +72,6 @@ Result<ContentPtr> ChunkWrites::Stored(const std::shared_ptr<ChunkTree>& tree,
 }
 
 Result<ContentPtr> ChunkWrites::ContentOf(const WrittenVersionPtr& version) {
-  constexpr int kTries = 4;
   for (int i = 0; i < kTries; ++i) {
     const auto spooled = parts_.written->SpooledOf(*version);
     if (!spooled) break;
@@ -90,7 +90,6 @@ Result<ContentPtr> ChunkWrites::ContentOf(const WrittenVersionPtr& version) {
 
 Result<ContentPtr> ChunkWrites::Current(const std::shared_ptr<ChunkTree>& tree,
                                         const ChunkRef& chunk) {
-  constexpr int kTries = 8;
   for (int i = 1;; ++i) {
     const WrittenVersionPtr version = parts_.written->Find(ChunkId::Of(*tree, chunk));
     if (!version) return Stored(tree, chunk);
@@ -102,9 +101,17 @@ Result<ContentPtr> ChunkWrites::Current(const std::shared_ptr<ChunkTree>& tree,
 
 Result<ChunkFingerprint> ChunkWrites::StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                                         const ChunkRef& chunk) {
-  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, Stored(tree, chunk));
-  if (!content) return ChunkFingerprint{};
-  return FingerprintOf(*content);
+  const auto read = [&]() -> Result<ChunkFingerprint> {
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, Stored(tree, chunk));
+    if (!content) return ChunkFingerprint{};
+    return FingerprintOf(*content);
+  };
+  // A shard that somebody else replaces or overwrites meanwhile is read again: the writer who waits
+  // for this has nothing to do with it.
+  for (int i = 1;; ++i) {
+    auto found = read();
+    if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
+  }
 }
 
 // What the store may hold for this chunk when the new version is published: what the version before
