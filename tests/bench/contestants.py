@@ -118,8 +118,13 @@ def run_json(command):
 
 
 def unshard(name, binary, options, work):
+    """A read-only mount, unless `options` say otherwise."""
+    given = [option for option in options.split(",") if option]
+    if not {"ro", "rw"} & set(given):
+        given.insert(0, "ro")
+
     def command(dataset, point):
-        return [binary, "mount", "-f", dataset.sharded, point] + (["-o", options] if options else [])
+        return [binary, "mount", "-f", dataset.sharded, point, "-o", ",".join(given)]
     return Mounted(name, command, work)
 
 
