@@ -65,18 +65,7 @@ std::vector<std::uint64_t> ChunkTree::UnpublishedPages(std::uint64_t shard) cons
 }
 
 bool ChunkTree::HoldsWritten(const GridDirectory& in) const {
-  for (const std::uint64_t shard : UnpublishedShards()) {
-    if (!MayHold(in, shard)) continue;
-    for (const std::uint64_t page : unpublished_->Pages(ordinal_, shard)) {
-      for (const auto& difference : unpublished_->InPage(ordinal_, shard, page)) {
-        if (difference.removed) continue;
-        GridDirectory at = Parent(ChunkRef{{shard, page, difference.slot}, ChunkPart::kPlain});
-        while (at.level > in.level) at = Parent(at);
-        if (at == in) return true;
-      }
-    }
-  }
-  return false;
+  return unpublished_ && unpublished_->HoldsChunks(ordinal_, in);
 }
 
 }  // namespace unshard

@@ -50,6 +50,8 @@ class UnpublishedChunks {
   virtual ~UnpublishedChunks() = default;
   // True as long as there are none in any tree.
   [[nodiscard]] virtual bool empty() const = 0;
+  // Whether chunks (not removals) of a tree stand in, or below, a directory of it.
+  [[nodiscard]] virtual bool HoldsChunks(std::uint32_t tree, const GridDirectory& in) const = 0;
   // Shards of a tree that differ, and pages of such a shard; ascending.
   [[nodiscard]] virtual std::vector<std::uint64_t> Shards(std::uint32_t tree) const = 0;
   [[nodiscard]] virtual std::vector<std::uint64_t> Pages(std::uint32_t tree,

@@ -45,6 +45,18 @@ void WrittenChunks::Count(Shard& shard, const WrittenVersion& version, int sign)
   spooled_ += step;
   if (version.removed || version.chunk.part == ChunkPart::kFragments) return;
   shard.spooled_chunks += step;
+  const ChunkTree& tree = *version.tree;
+  for (GridDirectory in = tree.Parent(version.chunk);; in = tree.Parent(in)) {
+    const auto counted = directories_.try_emplace({tree.ordinal(), in.level, in.prefix}).first;
+    counted->second += step;
+    if (counted->second == 0) directories_.erase(counted);
+    if (in.level == 0) break;
+  }
+}
+
+bool WrittenChunks::HoldsChunks(std::uint32_t tree, const GridDirectory& in) const {
+  const std::lock_guard lock(mutex_);
+  return directories_.contains({tree, in.level, in.prefix});
 }
 
 namespace {

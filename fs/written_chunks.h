@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -118,6 +119,7 @@ class WrittenChunks final : public UnpublishedChunks {
 
   // For listings.
   [[nodiscard]] bool empty() const override;
+  [[nodiscard]] bool HoldsChunks(std::uint32_t tree, const GridDirectory& in) const override;
   [[nodiscard]] std::vector<std::uint64_t> Shards(std::uint32_t tree) const override;
   [[nodiscard]] std::vector<std::uint64_t> Pages(std::uint32_t tree,
                                                  std::uint64_t shard) const override;
@@ -144,7 +146,10 @@ class WrittenChunks final : public UnpublishedChunks {
   void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard);
 
   mutable std::mutex mutex_;
-  std::map<DirtyShard, Shard> shards_;     // guarded by mutex_
+  std::map<DirtyShard, Shard> shards_;  // guarded by mutex_
+  // How many chunks in the spool stand in, or below, a directory: tree, level, prefix. Guarded;
+  // never zero.
+  std::map<std::tuple<std::uint32_t, unsigned, std::uint64_t>, std::uint64_t> directories_;
   std::list<DirtyShard> recent_;           // guarded; shards with published versions, latest last
   std::size_t published_ = 0;              // guarded; versions that are not in the spool
   std::atomic<std::uint64_t> spooled_{0};  // versions that are
