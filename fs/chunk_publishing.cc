@@ -30,8 +30,7 @@ ShardChange ChunkWrites::ChangeOf(const WrittenVersionPtr& version) {
   return change;
 }
 
-Result<std::vector<ShardChange>> ChunkWrites::Changes(
-    const std::vector<WrittenVersionPtr>& versions) {
+std::vector<ShardChange> ChunkWrites::Changes(const std::vector<WrittenVersionPtr>& versions) {
   std::vector<ShardChange> changes;
   changes.reserve(versions.size());
   for (const WrittenVersionPtr& version : versions) changes.push_back(ChangeOf(version));

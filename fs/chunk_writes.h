@@ -105,7 +105,7 @@ class ChunkWrites {
                                              const DirtyShard& shard,
                                              std::vector<WrittenVersionPtr> versions);
   Status PrepareToPublish(const std::vector<WrittenVersionPtr>& versions);
-  Result<std::vector<ShardChange>> Changes(const std::vector<WrittenVersionPtr>& versions);
+  std::vector<ShardChange> Changes(const std::vector<WrittenVersionPtr>& versions);
   Result<std::vector<ShardChange>> MeshChanges(const std::shared_ptr<ChunkTree>& tree,
                                                std::vector<WrittenVersionPtr>& versions);
   ShardChange ChangeOf(const WrittenVersionPtr& version);

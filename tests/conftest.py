@@ -1,8 +1,9 @@
 """Fixtures shared by tests/conformance, tests/mount and tests/fault.
 
-UNSHARD       the program under test (default: build/unshard beside this folder)
-UNSHARD_WORK  where work directories are made (default: tests-work beside the program)
-UNSHARD_KEEP  set to anything: work directories stay for a look
+UNSHARD              the program under test (default: build/unshard beside this folder)
+UNSHARD_STORE_TESTS  the unit tests of store (default: store_tests beside the program)
+UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
+UNSHARD_KEEP         set to anything: work directories stay for a look
 """
 
 import itertools

@@ -21,16 +21,11 @@ import pytest
 import tensorstore as ts
 
 from mount_data import refused
-from write_data import KINDS, PATIENT, PrecomputedSource, WriteCase, flush, write_file
+from write_data import KINDS, PATIENT, PrecomputedSource, WriteCase, case, flush, write_file
 
 ZARR_KINDS = [kind for kind in KINDS if kind.startswith("zarr")]
 VOLUME_KINDS = [kind for kind in KINDS if kind.startswith("precomputed")]
 LOCK_MODES = ["os", "lockfile", "none", "non_atomic"]
-
-
-@pytest.fixture(params=list(KINDS))
-def case(request, work, mount):
-    return WriteCase(request.param, work, mount)
 
 
 @pytest.fixture(params=ZARR_KINDS)

@@ -21,24 +21,12 @@ import time
 import pytest
 
 from mount_data import refused
-from write_data import KINDS, PATIENT, WriteCase, flush, write_all, write_file
+from write_data import KINDS, PATIENT, WriteCase, case, flush, one_of_each, write_all, write_file
 
 RENAME_NOREPLACE, RENAME_EXCHANGE, RENAME_WHITEOUT = 1, 2, 4
-FICLONE = 0x40049409
 F_OFD_SETLK = 37
 AT_FDCWD = -100
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-@pytest.fixture(params=list(KINDS))
-def case(request, work, mount):
-    return WriteCase(request.param, work, mount)
-
-
-@pytest.fixture(params=["zarr-nested", "precomputed-gzip"])
-def one_of_each(request, work, mount):
-    """For what does not depend on how keys are spelled or data are stored."""
-    return WriteCase(request.param, work, mount)
 
 
 @pytest.fixture(params=["precomputed-raw", "precomputed-gzip"])

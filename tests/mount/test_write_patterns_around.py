@@ -17,22 +17,11 @@ import time
 import pytest
 
 from mount_data import refused
-from write_data import KINDS, PATIENT, WriteCase, flush, write_file
+from write_data import KINDS, PATIENT, WriteCase, case, flush, one_of_each, write_file
 
 FICLONE = 0x40049409
 FALLOC_FL_KEEP_SIZE = 1
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-@pytest.fixture(params=list(KINDS))
-def case(request, work, mount):
-    return WriteCase(request.param, work, mount)
-
-
-@pytest.fixture(params=["zarr-nested", "precomputed-gzip"])
-def one_of_each(request, work, mount):
-    """For what does not depend on how keys are spelled or data are stored."""
-    return WriteCase(request.param, work, mount)
 
 
 # --------------------------------------------------------------------------------------- directories

@@ -11,18 +11,7 @@ import subprocess
 import pytest
 
 from mount_data import refused
-from write_data import KINDS, PATIENT, WriteCase, flush, write_file
-
-
-@pytest.fixture(params=list(KINDS))
-def case(request, work, mount):
-    return WriteCase(request.param, work, mount)
-
-
-@pytest.fixture(params=["zarr-nested", "precomputed-gzip"])
-def one_of_each(request, work, mount):
-    """For what does not depend on how keys are spelled or data are stored."""
-    return WriteCase(request.param, work, mount)
+from write_data import KINDS, PATIENT, WriteCase, case, flush, one_of_each, write_file
 
 
 def run(*command, code=0, **more):

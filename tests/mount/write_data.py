@@ -3,7 +3,7 @@
 A `WriteCase` knows at any time what each chunk must hold (`expected`); tests change that as they
 change the mount, and `check` compares: through the mount, then, after a flush, in the shards of the
 source as TensorStore's key-value stores give them, and as voxels that zarr-python or CloudVolume
-reads.
+reads. Test files import the fixtures `case` and `one_of_each`.
 """
 
 import errno
@@ -13,6 +13,7 @@ import pathlib
 import struct
 
 import numpy as np
+import pytest
 import tensorstore as ts
 
 from mount_data import refused
@@ -367,3 +368,14 @@ class WriteCase:
 
     def expect(self, names, version):
         self.expected.update((name, self.bytes_for(name, version)) for name in names)
+
+
+@pytest.fixture(params=list(KINDS))
+def case(request, work, mount):
+    return WriteCase(request.param, work, mount)
+
+
+@pytest.fixture(params=["zarr-nested", "precomputed-gzip"])
+def one_of_each(request, work, mount):
+    """For what does not depend on how keys are spelled or data are stored."""
+    return WriteCase(request.param, work, mount)

@@ -78,13 +78,14 @@ const WritableFormat& FormatNamed(const std::string& name) {
   return WritableFormats().front();
 }
 
-Result<ShardContent> ContentOf(const ShardFormat& format, std::string_view stored) {
+Result<ShardContent> ContentOf(const ShardFormat& format, std::string_view stored,
+                               std::uint64_t shard) {
   Bytes body(ByteVector(AsBytes(stored).begin(), AsBytes(stored).end()));
   UNSHARD_ASSIGN_OR_RETURN(body, format.DecodeShard(body, kNoLimit));
   ShardContent content;
   for (std::uint64_t page = 0; page < format.page_count(); ++page) {
     UNSHARD_ASSIGN_OR_RETURN(const IndexPage index,
-                             WalkInMemory(format, body.span(), 0, page, kNoLimit));
+                             WalkInMemory(format, body.span(), shard, page, kNoLimit));
     for (const IndexEntry& entry : index.entries()) {
       if (entry.damaged()) return Fail(ErrorCode::kDataLoss, "a damaged entry");
       UNSHARD_ASSIGN_OR_RETURN(

@@ -29,8 +29,9 @@ struct WritableFormat {
 const std::vector<WritableFormat>& WritableFormats();
 const WritableFormat& FormatNamed(const std::string& name);
 
-// All chunks of a stored shard 0, by the ordinary walk. Fails where one of them cannot be read.
-Result<ShardContent> ContentOf(const ShardFormat& format, std::string_view stored);
+// All chunks of a stored shard, by the ordinary walk. Fails where one of them cannot be read.
+Result<ShardContent> ContentOf(const ShardFormat& format, std::string_view stored,
+                               std::uint64_t shard = 0);
 // The shard that has just this content.
 std::string Assembled(const ShardFormat& format, const ShardContent& content);
 // A mesh manifest of one level with these fragment sizes.
