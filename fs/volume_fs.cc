@@ -120,6 +120,10 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
     return Entry{node->id, {node->inode, 0, mounted_, true}, kDay};
   }
   const std::string path = JoinPath(directory.path, name);
+  if (writable() && name == kZarrDocument) {
+    const ChunkId id = DocumentId({directory.path, std::string(name)});
+    if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
+  }
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
   if (!overlay) return LookupInSource(directory, path);
   if (overlay->fault) {

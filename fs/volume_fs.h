@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/metadata_merge.h"
 #include "fs/attribute_demand.h"
 #include "fs/chunk_reader.h"
 #include "fs/chunk_writers.h"
@@ -256,6 +257,8 @@ class VolumeFs {
     std::shared_ptr<ChunkTree> tree;
     ChunkRef chunk;
     bool gzipped = false;
+    // kSource: the `zarr.json` of a group, which can embed copies of sharded arrays.
+    bool plain_group = false;
     GridDirectory grid;  // kGridDirectory: it; kChunk: the directory of the chunk
     [[nodiscard]] std::string path() const { return JoinPath(directory, name); }
   };
@@ -283,6 +286,8 @@ class VolumeFs {
                      const OpenRequest& request);
   void EndStaged(const std::shared_ptr<StagedInode>& staged);
   Result<OpenFilePtr> OpenLive(const TableNode& node, const OpenRequest& request);
+  Result<OpenFilePtr> OpenPlainGroup(const TableNode& node, const std::string& path,
+                                     const OpenRequest& request);
   Result<OpenFilePtr> OpenDocument(const TableNode& node, const DocumentTarget& document,
                                    const OpenRequest& request);
   tl::unexpected<Error> Redirect(const ChunkId& id, const std::shared_ptr<StagedInode>& staged,
@@ -298,8 +303,17 @@ class VolumeFs {
   Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
                                    const AttributeChange& change, pid_t thread);
   Status CommitStaged(StagedInode& staged, WrittenVersionPtr* version);
-  Status CommitDocument(const StagedInode::Document& document, StagedFile& staged);
-  Status CommitDocumentText(const StagedInode::Document& document, const std::string& text);
+  Status CommitDocument(const StagedInode::Document& document, StagedFile& staged,
+                        const timespec& modified);
+  Status CommitDocumentText(const StagedInode::Document& document, const std::string& text,
+                            const timespec& modified);
+  Status StoreDocument(const StagedInode::Document& document, const std::string& text,
+                       const std::optional<std::string>& before,
+                       const std::optional<timespec>& modified);
+  [[nodiscard]] bool IsPlainGroup(const std::string& path) const;
+  [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
+  Status CompleteLive(const OpenFile& file);
+  Result<bool> IsComplete(const std::string& path, const std::string& directory) const;
   [[nodiscard]] std::uint64_t InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
                                            const ChunkRef& chunk) const;
   static ChunkId DocumentId(const StagedInode::Document& document);
@@ -309,6 +323,7 @@ class VolumeFs {
   Status RenameScratch(const Place& from, const Place& to, bool replace);
   Status RenameChunk(const Place& from, const Place& to, bool replace);
   Status RenameInSource(const Place& from, const Place& to, bool replace);
+  Status RenameOntoPlainGroup(const Place& from, const Place& to, bool replace);
   Status RenameSourceFileOnto(const Place& from, const Place& to, bool replace);
   Status PutOnto(const std::shared_ptr<StagedInode>& staged, const Place& to, bool replace);
   Status RemoveChunk(const Place& place, const std::optional<ChunkRef>& moved_to = std::nullopt);

@@ -358,7 +358,9 @@ Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
 Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
   const StagedInode::Purpose purpose = staged.purpose();
   if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
-    return staged.CommitWith([&](StagedFile& bytes) { return CommitDocument(*document, bytes); });
+    const timespec modified = staged.modified();
+    return staged.CommitWith(
+        [&](StagedFile& bytes) { return CommitDocument(*document, bytes, modified); });
   }
   const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
   if (chunk == nullptr) return {};
@@ -373,6 +375,7 @@ Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
 }
 
 Status VolumeFs::Flush(OpenFile& file, pid_t thread) {
+  if (file.live && file.writable) return CompleteLive(file);
   if (!file.staged || !file.writable || !file.staged->dirty()) return {};
   // A created file that is still empty is a shell's redirection: what it is for comes later.
   if (file.staged->size() == 0) return {};
