@@ -27,6 +27,7 @@
 #include "fs/node_id.h"
 #include "fs/node_table.h"
 #include "fs/open_file.h"
+#include "fs/reader_pins.h"
 #include "fs/request_epoch.h"
 #include "fs/scratch_files.h"
 #include "fs/watch_monitor.h"
@@ -170,6 +171,8 @@ class VolumeFs {
                                   pid_t thread);
   Result<Entry> LookupInTree(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
                              pid_t thread);
+  Result<Entry> LookupChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
+                            pid_t thread);
   Result<Entry> LookupInSource(const DirectoryTarget& directory, const std::string& path);
   Result<Entry> LookupGrid(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                            std::string_view name, pid_t thread);
@@ -184,6 +187,8 @@ class VolumeFs {
   Entry ReferLiveFile(const std::string& path, const FileStatus& status);
   Entry ReferStaged(const std::shared_ptr<StagedInode>& staged);
   Result<Entry> ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk);
+  Result<std::optional<Entry>> LookupWritten(const ChunkId& id, const ChunkRef& chunk,
+                                             pid_t thread);
   std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
                                        const ChunkRef& chunk);
 
@@ -350,6 +355,7 @@ class VolumeFs {
   Writing writing_;
   ScratchFiles scratch_;
   ChunkWriters writers_;
+  ReaderPins pins_;
   std::atomic<std::uint64_t> next_staged_{0};
   mutable std::mutex directories_mutex_;
   // Directories of chunk trees that were made, and removed, here; by path below the mount point.
