@@ -1,6 +1,8 @@
 // Taking an edit of a rewritten metadata document back into the sharded original.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,23 @@ namespace unshard {
 // data type, grid, chunk key encoding, codecs, scales or anything else that says how chunks are
 // stored, and with kInvalidArgument where `edited` is no such document at all.
 Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited);
-Result<std::string> MergeZarrMetadata(std::string_view original, std::string_view edited);
+
+// Where the merge learns how arrays are stored of which a group embeds a copy: gives the stored
+// `zarr.json` of the node at a path below the group ("a/b"), nothing where none stands there.
+using StoredNodes = std::function<Result<std::optional<std::string>>(std::string_view node_path)>;
+
+// A copy of an array that `edited` embeds, and that the original does not hold in just that form,
+// is merged into the array's own stored document by the rules above, and what comes out is
+// embedded. Where that document is not sharded, or there is none, the copy is taken as it was
+// written: an array without a document has no chunks, neither sharded ones nor others, that the
+// copy could contradict. Without `stored_nodes` copies of arrays that the original does not hold
+// are refused.
+Result<std::string> MergeZarrMetadata(std::string_view original, std::string_view edited,
+                                      const StoredNodes& stored_nodes = nullptr);
+
+// The text to store for an `edited` document that takes the place of none, or of one that is shown
+// as it is stored. That is `edited` itself, whatever it is, but for the copies of sharded arrays
+// that a group embeds: they are merged as above, and refused for the same reasons.
+Result<std::string> CompleteZarrMetadata(std::string_view edited, const StoredNodes& stored_nodes);
 
 }  // namespace unshard

@@ -144,13 +144,34 @@ bool PassesThrough(const ZarrNode& node) {
   return node.type == ZarrNode::Type::kArray && !node.sharded;
 }
 
+// Where a node stands in the document, for messages, and below the group that the document is of.
+struct NodePlace {
+  std::string path;
+  std::string node;
+};
+
+NodePlace PlaceOfCopy(const NodePlace& group, const std::string& name) {
+  return {group.path + ".metadata[\"" + name + "\"]",
+          group.node.empty() ? name : group.node + "/" + name};
+}
+
+// The copies that a group embeds stay as they were written: each is brought into one form where it
+// is merged, and only there.
+Result<JsonValue> InOneForm(const ZarrNode& node, const JsonValue& document) {
+  if (node.type == ZarrNode::Type::kGroup) return document;
+  return ParseJson(node.unsharded_text);
+}
+
 class ZarrMerger {
  public:
+  explicit ZarrMerger(const StoredNodes& stored_nodes) : stored_nodes_(stored_nodes) {}
+
   // Whether anything changed.
   [[nodiscard]] bool changed() const { return changed_; }
 
   Status MergeNode(JsonValue& stored, const JsonValue& before, const JsonValue& after,
-                   const std::string& path) {
+                   const NodePlace& place) {
+    const std::string& path = place.path;
     UNSHARD_RETURN_IF_ERROR(ExpectSame(MemberPath(path, "node_type"), before.Find("node_type"),
                                        after.Find("node_type")));
     const bool is_array = before.Find("shape") != nullptr;
@@ -164,22 +185,22 @@ class ZarrMerger {
     }
     for (const std::string& key : keys) {
       if (IsLayoutMember(key)) continue;
-      UNSHARD_RETURN_IF_ERROR(MergeMember(stored, before, after, key, path));
+      UNSHARD_RETURN_IF_ERROR(MergeMember(stored, before, after, key, place));
     }
     return {};
   }
 
  private:
   Status MergeMember(JsonValue& stored, const JsonValue& before, const JsonValue& after,
-                     const std::string& key, const std::string& path) {
+                     const std::string& key, const NodePlace& place) {
     const JsonValue* was = before.Find(key);
     const JsonValue* is = after.Find(key);
     if (SaysNothing(key, was) && SaysNothing(key, is)) return {};
     if (was != nullptr && is != nullptr && SameMeaning(*was, *is)) return {};
     if (key == "consolidated_metadata" && is != nullptr && is->is_object()) {
-      return MergeConsolidated(stored, was, *is, MemberPath(path, key));
+      return MergeConsolidated(stored, was, *is, {MemberPath(place.path, key), place.node});
     }
-    if (key == "dimension_names") UNSHARD_RETURN_IF_ERROR(CheckDimensionNames(after, path));
+    if (key == "dimension_names") UNSHARD_RETURN_IF_ERROR(CheckDimensionNames(after, place.path));
     changed_ = true;
     ApplyMemberChange(stored, key, was, is);
     return {};
@@ -187,7 +208,7 @@ class ZarrMerger {
 
   // Embedded copies of descendants are merged by the same rules.
   Status MergeConsolidated(JsonValue& stored, const JsonValue* before, const JsonValue& after,
-                           const std::string& path) {
+                           const NodePlace& place) {
     const JsonValue none = JsonValue::Object();
     const JsonValue* nodes_before = before != nullptr ? before->Find("metadata") : nullptr;
     const JsonValue* nodes_after = after.Find("metadata");
@@ -197,60 +218,110 @@ class ZarrMerger {
     JsonValue* merged_nodes = merged.Find("metadata");
     const JsonValue* old = stored.Find("consolidated_metadata");
     const JsonValue* stored_nodes = old != nullptr ? old->Find("metadata") : nullptr;
+    const bool changed_before = changed_;
     for (const auto& [name, node] : nodes_after->members()) {
-      const std::string node_path = path + ".metadata[\"" + name + "\"]";
-      const JsonValue* node_before = nodes_before->Find(name);
       const JsonValue* stored_node = stored_nodes != nullptr ? stored_nodes->Find(name) : nullptr;
-      if (node_before == nullptr || stored_node == nullptr) {
-        UNSHARD_RETURN_IF_ERROR(CheckNewNode(node, node_path));
-        continue;
-      }
-      JsonValue merged_node = *stored_node;
-      UNSHARD_RETURN_IF_ERROR(MergeEmbedded(merged_node, *node_before, node, node_path));
+      UNSHARD_ASSIGN_OR_RETURN(
+          JsonValue merged_node,
+          MergeCopy(stored_node, nodes_before->Find(name), node, PlaceOfCopy(place, name)));
       merged_nodes->Set(name, std::move(merged_node));
     }
-    changed_ = changed_ || old == nullptr || !SameMeaning(*old, merged);
-    if (old == nullptr || !SameMeaning(*old, merged)) {
-      stored.Set("consolidated_metadata", std::move(merged));
-    }
+    // What counts is not what was done to single copies, but what came out.
+    const bool changed = old == nullptr || !SameMeaning(*old, merged);
+    changed_ = changed_before || changed;
+    if (changed) stored.Set("consolidated_metadata", std::move(merged));
     return {};
   }
 
-  // The stored form of an array that was not embedded before stands in another document.
-  static Status CheckNewNode(const JsonValue& node, const std::string& path) {
-    if (node.Find("shape") == nullptr) return {};
+  // The form in which a copy that reads as `after` is stored. `stored` and `before`: the copy that
+  // was embedded up to now, and how it was shown; null where there was none.
+  Result<JsonValue> MergeCopy(const JsonValue* stored, const JsonValue* before,
+                              const JsonValue& after, const NodePlace& place) {
+    const bool known = stored != nullptr && before != nullptr;
+    if (known && SameMeaning(*before, after)) return *stored;
+    const bool array = after.Find("shape") != nullptr;
+    if (array && stored_nodes_) {
+      // An embedded copy can be older than the array: the array's own document has the say.
+      auto document = stored_nodes_(place.node);
+      if (!document) return Forward(std::move(document).error(), place.path);
+      if (*document) return MergeIntoDocument(**document, after, place);
+    }
+    if (known) {
+      JsonValue merged = *stored;
+      UNSHARD_RETURN_IF_ERROR(MergeEmbedded(merged, *before, after, place));
+      return merged;
+    }
+    if (!array) return NewGroup(after, place);
+    if (stored_nodes_) return after;
     return RefuseLayoutChange(
-        path,
+        place.path,
         "as this document does not tell how the chunks of an array that it did not hold "
         "before are stored");
   }
 
+  Result<JsonValue> MergeIntoDocument(const std::string& document, const JsonValue& after,
+                                      const NodePlace& place) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue merged, ParseStored(document, place.path));
+    if (SameMeaning(merged, after)) return after;
+    const auto node = ParseZarrMetadata(document);
+    if (!node) {
+      return RefuseLayoutChange(
+          place.path, "as the document of this array cannot be read: " + node.error().message);
+    }
+    if (PassesThrough(*node)) return after;
+    const JsonValue before = merged;
+    UNSHARD_RETURN_IF_ERROR(MergeEmbedded(merged, before, after, place));
+    return merged;
+  }
+
+  static Result<JsonValue> ParseStored(const std::string& document, const std::string& path) {
+    auto parsed = ParseJson(document);
+    if (parsed) return parsed;
+    return RefuseLayoutChange(
+        path, "as the document of this array cannot be read: " + parsed.error().message);
+  }
+
+  // A group can embed copies of its own.
+  Result<JsonValue> NewGroup(const JsonValue& after, const NodePlace& place) {
+    const std::string key = "consolidated_metadata";
+    const JsonValue* consolidated = after.Find(key);
+    if (consolidated == nullptr || !consolidated->is_object()) return after;
+    // What is no group, whatever it is, is not shown rewritten either.
+    if (!ParseZarrMetadata(WriteJson(after, 0))) return after;
+    JsonValue merged = after;
+    merged.Erase(key);
+    UNSHARD_RETURN_IF_ERROR(MergeConsolidated(merged, nullptr, *consolidated,
+                                              {MemberPath(place.path, key), place.node}));
+    return merged;
+  }
+
   Status MergeEmbedded(JsonValue& stored, const JsonValue& before, const JsonValue& after,
-                       const std::string& path) {
+                       const NodePlace& place) {
     if (SameMeaning(before, after)) return {};
     auto was = Normalise(before);
     auto is = Normalise(after);
-    if (!was) return RefuseLayoutChange(path, &before, &after);
-    if (!is) return Fail(ErrorCode::kInvalidArgument, path + ": " + is.error().message);
+    if (!was) return RefuseLayoutChange(place.path, &before, &after);
+    if (!is) return Fail(ErrorCode::kInvalidArgument, place.path + ": " + is.error().message);
     const auto node = ParseZarrMetadata(WriteJson(stored, 0));
     if (node && PassesThrough(*node)) {
       ApplyChange(stored, *was, *is);
       return {};
     }
-    return MergeNode(stored, *was, *is, path);
+    return MergeNode(stored, *was, *is, place);
   }
 
   static Result<JsonValue> Normalise(const JsonValue& document) {
     UNSHARD_ASSIGN_OR_RETURN(const ZarrNode node, ParseZarrMetadata(WriteJson(document, 0)));
-    return ParseJson(node.unsharded_text);
+    return InOneForm(node, document);
   }
 
+  const StoredNodes& stored_nodes_;
   bool changed_ = false;
 };
 
 // The writer's document in the parser's form.
 Result<JsonValue> ParseEditedZarr(std::string_view edited) {
-  UNSHARD_RETURN_IF_ERROR(ParseEdited(edited));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseEdited(edited));
   auto node = ParseZarrMetadata(edited);
   if (!node && node.error().code == ErrorCode::kNotSupported) {
     return RefuseLayoutChange("zarr.json", node.error().message);
@@ -261,12 +332,13 @@ Result<JsonValue> ParseEditedZarr(std::string_view edited) {
                               "what is shown here is not sharded: expected the codecs "
                               "without sharding_indexed");
   }
-  return ParseJson(node->unsharded_text);
+  return InOneForm(*node, document);
 }
 
 }  // namespace
 
-Result<std::string> MergeZarrMetadata(std::string_view original, std::string_view edited) {
+Result<std::string> MergeZarrMetadata(std::string_view original, std::string_view edited,
+                                      const StoredNodes& stored_nodes) {
   UNSHARD_ASSIGN_OR_RETURN(const ZarrNode node, ParseZarrMetadata(original));
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored, ParseJson(original));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue before, ParseJson(node.unsharded_text));
@@ -274,20 +346,37 @@ Result<std::string> MergeZarrMetadata(std::string_view original, std::string_vie
   if (PassesThrough(node)) {
     return std::string(SameMeaning(before, after) ? original : edited);
   }
-  ZarrMerger merger;
-  UNSHARD_RETURN_IF_ERROR(merger.MergeNode(stored, before, after, ""));
+  ZarrMerger merger(stored_nodes);
+  UNSHARD_RETURN_IF_ERROR(merger.MergeNode(stored, before, after, {}));
   if (!merger.changed()) return std::string(original);
   std::string merged = WriteJson(stored, IndentOf(original));
-  // What was merged has to read as what was asked for: merging it once more finds no change.
+  // What was merged has to read as what was asked for: merging it once more finds no change,
+  // and needs nothing but this document.
   const auto again = ParseZarrMetadata(merged);
   if (!again) return Fail(ErrorCode::kInternal, "merged metadata: " + again.error().message);
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored_again, ParseJson(merged));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue shown, ParseJson(again->unsharded_text));
-  ZarrMerger proof;
-  const Status same = proof.MergeNode(stored_again, shown, after, "");
+  const StoredNodes nowhere;
+  ZarrMerger proof(nowhere);
+  const Status same = proof.MergeNode(stored_again, shown, after, {});
   if (!same || proof.changed()) {
     return Fail(ErrorCode::kInternal, "merged metadata do not read as the edit");
   }
+  return merged;
+}
+
+Result<std::string> CompleteZarrMetadata(std::string_view edited, const StoredNodes& stored_nodes) {
+  const auto node = ParseZarrMetadata(edited);
+  const auto given = ParseJson(edited);
+  const bool group = node && node->type == ZarrNode::Type::kGroup && given;
+  const JsonValue* consolidated = group ? given->Find("consolidated_metadata") : nullptr;
+  if (consolidated == nullptr || !consolidated->is_object()) return std::string(edited);
+  JsonValue bare = *given;
+  bare.Erase("consolidated_metadata");
+  UNSHARD_ASSIGN_OR_RETURN(std::string merged, MergeZarrMetadata(WriteJson(bare, IndentOf(edited)),
+                                                                 edited, stored_nodes));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue stored, ParseJson(merged));
+  if (SameMeaning(stored, *given)) return std::string(edited);
   return merged;
 }
 

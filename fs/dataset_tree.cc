@@ -451,6 +451,13 @@ std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& pat
   return present();
 }
 
+bool DatasetTree::HoldsPlainGroup(const std::string& path) {
+  const auto overlay = Find(path);
+  if (overlay && (overlay->opaque || overlay->fault)) return false;
+  if (overlay && overlay->document && overlay->document->name == kZarrDocument) return false;
+  return !IsBelowOpaque(path);
+}
+
 // What was read while it was being written is not held against it.
 bool DatasetTree::IsAnotherVersion(const std::string& path, const Document& document) const {
   const auto now = store_->Stat(JoinPath(path, document.name));

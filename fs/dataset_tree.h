@@ -22,6 +22,8 @@
 
 namespace unshard {
 
+inline constexpr std::string_view kZarrDocument = "zarr.json";
+
 // A metadata document as the mount shows it.
 struct Document {
   std::string name;  // "info" or "zarr.json"
@@ -72,6 +74,9 @@ class DatasetTree {
   // What is special about `path`; null where nothing is. Looks into a directory that the search has
   // not reached, and again at a document that was broken and has changed.
   std::shared_ptr<const DirectoryOverlay> Find(const std::string& path);
+  // Whether a `zarr.json` in `path` is, or would be, a group's that is shown as it is stored: not
+  // where an array or a precomputed dataset has the directory, or one above it, to itself.
+  bool HoldsPlainGroup(const std::string& path);
   // Reads the metadata in `path` again after a change. True where the trees are other ones now.
   bool Reload(const std::string& path);
 

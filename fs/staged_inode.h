@@ -30,6 +30,7 @@ class StagedInode {
   struct Document {
     std::string directory;
     std::string name;
+    bool plain = false;  // a group's that was shown as it is stored, or a new one
   };
   using Purpose = std::variant<Scratch, Chunk, Document>;
 

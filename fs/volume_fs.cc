@@ -123,6 +123,10 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
     return Entry{node->id, {node->inode, 0, mounted_, true}, kDay};
   }
   const std::string path = JoinPath(directory.path, name);
+  if (writable() && name == kZarrDocument) {
+    const ChunkId id = DocumentId({directory.path, std::string(name)});
+    if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
+  }
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
   if (!overlay) return LookupInSource(directory, path);
   if (overlay->fault) {
@@ -203,6 +207,15 @@ Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
   if (match.kind == ChunkTree::Match::Kind::kDirectory) {
     return ReferGridDirectory(tree, match.directory);
   }
+  auto entry = LookupChunk(tree, match, thread);
+  // No open follows.
+  const bool found = entry && entry->node != 0;
+  if (writable() && !found) pins_.GiveUp(thread, ChunkId::Of(*tree, match.chunk));
+  return entry;
+}
+
+Result<Entry> VolumeFs::LookupChunk(const std::shared_ptr<ChunkTree>& tree,
+                                    const ChunkTree::Match& match, pid_t thread) {
   bool short_lived = false;
   if (writable()) {
     const ChunkId id = ChunkId::Of(*tree, match.chunk);
@@ -210,17 +223,20 @@ Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
     // Asked before the version: a writer that comes later makes the kernel look up again.
     short_lived =
         match.chunk.part != ChunkPart::kPlain || tree->is_mesh() || writers_.HasWriter(id);
-    if (const WrittenVersionPtr version = parts_.written->Find(id)) {
-      if (version->removed) return Entry{0, {}, short_lived ? 0 : Timeout()};
-      UNSHARD_ASSIGN_OR_RETURN(Entry entry, ReferWritten(version, match.chunk));
-      if (short_lived) entry.timeout_milliseconds = 0;
-      return entry;
+    UNSHARD_ASSIGN_OR_RETURN(auto written, LookupWritten(id, match.chunk, thread));
+    if (written) {
+      if (short_lived) written->timeout_milliseconds = 0;
+      return *written;
     }
   }
   attribute_demand_.ChunkLookedUp();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, match.chunk));
   if (!facts) return Entry{0, {}, short_lived ? 0 : Timeout()};
   Entry entry = ReferChunk(tree, match.chunk, *facts);
+  const ChunkId id = ChunkId::Of(*tree, match.chunk);
+  if (writable() && pins_.Awaits(thread, id)) {
+    pins_.Pin(thread, id, entry.node, MakeStoredContent(reader_, tree, match.chunk, *facts));
+  }
   if (short_lived) entry.timeout_milliseconds = 0;
   if (!tree->shards().format().is_wrapped() && reader_.ExpectsRead()) {
     entry.next_object = facts->generation->object;

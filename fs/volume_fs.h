@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/metadata_merge.h"
 #include "fs/attribute_demand.h"
 #include "fs/chunk_reader.h"
 #include "fs/chunk_writers.h"
@@ -26,6 +27,7 @@
 #include "fs/node_id.h"
 #include "fs/node_table.h"
 #include "fs/open_file.h"
+#include "fs/reader_pins.h"
 #include "fs/request_epoch.h"
 #include "fs/scratch_files.h"
 #include "fs/watch_monitor.h"
@@ -169,6 +171,8 @@ class VolumeFs {
                                   pid_t thread);
   Result<Entry> LookupInTree(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
                              pid_t thread);
+  Result<Entry> LookupChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
+                            pid_t thread);
   Result<Entry> LookupInSource(const DirectoryTarget& directory, const std::string& path);
   Result<Entry> LookupGrid(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                            std::string_view name, pid_t thread);
@@ -183,6 +187,8 @@ class VolumeFs {
   Entry ReferLiveFile(const std::string& path, const FileStatus& status);
   Entry ReferStaged(const std::shared_ptr<StagedInode>& staged);
   Result<Entry> ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk);
+  Result<std::optional<Entry>> LookupWritten(const ChunkId& id, const ChunkRef& chunk,
+                                             pid_t thread);
   std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
                                        const ChunkRef& chunk);
 
@@ -256,6 +262,8 @@ class VolumeFs {
     std::shared_ptr<ChunkTree> tree;
     ChunkRef chunk;
     bool gzipped = false;
+    // kSource: the `zarr.json` of a group, which can embed copies of sharded arrays.
+    bool plain_group = false;
     GridDirectory grid;  // kGridDirectory: it; kChunk: the directory of the chunk
     [[nodiscard]] std::string path() const { return JoinPath(directory, name); }
   };
@@ -283,6 +291,8 @@ class VolumeFs {
                      const OpenRequest& request);
   void EndStaged(const std::shared_ptr<StagedInode>& staged);
   Result<OpenFilePtr> OpenLive(const TableNode& node, const OpenRequest& request);
+  Result<OpenFilePtr> OpenPlainGroup(const TableNode& node, const std::string& path,
+                                     const OpenRequest& request);
   Result<OpenFilePtr> OpenDocument(const TableNode& node, const DocumentTarget& document,
                                    const OpenRequest& request);
   tl::unexpected<Error> Redirect(const ChunkId& id, const std::shared_ptr<StagedInode>& staged,
@@ -298,8 +308,17 @@ class VolumeFs {
   Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
                                    const AttributeChange& change, pid_t thread);
   Status CommitStaged(StagedInode& staged, WrittenVersionPtr* version);
-  Status CommitDocument(const StagedInode::Document& document, StagedFile& staged);
-  Status CommitDocumentText(const StagedInode::Document& document, const std::string& text);
+  Status CommitDocument(const StagedInode::Document& document, StagedFile& staged,
+                        const timespec& modified);
+  Status CommitDocumentText(const StagedInode::Document& document, const std::string& text,
+                            const timespec& modified);
+  Status StoreDocument(const StagedInode::Document& document, const std::string& text,
+                       const std::optional<std::string>& before,
+                       const std::optional<timespec>& modified);
+  [[nodiscard]] bool IsPlainGroup(const std::string& path) const;
+  [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
+  Status CompleteLive(const OpenFile& file);
+  Result<bool> IsComplete(const std::string& path, const std::string& directory) const;
   [[nodiscard]] std::uint64_t InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
                                            const ChunkRef& chunk) const;
   static ChunkId DocumentId(const StagedInode::Document& document);
@@ -309,6 +328,7 @@ class VolumeFs {
   Status RenameScratch(const Place& from, const Place& to, bool replace);
   Status RenameChunk(const Place& from, const Place& to, bool replace);
   Status RenameInSource(const Place& from, const Place& to, bool replace);
+  Status RenameOntoPlainGroup(const Place& from, const Place& to, bool replace);
   Status RenameSourceFileOnto(const Place& from, const Place& to, bool replace);
   Status PutOnto(const std::shared_ptr<StagedInode>& staged, const Place& to, bool replace);
   Status RemoveChunk(const Place& place, const std::optional<ChunkRef>& moved_to = std::nullopt);
@@ -342,6 +362,7 @@ class VolumeFs {
   Writing writing_;
   ScratchFiles scratch_;
   ChunkWriters writers_;
+  ReaderPins pins_;
   std::atomic<std::uint64_t> next_staged_{0};
   mutable std::mutex directories_mutex_;
   // Directories of chunk trees that were made, and removed, here; by path below the mount point.

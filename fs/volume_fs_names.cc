@@ -82,6 +82,7 @@ Result<VolumeFs::Place> VolumeFs::PlaceInDirectory(Place place, const DirectoryT
   place.directory = directory.path;
   if (directory.path.empty() && place.name == kControlDirectory) return place;
   place.kind = Place::Kind::kSource;
+  place.plain_group = IsPlainGroup(place.path()) && !directory.opaque;
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
   if (!overlay) return place;
   if (overlay->fault) return tl::unexpected<Error>(*overlay->fault);
@@ -229,7 +230,7 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
     }
     staged->SetPurpose(StagedInode::Chunk{to.tree, to.chunk, to.gzipped});
   } else {
-    staged->SetPurpose(StagedInode::Document{to.directory, to.name});
+    staged->SetPurpose(StagedInode::Document{to.directory, to.name, to.plain_group});
   }
   if (const Status committed = CommitStaged(*staged, nullptr); !committed) {
     staged->SetPurpose(before);
@@ -298,6 +299,9 @@ Status VolumeFs::Rename(NodeId parent, std::string_view name, NodeId new_parent,
     case Place::Kind::kChunk:
       return RenameChunk(from, to, replace);
     case Place::Kind::kSource:
+      if (to.kind == Place::Kind::kSource && to.plain_group) {
+        return RenameOntoPlainGroup(from, to, replace);
+      }
       if (to.kind == Place::Kind::kSource) return RenameInSource(from, to, replace);
       if (to.kind == Place::Kind::kChunk || to.kind == Place::Kind::kDocument) {
         return RenameSourceFileOnto(from, to, replace);
@@ -325,6 +329,14 @@ Result<Entry> VolumeFs::Link(NodeId node, NodeId new_parent, std::string_view ne
     {
       const std::lock_guard lock(table->mutex);
       path = table->live_path;
+    }
+    if (to.plain_group) {
+      UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(path, to.directory));
+      if (!complete) {
+        return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                        to.path() + ": embeds copies of sharded arrays, which are stored in " +
+                            "another form: write or rename it");
+      }
     }
     UNSHARD_RETURN_IF_ERROR(parts_.files->Link(path, to.path()));
     UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(to.path()));

@@ -188,6 +188,32 @@ Result<Entry> VolumeFs::ReferWritten(const WrittenVersionPtr& version, const Chu
   return Entry{node->id, {node->inode, version->size, modified, false}, Timeout()};
 }
 
+// What a look-up is answered with where a version was written here; nothing where the store has the
+// say. Pins it for a reader that was sent away (fs/reader_pins.h).
+Result<std::optional<Entry>> VolumeFs::LookupWritten(const ChunkId& id, const ChunkRef& chunk,
+                                                     pid_t thread) {
+  constexpr int kTries = 8;
+  for (int i = 1;; ++i) {
+    const WrittenVersionPtr version = parts_.written->Find(id);
+    if (!version) return std::nullopt;
+    if (version->removed) return Entry{0, {}, Timeout()};
+    ContentPtr content;
+    // The node of "<name>.gz" holds its bytes by itself.
+    if (chunk.part != ChunkPart::kStored && pins_.Awaits(thread, id)) {
+      auto found = writes_->ContentOf(version);
+      // The bytes are those of this version as long as there is no later one.
+      const bool later = parts_.written->Find(id) != version;
+      if (later && i < kTries) continue;
+      if (!later && found && *found && (*found)->size() == version->size) {
+        content = *std::move(found);
+      }
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const Entry entry, ReferWritten(version, chunk));
+    if (content) pins_.Pin(thread, id, entry.node, std::move(content));
+    return entry;
+  }
+}
+
 Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
   const TablePtr table = UnpackGridNode(id) ? nullptr : nodes_.Get(id);
   if (const auto staged = StagedAt(id, table)) return OpenStaged(id, staged, request);
@@ -219,12 +245,19 @@ Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
     file->content = std::get<WrittenTarget>(table->target).gzipped;
     if (file->content) return file;
   }
+  const ChunkId id = ChunkId::Of(*seen.tree, seen.chunk);
+  file->content = pins_.Take(request.thread, id, node);
+  if (file->content) return file;
+  const auto send_away = [&] {
+    pins_.SendAway(request.thread, id);
+    return LookAgain();
+  };
   if (seen.version) {
-    if (!seen.current) return LookAgain();
+    if (!seen.current) return send_away();
     auto content = writes_->ContentOf(seen.version);
-    if (!content && content.error().code == ErrorCode::kConflict) return LookAgain();
+    if (!content && content.error().code == ErrorCode::kConflict) return send_away();
     if (!content) return tl::unexpected<Error>(std::move(content).error());
-    if (!*content) return LookAgain();
+    if (!*content) return send_away();
     file->content = *std::move(content);
     return file;
   }
@@ -236,9 +269,9 @@ Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
     count = std::get<ChunkTarget>(table->target).generation_count;
   }
   const auto generation = seen.tree->shards().Find(seen.chunk.slot.shard, count);
-  if (!generation) return LookAgain();
+  if (!generation) return send_away();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*seen.tree, seen.chunk, generation));
-  if (parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk)) || !facts) return LookAgain();
+  if (parts_.written->Find(id) || !facts) return send_away();
   file->content = MakeStoredContent(reader_, seen.tree, seen.chunk, *facts);
   return file;
 }
@@ -358,7 +391,9 @@ Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
 Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
   const StagedInode::Purpose purpose = staged.purpose();
   if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
-    return staged.CommitWith([&](StagedFile& bytes) { return CommitDocument(*document, bytes); });
+    const timespec modified = staged.modified();
+    return staged.CommitWith(
+        [&](StagedFile& bytes) { return CommitDocument(*document, bytes, modified); });
   }
   const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
   if (chunk == nullptr) return {};
@@ -373,6 +408,7 @@ Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
 }
 
 Status VolumeFs::Flush(OpenFile& file, pid_t thread) {
+  if (file.live && file.writable) return CompleteLive(file);
   if (!file.staged || !file.writable || !file.staged->dirty()) return {};
   // A created file that is still empty is a shell's redirection: what it is for comes later.
   if (file.staged->size() == 0) return {};

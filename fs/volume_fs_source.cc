@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "codec/metadata_merge.h"
 #include "fs/volume_fs.h"
 #include "store/log.h"
 
@@ -14,6 +13,10 @@ constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
 
 tl::unexpected<Error> FailWith(int number, ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message), number});
+}
+
+tl::unexpected<Error> TooLarge() {
+  return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
 }
 
 Error StaleNode() { return Error{ErrorCode::kConflict, "the file is gone", 0}; }
@@ -64,6 +67,7 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
     const std::lock_guard lock(node.mutex);
     path = node.live_path;
   }
+  if (request.write && IsPlainGroup(path)) return OpenPlainGroup(node, path, request);
   OpenFlags flags;
   flags.write = request.write;
   flags.truncate = request.truncate;
@@ -77,6 +81,28 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
   const std::lock_guard lock(node.mutex);
   node.live_file = file->live;
   return file;
+}
+
+// A group's document is written aside, like the documents that are shown rewritten, until it is
+// known how the arrays are stored of which it embeds copies.
+Result<OpenFilePtr> VolumeFs::OpenPlainGroup(const TableNode& node, const std::string& path,
+                                             const OpenRequest& request) {
+  const StagedInode::Document purpose{ParentPath(path), BaseName(path), true};
+  const ChunkId id = DocumentId(purpose);
+  auto staged = writers_.Latest(id);
+  if (!staged || request.truncate || !staged->Hold()) {
+    ContentPtr base;
+    if (!request.truncate) {
+      UNSHARD_ASSIGN_OR_RETURN(const auto object,
+                               ReadWhole(*parts_.store, path, kMaxDocumentBytes));
+      if (!object) return tl::unexpected<Error>(Error{ErrorCode::kConflict, "", 0});
+      const ByteSpan text = AsBytes(object->text);
+      base = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
+    }
+    staged = std::make_shared<StagedInode>(writes_->spool(), purpose, base, node.inode);
+    if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
+  }
+  return Redirect(id, staged, request.thread);
 }
 
 Result<VolumeFs::Created> VolumeFs::CreateInSource(const Place& place, const OpenRequest& request) {
@@ -142,6 +168,15 @@ Status VolumeFs::RenameInSource(const Place& from, const Place& to, bool replace
   return {};
 }
 
+// What a group's document holds stays as it is, with its inode and its time, unless it embeds
+// copies of sharded arrays.
+Status VolumeFs::RenameOntoPlainGroup(const Place& from, const Place& to, bool replace) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(from.path()));
+  if (!status || status->kind != FileStatus::Kind::kFile) return RenameInSource(from, to, replace);
+  UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(from.path(), to.directory));
+  return complete ? RenameInSource(from, to, replace) : RenameSourceFileOnto(from, to, replace);
+}
+
 // A file beside the data that becomes a chunk or a document: its bytes are committed, then it goes.
 Status VolumeFs::RenameSourceFileOnto(const Place& from, const Place& to, bool replace) {
   UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file, parts_.files->Open(from.path(), {}));
@@ -162,36 +197,125 @@ Status VolumeFs::RenameSourceFileOnto(const Place& from, const Place& to, bool r
   return {};
 }
 
-Status VolumeFs::CommitDocument(const StagedInode::Document& document, StagedFile& staged) {
-  if (staged.size() > kMaxDocumentBytes) {
-    return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
-  }
+Status VolumeFs::CommitDocument(const StagedInode::Document& document, StagedFile& staged,
+                                const timespec& modified) {
+  if (staged.size() > kMaxDocumentBytes) return TooLarge();
   std::string text(staged.size(), '\0');
   UNSHARD_ASSIGN_OR_RETURN(
       const std::size_t read,
       staged.Read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
   text.resize(read);
-  return CommitDocumentText(document, text);
+  return CommitDocumentText(document, text, modified);
 }
 
-Status VolumeFs::CommitDocumentText(const StagedInode::Document& document,
-                                    const std::string& text) {
+Status VolumeFs::CommitDocumentText(const StagedInode::Document& document, const std::string& text,
+                                    const timespec& modified) {
   const std::string key = JoinPath(document.directory, document.name);
   const std::lock_guard lock(documents_mutex_);
   UNSHARD_ASSIGN_OR_RETURN(const auto original, ReadWhole(*parts_.store, key, kMaxDocumentBytes));
-  if (!original) {
+  const std::optional<std::string> before = original ? std::optional(original->text) : std::nullopt;
+  if (document.plain && IsPlainGroup(key)) {
+    const auto complete = CompleteZarrMetadata(text, NodesBelow(document.directory));
+    if (!complete) return Forward(complete.error(), key);
+    return StoreDocument(document, *complete, before, modified);
+  }
+  if (!before) {
     return FailWith(EPERM, ErrorCode::kPermissionDenied,
                     key + ": is gone from the source, and how chunks are stored is not known here");
   }
-  const auto merged = document.name == "info" ? MergeNeuroglancerInfo(original->text, text)
-                                              : MergeZarrMetadata(original->text, text);
+  const auto merged = document.name == "info"
+                          ? MergeNeuroglancerInfo(*before, text)
+                          : MergeZarrMetadata(*before, text, NodesBelow(document.directory));
   if (!merged) return Forward(merged.error(), key);
-  if (*merged != original->text) {
-    UNSHARD_RETURN_IF_ERROR(ReplaceFile(*parts_.files, key, AsBytes(*merged)));
+  return StoreDocument(document, *merged, before, std::nullopt);
+}
+
+// `before`: what stands there now. `modified`: the time of a document that passes through.
+Status VolumeFs::StoreDocument(const StagedInode::Document& document, const std::string& text,
+                               const std::optional<std::string>& before,
+                               const std::optional<timespec>& modified) {
+  const std::string key = JoinPath(document.directory, document.name);
+  // What copies of arrays are merged into can make them longer.
+  if (text.size() > kMaxDocumentBytes) return TooLarge();
+  if (text != before) {
+    UNSHARD_RETURN_IF_ERROR(ReplaceFile(*parts_.files, key, AsBytes(text)));
+  }
+  if (modified) {
+    OpenFlags flags;
+    flags.write = true;
+    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file, parts_.files->Open(key, flags));
+    if (file) UNSHARD_RETURN_IF_ERROR(file->SetModified(*modified));
   }
   parts_.datasets->Reload(document.directory);
   if (writing_.look_again) writing_.look_again(key);
   return {};
+}
+
+bool VolumeFs::IsPlainGroup(const std::string& path) const {
+  return BaseName(path) == kZarrDocument && parts_.datasets->HoldsPlainGroup(ParentPath(path));
+}
+
+// For one merge: what it reads is bounded.
+StoredNodes VolumeFs::NodesBelow(const std::string& directory) const {
+  struct Spent {
+    std::size_t nodes = 0;
+    std::uint64_t bytes = 0;
+  };
+  return [this, directory, spent = std::make_shared<Spent>()](
+             std::string_view node_path) -> Result<std::optional<std::string>> {
+    constexpr std::size_t kMostNodes = 65536;
+    constexpr std::uint64_t kMostBytes = 4 * kMaxDocumentBytes;
+    if (++spent->nodes > kMostNodes || spent->bytes > kMostBytes) {
+      return FailWith(EFBIG, ErrorCode::kInvalidArgument,
+                      "expected at most 65536 new copies of arrays, and 256 MiB of documents of "
+                      "their own");
+    }
+    // Nobody who reads through this mount, or through the source, finds an array outside.
+    const auto path = ResolvePath(directory, node_path);
+    if (!path) return std::nullopt;
+    UNSHARD_ASSIGN_OR_RETURN(
+        auto object, ReadWhole(*parts_.store, JoinPath(*path, kZarrDocument), kMaxDocumentBytes));
+    if (!object) return std::nullopt;
+    spent->bytes += object->text.size();
+    return std::move(object->text);
+  };
+}
+
+// Whether the file at `path` can stand as the document of a group in `directory` as it is.
+Result<bool> VolumeFs::IsComplete(const std::string& path, const std::string& directory) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(*parts_.store, path, kMaxDocumentBytes));
+  if (!object) return true;
+  const auto complete = CompleteZarrMetadata(object->text, NodesBelow(directory));
+  if (!complete) return Forward(complete.error(), path);
+  return *complete == object->text;
+}
+
+// A new document is written in place, as nothing stood there that anybody could go on seeing.
+Status VolumeFs::CompleteLive(const OpenFile& file) {
+  const TablePtr node = nodes_.Get(file.node);
+  if (!node) return {};
+  std::string path;
+  {
+    const std::lock_guard lock(node->mutex);
+    path = node->live_path;
+  }
+  if (!IsPlainGroup(path)) return {};
+  const std::lock_guard lock(documents_mutex_);
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
+  if (!status || IdentityOf(*status) != node->identity) return {};
+  const auto object = ReadWhole(*parts_.store, path, kMaxDocumentBytes);
+  if (!object) return tl::unexpected<Error>(object.error());
+  if (!*object) return {};
+  const auto complete = CompleteZarrMetadata((*object)->text, NodesBelow(ParentPath(path)));
+  if (!complete) {
+    // As with other files, what is refused does not stay.
+    const auto removed = parts_.files->Remove(path);
+    if (!removed) LogWarning(removed.error().message);
+    return Forward(complete.error(), path);
+  }
+  if (*complete == (*object)->text) return {};
+  return StoreDocument({ParentPath(path), BaseName(path), true}, *complete, (*object)->text,
+                       status->modified);
 }
 
 }  // namespace unshard

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <map>
 #include <string>
 
 #include "codec/json.h"
+#include "codec/json_meaning.h"
 #include "codec/neuroglancer_info.h"
 #include "codec/zarr_fill_value.h"
 #include "codec/zarr_metadata.h"
@@ -185,6 +187,143 @@ TEST(MergeZarrTest, EmbeddedCopiesFollowTheSameRules) {
   ExpectRefused(MergeZarrMetadata(bare, Group(kWrittenByZarrPython)),
                 R"(consolidated_metadata.metadata["a"]:)");
   EXPECT_TRUE(MergeZarrMetadata(original, bare)) << "copies may go";
+}
+
+// The stored documents of a hierarchy, by path; counts how often each was asked for.
+struct Hierarchy {
+  std::map<std::string, std::string, std::less<>> documents;
+  std::map<std::string, int, std::less<>> asked = {};
+
+  StoredNodes LookUp() {
+    return [this](std::string_view path) -> Result<std::optional<std::string>> {
+      ++asked[std::string(path)];
+      const auto found = documents.find(path);
+      if (found == documents.end()) return std::nullopt;
+      return found->second;
+    };
+  }
+};
+
+std::string GroupOf(const std::string& nodes) {
+  return R"({"attributes": {"title": "all"}, "zarr_format": 3, "consolidated_metadata": {)"
+         R"("kind": "inline", "must_understand": false, "metadata": {)" +
+         nodes + R"(}}, "node_type": "group"})";
+}
+
+const std::string kBareGroup =
+    R"({"attributes": {"title": "all"}, "zarr_format": 3, "node_type": "group"})";
+
+JsonValue CopyIn(const std::string& group, const std::string& name) {
+  const JsonValue document = ParseJson(group).value();
+  const JsonValue* copy = document.Find("consolidated_metadata")->Find("metadata")->Find(name);
+  EXPECT_NE(copy, nullptr) << name;
+  return copy != nullptr ? *copy : JsonValue();
+}
+
+// A copy of kTensorStoreArray with the attributes that the writer gave it.
+const JsonValue& ShardedCopy() {
+  static const JsonValue copy =
+      ParseJson(MergeZarrMetadata(kTensorStoreArray, kWrittenByZarrPython).value()).value();
+  return copy;
+}
+
+TEST(MergeZarrTest, NewCopiesOfShardedArraysAreStoredAsTheirOwnDocumentsSay) {
+  const std::string plain = Replaced(kWrittenByZarrPython, "[8, 8]", "[5, 5]");
+  const std::string inner = R"({"zarr_format": 3, "node_type": "group", "attributes": {}, )"
+                            R"("consolidated_metadata": {"kind": "inline", "must_understand": )"
+                            R"(false, "metadata": {"deep": )" +
+                            kWrittenByZarrPython + "}}}";
+  const std::string edited =
+      GroupOf(R"("a": )" + kWrittenByZarrPython + R"(, "plain": )" + plain + R"(, "foreign": )" +
+              kWrittenByZarrPython + R"(, "g": )" + inner + R"(, "g/b": )" + kWrittenByZarrPython);
+  Hierarchy hierarchy{{{"a", kTensorStoreArray},
+                       {"plain", kWrittenByZarrPython},
+                       {"g/b", kTensorStoreArray},
+                       {"g/deep", kTensorStoreArray}}};
+  for (const bool completed : {false, true}) {
+    const auto merged = completed ? CompleteZarrMetadata(edited, hierarchy.LookUp())
+                                  : MergeZarrMetadata(kBareGroup, edited, hierarchy.LookUp());
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_TRUE(SameMeaning(CopyIn(*merged, "a"), ShardedCopy())) << *merged;
+    EXPECT_TRUE(SameMeaning(CopyIn(*merged, "g/b"), ShardedCopy()));
+    EXPECT_TRUE(SameMeaning(CopyIn(WriteJson(CopyIn(*merged, "g")), "deep"), ShardedCopy()));
+    EXPECT_TRUE(SameMeaning(CopyIn(*merged, "plain"), ParseJson(plain).value()))
+        << "not sharded: as it was written";
+    EXPECT_TRUE(SameMeaning(CopyIn(*merged, "foreign"), ParseJson(kWrittenByZarrPython).value()))
+        << "no array of the store: as it was written";
+    EXPECT_EQ(MergeZarrMetadata(*merged, edited, hierarchy.LookUp()).value(), *merged);
+    EXPECT_EQ(MergeZarrMetadata(*merged, Shown(*merged)).value(), *merged)
+        << "what is shown needs no other document";
+  }
+}
+
+TEST(MergeZarrTest, NewCopiesThatContradictTheStoredArrayAreRefused) {
+  const struct {
+    std::string copy;
+    std::string stored;
+    const char* place;
+  } cases[] = {
+      {Replaced(kWrittenByZarrPython, "[8, 8]", "[9, 8]"), kTensorStoreArray, ".shape:"},
+      {Replaced(kWrittenByZarrPython, "[2, 2]", "[4, 4]"), kTensorStoreArray, ".chunk_grid:"},
+      {Replaced(kWrittenByZarrPython, "gzip", "zstd"), kTensorStoreArray, ".codecs:"},
+      {kWrittenByZarrPython, kBareGroup, ".node_type:"},
+      {kWrittenByZarrPython, "{", ":"},
+      {kWrittenByZarrPython, R"({"zarr_format": 3, "node_type": "array"})", ":"},
+  };
+  for (const auto& each : cases) {
+    SCOPED_TRACE(each.place);
+    Hierarchy hierarchy{{{"a", each.stored}}};
+    const std::string edited = Group(each.copy);
+    const std::string place = R"(consolidated_metadata.metadata["a"])";
+    ExpectRefused(MergeZarrMetadata(kBareGroup, edited, hierarchy.LookUp()), place + each.place);
+    ExpectRefused(CompleteZarrMetadata(edited, hierarchy.LookUp()), place + each.place);
+  }
+  const StoredNodes broken = [](std::string_view) -> Result<std::optional<std::string>> {
+    return Fail(ErrorCode::kUnavailable, "no answer");
+  };
+  const auto merged = CompleteZarrMetadata(Group(kWrittenByZarrPython), broken);
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().code, ErrorCode::kUnavailable) << merged.error().message;
+}
+
+// Someone made the array anew in the store after its copy was embedded.
+TEST(MergeZarrTest, TheArraysOwnDocumentHasTheSayOverAnOldCopy) {
+  const std::string original = Group(kTensorStoreArray);
+  const std::string grown = Replaced(kTensorStoreArray, "[8,8]", "[16,8]");
+  const std::string edited = Group(Replaced(kWrittenByZarrPython, "[8, 8]", "[16, 8]"));
+  ExpectRefused(MergeZarrMetadata(original, edited),
+                R"(consolidated_metadata.metadata["a"].shape:)");
+  Hierarchy hierarchy{{{"a", grown}}};
+  const auto merged = MergeZarrMetadata(original, edited, hierarchy.LookUp());
+  ASSERT_TRUE(merged) << merged.error().message;
+  EXPECT_EQ(WriteJson(*CopyIn(*merged, "a").Find("shape"), 0), "[16, 8]");
+  EXPECT_NE(merged->find("sharding_indexed"), std::string::npos);
+  // A copy that was stored in the wrong form is set right.
+  const auto repaired = CompleteZarrMetadata(edited, hierarchy.LookUp());
+  ASSERT_TRUE(repaired) << repaired.error().message;
+  EXPECT_NE(repaired->find("sharding_indexed"), std::string::npos);
+}
+
+TEST(MergeZarrTest, CopiesThatDidNotChangeAreNotLookedFor) {
+  const std::string original =
+      GroupOf(R"("a": )" + kTensorStoreArray + R"(, "b": )" + kTensorStoreArray);
+  std::string edited = Shown(original);
+  edited.replace(edited.rfind(R"("x")"), 3, R"("z")");
+  Hierarchy hierarchy{{{"a", kTensorStoreArray}, {"b", kTensorStoreArray}}};
+  ASSERT_TRUE(MergeZarrMetadata(original, edited, hierarchy.LookUp()));
+  EXPECT_EQ(hierarchy.asked, (std::map<std::string, int, std::less<>>{{"b", 1}}));
+}
+
+TEST(CompleteZarrTest, WhatHoldsNoCopiesOfShardedArraysStaysByteForByte) {
+  Hierarchy hierarchy{{{"plain", kWrittenByZarrPython}, {"a", kTensorStoreArray}}};
+  for (const std::string& edited :
+       {std::string(), std::string("{"), std::string("[1]"), kBareGroup, kTensorStoreArray,
+        kWrittenByZarrPython, GroupOf(R"("plain":   )" + kWrittenByZarrPython),
+        GroupOf(R"("a": )" + kTensorStoreArray), GroupOf(R"("new": )" + kTensorStoreArray),
+        std::string(R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": null})"),
+        std::string(R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": {}})")}) {
+    EXPECT_EQ(CompleteZarrMetadata(edited, hierarchy.LookUp()).value(), edited);
+  }
 }
 
 TEST(MergeZarrTest, ArraysWithoutShardsMayChangeInAnyWay) {

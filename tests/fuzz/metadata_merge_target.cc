@@ -1,7 +1,8 @@
-// A stored document and an edit of it, a zero byte between them: what is merged stays merged, and
-// what is shown merges to what is stored.
-#include <algorithm>
+// A stored document, an edit of it, and the stored document of every node below it, a zero byte
+// between each two: what is merged stays merged, and what is shown merges to what is stored.
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "codec/json.h"
 #include "codec/metadata_merge.h"
@@ -31,13 +32,32 @@ void MergeBoth(std::string_view original, std::string_view edited, Parse parse, 
 }  // namespace
 
 void FuzzMetadataMerge(ByteSpan input) {
-  const auto mark = std::find(input.begin(), input.end(), 0);
-  const auto length = static_cast<std::size_t>(mark - input.begin());
-  const std::string_view original = AsText(input.first(length));
-  const std::string_view edited =
-      length < input.size() ? AsText(input.subspan(length + 1)) : original;
-  MergeBoth(original, edited, ParseZarrMetadata, MergeZarrMetadata);
+  std::string_view rest = AsText(input);
+  const auto next = [&]() -> std::optional<std::string_view> {
+    if (rest.data() == nullptr) return std::nullopt;
+    const std::size_t mark = rest.find('\0');
+    const std::string_view part = rest.substr(0, mark);
+    rest = mark == rest.npos ? std::string_view() : rest.substr(mark + 1);
+    return part;
+  };
+  const std::string_view original = next().value_or(std::string_view());
+  const std::string_view edited = next().value_or(original);
+  const std::optional<std::string> node(next());
+  MergeBoth(original, edited, ParseZarrMetadata,
+            [](auto before, auto after) { return MergeZarrMetadata(before, after); });
   MergeBoth(original, edited, ParseNeuroglancerInfo, MergeNeuroglancerInfo);
+  const StoredNodes nodes = [&](std::string_view) -> Result<std::optional<std::string>> {
+    return node;
+  };
+  MergeBoth(original, edited, ParseZarrMetadata,
+            [&](auto before, auto after) { return MergeZarrMetadata(before, after, nodes); });
+  const auto completed = CompleteZarrMetadata(edited, nodes);
+  if (!completed) {
+    Require(completed.error().code != ErrorCode::kInternal, "completed documents read as the edit");
+    return;
+  }
+  const auto again = CompleteZarrMetadata(*completed, nodes);
+  Require(again.has_value() && *again == *completed, "what is complete stays as it is");
 }
 
 }  // namespace unshard

@@ -21,7 +21,8 @@ import pytest
 import tensorstore as ts
 
 from mount_data import refused
-from write_data import KINDS, PATIENT, PrecomputedSource, WriteCase, case, flush, write_file
+from write_data import (KINDS, PATIENT, PrecomputedSource, WriteCase, case, flush, write_all,
+                        write_file)
 
 ZARR_KINDS = [kind for kind in KINDS if kind.startswith("zarr")]
 VOLUME_KINDS = [kind for kind in KINDS if kind.startswith("precomputed")]
@@ -166,6 +167,168 @@ def test_zarr_python_3_creates_arrays_and_groups_beside_the_sharded_one(array):
     assert np.array_equal(zarr.open_array(str(array.top / "new"), mode="r")[...], values)
     assert zarr.open_group(str(array.top / "group"), mode="r").attrs["a"] == 1
     array.check()
+
+
+# ------------------------------------------------------------ copies of metadata that groups embed
+
+HIERARCHY = {"a": (4, 4), "b": (8, 4), "nested/deep": (2, 2), "plain": None}
+
+
+class Hierarchy:
+    """A group of zarr-python's, not consolidated: three sharded arrays and another one."""
+
+    def __init__(self, work, mount):
+        import zarr
+
+        self.source = work / "source" / "group"
+        top = zarr.create_group(str(self.source), attributes={"title": "all"})
+        top.create_group("nested", attributes={"level": 1})
+        for number, (name, chunks) in enumerate(HIERARCHY.items()):
+            shards = {"shards": (16, 8)} if chunks else {}
+            array = top.create_array(name, shape=(30, 20), chunks=chunks or (7, 9), dtype="<u2",
+                                     attributes={"number": number}, **shards)
+            array[...] = self.values(name)
+        self.mount = mount(work / "source", PATIENT)
+        self.root = self.mount.path / "group"
+        self.path = self.root / "zarr.json"
+
+    def values(self, name):
+        return np.random.default_rng(list(HIERARCHY).index(name)).integers(1, 999, (30, 20), "<u2")
+
+    def stored(self):
+        return json.loads((self.source / "zarr.json").read_text())
+
+    def copies(self):
+        return self.stored()["consolidated_metadata"]["metadata"]
+
+    def consolidated(self):
+        """The document that zarr-python writes where it sees no shards."""
+        import zarr
+        from zarr.storage import MemoryStore
+
+        store = MemoryStore()
+        names = [*HIERARCHY, ".", "nested"]
+        documents = {os.path.normpath(f"{name}/zarr.json"):
+                     (self.root / name / "zarr.json").read_bytes() for name in names}
+
+        async def fill():
+            from zarr.core.buffer import cpu
+
+            for key, text in documents.items():
+                await store.set(key, cpu.Buffer.from_bytes(text))
+
+        asyncio.run(fill())
+        zarr.consolidate_metadata(store)
+        return store._store_dict["zarr.json"].to_bytes()
+
+    def check(self):
+        """Source and mount are read through the copies, and each array for itself."""
+        import zarr
+
+        for name, chunks in HIERARCHY.items():
+            document = json.loads((self.source / name / "zarr.json").read_text())
+            for member in ("codecs", "chunk_grid", "shape", "attributes"):
+                assert self.copies()[name][member] == document[member], name
+        flush(self.mount)
+        for root, sharded in ((self.source, True), (self.root, False)):
+            group = zarr.open_group(str(root), mode="r", use_consolidated=True)
+            assert group.attrs["title"] == "all" and group["nested"].attrs["level"] == 1
+            for name, chunks in HIERARCHY.items():
+                shards = (16, 8) if sharded and chunks else None
+                assert (group[name].shards, group[name].chunks) == (shards, chunks or (7, 9))
+                array = ts.open({"driver": "zarr3", "kvstore": f"file://{root / name}/"},
+                                context=ts.Context()).result()
+                for read in (group[name][...], array.read().result()):
+                    assert np.array_equal(read, self.values(name)), (root, name)
+
+
+@pytest.fixture
+def hierarchy(work, mount):
+    return Hierarchy(work, mount)
+
+
+def test_zarr_python_3_consolidates_a_group_of_sharded_arrays(hierarchy):
+    import zarr
+
+    for times in range(3):
+        zarr.consolidate_metadata(str(hierarchy.root))
+        hierarchy.check()
+        opened = zarr.open_group(str(hierarchy.root), mode="r+", use_consolidated=False)
+        opened["nested/deep"].attrs["times"] = times
+    # What is there is taken along when the copies are made anew, and when they go.
+    zarr.consolidate_metadata(str(hierarchy.root))
+    assert hierarchy.copies()["nested/deep"]["attributes"] == {"number": 2, "times": 2}
+    whole = zarr.open_group(str(hierarchy.root), mode="r+", use_consolidated=True)
+    whole["a"][0:4, 0:4] = hierarchy.values("a")[0:4, 0:4]
+    hierarchy.check()
+    assert hierarchy.mount.control("errors") == ""
+
+
+@pytest.mark.parametrize("way", ["in place", "new", "renamed", "linked"])
+def test_copies_are_stored_in_the_form_of_the_arrays_however_they_are_written(hierarchy, way):
+    text = hierarchy.consolidated()
+    temporary = hierarchy.root / "temporary"
+    if way in ("new", "linked"):
+        hierarchy.path.unlink()
+    if way in ("in place", "new"):
+        write_file(hierarchy.path, text)
+    else:
+        write_file(temporary, text)
+    if way == "linked":
+        refused(errno.EPERM, os.link, temporary, hierarchy.path)
+        assert not hierarchy.path.exists() and not (hierarchy.source / "zarr.json").exists()
+    if way in ("renamed", "linked"):
+        os.rename(temporary, hierarchy.path)
+    assert json.loads(hierarchy.path.read_text()) == json.loads(text)
+    hierarchy.check()
+    assert {path.name for path in hierarchy.source.iterdir()} == {"zarr.json", "a", "b", "nested",
+                                                                 "plain"}
+
+
+@pytest.mark.parametrize("way", ["in place", "new", "renamed"])
+def test_copies_that_contradict_a_sharded_array_are_refused(hierarchy, way):
+    document = json.loads(hierarchy.consolidated())
+    document["consolidated_metadata"]["metadata"]["b"]["shape"] = [31, 20]
+    text = json.dumps(document).encode()
+    before = (hierarchy.source / "zarr.json").read_bytes()
+    if way == "renamed":
+        write_file(hierarchy.root / "temporary", text)
+        refused(errno.EPERM, os.rename, hierarchy.root / "temporary", hierarchy.path)
+    else:
+        if way == "new":
+            hierarchy.path.unlink()
+        refused(errno.EPERM, write_file, hierarchy.path, text)
+    if way == "new":
+        assert not (hierarchy.source / "zarr.json").exists()
+    else:
+        for root in (hierarchy.root, hierarchy.source):
+            assert (root / "zarr.json").read_bytes() == before
+    assert 'metadata["b"].shape' in hierarchy.mount.control("errors")
+
+
+@pytest.mark.parametrize("way", ["in place", "new", "renamed"])
+def test_groups_without_sharded_arrays_pass_through_byte_for_byte(hierarchy, way):
+    """Also copies of arrays that come later, and with their time."""
+    document = json.loads(hierarchy.consolidated())
+    nodes = document["consolidated_metadata"]["metadata"]
+    nodes["plain"]["attributes"] = {"any": "thing"}
+    for name in ("a", "b"):
+        nodes["later_" + name] = nodes.pop(name)
+    del nodes["nested/deep"]
+    text = json.dumps(document, indent=3).encode()
+    if way == "new":
+        hierarchy.path.unlink()
+    path = hierarchy.root / "temporary" if way == "renamed" else hierarchy.path
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    write_all(descriptor, text)
+    os.utime(descriptor, (10**9, 10**9))
+    os.close(descriptor)
+    if way == "renamed":
+        os.rename(path, hierarchy.path)
+    for path in (hierarchy.path, hierarchy.source / "zarr.json"):
+        assert path.read_bytes() == text
+        assert path.stat().st_mtime == 10**9
+    assert hierarchy.mount.control("errors") == ""
 
 
 # ------------------------------------------------------------------------------------- zarr-python 2

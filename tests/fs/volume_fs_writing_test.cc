@@ -1,0 +1,151 @@
+// A writable volume, driven request by request as the kernel does: what a reader is given while
+// others commit.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "fs/mount.h"
+#include "tests/support/sharded_source.h"
+#include "tests/support/temporary_directory.h"
+
+namespace unshard {
+namespace {
+
+class WritableVolume : public testing::Test {
+ protected:
+  static constexpr pid_t kReader = 11;
+  static constexpr pid_t kWriter = 12;
+
+  // An array of four chunks of one letter, in one shard.
+  void SetUp() override {
+    const ShardedSource array = ZarrSource({4}, {1}, {4}, {ChunkKeyEncoding::Kind::kV2, '.'});
+    source_.Write("zarr.json", array.document);
+    for (const auto& [key, bytes] : array.Encode({{0, "a"}, {1, "b"}})) source_.Write(key, bytes);
+    MountOptions options;
+    options.source = source_.path();
+    options.spool = spool_.path();
+    options.publish_after_milliseconds = 600'000;
+    options.watch = WatchMode::kOff;
+    auto fs = OpenVolume(options, changes_);
+    ASSERT_TRUE(fs) << fs.error().message;
+    fs_ = *std::move(fs);
+  }
+
+  NodeId Find(const std::string& name, pid_t thread) {
+    const auto entry = fs_->Lookup(kRootNode, name, thread);
+    EXPECT_TRUE(entry) << entry.error().message;
+    return entry ? entry->node : 0;
+  }
+
+  Result<OpenFilePtr> Open(NodeId node, pid_t thread, bool write = false) {
+    return fs_->Open(node, {.write = write, .truncate = write, .thread = thread});
+  }
+
+  // Writes a chunk and closes it.
+  void Put(const std::string& name, const std::string& text) {
+    NodeId node = Find(name, kWriter);
+    Result<OpenFilePtr> file;
+    if (node == 0) {
+      auto created = fs_->Create(kRootNode, name, {.write = true, .thread = kWriter});
+      ASSERT_TRUE(created) << created.error().message;
+      file = std::move(created->file);
+    } else {
+      ASSERT_FALSE(Open(node, kWriter, true)) << "a writer gets a node of its own";
+      file = Open(Find(name, kWriter), kWriter, true);
+      ASSERT_TRUE(file) << file.error().message;
+    }
+    const Status written = fs_->Write(**file, 0, AsBytes(text));
+    ASSERT_TRUE(written) << written.error().message;
+    const Status closed = fs_->Flush(**file, kWriter);
+    ASSERT_TRUE(closed) << closed.error().message;
+    fs_->Release(*std::move(file));
+  }
+
+  std::string Text(Result<OpenFilePtr> file) {
+    if (!file) return file.error().message.empty() ? "look again" : file.error().message;
+    const auto piece = fs_->Read(**file, 0, 100);
+    fs_->Release(*std::move(file));
+    if (!piece) return piece.error().message;
+    if (const auto* bytes = std::get_if<Bytes>(&*piece)) return std::string(AsText(bytes->span()));
+    const FileSlice& slice = std::get<FileSlice>(*piece);
+    std::string text(slice.range.size, '\0');
+    const ssize_t read =
+        pread(slice.descriptor, text.data(), text.size(), static_cast<off_t>(slice.range.begin));
+    EXPECT_EQ(read, static_cast<ssize_t>(text.size()));
+    return text;
+  }
+
+  TemporaryDirectory source_;
+  TemporaryDirectory spool_;
+  ChangeQueue changes_;
+  std::unique_ptr<VolumeFs> fs_;
+};
+
+TEST_F(WritableVolume, AReaderThatMeetsACommitTwiceIsGivenOneWholeVersion) {
+  const NodeId stored = Find("0", kReader);
+  Put("0", "x");
+  EXPECT_EQ(Text(Open(stored, kReader)), "look again");
+  const NodeId first = Find("0", kReader);
+  Put("0", "y");
+  EXPECT_EQ(Text(Open(first, kReader)), "x") << "that open began before y was committed";
+  EXPECT_EQ(Text(Open(first, kReader)), "look again") << "another one did not";
+  EXPECT_EQ(Text(Open(Find("0", kReader), kReader)), "y");
+}
+
+TEST_F(WritableVolume, TheLastLookUpOfTheCallCounts) {
+  const NodeId stored = Find("0", kReader);
+  Put("0", "x");
+  EXPECT_EQ(Text(Open(stored, kReader)), "look again");
+  Find("0", kReader);
+  Put("0", "y");
+  const NodeId second = Find("0", kReader);
+  Put("0", "z");
+  EXPECT_EQ(Text(Open(second, kReader)), "y");
+}
+
+TEST_F(WritableVolume, APublishedVersionIsPinnedAsWell) {
+  const NodeId stored = Find("1", kReader);
+  Put("1", "x");
+  ASSERT_TRUE(fs_->FlushAll());
+  EXPECT_EQ(Text(Open(stored, kReader)), "look again");
+  const NodeId first = Find("1", kReader);
+  Put("1", "y");
+  EXPECT_EQ(Text(Open(first, kReader)), "x");
+}
+
+TEST_F(WritableVolume, AChunkThatWasAbsentIsPinnedUnderItsFirstVersion) {
+  Put("3", "x");
+  const NodeId first = Find("3", kReader);
+  Put("3", "y");
+  EXPECT_EQ(Text(Open(first, kReader)), "look again");
+  const NodeId second = Find("3", kReader);
+  Put("3", "z");
+  EXPECT_EQ(Text(Open(second, kReader)), "y");
+}
+
+TEST_F(WritableVolume, OthersAndReadersThatWereNotSentAwayGetTheLatestVersion) {
+  const NodeId stored = Find("0", kReader);
+  Put("0", "x");
+  EXPECT_EQ(Text(Open(stored, kReader)), "look again");
+  const NodeId first = Find("0", kReader);
+  constexpr pid_t kOther = 13;
+  EXPECT_EQ(Find("0", kOther), first);
+  Put("0", "y");
+  EXPECT_EQ(Text(Open(first, kOther)), "look again") << "the pin is not theirs";
+  EXPECT_EQ(Text(Open(Find("1", kReader), kReader)), "b") << "another chunk";
+  EXPECT_EQ(Text(Open(first, kReader)), "x");
+}
+
+TEST_F(WritableVolume, ALookUpThatFindsNoChunkEndsTheWait) {
+  const NodeId stored = Find("0", kReader);
+  Put("0", "x");
+  EXPECT_EQ(Text(Open(stored, kReader)), "look again");
+  ASSERT_TRUE(fs_->Remove(kRootNode, "0"));
+  EXPECT_EQ(Find("0", kReader), 0U) << "the open ends here, with ENOENT";
+  Put("0", "y");
+  const NodeId second = Find("0", kReader);
+  Put("0", "z");
+  EXPECT_EQ(Text(Open(second, kReader)), "look again") << "an open of its own";
+}
+
+}  // namespace
+}  // namespace unshard
