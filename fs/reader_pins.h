@@ -5,9 +5,8 @@
 // would be told ESTALE, which programs do not expect of an open. So:
 //   1. A thread's open finds that readers are shown another version by now. It is answered with
 //      ESTALE, and the thread is noted here.
-//   2. The kernel looks the name up again in the same thread, possibly twice. The version that it
-//   is
-//      answered with is pinned for this thread, the latest one last.
+//   2. The kernel looks the name up again in the same thread, possibly twice. The version that is
+//      the answer is pinned for this thread, the latest one last.
 //   3. The kernel opens that node and gets the pinned bytes, whatever was committed meanwhile: the
 //      program's open began before that, so that either version is the right one.
 #pragma once

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fs/control_files.h"
+#include "store/shard_lock.h"
 
 namespace unshard {
 namespace {
@@ -103,8 +104,7 @@ Result<Entry> VolumeFs::Lookup(NodeId parent, std::string_view name, pid_t threa
 }
 
 bool VolumeFs::IsHidden(const DirectoryOverlay& overlay, std::string_view name) {
-  constexpr std::string_view kLock = ".__lock";
-  if (name.ends_with(kLock)) name.remove_suffix(kLock.size());
+  name = WithoutLockSuffix(name);
   return std::any_of(overlay.trees.begin(), overlay.trees.end(),
                      [&](const auto& tree) { return tree->IsShardKey(name); });
 }

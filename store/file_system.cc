@@ -23,15 +23,14 @@ Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes) {
   UNSHARD_ASSIGN_OR_RETURN(ShardLock lock, ShardLock::Acquire(files, path));
   const auto replace = [&]() -> Status {
     UNSHARD_ASSIGN_OR_RETURN(const auto before, files.Stat(path));
-    if (before) UNSHARD_RETURN_IF_ERROR(lock.file()->SetMode(before->mode & 0777));
-    UNSHARD_RETURN_IF_ERROR(lock.file()->Write(0, bytes));
-    UNSHARD_RETURN_IF_ERROR(lock.file()->Sync());
-    return files.Rename(lock.path(), path);
+    if (before) UNSHARD_RETURN_IF_ERROR(lock.version()->SetMode(before->mode & 0777));
+    UNSHARD_RETURN_IF_ERROR(lock.version()->Write(0, bytes));
+    UNSHARD_RETURN_IF_ERROR(lock.version()->Sync());
+    return files.Rename(lock.version_path(), path);
   };
-  if (Status replaced = replace(); !replaced) {
-    lock.Remove(files);
-    return replaced;
-  }
+  const Status replaced = replace();
+  lock.Remove(files);
+  UNSHARD_RETURN_IF_ERROR(replaced);
   const std::size_t slash = path.rfind('/');
   return files.SyncDirectory(slash == std::string::npos ? std::string() : path.substr(0, slash));
 }

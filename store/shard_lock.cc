@@ -4,6 +4,8 @@ namespace unshard {
 namespace {
 
 constexpr std::string_view kLockSuffix = ".__lock";
+// Ends like a lock file, so that TensorStore does not list it.
+constexpr std::string_view kVersionSuffix = ".new.__lock";
 // Each time somebody else has published the shard, so that this is far beyond any contention.
 constexpr int kAttempts = 10'000;
 
@@ -33,10 +35,17 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key) 
     UNSHARD_RETURN_IF_ERROR(file->Lock(/*wait=*/true));
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
-    ShardLock lock(path, std::move(file));
-    if (Status emptied = lock.file_->Truncate(0); !emptied) {
+    ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));
+    const auto prepare = [&]() -> Status {
+      UNSHARD_RETURN_IF_ERROR(lock.file_->Truncate(0));
+      UNSHARD_ASSIGN_OR_RETURN(
+          lock.version_,
+          files.Open(lock.version_path_, {.write = true, .create = true, .truncate = true}));
+      return {};
+    };
+    if (Status prepared = prepare(); !prepared) {
       lock.Remove(files);
-      return tl::unexpected<Error>(std::move(emptied).error());
+      return tl::unexpected<Error>(std::move(prepared).error());
     }
     return lock;
   }
@@ -44,10 +53,21 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key) 
 }
 
 void ShardLock::Remove(FileSystem& files) {
-  const auto ours = HasName(files, path_, *file_);
-  if (!ours || !*ours) return;
-  static_cast<void>(file_->Truncate(0));  // room, even if the name cannot be removed
-  static_cast<void>(files.Remove(path_));
+  const auto remove = [&](const std::string& path, File& file) {
+    const auto ours = HasName(files, path, file);
+    if (!ours || !*ours) return;
+    static_cast<void>(file.Truncate(0));  // room, even if the name cannot be removed
+    static_cast<void>(files.Remove(path));
+  };
+  if (version_) remove(version_path_, *version_);
+  remove(path_, *file_);
+}
+
+std::string_view WithoutLockSuffix(std::string_view key) {
+  for (const std::string_view suffix : {kVersionSuffix, kLockSuffix}) {
+    if (key.ends_with(suffix)) return key.substr(0, key.size() - suffix.size());
+  }
+  return key;
 }
 
 }  // namespace unshard

@@ -1,9 +1,12 @@
-// The lock file of a shard: whoever holds its lock is the only writer of the shard, and puts the
-// new version into the same file. TensorStore's file driver does exactly this.
+// The lock file of a shard: whoever holds its lock is the only writer of the shard. TensorStore's
+// file driver takes the same lock. It puts the new version into the lock file itself, and does not
+// mind what stands in one that somebody left behind: ours stays empty, and the new version is a
+// file of its own.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "store/file_system.h"
 
@@ -14,23 +17,31 @@ class ShardLock {
  public:
   // Opens `<key>.__lock`, which is made where it is missing, waits for its lock, and opens the path
   // again: unless that is the same file, the one we have locked has been renamed onto the shard or
-  // removed meanwhile, and we start over. The file is empty then. Missing directories above the
-  // shard are made, and last. Fails with kUnavailable where others are always faster.
+  // removed meanwhile, and we start over. Then it is emptied, and an empty file for the new version
+  // is made, in place of one that was left behind. Missing directories above the shard are made,
+  // and last. Fails with kUnavailable where others are always faster.
   static Result<ShardLock> Acquire(FileSystem& files, const std::string& key);
 
-  [[nodiscard]] const std::shared_ptr<File>& file() const { return file_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  // Where the new version is put, to be renamed onto the shard.
+  [[nodiscard]] const std::shared_ptr<File>& version() const { return version_; }
+  [[nodiscard]] const std::string& version_path() const { return version_path_; }
 
-  // Removes the lock file while it is still locked. What stands under its name and is not ours
-  // stays. Failures mean only that the file is left behind, which harms nobody.
+  // Removes the lock file while it is still locked, and the new version unless that has been
+  // renamed. What stands under their names and is not ours stays. Failures mean only that a file is
+  // left behind, which harms nobody.
   void Remove(FileSystem& files);
 
  private:
-  ShardLock(std::string path, std::shared_ptr<File> file)
-      : path_(std::move(path)), file_(std::move(file)) {}
+  ShardLock(std::string path, std::shared_ptr<File> file, std::string version_path)
+      : path_(std::move(path)), file_(std::move(file)), version_path_(std::move(version_path)) {}
 
   std::string path_;
   std::shared_ptr<File> file_;
+  std::string version_path_;
+  std::shared_ptr<File> version_;
 };
+
+// The key of which `key` is the lock file or the unfinished version; any other key as it is.
+std::string_view WithoutLockSuffix(std::string_view key);
 
 }  // namespace unshard

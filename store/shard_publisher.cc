@@ -16,7 +16,7 @@ namespace {
 constexpr int kAttempts = 8;
 // Every page of a base is walked to. Zarr shards with so many nested ones are walked for minutes.
 constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;
-// A version of a read-only shard can still be overwritten by the next writer of its lock file.
+// A version that a crash leaves of a read-only shard can still be overwritten by the next one.
 constexpr std::uint32_t kOwnerWrites = 0200;
 
 std::string ParentOf(const std::string& key) {
@@ -35,15 +35,13 @@ Status CheckRequest(const FileSystem& files, const PublishRequest& request) {
                                             " minishards or nested shards cannot be rewritten");
 }
 
-// Steps 1 to 7, once.
+// Steps 2 to 8, once.
 class Attempt {
  public:
   Attempt(FileSystem& files, const PublisherOptions& options, const PublishRequest& request,
           ShardLock lock)
       : files_(files), options_(options), request_(request), lock_(std::move(lock)) {}
-  ~Attempt() {
-    if (!renamed_) lock_.Remove(files_);
-  }
+  ~Attempt() { lock_.Remove(files_); }  // 8
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
@@ -144,7 +142,7 @@ Result<PutShard> Attempt::Put(const ShardPlan& plan) {
   if (request_.format->is_wrapped()) return PutWrapped(plan);
   UNSHARD_ASSIGN_OR_RETURN(auto appended, PutAppended(plan));
   if (appended) return *std::move(appended);
-  ShardPutter putter(request_, options_, *body_, plan, *lock_.file());
+  ShardPutter putter(request_, options_, *body_, plan, *lock_.version());
   UNSHARD_ASSIGN_OR_RETURN(PutShard put, putter.PutWhole());
   UNSHARD_RETURN_IF_ERROR(Verify(put));
   return put;
@@ -156,7 +154,7 @@ bool Attempt::LittleGarbage(std::uint64_t size, std::uint64_t live) const {
   return size - std::min(size, live) <= size / 100 * percent + size % 100 * percent / 100;
 }
 
-// Nothing, and the lock file empty, where appending is impossible or leaves too much garbage. That
+// Nothing, and the new file empty, where appending is impossible or leaves too much garbage. That
 // is estimated before, because cloning for nothing takes time, and known only afterwards.
 Result<std::optional<PutShard>> Attempt::PutAppended(const ShardPlan& plan) {
   if (base_->missing() || base_->is_pair() || plan.chunks.empty()) return std::nullopt;
@@ -164,9 +162,9 @@ Result<std::optional<PutShard>> Attempt::PutAppended(const ShardPlan& plan) {
   if (!LittleGarbage(body_->size() + added, plan.kept_bytes + base_index_bytes_ + added)) {
     return std::nullopt;
   }
-  UNSHARD_ASSIGN_OR_RETURN(const bool cloned, lock_.file()->CloneFrom(*base_->file()));
+  UNSHARD_ASSIGN_OR_RETURN(const bool cloned, lock_.version()->CloneFrom(*base_->file()));
   if (!cloned) return std::nullopt;
-  ShardPutter putter(request_, options_, *body_, plan, *lock_.file());
+  ShardPutter putter(request_, options_, *body_, plan, *lock_.version());
   UNSHARD_ASSIGN_OR_RETURN(auto put, putter.PutAppended());
   if (put) {
     UNSHARD_ASSIGN_OR_RETURN(const ShardIndex index, Verify(*put));
@@ -176,7 +174,7 @@ Result<std::optional<PutShard>> Attempt::PutAppended(const ShardPlan& plan) {
     }
     result_.bytes_written += put->bytes_written;  // for nothing
   }
-  UNSHARD_RETURN_IF_ERROR(lock_.file()->Truncate(0));
+  UNSHARD_RETURN_IF_ERROR(lock_.version()->Truncate(0));
   return std::nullopt;
 }
 
@@ -186,16 +184,16 @@ Result<PutShard> Attempt::PutWrapped(const ShardPlan& plan) {
   UNSHARD_ASSIGN_OR_RETURN(PutShard put, putter.PutWhole());
   auto encoded = request_.format->EncodeShard(body.Take(), options_.max_wrapped_bytes);
   if (!encoded) return Forward(std::move(encoded).error(), Described());
-  UNSHARD_RETURN_IF_ERROR(lock_.file()->Write(0, encoded->span()));
+  UNSHARD_RETURN_IF_ERROR(lock_.version()->Write(0, encoded->span()));
   put.size = put.bytes_written = encoded->size();
   UNSHARD_RETURN_IF_ERROR(Verify(put));
   return put;
 }
 
 Result<ShardIndex> Attempt::Verify(const PutShard& put) {
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, lock_.file()->Stat());
-  ShardObject object(files_.Describe(lock_.path()));
-  object.Add(lock_.file(), status.size);
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, lock_.version()->Stat());
+  ShardObject object(files_.Describe(lock_.version_path()));
+  object.Add(lock_.version(), status.size);
   UNSHARD_ASSIGN_OR_RETURN(const ShardObject body,
                            object.Decoded(*request_.format, options_.max_wrapped_bytes));
   UNSHARD_ASSIGN_OR_RETURN(
@@ -207,9 +205,9 @@ Result<ShardIndex> Attempt::Verify(const PutShard& put) {
 
 Status Attempt::SyncVersion() {
   if (!base_->missing()) {
-    UNSHARD_RETURN_IF_ERROR(lock_.file()->SetMode((base_->status().mode & 0777) | kOwnerWrites));
+    UNSHARD_RETURN_IF_ERROR(lock_.version()->SetMode((base_->status().mode & 0777) | kOwnerWrites));
   }
-  return lock_.file()->Sync();
+  return lock_.version()->Sync();
 }
 
 void Attempt::Tell(const std::optional<Generation>& published) {
@@ -225,7 +223,7 @@ Result<bool> Attempt::Replace() {
     if (request_.after_rename) request_.after_rename(nullptr);
     return renamed;
   }
-  if (auto status = lock_.file()->Stat()) {
+  if (auto status = lock_.version()->Stat()) {
     result_.status = *status;
     result_.object_size = status->size;
     Tell(FileVersion::Of(*status).generation());
@@ -241,7 +239,7 @@ Result<bool> Attempt::Replace() {
 Result<bool> Attempt::RenameOver() {
   UNSHARD_ASSIGN_OR_RETURN(const bool there, base_->StillThere(files_));
   if (!there) return false;
-  UNSHARD_RETURN_IF_ERROR(files_.Rename(lock_.path(), request_.key));
+  UNSHARD_RETURN_IF_ERROR(files_.Rename(lock_.version_path(), request_.key));
   renamed_ = true;
   return true;
 }

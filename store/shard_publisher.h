@@ -5,16 +5,19 @@
 //      TensorStore does the same, so that both may write one dataset.
 //   2. Read the index of the shard as it is now (the base), all pages, and check it. Where the
 //      shard is missing, the pair of the obsolete form is the base.
-//   3. Put the new version into the lock file: whole, or, where the file system shares blocks and
-//      little garbage results, as a clone of the base with additions at its end.
+//   3. Put the new version into `<shard>.new.__lock`: whole, or, where the file system shares
+//   blocks
+//      and little garbage results, as a clone of the base with additions at its end.
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
-//   5. Sync the lock file. The base must still be the file of step 2, else start over.
-//   6. Rename the lock file onto the shard and sync the directory. A version without any chunk is
-//      not stored: the shard is removed instead, then the lock file.
+//   5. Sync the new version. The base must still be the file of step 2, else start over.
+//   6. Rename it onto the shard and sync the directory. A version without any chunk is not stored:
+//      the shard is removed instead.
 //   7. Remove the obsolete pair, whose bytes are in the shard now: readers ask for the shard first.
 //      A pair that would come back to life with the removal of a shard is removed before it.
+//   8. Remove the lock file, and what was not renamed.
 //
-// A crash before 6 leaves the old shard and an unlocked lock file that the next writer truncates.
+// A crash leaves the old shard or the new one, and at most an unlocked and empty lock file and a
+// part of a version, which the next publish of the shard overwrites and removes.
 #pragma once
 
 #include <cstdint>

@@ -64,10 +64,12 @@ class ShardPublisherTest : public testing::Test {
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_TRUE(*found == content);
     EXPECT_FALSE(Text(kLock)) << "the lock file is left";
+    EXPECT_FALSE(Text(kNew)) << "an unfinished version is left";
   }
 
   static constexpr const char* kKey = "scale/0.shard";
   static constexpr const char* kLock = "scale/0.shard.__lock";
+  static constexpr const char* kNew = "scale/0.shard.new.__lock";
   TemporaryDirectory directory_;
   std::shared_ptr<FileSystem> files_;
   std::unique_ptr<ChangeMaker> changes_;
@@ -372,6 +374,18 @@ TEST_F(ShardPublisherTest, WaitsForAnotherWriterAndPublishesOntoWhatThatOneLeft)
     publisher.join();
     content[format.places[1]] = "ours";
     ExpectContent(format, content);
+  }
+}
+
+TEST_F(ShardPublisherTest, OverwritesWhatACrashLeft) {
+  const WritableFormat& format = FormatNamed("Zarr");
+  for (const Disk disk : {Disk::kPosix, Disk::kSimulated}) {
+    Use(disk);
+    const std::string left(100'000, 'x');
+    Store(kLock, left);
+    Store(kNew, left);
+    ASSERT_TRUE(Publish(format, {changes_->Put(format.places[0], "ours", {})}));
+    ExpectContent(format, {{format.places[0], "ours"}});
   }
 }
 
