@@ -282,15 +282,18 @@ TEST_F(VolumeFsTest, EverythingElsePassesThroughAndShardsAreHidden) {
   WriteVolume(Spec());
   source_.Write("8_8_8/notes.txt", "hello");
   source_.Write("8_8_8/0.shard.__lock", "");
+  source_.Write("8_8_8/0.shard.new.__lock", "half");
   source_.Write("other/deep/file", "there");
   Mount();
   EXPECT_EQ(Text("8_8_8/notes.txt"), "hello");
   EXPECT_EQ(Text("other/deep/file"), "there");
   EXPECT_EQ(Text("8_8_8/0.shard"), "ENOENT");
   EXPECT_EQ(Text("8_8_8/0.shard.__lock"), "ENOENT");
+  EXPECT_EQ(Text("8_8_8/0.shard.new.__lock"), "ENOENT");
   EXPECT_EQ(NameSet("8_8_8").count("notes.txt"), 1u);
   EXPECT_EQ(NameSet("8_8_8").count("0.shard"), 0u);
   EXPECT_EQ(NameSet("8_8_8").count("0.shard.__lock"), 0u);
+  EXPECT_EQ(NameSet("8_8_8").count("0.shard.new.__lock"), 0u);
 }
 
 TEST_F(VolumeFsTest, AScaleWithoutADirectoryOfItsOwnIsShown) {
