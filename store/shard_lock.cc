@@ -36,31 +36,29 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key) 
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
     ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));
-    const auto prepare = [&]() -> Status {
-      UNSHARD_RETURN_IF_ERROR(lock.file_->Truncate(0));
-      UNSHARD_ASSIGN_OR_RETURN(
-          lock.version_,
-          files.Open(lock.version_path_, {.write = true, .create = true, .truncate = true}));
-      return {};
-    };
-    if (Status prepared = prepare(); !prepared) {
+    // What stands in the lock file stays: it may be another writer's, who goes by its name alone.
+    auto version =
+        files.Open(lock.version_path_, {.write = true, .create = true, .truncate = true});
+    if (!version) {
       lock.Remove(files);
-      return tl::unexpected<Error>(std::move(prepared).error());
+      return tl::unexpected<Error>(std::move(version).error());
     }
+    lock.version_ = *std::move(version);
     return lock;
   }
   return Fail(ErrorCode::kUnavailable, files.Describe(path) + ": other writers keep replacing it");
 }
 
 void ShardLock::Remove(FileSystem& files) {
-  const auto remove = [&](const std::string& path, File& file) {
+  const auto is_ours = [&](const std::string& path, File& file) {
     const auto ours = HasName(files, path, file);
-    if (!ours || !*ours) return;
-    static_cast<void>(file.Truncate(0));  // room, even if the name cannot be removed
-    static_cast<void>(files.Remove(path));
+    return ours && *ours;
   };
-  if (version_) remove(version_path_, *version_);
-  remove(path_, *file_);
+  if (version_ && is_ours(version_path_, *version_)) {
+    static_cast<void>(version_->Truncate(0));  // room, even if the name cannot be removed
+    static_cast<void>(files.Remove(version_path_));
+  }
+  if (is_ours(path_, *file_)) static_cast<void>(files.Remove(path_));
 }
 
 std::string_view WithoutLockSuffix(std::string_view key) {

@@ -1,7 +1,7 @@
 // The lock file of a shard: whoever holds its lock is the only writer of the shard. TensorStore's
 // file driver takes the same lock. It puts the new version into the lock file itself, and does not
-// mind what stands in one that somebody left behind: ours stays empty, and the new version is a
-// file of its own.
+// mind what stands in one that somebody left behind: we write nothing to it, and the new version is
+// a file of its own.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,9 @@ class ShardLock {
  public:
   // Opens `<key>.__lock`, which is made where it is missing, waits for its lock, and opens the path
   // again: unless that is the same file, the one we have locked has been renamed onto the shard or
-  // removed meanwhile, and we start over. Then it is emptied, and an empty file for the new version
-  // is made, in place of one that was left behind. Missing directories above the shard are made,
-  // and last. Fails with kUnavailable where others are always faster.
+  // removed meanwhile, and we start over. Then an empty file for the new version is made, in place
+  // of one that was left behind. Missing directories above the shard are made, and last. Fails with
+  // kUnavailable where others are always faster.
   static Result<ShardLock> Acquire(FileSystem& files, const std::string& key);
 
   // Where the new version is put, to be renamed onto the shard.

@@ -389,6 +389,18 @@ TEST_F(ShardPublisherTest, OverwritesWhatACrashLeft) {
   }
 }
 
+// TensorStore can be told to go by the name of the lock file alone.
+TEST_F(ShardPublisherTest, LeavesTheBytesAloneThatAnotherWriterHasInTheLockFile) {
+  const WritableFormat& format = FormatNamed("Zarr");
+  for (const Disk disk : {Disk::kPosix, Disk::kSimulated}) {
+    Use(disk);
+    Store(kLock, "theirs");
+    const auto theirs = *files_->Open(kLock, {});
+    ASSERT_TRUE(Publish(format, {changes_->Put(format.places[0], "ours", {})}));
+    EXPECT_EQ((*theirs->Stat()).size, 6u);
+  }
+}
+
 TEST_F(ShardPublisherTest, StartsOverWhereTheBaseWasReplacedPastTheLock) {
   const WritableFormat& format = FormatNamed("PrecomputedGzip");
   ShardContent content{{format.places[0], "first"}};
