@@ -40,7 +40,11 @@ VolumeFs::VolumeFs(Parts parts, const MountOptions& options)
       mounted_(Now()),
       reader_(parts_.decoded, options.memory_bytes / kChunkShare, counters_) {}
 
-VolumeFs::~VolumeFs() = default;
+// Trees and what is written into them know each other.
+VolumeFs::~VolumeFs() {
+  writes_.reset();
+  for (const auto& tree : parts_.datasets->trees()) tree->SetUnpublished(nullptr);
+}
 
 void VolumeFs::StartWriting(Writing writing) {
   writing_ = std::move(writing);
