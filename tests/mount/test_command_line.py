@@ -334,7 +334,7 @@ def dead(source, point, run_unshard):
     daemon, = daemons_of(point)
     os.kill(daemon, signal.SIGKILL)
     assert wait_until(lambda: not daemons_of(point), BOUND) and mounted_at(point)
-    refused(errno.ENOTCONN, os.statvfs, point)
+    refused((errno.ENOTCONN, errno.ECONNABORTED), os.statvfs, point)
     return point
 
 

@@ -11,6 +11,7 @@ import time
 
 MOUNT_SECONDS = 30
 UNMOUNT_SECONDS = 30
+BUSY_SECONDS = 10
 
 
 class MountFailed(Exception):
@@ -103,8 +104,7 @@ class Mount:
         self.ended = True
         problem = ""
         if mounted_at(self.path):
-            done = subprocess.run(["fusermount3", "-u", str(self.path)], capture_output=True,
-                                  text=True, timeout=UNMOUNT_SECONDS)
+            done = self._detach()
             if done.returncode != 0:
                 problem = f"fusermount3 -u: {done.stderr.strip()}"
         if not problem:
@@ -117,6 +117,16 @@ class Mount:
             problem = f"{self.path} is still mounted although the program ended"
         self._force()
         assert not problem, f"{problem}\n{self.log()}"
+
+    def _detach(self):
+        """fusermount3 -u, again while the threads of some library still have a file open."""
+        end = time.monotonic() + BUSY_SECONDS
+        while True:
+            done = subprocess.run(["fusermount3", "-u", str(self.path)], capture_output=True,
+                                  text=True, timeout=UNMOUNT_SECONDS)
+            if "busy" not in done.stderr or time.monotonic() > end:
+                return done
+            time.sleep(0.1)
 
     def _force(self):
         """Takes away whatever is left, whatever state it is in."""
