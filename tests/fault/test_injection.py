@@ -6,7 +6,6 @@ refused left the old bytes, and TensorStore could read the source at every momen
 
 import contextlib
 import errno
-import itertools
 import os
 import subprocess
 
@@ -17,6 +16,7 @@ from line_source import LineSource, value
 from mounting import MountFailed
 
 POINTS = 12
+COUNTED_RUNS = 3
 PROGRAM, FIRST = 1, 0  # writer numbers: of this script, and of what stood there before
 OPTIONS = "publish_after=0.05,publish_threads=1"
 
@@ -224,12 +224,10 @@ def bench(request, work, mount_again, spools):
 @pytest.mark.parametrize("bench", CALLS, indirect=True)
 def test_what_is_acknowledged_is_kept_and_what_is_refused_leaves_the_old_bytes(bench):
     calls, bench = bench
-    total = bench.calls_of_a_run(calls)
+    # How often a run publishes depends on how busy the machine is: the points fit the shortest run.
+    total = min(bench.calls_of_a_run(calls) for _ in range(COUNTED_RUNS))
     assert total > 0, f"a run makes no {calls}"
     points = sorted({1 + step * total // POINTS for step in range(POINTS)})
-    # How often a run publishes depends on how busy the machine is: one may end before the fault.
-    for hurt in HURTS:
-        happened = list(itertools.takewhile(lambda number, hurt=hurt: bench.point(calls, hurt, number),
-                                            points))
-        print(f"{calls}, {hurt}: happened at {happened} of {points}")
-        assert len(happened) >= min(3, len(points))
+    happened = [bench.point(calls, hurt, number) for hurt in HURTS for number in points]
+    print(f"{calls}: {sum(happened)} of {len(happened)} faults happened, 1 to {points[-1]}")
+    assert sum(happened) >= len(happened) * 2 // 3
