@@ -126,13 +126,6 @@ class ChunkTree {
     (void)visitor;
   }
 
-  // False where no chunk of this shard can be below this directory.
-  [[nodiscard]] virtual bool MayHold(const GridDirectory& in, std::uint64_t shard) const {
-    (void)in;
-    (void)shard;
-    return true;
-  }
-
   // Calls `visitor` for the directories below level 0 whose StoreDirectory() is this key, relative
   // to directory(), whether or not they exist.
   virtual void ForEachDirectoryAt(std::string_view key,

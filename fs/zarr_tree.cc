@@ -191,25 +191,20 @@ Status ZarrNestedTree::ListIndices(const GridDirectory& in, std::uint64_t begin,
   return {};
 }
 
-bool ZarrNestedTree::MayHold(const GridDirectory& in, std::uint64_t shard) const {
-  const GridCell indices = Indices(in);
-  GridCell shard_cell(array_.grid.rank());
-  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
-  for (std::size_t d = 0; d < IndexCount(in); ++d) {
-    if (shard_cell[d] != indices[d] / chunks_per_shard_[d]) return false;
-  }
-  return true;
-}
-
 // The numbers of a directory level, with those that only shards in the spool have.
 std::vector<std::uint64_t> ZarrNestedTree::WithUnpublished(
     const GridDirectory& in, const std::vector<std::uint64_t>& stored) const {
+  const std::size_t dimension = IndexCount(in);
+  const GridCell indices = Indices(in);
   std::vector<std::uint64_t> numbers = stored;
   GridCell shard_cell(array_.grid.rank());
   for (const std::uint64_t shard : UnpublishedShards()) {
-    if (!MayHold(in, shard)) continue;
     CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
-    numbers.push_back(shard_cell[IndexCount(in)]);
+    bool below = true;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      below = below && shard_cell[d] == indices[d] / chunks_per_shard_[d];
+    }
+    if (below) numbers.push_back(shard_cell[dimension]);
   }
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());

@@ -104,7 +104,6 @@ class ZarrNestedTree final : public ChunkTree {
   void ForgetListings() override { lister_.Forget(); }
   void ForEachDirectory(std::uint64_t shard,
                         const std::function<void(const GridDirectory&)>& visitor) const override;
-  [[nodiscard]] bool MayHold(const GridDirectory& in, std::uint64_t shard) const override;
   void ForEachDirectoryAt(std::string_view key,
                           const std::function<void(const GridDirectory&)>& visitor) const override;
   std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {

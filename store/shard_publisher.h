@@ -6,8 +6,7 @@
 //   2. Read the index of the shard as it is now (the base), all pages, and check it. Where the
 //      shard is missing, the pair of the obsolete form is the base.
 //   3. Put the new version into `<shard>.new.__lock`: whole, or, where the file system shares
-//   blocks
-//      and little garbage results, as a clone of the base with additions at its end.
+//      blocks and little garbage results, as a clone of the base with additions at its end.
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
 //   5. Sync the new version. The base must still be the file of step 2, else start over.
 //   6. Rename it onto the shard and sync the directory. A version without any chunk is not stored:
