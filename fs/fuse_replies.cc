@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fs/request_failures.h"
+
 namespace unshard {
 namespace {
 
@@ -50,8 +52,7 @@ pid_t ThreadOf(fuse_req_t request) { return fuse_req_ctx(request)->pid; }
 
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error) {
-  const bool look_again = error.code == ErrorCode::kConflict && error.message.empty();
-  if (!look_again) ContextOf(request).fs->Report(operation, node, name, error);
+  if (!IsLookAgain(error)) ContextOf(request).fs->Report(operation, node, name, error);
   fuse_reply_err(request, ErrnoOf(error));
 }
 

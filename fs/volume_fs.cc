@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fs/control_files.h"
+#include "fs/request_failures.h"
 #include "store/shard_lock.h"
 
 namespace unshard {
@@ -21,9 +22,6 @@ timespec Now() {
 Error StaleNode() {
   return Error{ErrorCode::kConflict, "the shard was replaced, and its old bytes are gone", 0};
 }
-
-// The kernel has the node of a name that leads elsewhere by now, and looks it up again.
-Error MovedOn() { return Error{ErrorCode::kConflict, "", 0}; }
 
 std::string ChunkIdentity(const ChunkTree& tree, const ChunkRef& chunk,
                           const ShardGeneration& generation) {
@@ -384,9 +382,9 @@ Result<Entry> VolumeFs::GetAttributes(NodeId id) {
     return Entry{id, {inode, 0, modified, true}, Timeout()};
   }
   const auto generation = tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
-  if (!generation) return tl::unexpected<Error>(MovedOn());
+  if (!generation) return LookAgain();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, match.chunk, generation));
-  if (!facts) return tl::unexpected<Error>(MovedOn());
+  if (!facts) return LookAgain();
   return Entry{
       id, {inode, facts->size, ShownTime(*tree, match.chunk, *generation), false}, Timeout()};
 }
@@ -414,10 +412,10 @@ Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
     Result<Entry> operator()(const ChunkTarget& target) const {
       const auto generation =
           target.tree->shards().Find(target.chunk.slot.shard, target.generation_count);
-      if (!generation) return tl::unexpected<Error>(MovedOn());
+      if (!generation) return LookAgain();
       UNSHARD_ASSIGN_OR_RETURN(const auto facts,
                                fs.reader_.FindIn(*target.tree, target.chunk, generation));
-      if (!facts) return tl::unexpected<Error>(MovedOn());
+      if (!facts) return LookAgain();
       const timespec modified = fs.ShownTime(*target.tree, target.chunk, *generation);
       return Entry{node.id, {node.inode, facts->size, modified, false}, fs.Timeout()};
     }

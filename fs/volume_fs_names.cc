@@ -4,15 +4,12 @@
 
 #include "codec/chunk_key.h"
 #include "fs/control_files.h"
+#include "fs/request_failures.h"
 #include "fs/volume_fs.h"
 #include "store/log.h"
 
 namespace unshard {
 namespace {
-
-tl::unexpected<Error> FailWith(int number, ErrorCode code, std::string message) {
-  return tl::unexpected<Error>(Error{code, std::move(message), number});
-}
 
 Error StaleNode() { return Error{ErrorCode::kConflict, "the directory is gone", 0}; }
 

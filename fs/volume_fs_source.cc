@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "fs/request_failures.h"
 #include "fs/volume_fs.h"
 #include "store/log.h"
 
@@ -10,10 +11,6 @@ namespace unshard {
 namespace {
 
 constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
-
-tl::unexpected<Error> FailWith(int number, ErrorCode code, std::string message) {
-  return tl::unexpected<Error>(Error{code, std::move(message), number});
-}
 
 tl::unexpected<Error> TooLarge() {
   return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
@@ -73,8 +70,7 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
   flags.truncate = request.truncate;
   auto file = std::make_unique<OpenFile>();
   UNSHARD_ASSIGN_OR_RETURN(file->live, parts_.files->Open(path, flags));
-  // Empty: the kernel looks again.
-  if (!file->live) return tl::unexpected<Error>(Error{ErrorCode::kConflict, "", 0});
+  if (!file->live) return LookAgain();
   file->node = node.id;
   file->writable = request.write;
   file->opener = request.thread;
@@ -95,7 +91,7 @@ Result<OpenFilePtr> VolumeFs::OpenPlainGroup(const TableNode& node, const std::s
     if (!request.truncate) {
       UNSHARD_ASSIGN_OR_RETURN(const auto object,
                                ReadWhole(*parts_.store, path, kMaxDocumentBytes));
-      if (!object) return tl::unexpected<Error>(Error{ErrorCode::kConflict, "", 0});
+      if (!object) return LookAgain();
       const ByteSpan text = AsBytes(object->text);
       base = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
     }
