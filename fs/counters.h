@@ -32,6 +32,7 @@ enum class Operation : std::size_t {
   kLink,
   kMkdir,
   kRmdir,
+  kAccess,
   kCount,
 };
 
@@ -39,7 +40,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
     kOperationNames = {"lookup",  "getattr", "read",    "readdir",  "readdirplus", "open",
                        "opendir", "flush",   "release", "getxattr", "listxattr",   "statfs",
                        "forget",  "create",  "write",   "fsync",    "setattr",     "unlink",
-                       "rename",  "link",    "mkdir",   "rmdir"};
+                       "rename",  "link",    "mkdir",   "rmdir",    "access"};
 
 // Thread-safe. Requests that concern .unshard itself are left out, so that looking does not count.
 struct Counters {

@@ -60,7 +60,12 @@ std::string Escaped(std::string_view text) {
 }
 
 std::string KernelOptions(const MountOptions& options) {
-  std::string list = "default_permissions,subtype=unshard,fsname=" + Escaped(options.source);
+  std::string list = "subtype=unshard,fsname=" + Escaped(options.source);
+  // Checking modes, the kernel asks for those of a directory again after each name that is made in
+  // it. Where only the owner of all files gets in he may do all that he might want to.
+  const bool owner_only =
+      !options.allow_other && !options.user && !options.group && options.umask == 0;
+  if (options.read_only || !owner_only) list += ",default_permissions";
   if (options.read_only) list += ",ro";
   if (options.allow_other) list += ",allow_other";
   for (const std::string& option : options.kernel_options) list += "," + option;

@@ -1,6 +1,7 @@
 // The callbacks that only writable mounts get.
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -141,6 +142,20 @@ void SetAttributes(fuse_req_t request, fuse_ino_t node, struct stat* attributes,
   });
 }
 
+// access(2), where the kernel does not check modes by itself.
+void Access(fuse_req_t request, fuse_ino_t node, int wanted) {
+  Guarded(request, Operation::kAccess, node, [&](VolumeFs& fs) {
+    const auto entry = fs.GetAttributes(node);
+    if (!entry) return ReplyError(request, "access", node, "", entry.error());
+    const mode_t mode = StatOf(ContextOf(request), entry->attributes).st_mode;
+    // The superuser needs no permission but to execute what nobody may.
+    const bool superuser = fuse_req_ctx(request)->uid == 0;
+    const mode_t allowed = (superuser ? R_OK | W_OK : 0) | ((mode & S_IRWXU) >> 6);
+    const bool denied = (static_cast<mode_t>(wanted) & (R_OK | W_OK | X_OK) & ~allowed) != 0;
+    fuse_reply_err(request, denied ? EACCES : 0);
+  });
+}
+
 void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
   Guarded(request, Operation::kUnlink, parent, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
@@ -216,6 +231,7 @@ void AddWriteOperations(fuse_lowlevel_ops& operations) {
   operations.fsync = Sync;
   operations.fsyncdir = SyncDirectory;
   operations.setattr = SetAttributes;
+  operations.access = Access;
   operations.unlink = Unlink;
   operations.rename = Rename;
   operations.link = Link;

@@ -337,6 +337,22 @@ def test_access_checks_follow_the_mode_bits(volume):
     assert os.access(volume.root / "fine", os.R_OK | os.X_OK)
 
 
+@pytest.mark.parametrize("options", ["rw", "rw,allow_other"])
+def test_access_checks_follow_the_mode_bits_of_a_writable_mount(volume, mount, options):
+    root = mount(volume.source.path, options).path
+    name = next(iter(volume.chunks))
+    assert os.access(root / name, os.R_OK | os.W_OK)
+    assert not os.access(root / name, os.X_OK)
+    assert os.access(root / "fine", os.R_OK | os.W_OK | os.X_OK)
+    assert os.access(root / "info", os.R_OK | os.W_OK)
+    assert not os.access(root / "info", os.X_OK)
+    child = os.fork()
+    if child == 0:  # another user
+        os.setuid(1234)
+        os._exit(os.access(root / name, os.R_OK))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == ("allow_other" in options)
+
+
 def test_statfs_tells_plausible_numbers(volume):
     status = os.statvfs(volume.root)
     assert status.f_namemax == 255
