@@ -196,7 +196,7 @@ Result<WrittenVersionPtr> ChunkWrites::Seal(const Commit& commit, StagedFile* st
   version->number = ++next_number_;
   version->removed = staged == nullptr;
   version->moved_to = commit.moved_to;
-  version->first = !before && replaced.base.absent;
+  version->first = !before && replaced.base.absent && !commit.pages_doubtful;
   version->size = sealed.size;
   version->crc32c = sealed.crc32c;
   version->inode = commit.inode;

@@ -69,6 +69,8 @@ class ChunkWrites {
     bool gzipped = false;  // the bytes are a gzip file with the chunk in it
     timespec modified{};
     std::uint64_t inode = 0;
+    // The kernel may have pages of the past for the chunk's arithmetic node.
+    bool pages_doubtful = false;
     std::optional<ChunkRef> moved_to = std::nullopt;  // removals by renaming: the new name
   };
   // Fails with kInvalidArgument, and nothing changes, where the bytes cannot be right.

@@ -19,6 +19,7 @@ OpenFile* FileOf(fuse_file_info* file) {
 
 OpenRequest RequestOf(fuse_req_t request, int flags) {
   OpenRequest result;
+  result.read = (flags & O_ACCMODE) != O_WRONLY;
   result.write = (flags & O_ACCMODE) != O_RDONLY;
   result.truncate = (flags & O_TRUNC) != 0;
   result.exclusive = (flags & O_EXCL) != 0;
@@ -29,6 +30,7 @@ OpenRequest RequestOf(fuse_req_t request, int flags) {
 void HandOver(fuse_file_info* file, OpenFilePtr opened) {
   // What a version of a chunk is never changes, so the kernel may keep its pages.
   file->keep_cache = opened->content != nullptr;
+  file->direct_io = opened->direct;
   file->noflush = !opened->writable;
   file->fh = reinterpret_cast<std::uint64_t>(opened.release());
 }

@@ -17,7 +17,8 @@ namespace unshard {
 struct OpenFile {
   NodeId node = 0;
   bool writable = false;
-  pid_t opener = 0;  // the thread that opened it
+  bool direct = false;  // the kernel is to keep no pages for it
+  pid_t opener = 0;     // the thread that opened it
   // One version, which stays what it is whatever is written meanwhile.
   ContentPtr content;
   // A file that is being written.
@@ -28,6 +29,7 @@ struct OpenFile {
 using OpenFilePtr = std::unique_ptr<OpenFile>;
 
 struct OpenRequest {
+  bool read = true;
   bool write = false;
   bool truncate = false;
   bool exclusive = false;

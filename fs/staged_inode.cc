@@ -114,12 +114,15 @@ bool StagedInode::dirty() const {
   return dirty_;
 }
 
-bool StagedInode::Open(bool writable) {
+StagedInode::Opened StagedInode::Open(bool reads, bool writable) {
   const std::lock_guard lock(mutex_);
-  if (ended_) return false;
+  if (ended_) return Opened::kEnded;
+  if (opens_ == 0) direct_ = !cached_ && !reads;
+  if (!direct_) cached_ = true;
+  if (direct_ && reads) pages_doubtful_ = true;
   ++opens_;
   if (writable) ++writers_;
-  return true;
+  return direct_ ? Opened::kDirect : Opened::kCached;
 }
 
 std::uint64_t StagedInode::Close(bool writable) {
@@ -136,6 +139,11 @@ std::uint64_t StagedInode::opens() const {
 std::uint64_t StagedInode::writers() const {
   const std::lock_guard lock(mutex_);
   return writers_;
+}
+
+bool StagedInode::pages_doubtful() const {
+  const std::lock_guard lock(mutex_);
+  return pages_doubtful_;
 }
 
 bool StagedInode::Hold() {

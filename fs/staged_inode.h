@@ -45,12 +45,16 @@ class StagedInode {
   // Durable, but not committed: for scratch files.
   Status Sync();
 
-  // Open file descriptions on it; Open() is false where it has ended, Close() returns how many are
-  // left.
-  [[nodiscard]] bool Open(bool writable);
+  // Open file descriptions on it; Close() returns how many are left. The kernel keeps no pages for
+  // who only writes and is alone (kDirect), nor for those who join him: of some kernels direct
+  // writes leave pages of the past behind.
+  enum class Opened { kEnded, kCached, kDirect };
+  [[nodiscard]] Opened Open(bool reads, bool writable);
   std::uint64_t Close(bool writable);
   [[nodiscard]] std::uint64_t opens() const;
   [[nodiscard]] std::uint64_t writers() const;
+  // Somebody could read where others wrote directly: the kernel may have pages of the past.
+  [[nodiscard]] bool pages_doubtful() const;
   // Who is about to open it holds it until then. Hold() is false where it has ended.
   [[nodiscard]] bool Hold();
   void LetGo();
@@ -94,6 +98,9 @@ class StagedInode {
   std::uint64_t opens_ = 0;
   std::uint64_t writers_ = 0;
   std::uint64_t holds_ = 0;
+  bool direct_ = false;  // those who have it open now
+  bool cached_ = false;  // somebody had it open otherwise, so that there may be pages
+  bool pages_doubtful_ = false;
   timespec modified_{};
 };
 

@@ -332,7 +332,9 @@ OpenFilePtr VolumeFs::OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId 
   file->writable = request.write;
   file->opener = request.thread;
   file->staged = staged;
-  if (!staged->Open(request.write)) return nullptr;
+  const StagedInode::Opened opened = staged->Open(request.read, request.write);
+  if (opened == StagedInode::Opened::kEnded) return nullptr;
+  file->direct = opened == StagedInode::Opened::kDirect;
   if (!request.write) return file;
   if (const auto id = WriterId(*staged)) writers_.Enter(*id, staged);
   return file;
@@ -395,6 +397,7 @@ Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
   if (chunk == nullptr) return {};
   ChunkWrites::Commit commit{chunk->tree, chunk->chunk, chunk->gzipped, staged.modified(),
                              staged.inode()};
+  commit.pages_doubtful = UnpackGridNode(staged.node()) && staged.pages_doubtful();
   const auto committed = staged.CommitWith([&](StagedFile& bytes) -> Status {
     UNSHARD_ASSIGN_OR_RETURN(const WrittenVersionPtr sealed, writes_->CommitBytes(commit, bytes));
     if (version != nullptr) *version = sealed;

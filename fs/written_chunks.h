@@ -51,7 +51,7 @@ struct WrittenVersion {
   // A removal by renaming: the kernel goes on using the node of the old name for the new one, for
   // as long as it has not looked that up.
   std::optional<ChunkRef> moved_to;
-  // The chunk was absent until this version, so that nobody has ever seen other bytes under its
+  // The chunk was absent until this version, and nobody has ever seen other bytes under its
   // arithmetic node.
   bool first = false;
   std::uint64_t size = 0;

@@ -76,17 +76,36 @@ TEST_F(StagedInodeTest, CommittingTwiceMakesTwoWholeVersions) {
 
 TEST_F(StagedInodeTest, ItEndsWhenNobodyHasItOpenOrIsAboutTo) {
   StagedInode staged(spool_, StagedInode::Scratch{}, nullptr, 1);
-  ASSERT_TRUE(staged.Open(true));
+  ASSERT_EQ(staged.Open(true, true), StagedInode::Opened::kCached);
   ASSERT_TRUE(staged.Hold());
   EXPECT_EQ(staged.Close(true), 0u);
   EXPECT_FALSE(staged.End());
-  ASSERT_TRUE(staged.Open(false));
+  ASSERT_EQ(staged.Open(true, false), StagedInode::Opened::kCached);
   staged.LetGo();
   EXPECT_FALSE(staged.End());
   EXPECT_EQ(staged.Close(false), 0u);
   EXPECT_TRUE(staged.End());
-  EXPECT_FALSE(staged.Open(true));
+  EXPECT_EQ(staged.Open(true, true), StagedInode::Opened::kEnded);
   EXPECT_FALSE(staged.Hold());
+}
+
+TEST_F(StagedInodeTest, WhoOnlyWritesAndIsAloneWritesWithoutPages) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, nullptr, 1);
+  EXPECT_EQ(staged.Open(false, true), StagedInode::Opened::kDirect);
+  EXPECT_EQ(staged.Open(false, true), StagedInode::Opened::kDirect);
+  EXPECT_FALSE(staged.pages_doubtful());
+  EXPECT_EQ(staged.Open(true, false), StagedInode::Opened::kDirect) << "who joins him has none";
+  EXPECT_TRUE(staged.pages_doubtful()) << "but for mapped ones";
+}
+
+TEST_F(StagedInodeTest, WhereThereMayBePagesAllWritesGoThroughThem) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, nullptr, 1);
+  EXPECT_EQ(staged.Open(true, true), StagedInode::Opened::kCached);
+  EXPECT_EQ(staged.Open(false, true), StagedInode::Opened::kCached);
+  staged.Close(true);
+  staged.Close(true);
+  EXPECT_EQ(staged.Open(false, true), StagedInode::Opened::kCached);
+  EXPECT_FALSE(staged.pages_doubtful());
 }
 
 TEST_F(StagedInodeTest, AFailedCommitChangesNothing) {
