@@ -6,6 +6,8 @@
 //      note it as this thread's, and answer ESTALE.
 //   2. The kernel looks the name up again, once, in the same thread; we answer with the staged
 //      inode's node, which nobody else is ever given, and the kernel opens that.
+//      Who writes one chunk after the other is given such a node at the first look-up already
+//      (fs/write_streaks.h).
 //   3. As long as a chunk has a writer its name is given to the kernel without a time to live, so
 //      that from the commit on everybody is sent to the new version.
 #pragma once

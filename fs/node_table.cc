@@ -27,6 +27,14 @@ std::shared_ptr<const TableNode> NodeTable::Refer(const std::string& identity, s
   return slot.node;
 }
 
+bool NodeTable::ReferAgain(NodeId id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return false;
+  ++found->second.references;
+  return true;
+}
+
 std::shared_ptr<const TableNode> NodeTable::Get(NodeId id) const {
   const std::lock_guard lock(mutex_);
   const auto found = nodes_.find(id);

@@ -2,6 +2,8 @@
 // chunks, control files. Lives as long as the kernel refers to it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -57,6 +59,13 @@ struct WrittenTarget {
 struct StagedTarget {
   std::shared_ptr<StagedInode> staged;
 };
+// A chunk that `thread` is expected to write next (fs/write_streaks.h).
+struct PromisedTarget {
+  std::shared_ptr<ChunkTree> tree;
+  ChunkRef chunk;
+  std::uint64_t size = 0;  // what the kernel was told
+  pid_t thread = 0;
+};
 // A file of the source on a writable mount: whatever stands in the file, which others write to.
 struct LiveFileTarget {
   std::string path;  // where it was found first
@@ -64,9 +73,9 @@ struct LiveFileTarget {
 // The directory .unshard.
 struct ControlDirectoryTarget {};
 
-using NodeTarget =
-    std::variant<DirectoryTarget, GridDirectoryTarget, FileTarget, DocumentTarget, ChunkTarget,
-                 ControlDirectoryTarget, WrittenTarget, StagedTarget, LiveFileTarget>;
+using NodeTarget = std::variant<DirectoryTarget, GridDirectoryTarget, FileTarget, DocumentTarget,
+                                ChunkTarget, ControlDirectoryTarget, WrittenTarget, StagedTarget,
+                                PromisedTarget, LiveFileTarget>;
 
 struct TableNode {
   NodeId id = 0;
@@ -80,6 +89,8 @@ struct TableNode {
   // A live file: where it was found last, and the file while anybody has it open.
   mutable std::string live_path;          // guarded by mutex
   mutable std::weak_ptr<File> live_file;  // guarded by mutex
+  // A promised chunk: the file that is being written, once it is.
+  mutable std::shared_ptr<StagedInode> begun;  // guarded by mutex
 };
 
 // Thread-safe.
@@ -95,6 +106,8 @@ class NodeTable {
   // The same with a given st_ino.
   std::shared_ptr<const TableNode> Refer(const std::string& identity, std::uint64_t inode,
                                          NodeTarget target);
+  // One more reference to a node that the kernel refers to; false where it does not.
+  bool ReferAgain(NodeId id);
   // Null where the kernel holds no reference. The root is always there.
   std::shared_ptr<const TableNode> Get(NodeId id) const;
   // The node of an identity, if the kernel refers to it.

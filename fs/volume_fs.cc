@@ -218,26 +218,34 @@ Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
 
 Result<Entry> VolumeFs::LookupChunk(const std::shared_ptr<ChunkTree>& tree,
                                     const ChunkTree::Match& match, pid_t thread) {
+  if (!writable()) return LookupLatest(tree, match.chunk, thread);
+  if (const auto staged = writers_.Redirected(thread, ChunkId::Of(*tree, match.chunk))) {
+    return ReferStaged(staged);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupLatest(tree, match.chunk, thread));
+  return entry.node == 0 ? entry : PromiseInstead(tree, match.chunk, thread, entry);
+}
+
+// What readers are shown.
+Result<Entry> VolumeFs::LookupLatest(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
+                                     pid_t thread) {
   bool short_lived = false;
+  const ChunkId id = ChunkId::Of(*tree, chunk);
   if (writable()) {
-    const ChunkId id = ChunkId::Of(*tree, match.chunk);
-    if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
     // Asked before the version: a writer that comes later makes the kernel look up again.
-    short_lived =
-        match.chunk.part != ChunkPart::kPlain || tree->is_mesh() || writers_.HasWriter(id);
-    UNSHARD_ASSIGN_OR_RETURN(auto written, LookupWritten(id, match.chunk, thread));
+    short_lived = chunk.part != ChunkPart::kPlain || tree->is_mesh() || writers_.HasWriter(id);
+    UNSHARD_ASSIGN_OR_RETURN(auto written, LookupWritten(id, chunk, thread));
     if (written) {
       if (short_lived) written->timeout_milliseconds = 0;
       return *written;
     }
   }
   attribute_demand_.ChunkLookedUp();
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, match.chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, chunk));
   if (!facts) return Entry{0, {}, short_lived ? 0 : Timeout()};
-  Entry entry = ReferChunk(tree, match.chunk, *facts);
-  const ChunkId id = ChunkId::Of(*tree, match.chunk);
+  Entry entry = ReferChunk(tree, chunk, *facts);
   if (writable() && pins_.Awaits(thread, id)) {
-    pins_.Pin(thread, id, entry.node, MakeStoredContent(reader_, tree, match.chunk, *facts));
+    pins_.Pin(thread, id, entry.node, MakeStoredContent(reader_, tree, chunk, *facts));
   }
   if (short_lived) entry.timeout_milliseconds = 0;
   if (!tree->shards().format().is_wrapped() && reader_.ExpectsRead()) {
@@ -428,6 +436,11 @@ Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
     Result<Entry> operator()(const StagedTarget& target) const {
       return fs.AttributesOfStaged(node.id, target.staged);
     }
+    Result<Entry> operator()(const PromisedTarget&) const {
+      if (fs.BreaksPromise(node)) return LookAgain();
+      const std::lock_guard lock(node.mutex);
+      return fs.AttributesOfStaged(node.id, node.begun);
+    }
     Result<Entry> operator()(const LiveFileTarget&) const { return fs.AttributesOfLiveFile(node); }
     Result<Entry> operator()(const ControlDirectoryTarget&) const {
       return Entry{node.id, {node.inode, 0, fs.mounted_, true}, kDay};
@@ -517,6 +530,9 @@ std::string VolumeFs::PathOf(NodeId id) const {
     std::string operator()(const WrittenTarget& target) const {
       return JoinPath(target.version->tree->directory(),
                       target.version->tree->Path(target.version->chunk));
+    }
+    std::string operator()(const PromisedTarget& target) const {
+      return JoinPath(target.tree->directory(), target.tree->Path(target.chunk));
     }
     std::string operator()(const StagedTarget& target) const {
       const StagedInode::Purpose purpose = target.staged->purpose();

@@ -31,6 +31,7 @@
 #include "fs/request_epoch.h"
 #include "fs/scratch_files.h"
 #include "fs/watch_monitor.h"
+#include "fs/write_streaks.h"
 
 namespace unshard {
 
@@ -173,6 +174,8 @@ class VolumeFs {
                              pid_t thread);
   Result<Entry> LookupChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
                             pid_t thread);
+  Result<Entry> LookupLatest(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
+                             pid_t thread);
   Result<Entry> LookupInSource(const DirectoryTarget& directory, const std::string& path);
   Result<Entry> LookupGrid(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                            std::string_view name, pid_t thread);
@@ -186,6 +189,8 @@ class VolumeFs {
   Entry ReferFile(const std::string& path, const ObjectInfo& info);
   Entry ReferLiveFile(const std::string& path, const FileStatus& status);
   Entry ReferStaged(const std::shared_ptr<StagedInode>& staged);
+  Entry PromiseInstead(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk, pid_t thread,
+                       const Entry& seen);
   Result<Entry> ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk);
   Result<std::optional<Entry>> LookupWritten(const ChunkId& id, const ChunkRef& chunk,
                                              pid_t thread);
@@ -285,6 +290,11 @@ class VolumeFs {
   std::shared_ptr<StagedInode> StagedAt(NodeId node, const TablePtr& table) const;
   Result<OpenFilePtr> OpenChunk(NodeId node, const SeenChunk& seen, const OpenRequest& request,
                                 const TablePtr& table);
+  Result<OpenFilePtr> OpenForWriting(const SeenChunk& seen, const OpenRequest& request,
+                                     const TablePtr& table);
+  bool BeginPromised(const TableNode& node, const SeenChunk& seen, const OpenRequest& request,
+                     const std::shared_ptr<StagedInode>& staged);
+  bool BreaksPromise(const TableNode& node);
   Result<OpenFilePtr> OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
                                  const OpenRequest& request);
   OpenFilePtr OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId node,
@@ -363,6 +373,7 @@ class VolumeFs {
   ScratchFiles scratch_;
   ChunkWriters writers_;
   ReaderPins pins_;
+  WriteStreaks streaks_;
   std::atomic<std::uint64_t> next_staged_{0};
   mutable std::mutex directories_mutex_;
   // Directories of chunk trees that were made, and removed, here; by path below the mount point.

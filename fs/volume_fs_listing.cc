@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fs/control_files.h"
+#include "fs/request_failures.h"
 #include "fs/volume_fs.h"
 
 namespace unshard {
@@ -238,6 +239,7 @@ Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
     generation = tree->shards().Find(chunk.slot.shard, grid->generation_count);
   } else {
     const TablePtr node = nodes_.Get(id);
+    if (node && BreaksPromise(*node)) return LookAgain();
     const auto* target = node ? std::get_if<ChunkTarget>(&node->target) : nullptr;
     if (target == nullptr) return std::nullopt;
     tree = target->tree;
@@ -265,7 +267,8 @@ std::vector<std::string> VolumeFs::ListExtendedAttributes(NodeId id) const {
     chunk = tree && tree->AtPosition(grid->position).kind == ChunkTree::Match::Kind::kChunk;
   } else {
     const TablePtr node = nodes_.Get(id);
-    chunk = node && std::holds_alternative<ChunkTarget>(node->target);
+    chunk = node && (std::holds_alternative<ChunkTarget>(node->target) ||
+                     std::holds_alternative<PromisedTarget>(node->target));
   }
   if (!chunk) return {};
   return {"user.unshard.shard", "user.unshard.offset", "user.unshard.length", "user.unshard.id",

@@ -155,6 +155,7 @@ Result<VolumeFs::Created> VolumeFs::CreateChunk(const Place& place, const OpenRe
       return FailWith(EEXIST, ErrorCode::kInvalidArgument, place.path() + ": is being written");
     }
   }
+  streaks_.Wrote(request.thread, id);
   UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, request.truncate));
   const bool fresh =
       !writers_.HasWriter(id) && staged->size() == 0 && !place.gzipped && !parts_.written->Find(id);

@@ -83,6 +83,11 @@ std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkLookedUpAs(NodeId node,
     seen.current = !seen.version;
     return seen;
   }
+  if (const auto* promised = std::get_if<PromisedTarget>(&table->target)) {
+    seen = {promised->tree, promised->chunk};
+    seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
+    return seen;
+  }
   if (const auto* written = std::get_if<WrittenTarget>(&table->target)) {
     seen = {written->version->tree, written->version->chunk};
     seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
@@ -94,8 +99,9 @@ std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkLookedUpAs(NodeId node,
 
 std::shared_ptr<StagedInode> VolumeFs::StagedAt(NodeId node, const TablePtr& table) const {
   if (table) {
-    const auto* staged = std::get_if<StagedTarget>(&table->target);
-    return staged != nullptr ? staged->staged : nullptr;
+    if (const auto* staged = std::get_if<StagedTarget>(&table->target)) return staged->staged;
+    const std::lock_guard lock(table->mutex);
+    return table->begun;
   }
   const auto seen = ChunkOf(node, table);
   if (!seen) return nullptr;
@@ -116,7 +122,7 @@ Entry VolumeFs::ReferStaged(const std::shared_ptr<StagedInode>& staged) {
     const ChunkTree::Match match = tree->AtPosition(grid->position);
     const auto generation = tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
     if (generation) tree->shards().AddReference(generation);
-  } else {
+  } else if (!nodes_.ReferAgain(staged->node())) {
     // A staged inode lives as long as somebody has it open or it has a name; its address is its
     // identity that long, and the node keeps it alive.
     const TablePtr node =
@@ -224,16 +230,9 @@ Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
 
 Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
                                         const OpenRequest& request, const TablePtr& table) {
-  if (request.write) {
-    Place place;
-    place.tree = seen.tree;
-    place.chunk = seen.chunk;
-    place.gzipped = seen.chunk.part == ChunkPart::kStored ||
-                    (table && std::holds_alternative<WrittenTarget>(table->target) &&
-                     std::get<WrittenTarget>(table->target).gzipped);
-    UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, request.truncate));
-    return Redirect(ChunkId::Of(*seen.tree, seen.chunk), staged, request.thread);
-  }
+  if (request.write) return OpenForWriting(seen, request, table);
+  streaks_.End(request.thread);
+  if (table && BreaksPromise(*table)) return LookAgain();
   auto file = std::make_unique<OpenFile>();
   file->node = node;
   file->opener = request.thread;
@@ -270,6 +269,71 @@ Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
   if (parts_.written->Find(id) || !facts) return send_away();
   file->content = MakeStoredContent(reader_, seen.tree, seen.chunk, *facts);
   return file;
+}
+
+Result<OpenFilePtr> VolumeFs::OpenForWriting(const SeenChunk& seen, const OpenRequest& request,
+                                             const TablePtr& table) {
+  Place place;
+  place.tree = seen.tree;
+  place.chunk = seen.chunk;
+  place.gzipped = seen.chunk.part == ChunkPart::kStored ||
+                  (table && std::holds_alternative<WrittenTarget>(table->target) &&
+                   std::get<WrittenTarget>(table->target).gzipped);
+  streaks_.Wrote(request.thread, ChunkId::Of(*seen.tree, seen.chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, request.truncate));
+  if (!table || !BeginPromised(*table, seen, request, staged)) {
+    return Redirect(ChunkId::Of(*seen.tree, seen.chunk), staged, request.thread);
+  }
+  auto file = OpenStaged(table->id, staged, request);
+  staged->LetGo();
+  return file;
+}
+
+// Gives a new staged inode the promised node. False where it is no such node, or the kernel knows
+// the staged inode, or a file of this size, under another one.
+bool VolumeFs::BeginPromised(const TableNode& node, const SeenChunk& seen,
+                             const OpenRequest& request,
+                             const std::shared_ptr<StagedInode>& staged) {
+  const auto* promised = std::get_if<PromisedTarget>(&node.target);
+  if (promised == nullptr || seen.moved) return false;
+  if (writers_.Latest(ChunkId::Of(*seen.tree, seen.chunk)) == staged) return false;
+  if (!request.truncate && staged->size() != promised->size) return false;
+  const std::lock_guard lock(node.mutex);
+  if (node.begun) return false;
+  node.begun = staged;
+  staged->SetNode(node.id);
+  return true;
+}
+
+// A node of its own in place of the one that everybody has, for who writes one chunk after the
+// other (fs/write_streaks.h).
+Entry VolumeFs::PromiseInstead(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
+                               pid_t thread, const Entry& seen) {
+  if (chunk.part != ChunkPart::kPlain || tree->is_mesh()) return seen;
+  const auto number = streaks_.Promise(thread, ChunkId::Of(*tree, chunk));
+  if (!number) return seen;
+  const std::uint64_t size = seen.attributes.size;
+  const TablePtr node =
+      nodes_.Refer("p:" + std::to_string(*number) + ':' + std::to_string(size),
+                   seen.attributes.inode, PromisedTarget{tree, chunk, size, thread});
+  Forget(seen.node, 1);
+  Entry entry{node->id, seen.attributes, 0};
+  // They are as old as the name, which is looked up each time.
+  entry.attributes_milliseconds = Timeout();
+  return entry;
+}
+
+// True for a promised node that nobody has begun to write. What is asked for was not foreseen: the
+// thread's next look-up leads where everybody's does.
+bool VolumeFs::BreaksPromise(const TableNode& node) {
+  const auto* promised = std::get_if<PromisedTarget>(&node.target);
+  if (promised == nullptr) return false;
+  {
+    const std::lock_guard lock(node.mutex);
+    if (node.begun) return false;
+  }
+  streaks_.End(promised->thread);
+  return true;
 }
 
 // A staged inode for a chunk, held: one that is being written already, or a new one.

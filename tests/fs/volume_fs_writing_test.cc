@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "fs/mount.h"
 #include "tests/support/sharded_source.h"
 #include "tests/support/temporary_directory.h"
@@ -49,8 +51,9 @@ class WritableVolume : public testing::Test {
       ASSERT_TRUE(created) << created.error().message;
       file = std::move(created->file);
     } else {
-      ASSERT_FALSE(Open(node, kWriter, true)) << "a writer gets a node of its own";
-      file = Open(Find(name, kWriter), kWriter, true);
+      // A writer gets a node of its own: at once, or by looking up again.
+      file = Open(node, kWriter, true);
+      if (!file) file = Open(Find(name, kWriter), kWriter, true);
       ASSERT_TRUE(file) << file.error().message;
     }
     const Status written = fs_->Write(**file, 0, AsBytes(text));
@@ -145,6 +148,92 @@ TEST_F(WritableVolume, ALookUpThatFindsNoChunkEndsTheWait) {
   const NodeId second = Find("0", kReader);
   Put("0", "z");
   EXPECT_EQ(Text(Open(second, kReader)), "look again") << "an open of its own";
+}
+
+// What follows is about writing one chunk after the other (fs/write_streaks.h).
+
+TEST_F(WritableVolume, TheThirdChunkInARowIsOpenedWithoutASecondLookUp) {
+  Put("0", "x");
+  EXPECT_EQ(Text(Open(Find("1", kReader), kReader)), "b");
+  EXPECT_FALSE(Open(Find("1", kWriter), kWriter, true)) << "the second look-up";
+  auto second = Open(Find("1", kWriter), kWriter, true);
+  ASSERT_TRUE(second);
+  fs_->Release(*std::move(second));
+  const NodeId promised = Find("0", kWriter);
+  EXPECT_NE(promised, Find("0", kReader)) << "readers keep the version before";
+  EXPECT_EQ(Find("0", kWriter), promised) << "stat(2) before open(2)";
+  auto third = Open(promised, kWriter, true);
+  ASSERT_TRUE(third);
+  ASSERT_TRUE(fs_->Write(**third, 0, AsBytes("y")));
+  EXPECT_EQ(fs_->GetAttributes(promised)->attributes.size, 1U);
+  EXPECT_EQ(Text(Open(Find("0", kReader), kReader)), "x");
+  ASSERT_TRUE(fs_->Flush(**third, kWriter));
+  fs_->Release(*std::move(third));
+  EXPECT_EQ(Text(Open(Find("0", kReader), kReader)), "y");
+}
+
+TEST_F(WritableVolume, APromisedNodeIsOfNoUseForAnythingElse) {
+  Put("0", "x");
+  Put("1", "y");
+  const NodeId read = Find("0", kWriter);
+  EXPECT_EQ(Text(Open(read, kWriter)), "look again");
+  EXPECT_EQ(Find("0", kWriter), Find("0", kReader)) << "a thread that reads as well";
+  EXPECT_EQ(Text(Open(Find("0", kWriter), kWriter)), "x");
+  const auto ask = [&](const std::function<bool(NodeId)>& request) {
+    Put("0", "x");
+    Put("1", "y");
+    const NodeId promised = Find("0", kWriter);
+    EXPECT_NE(promised, Find("0", kReader));
+    EXPECT_FALSE(request(promised));
+    EXPECT_EQ(Find("0", kWriter), Find("0", kReader));
+  };
+  ask([&](NodeId node) { return fs_->GetAttributes(node).has_value(); });
+  ask([&](NodeId node) {
+    return fs_->GetExtendedAttribute(node, "user.unshard.offset").has_value();
+  });
+  ask([&](NodeId node) {
+    return fs_->SetAttributes(node, nullptr, {1, timespec{1, 0}}, kWriter).has_value();
+  });
+}
+
+TEST_F(WritableVolume, AThreadThatOnlyLooksLeavesOnePromisedNodeBehind) {
+  Put("0", "x");
+  Put("1", "y");
+  EXPECT_NE(Find("0", kWriter), Find("0", kReader));
+  EXPECT_EQ(Find("1", kWriter), Find("1", kReader));
+  EXPECT_EQ(Find("0", kWriter), Find("0", kReader));
+}
+
+TEST_F(WritableVolume, WhoJoinsAWriterOnAPromisedNodeIsLedThere) {
+  constexpr pid_t kOther = 13;
+  Put("0", "x");
+  Put("1", "y");
+  const NodeId promised = Find("0", kWriter);
+  auto file = fs_->Open(promised, {.write = true, .thread = kWriter});
+  ASSERT_TRUE(file);
+  auto joined = fs_->Open(Find("0", kOther), {.write = true, .thread = kOther});
+  ASSERT_FALSE(joined);
+  EXPECT_EQ(Find("0", kOther), promised);
+  joined = fs_->Open(promised, {.write = true, .thread = kOther});
+  ASSERT_TRUE(joined);
+  ASSERT_TRUE(fs_->Write(**joined, 0, AsBytes("z")));
+  fs_->Release(*std::move(joined));
+  EXPECT_EQ(Text(Open(Find("0", kReader), kReader)), "x") << "one of them still writes";
+  fs_->Release(*std::move(file));
+  EXPECT_EQ(Text(Open(Find("0", kReader), kReader)), "z");
+}
+
+TEST_F(WritableVolume, WhereAPromisedChunkIsBeingWrittenAlreadyTheWriterIsLedThere) {
+  constexpr pid_t kOther = 13;
+  Put("0", "x");
+  Put("1", "y");
+  const NodeId promised = Find("0", kWriter);
+  ASSERT_FALSE(fs_->Open(Find("0", kOther), {.write = true, .thread = kOther}));
+  auto file = fs_->Open(Find("0", kOther), {.write = true, .thread = kOther});
+  ASSERT_TRUE(file);
+  ASSERT_FALSE(fs_->Open(promised, {.write = true, .thread = kWriter}));
+  EXPECT_EQ(Find("0", kWriter), (*file)->node);
+  fs_->Release(*std::move(file));
 }
 
 }  // namespace
