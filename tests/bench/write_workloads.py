@@ -15,6 +15,7 @@ import sys
 import time
 
 import volumes
+from contestants import Mounted
 from write_mounts import Writable, fresh_folder
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -76,15 +77,18 @@ class CopyIn:
 
     title = "copy in"
 
-    def __init__(self, prepared, work, programs, part):
+    def __init__(self, prepared, work, programs, part, passthrough):
         self.prepared, self.volume, self.work = prepared, prepared.volume, work
         self.programs = programs  # {name: path} of unshard programs
         self.part = part  # how many chunks are written one by one
+        self.passthrough = passthrough  # libfuse's example, where it is to be had
 
     def contestants(self):
         result = {"plain": self._plain}
         for name, program in self.programs.items():
             result[name] = lambda number, program=program: self._mount(program)
+        if self.passthrough:
+            result["passthrough"] = self._through
         libraries = ["tensorstore"] + (["zarr-python"] if self.volume.form == "zarr" else [])
         for library in libraries:
             result[library] = lambda number, library=library: self._whole_shards(library)
@@ -97,6 +101,22 @@ class CopyIn:
                 run("cp", "-r", self.prepared.plain / self.volume.scale, folder)
                 run("sync", "-f", folder)
             return {"seconds": timed(copy), "written": self.volume.bytes}
+
+    # What FUSE alone costs: the same files, which stay files.
+    def _through(self, number):
+        with fresh_folder(self.work, "through") as folder:
+            below = folder / "below"
+            below.mkdir()
+            mount = Mounted("passthrough", lambda directory, point: [
+                self.passthrough, "--foreground", directory, point], folder)
+            mount.start(below)
+            try:
+                def copy():
+                    run("cp", "-r", self.prepared.plain / self.volume.scale, mount.root)
+                    run("sync", "-f", below)
+                return {"seconds": timed(copy), "written": self.volume.bytes}
+            finally:
+                mount.stop()
 
     def _mount(self, program):
         with fresh_folder(self.work, "copy") as folder:

@@ -30,8 +30,9 @@ FULL = Size((1024, 1024, 1024), (1024, 1024, 1024), (256, 256, 512), 32, 50, 16,
 class Bench:
     """Runs what `only` selects and prints it. `programs`: {"unshard": path, …}."""
 
-    def __init__(self, size, repeat, programs, data, only, with_targets):
+    def __init__(self, size, repeat, programs, data, only, with_targets, passthrough):
         self.size, self.repeat, self.programs = size, repeat, programs
+        self.passthrough = passthrough
         self.data, self.only, self.with_targets = data, only, with_targets
         self.document = {"rows": [], "samples": []}
 
@@ -40,7 +41,7 @@ class Bench:
             for form in ("zarr", "precomputed"):
                 self._measure(CopyIn, Volume(form, self.size.copied, 8), work,
                               lambda made: interleave(self.repeat, made.contestants()),
-                              write_report.copy_rows, self.programs, self.size.part)
+                              write_report.copy_rows, self.programs, self.size.part, self.passthrough)
             one_shard = Volume("zarr", self.size.replaced, 1)
             self._measure(ReplaceDurably, one_shard, work, lambda made: made.samples(self.repeat),
                           self._replace_rows("replace, durable"), self.programs, self.size.durable)
@@ -93,7 +94,8 @@ class Bench:
         print(f"load of the machine at the end: {load:.1f}", flush=True)
 
 
-def measure(arguments, data, repeat, programs):
+def measure(arguments, data, repeat, programs, passthrough):
     """The rows and samples of all write workloads, printed as they come."""
     size = SMOKE if arguments.smoke else QUICK if arguments.quick else FULL
-    return Bench(size, repeat, programs, data, arguments.only, not arguments.smoke).run()
+    return Bench(size, repeat, programs, data, arguments.only, not arguments.smoke,
+                 passthrough).run()
