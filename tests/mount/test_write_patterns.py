@@ -443,6 +443,29 @@ def test_pattern_12_mmap_shared_writes_reach_the_chunk(case):
     case.check()
 
 
+def test_who_joins_a_program_that_only_writes_sees_what_that_writes_at_once(case):
+    [name] = case.absent()
+    data = case.bytes_for(name, 1)
+    half = len(data) // 2
+    writer = os.open(case.path(name), os.O_WRONLY | os.O_CREAT)
+    os.write(writer, data[:half])
+    joined = os.open(case.path(name), os.O_RDWR | os.O_CREAT)
+    assert os.pread(joined, half, 0) == data[:half]
+    with mmap.mmap(joined, half, mmap.MAP_PRIVATE) as mapped:
+        assert mapped[:] == data[:half]
+        os.pwrite(writer, data[half:], half)
+        os.pwrite(writer, bytes(half), 0)
+        assert os.pread(joined, len(data), 0) == bytes(half) + data[half:]
+        with pytest.raises(OSError) as refused:
+            mmap.mmap(joined, half, mmap.MAP_SHARED)
+        assert refused.value.errno == errno.ENODEV
+    os.pwrite(writer, data[:half], 0)
+    os.close(writer)
+    os.close(joined)
+    case.expected[name] = data
+    case.check()
+
+
 # -------------------------------------------------------------------------------------------- locks
 
 LOCKER = """
