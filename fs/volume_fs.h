@@ -224,7 +224,7 @@ class VolumeFs {
                                  const ChunkTree::Match& match);
   std::uint64_t InodeOf(const ChunkTree& tree, const ChunkTree::Match& match) const;
 
-  void RefreshTree(const std::shared_ptr<ChunkTree>& tree, const ChangeWatcher::Event& event,
+  bool RefreshTree(const std::shared_ptr<ChunkTree>& tree, const ChangeWatcher::Event& event,
                    KernelNotifier& notifier);
   void TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet::Change& change,
                   KernelNotifier& notifier);

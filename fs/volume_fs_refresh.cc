@@ -10,6 +10,7 @@
 #include <set>
 
 #include "fs/volume_fs.h"
+#include "store/shard_lock.h"
 
 namespace unshard {
 namespace {
@@ -21,11 +22,13 @@ bool Concerns(const std::string& key, const std::string& directory) {
 }  // namespace
 
 void VolumeFs::Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifier) {
+  bool shown = true;
   for (const auto& tree : parts_.datasets->trees()) {
     if (event.everything || Concerns(event.key, tree->directory())) {
-      RefreshTree(tree, event, notifier);
+      if (!RefreshTree(tree, event, notifier)) shown = false;
     }
   }
+  if (!shown) return;
   if (event.everything) {
     for (const std::string& path : nodes_.SourcePaths()) RefreshPath(path, notifier);
     return;
@@ -68,10 +71,21 @@ void VolumeFs::RefreshPath(const std::string& path, KernelNotifier& notifier) {
   notifier.InvalidateInode(*parent);
 }
 
-void VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
+// False where the key stands for nothing but a shard of this tree that shows what was told before,
+// which is what our own publishes leave, or for what publishing puts beside it.
+bool VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
                            const ChangeWatcher::Event& event, KernelNotifier& notifier) {
-  const auto changes = tree->shards().Invalidate(event.everything ? std::string() : event.key);
+  const std::string& directory = tree->directory();
+  if (!event.everything && event.key.size() > directory.size()) {
+    const std::string below = event.key.substr(directory.empty() ? 0 : directory.size() + 1);
+    const std::string_view shard = WithoutLockSuffix(below);
+    if (shard.size() != below.size() && tree->IsShardKey(shard)) return false;
+  }
+  bool settled = false;
+  const auto changes =
+      tree->shards().Invalidate(event.everything ? std::string() : event.key, &settled);
   tree->ForgetListings();
+  if (settled && !event.everything) return false;
   epoch_.WaitForRunning();
   if (event.everything) {
     RefreshAllDirectories(tree, notifier);
@@ -84,6 +98,7 @@ void VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
     if (writes_) writes_->ShardReplaced({tree->ordinal(), change.shard});
     TellChange(tree, change, notifier);
   }
+  return true;
 }
 
 // What somebody else has put there is shown again.

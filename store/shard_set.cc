@@ -248,15 +248,20 @@ void ShardSet::MarkStale(const ShardGeneration& generation) {
   found->second->stale_since = ++epoch_;
 }
 
+// The shard that stands under a full store key; nothing where it is none of this set.
+std::optional<std::uint64_t> ShardSet::ShardAt(const std::string& key) const {
+  if (IsAtOrBelow(directory_, key) || !IsAtOrBelow(key, directory_)) return std::nullopt;
+  return keys_->Parse(directory_.empty() ? key : key.substr(directory_.size() + 1));
+}
+
 std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
   const bool all = IsAtOrBelow(directory_, key);
-  std::optional<std::uint64_t> one;
   std::string relative;
   if (!all) {
     if (!IsAtOrBelow(key, directory_)) return {};
     relative = directory_.empty() ? key : key.substr(directory_.size() + 1);
-    one = keys_->Parse(relative);
   }
+  const auto one = ShardAt(key);
   std::vector<Affected> affected;
   const std::lock_guard lock(mutex_);
   ++epoch_;
@@ -280,10 +285,12 @@ std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
   return affected;
 }
 
-std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key) {
+std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key, bool* settled) {
+  if (settled != nullptr) *settled = false;
   if (options_.immutable) return {};
   std::vector<Change> changes;
   for (Affected& affected : MarkStale(key)) {
+    const bool forgotten = affected.forgotten;
     Locked locked(mutex_);
     const auto looked = Look(locked, affected.shard);
     Shard& entry = Remember(locked, affected.shard);
@@ -296,6 +303,8 @@ std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key) {
     locked.retired.push_back(std::exchange(entry.told, after));
     if (before != after) {
       changes.push_back({affected.shard, std::move(before), std::move(after)});
+    } else if (settled != nullptr) {
+      *settled = looked && !forgotten && ShardAt(key) == affected.shard;
     }
   }
   return changes;

@@ -147,7 +147,9 @@ class ShardSet {
   // again at the shards that are remembered and returns those whose generation is another one than
   // was last told of, or was first given out: `after` is null where the look failed, `before` where
   // the shard had been forgotten. A key that is an ancestor directory concerns all shards below it.
-  std::vector<Change> Invalidate(const std::string& key);
+  // `settled` says whether it is the key of one remembered shard that is what was told of, or what
+  // we have put there ourselves: nobody needs to hear of anything.
+  std::vector<Change> Invalidate(const std::string& key, bool* settled = nullptr);
 
   // The number of remembered shards that exist.
   [[nodiscard]] std::size_t open_shards() const;
@@ -170,6 +172,7 @@ class ShardSet {
   Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened,
                                    const OwnPublish* own);
   ShardGenerationPtr Succeed(Locked& locked, Shard& entry, Opened opened);
+  [[nodiscard]] std::optional<std::uint64_t> ShardAt(const std::string& key) const;
   std::vector<Affected> MarkStale(const std::string& key);
   void MarkStale(const ShardGeneration& generation);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <set>
 
 #include "fs/mount.h"
 #include "tests/support/sharded_source.h"
@@ -148,6 +149,38 @@ TEST_F(WritableVolume, ALookUpThatFindsNoChunkEndsTheWait) {
   const NodeId second = Find("0", kReader);
   Put("0", "z");
   EXPECT_EQ(Text(Open(second, kReader)), "look again") << "an open of its own";
+}
+
+class CountingNotifier final : public KernelNotifier {
+ public:
+  void InvalidateEntry(NodeId, const std::string& name) override { names.insert(name); }
+  void InvalidateInode(NodeId) override { ++inodes; }
+  std::set<std::string> names;
+  int inodes = 0;
+};
+
+TEST_F(WritableVolume, NobodyIsToldOfWhatWeHavePublishedOurselves) {
+  Find("0", kReader);
+  Put("0", "x");
+  ASSERT_TRUE(fs_->FlushAll());
+  CountingNotifier notifier;
+  for (const char* key : {"0.__lock", "0.new.__lock", "0"}) fs_->Refresh({key, false}, notifier);
+  EXPECT_TRUE(notifier.names.empty());
+  EXPECT_EQ(notifier.inodes, 0);
+  EXPECT_EQ(Text(Open(Find("0", kReader), kReader)), "x");
+}
+
+TEST_F(WritableVolume, EverybodyIsToldOfWhatOthersPutInItsPlace) {
+  Find("0", kReader);
+  Put("0", "x");
+  ASSERT_TRUE(fs_->FlushAll());
+  const ShardedSource array = ZarrSource({4}, {1}, {4}, {ChunkKeyEncoding::Kind::kV2, '.'});
+  for (const auto& [key, bytes] : array.Encode({{0, "y"}, {1, "b"}})) source_.Write(key, bytes);
+  CountingNotifier notifier;
+  fs_->Refresh({"0", false}, notifier);
+  EXPECT_EQ(notifier.names, (std::set<std::string>{"0", "1"}));
+  EXPECT_NE(notifier.inodes, 0);
+  EXPECT_EQ(Text(Open(Find("0", kReader), kReader)), "y");
 }
 
 // What follows is about writing one chunk after the other (fs/write_streaks.h).
