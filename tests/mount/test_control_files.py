@@ -15,7 +15,7 @@ from mounting import wait_until
 NAMES = ("config.json", "errors", "metrics", "status.json")
 REQUESTS = {"lookup", "getattr", "read", "readdir", "readdirplus", "open", "opendir", "flush",
             "release", "getxattr", "listxattr", "statfs", "forget", "create", "write", "fsync",
-            "setattr", "unlink", "rename", "link", "mkdir", "rmdir"}
+            "setattr", "unlink", "rename", "link", "mkdir", "rmdir", "access"}
 
 
 @pytest.fixture
