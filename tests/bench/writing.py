@@ -28,11 +28,12 @@ FULL = Size((1024, 1024, 1024), (1024, 1024, 1024), (256, 256, 512), 32, 50, 16,
 
 
 class Bench:
-    """Runs what `only` selects and prints it. `programs`: {"unshard": path, …}."""
+    """Runs what `only` selects and prints it. `programs`: {"unshard": path, …}; `wanted`: names of
+    those to measure beside plain files, all where it is None."""
 
-    def __init__(self, size, repeat, programs, data, only, with_targets, passthrough):
+    def __init__(self, size, repeat, programs, data, only, with_targets, passthrough, wanted):
         self.size, self.repeat, self.programs = size, repeat, programs
-        self.passthrough = passthrough
+        self.passthrough, self.wanted = passthrough, wanted
         self.data, self.only, self.with_targets = data, only, with_targets
         self.document = {"rows": [], "samples": []}
 
@@ -40,20 +41,22 @@ class Bench:
         with work_folder(self.data) as work:
             for form in ("zarr", "precomputed"):
                 self._measure(CopyIn, Volume(form, self.size.copied, 8), work,
-                              lambda made: interleave(self.repeat, made.contestants()),
+                              self._in_turn,
                               write_report.copy_rows, self.programs, self.size.part, self.passthrough)
             one_shard = Volume("zarr", self.size.replaced, 1)
             self._measure(ReplaceDurably, one_shard, work, lambda made: made.samples(self.repeat),
                           self._replace_rows("replace, durable"), self.programs, self.size.durable)
             self._measure_published(one_shard, work)
             self._measure(ManyWriters, Volume("zarr", self.size.raced, 8), work,
-                          lambda made: interleave(self.repeat, made.contestants()),
+                          self._in_turn,
                           lambda samples, volume: write_report.race_rows(samples), self.programs,
                           self.size.processes, self.size.seconds)
         return self.document
 
     def _measure_published(self, volume, work):
-        samples = lambda made: made.samples(self.repeat)  # noqa: E731
+        def samples(made):
+            made.libraries = [each for each in made.libraries if self._is_chosen(each)]
+            return made.samples(self.repeat)
         title = "replace, published"
         self._measure(ReplacePublished, volume, work, samples, self._replace_rows(title),
                       self.programs, False, title=title)
@@ -68,6 +71,15 @@ class Bench:
         with Xfs(work, bytes_needed) as folder:
             self._measure(ReplacePublished, volume, folder, samples, self._replace_rows(title),
                           self.programs, True, title=title)
+
+    def _in_turn(self, made):
+        chosen = {name: run for name, run in made.contestants().items() if self._is_chosen(name)}
+        return interleave(self.repeat, chosen)
+
+    # "tensorstore by chunk" and "unshard, fsync" are chosen with the others of that program.
+    def _is_chosen(self, name):
+        program = name.split()[0].rstrip(",")
+        return program == "plain" or self.wanted is None or program in self.wanted
 
     def _replace_rows(self, title):
         return lambda samples, volume: write_report.replace_rows(samples, title)
@@ -94,8 +106,8 @@ class Bench:
         print(f"load of the machine at the end: {load:.1f}", flush=True)
 
 
-def measure(arguments, data, repeat, programs, passthrough):
+def measure(arguments, data, repeat, programs, passthrough, wanted):
     """The rows and samples of all write workloads, printed as they come."""
     size = SMOKE if arguments.smoke else QUICK if arguments.quick else FULL
     return Bench(size, repeat, programs, data, arguments.only, not arguments.smoke,
-                 passthrough).run()
+                 passthrough, wanted).run()
