@@ -513,6 +513,7 @@ void VolumeFs::Release(OpenFilePtr file) {
     }
     if (!committed) {
       Error error = std::move(committed).error();
+      if (UnpackGridNode(staged->node())) parts_.written->LeaveArithmeticNode(*id);
       error.message += "; what stood there before stays";
       Report("release", file->node, "", error);
     }

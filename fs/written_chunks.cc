@@ -22,6 +22,10 @@ WrittenVersionPtr WrittenChunks::Find(const ChunkId& id) const {
   return found == shard->second.versions.end() ? nullptr : found->second;
 }
 
+void WrittenChunks::LeaveArithmeticNode(const ChunkId& id) {
+  if (const WrittenVersionPtr latest = Find(id)) latest->first = false;
+}
+
 std::optional<WrittenChunks::Spooled> WrittenChunks::SpooledOf(
     const WrittenVersion& version) const {
   const std::lock_guard lock(mutex_);

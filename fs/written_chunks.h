@@ -51,9 +51,9 @@ struct WrittenVersion {
   // A removal by renaming: the kernel goes on using the node of the old name for the new one, for
   // as long as it has not looked that up.
   std::optional<ChunkRef> moved_to;
-  // The chunk was absent until this version, and nobody has ever seen other bytes under its
-  // arithmetic node.
-  bool first = false;
+  // The chunk was absent until this version, and the kernel has no other bytes of its arithmetic
+  // node.
+  std::atomic<bool> first = false;
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
   std::uint64_t inode = 0;  // st_ino
@@ -86,6 +86,10 @@ class WrittenChunks final : public UnpublishedChunks {
   ReplacedBytes ReplacedBy(const WrittenVersion& version) const;
   ReplacedBytes ReplacedAfter(const WrittenVersion& version) const;
   void SetModified(WrittenVersion& version, const timespec& modified);
+
+  // What was written to the arithmetic node of the latest version since is dropped: it gets a node
+  // of its own.
+  void LeaveArithmeticNode(const ChunkId& id);
 
   // Makes `version` the latest. What is to be discarded from the spool: the version before, unless
   // it is being published, or `version` itself where a later one came in between.

@@ -151,6 +151,23 @@ TEST_F(WritableVolume, ALookUpThatFindsNoChunkEndsTheWait) {
   EXPECT_EQ(Text(Open(second, kReader)), "look again") << "an open of its own";
 }
 
+TEST_F(WritableVolume, WhatIsDroppedAfterACommitStaysInANodeThatNobodyIsGivenAnyMore) {
+  auto created = fs_->Create(kRootNode, "3", {.write = true, .thread = kWriter});
+  ASSERT_TRUE(created);
+  OpenFilePtr& file = created->file;
+  ASSERT_TRUE(fs_->Write(*file, 0, AsBytes("x")));
+  ASSERT_TRUE(fs_->Sync(*file));
+  ASSERT_TRUE(fs_->Write(*file, 0, AsBytes("too long")));
+  EXPECT_FALSE(fs_->Flush(*file, kWriter));
+  EXPECT_EQ(Text(Open(Find("3", kReader), kReader)), "x");
+  fs_->Release(std::move(file));
+  const NodeId node = Find("3", kReader);
+  EXPECT_NE(node, created->entry.node) << "the kernel may have pages of what was dropped";
+  EXPECT_EQ(Text(Open(node, kReader)), "x");
+  ASSERT_TRUE(fs_->FlushAll());
+  EXPECT_EQ(Text(Open(Find("3", kReader), kReader)), "x");
+}
+
 class CountingNotifier final : public KernelNotifier {
  public:
   void InvalidateEntry(NodeId, const std::string& name) override { names.insert(name); }

@@ -335,6 +335,22 @@ def test_pattern_10_a_chunk_of_the_wrong_length_is_refused_at_close(case):
     assert str(len(case.expected[name])) in case.reasons()
 
 
+@pytest.mark.parametrize("access", [os.O_RDWR, os.O_WRONLY])
+def test_pattern_10_what_a_close_drops_after_an_fsync_is_never_read(case, access):
+    name = case.absent()[0]
+    data = case.bytes_for(name, 1)
+    descriptor = os.open(case.path(name), access | os.O_CREAT)
+    write_all(descriptor, data)
+    os.fsync(descriptor)
+    os.pwrite(descriptor, bytes(len(data)) + b"x", 0)
+    if access == os.O_RDWR:
+        assert os.pread(descriptor, len(data), 0) == bytes(len(data))
+    refused(errno.EINVAL, os.close, descriptor)
+    assert case.path(name).read_bytes() == data
+    case.expected[name] = data
+    case.check(quiet=False)
+
+
 def test_pattern_10_fsync_tells_what_is_wrong_and_the_writer_can_go_on(case):
     name = case.present()[0]
     descriptor = os.open(case.path(name), os.O_WRONLY | os.O_TRUNC)
