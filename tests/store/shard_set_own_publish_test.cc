@@ -102,6 +102,27 @@ TEST_F(ShardSetOwnPublishTest, TheCountAndTheShownTimeStayAndItsEventIsNoChange)
   EXPECT_EQ(Publish("c")->modified.tv_sec, old->modified.tv_sec);
 }
 
+TEST_F(ShardSetOwnPublishTest, ItsEventIsSettledAndThatOfAnybodyElseIsNot) {
+  const auto settles = [&](const std::string& key) {
+    bool settled = false;
+    set_->Invalidate(key, &settled);
+    return settled;
+  };
+  directory_.Replace("7.shard", Shard("a"));
+  EXPECT_FALSE(settles("7.shard")) << "nobody has asked for it, so that nobody was told of it";
+  Current();
+  EXPECT_TRUE(settles("7.shard"));
+  Publish("b");
+  EXPECT_TRUE(settles("7.shard"));
+  Publish("");
+  EXPECT_TRUE(settles("7.shard"));
+  directory_.Replace("7.shard", Shard("c"));
+  EXPECT_FALSE(settles("7.shard"));
+  EXPECT_TRUE(settles("7.shard")) << "told of once";
+  EXPECT_FALSE(settles("")) << "not the key of a shard";
+  EXPECT_FALSE(settles("8.shard"));
+}
+
 TEST_F(ShardSetOwnPublishTest, AShardThatWasMissingShowsTheTimeOfItsObject) {
   EXPECT_FALSE(Current()->object);
   const auto published = Publish("a");
