@@ -7,6 +7,7 @@ first counter), pause (seconds between two), stop_at_error. Ends with 0; what go
 the journal.
 """
 
+import errno
 import json
 import os
 import random
@@ -22,9 +23,15 @@ class Writer:
     def __init__(self, order):
         self.source = LineSource(**order["source"])
         # Relative to the working directory: with the mount gone, nothing is written to what is below.
-        os.chdir(self.source.path)
         self.root = "."
-        if os.stat(".").st_dev != order["device"]:
+        try:
+            os.chdir(self.source.path)
+            device = os.stat(".").st_dev
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:
+                raise
+            device = None
+        if device != order["device"]:
             sys.exit(0)  # it had gone before this program was ready
         self.writer = order["writer"]
         self.chunks = order.get("chunks") or range(self.source.count)

@@ -461,7 +461,9 @@ class Nobody:
         assert self.holder.stdout.readline() == "ready\n"
 
     def inside(self, *command, **more):
-        return subprocess.run(["nsenter", f"--mount=/proc/{self.holder.pid}/ns/mnt", "--wd=/",
+        # The root as well: the tests may run below one that is not that of the machine.
+        there = f"/proc/{self.holder.pid}"
+        return subprocess.run(["nsenter", f"--mount={there}/ns/mnt", f"--root={there}/root", "--wd=/",
                                *map(str, command)], capture_output=True, text=True, timeout=BOUND,
                               **more)
 

@@ -346,11 +346,14 @@ def test_access_checks_follow_the_mode_bits_of_a_writable_mount(volume, mount, o
     assert os.access(root / "fine", os.R_OK | os.W_OK | os.X_OK)
     assert os.access(root / "info", os.R_OK | os.W_OK)
     assert not os.access(root / "info", os.X_OK)
+    # Another user, who need not be able to come here.
+    directory = os.open(root, os.O_PATH)
     child = os.fork()
-    if child == 0:  # another user
+    if child == 0:
         os.setuid(1234)
-        os._exit(os.access(root / name, os.R_OK))
+        os._exit(os.access(name, os.R_OK, dir_fd=directory))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == ("allow_other" in options)
+    os.close(directory)
 
 
 def test_statfs_tells_plausible_numbers(volume):
