@@ -10,7 +10,6 @@
 #include <set>
 
 #include "fs/volume_fs.h"
-#include "store/shard_lock.h"
 
 namespace unshard {
 namespace {
@@ -71,21 +70,15 @@ void VolumeFs::RefreshPath(const std::string& path, KernelNotifier& notifier) {
   notifier.InvalidateInode(*parent);
 }
 
-// False where the key stands for nothing but a shard of this tree that shows what was told before,
-// which is what our own publishes leave, or for what publishing puts beside it.
+// False where the key stands for nothing that is shown, or for a shard that shows what was told
+// before: that is all that our own publishes leave.
 bool VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
                            const ChangeWatcher::Event& event, KernelNotifier& notifier) {
-  const std::string& directory = tree->directory();
-  if (!event.everything && event.key.size() > directory.size()) {
-    const std::string below = event.key.substr(directory.empty() ? 0 : directory.size() + 1);
-    const std::string_view shard = WithoutLockSuffix(below);
-    if (shard.size() != below.size() && tree->IsShardKey(shard)) return false;
-  }
   bool settled = false;
   const auto changes =
       tree->shards().Invalidate(event.everything ? std::string() : event.key, &settled);
   tree->ForgetListings();
-  if (settled && !event.everything) return false;
+  if (settled) return false;
   epoch_.WaitForRunning();
   if (event.everything) {
     RefreshAllDirectories(tree, notifier);

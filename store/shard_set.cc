@@ -4,6 +4,7 @@
 
 #include "store/concatenated_object.h"
 #include "store/key.h"
+#include "store/shard_lock.h"
 #include "store/shard_set_state.h"
 
 namespace unshard {
@@ -286,8 +287,10 @@ std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
 }
 
 std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key, bool* settled) {
-  if (settled != nullptr) *settled = false;
-  if (options_.immutable) return {};
+  const std::string shard_key(WithoutLockSuffix(key));
+  const bool beside_shard = shard_key != key && ShardAt(shard_key);
+  if (settled != nullptr) *settled = beside_shard;
+  if (options_.immutable || beside_shard) return {};
   std::vector<Change> changes;
   for (Affected& affected : MarkStale(key)) {
     const bool forgotten = affected.forgotten;

@@ -147,8 +147,9 @@ class ShardSet {
   // again at the shards that are remembered and returns those whose generation is another one than
   // was last told of, or was first given out: `after` is null where the look failed, `before` where
   // the shard had been forgotten. A key that is an ancestor directory concerns all shards below it.
-  // `settled` says whether it is the key of one remembered shard that is what was told of, or what
-  // we have put there ourselves: nobody needs to hear of anything.
+  // `settled` says that nobody needs to hear of it: it is the key of one remembered shard that is
+  // what was told of, or what we have put there ourselves, or of what publishing puts beside a
+  // shard.
   std::vector<Change> Invalidate(const std::string& key, bool* settled = nullptr);
 
   // The number of remembered shards that exist.

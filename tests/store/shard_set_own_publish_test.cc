@@ -121,6 +121,9 @@ TEST_F(ShardSetOwnPublishTest, ItsEventIsSettledAndThatOfAnybodyElseIsNot) {
   EXPECT_TRUE(settles("7.shard")) << "told of once";
   EXPECT_FALSE(settles("")) << "not the key of a shard";
   EXPECT_FALSE(settles("8.shard"));
+  EXPECT_TRUE(settles("8.shard.__lock")) << "of no concern to anybody";
+  EXPECT_TRUE(settles("8.shard.new.__lock"));
+  EXPECT_FALSE(settles("notes.__lock"));
 }
 
 TEST_F(ShardSetOwnPublishTest, AShardThatWasMissingShowsTheTimeOfItsObject) {
