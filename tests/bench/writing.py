@@ -40,15 +40,13 @@ class Bench:
     def run(self):
         with work_folder(self.data) as work:
             for form in ("zarr", "precomputed"):
-                self._measure(CopyIn, Volume(form, self.size.copied, 8), work,
-                              self._in_turn,
+                self._measure(CopyIn, Volume(form, self.size.copied, 8), work, self._in_turn,
                               write_report.copy_rows, self.programs, self.size.part, self.passthrough)
             one_shard = Volume("zarr", self.size.replaced, 1)
             self._measure(ReplaceDurably, one_shard, work, lambda made: made.samples(self.repeat),
                           self._replace_rows("replace, durable"), self.programs, self.size.durable)
             self._measure_published(one_shard, work)
-            self._measure(ManyWriters, Volume("zarr", self.size.raced, 8), work,
-                          self._in_turn,
+            self._measure(ManyWriters, Volume("zarr", self.size.raced, 8), work, self._in_turn,
                           lambda samples, volume: write_report.race_rows(samples), self.programs,
                           self.size.processes, self.size.seconds)
         return self.document
@@ -57,6 +55,7 @@ class Bench:
         def samples(made):
             made.libraries = [each for each in made.libraries if self._is_chosen(each)]
             return made.samples(self.repeat)
+
         title = "replace, published"
         self._measure(ReplacePublished, volume, work, samples, self._replace_rows(title),
                       self.programs, False, title=title)

@@ -10,6 +10,11 @@ const ChunkId kChunk{1, {2, 3, 4}, ChunkPart::kPlain};
 const ChunkId kOther{1, {2, 3, 5}, ChunkPart::kPlain};
 const ChunkId kWritten{1, {2, 3, 6}, ChunkPart::kPlain};
 
+void WriteTwice(WriteStreaks& streaks, pid_t thread) {
+  streaks.Wrote(thread, kWritten);
+  streaks.Wrote(thread, kWritten);
+}
+
 TEST(WriteStreaksTest, TwoChunksMakeAStreak) {
   WriteStreaks streaks;
   EXPECT_FALSE(streaks.Promise(10, kChunk));
@@ -22,21 +27,18 @@ TEST(WriteStreaksTest, TwoChunksMakeAStreak) {
 
 TEST(WriteStreaksTest, EachPromiseHasItsOwnNumberUntilItIsTaken) {
   WriteStreaks streaks;
-  streaks.Wrote(10, kWritten);
-  streaks.Wrote(10, kWritten);
+  WriteTwice(streaks, 10);
   const auto first = streaks.Promise(10, kChunk);
   EXPECT_EQ(streaks.Promise(10, kChunk), first);
   streaks.Wrote(10, kChunk);
   EXPECT_NE(streaks.Promise(10, kOther), first);
-  streaks.Wrote(11, kWritten);
-  streaks.Wrote(11, kWritten);
+  WriteTwice(streaks, 11);
   EXPECT_NE(streaks.Promise(11, kOther), streaks.Promise(10, kOther));
 }
 
 TEST(WriteStreaksTest, ReadingEndsIt) {
   WriteStreaks streaks;
-  streaks.Wrote(10, kWritten);
-  streaks.Wrote(10, kWritten);
+  WriteTwice(streaks, 10);
   streaks.End(10);
   EXPECT_FALSE(streaks.Promise(10, kChunk));
   streaks.Wrote(10, kWritten);
@@ -45,8 +47,7 @@ TEST(WriteStreaksTest, ReadingEndsIt) {
 
 TEST(WriteStreaksTest, APromiseThatIsNotTakenEndsIt) {
   WriteStreaks streaks;
-  streaks.Wrote(10, kWritten);
-  streaks.Wrote(10, kWritten);
+  WriteTwice(streaks, 10);
   EXPECT_TRUE(streaks.Promise(10, kChunk));
   EXPECT_FALSE(streaks.Promise(10, kOther));
   EXPECT_FALSE(streaks.Promise(10, kChunk));
@@ -54,8 +55,7 @@ TEST(WriteStreaksTest, APromiseThatIsNotTakenEndsIt) {
 
 TEST(WriteStreaksTest, WritingAnotherChunkThanThePromisedOneEndsItToo) {
   WriteStreaks streaks;
-  streaks.Wrote(10, kWritten);
-  streaks.Wrote(10, kWritten);
+  WriteTwice(streaks, 10);
   EXPECT_TRUE(streaks.Promise(10, kChunk));
   streaks.Wrote(10, kOther);
   EXPECT_FALSE(streaks.Promise(10, kChunk)) << "the first of the next streak";
@@ -73,8 +73,7 @@ TEST(WriteStreaksTest, WhatAThreadHasJustWrittenItLooksAtAndDoesNotWriteAgain) {
 
 TEST(WriteStreaksTest, NobodyHasNoStreak) {
   WriteStreaks streaks;
-  streaks.Wrote(0, kWritten);
-  streaks.Wrote(0, kWritten);
+  WriteTwice(streaks, 0);
   EXPECT_FALSE(streaks.Promise(0, kChunk));
 }
 
