@@ -87,11 +87,16 @@ class Writers:
     def start(self, source, root, journal, writer, seconds, ways, **more):
         pathlib.Path(journal).mkdir(exist_ok=True)
         order = {"source": source.as_json(root), "journal": str(journal), "writer": writer,
-                 "seconds": seconds, "ways": list(ways),
-                 "device": os.stat(root).st_dev, **more}
+                 "seconds": seconds, "ways": list(ways), **more}
         self.processes.append(subprocess.Popen(
             [sys.executable, "-B", "-S", str(HERE / "chunk_writer.py"), json.dumps(order)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+
+    def await_ready(self):
+        """Every program has come to the mount: only from now on may its daemon be killed."""
+        for process in self.processes:
+            if process.stdout.readline() != "ready\n":
+                raise AssertionError(process.communicate(timeout=30)[1])
 
     def wait(self, seconds):
         """Every program must end by itself, and well."""

@@ -24,6 +24,7 @@ def test_nothing_acknowledged_is_lost_by_killing_the_daemon_again_and_again(work
                     own = list(range(writer, source.count, WRITERS))
                     writers.start(source, mounted.path, journal, writer, 60, WAYS, chunks=own,
                                   first=1 + number * 1_000_000)
+                writers.await_ready()
                 before = written(journal)
                 target = before + rng.randrange(2_000, 60_000)
                 while written(journal) < target:
