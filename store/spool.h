@@ -126,9 +126,10 @@ class Spool {
   // The bytes of a sealed chunk. kNotFound where it has been discarded.
   Result<std::shared_ptr<File>> Open(const SpooledChunk& chunk);
   // Forgets a version: it has been published, or a later one has been sealed. Its file goes at
-  // once, or, where it survives a power loss and the later one does not, as soon as that does. An
-  // earlier version of a chunk never outlives a later one, not even where the power fails. Nothing
-  // happens where it has been discarded before.
+  // once, or, where it survives a power loss and the later one does not, as soon as that does; or
+  // together with an earlier one that has not been discarded yet. An earlier version of a chunk
+  // never outlives the last one, not even where the power fails. Nothing happens where it has been
+  // discarded before.
   Status Discard(const SpooledChunk& chunk);
   // Moves a version aside for a person to look at; it is reported and no longer replayed, from
   // return on. kNotFound where it has been discarded.

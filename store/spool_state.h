@@ -33,7 +33,7 @@ struct SpoolVersion {
   // Somebody may have been told that it survives a power loss: we said so, or, where it stood here
   // at Open, the process before us may have.
   bool promised = false;
-  // Discarded, and kept only until a later version lasts.
+  // Discarded, and kept only until a later version lasts or an earlier one is discarded.
   bool superseded = false;
   // A copy is held by everything through which its bytes can still be read.
   std::shared_ptr<const char> readers = std::make_shared<const char>();

@@ -8,8 +8,11 @@
 //   3. The version is durable: earlier ones that were kept in case that it is lost are removed.
 //
 // Discarding:
-//   4. Where a later version is there, this one is superseded: it can no longer be opened. If
-//      somebody may rely on it after a power loss, it stays until the later one is durable.
+//   4. This version is superseded: it can no longer be opened. Where a later one is there that is
+//      not, and somebody may rely on this one after a power loss, it stays until the later one is
+//      durable. Where none is, all versions go, the earliest first; if an earlier one has not been
+//      discarded yet (its discarding and the publishing of this one have met), they stay until it
+//      is: alone it would be published over what the store has by now.
 //   5. A power loss may bring a removed file back. An earlier version must not come back alone: it
 //      would be published over the later one. So the latest one of a chunk is removed after a round
 //      that began after the removal of all earlier ones, and it is synced before it is published
@@ -111,16 +114,21 @@ Result<bool> SyncFile(Spool::State& state, const SpooledChunk& chunk) {
   return true;
 }
 
-// The superseded versions of a chunk that nobody relies on, in order. Requires the mutex.
+bool IsSuperseded(const SpoolVersion& version) { return version.superseded; }
+
+// The superseded versions of a chunk before one that is not, as far as nobody relies on them, in
+// order. Requires the mutex.
 std::vector<SpooledChunk> Removable(const Spool::State& state, const SpoolDirectory& directory,
                                     const std::string& chunk) {
   std::vector<SpooledChunk> removable;
   const auto versions = directory.chunks.find(chunk);
   if (versions == directory.chunks.end()) return removable;
-  for (auto version = versions->second.begin(); version != versions->second.end(); ++version) {
-    const bool later_lasts = std::any_of(
-        version + 1, versions->second.end(),
-        [](const SpoolVersion& later) { return later.durability == Durability::kDurable; });
+  const auto end =
+      std::find_if_not(versions->second.rbegin(), versions->second.rend(), IsSuperseded).base();
+  for (auto version = versions->second.begin(); version != end; ++version) {
+    const bool later_lasts = std::any_of(version + 1, end, [](const SpoolVersion& later) {
+      return later.durability == Durability::kDurable;
+    });
     const bool kept = version->promised && !later_lasts;
     if (!version->superseded || kept) continue;
     removable.push_back(state.superseded.at(version->sequence));
@@ -208,15 +216,17 @@ Status Spool::Discard(const SpooledChunk& chunk) {
   });
   if (version == nullptr || version->superseded) return {};
   SpoolDirectory& directory = *state_->FindDirectory(chunk.dataset);
-  const bool is_last = version->sequence == directory.chunks.at(chunk.chunk).back().sequence;
-  std::vector<SpooledChunk> removable;
   version->superseded = true;
   state_->superseded.emplace(chunk.sequence, chunk);
-  if (is_last) {
-    // Whatever was kept in case that this one is lost has served its purpose.
-    for (const SpoolVersion& earlier : directory.chunks.at(chunk.chunk)) {
-      if (earlier.superseded) removable.push_back(state_->superseded.at(earlier.sequence));
+  std::vector<SpooledChunk> removable;
+  const std::vector<SpoolVersion>& versions = directory.chunks.at(chunk.chunk);
+  if (std::all_of(versions.begin(), versions.end(), IsSuperseded)) {
+    // Whatever was kept in case that the last one is lost has served its purpose.
+    for (const SpoolVersion& each : versions) {
+      removable.push_back(state_->superseded.at(each.sequence));
     }
+  } else if (versions.back().superseded) {
+    return {};
   } else {
     removable = Removable(*state_, directory, chunk.chunk);
     const auto removed = directory.removed.find(chunk.chunk);

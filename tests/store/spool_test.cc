@@ -210,6 +210,31 @@ TEST_F(SpoolTest, ASyncedVersionStaysUntilItsSuccessorIsSynced) {
   EXPECT_EQ(spool_->usage().bytes, 6U);
 }
 
+// As a publisher may that takes the later version before its writer has discarded the earlier one.
+TEST_F(SpoolTest, AVersionThatIsDiscardedLateDoesNotOutliveALaterOne) {
+  const SpooledChunk earlier = Sealed("x", "earlier");
+  const SpooledChunk later = Sealed("x", "later");
+  ASSERT_TRUE(spool_->Discard(later));
+  EXPECT_EQ(Text(later), "(not found)");
+  EXPECT_EQ(Text(earlier), "earlier");
+  // Synced, it still takes nothing away.
+  ASSERT_TRUE(spool_->Sync({earlier}));
+  EXPECT_EQ(FilesBelow("chunks/"), 2U);
+  Open();
+  const auto recovered = spool_->TakeRecovered();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_EQ(recovered[0].sequence, later.sequence);
+
+  const SpooledChunk last = Sealed("x", "last");
+  ASSERT_TRUE(spool_->Discard(last));
+  ASSERT_TRUE(spool_->Discard(recovered[0]));
+  EXPECT_EQ(FilesBelow("chunks/"), 0U);
+  EXPECT_EQ(spool_->usage().files, 0U);
+  EXPECT_EQ(spool_->usage().bytes, 0U);
+  Open();
+  EXPECT_TRUE(spool_->TakeRecovered().empty());
+}
+
 TEST_F(SpoolTest, OverwritingAgainAndAgainNeedsFewSyncs) {
   constexpr std::uint64_t kTimes = 160;
   disk_->ResetCount();
