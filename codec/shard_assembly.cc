@@ -13,9 +13,13 @@ std::vector<ChunkPlace> InOrder(const std::vector<AssembledChunk>& chunks) {
     places.push_back({chunk.page, chunk.slot, places.size(), chunk.kept.has_value(),
                       chunk.kept.value_or(ByteRange{})});
   }
-  std::sort(places.begin(), places.end(), [](const ChunkPlace& a, const ChunkPlace& b) {
+  const auto before = [](const ChunkPlace& a, const ChunkPlace& b) {
     return std::tie(a.page, a.slot) < std::tie(b.page, b.slot);
-  });
+  };
+  // Whoever has just read an index has them in order.
+  if (!std::is_sorted(places.begin(), places.end(), before)) {
+    std::sort(places.begin(), places.end(), before);
+  }
   return places;
 }
 

@@ -7,8 +7,6 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kFieldSize = 8;
-constexpr std::uint64_t kRowSize = 2 * kFieldSize;
 constexpr std::uint64_t kChecksumSize = 4;
 
 // Strides of the array [grid…, 2] in the axes of the index, after it is transposed by `order`.
@@ -85,20 +83,13 @@ bool ZarrIndexCodec::IsPlausible(ByteSpan decoded, std::uint64_t shard_size) con
   return true;
 }
 
-ZarrIndexCodec::RowPosition ZarrIndexCodec::PositionOf(std::uint64_t slot) const {
-  if (strides_.empty()) return {slot * kRowSize, slot * kRowSize + kFieldSize};
+ZarrIndexCodec::RowPosition ZarrIndexCodec::TransposedPositionOf(std::uint64_t slot) const {
   std::uint64_t at = 0;
   for (std::size_t d = level_.grid_shape.size(); d-- > 0;) {
     at += slot % level_.grid_shape[d] * strides_[d];
     slot /= level_.grid_shape[d];
   }
   return {at * kFieldSize, (at + strides_.back()) * kFieldSize};
-}
-
-ZarrIndexRow ZarrIndexCodec::Row(ByteSpan decoded, std::uint64_t slot) const {
-  const RowPosition position = PositionOf(slot);
-  const auto load = level_.index.big_endian ? LoadU64Be : LoadU64Le;
-  return {load(decoded.data() + position.offset_at), load(decoded.data() + position.size_at)};
 }
 
 Result<ByteVector> ZarrIndexCodec::Encode(std::span<const IndexEntry> entries) const {

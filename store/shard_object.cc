@@ -158,6 +158,7 @@ Result<ShardIndex> ShardObject::ReadIndex(const ShardFormat& format, std::uint64
                                                      " bytes in memory");
     }
     left -= bytes;
+    if (page == 0) index.chunks.reserve(loaded.entries().size());  // often the only one
     for (const IndexEntry& entry : loaded.entries()) {
       index.chunks.push_back({page, entry.slot, entry.range});
     }
