@@ -64,7 +64,7 @@ Result<PutShard> ShardPutter::Run(ShardAssembly& assembly) {
         break;
       case AssemblyStep::Kind::kDone:
         UNSHARD_RETURN_IF_ERROR(FlushCopy());
-        UNSHARD_RETURN_IF_ERROR(to_.Truncate(step.at));
+        UNSHARD_RETURN_IF_ERROR(MakeLength(step.at));
         put_.size = step.at;
         return std::move(put_);
     }
@@ -86,8 +86,7 @@ Result<PutChunk> ShardPutter::PutChanged(const PlannedChunk& chunk, std::uint64_
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto source, OpenSource(chunk, change.open, change.size));
   if (request_.format->stored_is_plain() && !request_.has_leading) {
-    UNSHARD_RETURN_IF_ERROR(to_.CopyFrom(*source, {0, change.size}, at));
-    put_.bytes_written += change.size;
+    UNSHARD_RETURN_IF_ERROR(CopyNew(*source, change.size, at));
     put.stored = change.size;
     return put;
   }
@@ -104,8 +103,7 @@ Result<std::uint64_t> ShardPutter::PutLeading(const PlannedChunk& chunk, std::ui
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto source,
                            OpenSource(chunk, change.open_leading, change.leading_size));
-  UNSHARD_RETURN_IF_ERROR(to_.CopyFrom(*source, {0, change.leading_size}, at));
-  put_.bytes_written += change.leading_size;
+  UNSHARD_RETURN_IF_ERROR(CopyNew(*source, change.leading_size, at));
   return change.leading_size;
 }
 
@@ -161,6 +159,20 @@ Result<std::shared_ptr<File>> ShardPutter::OpenSource(
                                         " new bytes, found " + std::to_string(status.size));
 }
 
+Status ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) {
+  ByteVector piece;
+  for (std::uint64_t done = 0; done < size; done += piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min(kPiece, size - done)));
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, source.Read(done, piece));
+    if (found < piece.size()) {
+      return Fail(ErrorCode::kDataLoss, base_.described() + ": expected " + std::to_string(size) +
+                                            " new bytes, found " + std::to_string(done + found));
+    }
+    UNSHARD_RETURN_IF_ERROR(Write(at + done, piece));
+  }
+  return {};
+}
+
 Status ShardPutter::Write(std::uint64_t at, ByteSpan bytes) {
   put_.bytes_written += bytes.size();
   return to_.Write(at, bytes);
@@ -176,6 +188,13 @@ Status ShardPutter::CopyBase(const ByteRange& range, std::uint64_t at) {
   pending_ = range;
   pending_at_ = at;
   return {};
+}
+
+Status ShardPutter::MakeLength(std::uint64_t size) {
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, to_.Stat());
+  // File systems take their time even where the length is right.
+  if (status.size == size) return {};
+  return to_.Truncate(size);
 }
 
 Status ShardPutter::FlushCopy() {

@@ -41,7 +41,11 @@ class ShardPutter {
   Result<std::shared_ptr<File>> OpenSource(
       const PlannedChunk& chunk, const std::function<Result<std::shared_ptr<File>>()>& open,
       std::uint64_t size) const;
+  // The bytes of a file in the spool. Not by the kernel: file systems that clone would give each
+  // chunk an extent of its own, and first write out a file that is about to go.
+  Status CopyNew(File& source, std::uint64_t size, std::uint64_t at);
   Status Write(std::uint64_t at, ByteSpan bytes);
+  Status MakeLength(std::uint64_t size);
   Status CopyBase(const ByteRange& range, std::uint64_t at);
   Status FlushCopy();
   [[nodiscard]] std::string Describe(const PlannedChunk& chunk) const {
