@@ -5,8 +5,7 @@
 //      what they replace, and makes them the version that every reader of the mount sees.
 //   2. The queue decides when the shard is published (store/publish_queue.h).
 //   3. Publish() takes all versions of the shard that are in the spool, has the shard rewritten,
-//   and
-//      makes the new shard the current generation in the moment in which it is renamed.
+//      and makes the new shard the current generation in the moment in which it is renamed.
 //   4. From then on readers are served by the shard, and the spool's files are discarded.
 // A version that is superseded while it is published stays in the spool until that has ended.
 #pragma once
