@@ -21,6 +21,10 @@ namespace unshard {
 // stored, and with kInvalidArgument where `edited` is no such document at all.
 Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited);
 
+// Whether two stored `info` documents say the same of how chunks are stored, so that only other
+// members differ, or nothing but spelling. False where either is none.
+bool SameNeuroglancerLayout(std::string_view a, std::string_view b);
+
 // Where the merge learns how arrays are stored of which a group embeds a copy: gives the stored
 // `zarr.json` of the node at a path below the group ("a/b"), nothing where none stands there.
 using StoredNodes = std::function<Result<std::optional<std::string>>(std::string_view node_path)>;

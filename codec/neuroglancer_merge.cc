@@ -173,6 +173,18 @@ class InfoMerger {
 
 }  // namespace
 
+bool SameNeuroglancerLayout(std::string_view a, std::string_view b) {
+  const auto info = ParseNeuroglancerInfo(a);
+  const auto other = ParseNeuroglancerInfo(b);
+  if (!info || !other || info->type != other->type) return false;
+  if (info->type == Type::kOther) return false;
+  const auto before = ParseJson(a);
+  const auto after = ParseJson(b);
+  if (!before || !after) return false;
+  JsonValue unused = *before;
+  return InfoMerger().Merge(info->type, unused, *before, *after).has_value();
+}
+
 Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited) {
   UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(original));
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored, ParseJson(original));

@@ -5,6 +5,7 @@
 
 #include "codec/chunk_key.h"
 #include "codec/json.h"
+#include "codec/metadata_merge.h"
 #include "fs/morton_probe.h"
 #include "fs/node_id.h"
 #include "store/log.h"
@@ -89,6 +90,11 @@ std::string ArrayStructure(std::string_view text) {
   document->Erase("dimension_names");
   document->Erase("fill_value");
   return WriteJson(*document, 0);
+}
+
+// Of `info` files the whole text is taken down.
+bool SameStructure(const std::string& a, const std::string& b) {
+  return !a.empty() && !b.empty() && (a == b || SameNeuroglancerLayout(a, b));
 }
 
 void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
@@ -180,8 +186,11 @@ void DatasetTree::KeepTrees(const Contribution& before, Contribution& after) {
     const auto old = before.overlays.find(at);
     if (old != before.overlays.end()) overlay.trees = old->second.trees;
   }
-  for (std::size_t i = 0; i < std::min(before.found.size(), after.found.size()); ++i) {
-    after.found[i].tree = before.found[i].tree;
+  for (FoundDataset& found : after.found) {
+    const auto same = std::find_if(before.found.begin(), before.found.end(), [&](const auto& old) {
+      return old.tree && found.tree && old.path == found.path && old.format == found.format;
+    });
+    if (same != before.found.end()) found.tree = same->tree;
   }
 }
 
@@ -228,7 +237,7 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
     return known;
   }
   const auto before = GoodBefore(path);
-  if (before && !before->structure.empty() && before->structure == contribution->structure) {
+  if (before && SameStructure(before->structure, contribution->structure)) {
     KeepTrees(*before, *contribution);
   }
   Publish(path, contribution);
