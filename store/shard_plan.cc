@@ -96,7 +96,10 @@ Status Planner::Keep(const StoredChunk& chunk) {
 Status Planner::Change(const ShardChange& change, const StoredChunk* replaced) {
   if (change.check_expected) {
     UNSHARD_ASSIGN_OR_RETURN(const bool expected, IsExpected(change, replaced));
-    if (!expected) plan_.conflicting.emplace_back(change.page, change.slot);
+    if (!expected) {
+      plan_.conflicting.emplace_back(change.page, change.slot);
+      if (request_.strict) return replaced != nullptr ? Keep(*replaced) : Status();
+    }
   }
   if (change.removed && replaced == nullptr) return {};
   if (plan_.changed_pages.empty() || plan_.changed_pages.back() != change.page) {
@@ -143,7 +146,8 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
 
 Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* found) const {
   const auto is_one_of = [&](const auto& fits) {
-    return fits(change.expected) || (change.also_expected && fits(*change.also_expected));
+    return fits(change.expected) || (change.also_expected && fits(*change.also_expected)) ||
+           (change.put && fits(*change.put));
   };
   if (found == nullptr) return is_one_of([](const ChunkFingerprint& seen) { return seen.absent; });
   if (found->range == kDamagedRange) return false;

@@ -51,7 +51,6 @@ class Attempt {
  private:
   Result<ShardPlan> Plan();
   Status LeaveUnchanged();
-  Status CheckConflicts(const ShardPlan& plan) const;
   Result<PutShard> Put(const ShardPlan& plan);
   [[nodiscard]] bool LittleGarbage(std::uint64_t size, std::uint64_t live) const;
   Result<std::optional<PutShard>> PutAppended(const ShardPlan& plan);
@@ -79,7 +78,6 @@ class Attempt {
 
 Result<std::optional<PublishResult>> Attempt::Run() {
   UNSHARD_ASSIGN_OR_RETURN(const ShardPlan plan, Plan());  // 2
-  UNSHARD_RETURN_IF_ERROR(CheckConflicts(plan));
   result_.conflicting = plan.conflicting;
   result_.conflicts = plan.conflicting.size();
   result_.chunks = plan.chunks.size();
@@ -128,14 +126,6 @@ Result<ShardPlan> Attempt::Plan() {
   if (!index) return tl::unexpected<Error>(std::move(index).error());
   base_index_bytes_ = index->bytes;
   return PlanShard(request_, *body_, *index, options_);
-}
-
-Status Attempt::CheckConflicts(const ShardPlan& plan) const {
-  if (!request_.strict || plan.conflicting.empty()) return {};
-  const auto& [page, slot] = plan.conflicting.front();
-  return Fail(ErrorCode::kConflict, DescribeSlot(Described(), page, slot) +
-                                        ": is not what its writer has seen, nor are " +
-                                        std::to_string(plan.conflicting.size() - 1) + " others");
 }
 
 Result<PutShard> Attempt::Put(const ShardPlan& plan) {

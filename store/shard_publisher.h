@@ -41,7 +41,7 @@ struct ShardChange {
   std::uint64_t slot = 0;
   bool removed = false;
   // The plain bytes, whole; read as a stream when their turn comes. Null for a removal. May be
-  // called more than once. The file is of the same implementation as the store's.
+  // called more than once.
   std::function<Result<std::shared_ptr<File>>()> open;
   std::uint64_t size = 0;
   // Meshes: the fragments to stand right before the manifest. Null: those of the base stay.
@@ -53,6 +53,9 @@ struct ShardChange {
   ChunkFingerprint expected;
   // The same: of a version that may or may not have been published since.
   std::optional<ChunkFingerprint> also_expected;
+  // What is put; other bytes are refused. Where it stands there already, as after a publish that
+  // could not sync the directory, that is no conflict.
+  std::optional<ChunkFingerprint> put;
 };
 
 struct PublishRequest {
@@ -63,7 +66,7 @@ struct PublishRequest {
   const ShardFormat* format = nullptr;
   bool has_leading = false;          // meshes: each entry is preceded by bytes that no index names
   std::vector<ShardChange> changes;  // each (page, slot) once
-  // In strict mode a conflict refuses the whole publish (kConflict) and names the chunk.
+  // In strict mode chunks that are in conflict stay as they are in the base.
   bool strict = false;
   // Called between steps 5 and 6 while the lock is held, each time followed by after_rename: with
   // what was replaced by what as soon as it has happened, or null where it has not. For
@@ -77,7 +80,9 @@ struct PublishResult {
   std::uint64_t object_size = 0;    // 0: the shard was removed, or there was none
   std::uint64_t chunks = 0;         // that the shard holds now
   bool appended = false;
-  bool unchanged = false;       // all changes were removals of what was not there
+  // Nothing was left to be done: chunks that were not there were removed, or, in strict mode, all
+  // changes were in conflict.
+  bool unchanged = false;
   std::uint64_t conflicts = 0;  // chunks whose base was not what their writer had seen
   std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // their page and slot
   FileStatus status;  // of the new shard, where there is one and it has changed
@@ -99,7 +104,7 @@ class ShardPublisher {
   //   kDataLoss           the base is damaged in a place that the changes do not replace, or its
   //                       index cannot be read; a change has other bytes than it announced
   //   kInvalidArgument    a mesh manifest does not go with its fragments; a slot is changed twice
-  //   kConflict           strict mode; or the shard kept being replaced under us
+  //   kConflict           the shard kept being replaced under us
   //   kNotSupported       shards of this format cannot be written
   //   kResourceExhausted  a cap, or a full disk
   // and as the store fails. After a failure to sync the directory the new version stands there, but

@@ -1,7 +1,9 @@
 #include "store/shard_putter.h"
 
 #include <algorithm>
+#include <tuple>
 
+#include "codec/crc32c.h"
 #include "codec/mesh_manifest.h"
 
 namespace unshard {
@@ -86,7 +88,8 @@ Result<PutChunk> ShardPutter::PutChanged(const PlannedChunk& chunk, std::uint64_
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto source, OpenSource(chunk, change.open, change.size));
   if (request_.format->stored_is_plain() && !request_.has_leading) {
-    UNSHARD_RETURN_IF_ERROR(CopyNew(*source, change.size, at));
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, CopyNew(*source, change.size, at));
+    UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, crc32c));
     put.stored = change.size;
     return put;
   }
@@ -103,7 +106,7 @@ Result<std::uint64_t> ShardPutter::PutLeading(const PlannedChunk& chunk, std::ui
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto source,
                            OpenSource(chunk, change.open_leading, change.leading_size));
-  UNSHARD_RETURN_IF_ERROR(CopyNew(*source, change.leading_size, at));
+  UNSHARD_ASSIGN_OR_RETURN(std::ignore, CopyNew(*source, change.leading_size, at));
   return change.leading_size;
 }
 
@@ -120,6 +123,7 @@ Result<std::uint64_t> ShardPutter::PutEncoded(const PlannedChunk& chunk, File& s
   if (found != plain.size()) {
     return Fail(ErrorCode::kDataLoss, Describe(chunk) + ": its new bytes end early");
   }
+  UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, Crc32c(plain)));
   if (request_.has_leading) {
     const auto announced = MeshFragmentBytes(plain);
     if (!announced || *announced != leading) {
@@ -159,7 +163,16 @@ Result<std::shared_ptr<File>> ShardPutter::OpenSource(
                                         " new bytes, found " + std::to_string(status.size));
 }
 
-Status ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) {
+// Of bytes that a disk refused the kernel may show others than were written.
+Status ShardPutter::CheckNew(const PlannedChunk& chunk, std::uint32_t crc32c) const {
+  const auto& expected = chunk.change->put;
+  if (!expected || expected->absent || expected->crc32c == crc32c) return {};
+  return Fail(ErrorCode::kDataLoss,
+              Describe(chunk) + ": its new bytes are not those that were written");
+}
+
+Result<std::uint32_t> ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) {
+  std::uint32_t crc32c = 0;
   ByteVector piece;
   for (std::uint64_t done = 0; done < size; done += piece.size()) {
     piece.resize(static_cast<std::size_t>(std::min(kPiece, size - done)));
@@ -168,9 +181,10 @@ Status ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) 
       return Fail(ErrorCode::kDataLoss, base_.described() + ": expected " + std::to_string(size) +
                                             " new bytes, found " + std::to_string(done + found));
     }
+    crc32c = Crc32cExtend(crc32c, piece);
     UNSHARD_RETURN_IF_ERROR(Write(at + done, piece));
   }
-  return {};
+  return crc32c;
 }
 
 Status ShardPutter::Write(std::uint64_t at, ByteSpan bytes) {

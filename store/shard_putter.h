@@ -42,8 +42,9 @@ class ShardPutter {
       const PlannedChunk& chunk, const std::function<Result<std::shared_ptr<File>>()>& open,
       std::uint64_t size) const;
   // The bytes of a file in the spool. Not by the kernel: file systems that clone would give each
-  // chunk an extent of its own, and first write out a file that is about to go.
-  Status CopyNew(File& source, std::uint64_t size, std::uint64_t at);
+  // chunk an extent of its own, and first write out a file that is about to go. Gives their crc32c.
+  Result<std::uint32_t> CopyNew(File& source, std::uint64_t size, std::uint64_t at);
+  [[nodiscard]] Status CheckNew(const PlannedChunk& chunk, std::uint32_t crc32c) const;
   Status Write(std::uint64_t at, ByteSpan bytes);
   Status MakeLength(std::uint64_t size);
   Status CopyBase(const ByteRange& range, std::uint64_t at);

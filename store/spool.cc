@@ -135,4 +135,8 @@ std::string Spool::Describe(const SpooledChunk& chunk) const {
   return state_->files->Describe(SealedPath(kChunksDirectory, chunk));
 }
 
+std::string Spool::DescribeConflict(const SpooledChunk& chunk) const {
+  return state_->files->Describe(SealedPath(kConflictsDirectory, chunk));
+}
+
 }  // namespace unshard

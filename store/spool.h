@@ -138,7 +138,9 @@ class Spool {
 
   [[nodiscard]] SpoolUsage usage() const;
   [[nodiscard]] const SpoolOptions& options() const;
+  // Where a version stands: committed, or set aside.
   [[nodiscard]] std::string Describe(const SpooledChunk& chunk) const;
+  [[nodiscard]] std::string DescribeConflict(const SpooledChunk& chunk) const;
 
   struct State;
 

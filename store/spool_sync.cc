@@ -130,10 +130,24 @@ std::vector<SpooledChunk> Removable(const Spool::State& state, const SpoolDirect
       return later.durability == Durability::kDurable;
     });
     const bool kept = version->promised && !later_lasts;
-    if (!version->superseded || kept) continue;
-    removable.push_back(state.superseded.at(version->sequence));
+    // What is not discarded yet goes before all later ones.
+    if (!version->superseded) break;
+    if (!kept) removable.push_back(state.superseded.at(version->sequence));
   }
   return removable;
+}
+
+// All versions of a chunk where each is superseded, in order. Requires the mutex.
+std::vector<SpooledChunk> AllSuperseded(const Spool::State& state, const SpoolDirectory& directory,
+                                        const std::string& chunk) {
+  std::vector<SpooledChunk> all;
+  const auto versions = directory.chunks.find(chunk);
+  if (versions == directory.chunks.end()) return all;
+  if (!std::all_of(versions->second.begin(), versions->second.end(), IsSuperseded)) return all;
+  for (const SpoolVersion& each : versions->second) {
+    all.push_back(state.superseded.at(each.sequence));
+  }
+  return all;
 }
 
 // Steps 2 and 3 for chunks of one dataset.
@@ -218,16 +232,10 @@ Status Spool::Discard(const SpooledChunk& chunk) {
   SpoolDirectory& directory = *state_->FindDirectory(chunk.dataset);
   version->superseded = true;
   state_->superseded.emplace(chunk.sequence, chunk);
-  std::vector<SpooledChunk> removable;
-  const std::vector<SpoolVersion>& versions = directory.chunks.at(chunk.chunk);
-  if (std::all_of(versions.begin(), versions.end(), IsSuperseded)) {
-    // Whatever was kept in case that the last one is lost has served its purpose.
-    for (const SpoolVersion& each : versions) {
-      removable.push_back(state_->superseded.at(each.sequence));
-    }
-  } else if (versions.back().superseded) {
-    return {};
-  } else {
+  // Whatever was kept in case that the last one is lost has served its purpose.
+  std::vector<SpooledChunk> removable = AllSuperseded(*state_, directory, chunk.chunk);
+  if (removable.empty()) {
+    if (directory.chunks.at(chunk.chunk).back().superseded) return {};
     removable = Removable(*state_, directory, chunk.chunk);
     const auto removed = directory.removed.find(chunk.chunk);
     const bool is_cheap =
@@ -285,13 +293,17 @@ Status Spool::SetAside(const SpooledChunk& chunk) {
   }
   const std::string to = SealedPath(kConflictsDirectory, chunk);
   UNSHARD_RETURN_IF_ERROR(state_->files->Rename(SealedPath(kChunksDirectory, chunk), to));
+  std::vector<SpooledChunk> waiting;  // later ones, for this one to go
   {
     const std::lock_guard lock(state_->mutex);
     state_->ForgetVersion(*directory, chunk);
     state_->conflicts.push_back(chunk);
+    waiting = AllSuperseded(*state_, *directory, chunk.chunk);
   }
   UNSHARD_RETURN_IF_ERROR(state_->files->SyncDirectory(to.substr(0, to.rfind('/'))));
-  return state_->SyncRound(*directory);
+  UNSHARD_RETURN_IF_ERROR(state_->SyncRound(*directory));
+  if (waiting.empty()) return {};
+  return state_->RemoveVersions(*directory, waiting);
 }
 
 }  // namespace unshard

@@ -171,7 +171,7 @@ TEST_P(EveryFormatTest, TheLastRemovalRemovesTheShard) {
   EXPECT_FALSE(Text(kLock));
 }
 
-TEST_P(EveryFormatTest, ConflictsAreCountedAndInStrictModeRefused) {
+TEST_P(EveryFormatTest, ConflictsAreCountedAndInStrictModeLeftAsTheyAre) {
   ShardContent seen;
   const PlacedAt a = format_.places[0], b = format_.places[1], c = format_.places[2];
   ASSERT_TRUE(Publish(format_, {changes_->Put(a, "base a", {}), changes_->Put(b, "base b", {})}));
@@ -182,10 +182,15 @@ TEST_P(EveryFormatTest, ConflictsAreCountedAndInStrictModeRefused) {
                   changes_->Put(c, "new c", seen)});
   request.strict = true;
   const auto strict = Publish(request);
-  ASSERT_FALSE(strict);
-  EXPECT_EQ(strict.error().code, ErrorCode::kConflict);
-  EXPECT_NE(strict.error().message.find("slot " + std::to_string(a.second)), std::string::npos);
-  ExpectContent(format_, {{a, "base a"}, {b, "base b"}});
+  ASSERT_TRUE(strict) << strict.error().message;
+  EXPECT_EQ(strict->conflicting, (std::vector<PlacedAt>{a, c}));
+  ExpectContent(format_, {{a, "base a"}, {b, "new b"}});
+  request.changes.erase(request.changes.begin() + 1);
+  const auto nothing = Publish(request);
+  ASSERT_TRUE(nothing) << nothing.error().message;
+  EXPECT_TRUE(nothing->unchanged);
+  EXPECT_EQ(nothing->conflicts, 2u);
+  ExpectContent(format_, {{a, "base a"}, {b, "new b"}});
   request.strict = false;
   const auto result = Publish(request);
   ASSERT_TRUE(result) << result.error().message;

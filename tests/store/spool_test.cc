@@ -235,6 +235,17 @@ TEST_F(SpoolTest, AVersionThatIsDiscardedLateDoesNotOutliveALaterOne) {
   EXPECT_TRUE(spool_->TakeRecovered().empty());
 }
 
+TEST_F(SpoolTest, WhatIsSetAsideLeavesNoLaterVersionBehind) {
+  const SpooledChunk earlier = Sealed("x", "earlier");
+  const SpooledChunk later = Sealed("x", "later");
+  ASSERT_TRUE(spool_->Discard(later));
+  ASSERT_TRUE(spool_->SetAside(earlier));
+  EXPECT_EQ(FilesBelow("chunks/"), 0U);
+  EXPECT_EQ(FilesBelow("conflicts/"), 1U);
+  EXPECT_EQ(spool_->usage().files, 0U);
+  EXPECT_EQ(spool_->usage().bytes, 0U);
+}
+
 TEST_F(SpoolTest, OverwritingAgainAndAgainNeedsFewSyncs) {
   constexpr std::uint64_t kTimes = 160;
   disk_->ResetCount();
