@@ -3,13 +3,34 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "codec/mesh_manifest.h"
 #include "fs/chunk_writes.h"
 #include "store/log.h"
+#include "store/memory_file.h"
 
 namespace unshard {
+namespace {
+
+constexpr const char* kChangedByOthers = "somebody else has changed this chunk since";
+
+// Takes those that stand at one of these pages and slots out of `versions`.
+std::vector<WrittenVersionPtr> TakeAll(
+    std::vector<WrittenVersionPtr>& versions,
+    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& places) {
+  const auto others = std::stable_partition(
+      versions.begin(), versions.end(), [&](const WrittenVersionPtr& version) {
+        const std::pair place(version->chunk.slot.page, version->chunk.slot.slot);
+        return !std::binary_search(places.begin(), places.end(), place);
+      });
+  std::vector<WrittenVersionPtr> taken(others, versions.end());
+  versions.erase(others, versions.end());
+  return taken;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<File>> ChunkWrites::OpenSpooled(const WrittenVersionPtr& version) {
   const auto spooled = parts_.written->SpooledOf(*version);
@@ -27,6 +48,7 @@ ShardChange ChunkWrites::ChangeOf(const WrittenVersionPtr& version) {
   const ReplacedBytes replaces = parts_.written->ReplacedBy(*version);
   change.expected = replaces.base;
   change.also_expected = replaces.other;
+  change.put = FingerprintOf(*version);
   return change;
 }
 
@@ -56,6 +78,10 @@ Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
     const ShardSlot slot = (pair.manifest ? pair.manifest : pair.fragments)->chunk.slot;
     if (pair.manifest && pair.manifest->removed) {
       changes.push_back(ChangeOf(pair.manifest));
+      // Fragments that were written since are the first half of what is to come.
+      const bool anew = pair.fragments && !pair.fragments->removed &&
+                        pair.fragments->number > pair.manifest->number;
+      if (anew) waiting.push_back(pair.fragments);
       continue;
     }
     UNSHARD_ASSIGN_OR_RETURN(const ContentPtr manifest, Current(tree, {slot, ChunkPart::kPlain}));
@@ -77,12 +103,14 @@ Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
     if (!pair.manifest) {
       // The manifest of the base, which stays as it is.
       change.check_expected = false;
+      change.put.reset();
       change.size = manifest->size();
-      change.open = [this, manifest]() -> Result<std::shared_ptr<File>> {
-        UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<StagedFile> copy, spool()->Stage());
+      // In memory: a full spool has no room for it.
+      change.open = [manifest, size = max_chunk_bytes_]() -> Result<std::shared_ptr<File>> {
+        auto copy = std::make_shared<MemoryFile>("the manifest", size);
         UNSHARD_RETURN_IF_ERROR(ForEachPiece(
             *manifest, [&](std::uint64_t at, ByteSpan piece) { return copy->Write(at, piece); }));
-        return std::shared_ptr<File>(copy, &copy->file());
+        return copy;
       };
     }
     if (pair.fragments) {
@@ -174,9 +202,12 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
     return tl::unexpected<Error>(result.error());
   }
   tree->ForgetListings();
+  std::vector<WrittenVersionPtr> refused;
+  if (options_.strict) refused = TakeAll(versions, result->conflicting);
   const WrittenChunks::Published ended = parts_.written->EndPublish(versions);
   Discard(ended.discard);
   bytes_published_ += result->bytes_written;
+  if (!refused.empty()) return Withdraw(tree, shard, refused);
   conflicts_ += result->conflicts;
   for (const auto& [page, slot] : result->conflicting) {
     LogWarning(request.key + ": " + tree->Path({{shard.shard, page, slot}, ChunkPart::kPlain}) +
@@ -185,6 +216,27 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
   ForgetOldPublishes();
   if (waiting != 0) return still_waiting();
   return PublishQueue::Done{ended.chunks, ended.bytes};
+}
+
+tl::unexpected<Error> ChunkWrites::Withdraw(const std::shared_ptr<ChunkTree>& tree,
+                                            const DirtyShard& shard,
+                                            const std::vector<WrittenVersionPtr>& versions) {
+  const WrittenChunks::Withdrawn withdrawn = parts_.written->Withdraw(versions);
+  Discard(withdrawn.discard);
+  for (const auto& spooled : withdrawn.keep) SetAside(spooled, kChangedByOthers);
+  parts_.written->ForgetPublished(shard);
+  Renew(tree, shard);
+  return Fail(ErrorCode::kConflict,
+              tree->Path(versions.front()->chunk) + " and " + std::to_string(versions.size() - 1) +
+                  " other files: " + kChangedByOthers + "; what was written here is set aside");
+}
+
+void ChunkWrites::SetAside(const WrittenChunks::Spooled& spooled, const std::string& why) {
+  LogWarning(spooled.spool->Describe(spooled.chunk) + ": " + why +
+             "; it is kept in the spool's conflicts");
+  const Status moved = spooled.spool->SetAside(spooled.chunk);
+  if (!moved) LogError(moved.error().message);
+  ++conflicts_;
 }
 
 std::optional<ChunkWrites::Place> ChunkWrites::Resolve(const SpooledChunk& chunk) {
@@ -209,26 +261,24 @@ std::optional<ChunkWrites::Place> ChunkWrites::Resolve(const SpooledChunk& chunk
 }
 
 void ChunkWrites::Replay() {
+  std::vector<WrittenChunks::Spooled> found;
   for (const auto& spool : parts_.spools) {
-    std::size_t count = 0;
-    for (const SpooledChunk& chunk : spool->TakeRecovered()) {
-      ReplayChunk(spool, chunk);
-      ++count;
-    }
-    if (count != 0) {
-      LogInfo(std::to_string(count) + " chunks of an earlier mount were found in the spool");
-    }
+    for (SpooledChunk& chunk : spool->TakeRecovered()) found.push_back({spool, std::move(chunk)});
   }
+  // Sequences order the chunks of one spool; those of several are in order of time. The latest of
+  // one chunk is the last to take its place.
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.chunk.committed.tv_sec, a.chunk.committed.tv_nsec) <
+           std::tie(b.chunk.committed.tv_sec, b.chunk.committed.tv_nsec);
+  });
+  for (const auto& [spool, chunk] : found) ReplayChunk(spool, chunk);
+  if (found.empty()) return;
+  LogInfo(std::to_string(found.size()) + " chunks of earlier mounts were found in the spool");
 }
 
 void ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>& from, const SpooledChunk& chunk) {
-  const auto set_aside = [&](const std::string& why) {
-    LogWarning(from->Describe(chunk) + ": " + why + "; it is kept in the spool's conflicts");
-    if (const Status moved = from->SetAside(chunk); !moved) LogError(moved.error().message);
-    ++conflicts_;
-  };
   const auto place = Resolve(chunk);
-  if (!place) return set_aside("the source has no place for this chunk any more");
+  if (!place) return SetAside({from, chunk}, "the source has no place for this chunk any more");
   const auto stored = StoredFingerprint(place->tree, place->chunk);
   ChunkFingerprint own;
   if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
@@ -238,7 +288,7 @@ void ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>& from, const SpooledC
   }
   const bool as_expected =
       !stored || *stored == chunk.base || (chunk.other_base && *stored == *chunk.other_base);
-  if (!as_expected) return set_aside("somebody else has changed this chunk since");
+  if (!as_expected) return SetAside({from, chunk}, kChangedByOthers);
   auto version = std::make_shared<WrittenVersion>();
   version->tree = place->tree;
   version->chunk = place->chunk;

@@ -37,6 +37,7 @@ PublisherOptions MakePublisherOptions(const MountOptions& options) {
 }
 
 // Published versions whose times and inode numbers are remembered.
+constexpr int kSyncTries = 100;
 constexpr std::size_t kRememberedVersions = std::size_t{1} << 17;
 
 }  // namespace
@@ -54,11 +55,13 @@ ChunkWrites::~ChunkWrites() = default;
 
 Status ChunkWrites::CanWrite(const ChunkTree& tree) { return tree.shards().format().CanWrite(); }
 
-Status ChunkWrites::WaitForRoom() {
+Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
   const std::shared_ptr<Spool>& own = spool();
   const auto has_room = [&] {
     const SpoolUsage used = own->usage();
-    return used.bytes < own->options().max_bytes && used.files < own->options().max_files;
+    const std::uint64_t left =
+        own->options().max_bytes - std::min(used.bytes, own->options().max_bytes);
+    return bytes <= left && used.files < own->options().max_files;
   };
   if (has_room()) return {};
   return queue_->WaitForRoom(has_room);
@@ -229,11 +232,25 @@ Status ChunkWrites::Sync(const WrittenVersionPtr& version) {
   if (options_.sync == SyncMode::kStore) {
     return queue_->Flush({version->tree->ordinal(), version->chunk.slot.shard});
   }
-  const auto spooled = parts_.written->SpooledOf(*version);
-  if (!spooled) return {};
-  const Status synced = spooled->spool->Sync({spooled->chunk});
-  if (synced || parts_.written->SpooledOf(*version)) return synced;
-  return {};  // published, and with that durable, while we tried
+  return SyncInSpool(version);
+}
+
+Status ChunkWrites::SyncInSpool(const WrittenVersionPtr& version) {
+  const ChunkId id = ChunkId::Of(*version->tree, version->chunk);
+  WrittenVersionPtr current = version;
+  Status synced;
+  // Somebody may commit the chunk again while it is synced, and what was synced goes: then what has
+  // taken its place has to last.
+  for (int i = 0; i < kSyncTries; ++i) {
+    if (const auto spooled = parts_.written->SpooledOf(*current)) {
+      synced = spooled->spool->Sync({spooled->chunk});
+      if (parts_.written->SpooledOf(*current)) return synced;
+    }
+    const WrittenVersionPtr latest = parts_.written->Find(id);
+    if (!latest || latest == current) return {};  // published, and with that durable
+    current = latest;
+  }
+  return synced;
 }
 
 Status ChunkWrites::SyncDirectory(const ChunkTree& tree, const GridDirectory& in) {
@@ -250,12 +267,14 @@ void ChunkWrites::ForgetOldPublishes() {
   while (const auto oldest = parts_.written->Oldest(kRememberedVersions)) {
     parts_.written->ForgetPublished(*oldest);
     const auto tree = parts_.datasets->TreeAt(static_cast<std::uint32_t>(oldest->tree));
-    if (!tree) continue;
-    tree->shards().Renew(oldest->shard);
-    if (parts_.on_renewed) {
-      parts_.on_renewed(JoinPath(tree->directory(), tree->shards().keys().Key(oldest->shard)));
-    }
+    if (tree) Renew(tree, *oldest);
   }
+}
+
+void ChunkWrites::Renew(const std::shared_ptr<ChunkTree>& tree, const DirtyShard& shard) {
+  tree->shards().Renew(shard.shard);
+  if (!parts_.on_renewed) return;
+  parts_.on_renewed(JoinPath(tree->directory(), tree->shards().keys().Key(shard.shard)));
 }
 
 WriteStatus ChunkWrites::status() const {
@@ -280,7 +299,7 @@ WriteStatus ChunkWrites::status() const {
     status.spool_files += usage.files;
     for (const SpooledChunk& chunk : spool->Conflicts()) {
       status.set_aside.push_back(
-          {chunk.dataset, chunk.chunk, chunk.sequence, spool->Describe(chunk)});
+          {chunk.dataset, chunk.chunk, chunk.sequence, spool->DescribeConflict(chunk)});
     }
   }
   status.max_spool_bytes = spool()->options().max_bytes;

@@ -59,8 +59,9 @@ class ChunkWrites {
 
   // Succeeds where chunks of this tree can be written at all.
   static Status CanWrite(const ChunkTree& tree);
-  // Waits until the spool has room for a new file, slowing down who writes faster than the store.
-  Status WaitForRoom();
+  // Waits until the spool has room for a new file and so many bytes, slowing down who writes faster
+  // than the store.
+  Status WaitForRoom(std::uint64_t bytes = 1);
 
   struct Commit {
     std::shared_ptr<ChunkTree> tree;
@@ -78,6 +79,8 @@ class ChunkWrites {
 
   // Returns once the version survives a power loss (or, with sync=store, stands in its shard).
   Status Sync(const WrittenVersionPtr& version);
+  // Returns once the version, or a later one of its chunk, survives a power loss.
+  Status SyncInSpool(const WrittenVersionPtr& version);
   // The same for all chunks of one directory of a tree.
   Status SyncDirectory(const ChunkTree& tree, const GridDirectory& in);
 
@@ -112,6 +115,11 @@ class ChunkWrites {
   ShardChange ChangeOf(const WrittenVersionPtr& version);
   Result<std::shared_ptr<File>> OpenSpooled(const WrittenVersionPtr& version);
   void Discard(const std::vector<WrittenChunks::Spooled>& spooled);
+  void SetAside(const WrittenChunks::Spooled& spooled, const std::string& why);
+  // Strict mode: versions that somebody else's have come before are set aside.
+  tl::unexpected<Error> Withdraw(const std::shared_ptr<ChunkTree>& tree, const DirtyShard& shard,
+                                 const std::vector<WrittenVersionPtr>& versions);
+  void Renew(const std::shared_ptr<ChunkTree>& tree, const DirtyShard& shard);
   void ForgetOldPublishes();
 
   void ReplayChunk(const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk);

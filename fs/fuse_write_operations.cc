@@ -209,7 +209,12 @@ void SetExtendedAttribute(fuse_req_t request, fuse_ino_t node, const char* name,
                           std::size_t, int) {
   Guarded(request, Operation::kSetattr, node, [&](VolumeFs& fs) {
     if (std::strcmp(name, "user.unshard.flush") == 0 && fs.IsControl(node)) {
-      return Answer(request, "flush", node, "", fs.FlushAll());
+      Status flushed = fs.FlushAll();
+      // At ESTALE the kernel tries once more, when nothing is left to be done.
+      if (!flushed && ErrnoOf(flushed.error()) == ESTALE) {
+        flushed.error().code = ErrorCode::kUnavailable;
+      }
+      return Answer(request, "flush", node, "", flushed);
     }
     const bool ours = std::strncmp(name, "user.unshard.", 13) == 0;
     fuse_reply_err(request, ours ? 0 : EOPNOTSUPP);

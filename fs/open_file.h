@@ -21,6 +21,7 @@ struct OpenFile {
   pid_t opener = 0;     // the thread that opened it
   // One version, which stays what it is whatever is written meanwhile.
   ContentPtr content;
+  bool counted = false;  // among the open versions (fs/open_versions.h)
   // A file that is being written.
   std::shared_ptr<StagedInode> staged;
   // A file of the source as it is.

@@ -72,7 +72,10 @@ timespec VolumeFs::ShownTime(const ChunkTree& tree, const ChunkRef& chunk,
   const std::lock_guard lock(times_mutex_);
   if (times_.empty()) return generation.modified;
   const auto found = times_.find(JoinPath(tree.directory(), tree.Path(chunk)));
-  return found == times_.end() ? generation.modified : found->second;
+  if (found == times_.end() || found->second.generation_count != generation.count) {
+    return generation.modified;
+  }
+  return found->second.modified;
 }
 
 std::uint64_t VolumeFs::Timeout() const {
@@ -365,6 +368,13 @@ void VolumeFs::Forget(NodeId node, std::uint64_t references) {
 }
 
 Result<Entry> VolumeFs::GetAttributes(NodeId id) {
+  auto now = AttributesNow(id);
+  const auto shown = open_versions_.Find(id);
+  if (!shown || (now && now->attributes.size == shown->size)) return now;
+  return Entry{id, {shown->inode, shown->size, shown->modified, false}, Timeout()};
+}
+
+Result<Entry> VolumeFs::AttributesNow(NodeId id) {
   const auto grid = UnpackGridNode(id);
   if (!grid) {
     const TablePtr node = nodes_.Get(id);

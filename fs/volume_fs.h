@@ -27,6 +27,7 @@
 #include "fs/node_id.h"
 #include "fs/node_table.h"
 #include "fs/open_file.h"
+#include "fs/open_versions.h"
 #include "fs/reader_pins.h"
 #include "fs/request_epoch.h"
 #include "fs/scratch_files.h"
@@ -118,7 +119,7 @@ class VolumeFs {
                        const DirectoryVisitor& visitor);
   // The value of user.unshard.*; nothing where the node has no such attribute.
   Result<std::optional<std::string>> GetExtendedAttribute(NodeId node, std::string_view name);
-  [[nodiscard]] std::vector<std::string> ListExtendedAttributes(NodeId node) const;
+  [[nodiscard]] std::vector<std::string> ListExtendedAttributes(NodeId node);
 
   // Of writable mounts. A failure with kConflict and without a message asks the kernel to look the
   // name up again, and is no error.
@@ -285,6 +286,8 @@ class VolumeFs {
     bool current = false;                 // the node stands for what readers are shown now
     bool moved = false;  // the chunk was renamed to this one since the node was looked up
   };
+  void CountOpen(OpenFile& file);
+  Result<Entry> AttributesNow(NodeId id);
   std::optional<SeenChunk> ChunkOf(NodeId node, const TablePtr& table) const;
   std::optional<SeenChunk> ChunkLookedUpAs(NodeId node, const TablePtr& table) const;
   std::shared_ptr<StagedInode> StagedAt(NodeId node, const TablePtr& table) const;
@@ -318,6 +321,8 @@ class VolumeFs {
   Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
                                    const AttributeChange& change, pid_t thread);
   Status CommitStaged(StagedInode& staged, WrittenVersionPtr* version);
+  void ChangePurpose(const std::shared_ptr<StagedInode>& staged, StagedInode::Purpose purpose);
+  Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write);
   Status CommitDocument(const StagedInode::Document& document, StagedFile& staged,
                         const timespec& modified);
   Status CommitDocumentText(const StagedInode::Document& document, const std::string& text,
@@ -374,6 +379,10 @@ class VolumeFs {
   ChunkWriters writers_;
   ReaderPins pins_;
   WriteStreaks streaks_;
+  OpenVersions open_versions_;
+  // While what a staged inode is for changes, or it is opened or closed: whoever counts as a writer
+  // of a chunk is counted out of the same one.
+  std::mutex purposes_mutex_;
   std::atomic<std::uint64_t> next_staged_{0};
   mutable std::mutex directories_mutex_;
   // Directories of chunk trees that were made, and removed, here; by path below the mount point.
@@ -385,10 +394,15 @@ class VolumeFs {
   std::set<std::string> begun_;  // guarded by directories_mutex_
   mutable std::mutex times_mutex_;
   // Modification times that were given to chunks which are as they are in the store.
-  std::map<std::string, timespec> times_;  // guarded by times_mutex_
-  std::mutex documents_mutex_;             // one document is merged at a time
-  std::mutex links_mutex_;                 // one link at a time gives a chunk its name
-  std::unique_ptr<ChunkWrites> writes_;    // goes first: its threads use all the others
+  // They hold until somebody else replaces the shard: for this generation count.
+  struct GivenTime {
+    timespec modified{};
+    std::uint32_t generation_count = 0;
+  };
+  std::map<std::string, GivenTime> times_;  // guarded by times_mutex_
+  std::mutex documents_mutex_;              // one document is merged at a time
+  std::mutex links_mutex_;                  // one link at a time gives a chunk its name
+  std::unique_ptr<ChunkWrites> writes_;     // goes first: its threads use all the others
 };
 
 }  // namespace unshard

@@ -29,6 +29,16 @@ Result<Entry> VolumeFs::SetChunkAttributes(NodeId node, const SeenChunk& seen,
   return GetAttributes(node);
 }
 
+// From now on until its release the file's node has the attributes of the version that it reads.
+void VolumeFs::CountOpen(OpenFile& file) {
+  const auto now = AttributesNow(file.node);
+  OpenVersions::Shown shown{file.node, file.content->size(), TimeNow()};
+  if (now) shown.inode = now->attributes.inode;
+  if (now) shown.modified = now->attributes.modified;
+  open_versions_.Opened(file.node, shown);
+  file.counted = true;
+}
+
 // Remembered while mounted.
 void VolumeFs::SetShownTime(const SeenChunk& seen, const timespec& modified) {
   if (seen.version) {
@@ -36,9 +46,12 @@ void VolumeFs::SetShownTime(const SeenChunk& seen, const timespec& modified) {
     return;
   }
   constexpr std::size_t kMostTimes = std::size_t{1} << 16;
+  const auto generation = seen.tree->shards().Current(seen.chunk.slot.shard);
+  if (!generation) return;
   const std::lock_guard lock(times_mutex_);
   if (times_.size() >= kMostTimes) times_.clear();
-  times_[JoinPath(seen.tree->directory(), seen.tree->Path(seen.chunk))] = modified;
+  times_[JoinPath(seen.tree->directory(), seen.tree->Path(seen.chunk))] = {modified,
+                                                                           (*generation)->count};
 }
 
 Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const AttributeChange& change,
@@ -47,7 +60,9 @@ Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const Attribute
   const auto staged = file != nullptr && file->staged ? file->staged : StagedAt(id, table);
   if (staged) {
     if (change.size && *change.size != staged->size()) {
-      UNSHARD_RETURN_IF_ERROR(staged->Truncate(*change.size));
+      const std::uint64_t before = staged->size();
+      const std::uint64_t more = *change.size - std::min(*change.size, before);
+      UNSHARD_RETURN_IF_ERROR(WithRoom(more, [&] { return staged->Truncate(*change.size); }));
       // Truncating by path is all there is to it: commit, as a close would.
       const auto writer = WriterId(*staged);
       if (file == nullptr && writer) {

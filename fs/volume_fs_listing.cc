@@ -260,7 +260,7 @@ Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
   return std::nullopt;
 }
 
-std::vector<std::string> VolumeFs::ListExtendedAttributes(NodeId id) const {
+std::vector<std::string> VolumeFs::ListExtendedAttributes(NodeId id) {
   bool chunk = false;
   if (const auto grid = UnpackGridNode(id)) {
     const auto tree = parts_.datasets->TreeAt(grid->ordinal);
@@ -270,7 +270,8 @@ std::vector<std::string> VolumeFs::ListExtendedAttributes(NodeId id) const {
     chunk = node && (std::holds_alternative<ChunkTarget>(node->target) ||
                      std::holds_alternative<PromisedTarget>(node->target));
   }
-  if (!chunk) return {};
+  // A chunk that is not in its shard yet has nothing to tell.
+  if (!chunk || !GetExtendedAttribute(id, "user.unshard.shard").value_or(std::nullopt)) return {};
   return {"user.unshard.shard", "user.unshard.offset", "user.unshard.length", "user.unshard.id",
           "user.unshard.generation"};
 }

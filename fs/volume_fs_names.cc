@@ -106,8 +106,8 @@ Result<VolumeFs::Place> VolumeFs::PlaceInDirectory(Place place, const DirectoryT
     place.kind = Place::Kind::kForbidden;
     return place;
   }
-  if (scratch && !scratch_.Find(directory.path, place.name)) {
-    // What stands there already is a file of the source.
+  if (scratch && !scratch_.Find(directory.path, place.name) && !IsHidden(*overlay, place.name)) {
+    // What stands there already is a file of the source; a lock file of our own is nobody's.
     UNSHARD_ASSIGN_OR_RETURN(const auto there, parts_.files->Stat(place.path()));
     scratch = !there.has_value();
   }
@@ -222,23 +222,33 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
                          bool replace) {
   if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew(to));
   const StagedInode::Purpose before = staged->purpose();
+  StagedInode::Purpose after = StagedInode::Document{to.directory, to.name, to.plain_group};
   if (to.kind == Place::Kind::kChunk) {
     if (const Status can = ChunkWrites::CanWrite(*to.tree); !can) {
       return Fail(ErrorCode::kReadOnly, can.error().message);
     }
-    staged->SetPurpose(StagedInode::Chunk{to.tree, to.chunk, to.gzipped});
-  } else {
-    staged->SetPurpose(StagedInode::Document{to.directory, to.name, to.plain_group});
+    after = StagedInode::Chunk{to.tree, to.chunk, to.gzipped};
   }
+  ChangePurpose(staged, std::move(after));
   if (const Status committed = CommitStaged(*staged, nullptr); !committed) {
-    staged->SetPurpose(before);
+    ChangePurpose(staged, before);
     return committed;
   }
   if (to.gzipped) DropBareName(*to.tree, to.chunk);
-  // Who has it open for writing still writes to the chunk.
-  const auto id = WriterId(*staged);
-  for (std::uint64_t i = staged->writers(); i > 0; --i) writers_.Enter(*id, staged);
   return {};
+}
+
+// Who has it open for writing goes on writing to what it has become.
+void VolumeFs::ChangePurpose(const std::shared_ptr<StagedInode>& staged,
+                             StagedInode::Purpose purpose) {
+  const std::lock_guard lock(purposes_mutex_);
+  const auto before = WriterId(*staged);
+  staged->SetPurpose(std::move(purpose));
+  const auto after = WriterId(*staged);
+  for (std::uint64_t i = staged->writers(); i > 0; --i) {
+    if (before) writers_.Leave(*before, staged);
+    if (after) writers_.Enter(*after, staged);
+  }
 }
 
 Status VolumeFs::RenameScratch(const Place& from, const Place& to, bool replace) {
@@ -280,8 +290,11 @@ Status VolumeFs::RenameChunk(const Place& from, const Place& to, bool replace) {
   if (!content) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
   StagedInode copy(writes_->spool(), StagedInode::Chunk{to.tree, to.chunk, false}, content,
                    InodeOfChunk(from.tree, from.chunk));
-  // First the new name, then the old one: at no moment is there neither.
-  UNSHARD_RETURN_IF_ERROR(CommitStaged(copy, nullptr));
+  // First the new name, then the old one: at no moment is there neither, not even after a power
+  // loss, which spares a removal rather than a copy.
+  WrittenVersionPtr version;
+  UNSHARD_RETURN_IF_ERROR(CommitStaged(copy, &version));
+  UNSHARD_RETURN_IF_ERROR(writes_->SyncInSpool(version));
   UNSHARD_RETURN_IF_ERROR(RemoveChunk(from, to.chunk));
   DropName(to);
   return {};

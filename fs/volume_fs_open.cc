@@ -1,5 +1,6 @@
 // Open files of a writable mount: reading one version, writing the next one.
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 #include "codec/metadata_merge.h"
@@ -9,6 +10,9 @@
 
 namespace unshard {
 namespace {
+
+// Writers that compete for the same room come to it in turn.
+constexpr int kRoomTries = 64;
 
 Error StaleNode() {
   return Error{ErrorCode::kConflict, "another version stands under this name now", 0};
@@ -219,7 +223,11 @@ Result<std::optional<Entry>> VolumeFs::LookupWritten(const ChunkId& id, const Ch
 Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
   const TablePtr table = UnpackGridNode(id) ? nullptr : nodes_.Get(id);
   if (const auto staged = StagedAt(id, table)) return OpenStaged(id, staged, request);
-  if (const auto seen = ChunkOf(id, table)) return OpenChunk(id, *seen, request, table);
+  if (const auto seen = ChunkOf(id, table)) {
+    auto file = OpenChunk(id, *seen, request, table);
+    if (file && (*file)->content) CountOpen(**file);
+    return file;
+  }
   if (!table) return tl::unexpected<Error>(StaleNode());
   if (std::holds_alternative<LiveFileTarget>(table->target)) return OpenLive(*table, request);
   if (const auto* document = std::get_if<DocumentTarget>(&table->target)) {
@@ -396,6 +404,7 @@ OpenFilePtr VolumeFs::OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId 
   file->writable = request.write;
   file->opener = request.thread;
   file->staged = staged;
+  const std::lock_guard lock(purposes_mutex_);
   const StagedInode::Opened opened = staged->Open(request.read, request.write);
   if (opened == StagedInode::Opened::kEnded) return nullptr;
   file->direct = opened == StagedInode::Opened::kDirect;
@@ -447,7 +456,18 @@ Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
   counters_.bytes_written.fetch_add(bytes.size(), std::memory_order_relaxed);
   if (file.live) return file.live->Write(offset, bytes);
   if (!file.staged) return Fail(ErrorCode::kInvalidArgument, "not open for writing");
-  return file.staged->Write(offset, bytes);
+  return WithRoom(bytes.size(), [&] { return file.staged->Write(offset, bytes); });
+}
+
+// Who fills the spool to its cap waits until something is published; others may take what room
+// there is in between. Where the disk itself is full there is room, and waiting ends at once.
+Status VolumeFs::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) {
+  Status written = write();
+  for (int i = 0; i < kRoomTries && !written && ErrnoOf(written.error()) == ENOSPC; ++i) {
+    if (!writes_->WaitForRoom(bytes)) return written;
+    written = write();
+  }
+  return written;
 }
 
 Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
@@ -500,10 +520,16 @@ Status VolumeFs::Sync(OpenFile& file) {
 }
 
 void VolumeFs::Release(OpenFilePtr file) {
+  if (file->counted) open_versions_.Closed(file->node);
   const std::shared_ptr<StagedInode> staged = std::move(file->staged);
   if (!staged) return;
-  const auto id = WriterId(*staged);
-  const bool last = staged->Close(file->writable) == 0;
+  std::optional<ChunkId> id;
+  bool last = false;
+  {
+    const std::lock_guard lock(purposes_mutex_);
+    id = WriterId(*staged);
+    last = staged->Close(file->writable) == 0;
+  }
   if (last && id && staged->dirty()) {
     Status committed;
     if (staged->size() == 0) {

@@ -186,6 +186,11 @@ Status VolumeFs::RenameSourceFileOnto(const Place& from, const Place& to, bool r
                                                     StableInode(IdentityOf(status)));
   staged->SetModified(status.modified);
   UNSHARD_RETURN_IF_ERROR(PutOnto(staged, to, replace));
+  if (to.kind == Place::Kind::kChunk) {
+    // What goes may have been on the disk.
+    const auto version = parts_.written->Find(ChunkId::Of(*to.tree, to.chunk));
+    if (version) UNSHARD_RETURN_IF_ERROR(writes_->SyncInSpool(version));
+  }
   const auto removed = parts_.files->Remove(from.path());
   if (!removed) LogWarning(removed.error().message);
   // The kernel has the file's node under the chunk's name now.

@@ -91,8 +91,9 @@ WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version)
   Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
   WrittenVersionPtr& latest = shard.versions[PlaceOf(version->chunk)];
   const auto bytes = [](const WrittenVersion& of) { return static_cast<std::int64_t>(of.size); };
-  if (latest && latest->spooled && latest->spooled->sequence > version->spooled->sequence &&
-      latest->spool == version->spool) {
+  version->origin = version->spool.get();
+  version->sequence = version->spooled->sequence;
+  if (latest && latest->origin == version->origin && latest->sequence > version->sequence) {
     version->superseded = true;
     result.discard = Spooled{std::exchange(version->spool, nullptr), *version->spooled};
     version->spooled.reset();
@@ -181,6 +182,25 @@ WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVers
     shard.listed = true;
   }
   return published;
+}
+
+WrittenChunks::Withdrawn WrittenChunks::Withdraw(const std::vector<WrittenVersionPtr>& versions) {
+  Withdrawn withdrawn;
+  const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) {
+    version->publishing = false;
+    if (!version->spooled) continue;
+    std::vector<Spooled>& to = version->superseded ? withdrawn.discard : withdrawn.keep;
+    if (!version->superseded) {
+      Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
+      Count(shard, *version, -1);
+      shard.versions.erase(PlaceOf(version->chunk));
+      version->superseded = true;
+    }
+    to.push_back(Spooled{std::exchange(version->spool, nullptr), *version->spooled});
+    version->spooled.reset();
+  }
+  return withdrawn;
 }
 
 bool WrittenChunks::ForgetPublished(const DirtyShard& at) {

@@ -35,7 +35,6 @@ struct ChunkId {
   friend bool operator==(const ChunkId&, const ChunkId&) = default;
 };
 
-// One committed version of one chunk file.
 // What the store may hold in a version's place when it is published; anything else was put there by
 // somebody else.
 struct ReplacedBytes {
@@ -43,6 +42,7 @@ struct ReplacedBytes {
   std::optional<ChunkFingerprint> other;
 };
 
+// One committed version of one chunk file.
 struct WrittenVersion {
   std::shared_ptr<ChunkTree> tree;
   ChunkRef chunk;
@@ -62,6 +62,9 @@ struct WrittenVersion {
   timespec modified{};
   std::shared_ptr<Spool> spool;         // null once it is published
   std::optional<SpooledChunk> spooled;  // the same
+  // Which of two versions is the later one, published or not: of one spool the higher sequence.
+  const Spool* origin = nullptr;
+  std::uint64_t sequence = 0;
   ReplacedBytes replaces;  // what its name in the spool says, or what is known better since
   bool publishing = false;
   bool superseded = false;
@@ -113,6 +116,15 @@ class WrittenChunks final : public UnpublishedChunks {
     std::uint64_t bytes = 0;
   };
   Published EndPublish(const std::vector<WrittenVersionPtr>& versions);
+
+  // These cannot be published: the store has the say again, as if they had never been written. What
+  // is to be kept for people to look at, and what is to be discarded since a later version is
+  // there.
+  struct Withdrawn {
+    std::vector<Spooled> keep;
+    std::vector<Spooled> discard;
+  };
+  Withdrawn Withdraw(const std::vector<WrittenVersionPtr>& versions);
 
   // Somebody else replaced the shard: what is published is no longer ours to know. Returns whether
   // anything was forgotten.

@@ -1,5 +1,6 @@
 """Disks that are full, and disks that fail, under the source and under the spool."""
 
+import concurrent.futures
 import errno
 import os
 
@@ -175,6 +176,19 @@ def test_a_spool_at_its_cap_slows_writers_and_fails_them_only_when_nothing_drain
         flush(mounted)
         assert source.read_values() == accepted | {source.count - 1: (1, 4)}
         mounted.unmount()
+
+
+def test_writers_who_overrun_a_spool_together_are_slowed_and_none_fails(work, mount_again):
+    # What fits in the cap is no whole number of chunks, and fewer than there are writers' doubles.
+    source = make_source(work, shards=16, chunk_bytes=100_000)
+    mounted = mount_again(source, f"{NEVER},spool_size=2M")
+    with concurrent.futures.ThreadPoolExecutor(16) as writers:
+        for counter in (2, 3):
+            list(writers.map(lambda chunk: put(mounted, source, chunk, counter),
+                             range(source.count)))
+    flush(mounted)
+    expect(source.read_values(), {chunk: (1, 3) for chunk in range(source.count)})
+    assert mounted.control("errors") == ""
 
 
 # ------------------------------------------------------------------------------- what a publish costs

@@ -29,6 +29,12 @@ class WrittenChunksTest : public testing::Test {
     return match;
   }
   WrittenVersionPtr Commit(const std::string& path, bool removed = false) {
+    WrittenVersionPtr version = Sealed(path, removed);
+    written_.Replace(version);
+    return version;
+  }
+  // On its way to become the latest.
+  WrittenVersionPtr Sealed(const std::string& path, bool removed = false) {
     auto version = std::make_shared<WrittenVersion>();
     version->tree = tree_;
     version->chunk = At(path).chunk;
@@ -36,7 +42,6 @@ class WrittenChunksTest : public testing::Test {
     version->removed = removed;
     version->spooled = SpooledChunk{};
     version->spooled->sequence = last_;
-    written_.Replace(version);
     return version;
   }
   bool Holds(const std::string& path) const {
@@ -71,6 +76,32 @@ TEST_F(WrittenChunksTest, WhatIsPublishedIsForTheStoreToShow) {
   written_.EndPublish(written_.BeginPublish({tree_->ordinal(), version->chunk.slot.shard}));
   EXPECT_FALSE(Holds("c/5/6") || Holds("c"));
   EXPECT_EQ(written_.Find(ChunkId::Of(*tree_, version->chunk)), later);
+}
+
+TEST_F(WrittenChunksTest, AVersionThatCameLateDoesNotReplaceALaterOneThatIsPublished) {
+  const WrittenVersionPtr earlier = Sealed("c/5/6/7");
+  const WrittenVersionPtr later = Commit("c/5/6/7");
+  written_.EndPublish(written_.BeginPublish({tree_->ordinal(), later->chunk.slot.shard}));
+  const auto replaced = written_.Replace(earlier);
+  ASSERT_TRUE(replaced.discard);
+  EXPECT_EQ(replaced.discard->chunk.sequence, 1U);
+  EXPECT_EQ(replaced.chunks, 0);
+  EXPECT_EQ(written_.Find(ChunkId::Of(*tree_, later->chunk)), later);
+  EXPECT_FALSE(Holds("c"));
+}
+
+TEST_F(WrittenChunksTest, WhatIsWithdrawnIsForTheStoreToShowAndKept) {
+  const WrittenVersionPtr first = Commit("c/5/6/7");
+  const WrittenVersionPtr second = Commit("c/5/6/6");
+  const auto publishing = written_.BeginPublish({tree_->ordinal(), first->chunk.slot.shard});
+  const WrittenVersionPtr again = Commit("c/5/6/6");
+  const auto withdrawn = written_.Withdraw(publishing);
+  ASSERT_EQ(withdrawn.keep.size(), 1U);
+  EXPECT_EQ(withdrawn.keep[0].chunk.sequence, 1U);
+  ASSERT_EQ(withdrawn.discard.size(), 1U);
+  EXPECT_EQ(withdrawn.discard[0].chunk.sequence, 2U);
+  EXPECT_EQ(written_.Find(ChunkId::Of(*tree_, first->chunk)), nullptr);
+  EXPECT_EQ(written_.Find(ChunkId::Of(*tree_, again->chunk)), again);
 }
 
 }  // namespace

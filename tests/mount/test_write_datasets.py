@@ -396,6 +396,42 @@ def test_a_mesh_is_removed_with_its_fragments(meshes):
         objects.mesh_value(meshes.path, meshes.sharding, number)
 
 
+def test_a_mesh_that_is_removed_and_written_anew_is_whole_whenever_it_is_published(meshes):
+    root, number = meshes.mount.path, objects.IDS[1]
+    other = next(n for n in objects.IDS
+                 if len(meshes.new[str(n)]) not in (0, len(meshes.files[str(number)])))
+    os.unlink(root / f"{number}.index")
+    os.unlink(root / str(number))
+    write_file(root / str(number), meshes.new[str(other)])
+    with pytest.raises(OSError):
+        flush(meshes.mount)  # the removal is published, the new fragments wait for their manifest
+    assert (root / str(number)).read_bytes() == meshes.new[str(other)]
+    write_file(root / f"{number}.index", meshes.new[f"{other}.index"])
+    flush(meshes.mount)
+    meshes.files[str(number)] = meshes.new[str(other)]
+    meshes.files[f"{number}.index"] = meshes.new[f"{other}.index"]
+    meshes.check()
+    assert_shown(meshes.files, root)
+
+
+def test_who_has_a_file_open_is_shown_the_size_of_what_he_reads(meshes):
+    root, number = meshes.mount.path, objects.IDS[1]
+    sizes = {len(meshes.new[str(n)]): n for n in objects.IDS if meshes.new[str(n)]}
+    small, large = sizes[min(sizes)], sizes[max(sizes)]
+    for version, (new, old) in enumerate([(large, number), (small, large), (large, small)]):
+        before = meshes.new[str(old)]
+        with open(root / str(number), "rb", buffering=0) as reader:
+            assert reader.read(1) == before[:1], version
+            write_file(root / f"{number}.index", meshes.new[f"{new}.index"])
+            write_file(root / str(number), meshes.new[str(new)])
+            if version != 1:  # once before it is published
+                flush(meshes.mount)
+            assert os.fstat(reader.fileno()).st_size == len(before), version
+            assert before[:1] + reader.read() == before, version
+            assert os.fstat(reader.fileno()).st_size == len(before), version
+        assert os.stat(root / str(number)).st_size == len(meshes.new[str(new)])
+
+
 def test_a_manifest_that_contradicts_itself_is_refused(meshes):
     root, number = meshes.mount.path, objects.IDS[1]
     manifest = meshes.files[f"{number}.index"]
