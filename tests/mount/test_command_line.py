@@ -566,20 +566,6 @@ def test_others_are_kept_out_without_allow_other_and_let_in_with_it(nobody):
 # -------------------------------------------------------------------------------- info, help, version
 
 
-def test_info_prints_the_tree_for_people_and_for_programs(work, run_unshard):
-    VersionedVolume(work / "source/volume")
-    VersionedZarr(work / "source/array")
-    done = run_unshard("info", work / "source")
-    assert done.returncode == 0, done.stderr
-    for word in ("volume", "array", "96", "24", "960", "120", "uint8"):
-        assert word in done.stdout, word
-    done = run_unshard("info", "--json", work / "source")
-    assert done.returncode == 0, done.stderr
-    text = json.dumps(json.loads(done.stdout))
-    for word in ("[96, 96, 96", "[24, 24, 24", "[960, 960]", "[120, 120]", "uint8"):
-        assert word in text, text
-
-
 def test_info_refuses_what_mount_refuses(work, run_unshard):
     for make, words in REFUSALS.values():
         folder = work / str(len(list(work.iterdir())))
