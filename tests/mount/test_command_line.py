@@ -10,6 +10,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
@@ -433,6 +434,101 @@ if mount -t unshard '{source.path}' '{point}' -o bogus 2>'{work}/message'; then 
 grep -q bogus '{work}/message'
 mount -t unshard '{source.path}' '{point}'
 """)
+
+
+# ------------------------------------------------------------------------------------------- the log
+
+# A /dev of its own: the machine may have no /dev/log, and whatever listens there stays out of it.
+WITH_SYSLOG = """
+set -eu
+for device in null fuse; do
+  : > '{dev}'/$device
+  mount --bind /dev/$device '{dev}'/$device
+done
+mount --rbind '{dev}' /dev
+trap 'fusermount3 -u -z "{point}" 2>/dev/null || :' EXIT
+{mount}
+if cat '{point}/{name}' 2>/dev/null; then exit 7; fi
+cat '{point}/.unshard/errors'
+umount '{point}'
+wait
+"""
+IN_FOREGROUND = """
+'{program}' mount -f '{source}' '{point}' 2>'{messages}' &
+until grep -q ' {point} fuse.unshard ' /proc/self/mounts; do sleep 0.05; kill -0 $!; done
+"""
+IN_BACKGROUND = "'{program}' mount '{source}' '{point}' 2>'{messages}'"
+
+
+class Syslog:
+    """Runs a mount whose first request fails, in a mount namespace in which this is syslogd."""
+
+    def __init__(self, folder, program):
+        self.folder, self.program = folder, program
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        (folder / "dev").mkdir()
+        self.socket.bind(str(folder / "dev/log"))
+
+    def run(self, mount, source, name, point):
+        """(lines that came to syslog, lines on standard error, lines of .unshard/errors)"""
+        places = {"dev": self.folder / "dev", "point": point, "name": name, "source": source,
+                  "program": self.program, "messages": self.folder / "messages"}
+        script = WITH_SYSLOG.format(mount=mount.format(**places), **places)
+        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
+                              capture_output=True, text=True, timeout=BOUND)
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        assert ended(point)
+        return self._received(), places["messages"].read_text().splitlines(), done.stdout.splitlines()
+
+    def _received(self):
+        lines = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                lines.append(self.socket.recv(1 << 16).decode())
+        return lines
+
+
+@pytest.fixture
+def syslog(unshard_binary):
+    if os.getuid() != 0:
+        pytest.skip("needs root: a mount namespace with a /dev/log of its own")
+    # Not below the build folder, the path of which may be too long for a socket.
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="unshard-", dir="/tmp"))
+    daemon = Syslog(folder, unshard_binary)
+    yield daemon
+    daemon.socket.close()
+    remove_tree(folder)
+
+
+@pytest.fixture
+def damaged(work):
+    source = VersionedZarr(work / "source")
+    os.truncate(source.shard_path(0), 10)
+    return source
+
+
+def failed_request(errors):
+    """The only line of .unshard/errors without its time: what stands in the log as well."""
+    failed, = errors
+    found = re.fullmatch(r"\S+Z (lookup /c/0/0 EIO data loss: .*)", failed)
+    assert found, failed
+    return found[1]
+
+
+def test_a_mount_in_the_background_logs_a_failed_request_to_syslog(syslog, damaged, point):
+    received, messages, errors = syslog.run(IN_BACKGROUND, damaged.path, damaged.names[0], point)
+    line, = [each for each in received if "lookup" in each]
+    # Facility daemon, severity error, and the process.
+    head = r"<27>\w{3} [ \d]\d \d\d:\d\d:\d\d unshard\[\d+\]: "
+    assert re.fullmatch(head + re.escape(failed_request(errors)), line), line
+    assert not messages, "who mounted is told of nothing that comes later"
+
+
+def test_a_mount_in_the_foreground_logs_a_failed_request_to_stderr(syslog, damaged, point):
+    received, messages, errors = syslog.run(IN_FOREGROUND, damaged.path, damaged.names[0], point)
+    line, = [each for each in messages if "lookup" in each]
+    assert line.endswith(failed_request(errors)), line
+    assert not received, "somebody reads standard error"
 
 
 # ----------------------------------------------------------------------------------------- other users
