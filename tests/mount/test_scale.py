@@ -54,13 +54,18 @@ def report(capsys, record_property, volume):
     return write
 
 
-def test_it_mounts_at_once(volume, mount, report):
-    begin = time.monotonic()
-    mounted = mount(volume.path)
-    seconds = time.monotonic() - begin
-    report("mounted after", seconds, "s")
+def test_it_mounts_in_less_than_a_second(volume, mount, report):
+    """From the start of the program to the first answer; the best of three, for the machine is busy."""
+    seconds, cell = [], volume.random_cell(random.Random(1), marked=True)
+    for _ in range(3):
+        begin = time.monotonic()
+        mounted = mount(volume.path)
+        size = os.stat(mounted.path / volume.directory / volume.chunk_name(cell)).st_size
+        seconds.append(time.monotonic() - begin)
+        assert size == len(volume.expected(cell))
+    report("mounted after", min(seconds), "s")
     report("resident after mounting", Daemon(mounted).resident() / 2**20, "MiB")
-    assert seconds < 10
+    assert min(seconds) < 1
 
 
 def test_the_first_million_names_stream(volume, mount, report):
