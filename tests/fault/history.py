@@ -11,8 +11,10 @@ Each writer appends lines to a journal of its own, outside of what is tested:
 Times are nanoseconds of CLOCK_MONOTONIC, the same for all processes of this machine.
 """
 
+import bisect
 import collections
 import dataclasses
+import itertools
 import pathlib
 
 FOREVER = 2**63
@@ -35,6 +37,31 @@ class Seen:
     value: tuple
     begin: int
     end: int
+
+
+class Timeline:
+    """The writes of one chunk, sorted, so that each of many thousand reads is judged at once."""
+
+    def __init__(self, writes, initial=None):
+        self.initial = initial
+        known = sorted((write.end, write.begin) for write in writes if write.acknowledged)
+        self.ends = [end for end, _ in known]
+        self.last_begins = [-1, *itertools.accumulate((begin for _, begin in known), max)]
+        self.writes = sorted(writes, key=lambda write: write.begin)
+        self.begins = [write.begin for write in self.writes]
+        self.last_ends = list(itertools.accumulate((write.end for write in self.writes), max))
+
+    def admissible(self, begin, end):
+        """As History.admissible."""
+        known = bisect.bisect_right(self.ends, begin)
+        last_begin = self.last_begins[known]
+        values = set() if known else {self.initial}
+        for at in range(bisect.bisect_left(self.begins, end) - 1, -1, -1):
+            if self.last_ends[at] < last_begin:
+                break  # this write is out of date, and so are all that began before it
+            if self.writes[at].end >= last_begin:
+                values.add(self.writes[at].value)
+        return values
 
 
 class History:
@@ -89,13 +116,10 @@ class History:
         A value is out of date from the moment on at which a write that began after its own write
         had ended is acknowledged. A write that failed may have had its effect.
         """
-        writes = self.writes[chunk]
-        known = [write for write in writes if write.acknowledged and write.end <= begin]
-        last_begin = max((write.begin for write in known), default=-1)
-        values = {write.value for write in writes if write.begin < end and write.end >= last_begin}
-        if not known:
-            values.add(self.initial.get(chunk))
-        return values
+        return self._timeline(chunk).admissible(begin, end)
+
+    def _timeline(self, chunk):
+        return Timeline(self.writes[chunk], self.initial.get(chunk))
 
     def lost(self, values):
         """Findings where {chunk: value} at the end is not what the writers were promised."""
@@ -112,6 +136,8 @@ class History:
 
     def stale_reads(self):
         """Findings where a reader saw what was out of date, or not written at all."""
+        timelines = {chunk: self._timeline(chunk) for chunk in {seen.chunk for seen in self.reads}}
         return [f"chunk {seen.chunk} showed {seen.value}, might have shown {sorted(allowed, key=str)}"
                 for seen in self.reads
-                if seen.value not in (allowed := self.admissible(seen.chunk, seen.begin, seen.end))]
+                if seen.value not in (allowed := timelines[seen.chunk].admissible(seen.begin,
+                                                                                  seen.end))]

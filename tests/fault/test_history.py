@@ -1,8 +1,10 @@
 """The judge of the races judged: it must find what was lost, stale or torn, and nothing else."""
 
+import random
+
 import pytest
 
-from history import History
+from history import FOREVER, History, Write
 from line_source import Torn, value, value_of
 
 SIZE = 320
@@ -53,6 +55,31 @@ def test_a_read_may_show_old_values_only_until_the_new_one_is_acknowledged(tmp_p
     assert finds("seen 7 1 1 45 50"), "out of date"
     assert finds("seen 7 1 2 15 25"), "from the future"
     assert finds("seen 7 0 0 25 28") and finds("seen 7 - - 45 50")
+
+
+def by_the_rule(writes, begin, end):
+    """What History.admissible promises, in its own words."""
+    def out_of_date(write):
+        return any(other.acknowledged and other.end <= begin and other.begin > write.end
+                   for other in writes)
+
+    values = {write.value for write in writes if write.begin < end and not out_of_date(write)}
+    known = any(write.acknowledged and write.end <= begin for write in writes)
+    return values if known else values | {(0, 0)}
+
+
+def test_any_mixture_of_writes_is_judged_by_the_rule():
+    rng = random.Random(11)
+    for _ in range(2000):
+        of = History({7: (0, 0)})
+        for counter in range(rng.randrange(8)):
+            begin, end = sorted((rng.randrange(30), rng.randrange(30)))
+            ended = rng.choice(["done", "done", "failed", "never"])
+            of.writes[7].append(Write(7, (1, counter), begin, "", FOREVER if ended == "never" else
+                                      end, ended == "done"))
+        begin, end = sorted((rng.randrange(31), rng.randrange(31)))
+        assert of.admissible(7, begin, end) == by_the_rule(of.writes[7], begin, end)
+        assert of.admissible(7) == by_the_rule(of.writes[7], FOREVER, FOREVER)
 
 
 def test_what_a_reader_calls_torn_is_kept(tmp_path):
