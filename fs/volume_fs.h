@@ -313,6 +313,7 @@ class VolumeFs {
   Result<std::shared_ptr<StagedInode>> StageChunk(const Place& place, bool truncate);
   Result<Created> CreateChunk(const Place& place, const OpenRequest& request);
   Result<Created> CreateScratch(const Place& place, const OpenRequest& request);
+  Status MakeShownDirectory(const std::string& path);
   Result<Created> CreateInSource(const Place& place, const OpenRequest& request);
   Entry AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const;
   [[nodiscard]] std::uint32_t LinksOf(const std::shared_ptr<StagedInode>& staged) const;

@@ -13,6 +13,12 @@ namespace {
 
 Error StaleNode() { return Error{ErrorCode::kConflict, "the directory is gone", 0}; }
 
+// "<chunk>.br": a chunk of this tree, compressed in a way that no shard takes.
+bool IsChunkWithSuffix(const ChunkTree& tree, std::string_view name) {
+  const auto bare = WithoutCompressionSuffix(name);
+  return bare && tree.Resolve({}, *bare).kind == ChunkTree::Match::Kind::kChunk;
+}
+
 }  // namespace
 
 std::string VolumeFs::PathOfDirectory(const std::shared_ptr<ChunkTree>& tree,
@@ -92,14 +98,20 @@ Result<VolumeFs::Place> VolumeFs::PlaceInDirectory(Place place, const DirectoryT
   for (const auto& tree : overlay->trees) {
     UNSHARD_ASSIGN_OR_RETURN(Place in_tree, PlaceInTree(place, tree, {}));
     in_tree.directory = directory.path;
-    if (in_tree.kind == Place::Kind::kNoChunk)
-      no_chunk = std::move(in_tree);
-    else if (in_tree.kind != Place::Kind::kScratch)
+    if (in_tree.kind == Place::Kind::kNoChunk) {
+      // What is no chunk of this tree may be one that is a file of the source.
+      if (!overlay->holds_plain_chunks || IsChunkWithSuffix(*tree, place.name)) {
+        no_chunk = std::move(in_tree);
+      }
+    } else if (in_tree.kind != Place::Kind::kScratch) {
       return in_tree;
-    // Where chunks stand one level deeper, this is a directory like any other.
-    scratch = scratch || (tree->HoldsScratch() && tree->depth() == 0);
+    }
+    // Where chunks stand one level deeper, this is a directory like any other, and so is one in
+    // which programs rename their temporary files onto files of the source.
+    scratch =
+        scratch || (tree->HoldsScratch() && tree->depth() == 0 && !overlay->holds_plain_chunks);
   }
-  if (no_chunk && !overlay->holds_plain_chunks) return *std::move(no_chunk);
+  if (no_chunk) return *std::move(no_chunk);
   const bool shard = std::any_of(overlay->trees.begin(), overlay->trees.end(),
                                  [&](const auto& t) { return t->IsShardKey(place.name); });
   if (shard) {
@@ -349,6 +361,7 @@ Result<Entry> VolumeFs::Link(NodeId node, NodeId new_parent, std::string_view ne
                             "another form: write or rename it");
       }
     }
+    UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(to.directory));
     UNSHARD_RETURN_IF_ERROR(parts_.files->Link(path, to.path()));
     UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(to.path()));
     if (!status) return tl::unexpected<Error>(StaleNode());
@@ -498,6 +511,7 @@ Result<Entry> VolumeFs::MakeDirectory(NodeId parent, std::string_view name) {
     }
     return Refuse(place);
   }
+  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(place.directory));
   UNSHARD_ASSIGN_OR_RETURN(const bool made, parts_.files->MakeDirectory(path));
   if (!made) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path + ": exists");
   return Lookup(parent, name);

@@ -101,7 +101,16 @@ Result<OpenFilePtr> VolumeFs::OpenPlainGroup(const TableNode& node, const std::s
   return Redirect(id, staged, request.thread);
 }
 
+// A directory that is shown because chunks belong into it comes into being with what is put there.
+Status VolumeFs::MakeShownDirectory(const std::string& path) {
+  const auto overlay = parts_.datasets->Find(path);
+  if (!overlay || (overlay->trees.empty() && overlay->virtual_children.empty())) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
+  return status ? Status() : MakeDirectories(*parts_.files, path);
+}
+
 Result<VolumeFs::Created> VolumeFs::CreateInSource(const Place& place, const OpenRequest& request) {
+  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(place.directory));
   OpenFlags flags;
   flags.write = true;
   flags.create = true;
@@ -155,6 +164,7 @@ Status VolumeFs::RenameInSource(const Place& from, const Place& to, bool replace
     }
   }
   if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew(to));
+  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(to.directory));
   UNSHARD_RETURN_IF_ERROR(parts_.files->Rename(from.path(), to.path()));
   const TablePtr parent = nodes_.Get(to.parent);
   UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(to.path()));

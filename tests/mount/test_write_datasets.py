@@ -88,6 +88,9 @@ class Twin:
                                 cells_of(scale.grid()))
         self.files = {name: data for name, data in tree(self.plain).items()
                       if data is not None and name != "info"}
+        # Of scales without sharding, which pass through.
+        self.plain_files = {name: self.files[name] for scale in volume.scales if not scale.sharded
+                            for name in self.ids(scale).values()}
 
     def ids(self, scale):
         return {compressed_morton(cell, scale.grid()):
@@ -109,13 +112,15 @@ class Twin:
 
     def check(self):
         for index, scale in enumerate(self.volume.scales):
-            ids = self.ids(scale)
-            found = read_values(self.path / scale.folder, scale.sharding, ids)
-            assert {ids[number]: value for number, value in found.items()} == {
-                name: self.files[name] for name in ids.values()}
+            if scale.sharded:
+                ids = self.ids(scale)
+                found = read_values(self.path / scale.folder, scale.sharding, ids)
+                assert {ids[number]: value for number, value in found.items()} == {
+                    name: self.files[name] for name in ids.values()}
             assert np.array_equal(volumes.read_tensorstore(self.path, index),
                                   volumes.read_tensorstore(self.plain, index), equal_nan=False)
-        assert all(name.endswith(".shard") for name in shards_below(self.path))
+        assert {name: data for name, data in shards_below(self.path).items()
+                if not name.endswith(".shard")} == self.plain_files
 
 
 @pytest.mark.parametrize("volume", VOLUMES, ids=str)
@@ -157,6 +162,136 @@ def test_chunks_that_no_reader_could_decode_are_refused_at_close(work, mount, vo
     assert_shown(twin.files, mounted.path)
     flush(mounted)
     twin.check()
+
+
+# --------------------------------------------------------------------- volumes that are not sharded
+
+UNSHARDED = [volume for volume in volumes.chosen_volumes()
+             if volume.name in ("unsharded", "mixed-scales", "one-key-sharded-and-not")]
+
+
+class PlainTwin(Twin):
+    """Of a volume that has scales without sharding, mounted."""
+
+    def __init__(self, volume, work, mount):
+        super().__init__(volume, work)
+        self.mount = mount(self.path, PATIENT)
+        self.root = self.mount.path
+
+    def check_plain(self):
+        """At any time, without a flush: the same files here and there, and no others."""
+        assert_shown(self.plain_files, self.root)
+        assert {name: data for name, data in shards_below(self.path).items()
+                if not name.endswith(".shard")} == self.plain_files
+
+    def check_voxels(self, voxels):
+        """CloudVolume and TensorStore read these {scale index: voxels} from the source."""
+        for index, expected in voxels.items():
+            np.testing.assert_array_equal(volumes.read_tensorstore(self.path, index), expected)
+            cloud = volumes.open_cloudvolume(self.path, index, fill_missing=False)
+            np.testing.assert_array_equal(np.asarray(cloud[:]), expected)
+
+    def voxels(self):
+        return {index: volumes.read_tensorstore(self.plain, index)
+                for index in range(len(self.volume.scales))}
+
+
+@pytest.fixture(params=UNSHARDED, ids=str)
+def plain_twin(request, work, mount):
+    return PlainTwin(request.param, work, mount)
+
+
+def test_chunks_of_scales_without_sharding_are_copied_into_the_source(plain_twin):
+    copy_in(plain_twin.files, plain_twin.root)
+    plain_twin.check_plain()
+    assert_shown(plain_twin.files, plain_twin.root)
+    flush(plain_twin.mount)
+    plain_twin.check()
+    plain_twin.check_plain()
+    plain_twin.check_voxels(plain_twin.voxels())
+    assert names_below(plain_twin.root) == {"info", *plain_twin.files}
+    assert plain_twin.mount.control("errors") == ""
+
+
+def in_place(path, data):
+    write_file(path, data, os.O_WRONLY)
+
+
+def renamed(path, data):
+    """As TensorStore, rsync and editors do, under a name that is no chunk's."""
+    write_file(path.with_name(path.name + ".__lock"), data)
+    os.replace(path.with_name(path.name + ".__lock"), path)
+
+
+def removed_first(path, data):
+    os.unlink(path)
+    write_file(path, data, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+
+@pytest.mark.parametrize("way", [write_file, in_place, renamed, removed_first])
+def test_chunks_without_sharding_are_replaced_beside_those_in_shards(plain_twin, way):
+    """All chunks change places with others of their size; those in shards stay what they were."""
+    copy_in(plain_twin.files, plain_twin.root)
+    flush(plain_twin.mount)
+    by_size = {}
+    for name, data in plain_twin.plain_files.items():
+        by_size.setdefault(len(data), []).append(name)
+    old = dict(plain_twin.plain_files)
+    for names in by_size.values():
+        for name, other in zip(names, names[1:] + names[:1]):
+            plain_twin.plain_files[name] = old[other]
+            way(plain_twin.root / name, old[other])
+    assert plain_twin.plain_files != old
+    plain_twin.check_plain()
+    name = min(plain_twin.plain_files)
+    del plain_twin.plain_files[name]
+    os.unlink(plain_twin.root / name)
+    refused(errno.ENOENT, os.stat, plain_twin.root / name)
+    flush(plain_twin.mount)
+    plain_twin.check_plain()
+    assert names_below(plain_twin.root) == {"info", *plain_twin.files} - {name}
+    shards = {path: data for path, data in plain_twin.files.items() if path not in old}
+    assert_shown(shards, plain_twin.root)
+    assert plain_twin.mount.control("errors") == ""
+
+
+@pytest.mark.parametrize("library", ["tensorstore", "cloudvolume"])
+def test_libraries_write_scales_with_and_without_sharding_through_one_mount(plain_twin, library):
+    rng = np.random.default_rng(21)
+    voxels = {}
+    for index, scale in enumerate(plain_twin.volume.scales):
+        voxels[index] = volumes.sample_voxels(plain_twin.volume, scale, rng)
+        if library == "tensorstore":
+            volumes.open_tensorstore(plain_twin.root, index)[...].write(voxels[index]).result()
+        else:
+            volumes.open_cloudvolume(plain_twin.root, index)[:] = voxels[index]
+    flush(plain_twin.mount)
+    plain_twin.check_voxels(voxels)
+    stored = {name for name in names_below(plain_twin.path) if not name.endswith(".shard")}
+    assert stored == {"info", *plain_twin.plain_files}
+    assert plain_twin.mount.control("errors") == ""
+
+
+def test_beside_chunks_without_sharding_there_is_no_scratch(work, mount):
+    """What is put there stays, as in a directory without shards; chunks in shards stay chunks."""
+    twin = PlainTwin(UNSHARDED[-1], work, mount)
+    assert twin.volume.name == "one-key-sharded-and-not"
+    one, other = (next(iter(twin.ids(scale).values())) for scale in twin.volume.scales)
+    assert not (twin.path / "shared").exists() and os.listdir(twin.root / "shared") == []
+    write_file(twin.root / "shared/notes.txt", b"kept")
+    assert (twin.path / "shared/notes.txt").read_bytes() == b"kept"
+    for suffix in (".br", ".zstd"):
+        refused(errno.EINVAL, write_file, twin.root / (one + suffix), b"of no use in a shard")
+        write_file(twin.root / (other + suffix), b"whatever its reader makes of it")
+        assert (twin.path / (other + suffix)).read_bytes() == b"whatever its reader makes of it"
+    renamed(twin.root / one, twin.files[one])
+    assert not (twin.path / one).exists() and (twin.root / one).read_bytes() == twin.files[one]
+    flush(twin.mount)
+    index, sharding = min(twin.ids(twin.volume.scales[0])), twin.volume.scales[0].sharding
+    assert read_values(twin.path / "shared", sharding, [index]) == {index: twin.files[one]}
+    refused(errno.EPERM, write_file, twin.root / "shared/0.shard", b"")
+    assert set(os.listdir(twin.path / "shared")) == {"notes.txt", "0.shard"} | {
+        os.path.basename(other) + suffix for suffix in (".br", ".zstd")}
 
 
 # ---------------------------------------------------------------------------------------------- Zarr
@@ -294,9 +429,11 @@ def test_annotations_by_id_relationship_and_place_are_copied_in(work, mount, sha
     put_file(source / "info", (work / "reference/info").read_bytes())
     files = {name: data for name, data in tree(work / "plain").items()
              if data is not None and name != "info"}
-    for key in present:
-        (source / key).mkdir()
     mounted = mount(source, PATIENT)
+    assert set(os.listdir(source)) == {"info"}  # directories come into being as they are needed
+    renamed(mounted.path / "by_id/notes.txt", b"beside the annotations")
+    assert (source / "by_id/notes.txt").read_bytes() == b"beside the annotations"
+    os.unlink(mounted.path / "by_id/notes.txt")
     copy_in(files, mounted.path)
     assert_shown(files, mounted.path)
     flush(mounted)
