@@ -1,7 +1,7 @@
 """Many writers of few shards: nothing acknowledged is lost, and no reader sees half a value.
 
 UNSHARD_RACE_SECONDS: how long the long race goes on (default 60). What zarr-python, dask and
-TensorStore make of the same work is measured in the same run and printed beside ours.
+TensorStore make of the same work is measured in the same run and told beside ours.
 """
 
 import contextlib
@@ -43,9 +43,14 @@ def judge(history, found, refusals=0):
     assert set(errors) <= {errno.ESTALE} and errors.total() <= refusals, errors
 
 
-def summary(who, history, seconds, more=""):
-    print(f"{who}: {history.acknowledged} acknowledged writes ({history.acknowledged / seconds:.0f} "
-          f"a second), 0 lost, {len(history.reads)} reads, 0 torn{more}")
+@pytest.fixture
+def summary(measured):
+    def tell(who, history, seconds, more=""):
+        measured(f"{who}: {history.acknowledged} acknowledged writes in {seconds:g} s "
+                 f"({history.acknowledged / seconds:.0f} a second), 0 lost, "
+                 f"{len(history.reads)} reads, 0 torn{more}")
+
+    return tell
 
 
 # ----------------------------------------------------------------------------------- one mount
@@ -64,10 +69,11 @@ def race(source, mounted, journal, seconds, ways, own):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("own", [True, False], ids=["own chunks", "shared chunks"])
-def test_sixteen_writers_of_eight_shards_lose_nothing(kind, own, work, mount_again):
+@pytest.mark.parametrize("whose", ["own chunks", "shared chunks"])
+def test_sixteen_writers_of_eight_shards_lose_nothing(kind, whose, work, mount_again, summary):
     source = shards_of(work, "source", kind)
     mounted = mount_again(source, "publish_after=0.2")
+    own = whose == "own chunks"
     seconds = SECONDS / 4
     with SourceWatch(source, pause=0.25) as watch:
         race(source, mounted, work / "journal", seconds, ALL if own else WHOLE, own)
@@ -80,8 +86,8 @@ def test_sixteen_writers_of_eight_shards_lose_nothing(kind, own, work, mount_aga
     assert history.acknowledged > 20 * seconds and len(history.reads) > 20 * seconds
     assert state["dirty_chunks"] == 0 and state["conflicts"] == 0
     assert 8 <= state["publishes"] <= 8 * (seconds / 0.2 + 2), "counted, and not one for each chunk"
-    summary(f"a mount, {kind}, {'own' if own else 'shared'} chunks", history, seconds,
-            f", {state['publishes']} publishes")
+    summary(f"a mount, {kind}, {WRITERS} processes, {source.shards} shards, {whose}", history,
+            seconds, f", {state['publishes']} publishes")
 
 
 # ----------------------------------------------------------------------------------- several writers
@@ -89,7 +95,7 @@ def test_sixteen_writers_of_eight_shards_lose_nothing(kind, own, work, mount_aga
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_mounts_that_write_different_chunks_of_the_same_shards_lose_nothing(kind, work, mount,
-                                                                                spools):
+                                                                                spools, summary):
     source = shards_of(work, "source", kind)
     options = f"spool={spools},publish_after=0.1"
     mounts = [mount(source.path, options) for _ in range(2)]
@@ -132,7 +138,8 @@ def test_of_two_mounts_that_write_the_same_chunk_the_last_publisher_wins_and_it_
 
 
 def test_two_mounts_that_race_for_the_same_chunks_show_whole_values_of_one_of_them(work, mount,
-                                                                                   spools):
+                                                                                   spools,
+                                                                                   measured):
     source = shards_of(work, "source", "zarr.", shards=2, per_shard=8)
     mounts = [mount(source.path, f"spool={spools},publish_after=0.05") for _ in range(2)]
     with Writers() as programs, SourceWatch(source) as watch:
@@ -152,7 +159,7 @@ def test_two_mounts_that_race_for_the_same_chunks_show_whole_values_of_one_of_th
     for each in mounts:
         assert wait_until(lambda m=each: source.shown_values(m.path) == found, 5)
     conflicts = [write_state(each)["conflicts"] for each in mounts]
-    print(f"two mounts, the same chunks: {history.acknowledged} writes, conflicts {conflicts}")
+    measured(f"two mounts, the same chunks: {history.acknowledged} writes, conflicts {conflicts}")
     assert sum(conflicts) > 0
 
 
@@ -182,7 +189,8 @@ def library(name, source, journal, **order):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_mount_beside_tensorstore_in_the_same_shards_loses_nothing(kind, work, mount_again):
+def test_a_mount_beside_tensorstore_in_the_same_shards_loses_nothing(kind, work, mount_again,
+                                                                     summary):
     source = shards_of(work, "source", kind)
     mounted = mount_again(source, "publish_after=0.1")
     seconds = max(3, SECONDS / 12)
@@ -203,15 +211,16 @@ def test_a_mount_beside_tensorstore_in_the_same_shards_loses_nothing(kind, work,
     by_other = sum(write.acknowledged and write.value is not None and write.value[0] >= 100
                    for writes in history.writes.values() for write in writes)
     assert by_other > 0 and history.acknowledged > by_other
-    summary(f"a mount beside TensorStore, {kind}", history, seconds, f", {by_other} of its writes, {history.errors().total()} refused")
+    summary(f"a mount beside TensorStore, {kind}", history, seconds,
+            f", {by_other} of its writes, {history.errors().total()} refused")
 
 
 # --------------------------------------------------------------------------------------- for comparison
 
 
 @pytest.mark.parametrize("name", ["zarr", "tensorstore", "dask"])
-def test_what_libraries_make_of_the_same_work(name, work):
-    """Measured, printed, and not judged; only that the measurement is one."""
+def test_what_libraries_make_of_the_same_work(name, work, measured):
+    """Measured, told, and not judged; only that the measurement is one."""
     source = shards_of(work, "source", "zarr/")
     journal, seconds = work / "journal", max(2, min(6, SECONDS / 10))
     begin = time.monotonic()
@@ -232,8 +241,8 @@ def test_what_libraries_make_of_the_same_work(name, work):
         writes, lost = lost_writes(history, values)
         speed = f"{history.acknowledged / seconds:.0f} writes a second"
     assert writes > 0
-    print(f"{name}, {WRITERS} processes, {source.shards} shards, straight into the source: "
-          f"{lost} of {writes} chunks lost ({100 * lost / writes:.0f} %), {speed}")
+    measured(f"{name}, {WRITERS} processes, {source.shards} shards, straight into the source: "
+             f"{lost} of {writes} chunks lost ({100 * lost / writes:.0f} %), {speed}")
 
 
 def lost_writes(history, values):

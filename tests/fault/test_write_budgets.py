@@ -143,7 +143,7 @@ def written_to_disk(disk, kind, folder, mount):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_reaches_the_disk_is_little_more_than_the_bytes_of_the_chunks(
-        kind, work, mount, capsys):
+        kind, work, mount, measured):
     """What is published before the kernel writes the spool's files out never leaves its memory.
 
     The kernel may write them early, because somebody else syncs the whole machine or fills its
@@ -156,8 +156,7 @@ def test_what_reaches_the_disk_is_little_more_than_the_bytes_of_the_chunks(
             # Else the kernel goes on to make the file system in the background.
             run("mount", "-o", "remount,noinit_itable", disk.path)
             seen.append(written_to_disk(disk, kind, folder, mount))
-    with capsys.disabled():
-        print(f"\n    {kind}: {min(seen):.3f} bytes reach the disk for each byte of a chunk", end="")
+    measured(f"{kind}: {min(seen):.3f} bytes reach the disk for each byte of a chunk")
     assert 1 <= min(seen) <= ON_DISK, seen
 
 

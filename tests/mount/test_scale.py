@@ -45,11 +45,10 @@ def volume(request, module_work):
 
 
 @pytest.fixture
-def report(capsys, record_property, volume):
+def report(measured, record_property, volume):
     def write(name, value, unit):
         record_property(f"{volume.NAME} {name}", f"{value:.6g} {unit}")
-        with capsys.disabled():
-            print(f"\n    {volume.NAME}: {name}: {value:.4g} {unit}", end="", flush=True)
+        measured(f"{volume.NAME} of 2^30 chunks: {name}: {value:.4g} {unit}")
 
     return write
 
