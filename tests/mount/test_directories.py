@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mount_data import VersionedSkeletons, VersionedZarr, drop_caches, refused
+from write_data import KINDS, PATIENT, WriteCase, flush
 
 LISTING_OPTIONS = ("present", "grid", "none")
 
@@ -362,3 +363,57 @@ def test_statfs_tells_plausible_numbers(volume):
     assert status.f_bsize >= 512 and status.f_frsize >= 512
     assert status.f_blocks > 0 and status.f_bavail <= status.f_bfree <= status.f_blocks
     assert status.f_flag & os.ST_RDONLY
+
+
+# ------------------------------------------------------------------------------- an empty scale
+
+
+def listed_of_nothing(case, listing):
+    """What the directory of the chunks lists while there are none."""
+    if listing == "present":
+        return [] if case.kind != "zarr-flat" else ["zarr.json"]
+    if case.kind == "zarr-flat":
+        return sorted(["zarr.json", *case.names])
+    return sorted({name.split("/")[1] for name in case.names})
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["directory there", "no directory"])
+@pytest.mark.parametrize("listing", ["present", "grid"])
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_the_directory_of_an_empty_scale_is_listed_before_the_first_chunk_and_after_the_last(
+        work, mount, kind, listing, there):
+    place = {"zarr-nested": "c", "zarr-flat": "."}.get(kind, "scale")
+
+    def mount_prepared(source, options):
+        (source / "data" / place).mkdir(exist_ok=True)
+        if not there and place != ".":
+            (source / "data" / place).rmdir()
+        return mount(source, options)
+
+    case = WriteCase(kind, work, mount_prepared, f"{PATIENT},list={listing}", share=0)
+
+    def check(mounted):
+        folder = mounted.path / "data"
+        assert sorted(os.listdir(folder / place)) == listed_of_nothing(case, listing)
+        if place != ".":
+            metadata = "info" if case.precomputed else "zarr.json"
+            assert sorted(os.listdir(folder)) == sorted([metadata, place])
+        for name in case.names:
+            refused((errno.ENOENT, errno.ENOTDIR), open, folder / name)
+
+    check(case.mount)
+    for name in case.names[:3]:
+        case.put(name, 1)
+    flush(case.mount)
+    for name in case.names[:3]:
+        os.unlink(case.path(name))
+    if kind == "zarr-nested" and listing == "present":
+        os.rmdir(case.path("c/0"))  # which was made here, and lasts as long as the mount
+    check(case.mount)
+    flush(case.mount)
+    check(case.mount)
+    case.mount.unmount()
+    assert case.source.stored() == {}
+    if kind == "zarr-nested":
+        (case.source.path / "c/0").rmdir()  # of the shards; it is left in the source
+    check(mount(case.top, f"ro,list={listing}"))
