@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ import time
 import pytest
 
 from line_source import Torn
-from mounting import mounted_at, wait_until
+from mounting import clear_away, kill, mounted_at, wait_until  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEAD = (errno.ENOTCONN, errno.ECONNABORTED)  # what a call gets whose daemon was killed
@@ -29,26 +28,6 @@ def flush(mounted):
 def write_state(mounted):
     """The member "write" of status.json."""
     return mounted.status()["write"]
-
-
-def kill(mounted):
-    """SIGKILL to the daemon, and the dead mount taken away."""
-    mounted.process.send_signal(signal.SIGKILL)
-    clear_away(mounted)
-
-
-def clear_away(mounted):
-    """Unmounts what a dead daemon left, by force.
-
-    A thread of the daemon that told the kernel of a changed name may wait in there for somebody who
-    waits for the daemon: only an abort of the connection, which is what force means, ends both.
-    """
-    mounted.ended = True
-    for how in ("-f", "-l"):
-        if mounted_at(mounted.path):
-            subprocess.run(["umount", how, str(mounted.path)], capture_output=True, timeout=30)
-    assert mounted_at(mounted.path) is None
-    mounted.process.wait(30)
 
 
 @contextlib.contextmanager

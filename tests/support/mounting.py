@@ -148,6 +148,26 @@ class Mount:
             self._force()
 
 
+def kill(mounted):
+    """SIGKILL to the daemon, and the dead mount taken away."""
+    mounted.process.send_signal(signal.SIGKILL)
+    clear_away(mounted)
+
+
+def clear_away(mounted):
+    """Unmounts what a dead daemon left, by force.
+
+    A thread of the daemon that told the kernel of a changed name may wait in there for somebody who
+    waits for the daemon: only an abort of the connection, which is what force means, ends both.
+    """
+    mounted.ended = True
+    for how in ("-f", "-l"):
+        if mounted_at(mounted.path):
+            subprocess.run(["umount", how, str(mounted.path)], capture_output=True, timeout=30)
+    assert mounted_at(mounted.path) is None
+    mounted.process.wait(30)
+
+
 def remove_tree(path):
     """Removes a work directory, but never walks into a mount that was left in it."""
     for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
