@@ -37,7 +37,8 @@ std::string WriteLines(const WriteStatus& write) {
     text +=
         "            " + write.last_failure->errno_name + ": " + write.last_failure->message + "\n";
   }
-  if (write.conflicts > 0) {
+  // Those of earlier mounts are still there, though none came since.
+  if (write.conflicts > 0 || !write.set_aside.empty()) {
     text += "conflicts   " + std::to_string(write.conflicts) + "\n";
   }
   for (const SpoolConflict& conflict : write.set_aside) {
