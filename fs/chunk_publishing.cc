@@ -240,6 +240,11 @@ void ChunkWrites::SetAside(const WrittenChunks::Spooled& spooled, const std::str
 }
 
 std::optional<ChunkWrites::Place> ChunkWrites::Resolve(const SpooledChunk& chunk) {
+  // What was not searched when mounting is found as look-ups find it: from the top down.
+  for (std::size_t end = chunk.dataset.find('/'); end != std::string::npos;
+       end = chunk.dataset.find('/', end + 1)) {
+    parts_.datasets->Find(chunk.dataset.substr(0, end));
+  }
   const auto overlay = parts_.datasets->Find(chunk.dataset);
   if (!overlay) return std::nullopt;
   for (const auto& tree : overlay->trees) {
