@@ -38,6 +38,18 @@ Result<std::string> ReadText(const std::string& path) {
   }
 }
 
+// Returns 0 or an errno once the mount has answered. While a directory is asked, the kernel lets
+// nobody look up names in it, which `unshard status` does: a file in it is asked. Where modes are
+// checked only root may ask a file that nobody writes to.
+int AskToFlush(const std::string& mount_point) {
+  const std::string directory = mount_point + "/.unshard";
+  for (const std::string& path : {directory + "/config.json", directory}) {
+    if (setxattr(path.c_str(), "user.unshard.flush", "", 0, 0) == 0) return 0;
+    if (errno != EACCES && errno != EPERM) return errno;
+  }
+  return errno;
+}
+
 }  // namespace
 
 Result<MountStatus> ReadMountStatus(const std::string& mount_point) {
@@ -62,10 +74,8 @@ Status FlushMount(const std::string& mount_point,
   std::mutex mutex;
   std::condition_variable changed;
   std::optional<int> answer;
-  const std::string control = mount_point + "/.unshard";
   std::thread asking([&] {
-    const int result = setxattr(control.c_str(), "user.unshard.flush", "", 0, 0);
-    const int number = result == 0 ? 0 : errno;
+    const int number = AskToFlush(mount_point);
     const std::lock_guard lock(mutex);
     answer = number;
     changed.notify_all();

@@ -620,6 +620,25 @@ def test_an_unprivileged_daemon_ends_at_sigterm_and_unmounts_itself(nobody):
     assert nobody.ended()
 
 
+@pytest.mark.parametrize("options", ["rw", "umask=022"], ids=["as it is", "modes are checked"])
+def test_an_unprivileged_user_writes_and_flushes(nobody, options):
+    source, point = nobody.source, nobody.point
+    for path in (source.path, *source.path.rglob("*")):
+        os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
+    done = nobody.run(nobody.program, "mount", source.path, point, "-o",
+                      f"{options},publish_after=600")
+    assert done.returncode == 0, done.stderr
+    written = nobody.state / "written"
+    written.write_bytes(source.expected(0, 2))
+    assert nobody.run("cp", written, point / source.names[0]).returncode == 0
+    done = nobody.run(nobody.program, "flush", point)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert source.expected(0, 2) in source.shard_path(source.shard_of(0)).read_bytes()
+    done = nobody.run(nobody.program, "umount", point)
+    assert done.returncode == 0, done.stderr
+    assert nobody.ended()
+
+
 def test_a_mount_point_that_belongs_to_another_user_is_refused(nobody):
     os.chown(nobody.point, 0, 0)
     done = nobody.run(nobody.program, "mount", nobody.source.path, nobody.point)
