@@ -13,6 +13,7 @@
 #include "fs/paths.h"
 #include "fs/readable.h"
 #include "fs/spool_contents.h"
+#include "fs/spool_folder.h"
 #include "store/log.h"
 
 namespace unshard {
@@ -107,7 +108,9 @@ Status PublishInto(const std::string& source, const std::string& folder) {
   options.spool = folder;
   ChangeQueue changes;
   UNSHARD_ASSIGN_OR_RETURN(const auto fs, OpenVolume(options, changes));
-  return (*fs).FlushAll();
+  const Status flushed = fs->FlushAll();
+  RemoveEmptySpools(fs->writing());
+  return flushed;
 }
 
 int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
@@ -131,11 +134,15 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
               << ReadableBytes(after->bytes) << ") stay in " << folder.path << "\n";
     status = 1;
   }
-  if (after->conflicts > 0) {
-    std::cerr << "unshard: " << Counted(after->conflicts, "chunk")
-              << " had been changed by somebody else; see `unshard spool list -v`\n";
+  // A person has to look at these; those of earlier times were told of then.
+  const std::uint64_t aside = after->conflicts - std::min(after->conflicts, before->conflicts);
+  if (aside > 0) {
+    std::cerr << "unshard: " << Counted(aside, "chunk")
+              << " set aside, since somebody else has changed the source; see `unshard spool list "
+                 "-v`\n";
+    status = 1;
   }
-  const std::uint64_t done = before->chunks - std::min(before->chunks, after->chunks);
+  const std::uint64_t done = before->chunks - std::min(before->chunks, after->chunks + aside);
   std::cout << Counted(done, "chunk") << " taken over and published\n";
   return status;
 }
