@@ -8,6 +8,7 @@ import pytest
 
 from faults import SmallDisk, failing_device, flush, kill, write_state
 from line_source import LineSource, value
+from mounting import mounted_at
 
 KINDS = ["ext4", "xfs", "btrfs"]
 CHUNK = 64 << 10
@@ -86,6 +87,30 @@ def test_what_a_full_source_refused_survives_a_kill(disk, work, mount_again):
     disk.make_room()
     flush(mounted)
     expect(source.read_values(), {5: (1, 2)})
+
+
+def test_the_commands_say_what_a_full_source_keeps_in_the_spool(work, mount_again, spools, run_unshard):
+    with SmallDisk("ext4", work / "disk") as disk:
+        source = make_source(disk.path)
+        mounted = mount_again(source, NEVER)
+        changed = {chunk: (1, 2) for chunk in (0, 17, 40)}
+        for chunk in changed:
+            put(mounted, source, chunk, 2)
+        disk.fill()
+        publish = ["spool", "publish", "--spool", spools, source.path]
+        for command in (["flush", mounted.path], ["umount", mounted.path], publish):
+            done = run_unshard(*command)
+            assert done.returncode == 1 and "3 chunks (196 kB) stay in" in done.stderr, done.stderr
+            assert "ENOSPC" in done.stderr or "No space left" in done.stderr
+        mounted.ended = True
+        assert mounted_at(mounted.path) is None
+        expect(source.read_values(), {})
+        disk.make_room()
+        done = run_unshard(*publish)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == "3 chunks taken over and published\n"
+        expect(source.read_values(), changed)
+        assert list(spools.iterdir()) == []
 
 
 def test_removing_the_chunks_of_a_shard_makes_room_on_a_full_source(disk, work, mount_again):

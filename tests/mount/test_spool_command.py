@@ -2,11 +2,14 @@
 
 import fcntl
 import json
+import os
 
 import google_crc32c
 import pytest
 
 from mount_data import VersionedVolume
+from mounting import kill
+from write_data import PATIENT, WriteCase, damaged
 
 
 class LeftSpool:
@@ -151,3 +154,73 @@ def test_a_chunk_that_leads_out_of_the_directory_is_not_exported(left, folder, w
 def test_publish_without_anything_left_does_nothing(folder, source, run_unshard):
     done = run_unshard("spool", "publish", "--spool", folder, source.path)
     assert (done.returncode, done.stderr) == (0, "") and "nothing to publish" in done.stdout
+
+
+# -------------------------------------------------------------------- what killed mounts have left
+
+
+@pytest.fixture(params=["zarr-nested", "precomputed-gzip"])
+def killed(request, work, mount, folder):
+    """A WriteCase whose mount was killed with chunks of two shards in its spool: four new versions,
+    of which two replace chunks, and a removal."""
+    case = WriteCase(request.param, work, mount, f"{PATIENT},spool={folder}")
+    present, absent = case.present(3), case.absent(2)
+    for name in (*present[:2], *absent):
+        case.put(name, 1)
+    os.unlink(case.path(present[2]))
+    del case.expected[present[2]]
+    assert case.write_status()["dirty_chunks"] == 5
+    kill(case.mount)
+    return case
+
+
+def test_publish_brings_what_was_left_into_its_shards(killed, folder, run_unshard):
+    done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0, "5 chunks taken over and published\n", "")
+    killed.check_source()
+    assert list(folder.iterdir()) == [], "a spool without anything in it is removed"
+    assert "no spools" in run_unshard("spool", "list", "--spool", folder).stdout
+
+
+def test_publish_takes_over_several_spools_of_a_source(killed, work, folder, mount, run_unshard):
+    first, second = (mount(killed.top, f"{PATIENT},spool={folder}") for _ in range(2))
+    names = killed.present(2)
+    for name, mounted in zip(names, (first, second), strict=True):
+        killed.root = mounted.path / "data"
+        killed.put(name, 2)
+    kill(first)
+    kill(second)
+    assert len(list(folder.iterdir())) == 2
+    done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    killed.check_source()
+    assert list(folder.iterdir()) == []
+
+
+def test_publish_that_fails_says_what_stays_and_a_later_one_succeeds(
+        killed, folder, mount, run_unshard):
+    shard = killed.source.shard_path(killed.names[0])
+    there = sum(killed.source.shard_path(name) == shard for name in killed.names[:3])
+    arguments = ["spool", "publish", "--spool", folder, killed.top]
+    with damaged(shard):
+        done = run_unshard(*arguments)
+        assert done.returncode == 1 and str(shard) in done.stderr
+        assert "the shard cannot be published onto" in done.stderr
+        assert f"stay in {folder}" in done.stderr
+        left = in_spool(run_unshard, folder)
+        assert there <= len(left) < 5 and f"data/{killed.names[0]}" in left
+        # Once more, and nothing has become less.
+        assert run_unshard(*arguments).returncode == 1
+        assert in_spool(run_unshard, folder) == left
+    done = run_unshard(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{len(left)} chunk{'s'[:len(left) != 1]} taken over and published\n"
+    killed.check_source()
+    assert list(folder.iterdir()) == []
+
+
+def in_spool(run_unshard, folder):
+    """The chunks that `unshard spool list -v` shows."""
+    lines = run_unshard("spool", "list", "-v", "--spool", folder).stdout.splitlines()
+    return {line.split()[0] for line in lines if line.lstrip().startswith("data/")}

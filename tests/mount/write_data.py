@@ -6,6 +6,7 @@ source as TensorStore's key-value stores give them, and as voxels that zarr-pyth
 reads. Test files import the fixtures `case` and `one_of_each`.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -47,6 +48,18 @@ def write_all(descriptor, data):
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view):]
+
+
+@contextlib.contextmanager
+def damaged(shard):
+    """A shard that nobody can publish onto, for as long as this lasts; then it is what it was."""
+    aside = shard.with_name(f"{shard.name}.aside")
+    os.rename(shard, aside)
+    shard.write_bytes(bytes(range(256)) * 20)
+    try:
+        yield
+    finally:
+        os.replace(aside, shard)
 
 
 class ZarrSource:
