@@ -1,7 +1,10 @@
-"""`unshard status`, `flush` and `umount` on mounts that nobody writes to."""
+"""`unshard status`, `flush` and `umount`, on mounts that nobody writes to and on dirty ones."""
 
+import contextlib
+import fcntl
 import json
 import os
+import select
 import signal
 import subprocess
 
@@ -9,6 +12,7 @@ import pytest
 
 from mount_data import VersionedVolume
 from mounting import mounted_at, wait_until
+from write_data import PATIENT, WriteCase, damaged
 
 BOUND = 30
 
@@ -137,3 +141,170 @@ def test_a_spool_inside_the_mount_is_refused(source, work, run_unshard):
         done = run_unshard("mount", source.path, point, "-o", f"spool={folder}")
         assert done.returncode == 1 and "outside the mount point" in done.stderr
         assert not mounted_at(point)
+
+
+# ------------------------------------------------------------------------------------ dirty mounts
+
+
+class Dirty:
+    """A mount whose spool holds two chunks of one shard and one of another.
+
+    pair, single   the paths of these shards
+    """
+
+    CHUNKS = 3
+
+    def __init__(self, work, mount):
+        self.options, self.make = f"{PATIENT},spool={work / 'spools'}", mount
+        self.case = WriteCase("zarr-nested", work, mount, self.options)
+        names = ("c/0/0", "c/0/1", "c/0/2")
+        for name in names:
+            self.case.put(name, 1)
+        self.pair, self.single = (self.case.source.shard_path(name) for name in names[::2])
+        assert self.pair == self.case.source.shard_path(names[1]) != self.single
+        assert self.case.write_status()["dirty_chunks"] == self.CHUNKS
+        self.spool = self.case.write_status()["spool"]
+
+    @property
+    def point(self):
+        return self.case.mount.path
+
+    def assert_unmounted(self):
+        """The command, when it returns, leaves neither mount nor process."""
+        assert not mounted_at(self.point) and has_ended(self.case.mount.process.pid)
+        self.case.mount.ended = True
+
+    def mount_again(self):
+        self.case.mount = self.make(self.case.top, self.options)
+        self.case.root = self.point / "data"
+
+
+@pytest.fixture
+def dirty(work, mount):
+    return Dirty(work, mount)
+
+
+def test_flush_waits_until_everything_stands_in_the_source(dirty, run_unshard):
+    done = run_unshard("flush", dirty.point)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    dirty.case.check_source()
+    assert dirty.case.write_status()["dirty_chunks"] == 0
+
+
+def test_flush_that_fails_says_why_and_what_stays_and_the_mount_goes_on(dirty, run_unshard):
+    with damaged(dirty.pair):
+        for _ in range(2):  # what was once told of is not taken for done
+            done = run_unshard("flush", dirty.point)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert str(dirty.pair) in done.stderr and "EIO" in done.stderr
+            assert f"2 chunks (12 kB) stay in the spool {dirty.spool}" in done.stderr
+        assert dirty.case.write_status()["dirty_chunks"] == 2
+        dirty.case.put("c/0/1", 2)
+        assert dirty.case.path("c/0/1").read_bytes() == dirty.case.expected["c/0/1"]
+    done = run_unshard("flush", dirty.point)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    dirty.case.check_source()
+    dirty.case.check_mount()
+
+
+def test_umount_publishes_and_leaves_no_spool(dirty, work, run_unshard):
+    done = run_unshard("umount", dirty.point)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    dirty.assert_unmounted()
+    dirty.case.check_source()
+    assert list((work / "spools").iterdir()) == []
+
+
+def test_umount_that_cannot_publish_detaches_says_what_stays_and_loses_nothing(dirty, run_unshard):
+    with damaged(dirty.pair):
+        done = run_unshard("umount", dirty.point)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert str(dirty.pair) in done.stderr and "EIO" in done.stderr
+        assert f"2 chunks (12 kB) stay in the spool {dirty.spool}" in done.stderr
+        assert "the next mount of the same source publishes them" in done.stderr
+        dirty.assert_unmounted()
+    dirty.mount_again()
+    assert dirty.case.write_status()["dirty_chunks"] == 2
+    dirty.case.check()
+
+
+@contextlib.contextmanager
+def held(shard):
+    """Takes the lock under which a shard is replaced, as another writer does."""
+    with open(f"{shard}.__lock", "wb") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        yield
+
+
+class Terminal:
+    """A command under way with some of its outputs on a terminal, the others in pipes."""
+
+    def __init__(self, command, outputs):
+        self.own, theirs = os.openpty()
+        self.text = ""
+        streams = {name: theirs if name in outputs else subprocess.PIPE
+                   for name in ("stdout", "stderr")}
+        self.process = subprocess.Popen([str(word) for word in command], **streams)
+        os.close(theirs)
+
+    def read(self):
+        """Collects what comes to the terminal next; False where nothing comes any more, or soon."""
+        if not select.select([self.own], [], [], BOUND)[0]:
+            return False
+        try:
+            self.text += os.read(self.own, 65536).decode()
+        except OSError:  # nobody has the other side any more
+            return False
+        return True
+
+    def read_until(self, condition):
+        while not condition(self.text):
+            assert self.read(), f"ended, or not within {BOUND} s: {self.text!r}"
+
+    def finish(self):
+        """(exit code, all that came to the terminal, all that came through pipes)"""
+        piped = b"".join(part or b"" for part in self.process.communicate(timeout=BOUND))
+        while self.read():
+            pass
+        return self.process.returncode, self.text, piped.decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.own)
+
+
+@pytest.mark.parametrize("command", ["flush", "umount"])
+def test_a_terminal_is_shown_how_far_publishing_is(dirty, unshard_binary, command):
+    lock = contextlib.ExitStack()
+    lock.enter_context(held(dirty.single))
+    # The lock goes first, whatever happens: a process that waits for an answer cannot be killed.
+    with Terminal([unshard_binary, command, dirty.point], ["stderr"]) as shown, lock:
+        shown.read_until(lambda text: "2 of 3 chunks published" in text)
+        assert shown.process.poll() is None, "a chunk is not published yet"
+        lock.close()
+        code, text, piped = shown.finish()
+    assert (code, piped) == (0, "")
+    assert text.startswith("\r[" + "." * 40 + "] 0 of 3 chunks published")
+    assert "\r[" + "#" * 26 + "." * 14 + "] 2 of 3 chunks published" in text
+    assert text.endswith("\r\x1b[K"), "the line is taken away at the end"
+    if command == "umount":
+        dirty.assert_unmounted()
+    dirty.case.check_source()
+
+
+@pytest.mark.parametrize("command", ["flush", "umount"])
+@pytest.mark.parametrize("outputs, chunks", [(["stdout"], Dirty.CHUNKS), (["stdout", "stderr"], 0)],
+                         ids=["no terminal", "nothing to publish"])
+def test_no_bar_is_drawn_without_a_terminal_or_without_chunks(
+        dirty, unshard_binary, run_unshard, command, outputs, chunks):
+    if chunks == 0:
+        assert run_unshard("flush", dirty.point).returncode == 0
+    with Terminal([unshard_binary, command, dirty.point], outputs) as shown:
+        assert shown.finish() == (0, "", "")
+    if command == "umount":
+        dirty.assert_unmounted()
+    dirty.case.check_source()
