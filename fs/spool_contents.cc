@@ -128,8 +128,10 @@ Status CopyChunk(FileSystem& spool, const SpoolFile& from, FileSystem& to,
   return copied;
 }
 
-Status AppendRemoved(FileSystem& to, const std::string& name) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto list, to.Open(kRemovedList, {.write = true, .create = true}));
+// To the list in `folder`, a directory that is there or "".
+Status AppendRemoved(FileSystem& to, const std::string& folder, const std::string& name) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto list, to.Open(JoinPath(folder, kRemovedList), {.write = true, .create = true}));
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, list->Stat());
   const std::string line = name + "\n";
   return list->Write(status.size, AsBytes(line));
@@ -156,7 +158,7 @@ Status ExportSpool(FileSystem& spool, const SpoolContents& contents, FileSystem&
   for (const SpoolFile& file : contents.chunks) {
     const std::string name = JoinPath(file.chunk.dataset, file.chunk.chunk);
     if (file.chunk.removed) {
-      UNSHARD_RETURN_IF_ERROR(AppendRemoved(to, name));
+      UNSHARD_RETURN_IF_ERROR(AppendRemoved(to, "", name));
       ++report.removals;
     } else if (const Status copied = CopyChunk(spool, file, to, name); copied) {
       ++report.chunks;
@@ -166,9 +168,15 @@ Status ExportSpool(FileSystem& spool, const SpoolContents& contents, FileSystem&
     }
   }
   for (const SpoolFile& file : contents.conflicts) {
+    const std::string chunk = JoinPath(file.chunk.dataset, file.chunk.chunk);
+    if (file.chunk.removed) {
+      UNSHARD_RETURN_IF_ERROR(MakeDirectories(to, kConflictsFolder));
+      UNSHARD_RETURN_IF_ERROR(AppendRemoved(to, kConflictsFolder, chunk));
+      ++report.conflicts;
+      continue;
+    }
     const std::string name =
-        JoinPath(kConflictsFolder, JoinPath(file.chunk.dataset, file.chunk.chunk)) + "," +
-        std::to_string(file.chunk.sequence);
+        JoinPath(kConflictsFolder, chunk) + "," + std::to_string(file.chunk.sequence);
     const Status copied = CopyChunk(spool, file, to, name);
     if (copied) ++report.conflicts;
     if (!copied) report.problems.push_back(name + ": " + copied.error().message);

@@ -164,6 +164,18 @@ TEST_F(SpoolContentsTest, ExportMakesPlainFiles) {
   EXPECT_EQ(ReadFile(to() / "CONFLICTS/8_8_8/0-64_0-64_0-64,9"), "theirs");
 }
 
+TEST_F(SpoolContentsTest, ARemovalThatWasSetAsideIsListedAndNoEmptyChunk) {
+  Put("conflicts", "8_8_8", "0-64_0-64_0-64", 9, "", true);
+  Put("conflicts", "a/image", "c/0/1", 10, "", true);
+  const ExportReport report = Export();
+  EXPECT_EQ(report.problems, std::vector<std::string>());
+  EXPECT_EQ(report.conflicts, 2u);
+  EXPECT_EQ(report.removals, 0u);
+  EXPECT_EQ(ReadFile(to() / "CONFLICTS/REMOVED"), "8_8_8/0-64_0-64_0-64\na/image/c/0/1\n");
+  EXPECT_FALSE(stdfs::exists(to() / "REMOVED"));
+  EXPECT_FALSE(stdfs::exists(to() / "CONFLICTS/8_8_8"));
+}
+
 TEST_F(SpoolContentsTest, ExportOverwritesNothing) {
   Put("chunks", "8_8_8", "0-64_0-64_0-64", 1, "from the spool");
   WriteFile(to() / "8_8_8/0-64_0-64_0-64", "mine");
