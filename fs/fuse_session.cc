@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "fs/end_at_signals.h"
 #include "fs/fuse_device.h"
 #include "fs/fuse_operations.h"
 #include "fs/mount.h"
@@ -213,13 +214,19 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
     TuneFirstReply(session.get());
     follower = std::thread([&] { FollowChanges(changes, *fs, session.get()); });
   }
-  if (fuse_set_signal_handlers(session.get()) != 0) LogWarning("cannot set signal handlers");
-  const Status served =
-      Loop(session.get(), options.mount_point, fs->writable() ? kWritableThreads : kThreads);
-  fuse_remove_signal_handlers(session.get());
+  const auto stop_telling = [&] {
+    changes.Close();
+    follower.join();
+  };
+  Status served;
+  {
+    const EndAtSignals ending(session.get(), stop_telling);
+    served = Loop(session.get(), options.mount_point, fs->writable() ? kWritableThreads : kThreads);
+  }
+  // What was unmounted tells nobody anything any more; after a failure only unmounting makes sure.
+  if (served && follower.joinable()) stop_telling();
   fuse_session_unmount(session.get());
-  changes.Close();
-  follower.join();
+  if (follower.joinable()) stop_telling();
   if (fs->writable()) Drain(*fs);
   return served;
 }

@@ -6,8 +6,10 @@ import time
 from faults import DEAD, SourceWatch, Writers, flush, kill, write_state
 from history import History
 from line_source import LineSource
+from mounting import wait_until
 
 ROUNDS = 12
+ENDS = 8
 WRITERS = 8
 WAYS = ("truncate", "in_place", "rename", "fsync", "link", "unlink")
 
@@ -52,6 +54,28 @@ def test_nothing_acknowledged_is_lost_by_killing_the_daemon_again_and_again(work
     print(f"{ROUNDS} kills, {history.acknowledged} acknowledged writes, "
           f"{publishes} publishes seen, {watch.reads} reads by TensorStore")
     assert history.acknowledged > ROUNDS * 20 and publishes > 0
+
+
+def test_a_mount_that_is_told_to_end_under_load_publishes_all_and_ends(work, mount_again):
+    source = LineSource(str(work / "source"), "zarr/", shards=4, per_shard=32).create()
+    journal, rng = work / "journal", random.Random(5)
+    for number in range(ENDS):
+        mounted = mount_again(source, "publish_after=0.05")
+        with Writers() as writers:
+            for writer in range(WRITERS):
+                # Chunks of all: names that others have are dropped again and again.
+                writers.start(source, mounted.path, journal, writer, 60, WAYS,
+                              first=1 + number * 1_000_000)
+            writers.await_ready()
+            target = written(journal) + rng.randrange(2_000, 40_000)
+            assert wait_until(lambda: written(journal) >= target, 60)
+            assert mounted.terminate() == 0, mounted.log()
+            writers.wait(30)
+        history = History().load(journal)
+        assert not history.lost(source.read_values()), f"round {number}"
+    unexpected = set(history.errors()) - set(DEAD)
+    assert not unexpected, history.errors()
+    assert history.acknowledged > ENDS * 20
 
 
 def written(journal):
