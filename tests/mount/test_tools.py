@@ -1,4 +1,4 @@
-"""Ordinary programs on a mount: cp, tar, rsync, find, du, ls, dd, nginx, python -m http.server."""
+"""Ordinary programs on a mount: cp, tar, rsync, rclone, find, du, ls, dd, nginx, python -m http.server."""
 
 import gzip
 import os
@@ -109,6 +109,23 @@ def test_rsync_by_checksum_agrees(case, work):
     run("rsync", "-a", "--chmod=u+w", f"{case.root}/", work / "copy")
     assert run("rsync", "-a", "-c", "-n", "--itemize-changes", "--chmod=u+w", f"{case.root}/",
                work / "copy") == ""
+
+
+@pytest.mark.parametrize("options", [[], ["--metadata"]])
+def test_rclone_copies_and_a_second_copy_transfers_nothing(case, work, options):
+    def rclone(command):
+        done = subprocess.run(["rclone", "--config", "", command, "-v", *options, str(case.root),
+                               str(work / "copy")], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return re.findall(r": Copied \(|modification time", done.stderr)
+
+    assert len(rclone("copy")) == len(files_below(case.root))
+    assert_copied(work / "copy", case)
+    assert rclone("copy") == []
+    for name in case.chunks:
+        one, two = os.stat(case.root / name), os.stat(work / "copy" / name)
+        assert one.st_mtime_ns == two.st_mtime_ns
+    rclone("check")
 
 
 def test_diff_r_finds_no_difference_between_two_mounts_of_one_source(case, mount):

@@ -1,4 +1,5 @@
-"""Everyday programs write chunk files: cp, mv, rsync, tar, sed, dd, install, touch, bash, rm, find.
+"""Everyday programs write chunk files: cp, mv, rsync, rclone, tar, sed, dd, install, touch, bash, GNU
+parallel, rm, find.
 
 The libraries are in test_write_libraries.py. Each test compares byte for byte through the mount,
 flushes, and has peers read the shards of the source (write_data.py).
@@ -169,6 +170,70 @@ def test_rsync_delete_removes_what_the_other_side_has_not(work, mount, kind):
     plain = case.lay_out(work / "plain", case.names[:3], 0)
     rsync(plain / folder, case.root / folder, "--delete")
     case.expected = {name: case.bytes_for(name, 0) for name in case.names[:3]}
+    case.check()
+
+
+@pytest.mark.parametrize("option", ["--append", "--append-verify"])
+def test_rsync_append_writes_what_is_missing_and_leaves_what_is_as_long(one_of_each, work, option):
+    """Of a chunk that is there nothing can be missing: rsync goes by lengths."""
+    case = one_of_each
+    absent = case.absent(len(case.names))
+    plain = case.lay_out(work / "plain", case.names, 1)
+    text, transferred = rsync(plain, case.root, option)
+    assert transferred == len(absent), text
+    case.expect(absent, 1)
+    case.check()
+    assert rsync(plain, case.root, option)[1] == 0
+    begun = case.path(f"{absent[0]}.begun")
+    write_file(begun, case.expected[absent[0]][:100])
+    shutil.copy(plain / absent[0], plain / f"{absent[0]}.begun")
+    assert rsync(plain, case.root, option)[1] == 1
+    assert begun.read_bytes() == case.expected[absent[0]]
+    case.check()
+
+
+# -------------------------------------------------------------------------------------------- rclone
+
+
+def rclone(command, source, target, *options):
+    """Without a configuration file; what it did, a line for each file: also for a time it set."""
+    said = run("rclone", "--config", "", command, "-v", *options, source, target)[1]
+    return [line for line in said.splitlines() if ": Copied (" in line or "modification time" in line]
+
+
+@pytest.mark.parametrize("options", [[], ["--transfers=16", "--checkers=16"], ["--checksum"],
+                                     ["--metadata"], ["--local-no-preallocate"]])
+def test_rclone_copies_in_and_a_second_copy_transfers_nothing(one_of_each, work, options):
+    case = one_of_each
+    plain = case.lay_out(work / "plain", case.names, 1)
+    assert len(rclone("copy", plain, case.root, *options)) == len(case.names)
+    case.expect(case.names, 1)
+    case.check_mount()
+    assert rclone("copy", plain, case.root, *options) == []
+    case.check()
+    assert rclone("copy", plain, case.root, *options) == []
+    for name in case.names[:2]:
+        (plain / name).write_bytes(case.bytes_for(name, 2))
+        os.utime(plain / name, ns=(10**18, 10**18))
+    assert len(rclone("copy", plain, case.root, *options)) == 2
+    case.expect(case.names[:2], 2)
+    rclone("check", plain, case.root, "--one-way", "--download")
+    case.check()
+
+
+@pytest.mark.parametrize("kind", ["zarr-nested", "precomputed-raw"])
+def test_rclone_sync_removes_what_the_other_side_has_not_and_moves_take_files_along(
+        work, mount, kind):
+    case = WriteCase(kind, work, mount, share=1)
+    folder = "scale" if case.precomputed else "c"
+    plain = case.lay_out(work / "plain", case.names[:3], 0)
+    rclone("sync", plain / folder, case.root / folder)
+    case.expected = {name: case.bytes_for(name, 0) for name in case.names[:3]}
+    case.check()
+    case.lay_out(work / "plain", case.names[3:6], 1)
+    rclone("move", plain, case.root)
+    assert not [names for _, _, names in os.walk(plain) if names]
+    case.expect(case.names[3:6], 1)
     case.check()
 
 
@@ -360,6 +425,18 @@ def test_xargs_copies_with_eight_processes(case, work):
     (work / "names").write_text("\n".join(case.names))
     run("xargs", "-P", "8", "-a", work / "names", "-I", "{}", "cp", "{}", case.root / "{}",
         cwd=plain)
+    case.expect(case.names, 1)
+    case.check()
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_gnu_parallel_copies_with_eight_jobs_while_shards_are_published(work, mount, kind):
+    case = WriteCase(kind, work, mount, "publish_after=0.05")
+    plain = case.lay_out(work / "plain", case.names, 1)
+    (work / "names").write_text("\n".join(case.names))
+    run("parallel", "--will-cite", "--plain", "-j", "8", "-a", work / "names",
+        f"mkdir -p {case.root}/{{//}} && cp {{}} {case.root}/{{}}", cwd=plain,
+        env={**os.environ, "PARALLEL_HOME": str(work / "parallel"), "TMPDIR": str(work)})
     case.expect(case.names, 1)
     case.check()
 
