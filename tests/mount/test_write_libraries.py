@@ -1,7 +1,7 @@
 """Array libraries that know nothing of shards write chunks, and peers find them in the shards.
 
-Each library runs for real: zarr-python 3 and 2, TensorStore in all its lock modes, zarrs, zarrita.js,
-z5py, CloudVolume, CloudFiles, igneous. N5's Java library is in no registry of ours: its calls are
+Each library runs for real: zarr-python 3 and 2, dask, TensorStore in all its lock modes, zarrs,
+zarrita.js, z5py, CloudVolume, CloudFiles, igneous. N5's Java library is in no registry of ours: its calls are
 re-enacted. Each test compares through the mount, flushes, and reads the shards (write_data.py).
 """
 
@@ -404,6 +404,59 @@ def test_zarr_python_2_creates_and_writes_an_array_beside_the_sharded_one(
     array.check()
 
 
+OLD_N5 = """
+import sys, numpy, zarr
+root, kind = sys.argv[1:3]
+store = zarr.N5Store(root) if kind == "N5Store" else zarr.N5FSStore(root, auto_mkdir=True)
+values = numpy.arange(3000).reshape(60, 50) + 1
+zarr.group(store, overwrite=True)
+for mode in ("w", "r+"):
+    array = zarr.open_array(store, mode=mode, path="image", shape=(60, 50), chunks=(16, 16),
+                            dtype="<i4", fill_value=0, write_empty_chunks=False)
+    array[...] = values
+array[16:32, 16:32] = values[16:32, 16:32] = 0
+array.attrs["unit"] = "nm"
+assert array.nchunks_initialized == 15, array.nchunks_initialized
+assert numpy.array_equal(array[...], values)
+"""
+
+
+@pytest.mark.parametrize("store", ["N5Store", "N5FSStore"])
+def test_zarr_python_2_writes_an_n5_tree_beside_the_sharded_array(array, frozen_python, store):
+    in_another_process(OLD_N5, array.mount.path / "n5", store, python=frozen_python)
+    wanted = np.arange(3000).reshape(60, 50) + 1
+    wanted[16:32, 16:32] = 0
+    for root in (array.top, array.mount.path):
+        read = ts.open({"driver": "n5", "kvstore": f"file://{root}/n5/image/"},
+                       context=ts.Context()).result()
+        assert np.array_equal(read.read().result().T, wanted)  # N5 counts its axes the other way
+        assert json.loads((root / "n5/image/attributes.json").read_text())["unit"] == "nm"
+        assert not (root / "n5/image/1/1").exists() and (root / "n5/image/1/2").is_file()
+    array.check()
+
+
+# ---------------------------------------------------------------------------------------------- dask
+
+
+@pytest.mark.parametrize("kind, library, scheduler", [
+    ("zarr-nested", "zarr", "threads"), ("zarr-flat", "tensorstore", "threads"),
+    ("zarr-nested", "zarr", "processes")])
+def test_dask_stores_without_a_lock_while_shards_are_published(
+        work, mount, kind, library, scheduler):
+    """Straight into the shards this loses chunks: several of dask's tasks write each of them."""
+    import dask.array
+    import zarr
+
+    case = WriteCase(kind, work, mount, "publish_after=0.05", share=0)
+    whole = case.region((0, 0), (3, 3))
+    values = case.values(whole, 1)
+    target = zarr.open_array(str(case.root), mode="r+") if library == "zarr" else open_view(case)
+    dask.array.store(dask.array.from_array(values, chunks=case.source.CHUNK), target, lock=False,
+                     scheduler=scheduler, num_workers=3)
+    case.paint(whole, values)
+    case.check()
+
+
 # --------------------------------------------------------------------------------------- TensorStore
 
 
@@ -503,11 +556,13 @@ def test_tensorstore_transactions_and_two_processes(array):
 # --------------------------------------------------------------------- zarrs, zarrita.js, z5py, N5
 
 
-def test_zarrs_writes_whole_chunks_and_regions(array):
+@pytest.mark.parametrize("direct_io", [False, True], ids=["buffered", "direct"])
+def test_zarrs_writes_whole_chunks_and_regions(array, direct_io):
     import zarr
 
     with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline",
-                          "codec_pipeline.strict": True}):
+                          "codec_pipeline.strict": True,
+                          "codec_pipeline.direct_io": direct_io}):
         opened = zarr.open_array(str(array.root), mode="r+")
         for number, region in enumerate([array.region((0, 0), (1, 1)),
                                          (slice(10, 100), slice(70, 190))]):
@@ -572,7 +627,11 @@ def test_z5py_writes_chunks(array):
             values = array.values(region, number)
             dataset[region] = values
             array.paint(region, values)
+            assert np.array_equal(dataset[region], values)
+    with z5py.File(str(array.mount.path), mode="r", use_zarr_format=True, zarr_format=3) as file:
+        whole = file["data"][:]
     array.check()
+    assert np.array_equal(whole, open_view(array).read().result())
 
 
 def java_write(path, data):
