@@ -215,7 +215,7 @@ class VolumeFs {
   static bool ListDots(std::uint64_t inode, const Listing& listing);
   using NameFilter = std::function<bool(std::string_view)>;
   Status ListSourceNames(const std::string& path, const std::string& shown_as,
-                         const std::set<std::string>& virtual_children, const NameFilter& shown,
+                         const DirectoryOverlay& special, const NameFilter& shown,
                          const Listing& listing, bool& more);
   [[nodiscard]] std::vector<std::string> MadeDirectories(const std::string& directory) const;
   bool ListsDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);

@@ -19,6 +19,20 @@ constexpr std::size_t kMaxSharedTrees = 16;
 // The store's cookies are moved up by two; ext4 ends its directories with the largest there is.
 constexpr std::uint64_t kLargestCookie = (std::uint64_t{1} << 63) - 1;
 
+// The document that cannot be removed, then what leads to chunks, then the rest: who removes a tree
+// in the order of its listings and stops at the first refusal has removed nothing by then.
+void NameProtectedFirst(const DirectoryOverlay& special,
+                        std::vector<DirectorySnapshots::Name>& names) {
+  const auto document = [&](const auto& each) {
+    return special.document && each.name == special.document->name;
+  };
+  const auto leads_to_chunks = [&](const auto& each) {
+    return special.virtual_children.contains(each.name);
+  };
+  const auto others = std::stable_partition(names.begin(), names.end(), document);
+  std::stable_partition(others, names.end(), leads_to_chunks);
+}
+
 }  // namespace
 
 Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attributes,
@@ -70,8 +84,8 @@ std::vector<std::string> VolumeFs::MadeDirectories(const std::string& directory)
 }
 
 Status VolumeFs::ListSourceNames(const std::string& path, const std::string& shown_as,
-                                 const std::set<std::string>& virtual_children,
-                                 const NameFilter& shown, const Listing& listing, bool& more) {
+                                 const DirectoryOverlay& special, const NameFilter& shown,
+                                 const Listing& listing, bool& more) {
   const std::uint64_t number = listing.cookie >> kNumberShift;
   auto snapshot = number == 0 ? nullptr : snapshots_.Get(number);
   if (!snapshot) {
@@ -85,13 +99,14 @@ Status VolumeFs::ListSourceNames(const std::string& path, const std::string& sho
       }
       return true;
     }));
-    for (const std::string& child : virtual_children) fresh.push_back({child, true});
+    for (const std::string& child : special.virtual_children) fresh.push_back({child, true});
     for (const std::string& name : scratch_.Names(shown_as)) fresh.push_back({name, false});
     for (const std::string& name : MadeDirectories(shown_as)) fresh.push_back({name, true});
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
     const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
     std::sort(fresh.begin(), fresh.end(), by_name);
     fresh.erase(std::unique(fresh.begin(), fresh.end(), same), fresh.end());
+    NameProtectedFirst(special, fresh);
     snapshot = snapshots_.Put(std::move(fresh));
   }
   const std::uint64_t base = snapshot->number << kNumberShift;
@@ -137,8 +152,8 @@ Status VolumeFs::ListDirectory(const DirectoryTarget& directory, const Listing& 
                return tree->Resolve({}, name).kind == ChunkTree::Match::Kind::kOther;
              });
     };
-    UNSHARD_RETURN_IF_ERROR(ListSourceNames(directory.path, directory.path,
-                                            special.virtual_children, shown, listing, more));
+    UNSHARD_RETURN_IF_ERROR(
+        ListSourceNames(directory.path, directory.path, special, shown, listing, more));
   }
   const std::size_t tree_count = std::min(special.trees.size(), kMaxSharedTrees);
   for (std::size_t i = 0; i < tree_count && more; ++i) {

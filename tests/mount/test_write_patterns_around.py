@@ -9,6 +9,7 @@ import fcntl
 import json
 import mmap
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,8 @@ import time
 import pytest
 
 from mount_data import refused
-from write_data import KINDS, PATIENT, WriteCase, case, flush, one_of_each, write_file
+from write_data import (KINDS, PATIENT, PrecomputedSource, WriteCase, case, flush, one_of_each,
+                        write_file)
 
 FICLONE = 0x40049409
 FALLOC_FL_KEEP_SIZE = 1
@@ -374,6 +376,85 @@ def test_pattern_41_one_format_answers_in_a_directory(case):
         refused(errno.ENOENT, os.stat, case.root / name)
     assert own in os.listdir(case.root)
     case.check()
+
+
+class EarlyKey(PrecomputedSource):
+    """By name its scale stands before `info`, as the scales of most volumes do."""
+    KEY = "8_8_8"
+
+
+@pytest.fixture(params=[*KINDS, "precomputed-early"])
+def whole(request, work, mount, monkeypatch):
+    """All chunks are there, and a file beside them whose name is the first."""
+    monkeypatch.setitem(KINDS, "precomputed-early", EarlyKey)
+    case = WriteCase(request.param, work, mount, share=1)
+    (case.source.path / "0.txt").write_text("stands beside the chunks")
+    return case
+
+
+SMALL = {"shape": (9, 9), "chunks": (4, 4), "dtype": "uint8"}
+
+
+def open_with_zarr(root):
+    import zarr
+
+    zarr.open(str(root), mode="w", **SMALL)
+
+
+def create_with_zarr(root):
+    import zarr
+
+    zarr.create_array(str(root), overwrite=True, **SMALL)
+
+
+def create_with_tensorstore(root):
+    import tensorstore as ts
+
+    driver = "neuroglancer_precomputed" if (root / "info").exists() else "zarr3"
+    with pytest.raises(ValueError, match="not permitted"):
+        ts.open({"driver": driver, "kvstore": f"file://{root}/"}, context=ts.Context(), create=True,
+                delete_existing=True, dtype=ts.uint8, shape=(9, 9, 9, 1)).result()
+
+
+STOPPING = {"rmtree": shutil.rmtree, "mode=w": open_with_zarr, "overwrite": create_with_zarr}
+GOING_ON = {"rm": lambda root: subprocess.run(["rm", "-r", root], stderr=subprocess.DEVNULL),
+            "tensorstore": create_with_tensorstore}
+
+
+@pytest.mark.parametrize("way", STOPPING)
+def test_pattern_42_who_would_begin_anew_is_refused_before_anything_is_gone(whole, way):
+    before = whole.others()
+    refused(errno.EPERM, STOPPING[way], whole.root)
+    whole.check(quiet=False)
+    assert whole.others() == before and whole.write_status()["publishes"] == 0
+    assert whole.reasons().count("\n") == whole.reasons().count(" EPERM ") == 1
+
+
+@pytest.mark.parametrize("way", GOING_ON)
+def test_pattern_42_who_goes_on_after_the_refusal_removes_chunks_but_no_metadata(whole, way):
+    before = whole.others()
+    GOING_ON[way](whole.root)
+    whole.expected = {}
+    whole.check(quiet=False)
+    assert whole.others() == {name: data for name, data in before.items()
+                              if not name.endswith("0.txt")}
+    whole.put(whole.names[0], 1)
+    whole.check(quiet=False)
+
+
+def test_pattern_42_listings_begin_with_what_cannot_be_removed(work, mount):
+    import zarr
+
+    group = zarr.create_group(work / "source" / "group")
+    for name, shards in (("a", None), ("z", (8, 8))):
+        group.create_array(name, shape=(16, 16), chunks=(4, 4), shards=shards, dtype="u1")[...] = 7
+    (work / "source/group/z/0.txt").write_text("stands beside the chunks")
+    root = mount(work / "source", PATIENT).path / "group"
+    assert os.listdir(root) == ["z", "a", "zarr.json"]
+    assert os.listdir(root / "z") == ["zarr.json", "0.txt", "c"]
+    for begin in (lambda: zarr.create_group(root, overwrite=True), lambda: shutil.rmtree(root)):
+        refused(errno.EPERM, begin)
+    assert (zarr.open_array(root / "z", mode="r")[...] == 7).all()
 
 
 def test_pattern_43_names_with_colons_beside_meshes_pass_through(work, mount):
