@@ -276,24 +276,49 @@ void ChunkWrites::Replay() {
     return std::tie(a.chunk.committed.tv_sec, a.chunk.committed.tv_nsec) <
            std::tie(b.chunk.committed.tv_sec, b.chunk.committed.tv_nsec);
   });
-  for (const auto& [spool, chunk] : found) ReplayChunk(spool, chunk);
+  std::map<std::string, std::vector<WrittenChunks::Spooled>> published;
+  for (const auto& [spool, chunk] : found) {
+    if (const auto directory = ReplayChunk(spool, chunk)) {
+      published[*directory].push_back({spool, chunk});
+    }
+  }
+  for (const auto& [directory, chunks] : published) {
+    // The mount before may have ended between renaming a shard and syncing its directory.
+    const auto there = parts_.source->Stat(directory);
+    const bool gone = there && !*there;  // with all shards, whose removal was published
+    const Status synced = gone ? Status() : parts_.source->SyncDirectory(directory);
+    if (!synced) {
+      LogWarning(synced.error().message);
+    } else {
+      Discard(chunks);
+    }
+  }
   if (found.empty()) return;
   LogInfo(std::to_string(found.size()) + " chunks of earlier mounts were found in the spool");
 }
 
-void ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>& from, const SpooledChunk& chunk) {
+// The directory of the shard that has the chunk already; nothing where it is taken up or set aside.
+std::optional<std::string> ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>& from,
+                                                    const SpooledChunk& chunk) {
   const auto place = Resolve(chunk);
-  if (!place) return SetAside({from, chunk}, "the source has no place for this chunk any more");
+  if (!place) {
+    SetAside({from, chunk}, "the source has no place for this chunk any more");
+    return std::nullopt;
+  }
   const auto stored = StoredFingerprint(place->tree, place->chunk);
   ChunkFingerprint own;
   if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
   if (stored && *stored == own) {
-    Discard({{from, chunk}});
-    return;
+    const ChunkTree& tree = *place->tree;
+    return ParentPath(
+        JoinPath(tree.directory(), tree.shards().keys().Key(place->chunk.slot.shard)));
   }
   const bool as_expected =
       !stored || *stored == chunk.base || (chunk.other_base && *stored == *chunk.other_base);
-  if (!as_expected) return SetAside({from, chunk}, kChangedByOthers);
+  if (!as_expected) {
+    SetAside({from, chunk}, kChangedByOthers);
+    return std::nullopt;
+  }
   auto version = std::make_shared<WrittenVersion>();
   version->tree = place->tree;
   version->chunk = place->chunk;
@@ -306,6 +331,7 @@ void ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>& from, const SpooledC
   version->spool = from;
   version->spooled = chunk;
   MakeLatest(version);
+  return std::nullopt;
 }
 
 }  // namespace unshard

@@ -122,7 +122,8 @@ class ChunkWrites {
   void Renew(const std::shared_ptr<ChunkTree>& tree, const DirtyShard& shard);
   void ForgetOldPublishes();
 
-  void ReplayChunk(const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk);
+  std::optional<std::string> ReplayChunk(const std::shared_ptr<Spool>& spool,
+                                         const SpooledChunk& chunk);
   struct Place {
     std::shared_ptr<ChunkTree> tree;
     ChunkRef chunk;

@@ -177,6 +177,7 @@ Result<Entry> VolumeFs::LookupInSource(const DirectoryTarget& directory, const s
   parts_.watcher->Watch(directory.path);
   if (writable()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
+    if (!status && MovedAway(directory.path)) return LookAgain();
     if (!status || status->kind == FileStatus::Kind::kOther) return Missing();
     if (status->kind == FileStatus::Kind::kFile) return ReferLiveFile(path, *status);
   }

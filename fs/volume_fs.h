@@ -314,6 +314,7 @@ class VolumeFs {
   Result<Created> CreateChunk(const Place& place, const OpenRequest& request);
   Result<Created> CreateScratch(const Place& place, const OpenRequest& request);
   Status MakeShownDirectory(const std::string& path);
+  [[nodiscard]] bool MovedAway(const std::string& directory) const;
   Result<Created> CreateInSource(const Place& place, const OpenRequest& request);
   Entry AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const;
   [[nodiscard]] std::uint32_t LinksOf(const std::shared_ptr<StagedInode>& staged) const;
@@ -393,6 +394,8 @@ class VolumeFs {
   // One that publishing makes stands for more directories of the tree than were ever made: there
   // the chunks decide which of them exist.
   std::set<std::string> begun_;  // guarded by directories_mutex_
+  // Directories of the source that were renamed here: by their old paths.
+  std::set<std::string> moved_away_;  // guarded by directories_mutex_
   mutable std::mutex times_mutex_;
   // Modification times that were given to chunks which are as they are in the store.
   // They hold until somebody else replaces the shard: for this generation count.

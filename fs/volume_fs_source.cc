@@ -170,8 +170,30 @@ Status VolumeFs::RenameInSource(const Place& from, const Place& to, bool replace
   UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(to.path()));
   const bool directory = status && status->kind == FileStatus::Kind::kDirectory;
   // The kernel takes the node of a directory along, which says where it stood.
+  if (directory) {
+    constexpr std::size_t kMostMoved = 1024;
+    const std::lock_guard lock(directories_mutex_);
+    if (moved_away_.size() >= kMostMoved) moved_away_.clear();
+    moved_away_.insert(from.path());
+  }
   if (directory && writing_.drop_entry) writing_.drop_entry(to.parent, to.name);
   return {};
+}
+
+// Whether this directory, or one above it, was renamed in this mount and nothing has taken its
+// place: who asks for names in it has come by the new name, which the kernel is to look up again.
+bool VolumeFs::MovedAway(const std::string& directory) const {
+  std::vector<std::string> moved;
+  {
+    const std::lock_guard lock(directories_mutex_);
+    for (const std::string& path : moved_away_) {
+      if (directory == path || directory.starts_with(path + "/")) moved.push_back(path);
+    }
+  }
+  return std::any_of(moved.begin(), moved.end(), [&](const std::string& path) {
+    const auto there = parts_.files->Stat(path);
+    return there && !*there;
+  });
 }
 
 // What a group's document holds stays as it is, with its inode and its time, unless it embeds

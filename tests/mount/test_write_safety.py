@@ -61,3 +61,21 @@ def test_strict_keeps_what_others_have_published_and_sets_ours_aside(work, mount
     flush(case.mount)
     case.check_source()
     assert os.path.exists(aside["path"])
+
+
+def test_a_directory_that_was_renamed_is_entered_by_its_new_name_at_once(work, mount):
+    case = WriteCase("zarr-nested", work, mount)
+    folder = case.mount.path / "beside"
+    for number in range(50):
+        before, after = folder / f"partial{number}", folder / f"whole{number}"
+        os.makedirs(before / "below")
+        write_file(before / "below" / "file", b"here")
+        os.rename(before, after)
+        assert (after / "below" / "file").read_bytes() == b"here", number
+        write_file(after / "another", b"there")
+        assert not before.exists()
+        os.mkdir(before)  # the name is free again
+        assert os.listdir(before) == []
+        assert sorted(os.listdir(after)) == ["another", "below"]
+    assert (case.top / "beside" / "whole7" / "another").read_bytes() == b"there"
+    case.check()
