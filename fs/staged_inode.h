@@ -71,6 +71,9 @@ class StagedInode {
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] timespec modified() const;
   void SetModified(const timespec& modified);
+  // Held while its purpose changes, and while it is opened or closed, together with the counting of
+  // writers: whoever counts as a writer of a chunk is counted out of the same one.
+  [[nodiscard]] std::mutex& counting() { return counting_; }
   [[nodiscard]] Purpose purpose() const;
   // A scratch file becomes a chunk or a document by being renamed onto its name.
   void SetPurpose(Purpose purpose);
@@ -88,6 +91,7 @@ class StagedInode {
   const std::shared_ptr<Spool> spool_;
   const std::uint64_t inode_;
   std::atomic<std::uint64_t> node_{0};
+  std::mutex counting_;  // taken before mutex_
   mutable std::mutex mutex_;
   Purpose purpose_;                     // guarded by mutex_, like all below
   ContentPtr base_;                     // read while `staged_` is null

@@ -382,9 +382,6 @@ class VolumeFs {
   ReaderPins pins_;
   WriteStreaks streaks_;
   OpenVersions open_versions_;
-  // While what a staged inode is for changes, or it is opened or closed: whoever counts as a writer
-  // of a chunk is counted out of the same one.
-  std::mutex purposes_mutex_;
   std::atomic<std::uint64_t> next_staged_{0};
   mutable std::mutex directories_mutex_;
   // Directories of chunk trees that were made, and removed, here; by path below the mount point.

@@ -253,7 +253,7 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
 // Who has it open for writing goes on writing to what it has become.
 void VolumeFs::ChangePurpose(const std::shared_ptr<StagedInode>& staged,
                              StagedInode::Purpose purpose) {
-  const std::lock_guard lock(purposes_mutex_);
+  const std::lock_guard lock(staged->counting());
   const auto before = WriterId(*staged);
   staged->SetPurpose(std::move(purpose));
   const auto after = WriterId(*staged);

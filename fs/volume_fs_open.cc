@@ -404,7 +404,7 @@ OpenFilePtr VolumeFs::OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId 
   file->writable = request.write;
   file->opener = request.thread;
   file->staged = staged;
-  const std::lock_guard lock(purposes_mutex_);
+  const std::lock_guard lock(staged->counting());
   const StagedInode::Opened opened = staged->Open(request.read, request.write);
   if (opened == StagedInode::Opened::kEnded) return nullptr;
   file->direct = opened == StagedInode::Opened::kDirect;
@@ -526,7 +526,7 @@ void VolumeFs::Release(OpenFilePtr file) {
   std::optional<ChunkId> id;
   bool last = false;
   {
-    const std::lock_guard lock(purposes_mutex_);
+    const std::lock_guard lock(staged->counting());
     id = WriterId(*staged);
     last = staged->Close(file->writable) == 0;
   }
