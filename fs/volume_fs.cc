@@ -370,6 +370,7 @@ void VolumeFs::Forget(NodeId node, std::uint64_t references) {
 
 Result<Entry> VolumeFs::GetAttributes(NodeId id) {
   auto now = AttributesNow(id);
+  if (!writable()) return now;
   const auto shown = open_versions_.Find(id);
   if (!shown || (now && now->attributes.size == shown->size)) return now;
   return Entry{id, {shown->inode, shown->size, shown->modified, false}, Timeout()};

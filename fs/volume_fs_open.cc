@@ -225,7 +225,7 @@ Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
   if (const auto staged = StagedAt(id, table)) return OpenStaged(id, staged, request);
   if (const auto seen = ChunkOf(id, table)) {
     auto file = OpenChunk(id, *seen, request, table);
-    if (file && (*file)->content) CountOpen(**file);
+    if (writable() && file && (*file)->content) CountOpen(**file);
     return file;
   }
   if (!table) return tl::unexpected<Error>(StaleNode());
