@@ -503,14 +503,15 @@ def test_meshes_are_added_in_any_order_and_all_others_survive(meshes):
     assert names_below(root) == {"info", *meshes.files}
 
 
-def test_the_two_files_of_a_mesh_are_published_together(meshes):
-    root, number = meshes.mount.path, objects.IDS[1]
+def write_in_halves(meshes, number, meanwhile=lambda: None):
+    """Gives a mesh the files of another: its fragments, which wait, then its manifest."""
+    root = meshes.mount.path
     other = next(n for n in objects.IDS
                  if len(meshes.new[str(n)]) not in (0, len(meshes.files[str(number)])))
     write_file(root / str(number), meshes.new[str(other)])
     with pytest.raises(OSError):
         flush(meshes.mount)
-    meshes.check()  # the old pair stands in the source until the new one is whole
+    meanwhile()
     assert (root / str(number)).read_bytes() == meshes.new[str(other)]
     write_file(root / f"{number}.index", meshes.new[f"{other}.index"])
     flush(meshes.mount)
@@ -518,6 +519,11 @@ def test_the_two_files_of_a_mesh_are_published_together(meshes):
     meshes.files[f"{number}.index"] = meshes.new[f"{other}.index"]
     meshes.check()
     assert_shown(meshes.files, root)
+
+
+def test_the_two_files_of_a_mesh_are_published_together(meshes):
+    # The old pair stands in the source until the new one is whole.
+    write_in_halves(meshes, objects.IDS[1], meanwhile=meshes.check)
 
 
 def test_a_mesh_is_removed_with_its_fragments(meshes):
@@ -535,20 +541,10 @@ def test_a_mesh_is_removed_with_its_fragments(meshes):
 
 def test_a_mesh_that_is_removed_and_written_anew_is_whole_whenever_it_is_published(meshes):
     root, number = meshes.mount.path, objects.IDS[1]
-    other = next(n for n in objects.IDS
-                 if len(meshes.new[str(n)]) not in (0, len(meshes.files[str(number)])))
     os.unlink(root / f"{number}.index")
     os.unlink(root / str(number))
-    write_file(root / str(number), meshes.new[str(other)])
-    with pytest.raises(OSError):
-        flush(meshes.mount)  # the removal is published, the new fragments wait for their manifest
-    assert (root / str(number)).read_bytes() == meshes.new[str(other)]
-    write_file(root / f"{number}.index", meshes.new[f"{other}.index"])
-    flush(meshes.mount)
-    meshes.files[str(number)] = meshes.new[str(other)]
-    meshes.files[f"{number}.index"] = meshes.new[f"{other}.index"]
-    meshes.check()
-    assert_shown(meshes.files, root)
+    # The removal is published, the new fragments wait for their manifest.
+    write_in_halves(meshes, number)
 
 
 def test_who_has_a_file_open_is_shown_the_size_of_what_he_reads(meshes):
