@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "codec/error.h"
@@ -30,23 +32,27 @@ class JsonValue {
   static JsonValue Array(std::vector<JsonValue> items = {});
   static JsonValue Object(std::vector<Member> members = {});
 
-  [[nodiscard]] Type type() const { return type_; }
-  [[nodiscard]] bool is_null() const { return type_ == Type::kNull; }
-  [[nodiscard]] bool is_object() const { return type_ == Type::kObject; }
-  [[nodiscard]] bool is_array() const { return type_ == Type::kArray; }
-  [[nodiscard]] bool is_string() const { return type_ == Type::kString; }
-  [[nodiscard]] bool is_number() const { return type_ == Type::kNumber; }
-  [[nodiscard]] bool is_boolean() const { return type_ == Type::kBoolean; }
+  [[nodiscard]] Type type() const { return static_cast<Type>(value_.index()); }
+  [[nodiscard]] bool is_null() const { return type() == Type::kNull; }
+  [[nodiscard]] bool is_object() const { return type() == Type::kObject; }
+  [[nodiscard]] bool is_array() const { return type() == Type::kArray; }
+  [[nodiscard]] bool is_string() const { return type() == Type::kString; }
+  [[nodiscard]] bool is_number() const { return type() == Type::kNumber; }
+  [[nodiscard]] bool is_boolean() const { return type() == Type::kBoolean; }
 
-  [[nodiscard]] bool boolean() const { return boolean_; }
+  // Of a value of another type: false, an empty text, no items, no members.
+  [[nodiscard]] bool boolean() const;
   // The number token, or the string's value.
-  [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] const std::vector<JsonValue>& items() const { return items_; }
-  [[nodiscard]] std::vector<JsonValue>& items() { return items_; }
-  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
-  [[nodiscard]] std::vector<Member>& members() { return members_; }
+  [[nodiscard]] const std::string& text() const;
+  [[nodiscard]] const std::vector<JsonValue>& items() const;
+  [[nodiscard]] const std::vector<Member>& members() const;
 
-  // The member `key` of an object; null pointer where there is none or this is no object.
+  // Requires: an array, an object.
+  [[nodiscard]] std::vector<JsonValue>& mutable_items();
+  [[nodiscard]] std::vector<Member>& mutable_members();
+
+  // The member `key` of an object; null pointer where there is none or this is no object. Looks at
+  // one member after the other: for many keys of a large object, see JsonMemberIndex.
   [[nodiscard]] const JsonValue* Find(std::string_view key) const;
   [[nodiscard]] JsonValue* Find(std::string_view key);
   // Replaces the member in its place, or appends it. Requires: an object.
@@ -58,16 +64,40 @@ class JsonValue {
   friend bool operator==(const JsonValue& a, const JsonValue& b);
 
  private:
-  Type type_ = Type::kNull;
-  bool boolean_ = false;
-  std::string text_;
-  std::vector<JsonValue> items_;
-  std::vector<Member> members_;
+  struct NumberToken {
+    std::string text;
+    friend bool operator==(const NumberToken&, const NumberToken&) = default;
+  };
+  // In the order of Type. Documents of some MiB have millions of values: no more than 40 bytes.
+  std::variant<std::monostate, bool, NumberToken, std::string, std::vector<JsonValue>,
+               std::vector<Member>>
+      value_;
+};
+
+// The members of one object by their keys, each found in logarithmic time. Refers to the object,
+// whose keys must neither move nor change meanwhile.
+class JsonMemberIndex {
+ public:
+  // Empty for what is no object.
+  explicit JsonMemberIndex(const JsonValue& object);
+
+  // The position of `key` among the members; nothing where there is none.
+  [[nodiscard]] std::optional<std::size_t> Position(std::string_view key) const;
+  // The member's value; null pointer where there is none.
+  [[nodiscard]] const JsonValue* Find(std::string_view key) const;
+  // A key that the object has more than once.
+  [[nodiscard]] const std::string* Duplicate() const;
+
+ private:
+  const JsonValue& object_;
+  std::vector<std::uint32_t> sorted_;  // positions, in the order of their keys
 };
 
 struct JsonLimits {
   std::size_t max_bytes = std::size_t{64} << 20;
   std::size_t max_depth = 64;
+  // What bounds the memory of the tree: 40 bytes a value, 72 a member, and the texts.
+  std::size_t max_values = std::size_t{8} << 20;
 };
 
 // Parses one document. Fails with kDataLoss naming line and column for malformed text, bytes that
@@ -76,6 +106,9 @@ Result<JsonValue> ParseJson(std::string_view text, const JsonLimits& limits = {}
 
 // The text of a value, with `indent` spaces a level (0: on one line), ending without a newline.
 std::string WriteJson(const JsonValue& value, int indent = 2);
+// The same of a document that will be parsed again: without any white space where it would be
+// longer than max_bytes with it. Of a tree that was parsed it is then no longer than the text was.
+std::string WriteDocument(const JsonValue& document, int indent = 2, const JsonLimits& limits = {});
 
 // Strict reading of a tree. Every failure is kDataLoss and names the JSON path and what was
 // expected: "scales[2].sharding.hash: expected a string, found a number". A cursor refers to the

@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace unshard {
@@ -70,10 +72,37 @@ bool SameItems(const std::vector<JsonValue>& a, const std::vector<JsonValue>& b)
 
 bool SameMembers(const JsonValue& a, const JsonValue& b) {
   if (a.members().size() != b.members().size()) return false;
+  const JsonMemberIndex others(b);
   return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
-    const JsonValue* other = b.Find(member.first);
+    const JsonValue* other = others.Find(member.first);
     return other != nullptr && SameMeaning(member.second, *other);
   });
+}
+
+void ApplyMembers(JsonValue& target, const JsonValue& before, const JsonValue& after) {
+  const JsonMemberIndex was(before);
+  const JsonMemberIndex is(after);
+  std::erase_if(target.mutable_members(), [&](const auto& member) {
+    return was.Position(member.first) && !is.Position(member.first);
+  });
+  // What is appended, if anything, has no key that the target had.
+  const JsonMemberIndex places(target);
+  std::vector<JsonValue::Member> appended;
+  for (const auto& [key, value] : after.members()) {
+    const JsonValue* const old = was.Find(key);
+    if (old != nullptr && SameMeaning(*old, value)) continue;
+    const auto place = places.Position(key);
+    if (!place) {
+      appended.emplace_back(key, value);
+    } else if (JsonValue& member = target.mutable_members()[*place].second; old != nullptr) {
+      ApplyChange(member, *old, value);
+    } else {
+      member = value;
+    }
+  }
+  auto& members = target.mutable_members();
+  members.insert(members.end(), std::make_move_iterator(appended.begin()),
+                 std::make_move_iterator(appended.end()));
 }
 
 }  // namespace
@@ -88,6 +117,13 @@ bool SameNumber(std::string_view a, std::string_view b) {
   if (!IsFraction(a) || !IsFraction(b)) return false;
   const auto c = ParseDouble(a);
   return c && c == ParseDouble(b) && x->negative == y->negative;
+}
+
+std::string CanonicalNumber(std::string_view token) {
+  const auto decimal = ParseDecimal(token);
+  if (!decimal) return std::string(token);
+  return (decimal->negative ? "-" : "") + (decimal->digits.empty() ? "0" : decimal->digits) + 'e' +
+         std::to_string(decimal->exponent);
 }
 
 bool SameMeaning(const JsonValue& a, const JsonValue& b) {
@@ -112,12 +148,7 @@ bool SameMeaning(const JsonValue& a, const JsonValue& b) {
 void ApplyChange(JsonValue& target, const JsonValue& before, const JsonValue& after) {
   if (SameMeaning(before, after)) return;
   if (target.is_object() && before.is_object() && after.is_object()) {
-    for (const auto& [key, value] : before.members()) {
-      if (after.Find(key) == nullptr) target.Erase(key);
-    }
-    for (const auto& [key, value] : after.members()) {
-      ApplyMemberChange(target, key, before.Find(key), &value);
-    }
+    ApplyMembers(target, before, after);
     return;
   }
   const std::size_t count = after.items().size();
@@ -128,7 +159,7 @@ void ApplyChange(JsonValue& target, const JsonValue& before, const JsonValue& af
     return;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    ApplyChange(target.items()[i], before.items()[i], after.items()[i]);
+    ApplyChange(target.mutable_items()[i], before.items()[i], after.items()[i]);
   }
 }
 

@@ -2,6 +2,7 @@
 // touch.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "codec/json.h"
@@ -11,6 +12,10 @@ namespace unshard {
 // The same number: "1", "1.0" and "1e0" are; so are two fractions that are one double. Bare NaN
 // equals itself.
 bool SameNumber(std::string_view a, std::string_view b);
+
+// One spelling for all spellings of a number that mean the same to everybody; whatever is no
+// decimal number stays as it is.
+std::string CanonicalNumber(std::string_view token);
 
 // Equal as JSON goes: members in any order, numbers by value.
 bool SameMeaning(const JsonValue& a, const JsonValue& b);

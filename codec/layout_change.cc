@@ -37,6 +37,15 @@ tl::unexpected<Error> RefuseLayoutChange(const std::string& path, const JsonValu
       path, "as chunks are stored by it: expected " + Shown(before) + ", found " + Shown(after));
 }
 
+tl::unexpected<Error> RefuseNewShards(const std::string& path) {
+  return tl::unexpected<Error>(
+      Error{ErrorCode::kPermissionDenied,
+            path + ": nothing sharded is created through the mount, which shows single chunks: "
+                   "create it in the source, then write its chunks here; or create it without "
+                   "sharding",
+            EPERM});
+}
+
 Status ExpectSame(const std::string& path, const JsonValue* before, const JsonValue* after,
                   const JsonValue& fallback) {
   const auto meant = [&](const JsonValue* value) -> const JsonValue& {

@@ -19,6 +19,9 @@ tl::unexpected<Error> RefuseLayoutChange(const std::string& path, const JsonValu
                                          const JsonValue* after);
 tl::unexpected<Error> RefuseLayoutChange(const std::string& path, std::string_view why);
 
+// The refusal of sharded chunks that are to be created through a mount: likewise.
+tl::unexpected<Error> RefuseNewShards(const std::string& path);
+
 // Fails unless `before` and `after` mean the same; `fallback` is what an absent value stands for.
 // A null value is an absent one.
 Status ExpectSame(const std::string& path, const JsonValue* before, const JsonValue* after,

@@ -16,14 +16,23 @@ namespace unshard {
 // `original` where nothing changed. Judged by meaning: spelled-out defaults, another order or
 // spelling of numbers, `storage_transformers: []` and such are no change.
 //
-// Fails with kPermissionDenied and errno EPERM, naming the member, where the edit changes shape,
-// data type, grid, chunk key encoding, codecs, scales or anything else that says how chunks are
-// stored, and with kInvalidArgument where `edited` is no such document at all.
-Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited);
+// Fails with kPermissionDenied and errno EPERM, naming the member, where the edit changes data
+// type, grid, chunk key encoding, codecs, the size of a scale or anything else that says how chunks
+// are stored, and with kInvalidArgument where `edited` is no such document at all. The shape of an
+// array may change, as the chunks of a regular grid stay where they are.
 
-// Whether two stored `info` documents say the same of how chunks are stored, so that only other
-// members differ, or nothing but spelling. False where either is none.
-bool SameNeuroglancerLayout(std::string_view a, std::string_view b);
+// Whether chunks are stored, or wait to be, in a directory relative to the info's.
+using HoldsChunks = std::function<Result<bool>(std::string_view directory)>;
+
+// Scales go by their keys: what is not sharded passes through, new scales are taken as they stand,
+// and a sharded scale goes where `holds_chunks` says that nothing is in it. New scales must not be
+// sharded.
+Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited,
+                                          const HoldsChunks& holds_chunks = nullptr);
+
+// Succeeds where an `info` that somebody writes anew, whatever it is, holds nothing sharded; else
+// kPermissionDenied with EPERM.
+Status CheckNewInfo(std::string_view edited);
 
 // Where the merge learns how arrays are stored of which a group embeds a copy: gives the stored
 // `zarr.json` of the node at a path below the group ("a/b"), nothing where none stands there.
@@ -40,7 +49,8 @@ Result<std::string> MergeZarrMetadata(std::string_view original, std::string_vie
 
 // The text to store for an `edited` document that takes the place of none, or of one that is shown
 // as it is stored. That is `edited` itself, whatever it is, but for the copies of sharded arrays
-// that a group embeds: they are merged as above, and refused for the same reasons.
+// that a group embeds: they are merged as above, and refused for the same reasons. An array that is
+// sharded itself is refused with EPERM.
 Result<std::string> CompleteZarrMetadata(std::string_view edited, const StoredNodes& stored_nodes);
 
 }  // namespace unshard

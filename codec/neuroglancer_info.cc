@@ -4,7 +4,9 @@
 #include <array>
 #include <cctype>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "codec/byte_range.h"
@@ -143,15 +145,29 @@ class InfoParser {
       info_.type = NeuroglancerInfo::Type::kAnnotations;
       UNSHARD_RETURN_IF_ERROR(ParseAnnotations());
     }
+    UNSHARD_RETURN_IF_ERROR(CheckNamesOfShards());
     return std::move(info_);
   }
 
  private:
-  void Refer(std::string directory, bool holds_chunks, ArrayDescription array = {}) {
-    for (const ReferredDirectory& known : info_.referred) {
-      const bool same = known.directory == directory && known.holds_chunks == holds_chunks;
-      if (same && array.shape.empty()) return;
+  // Names of shards have as many digits as the number of shard bits takes.
+  [[nodiscard]] Status CheckNamesOfShards() const {
+    std::map<std::pair<std::string, unsigned>, const ShardedDirectory*> seen;
+    for (const ShardedDirectory& one : info_.sharded) {
+      const unsigned digits = std::max(1u, (one.sharding.shard_bits + 3) / 4);
+      const auto [known, first] = seen.try_emplace({one.directory, digits}, &one);
+      if (first) continue;
+      return Fail(ErrorCode::kDataLoss, one.json_path + ": its shards have the names of those of " +
+                                            known->second->json_path +
+                                            " in the same directory, \"" + one.directory +
+                                            "\": expected a key of its own");
     }
+    return {};
+  }
+
+  void Refer(std::string directory, bool holds_chunks, ArrayDescription array = {}) {
+    const bool known = !referred_.emplace(directory, holds_chunks).second;
+    if (known && array.shape.empty()) return;
     info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
   }
 
@@ -217,8 +233,85 @@ class InfoParser {
     directory.array = DescribeScale(scale);
     UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, sizes.front(), directory));
     directory.check = MakeVolumeCheck(DescribeChunks(scale, directory));
+    directory.layout = LayoutOf(scale, sharding);
     info_.sharded.push_back(std::move(directory));
     return {};
+  }
+
+  // The member `key`, or what its absence stands for.
+  static JsonValue Copy(const JsonValue& from, std::string_view key, const char* absent = "null") {
+    const JsonValue* member = from.Find(key);
+    const bool there = member != nullptr && !member->is_null();
+    return there ? *member : ParseJson(absent).value_or(JsonValue());
+  }
+
+  static JsonValue LayoutOf(const ShardingSpec& spec) {
+    const auto number = [](auto value) {
+      return JsonValue::Number(static_cast<std::uint64_t>(value));
+    };
+    return JsonValue::Object({{"preshift_bits", number(spec.preshift_bits)},
+                              {"hash", number(spec.hash)},
+                              {"minishard_bits", number(spec.minishard_bits)},
+                              {"shard_bits", number(spec.shard_bits)},
+                              {"minishard_index_encoding", number(spec.minishard_index_encoding)},
+                              {"data_encoding", number(spec.data_encoding)}});
+  }
+
+  [[nodiscard]] JsonValue LayoutOf(const JsonCursor& scale, const ShardingSpec& sharding) const {
+    JsonValue layout = JsonValue::Object();
+    layout.Set("data_type", JsonValue::String(LowerCase(TextOf(document_, "data_type"))));
+    layout.Set("encoding", JsonValue::String(LowerCase(TextOf(scale.value(), "encoding"))));
+    layout.Set("num_channels", Copy(document_, "num_channels", "1"));
+    layout.Set("voxel_offset", Copy(scale.value(), "voxel_offset", "[0, 0, 0]"));
+    for (const char* key : {"size", "chunk_sizes", "compressed_segmentation_block_size"}) {
+      layout.Set(key, Copy(scale.value(), key));
+    }
+    layout.Set("sharding", LayoutOf(sharding));
+    return layout;
+  }
+
+  // Of meshes and skeletons.
+  [[nodiscard]] JsonValue LayoutOfObjects(const ShardingSpec& sharding) const {
+    JsonValue layout = JsonValue::Object();
+    layout.Set("@type", Copy(document_, "@type"));
+    layout.Set("vertex_quantization_bits", Copy(document_, "vertex_quantization_bits"));
+    layout.Set("vertex_attributes", Copy(document_, "vertex_attributes", "[]"));
+    layout.Set("sharding", LayoutOf(sharding));
+    return layout;
+  }
+
+  // Of one index of annotations. An annotation has its properties and related objects in order.
+  [[nodiscard]] JsonValue LayoutOf(const JsonCursor& index, ShardedDirectory::Names names,
+                                   const ShardingSpec& sharding) const {
+    const auto items = [&](const char* list, const char* member) {
+      JsonValue values = JsonValue::Array();
+      const JsonValue* const found = document_.Find(list);
+      if (found == nullptr) return values;
+      for (const JsonValue& item : found->items()) {
+        values.mutable_items().push_back(JsonValue::String(TextOf(item, member)));
+      }
+      return values;
+    };
+    JsonValue dimensions = JsonValue::Array();  // their order is that of coordinates
+    if (const JsonValue* const found = document_.Find("dimensions")) {
+      for (const auto& [name, unit] : found->members()) {
+        dimensions.mutable_items().push_back(JsonValue::Array({JsonValue::String(name), unit}));
+      }
+    }
+    JsonValue types = items("properties", "type");
+    for (JsonValue& type : types.mutable_items()) type = JsonValue::String(LowerCase(type.text()));
+    JsonValue layout = JsonValue::Object();
+    layout.Set("annotation_type",
+               JsonValue::String(LowerCase(TextOf(document_, "annotation_type"))));
+    layout.Set("dimensions", std::move(dimensions));
+    layout.Set("properties", std::move(types));
+    layout.Set("relationships", items("relationships", "key"));
+    for (const char* key : {"lower_bound", "upper_bound"}) layout.Set(key, Copy(document_, key));
+    for (const char* key : {"grid_shape", "chunk_size"}) layout.Set(key, Copy(index.value(), key));
+    layout.Set("names", JsonValue::Number(static_cast<std::uint64_t>(names)));
+    layout.Set("by_id", JsonValue::Boolean(index.path() == "by_id"));
+    layout.Set("sharding", LayoutOf(sharding));
+    return layout;
   }
 
   Status TakeEncoding(const JsonCursor& scale, const JsonCursor& chunk_size,
@@ -277,6 +370,7 @@ class InfoParser {
       directory.names = names;
       directory.sharding = *sharding;
       directory.description = description;
+      directory.layout = LayoutOfObjects(*sharding);
       directory.check = names == ShardedDirectory::Names::kMeshes ? MakeMeshManifestCheck()
                                                                   : MakeSkeletonCheck(document_);
       info_.sharded.push_back(std::move(directory));
@@ -323,6 +417,7 @@ class InfoParser {
     directory.json_path = index.path();
     directory.sharding = *sharding;
     directory.description = description;
+    directory.layout = LayoutOf(index, names, *sharding);
     directory.check = MakeAnnotationCheck(document_, AnnotationIndex::kList);
     UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(index));
     if (names == ShardedDirectory::Names::kCellCoordinates) {
@@ -337,6 +432,7 @@ class InfoParser {
   const JsonValue& document_;
   const JsonCursor root_;
   NeuroglancerInfo info_;
+  std::set<std::pair<std::string, bool>> referred_;  // directories, and whether they hold chunks
 };
 
 void DropSharding(JsonValue* owner) {
@@ -346,7 +442,7 @@ void DropSharding(JsonValue* owner) {
 
 void DropShardingOfItems(JsonValue* list) {
   if (list == nullptr || !list->is_array()) return;
-  for (JsonValue& item : list->items()) DropSharding(&item);
+  for (JsonValue& item : list->mutable_items()) DropSharding(&item);
 }
 
 std::string WithoutSharding(JsonValue document, NeuroglancerInfo::Type type) {
@@ -366,7 +462,7 @@ std::string WithoutSharding(JsonValue document, NeuroglancerInfo::Type type) {
     case NeuroglancerInfo::Type::kOther:
       break;
   }
-  return WriteJson(document);
+  return WriteDocument(document);
 }
 
 }  // namespace

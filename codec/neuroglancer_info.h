@@ -11,6 +11,7 @@
 #include "codec/chunk_check.h"
 #include "codec/chunk_grid.h"
 #include "codec/chunk_locator.h"
+#include "codec/json.h"
 #include "codec/morton.h"
 #include "codec/neuroglancer_shard.h"
 
@@ -43,6 +44,9 @@ struct ShardedDirectory {
                                           // 0: the plain size does not follow from the metadata
   std::string description;  // for people: "uint64 segmentation, compressed_segmentation"
   ArrayDescription array;   // kChunkRanges only
+  // All that says how the chunks are stored: those of directories whose layouts mean the same are
+  // stored alike.
+  JsonValue layout;
   // What can be stored here; of kMeshes the manifests, as fragments have no form to look at, and
   // may be empty. Never null.
   std::shared_ptr<const ChunkCheck> check = MakeNotEmptyCheck();
@@ -67,7 +71,8 @@ struct NeuroglancerInfo {
 // Parses and validates an `info`. Unknown types are kOther with the text as it is, never an error.
 // Fails with kDataLoss naming the JSON path and what was expected, for anything in a known type
 // that makes its shards unreadable: wrong types, chunk extent 0, more than one chunk size in a
-// sharded scale, sizes that overflow, too many bits.
+// sharded scale, sizes that overflow, too many bits; two sharded directories that are one, with
+// shards of the same names.
 Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text);
 
 // Locator and keys of a sharded directory. `locator` is null for kIds and kMeshes, where the slot

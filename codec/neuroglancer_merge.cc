@@ -1,5 +1,5 @@
 // Edits of `info`: a table says which members decide how chunks are stored; everything else is
-// taken over. Lists of scales and indices are compared item by item, in their order.
+// taken over. Scales go by their keys; lists of indices are compared item by item, in their order.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -63,15 +64,27 @@ bool SameOrder(const JsonValue* a, const JsonValue* b) {
                     [](const auto& x, const auto& y) { return x.first == y.first; });
 }
 
+bool HasSharding(const JsonValue& scale) {
+  const JsonValue* sharding = scale.Find("sharding");
+  return sharding != nullptr && !sharding->is_null();
+}
+
 class InfoMerger {
  public:
+  // `info`: the stored document; what both refer to outlives the merger.
+  InfoMerger(const NeuroglancerInfo& info, const HoldsChunks& holds_chunks)
+      : info_(info), holds_chunks_(holds_chunks) {
+    for (const ShardedDirectory& directory : info_.sharded)
+      by_path_[directory.json_path] = &directory;
+  }
+
   [[nodiscard]] bool changed() const { return changed_; }
 
   Status Merge(Type type, JsonValue& stored, const JsonValue& before, const JsonValue& after) {
     switch (type) {
       case Type::kVolume:
         UNSHARD_RETURN_IF_ERROR(MergeObject(stored, before, after, kVolume, {"scales"}, ""));
-        return MergeList(stored, before, after, "scales", kScale);
+        return MergeScales(stored, before, after);
       case Type::kMeshes:
         return MergeObject(stored, before, after, kMeshes, {}, "");
       case Type::kSkeletons:
@@ -155,10 +168,70 @@ class InfoMerger {
                                          std::to_string(is->items().size()));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      UNSHARD_RETURN_IF_ERROR(MergeObject(list->items()[i], was->items()[i], is->items()[i], layout,
-                                          {}, ItemPath(key, i)));
+      UNSHARD_RETURN_IF_ERROR(MergeObject(list->mutable_items()[i], was->items()[i], is->items()[i],
+                                          layout, {}, ItemPath(key, i)));
     }
     return {};
+  }
+
+  [[nodiscard]] const ShardedDirectory* ShardedScale(std::size_t index) const {
+    const auto found = by_path_.find(ItemPath("scales", index));
+    return found == by_path_.end() ? nullptr : found->second;
+  }
+
+  Status MergeScales(JsonValue& stored, const JsonValue& before, const JsonValue& after) {
+    JsonValue* list = stored.Find("scales");
+    const JsonValue* was = before.Find("scales");
+    const JsonValue* is = after.Find("scales");
+    if (is == nullptr || !is->is_array()) return ExpectSame("scales", was, is, JsonValue::Array());
+    std::vector<bool> kept(was->items().size(), false);
+    std::size_t first_left = 0;  // most often the scale that comes next
+    std::vector<JsonValue> merged;
+    for (const JsonValue& scale : is->items()) {
+      const std::string path = ItemPath("scales", merged.size());
+      while (first_left < kept.size() && kept[first_left]) ++first_left;
+      std::size_t at = first_left;
+      while (at < kept.size() && (kept[at] || !SameKey(was->items()[at], scale))) ++at;
+      if (at != merged.size()) changed_ = true;
+      if (at < kept.size() && ShardedScale(at) != nullptr) {
+        kept[at] = true;
+        JsonValue own = list->items()[at];
+        UNSHARD_RETURN_IF_ERROR(MergeObject(own, was->items()[at], scale, kScale, {}, path));
+        merged.push_back(std::move(own));
+        continue;
+      }
+      // New, or stored as it is shown.
+      if (HasSharding(scale)) return RefuseNewShards(MemberPath(path, "sharding"));
+      const bool same = at < kept.size() && SameMeaning(was->items()[at], scale);
+      if (at < kept.size()) kept[at] = true;
+      if (!same) changed_ = true;
+      merged.push_back(same ? list->items()[at] : scale);
+    }
+    for (std::size_t at = 0; at < kept.size(); ++at) {
+      if (kept[at]) continue;
+      changed_ = true;
+      UNSHARD_RETURN_IF_ERROR(CheckRemoval(at));
+    }
+    list->mutable_items() = std::move(merged);
+    return {};
+  }
+
+  static bool SameKey(const JsonValue& a, const JsonValue& b) {
+    const JsonValue* one = a.Find("key");
+    const JsonValue* other = b.Find("key");
+    return one != nullptr && other != nullptr && SameMeaning(*one, *other);
+  }
+
+  [[nodiscard]] Status CheckRemoval(std::size_t at) const {
+    const ShardedDirectory* scale = ShardedScale(at);
+    if (scale == nullptr) return {};
+    bool holds = true;
+    if (holds_chunks_) {
+      UNSHARD_ASSIGN_OR_RETURN(holds, holds_chunks_(scale->directory));
+    }
+    if (!holds) return {};
+    return RefuseLayoutChange(
+        "scales", "as the scale \"" + scale->directory + "\" holds chunks: remove these first");
   }
 
   void Take(JsonValue& stored, const std::string& key, const JsonValue* before,
@@ -168,24 +241,23 @@ class InfoMerger {
     ApplyMemberChange(stored, key, before, after);
   }
 
+  const NeuroglancerInfo& info_;
+  std::unordered_map<std::string_view, const ShardedDirectory*> by_path_;
+  const HoldsChunks& holds_chunks_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool SameNeuroglancerLayout(std::string_view a, std::string_view b) {
-  const auto info = ParseNeuroglancerInfo(a);
-  const auto other = ParseNeuroglancerInfo(b);
-  if (!info || !other || info->type != other->type) return false;
-  if (info->type == Type::kOther) return false;
-  const auto before = ParseJson(a);
-  const auto after = ParseJson(b);
-  if (!before || !after) return false;
-  JsonValue unused = *before;
-  return InfoMerger().Merge(info->type, unused, *before, *after).has_value();
+Status CheckNewInfo(std::string_view edited) {
+  const auto info = ParseNeuroglancerInfo(edited);
+  if (!info || info->sharded.empty()) return {};
+  const std::string& path = info->sharded.front().json_path;
+  return RefuseNewShards(path.empty() ? "sharding" : MemberPath(path, "sharding"));
 }
 
-Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited) {
+Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited,
+                                          const HoldsChunks& holds_chunks) {
   UNSHARD_ASSIGN_OR_RETURN(const NeuroglancerInfo info, ParseNeuroglancerInfo(original));
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored, ParseJson(original));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue before, ParseJson(info.unsharded_text));
@@ -197,16 +269,16 @@ Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string
   if (parsed->type != info.type) {
     return RefuseLayoutChange("@type", before.Find("@type"), after.Find("@type"));
   }
-  InfoMerger merger;
+  InfoMerger merger(info, holds_chunks);
   UNSHARD_RETURN_IF_ERROR(merger.Merge(info.type, stored, before, after));
   if (!merger.changed()) return std::string(original);
-  std::string merged = WriteJson(stored, IndentOf(original));
+  std::string merged = WriteDocument(stored, IndentOf(original));
   // What was merged has to read as what was asked for: merging it once more finds no change.
   const auto again = ParseNeuroglancerInfo(merged);
   if (!again) return Fail(ErrorCode::kInternal, "merged info: " + again.error().message);
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored_again, ParseJson(merged));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue shown, ParseJson(again->unsharded_text));
-  InfoMerger proof;
+  InfoMerger proof(*again, holds_chunks);
   const Status same = proof.Merge(info.type, stored_again, shown, after);
   if (!same || proof.changed()) {
     return Fail(ErrorCode::kInternal, "the merged info does not read as the edit");

@@ -195,7 +195,8 @@ class MinishardWalk : public IndexWalk {
         entries.push_back({id, range.value_or(kDamagedRange)});
       }
     }
-    return IndexPage(std::move(entries));
+    const std::uint64_t left_out = count - entries.size();
+    return IndexPage(std::move(entries), left_out);
   }
 
   ShardingSpec spec_;
@@ -303,6 +304,38 @@ ShardSlot LocateChunkId(const ShardingSpec& spec, std::uint64_t chunk_id) {
       spec.hash == ChunkIdHash::kIdentity ? shifted : MurmurHash3X86_128Of64(shifted);
   return ShardSlot{LowBits(ShiftRight(hashed, spec.minishard_bits), spec.shard_bits),
                    LowBits(hashed, spec.minishard_bits), chunk_id};
+}
+
+// Without a hash an id is rest : shard : minishard : low bits, and its number is
+// shard : minishard : rest : low bits.
+StorageOrder::StorageOrder(const ShardingSpec& spec, unsigned id_bits, unsigned max_bits)
+    : spec_(spec), id_bits_(id_bits) {
+  const unsigned place_bits = spec.minishard_bits + spec.shard_bits;
+  if (spec.hash != ChunkIdHash::kIdentity) {
+    if (place_bits + id_bits <= std::min(max_bits, 63U)) kind_ = Kind::kWithPlace;
+  } else if (spec.preshift_bits + place_bits < id_bits && id_bits < 64) {
+    kind_ = Kind::kMovedBits;  // else the number is the id
+    rest_bits_ = id_bits - spec.preshift_bits - place_bits;
+  }
+}
+
+std::uint64_t StorageOrder::NumberOf(std::uint64_t id) const {
+  if (kind_ == Kind::kIds) return id;
+  const ShardSlot slot = LocateChunkId(spec_, id);
+  const std::uint64_t place = slot.shard << spec_.minishard_bits | slot.page;
+  if (kind_ == Kind::kWithPlace) return place << id_bits_ | id;
+  const unsigned place_bits = spec_.minishard_bits + spec_.shard_bits;
+  const std::uint64_t rest = id >> (spec_.preshift_bits + place_bits);
+  return (place << rest_bits_ | rest) << spec_.preshift_bits | LowBits(id, spec_.preshift_bits);
+}
+
+std::uint64_t StorageOrder::IdAt(std::uint64_t number) const {
+  if (kind_ == Kind::kIds) return number;
+  if (kind_ == Kind::kWithPlace) return LowBits(number, id_bits_);
+  const unsigned place_bits = spec_.minishard_bits + spec_.shard_bits;
+  const std::uint64_t rest = LowBits(number >> spec_.preshift_bits, rest_bits_);
+  const std::uint64_t place = number >> (spec_.preshift_bits + rest_bits_);
+  return (rest << place_bits | place) << spec_.preshift_bits | LowBits(number, spec_.preshift_bits);
 }
 
 std::string ShardFileName(const ShardingSpec& spec, std::uint64_t shard) {

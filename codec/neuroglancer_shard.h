@@ -46,9 +46,28 @@ ObsoleteShardPair ObsoleteShardFileNames(const ShardingSpec& spec, std::uint64_t
 std::optional<std::uint64_t> ParseObsoleteShardFileName(const ShardingSpec& spec,
                                                         std::string_view name);
 
+// Numbers chunk ids in the order in which shards store them: by shard, minishard, id. One to one;
+// thread-safe.
+class StorageOrder {
+ public:
+  // No id has more than `id_bits` bits. Where the hash scatters ids, their numbers need bits for
+  // shard and minishard as well: above `max_bits` the ids themselves are the numbers.
+  StorageOrder(const ShardingSpec& spec, unsigned id_bits, unsigned max_bits);
+
+  [[nodiscard]] std::uint64_t NumberOf(std::uint64_t id) const;
+  [[nodiscard]] std::uint64_t IdAt(std::uint64_t number) const;
+
+ private:
+  enum class Kind { kIds, kMovedBits, kWithPlace };
+  Kind kind_ = Kind::kIds;
+  ShardingSpec spec_;
+  unsigned id_bits_ = 0;
+  unsigned rest_bits_ = 0;  // of an id, above those that the shard takes
+};
+
 // The format with these parameters. Its pages hold exactly the entries that readers can see: ids
-// that belong to another shard or minishard are left out. An object of length 0 holds nothing.
-// Page walks cost two requests: 16 bytes of the shard index, then the minishard index.
+// that belong to another shard or minishard are left out and counted. An object of length 0 holds
+// nothing. Page walks cost two requests: 16 bytes of the shard index, then the minishard index.
 std::unique_ptr<ShardFormat> MakeNeuroglancerShardFormat(const ShardingSpec& spec);
 
 // murmurhash3_x86_128 with seed 0 of the 8 little-endian bytes of `value`: h2 << 32 | h1.

@@ -4,7 +4,8 @@
 
 namespace unshard {
 
-IndexPage::IndexPage(std::vector<IndexEntry> entries) : entries_(std::move(entries)) {
+IndexPage::IndexPage(std::vector<IndexEntry> entries, std::uint64_t left_out)
+    : entries_(std::move(entries)), left_out_(left_out) {
   const auto by_slot = [](const IndexEntry& a, const IndexEntry& b) { return a.slot < b.slot; };
   const auto same_slot = [](const IndexEntry& a, const IndexEntry& b) { return a.slot == b.slot; };
   if (!std::is_sorted(entries_.begin(), entries_.end(), by_slot)) {

@@ -47,20 +47,25 @@ struct IndexEntry {
 class IndexPage {
  public:
   IndexPage() = default;
-  // Takes entries in any order. Where a slot stands more than once the first one wins.
-  explicit IndexPage(std::vector<IndexEntry> entries);
+  // Takes entries in any order. Where a slot stands more than once the first one wins. `left_out`
+  // rows of the stored page are no entries, because their slots belong to other pages.
+  explicit IndexPage(std::vector<IndexEntry> entries, std::uint64_t left_out = 0);
 
   // The entry of `slot`, or nothing where the inner chunk is empty; kDamagedRange where the entry
   // is damaged. O(log n).
   [[nodiscard]] std::optional<ByteRange> Find(std::uint64_t slot) const;
   // The entries in ascending order of slot.
   [[nodiscard]] const std::vector<IndexEntry>& entries() const { return entries_; }
+  // Rows of the stored page that no reader can find, since their slots belong to other pages. A
+  // shard that is written from the entries alone would lose them.
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
   // The position in entries() of the first entry whose slot is `slot` or above.
   [[nodiscard]] std::size_t LowerBound(std::uint64_t slot) const;
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   std::vector<IndexEntry> entries_;
+  std::uint64_t left_out_ = 0;
 };
 
 // A range of an object that the caller is asked to fetch: `size` bytes from `begin`, or, for a
@@ -95,8 +100,8 @@ class ShardFormat {
  public:
   virtual ~ShardFormat() = default;
 
-  // A walk to page `page` of shard number `shard`. `max_index_bytes` bounds what one page may take
-  // decoded; above it the walk fails with kResourceExhausted.
+  // A walk to page `page` of shard number `shard`. `max_index_bytes` bounds one page's index as
+  // stored, without compression (Zarr: 16 bytes a slot); above it the walk: kResourceExhausted.
   [[nodiscard]] virtual std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
                                                         std::uint64_t max_index_bytes) const = 0;
 

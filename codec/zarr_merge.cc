@@ -14,6 +14,7 @@
 #include "codec/json_meaning.h"
 #include "codec/layout_change.h"
 #include "codec/metadata_merge.h"
+#include "codec/zarr_defaults.h"
 #include "codec/zarr_fill_value.h"
 #include "codec/zarr_metadata.h"
 
@@ -29,33 +30,12 @@ bool IsLayoutMember(std::string_view key) {
   return std::find(kLayoutMembers.begin(), kLayoutMembers.end(), key) != kLayoutMembers.end();
 }
 
-// What a configuration means where it lacks a member. An empty value: it means nothing to readers.
-struct ConfigurationDefault {
-  std::string_view name;
-  std::string_view member;
-  std::string_view value;
-};
-constexpr std::array<ConfigurationDefault, 7> kDefaults = {{{"bytes", "endian", "\"little\""},
-                                                            {"zstd", "checksum", "false"},
-                                                            {"numcodecs.zstd", "checksum", "false"},
-                                                            {"blosc", "blocksize", "0"},
-                                                            {"blosc", "typesize", ""},
-                                                            {"default", "separator", "\"/\""},
-                                                            {"v2", "separator", "\".\""}}};
-
-bool IsDefault(std::string_view name, std::string_view member, const JsonValue& value) {
-  return std::any_of(kDefaults.begin(), kDefaults.end(), [&](const ConfigurationDefault& known) {
-    return known.name == name && known.member == member &&
-           (known.value.empty() || known.value == WriteJson(value, 0));
-  });
-}
-
 // True where each member of `a` stands in `b` as well or says only what its absence means.
 bool Covers(std::string_view name, const JsonValue& a, const JsonValue& b) {
   return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
     const JsonValue* other = b.Find(member.first);
     return other != nullptr ? SameMeaning(member.second, *other)
-                            : IsDefault(name, member.first, member.second);
+                            : IsZarrDefault(name, member.first, member.second);
   });
 }
 
@@ -110,9 +90,13 @@ Status CheckArrayLayout(const JsonValue& before, const JsonValue& after, const s
   const auto refuse = [&](std::string_view key) {
     return RefuseLayoutChange(MemberPath(path, key), before.Find(key), after.Find(key));
   };
-  // The parser saw to it that the members are there, apart from the fill value.
-  UNSHARD_RETURN_IF_ERROR(
-      ExpectSame(MemberPath(path, "shape"), before.Find("shape"), after.Find("shape")));
+  // The parser saw to it that the members are there, apart from the fill value. A copy that a group
+  // embeds has the shape of its array.
+  const std::size_t rank = before.Find("shape")->items().size();
+  if (!path.empty() || rank != after.Find("shape")->items().size()) {
+    UNSHARD_RETURN_IF_ERROR(
+        ExpectSame(MemberPath(path, "shape"), before.Find("shape"), after.Find("shape")));
+  }
   for (const std::string_view key : {"data_type", "chunk_grid", "chunk_key_encoding"}) {
     if (!SameExtension(*before.Find(key), *after.Find(key))) return refuse(key);
   }
@@ -180,11 +164,13 @@ class ZarrMerger {
     }
     std::vector<std::string> keys;
     for (const auto& member : before.members()) keys.push_back(member.first);
+    const JsonMemberIndex known(before);
     for (const auto& member : after.members()) {
-      if (before.Find(member.first) == nullptr) keys.push_back(member.first);
+      if (!known.Position(member.first)) keys.push_back(member.first);
     }
     for (const std::string& key : keys) {
-      if (IsLayoutMember(key)) continue;
+      const bool own_shape = key == "shape" && path.empty();
+      if (IsLayoutMember(key) && !own_shape) continue;
       UNSHARD_RETURN_IF_ERROR(MergeMember(stored, before, after, key, place));
     }
     return {};
@@ -216,15 +202,17 @@ class ZarrMerger {
     if (nodes_after == nullptr) nodes_after = &none;
     JsonValue merged = after;  // in the order of the writer, who may have sorted it anew
     JsonValue* merged_nodes = merged.Find("metadata");
+    const JsonMemberIndex was(*nodes_before);
     const JsonValue* old = stored.Find("consolidated_metadata");
     const JsonValue* stored_nodes = old != nullptr ? old->Find("metadata") : nullptr;
+    const JsonMemberIndex stored_by_name(stored_nodes != nullptr ? *stored_nodes : none);
     const bool changed_before = changed_;
-    for (const auto& [name, node] : nodes_after->members()) {
-      const JsonValue* stored_node = stored_nodes != nullptr ? stored_nodes->Find(name) : nullptr;
+    for (std::size_t i = 0; i < nodes_after->members().size(); ++i) {
+      const auto& [name, node] = nodes_after->members()[i];
       UNSHARD_ASSIGN_OR_RETURN(
           JsonValue merged_node,
-          MergeCopy(stored_node, nodes_before->Find(name), node, PlaceOfCopy(place, name)));
-      merged_nodes->Set(name, std::move(merged_node));
+          MergeCopy(stored_by_name.Find(name), was.Find(name), node, PlaceOfCopy(place, name)));
+      merged_nodes->mutable_members()[i].second = std::move(merged_node);
     }
     // What counts is not what was done to single copies, but what came out.
     const bool changed = old == nullptr || !SameMeaning(*old, merged);
@@ -349,7 +337,7 @@ Result<std::string> MergeZarrMetadata(std::string_view original, std::string_vie
   ZarrMerger merger(stored_nodes);
   UNSHARD_RETURN_IF_ERROR(merger.MergeNode(stored, before, after, {}));
   if (!merger.changed()) return std::string(original);
-  std::string merged = WriteJson(stored, IndentOf(original));
+  std::string merged = WriteDocument(stored, IndentOf(original));
   // What was merged has to read as what was asked for: merging it once more finds no change,
   // and needs nothing but this document.
   const auto again = ParseZarrMetadata(merged);
@@ -367,14 +355,16 @@ Result<std::string> MergeZarrMetadata(std::string_view original, std::string_vie
 
 Result<std::string> CompleteZarrMetadata(std::string_view edited, const StoredNodes& stored_nodes) {
   const auto node = ParseZarrMetadata(edited);
+  if (node && node->sharded) return RefuseNewShards("codecs");
   const auto given = ParseJson(edited);
   const bool group = node && node->type == ZarrNode::Type::kGroup && given;
   const JsonValue* consolidated = group ? given->Find("consolidated_metadata") : nullptr;
   if (consolidated == nullptr || !consolidated->is_object()) return std::string(edited);
   JsonValue bare = *given;
   bare.Erase("consolidated_metadata");
-  UNSHARD_ASSIGN_OR_RETURN(std::string merged, MergeZarrMetadata(WriteJson(bare, IndentOf(edited)),
-                                                                 edited, stored_nodes));
+  UNSHARD_ASSIGN_OR_RETURN(
+      std::string merged,
+      MergeZarrMetadata(WriteDocument(bare, IndentOf(edited)), edited, stored_nodes));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue stored, ParseJson(merged));
   if (SameMeaning(stored, *given)) return std::string(edited);
   return merged;

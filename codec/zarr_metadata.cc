@@ -1,8 +1,10 @@
 #include "codec/zarr_metadata.h"
 
+#include <array>
 #include <utility>
 
 #include "codec/codec_chain.h"
+#include "codec/layout_digest.h"
 #include "codec/zarr_check.h"
 #include "codec/zarr_shard.h"
 #include "codec/zarr_sharding.h"
@@ -66,7 +68,21 @@ Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonValue& encoding, const std::
   return parsed;
 }
 
-// Rewrites one array document. `source` stays as it is while `document`, its copy, is edited.
+// What the rewriter of arrays reads and edits. Only these members are copied: attributes can be as
+// long as the document.
+constexpr std::array kLayoutMembers = {"shape",           "data_type",           "fill_value",
+                                       "chunk_grid",      "chunk_key_encoding",  "codecs",
+                                       "dimension_names", "storage_transformers"};
+
+JsonValue LayoutOf(const JsonValue& document) {
+  JsonValue layout = JsonValue::Object();
+  for (const char* key : kLayoutMembers) {
+    if (const JsonValue* member = document.Find(key)) layout.Set(key, *member);
+  }
+  return layout;
+}
+
+// Rewrites one array document. `source`, the layout as it was, stays while `document` is edited.
 class ArrayRewriter {
  public:
   ArrayRewriter(const JsonValue& source, JsonValue& document, const std::string& path)
@@ -160,6 +176,7 @@ class ArrayRewriter {
                              ParseKeyEncoding(key_encoding_, PathOf(path_, "chunk_key_encoding")));
     array.locator = MakeZarrChunkLocator(array.grid, array.shard_grid, sharding.levels);
     array.keys = MakeZarrShardKeys(array.shard_grid, array.key_encoding);
+    array.layout_digest = ZarrLayoutDigest(source_.value());
     array.check = MakeZarrChunkCheck(sharding.flattened, sharding.chunk_shape, data_type_);
     auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.wrapping));
     if (!format) return Forward(std::move(format).error(), PathOf(path_, "codecs"));
@@ -197,52 +214,66 @@ class ArrayRewriter {
   JsonValue key_encoding_;
 };
 
-// Rewrites `document` in place and says what it is.
-Result<ZarrNode> RewriteNode(JsonValue& document, const std::string& path);
+struct Rewritten {
+  ZarrNode node;
+  bool changed = false;  // the document is not what it was
+};
+
+// Rewrites `document` in place and says what it is; leaves it as it is where that fails.
+Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path);
 
 // Rewrites the copies of descendants in `consolidated_metadata`; what cannot be rewritten stays.
-void RewriteConsolidated(JsonValue& group, const std::string& path,
+// Returns whether anything changed.
+bool RewriteConsolidated(JsonValue& group, const std::string& path,
                          std::vector<std::string>& warnings) {
   JsonValue* consolidated = group.Find("consolidated_metadata");
   JsonValue* metadata = consolidated != nullptr ? consolidated->Find("metadata") : nullptr;
-  if (metadata == nullptr || !metadata->is_object()) return;
+  if (metadata == nullptr || !metadata->is_object()) return false;
+  bool changed = false;
   const std::string prefix = PathOf(path, "consolidated_metadata.metadata");
-  for (auto& [name, embedded] : metadata->members()) {
-    JsonValue rewritten = embedded;
-    auto node = RewriteNode(rewritten, prefix + "[\"" + name + "\"]");
-    if (!node) {
-      warnings.push_back(name + ": " + node.error().message);
+  for (auto& [name, embedded] : metadata->mutable_members()) {
+    const auto rewritten = RewriteNode(embedded, prefix + "[\"" + name + "\"]");
+    if (!rewritten) {
+      warnings.push_back(name + ": " + rewritten.error().message);
       continue;
     }
-    embedded = std::move(rewritten);
-    for (const std::string& warning : node->warnings) warnings.push_back(name + "/" + warning);
+    changed |= rewritten->changed;
+    for (const std::string& warning : rewritten->node.warnings) {
+      warnings.push_back(name + "/" + warning);
+    }
   }
+  return changed;
 }
 
-Result<ZarrNode> RewriteNode(JsonValue& document, const std::string& path) {
+Result<Rewritten> RewriteArray(JsonValue& document, const std::string& path) {
+  const JsonValue source = LayoutOf(document);
+  auto node = ArrayRewriter(source, document, path).Rewrite();
+  if (node) return Rewritten{*std::move(node), !(LayoutOf(document) == source)};
+  // Members are replaced in their places, and dropped only where nothing can fail any more.
+  for (const auto& [key, value] : source.members()) document.Set(key, value);
+  return tl::unexpected<Error>(std::move(node).error());
+}
+
+Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path) {
   const JsonCursor cursor(document, path);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor format, cursor.Member("zarr_format"));
   UNSHARD_RETURN_IF_ERROR(format.Unsigned(3, 3));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, cursor.Member("node_type"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
-  if (type == "array") {
-    const JsonValue source = document;
-    return ArrayRewriter(source, document, path).Rewrite();
-  }
+  if (type == "array") return RewriteArray(document, path);
   if (type != "group") return type_cursor.Expected("\"array\" or \"group\"");
-  ZarrNode node;
-  RewriteConsolidated(document, path, node.warnings);
-  return node;
+  Rewritten group;
+  group.changed = RewriteConsolidated(document, path, group.node.warnings);
+  return group;
 }
 
 }  // namespace
 
 Result<ZarrNode> ParseZarrMetadata(std::string_view text) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue source, ParseJson(text));
-  JsonValue document = source;
-  UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, RewriteNode(document, ""));
-  node.unsharded_text = document == source ? std::string(text) : WriteJson(document);
-  return node;
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue document, ParseJson(text));
+  UNSHARD_ASSIGN_OR_RETURN(Rewritten rewritten, RewriteNode(document, ""));
+  rewritten.node.unsharded_text = rewritten.changed ? WriteDocument(document) : std::string(text);
+  return std::move(rewritten.node);
 }
 
 }  // namespace unshard

@@ -28,6 +28,7 @@ struct ZarrShardedArray {
   std::shared_ptr<const ChunkLocator> locator;
   std::shared_ptr<const ShardKeys> keys;  // shard number = C-order position in shard_grid
   std::shared_ptr<const ChunkCheck> check = MakeNotEmptyCheck();  // of inner chunks; never null
+  std::uint32_t layout_digest = 0;                                // codec/layout_digest.h
 };
 
 struct ZarrNode {

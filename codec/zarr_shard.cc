@@ -115,12 +115,6 @@ class ZarrIndexWalk final : public IndexWalk {
     for (std::uint64_t slot = 0; slot < slots; ++slot) {
       if (!current.index.Row(index, slot).empty()) ++present;
     }
-    if (present > max_index_bytes_ / sizeof(IndexEntry)) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  Describe(depth_, "shard index: its " + std::to_string(present) +
-                                       " entries take more than the limit of " +
-                                       std::to_string(max_index_bytes_) + " bytes"));
-    }
     std::vector<IndexEntry> entries;
     entries.reserve(present);
     for (std::uint64_t slot = 0; slot < slots; ++slot) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "codec/json_meaning.h"
+
 namespace unshard {
 namespace {
 
@@ -103,6 +105,15 @@ TEST(Json, SizeIsBounded) {
             "line 1, column 4: expected at most 3 bytes of JSON");
 }
 
+TEST(Json, ValuesAreBounded) {
+  EXPECT_TRUE(ParseJson(R"({"a": [1, "b"], "c": {}})", {.max_values = 5}));
+  EXPECT_EQ(Refusal(R"({"a": [1, "b"], "c": {}})", {.max_values = 4}),
+            "line 1, column 22: expected at most 4 values in one JSON document");
+  EXPECT_EQ(Refusal("[0,\n 0, \"x\"]", {.max_values = 3}),
+            "line 2, column 7: expected at most 3 values in one JSON document");
+  EXPECT_LE(sizeof(JsonValue), 40u) << "documents of some MiB have millions of values";
+}
+
 TEST(Json, ByteOrderMarkIsSkipped) { EXPECT_TRUE(Parsed("\xef\xbb\xbf{\"a\": 1}").is_object()); }
 
 TEST(Json, ManyMembersAreReadInReasonableTime) {
@@ -142,6 +153,20 @@ TEST(Json, WrittenTextReadsBackEqual) {
   for (const int indent : {0, 1, 2, 4}) EXPECT_TRUE(Parsed(WriteJson(value, indent)) == value);
 }
 
+TEST(Json, ADocumentIsWrittenNoLongerThanItMayBeReadAgain) {
+  const std::string compact = R"({"a":[[1],[2,3],{}],"b":{"c":"\u0001 , : "},"d":[]})";
+  const JsonValue value = Parsed(compact);
+  const std::string readable = WriteJson(value);
+  ASSERT_GT(readable.size(), compact.size());
+  JsonLimits limits;
+  limits.max_bytes = readable.size();
+  EXPECT_EQ(WriteDocument(value, 2, limits), readable);
+  for (const std::size_t most : {readable.size() - 1, compact.size(), std::size_t{1}}) {
+    limits.max_bytes = most;
+    EXPECT_EQ(WriteDocument(value, 2, limits), compact);
+  }
+}
+
 TEST(Json, EqualityIgnoresTheOrderOfMembersOnly) {
   EXPECT_TRUE(Parsed(R"({"a":1,"b":[1,2]})") == Parsed(R"({"b":[1,2],"a":1})"));
   EXPECT_FALSE(Parsed(R"({"a":1,"b":[1,2]})") == Parsed(R"({"b":[2,1],"a":1})"));
@@ -150,6 +175,58 @@ TEST(Json, EqualityIgnoresTheOrderOfMembersOnly) {
   EXPECT_FALSE(Parsed("1") == Parsed("\"1\""));
   EXPECT_FALSE(Parsed("true") == Parsed("false"));
   EXPECT_FALSE(Parsed("[]") == Parsed("{}"));
+}
+
+// An object with `count` members, from the first to the last or the other way round.
+std::string WideObject(int count, bool backwards) {
+  std::string text = "{";
+  for (int i = 0; i < count; ++i) {
+    const std::string key = std::to_string(backwards ? count - 1 - i : i);
+    text += "\"" + key + "\":[" + key + "],";
+  }
+  text.back() = '}';
+  return text;
+}
+
+// 200 000 members: by one look at all others for each of them this would take minutes.
+TEST(Json, WideObjectsAreComparedAndChangedWithoutALookAtAllPairs) {
+  constexpr int kCount = 200'000;
+  const JsonValue before = Parsed(WideObject(kCount, false));
+  JsonValue after = Parsed(WideObject(kCount, true));
+  EXPECT_TRUE(before == after);
+  EXPECT_TRUE(SameMeaning(before, after));
+  std::erase_if(after.mutable_members(),
+                [](const auto& member) { return member.second.items()[0].text().ends_with('7'); });
+  after.Set("new", Parsed("1.0"));
+  EXPECT_FALSE(SameMeaning(before, after));
+  JsonValue target = before;
+  ApplyChange(target, before, after);
+  EXPECT_TRUE(target == after);
+  EXPECT_EQ(target.members().front().first, "0") << "what stays keeps its place";
+  EXPECT_EQ(target.members().back().first, "new");
+}
+
+TEST(Json, AMemberIndexFindsWhatFindFinds) {
+  const JsonValue object = Parsed(R"({"b":1,"a":2,"":3})");
+  const JsonMemberIndex index(object);
+  for (const char* key : {"a", "b", "", "c"}) EXPECT_EQ(index.Find(key), object.Find(key)) << key;
+  EXPECT_EQ(index.Position("a"), 1u);
+  EXPECT_EQ(index.Duplicate(), nullptr);
+  const JsonValue twice =
+      JsonValue::Object({{"x", JsonValue()}, {"y", JsonValue()}, {"x", JsonValue()}});
+  const JsonMemberIndex index_of_twice(twice);
+  ASSERT_NE(index_of_twice.Duplicate(), nullptr);
+  EXPECT_EQ(*index_of_twice.Duplicate(), "x");
+  const JsonValue number = Parsed("1");
+  EXPECT_EQ(JsonMemberIndex(number).Find("x"), nullptr);
+}
+
+TEST(Json, ValuesOfOtherTypesAreEmpty) {
+  const JsonValue number = Parsed("1");
+  EXPECT_TRUE(number.items().empty());
+  EXPECT_TRUE(number.members().empty());
+  EXPECT_FALSE(number.boolean());
+  EXPECT_EQ(Parsed("[1]").text(), "");
 }
 
 TEST(Json, MembersAreFoundSetAndErased) {

@@ -114,7 +114,6 @@ TEST(MergeZarrTest, TheLayoutIsRefused) {
     const char* to;
     const char* place;
   } edits[] = {
-      {R"("shape": [8, 8])", R"("shape": [16, 8])", "shape:"},
       {R"("data_type": "uint16")", R"("data_type": "int16")", "data_type:"},
       {R"([2, 2])", R"([4, 4])", "chunk_grid:"},
       {R"("separator": "/")", R"("separator": ".")", "chunk_key_encoding:"},
@@ -133,6 +132,23 @@ TEST(MergeZarrTest, TheLayoutIsRefused) {
   ExpectRefused(MergeZarrMetadata(kTensorStoreArray, R"({"zarr_format": 3, "node_type": "group"})"),
                 "node_type:");
   ExpectRefused(MergeZarrMetadata(kTensorStoreArray, kTensorStoreArray), "codecs:");
+}
+
+TEST(MergeZarrTest, TheShapeMayChange) {
+  const std::string attributes = R"(, "y": [1.5, "ä"])";
+  const std::string resized =
+      Replaced(Replaced(kWrittenByZarrPython, attributes, ""), "[8, 8]", "[9, 0]");
+  const auto merged = MergeZarrMetadata(kTensorStoreArray, resized);
+  ASSERT_TRUE(merged) << merged.error().message;
+  EXPECT_EQ(WriteJson(ParseJson(*merged).value(), 0),
+            WriteJson(ParseJson(Replaced(kTensorStoreArray, "[8,8]", "[9,0]")).value(), 0));
+  const auto back = MergeZarrMetadata(*merged, Shown(kTensorStoreArray));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(SameMeaning(ParseJson(*back).value(), ParseJson(kTensorStoreArray).value()));
+}
+
+TEST(CompleteZarrTest, AShardedArrayIsNotCreated) {
+  ExpectRefused(CompleteZarrMetadata(kTensorStoreArray, nullptr), "codecs: nothing sharded");
 }
 
 TEST(MergeZarrTest, WhatIsNoMetadataIsRefused) {
@@ -317,9 +333,9 @@ TEST(MergeZarrTest, CopiesThatDidNotChangeAreNotLookedFor) {
 TEST(CompleteZarrTest, WhatHoldsNoCopiesOfShardedArraysStaysByteForByte) {
   Hierarchy hierarchy{{{"plain", kWrittenByZarrPython}, {"a", kTensorStoreArray}}};
   for (const std::string& edited :
-       {std::string(), std::string("{"), std::string("[1]"), kBareGroup, kTensorStoreArray,
-        kWrittenByZarrPython, GroupOf(R"("plain":   )" + kWrittenByZarrPython),
-        GroupOf(R"("a": )" + kTensorStoreArray), GroupOf(R"("new": )" + kTensorStoreArray),
+       {std::string(), std::string("{"), std::string("[1]"), kBareGroup, kWrittenByZarrPython,
+        GroupOf(R"("plain":   )" + kWrittenByZarrPython), GroupOf(R"("a": )" + kTensorStoreArray),
+        GroupOf(R"("new": )" + kTensorStoreArray),
         std::string(R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": null})"),
         std::string(R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": {}})")}) {
     EXPECT_EQ(CompleteZarrMetadata(edited, hierarchy.LookUp()).value(), edited);
@@ -419,13 +435,17 @@ TEST(MergeInfoTest, TheLayoutIsRefused) {
   } edits[] = {
       {"uint64", "uint32", "data_type:"},
       {R"("num_channels": 1)", R"("num_channels": 2)", "num_channels:"},
-      {"8_8_40", "8_8_41", "scales[0].key:"},
+      {"8_8_40", "8_8_41", "scales:"},
       {"[64, 64, 64]", "[64, 64, 65]", "scales[0].size:"},
       {"[[32, 32, 32]]", "[[32, 32, 16]]", "scales[0].chunk_sizes:"},
       {"[0, 0, 0]", "[0, 0, 1]", "scales[0].voxel_offset:"},
       {R"("compressed_segmentation",)", R"("raw",)", "scales[0].encoding:"},
       {"[8, 8, 8]", "[8, 8, 4]", "scales[0].compressed_segmentation_block_size:"},
-      {R"("scales": [)", R"("scales": [{"key": "0"}, )", "scales:"},
+      {R"("scales": [)",
+       R"("scales": [{"key": "0", "size": [64, 64, 64], "chunk_sizes": [[32, 32, 32]],
+       "encoding": "raw", "sharding": {"@type": "neuroglancer_uint64_sharded_v1",
+       "preshift_bits": 0, "hash": "identity", "minishard_bits": 0, "shard_bits": 0}}, )",
+       "scales[0].sharding: nothing sharded"},
       {"neuroglancer_multiscale_volume", "neuroglancer_skeletons", "@type:"},
   };
   for (const auto& edit : edits) {
@@ -435,6 +455,55 @@ TEST(MergeInfoTest, TheLayoutIsRefused) {
                   edit.place);
   }
   ExpectRefused(MergeNeuroglancerInfo(kTensorStoreInfo, kTensorStoreInfo), "scales[0].sharding:");
+}
+
+TEST(MergeInfoTest, ScalesComeInAnyOrder) {
+  const std::string scale = R"({"key": "16_16_40", "size": [32, 32, 64]})";
+  for (const bool first : {true, false}) {
+    const std::string edited =
+        first ? Replaced(kWrittenByCloudVolume, R"("scales": [)", R"("scales": [)" + scale + ", ")
+              : Replaced(kWrittenByCloudVolume, R"(}])", R"(}, )" + scale + "]");
+    const auto merged = MergeNeuroglancerInfo(kTensorStoreInfo, edited);
+    ASSERT_TRUE(merged) << merged.error().message;
+    const auto info = ParseNeuroglancerInfo(*merged);
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->sharded.size(), 1u);
+    const JsonValue document = ParseJson(*merged).value();
+    const auto& scales = document.Find("scales")->items();
+    ASSERT_EQ(scales.size(), 2u);
+    EXPECT_TRUE(SameMeaning(scales[first ? 0 : 1], ParseJson(scale).value()));
+    EXPECT_NE(scales[first ? 1 : 0].Find("sharding"), nullptr);
+    const auto gone = MergeNeuroglancerInfo(*merged, kWrittenByCloudVolume);
+    ASSERT_TRUE(gone) << "it is not sharded: " << gone.error().message;
+    EXPECT_EQ(ParseJson(*gone)->Find("scales")->items().size(), 1u);
+  }
+}
+
+TEST(MergeInfoTest, AShardedScaleGoesOnceNothingIsInIt) {
+  std::string without = kWrittenByCloudVolume;
+  const std::size_t begin = without.find(R"("scales": [)") + 11;
+  without.erase(begin, without.rfind(']') - begin);
+  ExpectRefused(MergeNeuroglancerInfo(kTensorStoreInfo, without), "scales:");
+  std::string asked;
+  for (const bool holds : {true, false}) {
+    const auto merged =
+        MergeNeuroglancerInfo(kTensorStoreInfo, without, [&](std::string_view directory) {
+          asked = directory;
+          return holds;
+        });
+    EXPECT_EQ(asked, "8_8_40");
+    EXPECT_EQ(merged.has_value(), !holds);
+    if (!merged) continue;
+    EXPECT_TRUE(ParseJson(*merged)->Find("scales")->items().empty());
+  }
+}
+
+TEST(MergeInfoTest, ANewInfoHoldsNothingSharded) {
+  const Status sharded = CheckNewInfo(kTensorStoreInfo);
+  ASSERT_FALSE(sharded);
+  EXPECT_TRUE(sharded.error().message.starts_with("scales[0].sharding: nothing sharded"));
+  EXPECT_TRUE(CheckNewInfo(kWrittenByCloudVolume));
+  EXPECT_TRUE(CheckNewInfo("no JSON"));
 }
 
 TEST(MergeInfoTest, WhatIsNoInfoIsRefused) {

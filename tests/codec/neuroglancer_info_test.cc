@@ -48,6 +48,18 @@ void ExpectFailure(const std::string& text, const std::string& path) {
   EXPECT_NE(message.find(path), std::string::npos) << message;
 }
 
+TEST(NeuroglancerInfoTest, ShardsOfTwoScalesUnderTheSameNamesAreRefused) {
+  const std::string one = Scale(kGeometry);
+  const std::string message = FailureOf(Volume(one + "," + one));
+  EXPECT_NE(message.find("scales[1]: its shards have the names of those of scales[0]"),
+            std::string::npos)
+      << message;
+  std::string longer = kSharding;
+  longer.replace(longer.find("\"shard_bits\":3"), 14, "\"shard_bits\":5");
+  EXPECT_EQ(Parse(Volume(one + "," + Scale(kGeometry, longer))).sharded.size(), 2u)
+      << "\"0.shard\" and \"00.shard\"";
+}
+
 TEST(NeuroglancerInfoTest, ReadsAShardedScale) {
   const NeuroglancerInfo info = Parse(Volume(Scale(kGeometry)));
   EXPECT_EQ(info.type, Type::kVolume);
@@ -69,7 +81,7 @@ TEST(NeuroglancerInfoTest, DropsShardingAndNothingElse) {
   const std::string with = Volume(Scale(kGeometry), R"(,"zz":12345678901234567890,"aa":[1.50])");
   const auto source = ParseJson(with);
   auto expected = *source;
-  expected.Find("scales")->items()[0].Erase("sharding");
+  expected.Find("scales")->mutable_items()[0].Erase("sharding");
   EXPECT_EQ(Parse(with).unsharded_text, WriteJson(expected));
   EXPECT_NE(Parse(with).unsharded_text.find("40.50"), std::string::npos);
 }
@@ -89,8 +101,10 @@ TEST(NeuroglancerInfoTest, KeepsTheTextWhereNothingIsSharded) {
 TEST(NeuroglancerInfoTest, TakesMixedScalesAndSeveralPerKey) {
   const std::string second = R"({"key":"8_8_8","size":[100,64,10],"resolution":[8,8,8],)"
                              R"("chunk_sizes":[[100,64,1],[32,32,10]],"encoding":"jpeg"})";
+  std::string sharding = kSharding;
+  sharding.replace(sharding.rfind('3'), 1, "5");  // names of two digits
   const std::string third =
-      R"({"key":"8_8_8",)" + kGeometry + R"("encoding":"jpeg","sharding":)" + kSharding + "}";
+      R"({"key":"8_8_8",)" + kGeometry + R"("encoding":"jpeg","sharding":)" + sharding + "}";
   const NeuroglancerInfo info = Parse(Volume(Scale(kGeometry) + "," + second + "," + third));
   ASSERT_EQ(info.sharded.size(), 2u);
   EXPECT_EQ(info.sharded[1].json_path, "scales[2]");

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "codec/gzip.h"
@@ -310,6 +313,60 @@ TEST(NeuroglancerShard, EntriesAreDecodedByTheDataEncoding) {
   EXPECT_EQ(gzip->DecodeEntry(plain, 1000).error().code, ErrorCode::kDataLoss);
   EXPECT_EQ(gzip->DecodeEntry(stored.Slice(0, 3), 1000).error().code, ErrorCode::kDataLoss);
   EXPECT_TRUE(gzip->DecodeEntry(Bytes(), 1000)->empty());
+}
+
+// All ids of so many bits, in the order of their numbers.
+std::vector<std::uint64_t> IdsInOrder(const StorageOrder& order, unsigned bits) {
+  std::map<std::uint64_t, std::uint64_t> ids;
+  for (std::uint64_t id = 0; id < std::uint64_t{1} << bits; ++id) {
+    const std::uint64_t number = order.NumberOf(id);
+    EXPECT_EQ(order.IdAt(number), id);
+    EXPECT_TRUE(ids.emplace(number, id).second) << "number " << number << " twice";
+  }
+  std::vector<std::uint64_t> ordered;
+  for (const auto& [number, id] : ids) ordered.push_back(id);
+  return ordered;
+}
+
+TEST(StorageOrder, GoesByShardMinishardAndId) {
+  constexpr unsigned kBits = 8;
+  for (const ChunkIdHash hash : {ChunkIdHash::kIdentity, ChunkIdHash::kMurmurHash3X86_128}) {
+    for (unsigned sizes = 0; sizes < 5 * 4 * 4; ++sizes) {
+      const ShardingSpec spec{.preshift_bits = sizes % 5 * 2,
+                              .hash = hash,
+                              .minishard_bits = sizes / 5 % 4,
+                              .shard_bits = sizes / 20 * 3};
+      const std::vector<std::uint64_t> ids = IdsInOrder(StorageOrder(spec, kBits, 41), kBits);
+      EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end(),
+                                 [&](std::uint64_t a, std::uint64_t b) {
+                                   const ShardSlot x = LocateChunkId(spec, a);
+                                   const ShardSlot y = LocateChunkId(spec, b);
+                                   return std::tie(x.shard, x.page, a) <
+                                          std::tie(y.shard, y.page, b);
+                                 }))
+          << "preshift " << spec.preshift_bits << ", minishard " << spec.minishard_bits
+          << ", shard " << spec.shard_bits;
+    }
+  }
+}
+
+TEST(StorageOrder, NumbersStayAsShortAsTheIdsWhereTheHashIsTheIdentity) {
+  const ShardingSpec spec{.preshift_bits = 9, .minishard_bits = 6, .shard_bits = 15};
+  const StorageOrder order(spec, 40, 41);
+  for (const std::uint64_t id : {std::uint64_t{0}, (std::uint64_t{1} << 40) - 1,
+                                 std::uint64_t{0x8123456789}, std::uint64_t{1} << 30}) {
+    EXPECT_LT(order.NumberOf(id), std::uint64_t{1} << 40);
+    EXPECT_EQ(order.IdAt(order.NumberOf(id)), id);
+  }
+}
+
+TEST(StorageOrder, WithoutRoomForThePlaceOfAHashTheNumbersAreTheIds) {
+  const ShardingSpec spec{
+      .hash = ChunkIdHash::kMurmurHash3X86_128, .minishard_bits = 6, .shard_bits = 15};
+  EXPECT_EQ(StorageOrder(spec, 21, 41).NumberOf(77), 77u);
+  EXPECT_NE(StorageOrder(spec, 20, 41).NumberOf(77), 77u);
+  const ShardingSpec wide{.preshift_bits = 64, .minishard_bits = 60, .shard_bits = 4};
+  EXPECT_EQ(StorageOrder(wide, 64, 41).NumberOf(~std::uint64_t{0}), ~std::uint64_t{0});
 }
 
 }  // namespace

@@ -257,6 +257,15 @@ TEST(ZarrShardTest, BoundsTheIndexBeforeItIsFetched) {
   EXPECT_EQ(CodeOf(Walk(*format, ByteVector(100), 0, 1000)), ErrorCode::kResourceExhausted);
 }
 
+TEST(ZarrShardTest, AnIndexOfJustTheLimitIsTakenHoweverFullItIs) {
+  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + "]", {2}));
+  const ByteVector object = ByteVector(5, 'x') + Index({0, 3, 3, 2}, true);
+  const Walked full = Walk(*format, object, 0, 36);
+  ASSERT_TRUE(full.page) << full.page.error().message;
+  EXPECT_EQ(full.page->entries().size(), 2u);
+  EXPECT_EQ(CodeOf(Walk(*format, object, 0, 35)), ErrorCode::kResourceExhausted);
+}
+
 TEST(ZarrLocatorTest, IsTheInverseOfItselfThroughTransposesAndNesting) {
   const std::string transpose = R"({"name":"transpose","configuration":{"order":[2,0,1]}})";
   const std::string innermost = "[" + transpose + "," + Sharding("[1,2,1]", kCrcIndex) + "]";

@@ -45,7 +45,11 @@ void FuzzMetadataMerge(ByteSpan input) {
   const std::optional<std::string> node(next());
   MergeBoth(original, edited, ParseZarrMetadata,
             [](auto before, auto after) { return MergeZarrMetadata(before, after); });
-  MergeBoth(original, edited, ParseNeuroglancerInfo, MergeNeuroglancerInfo);
+  MergeBoth(original, edited, ParseNeuroglancerInfo,
+            [](auto before, auto after) { return MergeNeuroglancerInfo(before, after); });
+  const HoldsChunks nothing = [](std::string_view) { return false; };
+  MergeBoth(original, edited, ParseNeuroglancerInfo,
+            [&](auto before, auto after) { return MergeNeuroglancerInfo(before, after, nothing); });
   const StoredNodes nodes = [&](std::string_view) -> Result<std::optional<std::string>> {
     return node;
   };

@@ -27,7 +27,9 @@ void FuzzMinishardIndex(ByteSpan input) {
       "the minishard index is asked for");
   const auto step = walk->Feed(index, object_size);
   if (!step) return;
-  for (const IndexEntry& chunk : std::get<IndexPage>(*step).entries()) {
+  const IndexPage& page = std::get<IndexPage>(*step);
+  Require(page.left_out() == 0, "with one minishard no id belongs elsewhere");
+  for (const IndexEntry& chunk : page.entries()) {
     if (chunk.damaged()) continue;
     Require(chunk.range.begin >= kShardIndexSize, "chunks stand behind the shard index");
     Require(MakeByteRange(chunk.range.begin, chunk.range.size, object_size).has_value(),
