@@ -22,7 +22,7 @@ class BaseShard {
   [[nodiscard]] bool is_pair() const { return pieces_.size() == 2; }
   // Of the stored bytes, in one piece or two.
   [[nodiscard]] const ShardObject& object() const { return object_; }
-  // Requires: neither missing nor a pair.
+  // The index where it is a pair. Requires: not missing.
   [[nodiscard]] const std::shared_ptr<File>& file() const { return pieces_[0].file; }
   [[nodiscard]] const FileStatus& status() const { return pieces_[0].status; }
   // As stores of files tell it to their readers; nothing where the shard is missing.

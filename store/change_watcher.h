@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "codec/error.h"
+#include "store/own_mount.h"
 
 namespace unshard {
 
@@ -31,9 +32,10 @@ class ChangeWatcher {
 };
 
 // inotify below `root`. Falls back to false per directory when the system's limits are reached.
-// The thread starts here and ends with the object.
-Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(const std::string& root,
-                                                          ChangeWatcher::Listener listener);
+// The thread starts here and ends with the object. Nothing on the mount `own` is watched.
+Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(
+    const std::string& root, ChangeWatcher::Listener listener,
+    std::shared_ptr<const OwnMount> own = nullptr);
 
 // Watches nothing: Watch is always false.
 std::unique_ptr<ChangeWatcher> MakeNullWatcher();

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace unshard {
+namespace {
+
+// A shard that is written all the time is published all the same.
+constexpr int kMostPauses = 10;
+
+}  // namespace
 
 void DirtyShards::Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,
                       bool complete, Time now) {
@@ -137,7 +143,8 @@ std::optional<Error> DirtyShards::LastError() const {
 DirtyShards::Time DirtyShards::DueTime(const Entry& entry) const {
   if (entry.forced) return Time::min();
   if (entry.error) return entry.not_before;
-  return entry.complete || hurry_ ? entry.last : entry.last + publish_after_;
+  if (entry.complete || hurry_) return entry.last;
+  return std::min(entry.last + publish_after_, entry.first + kMostPauses * publish_after_);
 }
 
 void DirtyShards::Unindex(const DirtyShard& shard, const Entry& entry) {

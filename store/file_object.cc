@@ -43,7 +43,7 @@ Result<std::size_t> ReadFully(int descriptor, std::uint64_t begin, std::span<std
     } else if (size == 0) {
       break;
     } else if (errno != EINTR) {
-      return FailErrno(errno, "reading " + described);
+      return FailErrno(errno, described + ": reading");
     }
   }
   return done;
@@ -56,7 +56,7 @@ Result<bool> StillSame(int descriptor, const FileVersion& version, const std::st
   for (int i = 1;; ++i) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) {
-      return FailErrno(errno, "reading the attributes of " + described);
+      return FailErrno(errno, described + ": reading its attributes");
     }
     const FileVersion now = FileVersion::Of(status);
     if (version.SameBytesNow(now)) return true;
@@ -196,7 +196,7 @@ Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
   if (!opened->valid()) return OpenedFile{};
   struct stat status {};
   if (::fstat(opened->get(), &status) != 0) {
-    return FailErrno(errno, "reading the attributes of " + parts.root->Describe(key));
+    return FailErrno(errno, parts.root->Describe(key) + ": reading its attributes");
   }
   if (!S_ISREG(status.st_mode)) {
     return Fail(ErrorCode::kDataLoss,

@@ -1,10 +1,10 @@
 #include "store/file_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 
 #include <cerrno>
 
+#include "store/directory_entries.h"
 #include "store/file_object.h"
 #include "store/key.h"
 
@@ -12,10 +12,6 @@ namespace unshard {
 namespace {
 
 constexpr int kAttempts = 8;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
 
 class FileStore final : public KvStore {
  public:
@@ -41,7 +37,7 @@ Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
   if (!place.valid()) return std::nullopt;
   struct stat status {};
   if (::fstat(place.get(), &status) != 0) {
-    return FailErrno(errno, "reading the attributes of " + Describe(key));
+    return FailErrno(errno, Describe(key) + ": reading its attributes");
   }
   return InfoOf(status);
 }
@@ -89,29 +85,20 @@ Status FileStore::ListFrom(std::string_view key, std::uint64_t resume, const Lis
   UNSHARD_ASSIGN_OR_RETURN(FileDescriptor descriptor,
                            parts_->root->OpenBeneath(key, O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!descriptor.valid()) return {};
-  const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(descriptor.get()));
-  if (!directory) return FailErrno(errno, "listing " + Describe(key));
-  descriptor.Release();
-  if (resume != 0) ::seekdir(directory.get(), static_cast<long>(resume));
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    UNSHARD_ASSIGN_OR_RETURN(const auto kind, KindOf(key, *entry));
-    const auto next = static_cast<std::uint64_t>(entry->d_off);
-    if (kind && !visitor(ListEntry{name, *kind, next})) return {};
-  }
-  if (errno != 0) return FailErrno(errno, "listing " + Describe(key));
-  return {};
+  return ForEachEntry(std::move(descriptor), resume, Describe(key),
+                      [&](const dirent& entry) -> Result<bool> {
+                        UNSHARD_ASSIGN_OR_RETURN(const auto kind, KindOf(key, entry));
+                        const auto next = static_cast<std::uint64_t>(entry.d_off);
+                        return !kind || visitor(ListEntry{entry.d_name, *kind, next});
+                      });
 }
 
 }  // namespace
 
-Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root,
-                                               std::size_t max_descriptors) {
-  UNSHARD_ASSIGN_OR_RETURN(auto directory, RootDirectory::Open(root));
+Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root, std::size_t max_descriptors,
+                                               std::shared_ptr<const OwnMount> own) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
   return std::make_shared<FileStore>(std::shared_ptr<FileStoreParts>(
       new FileStoreParts{std::move(directory), DescriptorPool(max_descriptors)}));
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "store/kv_store.h"
+#include "store/own_mount.h"
 
 namespace unshard {
 
@@ -12,8 +13,8 @@ namespace unshard {
 // Generation: device, inode, size, mtime and ctime in nanoseconds. Handles keep the file open
 // (POSIX_FADV_RANDOM); at most `max_descriptors` files stay open for handles, the least recently
 // used one is closed and reopened by key when needed, which gives kConditionFailed if the file has
-// been replaced meanwhile.
-Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root,
-                                               std::size_t max_descriptors);
+// been replaced meanwhile. Nothing is asked of the mount `own`, also where it is below `root`.
+Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root, std::size_t max_descriptors,
+                                               std::shared_ptr<const OwnMount> own = nullptr);
 
 }  // namespace unshard

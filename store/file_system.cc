@@ -1,5 +1,7 @@
 #include "store/file_system.h"
 
+#include <algorithm>
+
 #include "store/kv_store.h"
 #include "store/shard_lock.h"
 
@@ -19,11 +21,21 @@ Status MakeDirectories(FileSystem& files, const std::string& path) {
   return {};
 }
 
+Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::string& directory) {
+  std::vector<std::string> names;
+  UNSHARD_RETURN_IF_ERROR(files.List(directory, [&](std::string_view name) {
+    names.emplace_back(name);
+    return true;
+  }));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes) {
   UNSHARD_ASSIGN_OR_RETURN(ShardLock lock, ShardLock::Acquire(files, path));
   const auto replace = [&]() -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(const auto before, files.Stat(path));
-    if (before) UNSHARD_RETURN_IF_ERROR(lock.version()->SetMode(before->mode & 0777));
+    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> before, files.Open(path, {}));
+    if (before) UNSHARD_RETURN_IF_ERROR(lock.version()->TakeAttributesOf(*before));
     UNSHARD_RETURN_IF_ERROR(lock.version()->Write(0, bytes));
     UNSHARD_RETURN_IF_ERROR(lock.version()->Sync());
     return files.Rename(lock.version_path(), path);

@@ -17,6 +17,7 @@
 #include "codec/byte_range.h"
 #include "codec/bytes.h"
 #include "codec/error.h"
+#include "store/own_mount.h"
 
 namespace unshard {
 
@@ -51,6 +52,9 @@ class File {
   virtual Status SetModified(const timespec& modified) = 0;
   // Sets the permission bits (0777).
   virtual Status SetMode(std::uint32_t mode) = 0;
+  // Gives this file the permission bits of `source`, a file of the same implementation, and its
+  // owner, group, access control list and extended attributes, as far as this process may.
+  virtual Status TakeAttributesOf(File& source) = 0;
   // Returns once the bytes and the size are on the disk. After a failure nothing is known about any
   // byte written since the last success, and a later success says nothing about them either.
   virtual Status Sync() = 0;
@@ -64,7 +68,7 @@ class File {
 
 struct OpenFlags {
   bool write = false;      // reading is always possible
-  bool create = false;     // with mode 0666 less the process's umask
+  bool create = false;     // with the mode that NewFiles says
   bool exclusive = false;  // with create: fails with EEXIST where something is there
   bool truncate = false;
 };
@@ -100,12 +104,22 @@ class FileSystem {
 // Makes the directory `path` and all above it that are missing, each lasting before the next.
 Status MakeDirectories(FileSystem& files, const std::string& path);
 
+// The names in a directory, in order; none where it is missing.
+Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::string& directory);
+
 // Puts a whole small file in place of `path`, made where it is missing: readers see the old bytes
 // or the new ones, also after a crash. Waits for others who replace it in the same way, through the
 // lock on `<path>.__lock`.
 Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes);
 
-// The directory `root` of this machine. Fails where it is no directory that can be opened.
-Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(const std::string& root);
+// The modes of files and directories that are made: 0666 and 0777 less the process's umask, or 0600
+// and 0700, whatever the umask.
+enum class NewFiles { kShared, kPrivate };
+
+// The directory `root` of this machine. Fails where it is no directory that can be opened. Nothing
+// is asked of the mount `own`, also where it is below `root`.
+Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(
+    const std::string& root, NewFiles modes = NewFiles::kShared,
+    std::shared_ptr<const OwnMount> own = nullptr);
 
 }  // namespace unshard

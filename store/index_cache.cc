@@ -4,9 +4,10 @@
 #include <condition_variable>
 #include <list>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <unordered_map>
+
+#include "store/catch_exceptions.h"
 
 namespace unshard {
 namespace {
@@ -38,15 +39,6 @@ struct Flight {
   std::optional<Result<ByteBudgetCache::Value>> result;
   bool keep = true;  // false: the key was erased meanwhile
 };
-
-Result<ByteBudgetCache::Loaded> Run(const ByteBudgetCache::Loader& load) {
-  // An uncaught exception would leave the waiting threads waiting for ever.
-  try {
-    return load();
-  } catch (const std::bad_alloc&) {
-    return Fail(ErrorCode::kResourceExhausted, "no memory for a cached value");
-  }
-}
 
 }  // namespace
 
@@ -122,11 +114,18 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const L
   state.flights.emplace(key, flight);
   lock.unlock();
 
-  Result<Loaded> loaded = Run(load);
+  // An uncaught exception would leave the waiting threads waiting for ever.
+  Result<Loaded> loaded = CatchExceptions(load);
 
   lock.lock();
   State::Entries evicted;
-  if (loaded && flight->keep) evicted = state.Insert(key, *loaded);
+  if (loaded && flight->keep) {
+    const Status kept = CatchExceptions([&]() -> Status {
+      evicted = state.Insert(key, *loaded);
+      return {};
+    });
+    if (!kept) loaded = tl::unexpected<Error>(kept.error());
+  }
   Result<Value> result = loaded.map([](Loaded& value) { return value.value; });
   flight->result = result;
   // After Erase the key may have a younger flight.

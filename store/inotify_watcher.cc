@@ -24,13 +24,13 @@ constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 
 class InotifyWatcher final : public ChangeWatcher {
  public:
-  InotifyWatcher(FileDescriptor root, FileDescriptor inotify, FileDescriptor stop,
+  InotifyWatcher(std::unique_ptr<RootDirectory> root, FileDescriptor inotify, FileDescriptor stop,
                  Listener listener)
       : root_(std::move(root)),
         inotify_(std::move(inotify)),
         stop_(std::move(stop)),
         listener_(std::move(listener)),
-        tree_(inotify_.get(), root_.get()),
+        tree_(inotify_.get(), *root_),
         thread_([this] { Run(); }) {}
 
   ~InotifyWatcher() override {
@@ -49,7 +49,7 @@ class InotifyWatcher final : public ChangeWatcher {
   bool Drain();
   void Deliver(const char* buffer, std::size_t size);
 
-  const FileDescriptor root_;
+  const std::unique_ptr<RootDirectory> root_;
   const FileDescriptor inotify_;
   const FileDescriptor stop_;
   const Listener listener_;
@@ -76,7 +76,8 @@ bool InotifyWatcher::Drain() {
     return true;
   }
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return true;
-  LogError(std::string("watching for changes ended: ") + std::strerror(errno));
+  LogError(root_->Describe("") + ": watching for changes has ended: " + std::strerror(errno) +
+           "; shards are looked at again every ttl= seconds");
   listener_(Event{{}, true});
   return false;
 }
@@ -116,13 +117,14 @@ class NullWatcher final : public ChangeWatcher {
 }  // namespace
 
 Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(const std::string& root,
-                                                          ChangeWatcher::Listener listener) {
-  FileDescriptor directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid()) return FailErrno(errno, "opening the directory " + root);
+                                                          ChangeWatcher::Listener listener,
+                                                          std::shared_ptr<const OwnMount> own) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
   FileDescriptor inotify(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (!inotify.valid()) return FailErrno(errno, "starting to watch " + root);
+  if (!inotify.valid()) return FailErrno(errno, root + ": starting to watch it");
   FileDescriptor stop(::eventfd(0, EFD_CLOEXEC));
-  if (!stop.valid()) return FailErrno(errno, "starting to watch " + root);
+  if (!stop.valid()) return FailErrno(errno, root + ": starting to watch it");
   return std::make_unique<InotifyWatcher>(std::move(directory), std::move(inotify), std::move(stop),
                                           std::move(listener));
 }

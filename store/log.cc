@@ -34,7 +34,8 @@ std::shared_ptr<spdlog::logger> MakeLogger(LogSink sink, LogLevel level) {
   }
   auto logger = std::make_shared<spdlog::logger>("unshard", std::move(spdlog_sink));
   logger->set_level(SpdlogLevel(level));
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
+  logger->set_pattern(sink == LogSink::kStandardError ? "unshard: %v"
+                                                      : "%Y-%m-%dT%H:%M:%S.%e%z %l: %v");
   logger->flush_on(spdlog::level::debug);
   return logger;
 }

@@ -7,7 +7,11 @@
 namespace unshard {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
-enum class LogSink { kStandardError, kSyslog };
+enum class LogSink {
+  kStandardError,       // "unshard: line", for the person who runs a command
+  kDatedStandardError,  // "time level: line", for a process that goes on running
+  kSyslog,              // "line": syslog adds time, level and "unshard"
+};
 
 // Sets where lines go; before threads start. Without a call: standard error, kInfo.
 void StartLog(LogSink sink, LogLevel level);

@@ -51,6 +51,8 @@ Status MemoryFile::Truncate(std::uint64_t size) {
 
 Status MemoryFile::SetMode(std::uint32_t) { return {}; }
 
+Status MemoryFile::TakeAttributesOf(File&) { return {}; }
+
 Result<FileStatus> MemoryFile::Stat() {
   FileStatus status;
   status.size = bytes_.size();

@@ -22,6 +22,7 @@ class MemoryFile final : public File {
   Status Truncate(std::uint64_t size) override;
   Status SetModified(const timespec&) override { return {}; }
   Status SetMode(std::uint32_t mode) override;
+  Status TakeAttributesOf(File& source) override;
   Status Sync() override { return {}; }
   Result<FileStatus> Stat() override;
   Result<bool> Lock(bool wait) override;

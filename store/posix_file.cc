@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <limits>
 
+#include "store/extended_attributes.h"
+
 namespace unshard {
 namespace {
 
@@ -66,7 +68,7 @@ Result<std::size_t> PosixFile::Read(std::uint64_t offset, std::span<std::uint8_t
     } else if (size == 0) {
       break;
     } else if (errno != EINTR) {
-      return FailErrno(errno, "reading " + described_);
+      return FailErrno(errno, described_ + ": reading");
     }
   }
   return done;
@@ -81,9 +83,9 @@ Status PosixFile::Write(std::uint64_t offset, ByteSpan bytes) {
     if (size > 0) {
       done += static_cast<std::size_t>(size);
     } else if (size == 0) {
-      return FailErrno(EIO, "writing " + described_);
+      return FailErrno(EIO, described_ + ": writing");
     } else if (errno != EINTR) {
-      return FailErrno(errno, "writing " + described_);
+      return FailErrno(errno, described_ + ": writing");
     }
   }
   return {};
@@ -113,7 +115,7 @@ Result<std::uint64_t> PosixFile::CopyByKernel(const PosixFile& source, const Byt
     } else if (size == 0 || KernelCannotCopy(errno)) {
       break;
     } else if (errno != EINTR) {
-      return FailErrno(errno, "copying " + source.described_ + " to " + described_);
+      return FailErrno(errno, source.described_ + ": copying to " + described_);
     }
   }
   return range.size - left;
@@ -141,7 +143,7 @@ Result<bool> PosixFile::CloneFrom(File& source) {
   while (::ioctl(descriptor_.get(), FICLONE, from->descriptor_.get()) != 0) {
     if (KernelCannotClone(errno)) return false;
     if (errno != EINTR) {
-      return FailErrno(errno, "cloning " + from->described_ + " to " + described_);
+      return FailErrno(errno, from->described_ + ": cloning to " + described_);
     }
   }
   return true;
@@ -150,7 +152,7 @@ Result<bool> PosixFile::CloneFrom(File& source) {
 Status PosixFile::Truncate(std::uint64_t size) {
   UNSHARD_RETURN_IF_ERROR(CheckOffsets(size, 0));
   while (::ftruncate(descriptor_.get(), static_cast<off_t>(size)) != 0) {
-    if (errno != EINTR) return FailErrno(errno, "changing the length of " + described_);
+    if (errno != EINTR) return FailErrno(errno, described_ + ": changing its length");
   }
   return {};
 }
@@ -158,18 +160,40 @@ Status PosixFile::Truncate(std::uint64_t size) {
 Status PosixFile::SetModified(const timespec& modified) {
   const timespec times[2] = {{0, UTIME_OMIT}, modified};
   if (::futimens(descriptor_.get(), times) == 0) return {};
-  return FailErrno(errno, "changing the times of " + described_);
+  return FailErrno(errno, described_ + ": changing its times");
 }
 
 Status PosixFile::SetMode(std::uint32_t mode) {
   if (::fchmod(descriptor_.get(), mode & 0777) == 0) return {};
-  return FailErrno(errno, "changing the permissions of " + described_);
+  return FailErrno(errno, described_ + ": changing its permissions");
+}
+
+Status PosixFile::TakeAttributesOf(File& source) {
+  UNSHARD_ASSIGN_OR_RETURN(const PosixFile* from, AsPosixFile(source, described_));
+  struct stat theirs {};
+  struct stat ours {};
+  if (::fstat(from->descriptor_.get(), &theirs) != 0) {
+    return FailErrno(errno, from->described_ + ": reading its attributes");
+  }
+  if (::fstat(descriptor_.get(), &ours) != 0) {
+    return FailErrno(errno, described_ + ": reading its attributes");
+  }
+  // Only root may give a file away. Its owner may give it to a group that he is in.
+  const bool given = (theirs.st_uid == ours.st_uid && theirs.st_gid == ours.st_gid) ||
+                     ::fchown(descriptor_.get(), theirs.st_uid, theirs.st_gid) == 0;
+  if (!given && theirs.st_gid != ours.st_gid) {
+    static_cast<void>(::fchown(descriptor_.get(), static_cast<uid_t>(-1), theirs.st_gid));
+  }
+  CopyExtendedAttributes(from->descriptor_.get(), descriptor_.get());
+  // Some file systems have no modes and refuse each change.
+  if ((theirs.st_mode & 0777) == (ours.st_mode & 0777)) return {};
+  return SetMode(theirs.st_mode);
 }
 
 Status PosixFile::Sync() {
   // Only an interrupted call is repeated: after any other failure a success would be a lie.
   while (::fsync(descriptor_.get()) != 0) {
-    if (errno != EINTR) return FailErrno(errno, "syncing " + described_);
+    if (errno != EINTR) return FailErrno(errno, described_ + ": syncing");
   }
   return {};
 }
@@ -177,7 +201,7 @@ Status PosixFile::Sync() {
 Result<FileStatus> PosixFile::Stat() {
   struct stat status {};
   if (::fstat(descriptor_.get(), &status) != 0) {
-    return FailErrno(errno, "reading the attributes of " + described_);
+    return FailErrno(errno, described_ + ": reading its attributes");
   }
   return FileStatusOf(status);
 }
@@ -188,7 +212,7 @@ Result<bool> PosixFile::Lock(bool wait) {
   lock.l_whence = SEEK_SET;
   while (::fcntl(descriptor_.get(), wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock) != 0) {
     if (!wait && (errno == EAGAIN || errno == EACCES)) return false;
-    if (errno != EINTR) return FailErrno(errno, "locking " + described_);
+    if (errno != EINTR) return FailErrno(errno, described_ + ": locking");
   }
   return true;
 }

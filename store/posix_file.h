@@ -25,6 +25,7 @@ class PosixFile final : public File {
   Status Truncate(std::uint64_t size) override;
   Status SetModified(const timespec& modified) override;
   Status SetMode(std::uint32_t mode) override;
+  Status TakeAttributesOf(File& source) override;
   Status Sync() override;
   Result<FileStatus> Stat() override;
   Result<bool> Lock(bool wait) override;

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -7,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "store/directory_entries.h"
 #include "store/file_system.h"
 #include "store/posix_file.h"
 #include "store/root_directory.h"
@@ -16,14 +16,13 @@ namespace {
 
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kDirectoryMode = 0777;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
+constexpr mode_t kPrivateFileMode = 0600;
+constexpr mode_t kPrivateDirectoryMode = 0700;
 
 class PosixFileSystem final : public FileSystem {
  public:
-  explicit PosixFileSystem(std::unique_ptr<RootDirectory> root) : root_(std::move(root)) {}
+  PosixFileSystem(std::unique_ptr<RootDirectory> root, NewFiles modes)
+      : root_(std::move(root)), private_(modes == NewFiles::kPrivate) {}
 
   Result<std::shared_ptr<File>> Open(const std::string& path, const OpenFlags& flags) override;
   Result<std::optional<FileStatus>> Stat(const std::string& path) override;
@@ -42,13 +41,14 @@ class PosixFileSystem final : public FileSystem {
   Result<FileDescriptor> Create(const std::string& path, const OpenFlags& flags, int access);
 
   const std::unique_ptr<RootDirectory> root_;
+  const bool private_;
 };
 
 // The parent of a name that is to be made: a missing one is a failure.
 Result<RootDirectory::Place> PosixFileSystem::ExistingParent(const std::string& path) const {
   UNSHARD_ASSIGN_OR_RETURN(RootDirectory::Place place, root_->OpenParent(path));
   if (!place.directory.valid()) {
-    return FailErrno(ENOENT, "opening the directory of " + Describe(path));
+    return FailErrno(ENOENT, Describe(path) + ": opening its directory");
   }
   return place;
 }
@@ -59,9 +59,14 @@ Result<FileDescriptor> PosixFileSystem::Create(const std::string& path, const Op
   // A file is never made through a symbolic link: where that leads has not been checked.
   const int how = access | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (flags.exclusive ? O_EXCL : 0);
   for (;;) {
-    FileDescriptor descriptor(::openat(place.directory.get(), place.name.c_str(), how, kFileMode));
+    FileDescriptor descriptor(::openat(place.directory.get(), place.name.c_str(), how,
+                                       private_ ? kPrivateFileMode : kFileMode));
+    // A umask may have taken the owner's own rights.
+    if (descriptor.valid() && private_ && ::fchmod(descriptor.get(), kPrivateFileMode) != 0) {
+      return FailErrno(errno, Describe(path) + ": setting its mode");
+    }
     if (descriptor.valid()) return descriptor;
-    if (errno != EINTR) return FailErrno(errno, "making " + Describe(path));
+    if (errno != EINTR) return FailErrno(errno, Describe(path) + ": making it");
   }
 }
 
@@ -80,7 +85,7 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
   auto file = std::make_shared<PosixFile>(std::move(descriptor), Describe(path));
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   if (status.kind == FileStatus::Kind::kDirectory) {
-    return FailErrno(EISDIR, "opening " + Describe(path));
+    return FailErrno(EISDIR, Describe(path) + ": opening");
   }
   if (status.kind != FileStatus::Kind::kFile) {
     return Fail(ErrorCode::kDataLoss, Describe(path) + ": expected a file, found a special file");
@@ -93,7 +98,7 @@ Result<std::optional<FileStatus>> PosixFileSystem::Stat(const std::string& path)
   if (!descriptor.valid()) return std::nullopt;
   struct stat status {};
   if (::fstat(descriptor.get(), &status) != 0) {
-    return FailErrno(errno, "reading the attributes of " + Describe(path));
+    return FailErrno(errno, Describe(path) + ": reading its attributes");
   }
   return FileStatusOf(status);
 }
@@ -105,7 +110,7 @@ Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {
                  target.name.c_str()) == 0) {
     return {};
   }
-  return FailErrno(errno, "renaming " + Describe(from) + " to " + Describe(to));
+  return FailErrno(errno, Describe(from) + ": renaming to " + Describe(to));
 }
 
 Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
@@ -115,7 +120,7 @@ Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
                target.name.c_str(), 0) == 0) {
     return {};
   }
-  return FailErrno(errno, "linking " + Describe(from) + " to " + Describe(to));
+  return FailErrno(errno, Describe(from) + ": linking to " + Describe(to));
 }
 
 Result<bool> PosixFileSystem::Remove(const std::string& path) {
@@ -126,24 +131,29 @@ Result<bool> PosixFileSystem::Remove(const std::string& path) {
     return true;
   }
   if (errno == ENOENT) return false;
-  return FailErrno(errno, "removing " + Describe(path));
+  return FailErrno(errno, Describe(path) + ": removing");
 }
 
 Result<bool> PosixFileSystem::MakeDirectory(const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place place, ExistingParent(path));
-  if (::mkdirat(place.directory.get(), place.name.c_str(), kDirectoryMode) == 0) return true;
-  if (errno != EEXIST) return FailErrno(errno, "making the directory " + Describe(path));
+  const char* const name = place.name.c_str();
+  const mode_t mode = private_ ? kPrivateDirectoryMode : kDirectoryMode;
+  if (::mkdirat(place.directory.get(), name, mode) == 0) {
+    if (!private_ || ::fchmodat(place.directory.get(), name, mode, 0) == 0) return true;
+    return FailErrno(errno, Describe(path) + ": setting its mode");
+  }
+  if (errno != EEXIST) return FailErrno(errno, Describe(path) + ": making the directory");
   UNSHARD_ASSIGN_OR_RETURN(const auto status, Stat(path));
   if (status && status->kind == FileStatus::Kind::kDirectory) return false;
-  return FailErrno(EEXIST, "making the directory " + Describe(path));
+  return FailErrno(EEXIST, Describe(path) + ": making the directory");
 }
 
 Status PosixFileSystem::SyncDirectory(const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor descriptor,
                            root_->OpenBeneath(path, O_RDONLY | O_DIRECTORY));
-  if (!descriptor.valid()) return FailErrno(ENOENT, "syncing the directory " + Describe(path));
+  if (!descriptor.valid()) return FailErrno(ENOENT, Describe(path) + ": syncing the directory");
   while (::fsync(descriptor.get()) != 0) {
-    if (errno != EINTR) return FailErrno(errno, "syncing the directory " + Describe(path));
+    if (errno != EINTR) return FailErrno(errno, Describe(path) + ": syncing the directory");
   }
   return {};
 }
@@ -153,35 +163,26 @@ Status PosixFileSystem::List(const std::string& path,
   UNSHARD_ASSIGN_OR_RETURN(FileDescriptor descriptor,
                            root_->OpenBeneath(path, O_RDONLY | O_DIRECTORY));
   if (!descriptor.valid()) return {};
-  const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(descriptor.get()));
-  if (!directory) return FailErrno(errno, "listing " + Describe(path));
-  descriptor.Release();
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    if (!visitor(name)) return {};
-  }
-  if (errno != 0) return FailErrno(errno, "listing " + Describe(path));
-  return {};
+  return ForEachEntry(std::move(descriptor), 0, Describe(path),
+                      [&](const dirent& entry) -> Result<bool> { return visitor(entry.d_name); });
 }
 
 Result<std::uint64_t> PosixFileSystem::FreeBytes() {
   UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor root, root_->OpenBeneath("", O_PATH));
   struct statvfs status {};
   if (!root.valid() || ::fstatvfs(root.get(), &status) != 0) {
-    return FailErrno(errno, "asking for the free space of " + Describe(""));
+    return FailErrno(errno, Describe("") + ": asking for its free space");
   }
   return CheckedMultiply(status.f_bavail, status.f_frsize).value_or(UINT64_MAX);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(const std::string& root) {
-  UNSHARD_ASSIGN_OR_RETURN(auto directory, RootDirectory::Open(root));
-  return std::make_shared<PosixFileSystem>(std::move(directory));
+Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(const std::string& root, NewFiles modes,
+                                                        std::shared_ptr<const OwnMount> own) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
+  return std::make_shared<PosixFileSystem>(std::move(directory), modes);
 }
 
 }  // namespace unshard

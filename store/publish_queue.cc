@@ -18,6 +18,8 @@
 #include <mutex>
 #include <thread>
 
+#include "store/caller.h"
+#include "store/catch_exceptions.h"
 #include "store/dirty_shards.h"
 #include "store/log.h"
 
@@ -28,6 +30,14 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kShortestPause{500};
 constexpr milliseconds kLongestPause{60000};
+// Of these another attempt means the same: somebody has to change something first.
+bool IsPermanent(const Error& error) {
+  // Without an errno: one of our caps, and not a disk that is full.
+  const bool above_cap = error.code == ErrorCode::kResourceExhausted && error.system_errno == 0;
+  return above_cap || error.code == ErrorCode::kNotSupported ||
+         error.code == ErrorCode::kReadOnly || error.code == ErrorCode::kPermissionDenied;
+}
+
 // So many failures in a row, and a writer that waits for room is told.
 constexpr unsigned kHopelessFailures = 3;
 // How long a writer waits for room while nothing is there to publish: others may be about to
@@ -35,8 +45,14 @@ constexpr unsigned kHopelessFailures = 3;
 constexpr milliseconds kPatience{1000};
 // Room may come without a publish, where a file is given up.
 constexpr milliseconds kLookForRoom{50};
+// A signal for the caller wakes nobody either.
+constexpr milliseconds kLookForSignal{50};
 // An injected clock wakes nobody when it moves.
 constexpr milliseconds kLookAtInjectedClock{1};
+
+tl::unexpected<Error> Interrupted() {
+  return FailErrno(EINTR, "waiting until chunks are published");
+}
 
 }  // namespace
 
@@ -62,6 +78,7 @@ struct PublishQueue::State {
   void Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock);
   void WaitForWork(Time now, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::optional<Status> Outcome(const Ticket& ticket) const;
+  Status WaitForOutcome(const Ticket& ticket, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool IsHopeless(std::uint64_t failures_before, Time since) const;
 
   void Work();
@@ -115,7 +132,7 @@ std::optional<PublishQueue::State::Time> PublishQueue::State::NextLook() const {
 
 void PublishQueue::State::WaitForWork(Time now, std::unique_lock<std::mutex>& lock) {
   const auto next = NextLook();
-  if (!next) return work.wait(lock);
+  if (!next || *next == Time::max()) return work.wait(lock);
   const Time soonest = now + milliseconds(1);
   const auto until_next = std::max(*next, soonest) - now;
   work.wait_for(lock, injected ? Time::duration(kLookAtInjectedClock) : until_next);
@@ -126,7 +143,8 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
   // While this thread is busy somebody else has to keep an eye on what comes next.
   if (dirty.NextDue()) work.notify_one();
   lock.unlock();
-  Result<Done> result = publish(shard);
+  // An exception would end the process, and leave the shard running for ever.
+  Result<Done> result = CatchExceptions([&] { return publish(shard); });
   lock.lock();
   const Time now = clock();
   last_change = now;
@@ -140,9 +158,11 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
     ++failures;
     ++failures_in_a_row;
     last_failure = now;
-    LogWarning("publishing failed, again in " + std::to_string(pause.count()) +
-               " ms: " + result.error().message);
-    dirty.FailUntil(shard, std::move(result).error(), pause, now + pause);
+    const bool permanent = IsPermanent(result.error());
+    LogWarning(result.error().message + "; publishing " +
+               (permanent ? "it is not repeated until a flush or the next mount"
+                          : "it is repeated in " + std::to_string(pause.count()) + " ms"));
+    dirty.FailUntil(shard, std::move(result).error(), pause, permanent ? Time::max() : now + pause);
   }
   ended.notify_all();
 }
@@ -167,6 +187,15 @@ std::optional<Status> PublishQueue::State::Outcome(const Ticket& ticket) const {
   }
   if (stopping) return Status(Fail(ErrorCode::kUnavailable, "the mount is ending"));
   return std::nullopt;
+}
+
+Status PublishQueue::State::WaitForOutcome(const Ticket& ticket,
+                                           std::unique_lock<std::mutex>& lock) {
+  for (;;) {
+    if (auto outcome = Outcome(ticket)) return *std::move(outcome);
+    if (CallerIsInterrupted()) return Interrupted();
+    ended.wait_for(lock, kLookForSignal);
+  }
 }
 
 bool PublishQueue::State::IsHopeless(std::uint64_t failures_before, Time since) const {
@@ -220,9 +249,7 @@ Status PublishQueue::Flush(const DirtyShard& shard) {
   const State::Ticket ticket{shard, entry->added, entry->attempt};  // 4
   state.dirty.Force(shard);
   state.work.notify_one();
-  std::optional<Status> outcome;
-  state.ended.wait(lock, [&] { return (outcome = state.Outcome(ticket)).has_value(); });
-  return *std::move(outcome);
+  return state.WaitForOutcome(ticket, lock);
 }
 
 Status PublishQueue::FlushAll() {
@@ -236,9 +263,9 @@ Status PublishQueue::FlushAll() {
   state.work.notify_all();
   Status first;
   for (const State::Ticket& ticket : tickets) {
-    std::optional<Status> outcome;
-    state.ended.wait(lock, [&] { return (outcome = state.Outcome(ticket)).has_value(); });
-    if (first && !*outcome) first = *std::move(outcome);
+    Status outcome = state.WaitForOutcome(ticket, lock);
+    if (!outcome && outcome.error().system_errno == EINTR) return outcome;
+    if (first && !outcome) first = std::move(outcome);
   }
   return first;
 }
@@ -253,17 +280,20 @@ Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room) {
   ++state.writers_waiting;
   state.work.notify_all();
   bool room = false;
+  bool interrupted = false;
   while (true) {
     // Before the last look, so that room made by the last success is not overlooked.
     const bool hopeless = state.IsHopeless(failures_before, since);
     lock.unlock();
     room = has_room();
     lock.lock();
-    if (room || hopeless) break;
+    interrupted = CallerIsInterrupted();
+    if (room || hopeless || interrupted) break;
     state.ended.wait_for(lock, state.injected ? kLookAtInjectedClock : kLookForRoom);
   }
   --state.writers_waiting;
   if (room) return {};
+  if (interrupted) return Interrupted();
   const std::optional<Error> error = state.dirty.LastError();
   Error full{ErrorCode::kResourceExhausted, "the spool is full", ENOSPC};
   if (error) full.message += ", and publishing fails: " + error->message;

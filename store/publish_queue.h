@@ -1,8 +1,10 @@
 // Decides when shards are published, and runs publishes on a few threads.
 //
-// A dirty shard is published when it is complete, when nobody has written to it for a while, when
-// the spool is above its high water (those with most bytes first), when somebody waits for it, and
-// when the queue is drained. A publish that fails is repeated after a pause that grows to a minute.
+// A dirty shard is published when it is complete, when nobody has written to it for a while or it
+// has been dirty for ten times as long, when the spool is above its high water (those with most
+// bytes first), when somebody waits for it, and when the queue is drained. A publish that fails is
+// repeated after a pause that grows to a minute; one that cannot succeed (the format cannot be
+// written, the directory is read-only) only when somebody waits for it.
 // Chunks that arrive while their shard is published make it dirty again.
 #pragma once
 
@@ -62,13 +64,15 @@ class PublishQueue {
   // `complete`: all its chunks are in the spool now.
   void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete);
   // Publishes this shard at once, also where it failed a moment ago, and waits until what was added
-  // before the call is published. Returns the error of an attempt that began after the call.
+  // before the call is published. Returns the error of an attempt that began after the call, and
+  // EINTR where a signal comes for the caller (store/caller.h): what is under way goes on.
   Status Flush(const DirtyShard& shard);
   // The same for all; every shard is tried, the first error is returned.
   Status FlushAll();
   // Blocks while the spool is fuller than a writer may fill it. Gives up (kResourceExhausted with
   // ENOSPC) where there is still no room after publishing has failed since the call, a few times in
-  // a row or with all that there is, and where nothing is left to publish. `has_room` may lock.
+  // a row or with all that there is, and where nothing is left to publish; EINTR as above.
+  // `has_room` may lock.
   Status WaitForRoom(const std::function<bool()>& has_room);
   // No longer waits for shards to be idle: what is dirty and what comes is published at once.
   void Hurry();

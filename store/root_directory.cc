@@ -4,35 +4,24 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 
 #include "store/key.h"
 #include "store/kv_store.h"
+#include "store/path_walk.h"
 
 namespace unshard {
 namespace {
 
 constexpr int kAttempts = 16;
 
-int Openat2(int directory, const char* path, int flags) {
+int Openat2(int directory, const char* path, int flags, __u64 resolve) {
   open_how how{};
   // openat2 refuses flags that mean nothing together, such as these two.
   const int terminal = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
   how.flags = static_cast<__u64>(flags | O_CLOEXEC | terminal);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof(how)));
-}
-
-std::string DescriptorLink(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
-
-// The real path of an open file; empty where it cannot be had.
-std::string RealPath(int descriptor) {
-  std::array<char, PATH_MAX> buffer;
-  const ssize_t size = ::readlink(DescriptorLink(descriptor).c_str(), buffer.data(), buffer.size());
-  if (size <= 0 || static_cast<std::size_t>(size) == buffer.size()) return {};
-  return {buffer.data(), static_cast<std::size_t>(size)};
 }
 
 bool IsInside(std::string_view path, std::string_view root) {
@@ -43,56 +32,67 @@ bool IsInside(std::string_view path, std::string_view root) {
 }  // namespace
 
 Result<std::unique_ptr<RootDirectory>> RootDirectory::Open(const std::string& path,
-                                                           Resolver resolver) {
+                                                           Resolver resolver,
+                                                           std::shared_ptr<const OwnMount> own) {
   FileDescriptor root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root.valid()) return FailErrno(errno, "opening the directory " + path);
+  if (!root.valid()) return FailErrno(errno, path + ": opening the directory");
   // Old kernels answer ENOSYS, some containers EPERM: any failure here means "not available".
-  const FileDescriptor probe(resolver == Resolver::kBest ? Openat2(root.get(), ".", O_PATH) : -1);
-  return std::unique_ptr<RootDirectory>(new RootDirectory(path, std::move(root), probe.valid()));
+  const FileDescriptor probe(resolver == Resolver::kBest ? Openat2(root.get(), ".", O_PATH, 0)
+                                                         : -1);
+  return std::unique_ptr<RootDirectory>(
+      new RootDirectory(path, std::move(root), probe.valid(), std::move(own)));
 }
 
-RootDirectory::RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2)
-    : path_(std::move(path)), descriptor_(std::move(descriptor)), has_openat2_(has_openat2) {}
+RootDirectory::RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2,
+                             std::shared_ptr<const OwnMount> own)
+    : path_(std::move(path)),
+      descriptor_(std::move(descriptor)),
+      has_openat2_(has_openat2),
+      own_(std::move(own)) {}
 
 int RootDirectory::TryOpenat2(const char* key, int flags) const {
   int descriptor = -1;
+  const __u64 resolve = own_ && own_->known() ? RESOLVE_NO_XDEV : 0;
   // EAGAIN: a rename somewhere in the system kept the kernel from proving that we stayed inside.
   for (int i = 0; i < kAttempts; ++i) {
-    descriptor = Openat2(descriptor_.get(), key, flags);
+    descriptor = Openat2(descriptor_.get(), key, flags, resolve);
     if (descriptor >= 0 || (errno != EINTR && errno != EAGAIN)) break;
   }
   return descriptor;
 }
 
-int RootDirectory::TryPortable(const char* key, int flags) const {
-  const FileDescriptor place(::openat(descriptor_.get(), key, O_PATH | O_CLOEXEC));
-  if (!place.valid()) return -1;
-  if (!IsInside(RealPath(place.get()), RealPath(descriptor_.get()))) {
-    errno = EXDEV;
-    return -1;
+// Follows what the kernel refuses as a whole: absolute links that come back into the root, and
+// other mounts, of which one may be our own.
+Result<FileDescriptor> RootDirectory::OpenByWalking(std::string_view key, int flags) const {
+  auto place = WalkPath(descriptor_.get(), std::string(key), own_.get());
+  if (!place) return Forward(std::move(place).error(), Describe(key));
+  if (!place->valid()) return FileDescriptor();
+  if (!IsInside(RealPath(place->get()), RealPath(descriptor_.get()))) {
+    return Fail(ErrorCode::kPermissionDenied,
+                Describe(key) + ": a symbolic link leads out of the mounted directory");
   }
   // Through the descriptor, not the path: what is opened is what was checked.
-  return ::open(DescriptorLink(place.get()).c_str(), flags | O_CLOEXEC | O_NOCTTY);
+  const std::string link = "/proc/self/fd/" + std::to_string(place->get());
+  int descriptor = -1;
+  do {
+    descriptor = ::open(link.c_str(), flags | O_CLOEXEC | O_NOCTTY);
+  } while (descriptor < 0 && errno == EINTR);
+  return Opened(descriptor, key);
+}
+
+// An invalid descriptor where nothing is there; by errno.
+Result<FileDescriptor> RootDirectory::Opened(int descriptor, std::string_view key) const {
+  if (descriptor >= 0) return FileDescriptor(descriptor);
+  if (errno == ENOENT || errno == ENOTDIR) return FileDescriptor();
+  return FailErrno(errno, Describe(key) + ": opening");
 }
 
 Result<FileDescriptor> RootDirectory::OpenBeneath(std::string_view key, int flags) const {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
-  const std::string path = key.empty() ? "." : std::string(key);
-  int descriptor = -1;
-  errno = EXDEV;
-  if (has_openat2_) descriptor = TryOpenat2(path.c_str(), flags);
-  // The kernel refuses each absolute link, also one that comes back into the root.
-  for (int i = 0; i < kAttempts && descriptor < 0 && (errno == EXDEV || errno == EINTR); ++i) {
-    descriptor = TryPortable(path.c_str(), flags);
-    if (descriptor < 0 && errno == EXDEV) break;
-  }
-  if (descriptor >= 0) return FileDescriptor(descriptor);
-  if (errno == ENOENT || errno == ENOTDIR) return FileDescriptor();
-  if (errno == EXDEV) {
-    return Fail(ErrorCode::kPermissionDenied,
-                Describe(key) + ": a symbolic link leads out of the mounted directory");
-  }
-  return FailErrno(errno, "opening " + Describe(key));
+  if (!has_openat2_) return OpenByWalking(key, flags);
+  const int descriptor = TryOpenat2(key.empty() ? "." : std::string(key).c_str(), flags);
+  if (descriptor < 0 && errno == EXDEV) return OpenByWalking(key, flags);
+  return Opened(descriptor, key);
 }
 
 Result<RootDirectory::Place> RootDirectory::OpenParent(std::string_view key) const {

@@ -7,6 +7,7 @@
 
 #include "codec/error.h"
 #include "store/file_descriptor.h"
+#include "store/own_mount.h"
 
 namespace unshard {
 
@@ -16,14 +17,16 @@ class RootDirectory {
  public:
   enum class Resolver { kBest, kPortable };
 
-  // kBest asks the kernel (openat2) where it can; kPortable compares real paths, as is done where
-  // the kernel cannot. Fails where `path` is no directory that can be opened.
+  // kBest asks the kernel (openat2) where it can; kPortable walks and compares real paths, as is
+  // done where the kernel cannot. Nothing is opened on `own` (null: there is none). Fails where
+  // `path` is no directory that can be opened.
   static Result<std::unique_ptr<RootDirectory>> Open(const std::string& path,
-                                                     Resolver resolver = Resolver::kBest);
+                                                     Resolver resolver = Resolver::kBest,
+                                                     std::shared_ptr<const OwnMount> own = nullptr);
 
   // Opens `key` with `flags` (O_CLOEXEC and O_NOCTTY are added). Returns a descriptor, or an
   // invalid one where nothing is there. kPermissionDenied where the key leads out of the root,
-  // kInvalidArgument where it is no key.
+  // kInvalidArgument where it is no key, ELOOP where it leads into our own mount.
   Result<FileDescriptor> OpenBeneath(std::string_view key, int flags) const;
 
   // The directory that holds the last component of `key`, opened beneath the root, and that
@@ -35,20 +38,23 @@ class RootDirectory {
   };
   Result<Place> OpenParent(std::string_view key) const;
 
-  // True where the kernel keeps us inside, false where real paths are compared: slower by three
-  // system calls an open.
+  // True where the kernel keeps us inside, false where real paths are compared: slower by
+  // two system calls a component.
   [[nodiscard]] bool asks_kernel() const { return has_openat2_; }
   // The path that messages name.
   [[nodiscard]] std::string Describe(std::string_view key) const;
 
  private:
-  RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2);
+  RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2,
+                std::shared_ptr<const OwnMount> own);
   [[nodiscard]] int TryOpenat2(const char* key, int flags) const;
-  [[nodiscard]] int TryPortable(const char* key, int flags) const;
+  [[nodiscard]] Result<FileDescriptor> OpenByWalking(std::string_view key, int flags) const;
+  [[nodiscard]] Result<FileDescriptor> Opened(int descriptor, std::string_view key) const;
 
   const std::string path_;
   const FileDescriptor descriptor_;
   const bool has_openat2_;
+  const std::shared_ptr<const OwnMount> own_;
 };
 
 }  // namespace unshard

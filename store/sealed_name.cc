@@ -25,8 +25,9 @@ class SealReader {
  public:
   explicit SealReader(std::string_view rest) : rest_(rest) {}
 
+  [[nodiscard]] bool StartsWith(std::string_view text) const { return rest_.starts_with(text); }
   bool Take(std::string_view text) {
-    if (!rest_.starts_with(text)) return false;
+    if (!StartsWith(text)) return false;
     rest_.remove_prefix(text.size());
     return true;
   }
@@ -72,10 +73,15 @@ bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
     if (!reader.Take("f") || !reader.TakeNumber(chunk.size) || !reader.Take("-")) return false;
     if (!reader.TakeHex(chunk.crc32c)) return false;
   }
-  if (!ReadFingerprint(reader, chunk.base)) return false;
-  if (reader.done()) return true;
-  chunk.other_base.emplace();
-  return ReadFingerprint(reader, *chunk.other_base) && reader.done();
+  SealTerms& terms = chunk.terms;
+  if (!ReadFingerprint(reader, terms.base)) return false;
+  const bool other = reader.StartsWith("-a") || reader.StartsWith("-b");
+  if (other && !ReadFingerprint(reader, terms.other_base.emplace())) return false;
+  if (reader.Take("-l") && !reader.TakeHex(terms.layout.emplace())) return false;
+  if (chunk.removed && reader.Take("-w")) {
+    if (!reader.TakeNumber(chunk.only_with) || chunk.only_with == 0) return false;
+  }
+  return reader.done();
 }
 
 }  // namespace
@@ -131,8 +137,11 @@ std::optional<std::string> ParseDatasetPath(std::string_view text,
 std::string SealedName(const SpooledChunk& chunk) {
   std::string name = EscapeName(chunk.chunk) + ",s" + std::to_string(chunk.sequence);
   name += chunk.removed ? "-r" : "-f" + std::to_string(chunk.size) + '-' + Hex(chunk.crc32c);
-  name += FingerprintText(chunk.base);
-  if (chunk.other_base) name += FingerprintText(*chunk.other_base);
+  const SealTerms& terms = chunk.terms;
+  name += FingerprintText(terms.base);
+  if (terms.other_base) name += FingerprintText(*terms.other_base);
+  if (terms.layout) name += "-l" + Hex(*terms.layout);
+  if (chunk.only_with != 0) name += "-w" + std::to_string(chunk.only_with);
   return name;
 }
 

@@ -1,5 +1,11 @@
 #include "store/shard_lock.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+#include "store/log.h"
+
 namespace unshard {
 namespace {
 
@@ -19,9 +25,48 @@ Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
   return there.device == ours.device && there.inode == ours.inode;
 }
 
+// Polls: a lock that is waited for inside the kernel can be given up by nobody but its holder.
+Status WaitForLock(const std::string& described, File& file, const LockPatience& patience) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kLongestPause{50};
+  const auto begin = std::chrono::steady_clock::now();
+  milliseconds pause{1};
+  for (bool noticed = false;;) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool locked, file.Lock(/*wait=*/false));
+    if (locked) return {};
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    const bool ending = patience.ending != nullptr && patience.ending->load();
+    if (waited >= (ending ? std::min(patience.at_end, patience.total) : patience.total)) {
+      return Fail(ErrorCode::kUnavailable,
+                  described +
+                      ": another process that writes this file holds its lock; what it "
+                      "keeps waiting is published once the lock is released");
+    }
+    if (!noticed && waited >= patience.notice) {
+      noticed = true;
+      LogWarning(
+          described +
+          ": publishing waits for this lock, which another process holds that writes the file");
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+// An empty file under `path` that has no other name. What has this name, which a crash may have
+// left, is unlinked and not written to: it may be a link to any file.
+Result<std::shared_ptr<File>> MakeVersion(FileSystem& files, const std::string& path) {
+  const OpenFlags anew{.write = true, .create = true, .exclusive = true};
+  auto version = files.Open(path, anew);
+  if (version || version.error().system_errno != EEXIST) return version;
+  UNSHARD_RETURN_IF_ERROR(files.Remove(path));
+  return files.Open(path, anew);
+}
+
 }  // namespace
 
-Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key) {
+Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
+                                     const LockPatience& patience) {
   const std::string path = key + std::string(kLockSuffix);
   UNSHARD_ASSIGN_OR_RETURN(const auto shard, files.Stat(key));
   if (!shard) {
@@ -32,13 +77,12 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key) 
   for (int i = 0; i < kAttempts; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
                              files.Open(path, {.write = true, .create = true}));
-    UNSHARD_RETURN_IF_ERROR(file->Lock(/*wait=*/true));
+    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, patience));
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
     ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));
     // What stands in the lock file stays: it may be another writer's, who goes by its name alone.
-    auto version =
-        files.Open(lock.version_path_, {.write = true, .create = true, .truncate = true});
+    auto version = MakeVersion(files, lock.version_path_);
     if (!version) {
       lock.Remove(files);
       return tl::unexpected<Error>(std::move(version).error());

@@ -4,6 +4,8 @@
 // a file of its own.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,15 +14,25 @@
 
 namespace unshard {
 
+// How long a lock that another writer holds is waited for.
+struct LockPatience {
+  std::chrono::milliseconds notice{3000};  // then a warning says what is waited for
+  std::chrono::milliseconds total{10000};  // then the wait fails
+  std::chrono::milliseconds at_end{2000};  // the same once `ending` is set
+  const std::atomic<bool>* ending = nullptr;
+};
+
 // Used by one thread. The lock ends with this object.
 class ShardLock {
  public:
   // Opens `<key>.__lock`, which is made where it is missing, waits for its lock, and opens the path
   // again: unless that is the same file, the one we have locked has been renamed onto the shard or
-  // removed meanwhile, and we start over. Then an empty file for the new version is made, in place
-  // of one that was left behind. Missing directories above the shard are made, and last. Fails with
-  // kUnavailable where others are always faster.
-  static Result<ShardLock> Acquire(FileSystem& files, const std::string& key);
+  // removed meanwhile, and we start over. Then an empty file for the new version is made, and
+  // whatever had its name is unlinked: other names of that file keep its bytes. Missing directories
+  // above the shard are made durable. Fails with kUnavailable where the lock is not released in
+  // time, or others are always faster.
+  static Result<ShardLock> Acquire(FileSystem& files, const std::string& key,
+                                   const LockPatience& patience = {});
 
   // Where the new version is put, to be renamed onto the shard.
   [[nodiscard]] const std::shared_ptr<File>& version() const { return version_; }

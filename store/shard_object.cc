@@ -151,6 +151,13 @@ Result<ShardIndex> ShardObject::ReadIndex(const ShardFormat& format, std::uint64
   for (std::uint64_t page = 0; page < format.page_count(); ++page) {
     const std::unique_ptr<IndexWalk> walk = format.Walk(shard, page, left);
     UNSHARD_ASSIGN_OR_RETURN(const IndexPage loaded, WalkTo(*walk, reader, *this));
+    if (loaded.left_out() != 0) {
+      return Fail(ErrorCode::kDataLoss,
+                  described_ + ": page " + std::to_string(page) + " holds " +
+                      std::to_string(loaded.left_out()) +
+                      " chunks whose ids belong to other pages or shards by the `sharding` of the "
+                      "metadata, which may be wrong");
+    }
     const std::uint64_t bytes = loaded.entries().size() * sizeof(StoredChunk);
     if (bytes > left) {
       return Fail(ErrorCode::kResourceExhausted, described_ + ": its index is above the cap of " +

@@ -42,7 +42,8 @@ class ShardObject {
   // The object that index ranges refer to; itself where the format is not wrapped.
   Result<ShardObject> Decoded(const ShardFormat& format, std::uint64_t max_bytes) const;
   // Walks to all pages. Fails with kResourceExhausted where the pages together, or what a walk asks
-  // for, is more than `max_index_bytes`. An object that is missing has no chunks.
+  // for, is more than `max_index_bytes`, and with kDataLoss where a page leaves rows out. An object
+  // that is missing has no chunks.
   Result<ShardIndex> ReadIndex(const ShardFormat& format, std::uint64_t shard,
                                std::uint64_t max_index_bytes) const;
 

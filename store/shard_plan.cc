@@ -30,7 +30,10 @@ class Planner {
   Result<Bytes> Plain(const StoredChunk& chunk) const;
   Result<std::uint64_t> Leading(const StoredChunk& chunk) const;
   Result<bool> IsExpected(const ShardChange& change, const StoredChunk* found) const;
+  Result<bool> HoldsExpected(const ShardChange& change, const StoredChunk* found) const;
+  Result<bool> HasExpectedFragments(const ShardChange& change, const StoredChunk* found) const;
   Result<ChunkFingerprint> Fingerprint(const StoredChunk& chunk) const;
+  Result<ChunkFingerprint> FingerprintOfBytes(const ByteRange& range) const;
   [[nodiscard]] std::string Describe(std::uint64_t page, std::uint64_t slot) const {
     return DescribeSlot(base_.described(), page, slot);
   }
@@ -94,12 +97,10 @@ Status Planner::Keep(const StoredChunk& chunk) {
 }
 
 Status Planner::Change(const ShardChange& change, const StoredChunk* replaced) {
-  if (change.check_expected) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool expected, IsExpected(change, replaced));
-    if (!expected) {
-      plan_.conflicting.emplace_back(change.page, change.slot);
-      if (request_.strict) return replaced != nullptr ? Keep(*replaced) : Status();
-    }
+  UNSHARD_ASSIGN_OR_RETURN(const bool expected, IsExpected(change, replaced));
+  if (!expected) {
+    plan_.conflicting.emplace_back(change.page, change.slot);
+    if (request_.strict) return replaced != nullptr ? Keep(*replaced) : Status();
   }
   if (change.removed && replaced == nullptr) return {};
   if (plan_.changed_pages.empty() || plan_.changed_pages.back() != change.page) {
@@ -135,20 +136,57 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
   UNSHARD_ASSIGN_OR_RETURN(const Bytes manifest, Plain(chunk));
   const auto leading = MeshFragmentBytes(manifest.span());
   if (!leading) return Forward(leading.error(), Describe(chunk.page, chunk.slot));
-  if (*leading > chunk.range.begin) {
-    return Fail(ErrorCode::kDataLoss, Describe(chunk.page, chunk.slot) + ": expected " +
-                                          std::to_string(*leading) +
-                                          " bytes of fragments before the manifest, found " +
-                                          std::to_string(chunk.range.begin));
+  // The bytes before that are the shard index: whoever copied them would make damage look sound.
+  const std::uint64_t index = request_.format->fixed_index_bytes();
+  const std::uint64_t before = chunk.range.begin - std::min(chunk.range.begin, index);
+  if (*leading > before) {
+    return Fail(ErrorCode::kDataLoss,
+                Describe(chunk.page, chunk.slot) + ": the manifest announces " +
+                    std::to_string(*leading) + " bytes of fragments, only " +
+                    std::to_string(before) +
+                    " stand before it; the shard can be published once this mesh is written whole "
+                    "or removed");
   }
   return *leading;
 }
 
+// Whether one of the fingerprints that a change goes by fits.
+template <class Expected, class Fits>
+bool AnyFits(const Expected& change, const Fits& fits) {
+  return fits(change.expected) || (change.also_expected && fits(*change.also_expected)) ||
+         (change.put && fits(*change.put));
+}
+
 Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* found) const {
-  const auto is_one_of = [&](const auto& fits) {
-    return fits(change.expected) || (change.also_expected && fits(*change.also_expected)) ||
-           (change.put && fits(*change.put));
+  if (change.check_expected) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool expected, HoldsExpected(change, found));
+    if (!expected) return false;
+  }
+  return change.leading ? HasExpectedFragments(change, found) : true;
+}
+
+Result<bool> Planner::HasExpectedFragments(const ShardChange& change,
+                                           const StoredChunk* found) const {
+  const auto is = [&](const ChunkFingerprint& there) {
+    return AnyFits(*change.leading, [&](const ChunkFingerprint& seen) { return seen == there; });
   };
+  // Without a manifest there are no fragments: whether that is expected is known by then.
+  if (found == nullptr) return change.check_expected || is(ChunkFingerprint{});
+  if (found->range == kDamagedRange) return false;
+  const auto leading = Leading(*found);
+  if (!leading && leading.error().code == ErrorCode::kDataLoss) return false;
+  if (!leading) return tl::unexpected<Error>(leading.error());
+  const bool can_be = AnyFits(*change.leading, [&](const ChunkFingerprint& seen) {
+    return !seen.absent && seen.size == *leading;
+  });
+  if (!can_be) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkFingerprint there,
+                           FingerprintOfBytes({found->range.begin - *leading, *leading}));
+  return is(there);
+}
+
+Result<bool> Planner::HoldsExpected(const ShardChange& change, const StoredChunk* found) const {
+  const auto is_one_of = [&](const auto& fits) { return AnyFits(change, fits); };
   if (found == nullptr) return is_one_of([](const ChunkFingerprint& seen) { return seen.absent; });
   if (found->range == kDamagedRange) return false;
   const bool can_be = is_one_of([&](const ChunkFingerprint& seen) {
@@ -170,14 +208,18 @@ Result<ChunkFingerprint> Planner::Fingerprint(const StoredChunk& chunk) const {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, Plain(chunk));
     return ChunkFingerprint{false, plain.size(), Crc32c(plain.span())};
   }
+  return FingerprintOfBytes(chunk.range);
+}
+
+Result<ChunkFingerprint> Planner::FingerprintOfBytes(const ByteRange& range) const {
   std::uint32_t crc32c = 0;
-  for (std::uint64_t done = 0; done < chunk.range.size;) {
-    const std::uint64_t size = std::min(kPiece, chunk.range.size - done);
-    UNSHARD_ASSIGN_OR_RETURN(const ByteVector piece, base_.Read({chunk.range.begin + done, size}));
+  for (std::uint64_t done = 0; done < range.size;) {
+    const std::uint64_t size = std::min(kPiece, range.size - done);
+    UNSHARD_ASSIGN_OR_RETURN(const ByteVector piece, base_.Read({range.begin + done, size}));
     crc32c = Crc32cExtend(crc32c, piece);
     done += size;
   }
-  return ChunkFingerprint{false, chunk.range.size, crc32c};
+  return ChunkFingerprint{false, range.size, crc32c};
 }
 
 }  // namespace

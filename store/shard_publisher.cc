@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/base_shard.h"
+#include "store/can_publish.h"
 #include "store/file_object.h"
 #include "store/memory_file.h"
 #include "store/shard_lock.h"
@@ -14,25 +15,18 @@ namespace {
 
 // Somebody who writes past the lock replaced the shard each time.
 constexpr int kAttempts = 8;
-// Every page of a base is walked to. Zarr shards with so many nested ones are walked for minutes.
-constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;
-// A version that a crash leaves of a read-only shard can still be overwritten by the next one.
-constexpr std::uint32_t kOwnerWrites = 0200;
 
 std::string ParentOf(const std::string& key) {
   const std::size_t slash = key.rfind('/');
   return slash == std::string::npos ? std::string() : key.substr(0, slash);
 }
 
-Status CheckRequest(const FileSystem& files, const PublishRequest& request) {
-  if (auto status = request.format->CanWrite(); !status) {
-    return Forward(std::move(status).error(), files.Describe(request.key));
-  }
-  const std::uint64_t pages = request.format->page_count();
-  if (pages != 0 && pages <= kMaxPages) return {};
-  return Fail(ErrorCode::kNotSupported, files.Describe(request.key) + ": a shard of more than " +
-                                            std::to_string(kMaxPages) +
-                                            " minishards or nested shards cannot be rewritten");
+Status CheckRequest(const FileSystem& files, const PublishRequest& request,
+                    const PublisherOptions& options) {
+  auto status =
+      CanPublishFormat(*request.format, {options.max_index_bytes, options.max_wrapped_bytes});
+  if (status) return {};
+  return Forward(std::move(status).error(), files.Describe(request.key));
 }
 
 // Steps 2 to 8, once.
@@ -57,7 +51,6 @@ class Attempt {
   Result<PutShard> PutWrapped(const ShardPlan& plan);
   // The index of what was put, once it is found to say that.
   Result<ShardIndex> Verify(const PutShard& put);
-  Status SyncVersion();
   Result<bool> Replace();
   Result<bool> RenameOver();
   Result<bool> RemoveShard();
@@ -91,7 +84,7 @@ Result<std::optional<PublishResult>> Attempt::Run() {
   if (!remove || base_->is_pair()) {
     UNSHARD_ASSIGN_OR_RETURN(const PutShard put, Put(plan));  // 3, 4
     result_.bytes_written += put.bytes_written;
-    UNSHARD_RETURN_IF_ERROR(SyncVersion());  // 5
+    UNSHARD_RETURN_IF_ERROR(lock_.version()->Sync());  // 5
     UNSHARD_ASSIGN_OR_RETURN(const bool replaced, Replace());
     if (!replaced) return std::nullopt;
   }
@@ -129,6 +122,10 @@ Result<ShardPlan> Attempt::Plan() {
 }
 
 Result<PutShard> Attempt::Put(const ShardPlan& plan) {
+  // Before there are bytes in it: whoever may not read the shard may not read them either.
+  if (!base_->missing()) {
+    UNSHARD_RETURN_IF_ERROR(lock_.version()->TakeAttributesOf(*base_->file()));
+  }
   if (request_.format->is_wrapped()) return PutWrapped(plan);
   UNSHARD_ASSIGN_OR_RETURN(auto appended, PutAppended(plan));
   if (appended) return *std::move(appended);
@@ -193,13 +190,6 @@ Result<ShardIndex> Attempt::Verify(const PutShard& put) {
               object.described() + ": the new version does not hold what was put into it");
 }
 
-Status Attempt::SyncVersion() {
-  if (!base_->missing()) {
-    UNSHARD_RETURN_IF_ERROR(lock_.version()->SetMode((base_->status().mode & 0777) | kOwnerWrites));
-  }
-  return lock_.version()->Sync();
-}
-
 void Attempt::Tell(const std::optional<Generation>& published) {
   const ShardSet::OwnPublish own{base_->generation(), published};
   if (request_.after_rename) request_.after_rename(&own);
@@ -207,7 +197,6 @@ void Attempt::Tell(const std::optional<Generation>& published) {
 
 // Steps 5 (the second half) to 7.
 Result<bool> Attempt::Replace() {
-  if (request_.before_rename) request_.before_rename();
   const auto renamed = RenameOver();
   if (!renamed || !*renamed) {
     if (request_.after_rename) request_.after_rename(nullptr);
@@ -227,6 +216,7 @@ Result<bool> Attempt::Replace() {
 }
 
 Result<bool> Attempt::RenameOver() {
+  if (request_.before_rename) UNSHARD_RETURN_IF_ERROR(request_.before_rename());
   UNSHARD_ASSIGN_OR_RETURN(const bool there, base_->StillThere(files_));
   if (!there) return false;
   UNSHARD_RETURN_IF_ERROR(files_.Rename(lock_.version_path(), request_.key));
@@ -238,8 +228,8 @@ Result<bool> Attempt::RemoveShard() {
   if (renamed_) {  // the empty shard that took the place of a pair, which is gone
     UNSHARD_ASSIGN_OR_RETURN(base_, BaseShard::Open(files_, request_));
   }
-  if (request_.before_rename) request_.before_rename();
   const auto remove = [&]() -> Result<bool> {
+    if (request_.before_rename) UNSHARD_RETURN_IF_ERROR(request_.before_rename());
     UNSHARD_ASSIGN_OR_RETURN(const bool there, base_->StillThere(files_));
     if (!there) return false;
     UNSHARD_RETURN_IF_ERROR(RemovePair());
@@ -271,9 +261,12 @@ ShardPublisher::ShardPublisher(std::shared_ptr<FileSystem> store, const Publishe
     : store_(std::move(store)), options_(options) {}
 
 Result<PublishResult> ShardPublisher::Publish(const PublishRequest& request) {
-  UNSHARD_RETURN_IF_ERROR(CheckRequest(*store_, request));
+  UNSHARD_RETURN_IF_ERROR(CheckRequest(*store_, request, options_));
+  LockPatience patience = options_.lock_patience;
+  patience.ending = &ending_;
   for (int i = 0; i < kAttempts; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(ShardLock lock, ShardLock::Acquire(*store_, request.key));  // 1
+    UNSHARD_ASSIGN_OR_RETURN(ShardLock lock,
+                             ShardLock::Acquire(*store_, request.key, patience));  // 1
     Attempt attempt(*store_, options_, request, std::move(lock));
     UNSHARD_ASSIGN_OR_RETURN(auto result, attempt.Run());
     if (result) return *std::move(result);

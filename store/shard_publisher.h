@@ -1,12 +1,14 @@
 // Publishing: rewriting one shard of a local store with committed chunks, never in place.
 //
-//   1. Open `<shard>.__lock` (made where it is missing), wait for its exclusive OFD lock, and open
-//      the path again: unless both are the same file somebody has renamed it, and we start over.
-//      TensorStore does the same, so that both may write one dataset.
+//   1. Open `<shard>.__lock` (made where it is missing), wait for its exclusive OFD lock, but not
+//   for
+//      ever, and open the path again: unless both are the same file another writer has renamed it,
+//      and we start over. TensorStore does the same, so that both may write one dataset.
 //   2. Read the index of the shard as it is now (the base), all pages, and check it. Where the
 //      shard is missing, the pair of the obsolete form is the base.
-//   3. Put the new version into `<shard>.new.__lock`: whole, or, where the file system shares
-//      blocks and little garbage results, as a clone of the base with additions at its end.
+//   3. Make `<shard>.new.__lock` anew, give it the owner, mode and attributes of the base, and put
+//      the new version into it: whole, or, where the file system shares blocks and little garbage
+//      results, as a clone of the base with additions at its end.
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
 //   5. Sync the new version. The base must still be the file of step 2, else start over.
 //   6. Rename it onto the shard and sync the directory. A version without any chunk is not stored:
@@ -16,9 +18,10 @@
 //   8. Remove the lock file, and what was not renamed.
 //
 // A crash leaves the old shard or the new one, and at most an unlocked and empty lock file and a
-// part of a version, which the next publish of the shard overwrites and removes.
+// part of a version, which the next publish of the shard removes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,10 +33,22 @@
 #include "codec/chunk_locator.h"
 #include "codec/shard_format.h"
 #include "store/file_system.h"
+#include "store/shard_lock.h"
 #include "store/shard_set.h"
 #include "store/spool.h"
 
 namespace unshard {
+
+// Of bytes that are put: what they replace, and what they are.
+struct ExpectedBytes {
+  // What the writer believed to replace; other bytes in the base count as a conflict.
+  ChunkFingerprint expected;
+  // The same: of a version that may or may not have been published since.
+  std::optional<ChunkFingerprint> also_expected;
+  // What is put; other bytes are refused. Where it stands there already, as after a publish that
+  // could not sync the directory, that is no conflict.
+  std::optional<ChunkFingerprint> put;
+};
 
 // One entry of the shard that changes.
 struct ShardChange {
@@ -47,14 +62,13 @@ struct ShardChange {
   // Meshes: the fragments to stand right before the manifest. Null: those of the base stay.
   std::function<Result<std::shared_ptr<File>>()> open_leading;
   std::uint64_t leading_size = 0;
-  // What the writer believed to replace; another fingerprint in the base counts as a conflict.
-  // Unset where the base is known to be the version that the writer saw: that saves reading it.
+  // Of the fragments; unset where nothing is known of them.
+  std::optional<ExpectedBytes> leading;
+  // As in ExpectedBytes. Not looked at where the base is known to be the version that the writer
+  // saw: that saves reading it.
   bool check_expected = true;
   ChunkFingerprint expected;
-  // The same: of a version that may or may not have been published since.
   std::optional<ChunkFingerprint> also_expected;
-  // What is put; other bytes are refused. Where it stands there already, as after a publish that
-  // could not sync the directory, that is no conflict.
   std::optional<ChunkFingerprint> put;
 };
 
@@ -70,8 +84,9 @@ struct PublishRequest {
   bool strict = false;
   // Called between steps 5 and 6 while the lock is held, each time followed by after_rename: with
   // what was replaced by what as soon as it has happened, or null where it has not. For
-  // ShardSet::Replacement. Neither is called where the shard stays as it is.
-  std::function<void()> before_rename;
+  // ShardSet::Replacement. A failure ends the publish with the shard as it was. Neither is called
+  // where the shard stays as it is.
+  std::function<Status()> before_rename;
   std::function<void(const ShardSet::OwnPublish*)> after_rename;
 };
 
@@ -93,6 +108,7 @@ struct PublisherOptions {
   std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of a shard in a codec of its own
   std::uint64_t max_chunk_bytes = std::uint64_t{64} << 20;     // of one chunk that is encoded
   unsigned garbage_percent = 25;  // an appended shard may hold that much dead bytes
+  LockPatience lock_patience{};   // of its own: `ending` is not used
 };
 
 // Thread-safe. One publish holds one chunk and the shard's index in memory, never the shard, unless
@@ -105,15 +121,19 @@ class ShardPublisher {
   //                       index cannot be read; a change has other bytes than it announced
   //   kInvalidArgument    a mesh manifest does not go with its fragments; a slot is changed twice
   //   kConflict           the shard kept being replaced under us
+  //   kUnavailable        another writer has not released the shard's lock in time
   //   kNotSupported       shards of this format cannot be written
   //   kResourceExhausted  a cap, or a full disk
   // and as the store fails. After a failure to sync the directory the new version stands there, but
   // may not last: publishing again makes it so.
   Result<PublishResult> Publish(const PublishRequest& request);
+  // The mount is ending: locks that others hold are no longer waited for as long.
+  void End() { ending_ = true; }
 
  private:
   const std::shared_ptr<FileSystem> store_;
   const PublisherOptions options_;
+  std::atomic<bool> ending_{false};
 };
 
 }  // namespace unshard

@@ -1,7 +1,6 @@
 #include "store/shard_putter.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "codec/crc32c.h"
 #include "codec/mesh_manifest.h"
@@ -89,7 +88,7 @@ Result<PutChunk> ShardPutter::PutChanged(const PlannedChunk& chunk, std::uint64_
   UNSHARD_ASSIGN_OR_RETURN(const auto source, OpenSource(chunk, change.open, change.size));
   if (request_.format->stored_is_plain() && !request_.has_leading) {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, CopyNew(*source, change.size, at));
-    UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, crc32c));
+    UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, change.put, crc32c));
     put.stored = change.size;
     return put;
   }
@@ -106,7 +105,8 @@ Result<std::uint64_t> ShardPutter::PutLeading(const PlannedChunk& chunk, std::ui
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto source,
                            OpenSource(chunk, change.open_leading, change.leading_size));
-  UNSHARD_ASSIGN_OR_RETURN(std::ignore, CopyNew(*source, change.leading_size, at));
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, CopyNew(*source, change.leading_size, at));
+  if (change.leading) UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, change.leading->put, crc32c));
   return change.leading_size;
 }
 
@@ -123,7 +123,7 @@ Result<std::uint64_t> ShardPutter::PutEncoded(const PlannedChunk& chunk, File& s
   if (found != plain.size()) {
     return Fail(ErrorCode::kDataLoss, Describe(chunk) + ": its new bytes end early");
   }
-  UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, Crc32c(plain)));
+  UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, chunk.change->put, Crc32c(plain)));
   if (request_.has_leading) {
     const auto announced = MeshFragmentBytes(plain);
     if (!announced || *announced != leading) {
@@ -163,9 +163,10 @@ Result<std::shared_ptr<File>> ShardPutter::OpenSource(
                                         " new bytes, found " + std::to_string(status.size));
 }
 
-// Of bytes that a disk refused the kernel may show others than were written.
-Status ShardPutter::CheckNew(const PlannedChunk& chunk, std::uint32_t crc32c) const {
-  const auto& expected = chunk.change->put;
+// After a failed write-back the page cache may differ from what was written.
+Status ShardPutter::CheckNew(const PlannedChunk& chunk,
+                             const std::optional<ChunkFingerprint>& expected,
+                             std::uint32_t crc32c) const {
   if (!expected || expected->absent || expected->crc32c == crc32c) return {};
   return Fail(ErrorCode::kDataLoss,
               Describe(chunk) + ": its new bytes are not those that were written");

@@ -44,7 +44,9 @@ class ShardPutter {
   // The bytes of a file in the spool. Not by the kernel: file systems that clone would give each
   // chunk an extent of its own, and first write out a file that is about to go. Gives their crc32c.
   Result<std::uint32_t> CopyNew(File& source, std::uint64_t size, std::uint64_t at);
-  [[nodiscard]] Status CheckNew(const PlannedChunk& chunk, std::uint32_t crc32c) const;
+  [[nodiscard]] Status CheckNew(const PlannedChunk& chunk,
+                                const std::optional<ChunkFingerprint>& expected,
+                                std::uint32_t crc32c) const;
   Status Write(std::uint64_t at, ByteSpan bytes);
   Status MakeLength(std::uint64_t size);
   Status CopyBase(const ByteRange& range, std::uint64_t at);

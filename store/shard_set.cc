@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/catch_exceptions.h"
 #include "store/concatenated_object.h"
 #include "store/key.h"
 #include "store/shard_lock.h"
@@ -117,7 +118,12 @@ void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
                           const std::shared_ptr<Looking>& looking, const OwnPublish* own) {
   looking->epoch = epoch_;
   locked.lock.unlock();
-  Opened opened = OpenShard(shard);
+  Opened opened;
+  const Status no_exception = CatchExceptions([&]() -> Status {
+    opened = OpenShard(shard);
+    return {};
+  });
+  if (!no_exception) opened.object = tl::unexpected<Error>(no_exception.error());
   locked.lock.lock();
   Shard& entry = Remember(locked, shard);  // still there: a shard that is looked at is not idle
   entry.looking = nullptr;
@@ -127,7 +133,7 @@ void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
     entry.looked_epoch = looking->epoch;
     entry.watched = opened.watched;
   }
-  looking->result = Adopt(locked, shard, std::move(opened), own);
+  looking->result = CatchExceptions([&] { return Adopt(locked, shard, std::move(opened), own); });
   looking->over = true;
   looking->done.notify_all();
 }
@@ -168,8 +174,8 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
     return Succeed(locked, entry, std::move(opened));
   }
   // Nobody who waits for an event needs to be told of what no event will tell.
-  if (!opened.watched) locked.retired.push_back(std::exchange(entry.told, nullptr));
-  locked.retired.push_back(std::exchange(entry.current, nullptr));
+  if (!opened.watched) entry.SetTold(nullptr, locked.retired);
+  entry.Retire(locked.retired);
   const auto count = entry.TakeCount(options_.generation_count_limit);
   if (!count) {
     return Fail(ErrorCode::kResourceExhausted,
@@ -303,14 +309,21 @@ std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key, bool*
     // What our own publishes put in their places needs no telling, also if it came after the look.
     before = entry.Latest(before);
     ShardGenerationPtr after = entry.Latest(looked ? *looked : nullptr);
-    locked.retired.push_back(std::exchange(entry.told, after));
-    if (before != after) {
-      changes.push_back({affected.shard, std::move(before), std::move(after)});
+    if (entry.untold_dropped && after) before = nullptr;
+    const std::vector<ShardGenerationPtr> between = entry.untold;
+    entry.SetTold(after, locked.retired);
+    if (before != after || !between.empty()) {
+      changes.push_back({affected.shard, std::move(before), std::move(after), between});
     } else if (settled != nullptr) {
       *settled = looked && !forgotten && ShardAt(key) == affected.shard;
     }
   }
   return changes;
+}
+
+bool ShardSet::has_forgotten() const {
+  const std::lock_guard lock(mutex_);
+  return trimmed_;
 }
 
 std::size_t ShardSet::open_shards() const {

@@ -87,6 +87,8 @@ class ShardSet {
   // An empty page where the shard is missing. kConflict where the object was overwritten.
   Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
                                                 std::uint64_t page);
+  // The size of the object that index ranges refer to; requires a generation that is not missing.
+  Result<std::uint64_t> DecodedSize(const ShardGenerationPtr& generation);
   // Stored bytes of an entry: of the object, or of the decoded object where the format is wrapped.
   // kConflict where the object was overwritten.
   Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range);
@@ -142,18 +144,23 @@ class ShardSet {
     std::uint64_t shard = 0;
     ShardGenerationPtr before;
     ShardGenerationPtr after;
+    // Given out after `before` and replaced before `after`: chunks that neither of those has may
+    // have been shown.
+    std::vector<ShardGenerationPtr> between;
   };
   // The object under `key` (full store key) may have changed; an empty key: every shard. Looks
   // again at the shards that are remembered and returns those whose generation is another one than
   // was last told of, or was first given out: `after` is null where the look failed, `before` where
-  // the shard had been forgotten. A key that is an ancestor directory concerns all shards below it.
-  // `settled` says that nobody needs to hear of it: it is the key of one remembered shard that is
-  // what was told of, or what we have put there ourselves, or of what publishing puts beside a
-  // shard.
+  // the shard had been forgotten, or has shown more generations since than are kept. A key that is
+  // an ancestor directory concerns all shards below it. `settled` says that nobody needs to hear of
+  // it: it is the key of one remembered shard that is what was told of, or what we have put there
+  // ourselves, or of what publishing puts beside a shard.
   std::vector<Change> Invalidate(const std::string& key, bool* settled = nullptr);
 
   // The number of remembered shards that exist.
   [[nodiscard]] std::size_t open_shards() const;
+  // Whether a shard that was asked for has been forgotten.
+  [[nodiscard]] bool has_forgotten() const;
   [[nodiscard]] ShardSetCounters counters() const;
 
  private:

@@ -101,6 +101,12 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation) {
   return *std::static_pointer_cast<const Bytes>(value);
 }
 
+Result<std::uint64_t> ShardSet::DecodedSize(const ShardGenerationPtr& generation) {
+  if (!format_->is_wrapped()) return generation->object->info().size;
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes decoded, DecodedObject(*generation));
+  return decoded.size();
+}
+
 Result<Bytes> ShardSet::ReadStored(const ShardGenerationPtr& generation, const ByteRange& range) {
   if (!generation->object) {
     return Fail(ErrorCode::kNotFound, store_->Describe(generation->key) + ": expected a shard");

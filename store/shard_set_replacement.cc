@@ -42,7 +42,7 @@ void ShardSet::Renew(std::uint64_t shard) {
   const auto found = shards_.find(shard);
   if (found == shards_.end()) return;
   found->second->stale_since = ++epoch_;
-  locked.retired.push_back(std::exchange(found->second->current, nullptr));
+  found->second->Retire(locked.retired);
 }
 
 }  // namespace unshard

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/shard_set.h"
@@ -29,6 +30,10 @@ struct ShardSet::Shard {
   // What the outside knows: what Invalidate last told of. Differs from `current` only between a
   // look that found a change and the event that tells of it.
   ShardGenerationPtr told;
+  // What was `current` after `told` and has been replaced already, by what our own publishes found
+  // before the event came. Each keeps a file open, so that only the first are kept.
+  std::vector<ShardGenerationPtr> untold;
+  bool untold_dropped = false;
   std::vector<Alive> alive;
   std::shared_ptr<Looking> looking;  // set while a thread looks, or replaces the shard
   std::uint64_t stale_since = 0;     // the epoch of the last invalidation
@@ -38,6 +43,27 @@ struct ShardSet::Shard {
   bool watched = false;
   bool failed = false;  // the last look
   bool used = true;     // since the last trimming
+
+  // Gives up `current`.
+  void Retire(std::vector<ShardGenerationPtr>& retired) {
+    constexpr std::size_t kUntold = 8;
+    if (current && told && current != told) {
+      if (untold.size() < kUntold) {
+        untold.push_back(current);
+      } else {
+        untold_dropped = true;
+      }
+    }
+    retired.push_back(std::exchange(current, nullptr));
+  }
+
+  // All that has been shown up to `after` is told of, or nobody waits for an event.
+  void SetTold(ShardGenerationPtr after, std::vector<ShardGenerationPtr>& retired) {
+    retired.push_back(std::exchange(told, std::move(after)));
+    retired.insert(retired.end(), untold.begin(), untold.end());
+    untold.clear();
+    untold_dropped = false;
+  }
 
   [[nodiscard]] bool Idle() const {
     if (looking || (told && told != current)) return false;

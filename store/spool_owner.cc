@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "codec/escaped_text.h"
 #include "codec/json.h"
 #include "store/log.h"
 #include "store/spool.h"
@@ -33,9 +34,20 @@ std::string BootId() {
   return std::getline(file, id) ? id : "unknown";
 }
 
+JsonValue IdentityObject(const SourceIdentity& identity) {
+  JsonValue object = JsonValue::Object();
+  object.Set("machine", JsonValue::String(identity.machine));
+  object.Set("device", JsonValue::Number(identity.device));
+  object.Set("inode", JsonValue::Number(identity.inode));
+  object.Set("born", JsonValue::String(identity.born));
+  object.Set("document", JsonValue::String(identity.document));
+  return object;
+}
+
 std::string WriteOwner(const SpoolOwner& owner) {
   JsonValue document = JsonValue::Object();
-  document.Set("source", JsonValue::String(owner.source));
+  document.Set("source", JsonValue::String(EscapeBytes(owner.source)));
+  if (owner.identity) document.Set("identity", IdentityObject(*owner.identity));
   document.Set("host", JsonValue::String(owner.host));
   document.Set("boot", JsonValue::String(owner.boot));
   document.Set("process", JsonValue::String(owner.process));
@@ -48,6 +60,21 @@ Result<std::string> Member(const JsonCursor& document, std::string_view key) {
   return member.String();
 }
 
+Result<std::uint64_t> NumberMember(const JsonCursor& document, std::string_view key) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, document.Member(key));
+  return member.Unsigned(0, ~std::uint64_t{0});
+}
+
+Result<SourceIdentity> ParseIdentity(const JsonCursor& cursor) {
+  SourceIdentity identity;
+  UNSHARD_ASSIGN_OR_RETURN(identity.machine, Member(cursor, "machine"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.device, NumberMember(cursor, "device"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.inode, NumberMember(cursor, "inode"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.born, Member(cursor, "born"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.document, Member(cursor, "document"));
+  return identity;
+}
+
 Result<SpoolOwner> ParseOwner(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue value, ParseJson(text, {kMaxOwnerBytes, 4}));
   const JsonCursor document(value, "owner");
@@ -58,6 +85,11 @@ Result<SpoolOwner> ParseOwner(std::string_view text) {
                                               ", found " + owner.version);
   }
   UNSHARD_ASSIGN_OR_RETURN(owner.source, Member(document, "source"));
+  owner.source = UnescapeBytes(owner.source);
+  UNSHARD_ASSIGN_OR_RETURN(const auto identity, document.OptionalMember("identity"));
+  for (const JsonCursor& member : identity) {
+    UNSHARD_ASSIGN_OR_RETURN(owner.identity, ParseIdentity(member));
+  }
   UNSHARD_ASSIGN_OR_RETURN(owner.host, Member(document, "host"));
   UNSHARD_ASSIGN_OR_RETURN(owner.boot, Member(document, "boot"));
   UNSHARD_ASSIGN_OR_RETURN(owner.process, Member(document, "process"));
@@ -130,8 +162,25 @@ bool IsFull(const Error& error) {
 
 }  // namespace
 
-SpoolOwner ThisProcess(const std::string& source) {
-  return {source, HostName(), BootId(), std::to_string(::getpid()), kLayoutVersion};
+SpoolOwner ThisProcess(const std::string& source, const std::optional<SourceIdentity>& identity) {
+  return {source, HostName(), BootId(), std::to_string(::getpid()), kLayoutVersion, identity};
+}
+
+std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,
+                                              const SpoolOwner& present) {
+  if (recorded.source != present.source) {
+    const bool known = recorded.identity && present.identity;
+    if (known && IsMovedSource(*recorded.identity, *present.identity)) return std::nullopt;
+    return "a spool of " + recorded.source + ", expected one of " + present.source;
+  }
+  if (!present.identity) return std::nullopt;
+  if (recorded.identity) {
+    if (IsSameSource(*recorded.identity, *present.identity)) return std::nullopt;
+    return "its chunks belong to what was " + recorded.source + " on " + recorded.host +
+           ", and another directory has that path here now";
+  }
+  if (recorded.host == present.host || IsNetworkSource(*present.identity)) return std::nullopt;
+  return "its chunks belong to " + recorded.source + " of the host " + recorded.host;
 }
 
 std::string DescribeOwner(const SpoolOwner& owner) {
@@ -159,11 +208,8 @@ Result<std::shared_ptr<File>> AcquireOwnership(FileSystem& files, const SpoolOwn
   if (old.present) {
     // Step 2.
     UNSHARD_ASSIGN_OR_RETURN(const auto before, ReadOwner(files, ""));
-    if (before && before->source != owner.source) {
-      return Fail(ErrorCode::kInvalidArgument, files.Describe("") + ": a spool of " +
-                                                   before->source + ", expected one of " +
-                                                   owner.source);
-    }
+    const auto why = before ? WhyOfAnotherSource(*before, owner) : std::nullopt;
+    if (why) return Fail(ErrorCode::kInvalidArgument, files.Describe("") + ": " + *why);
   }
   auto file = ReplaceOwner(files, owner);
   if (file || !old.present || !IsFull(file.error())) return file;
@@ -185,13 +231,14 @@ Result<std::vector<FoundSpool>> FindSpools(FileSystem& folder) {
   std::vector<FoundSpool> found;
   for (const std::string& name : names) {
     const auto owner = ReadOwner(folder, name);
-    if (!owner) LogWarning("skipping a spool: " + owner.error().message);
+    if (!owner) LogWarning(owner.error().message + "; this spool is left alone");
     if (!owner || !*owner) continue;
     // In a folder that several users share, those of the others may not be taken over.
     const auto locked = LockOwner(folder, OwnerPath(name));
-    if (!locked) LogWarning("skipping a spool: " + locked.error().message);
+    if (!locked) LogWarning(locked.error().message + "; this spool is left alone");
     if (!locked || !locked->present) continue;
-    found.push_back({name, (*owner)->source, DescribeOwner(**owner), locked->file == nullptr});
+    found.push_back(
+        {name, (*owner)->source, DescribeOwner(**owner), **owner, locked->file == nullptr});
   }
   return found;
 }

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "store/file_system.h"
+#include "store/source_identity.h"
 
 namespace unshard {
 
@@ -26,10 +27,17 @@ struct SpoolOwner {
   std::string boot;  // differs after each start of the host
   std::string process;
   std::string version;  // of this layout
+  // What `source` is. Earlier versions did not write it down.
+  std::optional<SourceIdentity> identity = std::nullopt;
 };
 
 // The present process as the owner of a spool of `source`.
-SpoolOwner ThisProcess(const std::string& source);
+SpoolOwner ThisProcess(const std::string& source, const std::optional<SourceIdentity>& identity);
+// Why chunks of the source that `recorded` names do not belong into the one that `present` names;
+// nothing where they do. Without a recorded identity the host has to be the same, unless the source
+// is on a network file system.
+std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,
+                                              const SpoolOwner& present);
 // For people: "process 4711 on host".
 std::string DescribeOwner(const SpoolOwner& owner);
 

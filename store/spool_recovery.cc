@@ -1,9 +1,11 @@
 // What is done with a spool that stands there when it is opened:
 //
 //   1. What was only staged is removed.
-//   2. Every sealed file is read and compared with its seal; one that does not match is removed.
-//   3. Of each chunk only the latest version stays. It is made to last before earlier ones are
-//      removed: the power may fail next.
+//   2. Every sealed file is read and compared with its seal; one that does not match is moved to
+//      damaged/.
+//   3. Moves that were cut off are finished, or undone (store/spool_move.cc). Of each chunk only
+//      the latest version stays. It is made to last before earlier ones are removed: the power may
+//      fail next.
 //   4. Each directory is synced, so that no file that is gone now comes back later under a number
 //      that is used again.
 #include <algorithm>
@@ -19,23 +21,6 @@ namespace unshard {
 namespace {
 
 constexpr std::uint64_t kMaxPathFile = 64 << 10;
-
-Result<std::vector<std::string>> Names(FileSystem& files, const std::string& path) {
-  std::vector<std::string> names;
-  UNSHARD_RETURN_IF_ERROR(files.List(path, [&](std::string_view name) {
-    names.emplace_back(name);
-    return true;
-  }));
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-tl::unexpected<Error> Foreign(FileSystem& files, const std::string& path) {
-  return Fail(ErrorCode::kInvalidArgument,
-              files.Describe(path) +
-                  ": is no part of a spool; expected an empty directory or one "
-                  "that only unshard has written to");
-}
 
 // What `.path` says; nothing where it is missing or not whole.
 Result<std::optional<std::string>> ReadDatasetPath(FileSystem& files, const std::string& path,
@@ -58,12 +43,10 @@ struct Listed {
 Result<Listed> ListDataset(FileSystem& files, const char* top, const std::string& name) {
   const std::string path = std::string(top) + '/' + name;
   Listed listed;
-  UNSHARD_ASSIGN_OR_RETURN(const auto names, Names(files, path));
+  UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, path));
   for (const std::string& each : names) {
-    if (each == kDatasetPathFile) continue;
     auto chunk = ParseSealedName(each);
-    if (!chunk) return Foreign(files, path + '/' + each);
-    listed.chunks.push_back(*std::move(chunk));
+    if (chunk) listed.chunks.push_back(*std::move(chunk));
   }
   // The path lasts before the first chunk comes: without chunks it may be missing.
   if (listed.chunks.empty()) return listed;
@@ -90,13 +73,6 @@ Result<bool> IsWhole(FileSystem& files, SpooledChunk& chunk) {
   return *crc == chunk.crc32c;
 }
 
-Status SyncSealed(FileSystem& files, const SpooledChunk& chunk) {
-  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
-                           files.Open(SealedPath(kChunksDirectory, chunk), {.write = true}));
-  if (!file) return Fail(ErrorCode::kNotFound, chunk.chunk + ": is gone from the spool");
-  return file->Sync();
-}
-
 // Step 3 for one directory, whose whole chunks are given, the earliest first.
 Status KeepLatest(Spool::State& state, const std::string& path, std::vector<SpooledChunk>& chunks) {
   std::unordered_map<std::string, std::uint64_t> latest;
@@ -120,23 +96,39 @@ Status KeepLatest(Spool::State& state, const std::string& path, std::vector<Spoo
   return {};
 }
 
+// Step 2 for one that does not match. Its number stays taken.
+Status Quarantine(Spool::State& state, SpooledChunk chunk) {
+  FileSystem& files = *state.files;
+  const std::string from = SealedPath(kChunksDirectory, chunk);
+  const std::string to = SealedPath(kDamagedDirectory, chunk);
+  UNSHARD_RETURN_IF_ERROR(MakeDatasetDirectory(files, kDamagedDirectory, chunk.dataset));
+  UNSHARD_RETURN_IF_ERROR(files.Rename(from, to));
+  UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(to.substr(0, to.rfind('/'))));
+  LogWarning(files.Describe(from) +
+             ": its bytes are not those that were committed: torn by a power loss before it was "
+             "fsynced, or damaged since. It is not published; it is kept as " +
+             files.Describe(to));
+  state.damaged.push_back(std::move(chunk));
+  return {};
+}
+
 Status RecoverDataset(Spool::State& state, const std::string& name) {
   UNSHARD_ASSIGN_OR_RETURN(Listed listed, ListDataset(*state.files, kChunksDirectory, name));
   const std::string path = std::string(kChunksDirectory) + '/' + name;
   std::vector<SpooledChunk> whole;
   for (SpooledChunk& chunk : listed.chunks) {
-    state.next_sequence = std::max(state.next_sequence, chunk.sequence + 1);
+    const std::uint64_t last = std::max(chunk.sequence, chunk.only_with);
+    state.next_sequence = std::max(state.next_sequence, last + 1);
     UNSHARD_ASSIGN_OR_RETURN(const bool is_whole, IsWhole(*state.files, chunk));
     if (is_whole) {
       whole.push_back(std::move(chunk));
       continue;
     }
-    const std::string torn = SealedPath(kChunksDirectory, chunk);
-    LogWarning(state.files->Describe(torn) + ": was torn by a power loss; removed");
-    UNSHARD_RETURN_IF_ERROR(state.files->Remove(torn));
+    UNSHARD_RETURN_IF_ERROR(Quarantine(state, std::move(chunk)));
   }
   std::sort(whole.begin(), whole.end(),
             [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+  UNSHARD_RETURN_IF_ERROR(EndMoves(*state.files, path, whole));
   UNSHARD_RETURN_IF_ERROR(KeepLatest(state, path, whole));
   UNSHARD_RETURN_IF_ERROR(state.files->SyncDirectory(path));  // step 4
   if (whole.empty()) return {};
@@ -152,39 +144,53 @@ Status RecoverDataset(Spool::State& state, const std::string& name) {
   return {};
 }
 
+// What an earlier process has put into `top`, for people to look at.
+Status ListAside(Spool::State& state, const char* top, std::vector<SpooledChunk>& found) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto datasets, SortedNames(*state.files, top));
+  for (const std::string& name : datasets) {
+    UNSHARD_ASSIGN_OR_RETURN(Listed listed, ListDataset(*state.files, top, name));
+    for (SpooledChunk& chunk : listed.chunks) {
+      state.next_sequence = std::max(state.next_sequence, chunk.sequence + 1);
+      found.push_back(std::move(chunk));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-Status CheckSpoolRoot(FileSystem& files) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto names, Names(files, ""));
-  const bool is_owned = std::binary_search(names.begin(), names.end(), kOwnerFile);
+Status RemoveStaged(FileSystem& files) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, kStagingDirectory));
   for (const std::string& name : names) {
-    if (name == kOwnerFile || name == kNewOwnerFile) continue;
-    const bool is_part =
-        name == kStagingDirectory || name == kChunksDirectory || name == kConflictsDirectory;
-    if (!is_part || !is_owned) return Foreign(files, name);
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    UNSHARD_RETURN_IF_ERROR(files.Remove(std::string(kStagingDirectory) + '/' + name));
+  }
+  return {};
+}
+
+Status CheckSpoolRoot(FileSystem& files) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, ""));
+  if (std::binary_search(names.begin(), names.end(), kOwnerFile)) return {};
+  for (const std::string& name : names) {
+    if (name == kNewOwnerFile) continue;
+    return Fail(ErrorCode::kInvalidArgument,
+                files.Describe(name) +
+                    ": is no part of a spool; expected an empty directory or one "
+                    "that unshard has made a spool of");
   }
   return {};
 }
 
 Status RecoverSpool(Spool::State& state) {
   FileSystem& files = *state.files;
-  UNSHARD_ASSIGN_OR_RETURN(const auto staged, Names(files, kStagingDirectory));
-  for (const std::string& name : staged) {
-    UNSHARD_RETURN_IF_ERROR(files.Remove(std::string(kStagingDirectory) + '/' + name));
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const auto datasets, Names(files, kChunksDirectory));
+  UNSHARD_RETURN_IF_ERROR(RemoveStaged(files));
+  // Before those of today come to them.
+  UNSHARD_RETURN_IF_ERROR(ListAside(state, kDamagedDirectory, state.damaged));
+  UNSHARD_ASSIGN_OR_RETURN(const auto datasets, SortedNames(files, kChunksDirectory));
   for (const std::string& name : datasets) UNSHARD_RETURN_IF_ERROR(RecoverDataset(state, name));
   std::sort(state.recovered.begin(), state.recovered.end(),
             [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
-  UNSHARD_ASSIGN_OR_RETURN(const auto conflicting, Names(files, kConflictsDirectory));
-  for (const std::string& name : conflicting) {
-    UNSHARD_ASSIGN_OR_RETURN(Listed listed, ListDataset(files, kConflictsDirectory, name));
-    for (SpooledChunk& chunk : listed.chunks) {
-      state.next_sequence = std::max(state.next_sequence, chunk.sequence + 1);
-      state.conflicts.push_back(std::move(chunk));
-    }
-  }
-  return {};
+  return ListAside(state, kConflictsDirectory, state.conflicts);
 }
 
 }  // namespace unshard

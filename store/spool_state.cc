@@ -36,32 +36,36 @@ Result<std::uint32_t> FileCrc32c(File& file, std::uint64_t begin, std::uint64_t 
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset) {
   const std::string directory = std::string(top) + '/' + DatasetDirectory(dataset);
   UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(directory));
+  // Always a new file, renamed: of one that is there the page cache may show bytes that a failed
+  // fsync has kept from the disk, and chunks may stand beside it already.
+  const std::string path = directory + '/' + kDatasetPathFile;
+  const std::string new_path = directory + '/' + kNewDatasetPathFile;
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                           files.Open(new_path, {.write = true, .create = true, .truncate = true}));
   // A line end marks that it is whole.
-  const std::string text = DatasetPathText(dataset);
-  UNSHARD_ASSIGN_OR_RETURN(
-      const std::shared_ptr<File> file,
-      files.Open(directory + '/' + kDatasetPathFile, {.write = true, .create = true}));
-  // One that is right is not touched: chunks may stand beside it already.
-  ByteVector found(text.size() + 1);
-  UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, file->Read(0, found));
-  if (AsText(ByteSpan(found).first(size)) != text) {
-    UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
-    UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(text)));
-  }
+  UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(DatasetPathText(dataset))));
   UNSHARD_RETURN_IF_ERROR(file->Sync());
+  UNSHARD_RETURN_IF_ERROR(files.Rename(new_path, path));
   UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(directory));
   return files.SyncDirectory(top);
+}
+
+Status SyncSealed(FileSystem& files, const SpooledChunk& chunk) {
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                           files.Open(SealedPath(kChunksDirectory, chunk), {.write = true}));
+  if (!file) return Fail(ErrorCode::kNotFound, chunk.chunk + ": is gone from the spool");
+  return file->Sync();
 }
 
 Status Spool::State::Charge(std::uint64_t more_files, std::uint64_t more_bytes) {
   const std::lock_guard lock(mutex);
   const auto new_bytes = CheckedAdd(usage.bytes, more_bytes);
   if (!new_bytes || *new_bytes > options.max_bytes) {
-    return FailErrno(ENOSPC, "the spool " + files->Describe("") + " is full: its cap is " +
+    return FailErrno(ENOSPC, files->Describe("") + ": this spool is full: its cap is " +
                                  std::to_string(options.max_bytes) + " bytes");
   }
   if (usage.files + more_files > options.max_files) {
-    return FailErrno(ENOSPC, "the spool " + files->Describe("") + " is full: its cap is " +
+    return FailErrno(ENOSPC, files->Describe("") + ": this spool is full: its cap is " +
                                  std::to_string(options.max_files) + " files");
   }
   usage.bytes = *new_bytes;
@@ -83,7 +87,7 @@ std::string Spool::State::NextStagedPath() {
 void Spool::State::Hold(std::uint64_t sequence, std::shared_ptr<File> file) {
   held.emplace(sequence, std::move(file));
   held_order.push_back(sequence);
-  if (held_order.size() <= kMaxHeld) return;
+  if (held_order.size() <= std::min(kMaxHeld, options.max_descriptors / 4)) return;
   held.erase(held_order.front());
   held_order.pop_front();
 }
@@ -172,7 +176,7 @@ Result<SpoolDirectory*> Spool::State::DirectoryOf(const std::string& dataset) {
                                    [&](const auto& other) { return other.second.path == path; });
     // Two long paths that begin alike and have the same checksum.
     if (same != directories.end()) {
-      return FailErrno(ENAMETOOLONG, "the dataset " + dataset + " in the spool");
+      return FailErrno(ENAMETOOLONG, dataset + ": a name for this dataset in the spool");
     }
     directories[dataset].path = path;
   }

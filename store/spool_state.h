@@ -16,7 +16,9 @@ namespace unshard {
 inline constexpr const char* kStagingDirectory = "staging";
 inline constexpr const char* kChunksDirectory = "chunks";
 inline constexpr const char* kConflictsDirectory = "conflicts";
+inline constexpr const char* kDamagedDirectory = "damaged";
 inline constexpr const char* kDatasetPathFile = ".path";
+inline constexpr const char* kNewDatasetPathFile = ".path.new";
 
 // How far one version of a chunk has come on its way to the disk.
 enum class Durability : std::uint8_t {
@@ -69,14 +71,18 @@ struct Spool::State {
 
   // Never held across I/O.
   mutable std::mutex mutex;
+  // Held while a directory of conflicts/ is made: two publishes would write one `.path.new`.
+  std::mutex making_conflicts;
   std::condition_variable changed;  // durability, making, round_running
   SpoolUsage usage;
+  std::size_t staged_files = 0;  // that are there, sealed ones included: each has a descriptor
   std::uint64_t next_sequence = 1;
   std::uint64_t next_staged = 1;
   std::map<std::string, SpoolDirectory> directories;           // by dataset; never removed
   std::unordered_map<std::uint64_t, SpooledChunk> superseded;  // by sequence
   std::vector<SpooledChunk> recovered;
   std::vector<SpooledChunk> conflicts;
+  std::vector<SpooledChunk> damaged;
   // Files of the latest sealed versions, open until they are synced: the kernel tells an error of
   // writing to who had the file open then. At most kMaxHeld, so that a million chunks need no more.
   std::unordered_map<std::uint64_t, std::shared_ptr<File>> held;
@@ -108,6 +114,11 @@ struct Spool::State {
   std::unique_ptr<StagedFile::State> StageSpare();
   // One that is made.
   Result<std::unique_ptr<StagedFile::State>> StageNew();
+  // Gives a staged file, whose mutex the caller holds, the name of its seal; `sealed` says all but
+  // what the file says itself.
+  Status SealAs(SpoolDirectory& directory, StagedFile::State& from, SpooledChunk& sealed);
+  // Removes a version that nobody has been told of.
+  Status TakeBack(SpoolDirectory& directory, const SpooledChunk& chunk);
   // Makes the file of a version that nobody reads any more a spare one. False where that is not
   // possible; the file is as it was then.
   bool Recycle(const SpooledChunk& chunk);
@@ -121,10 +132,20 @@ Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::strin
 Result<std::uint32_t> FileCrc32c(File& file, std::uint64_t begin, std::uint64_t end,
                                  std::uint32_t crc);
 
-// Brings a spool that stood there into `state`, and removes what is torn, staged, or replaced.
+// Fails with kInvalidArgument or ENAMETOOLONG where no sealed file can have these names.
+Status CheckSealNames(const std::string& dataset, const std::string& chunk);
+// Syncs the bytes of a sealed chunk that no version here knows of.
+Status SyncSealed(FileSystem& files, const SpooledChunk& chunk);
+// Ends the moves that were cut off, among all whole files of the directory `path`: a removal whose
+// copy is there counts from now on, any other one is removed, also from `chunks`.
+Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks);
+// Brings a spool that stood there into `state`, removes what is staged or replaced, and quarantines
+// what is damaged.
 Status RecoverSpool(Spool::State& state);
-// Fails with kInvalidArgument naming what in the root is no part of a spool.
+// Fails with kInvalidArgument, naming what is there, where the root is neither empty nor a spool.
 Status CheckSpoolRoot(FileSystem& files);
+// Removes all staged files, which are those that NextStagedPath names.
+Status RemoveStaged(FileSystem& files);
 
 // One staged file. The mutex is held across I/O: writes to one file are made one after another, as
 // the kernel does, so that length, checksum and cap belong to the same bytes.

@@ -173,7 +173,8 @@ Status SyncNames(Spool::State& state, SpoolDirectory& directory,
   }
   for (const auto& versions : removable) {
     const auto removed = state.RemoveVersions(directory, versions);
-    if (!removed) LogWarning("kept until the spool is opened next: " + removed.error().message);
+    if (!removed)
+      LogWarning(removed.error().message + "; the file is kept until the spool is opened next");
   }
   return synced;
 }
@@ -281,7 +282,11 @@ Status Spool::State::RemoveVersion(SpoolDirectory& directory, const SpooledChunk
 Status Spool::SetAside(const SpooledChunk& chunk) {
   // It lasts before it moves, so that the move cannot tear it; earlier versions go.
   UNSHARD_RETURN_IF_ERROR(Sync({chunk}));
-  UNSHARD_RETURN_IF_ERROR(MakeDatasetDirectory(*state_->files, kConflictsDirectory, chunk.dataset));
+  {
+    const std::lock_guard lock(state_->making_conflicts);
+    UNSHARD_RETURN_IF_ERROR(
+        MakeDatasetDirectory(*state_->files, kConflictsDirectory, chunk.dataset));
+  }
   SpoolDirectory* directory = nullptr;
   {
     const std::lock_guard lock(state_->mutex);

@@ -40,9 +40,16 @@ Result<std::uint32_t> StagedFile::State::Checksum() {
   return sum;
 }
 
-StagedFile::StagedFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+StagedFile::StagedFile(std::unique_ptr<State> state) : state_(std::move(state)) {
+  const std::lock_guard lock(state_->spool.mutex);
+  ++state_->spool.staged_files;
+}
 
 StagedFile::~StagedFile() {
+  {
+    const std::lock_guard lock(state_->spool.mutex);
+    --state_->spool.staged_files;
+  }
   if (state_->sealed) return;
   // What cannot be removed now is removed when the spool is opened next.
   (void)state_->spool.files->Remove(state_->path);

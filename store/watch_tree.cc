@@ -1,5 +1,6 @@
 #include "store/watch_tree.h"
 
+#include <fcntl.h>
 #include <sys/inotify.h>
 
 #include <algorithm>
@@ -37,8 +38,11 @@ void ForEachBelow(const Sorted& sorted, const std::string& top, const Visitor& v
 }  // namespace
 
 int WatchTree::AddWatch(const std::string& directory, bool asked_for) const {
-  // Through the descriptor: the root stays the same directory when it is renamed.
-  const std::string path = "/proc/self/fd/" + std::to_string(root_) + "/" + directory;
+  const auto place = root_.OpenBeneath(directory, O_PATH | O_DIRECTORY);
+  if (!place) errno = place.error().system_errno;
+  if (place && !place->valid()) errno = ENOENT;
+  if (!place || !place->valid()) return -1;
+  const std::string path = "/proc/self/fd/" + std::to_string(place->get());
   const std::uint32_t mask = kNames | kSelf | (asked_for ? kContents : 0u);
   return ::inotify_add_watch(inotify_, path.c_str(), mask | IN_ONLYDIR | IN_MASK_ADD);
 }

@@ -10,14 +10,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/root_directory.h"
+
 namespace unshard {
 
 // Watches each asked-for directory and, lightly, all directories above it: a parent that appears or
 // is replaced tells so, and the watches below it are set anew before that is told. Thread-safe.
 class WatchTree {
  public:
-  // Borrows both descriptors.
-  WatchTree(int inotify, int root) : inotify_(inotify), root_(root) {}
+  // Borrows both.
+  WatchTree(int inotify, const RootDirectory& root) : inotify_(inotify), root_(root) {}
 
   // False where the directory cannot be watched. One that is missing is watched for.
   bool Watch(std::string_view directory);
@@ -42,7 +44,7 @@ class WatchTree {
   [[nodiscard]] bool HasBelow(const std::string& top) const;
 
   const int inotify_;
-  const int root_;
+  const RootDirectory& root_;
   std::mutex mutex_;
   // All guarded by mutex_.
   std::map<std::string, Node, std::less<>> nodes_;

@@ -214,17 +214,19 @@ class CrashStatesTest : public testing::TestWithParam<Scenario> {
         JsonValue begin = JsonValue::Array(), end = JsonValue::Array(), values = JsonValue::Array();
         for (std::size_t d = 0; d < kSize.size(); ++d) {
           const CellExtent extent = grid().Extent(source_.CellAt(cell), d);
-          begin.items().push_back(JsonValue::Number(static_cast<std::uint64_t>(extent.begin)));
-          end.items().push_back(JsonValue::Number(static_cast<std::uint64_t>(extent.end)));
+          begin.mutable_items().push_back(
+              JsonValue::Number(static_cast<std::uint64_t>(extent.begin)));
+          end.mutable_items().push_back(JsonValue::Number(static_cast<std::uint64_t>(extent.end)));
         }
         for (const Chunks* version : allowed) {
           const auto found = version->find(cell);
-          values.items().push_back(found == version->end() ? JsonValue() : Text(found->second));
+          values.mutable_items().push_back(found == version->end() ? JsonValue()
+                                                                   : Text(found->second));
         }
-        chunks.items().push_back(
+        chunks.mutable_items().push_back(
             JsonValue::Object({{"begin", begin}, {"end", end}, {"values", values}}));
       }
-      shards.items().push_back(
+      shards.mutable_items().push_back(
           JsonValue::Object({{"key", JsonValue::String(Key(shard))}, {"chunks", chunks}}));
     }
     return JsonValue::Object(

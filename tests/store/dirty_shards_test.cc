@@ -37,6 +37,19 @@ TEST(DirtyShardsTest, AFlushThatARunningAttemptDoesNotSatisfyIsNext) {
   EXPECT_EQ(dirty.Due(At(6)), kShard) << "a failure does not satisfy anybody who came after";
 }
 
+TEST(DirtyShardsTest, AShardThatIsWrittenAllTheTimeIsDueAfterTenTimesTheIdleTime) {
+  DirtyShards dirty(milliseconds(1000));
+  for (int moment = 0; moment <= 9500; moment += 500) {
+    dirty.Add(kShard, 1, 10, false, At(moment));
+    EXPECT_FALSE(dirty.Due(At(moment))) << moment;
+  }
+  EXPECT_EQ(dirty.NextDue(), At(10000));
+  dirty.Begin(kShard);
+  dirty.Add(kShard, 1, 10, false, At(10500));
+  dirty.Succeed(kShard, {20, 200});
+  EXPECT_EQ(dirty.NextDue(), At(11500)) << "the bound counts from what is not published yet";
+}
+
 TEST(DirtyShardsTest, AShardThatWasCleanInBetweenIsAnotherOne) {
   DirtyShards dirty(milliseconds(1000));
   dirty.Add(kShard, 1, 10, false, At(0));

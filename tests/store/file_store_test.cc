@@ -89,6 +89,45 @@ TEST_P(RootDirectoryTest, FollowsLinksThatStayInsideAndRefusesOthers) {
   EXPECT_FALSE(dangling->valid());
 }
 
+TEST_P(RootDirectoryTest, OpensNothingOnItsOwnMount) {
+  const TemporaryDirectory directory;
+  directory.Write("folder/file", "x");
+  fs::create_symlink("/proc/version", directory.At("absolute"));
+  fs::create_symlink("absolute", directory.At("relative"));
+  fs::create_symlink("/proc/self/root" + directory.At("folder"), directory.At("through"));
+  struct stat status {};
+  ASSERT_EQ(::stat("/proc", &status), 0);
+  const auto own = std::make_shared<OwnMount>();
+  const auto root = RootDirectory::Open("/", GetParam(), own);
+  ASSERT_TRUE(root);
+  EXPECT_TRUE((*root)->OpenBeneath("proc/version", O_RDONLY)) << "it is not known yet";
+  own->Set(status.st_dev);
+  const std::string here = directory.path().substr(1);
+  for (const std::string& key :
+       {std::string("proc"), std::string("proc/version"), std::string("proc/no/such/file"),
+        here + "/absolute", here + "/relative", here + "/through/file"}) {
+    const auto opened = (*root)->OpenBeneath(key, O_RDONLY);
+    ASSERT_FALSE(opened) << key;
+    EXPECT_EQ(opened.error().system_errno, ELOOP) << key;
+    EXPECT_EQ(opened.error().message.find("/" + key + ": "), 0u) << opened.error().message;
+    EXPECT_NE(opened.error().message.find(" at /proc, "), std::string::npos);
+  }
+  const auto file = (*root)->OpenBeneath(here + "/folder/file", O_RDONLY);
+  EXPECT_TRUE(file && file->valid());
+  const auto missing = (*root)->OpenBeneath(here + "/folder/none", O_RDONLY);
+  EXPECT_TRUE(missing && !missing->valid());
+}
+
+TEST_P(RootDirectoryTest, ACircleOfLinksIsOne) {
+  const TemporaryDirectory directory;
+  fs::create_symlink("circle", directory.At("circle"));
+  const auto root = RootDirectory::Open(directory.path(), GetParam());
+  ASSERT_TRUE(root);
+  const auto opened = (*root)->OpenBeneath("circle", O_RDONLY);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().system_errno, ELOOP);
+}
+
 TEST_F(FileStoreTest, KeepsItsRootWhenTheDirectoryIsRenamed) {
   directory_.Write("root/file", "x");
   fs::rename(directory_.At("root"), directory_.At("moved"));

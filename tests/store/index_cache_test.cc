@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -63,6 +64,16 @@ TEST(IndexCacheTest, AFailureIsNotKept) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, "damaged");
   EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 1))), 7);
+}
+
+TEST(IndexCacheTest, AnExceptionIsAFailureAndTheKeyCanBeLoadedAgain) {
+  ByteBudgetCache cache(10000);
+  const auto failed = cache.Get(Key(1), []() -> Result<ByteBudgetCache::Loaded> {
+    throw std::length_error("a vector too long");
+  });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kInternal);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 100))), 7) << "nobody waits for the first load";
 }
 
 TEST(IndexCacheTest, ConcurrentMissesShareOneLoad) {

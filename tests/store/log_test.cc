@@ -2,17 +2,25 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace unshard {
 namespace {
 
-TEST(LogTest, WritesOneLineToStandardErrorFromItsLevelUpwards) {
-  StartLog(LogSink::kStandardError, LogLevel::kWarning);
+std::string Logged(LogSink sink) {
+  StartLog(sink, LogLevel::kWarning);
   testing::internal::CaptureStderr();
   LogInfo("too quiet");
   LogWarning("a {} name\nwith a line break");
-  const std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(text.find("too quiet"), std::string::npos);
-  EXPECT_NE(text.find("warning: a {} name?with a line break\n"), std::string::npos) << text;
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(LogTest, WritesOneLineToStandardErrorFromItsLevelUpwards) {
+  EXPECT_EQ(Logged(LogSink::kStandardError), "unshard: a {} name?with a line break\n");
+  const std::string dated = Logged(LogSink::kDatedStandardError);
+  EXPECT_EQ(dated.find("too quiet"), std::string::npos);
+  EXPECT_TRUE(dated.ends_with(" warning: a {} name?with a line break\n")) << dated;
+  StartLog(LogSink::kStandardError, LogLevel::kInfo);
 }
 
 }  // namespace

@@ -10,7 +10,10 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <thread>
+
+#include "store/caller.h"
 
 namespace unshard {
 namespace {
@@ -63,8 +66,9 @@ class PublishQueueTest : public testing::Test {
     running_.erase(shard);
     changed_.notify_all();
     if (const auto failing = failing_.find(shard.shard); failing != failing_.end()) {
-      return Fail(ErrorCode::kUnavailable, failing->second);
+      return Fail(failure_, failing->second);
     }
+    if (throwing_.erase(shard.shard) != 0) throw std::length_error("a vector too long");
     if (const auto failing = failing_once_.extract(shard.shard)) {
       return Fail(ErrorCode::kUnavailable, failing.mapped());
     }
@@ -95,9 +99,15 @@ class PublishQueueTest : public testing::Test {
     started_at_most_ = ~std::size_t{0};
     changed_.notify_all();
   }
-  void FailWith(std::uint64_t shard, const std::string& message) {
+  void FailWith(std::uint64_t shard, const std::string& message,
+                ErrorCode code = ErrorCode::kUnavailable) {
     const std::lock_guard lock(mutex_);
     failing_[shard] = message;
+    failure_ = code;
+  }
+  void ThrowOnce(std::uint64_t shard) {
+    const std::lock_guard lock(mutex_);
+    throwing_.insert(shard);
   }
   void FailOnce(std::uint64_t shard, const std::string& message) {
     const std::lock_guard lock(mutex_);
@@ -156,6 +166,8 @@ class PublishQueueTest : public testing::Test {
   std::vector<std::uint64_t> started_;
   std::set<std::uint64_t> held_;
   std::size_t started_at_most_ = ~std::size_t{0};
+  ErrorCode failure_ = ErrorCode::kUnavailable;  // of these
+  std::set<std::uint64_t> throwing_;             // once
   std::map<std::uint64_t, std::string> failing_, failing_once_;
   PublishQueue::Done done_{1, 10};
   std::ptrdiff_t settled_ = 0;
@@ -299,6 +311,35 @@ TEST_F(PublishQueueTest, AFailedPublishIsRepeatedAfterAGrowingPause) {
   EXPECT_EQ(progress.last_error->message, "the disk is full");
 }
 
+TEST_F(PublishQueueTest, AFailureThatLastsIsRepeatedOnlyForWhoWaits) {
+  FailWith(3, "above a cap", ErrorCode::kResourceExhausted);
+  Start();
+  Add(3, 1, true);
+  ASSERT_TRUE(Eventually([&] { return queue_->progress().failures == 1; }));
+  FailWith(1, "no encoder", ErrorCode::kNotSupported);
+  Add(1, 1, true);
+  ASSERT_TRUE(Eventually([&] { return queue_->progress().failures == 2; }));
+  clock_.Advance(std::chrono::hours(24));
+  Add(2, 1, true);
+  ASSERT_TRUE(Eventually([&] { return queue_->progress().publishes == 1; }));
+  EXPECT_EQ(Started(), (Shards{3, 1, 2})) << "another day does not help";
+  EXPECT_EQ(queue_->progress().last_error->message, "no encoder");
+  EXPECT_FALSE(queue_->FlushAll());
+  Heal();
+  EXPECT_TRUE(queue_->FlushAll());
+  EXPECT_EQ(queue_->progress().dirty_shards, 0U);
+}
+
+TEST_F(PublishQueueTest, AnExceptionIsAFailureLikeOthers) {
+  ThrowOnce(1);
+  Start();
+  Add(1);
+  const Status flushed = queue_->Flush({0, 1});
+  ASSERT_FALSE(flushed);
+  EXPECT_NE(flushed.error().message.find("a vector too long"), std::string::npos);
+  EXPECT_TRUE(queue_->Flush({0, 1}));
+}
+
 TEST_F(PublishQueueTest, AdditionsDoNotShortenThePauseAndASuccessEndsIt) {
   Start();
   FailWith(1, "no");
@@ -434,6 +475,34 @@ TEST_F(PublishQueueTest, FlushAllTriesEveryShardAndReturnsTheFirstError) {
   EXPECT_TRUE(queue_->FlushAll());
   EXPECT_EQ(queue_->progress().dirty_shards, 0u);
   EXPECT_TRUE(queue_->FlushAll()) << "nothing is dirty";
+}
+
+// As a signal does to a program that waits: what is under way goes on.
+TEST_F(PublishQueueTest, AnInterruptedCallerWaitsNoLongerAndThePublishGoesOn) {
+  Start();
+  Hold(1);
+  Add(1, 1, true);
+  ASSERT_TRUE(WaitForStarts(1));
+  const std::vector<std::function<Status()>> waits = {
+      [&] {
+        return queue_->Flush({0, 1});
+      },
+      [&] { return queue_->FlushAll(); },
+      [&] { return queue_->WaitForRoom([] { return false; }); }};
+  for (const auto& wait : waits) {
+    std::atomic<bool> signalled{false};
+    std::thread caller([&] {
+      const ServedCaller served([&] { return signalled.load(); });
+      const Status waited = wait();
+      ASSERT_FALSE(waited);
+      EXPECT_EQ(waited.error().system_errno, EINTR);
+    });
+    signalled = true;
+    caller.join();
+  }
+  EXPECT_EQ(queue_->progress().running, 1u);
+  Release(1);
+  EXPECT_TRUE(queue_->FlushAll());
 }
 
 TEST_F(PublishQueueTest, HurryPublishesAllAndWhateverComes) {

@@ -3,12 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <map>
+#include <set>
 #include <thread>
 
+#include "codec/neuroglancer_shard.h"
 #include "store/file_store.h"
 #include "store/shard_object.h"
 #include "tests/support/published_shards.h"
@@ -301,6 +308,108 @@ TEST_F(ShardPublisherTest, FragmentsStayBeforeTheirManifestsThroughEveryRewrite)
   }
 }
 
+// One mesh at the first place of a shard of meshes, and a change of it.
+class MeshPublisherTest : public ShardPublisherTest {
+ protected:
+  Result<PublishResult> PublishMesh(ShardChange change, bool strict = false) {
+    PublishRequest request = RequestFor(format_, kKey, {std::move(change)});
+    request.has_leading = true;
+    request.strict = strict;
+    return Publish(request);
+  }
+  // Fragments `bytes`, in place of `seen`; the manifest is that of `content_` unless it is new.
+  ShardChange Mesh(const std::string& bytes, const std::string& seen) {
+    const std::string manifest = MeshManifest({static_cast<std::uint32_t>(bytes.size())});
+    ShardChange change = changes_->Put(place_, manifest, content_);
+    change.open_leading = changes_->Source(bytes);
+    change.leading_size = bytes.size();
+    change.leading = ExpectedBytes{Print(seen), std::nullopt, Print(bytes)};
+    content_[place_] = manifest;
+    return change;
+  }
+  static ChunkFingerprint Print(const std::string& bytes) {
+    return FingerprintOf(ShardContent{{{0, 0}, bytes}}, {0, 0});
+  }
+  const WritableFormat& format_ = FormatNamed("PrecomputedRaw");
+  const PlacedAt place_ = format_.places[0];
+  ShardContent content_;
+};
+
+TEST_F(MeshPublisherTest, FragmentsThatAreNotWhatWasWrittenAreNotPublished) {
+  ASSERT_TRUE(PublishMesh(Mesh("first", "")));
+  const std::string before = *Text();
+  ShardChange damaged = Mesh("other", "first");
+  damaged.open_leading = changes_->Source("oTher");
+  const auto refused = PublishMesh(damaged);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDataLoss);
+  EXPECT_TRUE(*Text() == before);
+  EXPECT_TRUE(PublishMesh(Mesh("other", "first")));
+  EXPECT_NE(Text()->find("other"), std::string::npos);
+}
+
+TEST_F(MeshPublisherTest, FragmentsOfAnotherWriterAreAConflictAndStayInStrictMode) {
+  ASSERT_TRUE(PublishMesh(Mesh("seen!", "")));
+  ASSERT_TRUE(PublishMesh(Mesh("other", "seen!")));  // by another host
+  const auto strict = PublishMesh(Mesh("ours!", "seen!"), true);
+  ASSERT_TRUE(strict) << strict.error().message;
+  EXPECT_EQ(strict->conflicting, std::vector<PlacedAt>{place_});
+  EXPECT_NE(Text()->find("other"), std::string::npos);
+  const auto again = PublishMesh(Mesh("other", "seen!"), true);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->conflicts, 0u) << "what is put is there already";
+  const auto replaced = PublishMesh(Mesh("ours!", "seen!"));
+  ASSERT_TRUE(replaced) << replaced.error().message;
+  EXPECT_EQ(replaced->conflicts, 1u);
+  EXPECT_NE(Text()->find("ours!"), std::string::npos);
+}
+
+// Fragments that would begin within the shard index are damage; a copy of the bytes that stand
+// there would pass for sound.
+TEST_F(MeshPublisherTest, AMeshWhoseFragmentsReachIntoTheShardIndexIsNotCopied) {
+  content_[place_] = MeshManifest({20});  // the first chunk of the shard, without fragments
+  Store(kKey, Assembled(*format_.format, content_));
+  const std::string before = *Text();
+  const std::string manifest = MeshManifest({4});
+  ShardChange other = changes_->Put(format_.places[1], manifest, content_);
+  other.open_leading = changes_->Source("mesh");
+  other.leading_size = 4;
+  const auto refused = PublishMesh(other);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDataLoss);
+  EXPECT_TRUE(*Text() == before);
+  ASSERT_TRUE(PublishMesh(Mesh("a mesh written whole", "")));
+  EXPECT_TRUE(PublishMesh(other));
+}
+
+// Chunks that `sharding` places elsewhere: a rewrite would keep none of them.
+TEST_F(ShardPublisherTest, AShardWithChunksThatBelongElsewhereIsNotPublishedOnto) {
+  ShardingSpec wrong{.preshift_bits = 1, .minishard_bits = 1, .shard_bits = 1};
+  ShardingSpec right = wrong;
+  right.preshift_bits = 3;
+  const auto stored = MakeNeuroglancerShardFormat(right);
+  ShardContent content;
+  for (std::uint64_t id = 0; id < 16; ++id) {
+    content[{LocateChunkId(right, id).page, id}] = ChunkText(id, 100);
+  }
+  const std::string whole = Assembled(*stored, content);
+  for (const Disk disk : {Disk::kPosix, Disk::kCloning}) {
+    Use(disk);
+    Store(kKey, whole);
+    WritableFormat format;
+    format.format = MakeNeuroglancerShardFormat(wrong);
+    const auto refused = Publish(format, {changes_->Put({0, 0}, "new", content)});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kDataLoss);
+    EXPECT_NE(refused.error().message.find("`sharding`"), std::string::npos)
+        << refused.error().message;
+    EXPECT_TRUE(*Text() == whole);
+    EXPECT_FALSE(Text(kNew));
+    format.format = MakeNeuroglancerShardFormat(right);
+    EXPECT_TRUE(Publish(format, {changes_->Put({0, 0}, "new", content)}));
+  }
+}
+
 class ObsoletePairTest : public ShardPublisherTest {
  protected:
   static constexpr std::size_t kIndexBytes = 4 * 16;
@@ -382,7 +491,59 @@ TEST_F(ShardPublisherTest, WaitsForAnotherWriterAndPublishesOntoWhatThatOneLeft)
   }
 }
 
-TEST_F(ShardPublisherTest, OverwritesWhatACrashLeft) {
+TEST_F(ShardPublisherTest, ALockThatIsNotReleasedFailsThePublishWhichCanBeRepeated) {
+  const WritableFormat& format = FormatNamed("Zarr");
+  options_.lock_patience.notice = options_.lock_patience.total = std::chrono::milliseconds(20);
+  for (const Disk disk : {Disk::kPosix, Disk::kSimulated}) {
+    Use(disk);
+    Store(kLock, "");
+    auto lock = *files_->Open(kLock, {.write = true});
+    ASSERT_TRUE(*lock->Lock(true));
+    const ShardChange ours = changes_->Put(format.places[1], "ours", {});
+    const auto waiting = Publish(format, {ours});
+    ASSERT_FALSE(waiting);
+    EXPECT_EQ(waiting.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(waiting.error().message.find(kLock), std::string::npos) << waiting.error().message;
+    EXPECT_FALSE(Text());
+    lock.reset();
+    EXPECT_TRUE(Publish(format, {ours}));
+    ExpectContent(format, {{format.places[1], "ours"}});
+  }
+}
+
+TEST_F(ShardPublisherTest, AtTheEndOfTheMountNoLockIsWaitedForAsLong) {
+  const WritableFormat& format = FormatNamed("Zarr");
+  options_.lock_patience.total = std::chrono::hours(24);
+  options_.lock_patience.at_end = std::chrono::milliseconds(0);
+  ShardPublisher publisher(files_, options_);
+  Store(kLock, "");
+  const auto lock = *files_->Open(kLock, {.write = true});
+  ASSERT_TRUE(*lock->Lock(true));
+  const ShardChange ours = changes_->Put(format.places[1], "ours", {});
+  std::thread waiting([&] {
+    const auto result = publisher.Publish(RequestFor(format, kKey, {ours}));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kUnavailable);
+  });
+  publisher.End();
+  waiting.join();
+}
+
+// Whoever can write into the directory can put a link to any file under the name of the version.
+TEST_F(ShardPublisherTest, WhatHasTheNameOfTheNewVersionIsUnlinkedAndNotWrittenTo) {
+  const WritableFormat& format = FormatNamed("Zarr");
+  for (const Disk disk : {Disk::kPosix, Disk::kSimulated}) {
+    Use(disk);
+    Store("scale/other", "another file");
+    ASSERT_TRUE(files_->Link("scale/other", kNew));
+    ASSERT_TRUE(Publish(format, {changes_->Put(format.places[0], "ours", {})}));
+    ExpectContent(format, {{format.places[0], "ours"}});
+    EXPECT_EQ(Text("scale/other"), "another file");
+    EXPECT_EQ((*files_->Stat("scale/other"))->links, 1u);
+  }
+}
+
+TEST_F(ShardPublisherTest, RemovesWhatACrashLeft) {
   const WritableFormat& format = FormatNamed("Zarr");
   for (const Disk disk : {Disk::kPosix, Disk::kSimulated}) {
     Use(disk);
@@ -414,11 +575,11 @@ TEST_F(ShardPublisherTest, StartsOverWhereTheBaseWasReplacedPastTheLock) {
       RequestFor(format, kKey, {changes_->Put(format.places[1], "ours", content)});
   int renames = 0;
   std::vector<bool> told;
-  request.before_rename = [&] {
-    if (++renames > 1) return;
+  request.before_rename = [&]() -> Status {
+    if (++renames > 1) return {};
     content[format.places[0]] = "replaced";
     Store("scale/other", Assembled(*format.format, content));
-    ASSERT_TRUE(files_->Rename("scale/other", kKey));
+    return files_->Rename("scale/other", kKey);
   };
   request.after_rename = [&](const ShardSet::OwnPublish* own) { told.push_back(own != nullptr); };
   const auto result = Publish(request);
@@ -426,7 +587,10 @@ TEST_F(ShardPublisherTest, StartsOverWhereTheBaseWasReplacedPastTheLock) {
   EXPECT_EQ(told, (std::vector<bool>{false, true}));
   content[format.places[1]] = "ours";
   ExpectContent(format, content);
-  request.before_rename = [&] { Store(kKey, Assembled(*format.format, content)); };
+  request.before_rename = [&]() -> Status {
+    Store(kKey, Assembled(*format.format, content));
+    return {};
+  };
   const auto never = Publish(request);
   ASSERT_FALSE(never);
   EXPECT_EQ(never.error().code, ErrorCode::kConflict);
@@ -452,7 +616,10 @@ TEST_F(ShardPublisherTest, AShardSetAdoptsWhatWasPublishedWithoutAChange) {
     PublishRequest request =
         RequestFor(format, kKey, changes_->Random(format, content, 3, random_));
     std::optional<ShardSet::Replacement> replacement;
-    request.before_rename = [&] { replacement.emplace(set.BeginReplacement(0)); };
+    request.before_rename = [&]() -> Status {
+      replacement.emplace(set.BeginReplacement(0));
+      return {};
+    };
     request.after_rename = [&](const ShardSet::OwnPublish* own) {
       if (own != nullptr) {
         const auto finished = replacement->Finish(*own);
@@ -473,11 +640,57 @@ TEST_F(ShardPublisherTest, MakesMissingDirectoriesAndKeepsPermissions) {
   const WritableFormat& format = FormatNamed("Zarr");
   PublishRequest request = RequestFor(format, "a/b/c/0", {changes_->Put({0, 1}, "x", {})});
   ASSERT_TRUE(Publish(request));
-  ASSERT_EQ(::chmod(directory_.At("a/b/c/0").c_str(), 0640), 0);
+  for (const mode_t mode : {0640u, 0440u, 0600u}) {
+    ASSERT_EQ(::chmod(directory_.At("a/b/c/0").c_str(), mode), 0);
+    ASSERT_TRUE(Publish(request));
+    struct stat status {};
+    ASSERT_EQ(::stat(directory_.At("a/b/c/0").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, mode);
+  }
+}
+
+TEST_F(ShardPublisherTest, KeepsOwnerGroupAccessControlListAndExtendedAttributes) {
+  const WritableFormat& format = FormatNamed("Zarr");
+  PublishRequest request = RequestFor(format, kKey, {changes_->Put({0, 1}, "x", {})});
+  ASSERT_TRUE(Publish(request));
+  const std::string path = directory_.At(kKey);
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  const bool root = ::geteuid() == 0;
+  constexpr uid_t kUser = 65534;
+  constexpr gid_t kGroup = 65533;
+  if (root) {
+    ASSERT_EQ(::chown(path.c_str(), kUser, kGroup), 0);
+  }
+  // Version 2, then tag, permissions and id: user, user 4711, group, mask, others.
+  constexpr std::array<std::uint16_t, 22> kAccess = {2,      0,      1,  6, 0xffff, 0xffff, 2,  4,
+                                                     4711,   0,      4,  4, 0xffff, 0xffff, 16, 4,
+                                                     0xffff, 0xffff, 32, 0, 0xffff, 0xffff};
+  const std::map<std::string, std::string> attributes = {
+      {"user.unshard", "kept"},
+      {"system.posix_acl_access",
+       {reinterpret_cast<const char*>(kAccess.data()), sizeof(kAccess)}}};
+  std::set<std::string> set;  // that this file system has
+  for (const auto& [name, value] : attributes) {
+    if (::setxattr(path.c_str(), name.c_str(), value.data(), value.size(), 0) == 0) {
+      set.insert(name);
+    } else {
+      ASSERT_EQ(errno, EOPNOTSUPP) << name;
+    }
+  }
   ASSERT_TRUE(Publish(request));
   struct stat status {};
-  ASSERT_EQ(::stat(directory_.At("a/b/c/0").c_str(), &status), 0);
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0640u);
+  EXPECT_EQ(status.st_uid, root ? kUser : ::getuid());
+  if (root) {
+    EXPECT_EQ(status.st_gid, kGroup);
+  }
+  for (const std::string& name : set) {
+    std::string value(200, '\0');
+    const ssize_t size = ::getxattr(path.c_str(), name.c_str(), value.data(), value.size());
+    ASSERT_GE(size, 0) << name;
+    EXPECT_EQ(value.substr(0, static_cast<std::size_t>(size)), attributes.at(name));
+  }
 }
 
 TEST_F(ShardPublisherTest, WhatCannotBeReadOrIsNotWhatWasAnnouncedLeavesTheShardAsItWas) {

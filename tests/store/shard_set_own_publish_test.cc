@@ -24,12 +24,13 @@ class SilentWatcher final : public ChangeWatcher {
 
 class ShardSetOwnPublishTest : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { SetUpWithCounts(4); }
+  void SetUpWithCounts(std::uint32_t limit) {
     auto store = OpenFileStore(directory_.path(), 16);
     ASSERT_TRUE(store) << store.error().message;
     store_ = *std::move(store);
     ShardSetOptions options;
-    options.generation_count_limit = 4;
+    options.generation_count_limit = limit;
     options.max_remembered = 8;
     set_ = std::make_unique<ShardSet>(
         store_, "", std::make_shared<TinyShardFormat>(4), std::make_shared<TinyShardKeys>(),
@@ -212,6 +213,40 @@ TEST_F(ShardSetOwnPublishTest, AChangeBeforeItThatIsStillToBeToldIsTold) {
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].before, told);
   EXPECT_EQ(changes[0].after, published);
+}
+
+// Look-ups may have been answered by what is gone again when the event comes.
+TEST_F(ShardSetOwnPublishTest, WhatWasShownBetweenTwoEventsIsToldAsWell) {
+  directory_.Replace("7.shard", Shard("a"));
+  const auto told = Current();
+  directory_.Replace("7.shard", Shard("by others"));
+  const auto middle = Publish("b");
+  EXPECT_EQ(middle, Current());
+  directory_.Replace("7.shard", Shard("by others, again"));
+  const auto last = Publish("c");
+  EXPECT_NE(last->count, middle->count);
+  const auto changes = Event();
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].before, told);
+  EXPECT_EQ(changes[0].between, std::vector<ShardGenerationPtr>{middle});
+  EXPECT_EQ(changes[0].after, last);
+  EXPECT_TRUE(Event().empty());
+}
+
+TEST_F(ShardSetOwnPublishTest, MoreGenerationsBetweenTwoEventsThanAreKeptMakeAllBeLookedUp) {
+  SetUpWithCounts(64);
+  directory_.Replace("7.shard", Shard("a"));
+  Current();
+  for (int i = 0; i < 20; ++i) {
+    directory_.Replace("7.shard", Shard("by others " + std::to_string(i)));
+    Publish("b" + std::to_string(i));
+  }
+  const auto changes = Event();
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_FALSE(changes[0].before) << "nobody knows all that was shown";
+  EXPECT_LT(changes[0].between.size(), 10u) << "each keeps a file open";
+  EXPECT_EQ(changes[0].after, Current());
+  EXPECT_TRUE(Event().empty());
 }
 
 TEST_F(ShardSetOwnPublishTest, AnObjectThatIsNotThePublishedOneIsAChange) {

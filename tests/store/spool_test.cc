@@ -40,7 +40,7 @@ class SpoolTest : public testing::Test {
   }
   SpooledChunk Sealed(const std::string& chunk, std::string_view text,
                       const ChunkFingerprint& base = {}) {
-    auto sealed = spool_->Seal(Staged(text).get(), "8_8_8", chunk, base);
+    auto sealed = spool_->Seal(Staged(text).get(), "8_8_8", chunk, {base});
     EXPECT_TRUE(sealed) << sealed.error().message;
     return sealed.value_or(SpooledChunk{});
   }
@@ -78,7 +78,7 @@ TEST_F(SpoolTest, ASealedChunkIsReadBackAndRecovered) {
   EXPECT_EQ(recovered[0].dataset, "8_8_8");
   EXPECT_EQ(recovered[0].chunk, "0-64_0-64_0-64");
   EXPECT_EQ(recovered[0].sequence, sealed.sequence);
-  EXPECT_EQ(recovered[0].base, sealed.base);
+  EXPECT_EQ(recovered[0].terms.base, sealed.terms.base);
   EXPECT_EQ(recovered[0].committed.tv_sec, sealed.committed.tv_sec);
   EXPECT_EQ(Text(recovered[0]), "voxels");
   EXPECT_EQ(recovered[1].dataset, "");
@@ -412,7 +412,7 @@ TEST_F(SpoolTest, OnlyTheLatestVersionIsRecovered) {
   EXPECT_EQ(FilesBelow("chunks/"), 1U);
 }
 
-TEST_F(SpoolTest, DamagedFilesAreRemoved) {
+TEST_F(SpoolTest, DamagedFilesAreQuarantined) {
   const SpooledChunk good = Sealed("good", "voxels");
   const SpooledChunk bad = Sealed("bad", "voxels");
   const SpooledChunk cut = Sealed("cut", "voxels");
@@ -424,11 +424,46 @@ TEST_F(SpoolTest, DamagedFilesAreRemoved) {
   ASSERT_EQ(recovered.size(), 1U);
   EXPECT_EQ(recovered[0].chunk, "good");
   EXPECT_EQ(FilesBelow("chunks/"), 1U);
+  EXPECT_EQ(disk_->Text("damaged/8_8_8/" + SealedName(bad)), "voxelS");
+  EXPECT_EQ(disk_->Text("damaged/8_8_8/" + SealedName(cut)), "voxel");
+  ASSERT_EQ(spool_->Damaged().size(), 2U);
+  EXPECT_NE(spool_->DescribeDamaged(bad).find("damaged/8_8_8/"), std::string::npos);
+  EXPECT_EQ(spool_->usage().files, 1U) << "what is in quarantine takes no room";
   EXPECT_GT(Sealed("new", "1").sequence, cut.sequence);
+  Open();
+  EXPECT_EQ(spool_->Damaged().size(), 2U) << "until a person has looked at them";
+  ASSERT_TRUE(spool_->Discard(recovered[0]));
+  EXPECT_EQ(spool_->RemoveIfEmpty(), false);
+}
+
+TEST_F(SpoolTest, AFileThatOthersRemovedIsNotTakenForADiscardedOne) {
+  const SpooledChunk lost = Sealed("lost", "voxels");
+  const SpooledChunk discarded = Sealed("discarded", "voxels");
+  ASSERT_TRUE(disk_->Remove("chunks/8_8_8/" + SealedName(lost)));
+  ASSERT_TRUE(spool_->Discard(discarded));
+  EXPECT_EQ(Text(lost), "(data loss)");
+  EXPECT_EQ(Text(discarded), "(not found)");
+  EXPECT_TRUE(spool_->Discard(lost));
+  EXPECT_EQ(spool_->usage().files, 0U);
+}
+
+TEST_F(SpoolTest, AnEmptySpoolIsRemovedAndOneWithForeignFilesStaysASpool) {
+  const SpooledChunk chunk = Sealed("x", "voxels");
+  auto staged = Staged("never committed");
+  EXPECT_EQ(spool_->RemoveIfEmpty(), false);
+  ASSERT_TRUE(spool_->Discard(chunk));
+  disk_->Put("chunks/8_8_8/.nfs0001", "open elsewhere");
+  EXPECT_EQ(spool_->RemoveIfEmpty(), false);
+  EXPECT_EQ(disk_->Text("chunks/8_8_8/.nfs0001"), "open elsewhere");
+  staged.reset();  // a staged file does not outlive its spool
+  Open();
+  ASSERT_TRUE(disk_->Remove("chunks/8_8_8/.nfs0001"));
+  EXPECT_EQ(spool_->RemoveIfEmpty(), true);
+  EXPECT_TRUE(disk_->Paths().empty());
 }
 
 TEST_F(SpoolTest, NamesThatCannotBeAreRefused) {
-  const auto staged = Staged("voxels");
+  auto staged = Staged("voxels");
   const auto seal = [&](const std::string& dataset, const std::string& chunk) {
     return spool_->Seal(staged.get(), dataset, chunk, {});
   };
@@ -439,6 +474,7 @@ TEST_F(SpoolTest, NamesThatCannotBeAreRefused) {
   const std::string deep = "a/" + std::string(300, 'd');
   const auto sealed = seal(deep, "x");
   ASSERT_TRUE(sealed) << sealed.error().message;
+  staged.reset();
   Open();
   EXPECT_EQ(spool_->TakeRecovered().at(0).dataset, deep);
 }
@@ -467,12 +503,124 @@ TEST(SpoolDirectory, ForeignContentIsRefusedByName) {
   }
   const auto disk = std::make_shared<SimulatedDisk>();
   { ASSERT_TRUE(OpenSpool(disk)); }
-  disk->Put("chunks/8_8_8/notes.txt", "mine");
+}
+
+TEST(SpoolDirectory, ForeignNamesInASpoolAreLeftAlone) {
+  const auto disk = std::make_shared<SimulatedDisk>();
+  SpooledChunk chunk;
+  {
+    const auto spool = OpenSpool(disk);
+    ASSERT_TRUE(spool);
+    const auto staged = (*spool)->Stage();
+    ASSERT_TRUE(staged && (*staged)->Write(0, AsBytes("voxels")));
+    chunk = (*spool)->Seal(staged->get(), "8_8_8", "x", {}).value();
+  }
+  const std::vector<std::string> foreign = {"chunks/8_8_8/.nfs0001", "staging/.nfs0002", ".nfs0003",
+                                            "chunks/notes/readme.txt", "conflicts/8_8_8/notes.txt"};
+  for (const std::string& path : foreign) {
+    ASSERT_TRUE(MakeDirectories(
+        *disk, path.find('/') == std::string::npos ? "" : path.substr(0, path.rfind('/'))));
+    disk->Put(path, "mine");
+  }
   const auto opened = OpenSpool(disk);
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(opened.error().message.find("notes.txt"), std::string::npos);
-  EXPECT_EQ(disk->Text("chunks/8_8_8/notes.txt"), "mine");
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->TakeRecovered().size(), 1U);
+  for (const std::string& path : foreign) EXPECT_EQ(disk->Text(path), "mine") << path;
+}
+
+SourceIdentity Identity(const std::string& machine, std::uint64_t device, std::uint64_t inode,
+                        const std::string& born, const std::string& document) {
+  return {machine, device, inode, born, document};
+}
+
+TEST(SourceIdentityTest, ADirectoryIsTheSameByInodeAndBirthElseByWhatIsKnown) {
+  const SourceIdentity known = Identity("here", 8, 2, "17.5", "info 9 1");
+  EXPECT_TRUE(IsSameSource(known, known));
+  EXPECT_TRUE(IsSameSource(known, Identity("here", 9, 2, "17.5", "info 9 2")))
+      << "another device number since a restart, and the document was edited";
+  EXPECT_FALSE(IsSameSource(known, Identity("there", 8, 2, "17.5", "info 9 1")));
+  EXPECT_FALSE(IsSameSource(known, Identity("here", 8, 3, "17.5", "info 9 1")));
+  EXPECT_FALSE(IsSameSource(known, Identity("here", 8, 2, "18.5", "info 9 1")))
+      << "made anew with the same inode number";
+  const SourceIdentity unborn = Identity("here", 8, 2, "", "info 9 1");
+  EXPECT_TRUE(IsSameSource(unborn, Identity("here", 8, 2, "", "info 9 2")));
+  EXPECT_TRUE(IsSameSource(unborn, Identity("here", 9, 2, "", "info 9 1")));
+  EXPECT_FALSE(IsSameSource(unborn, Identity("here", 9, 2, "", "info 9 2")));
+  EXPECT_FALSE(IsSameSource(unborn, Identity("here", 9, 3, "", "info 9 1")));
+  EXPECT_FALSE(IsSameSource(Identity("here", 8, 2, "", ""), Identity("here", 9, 2, "", "")));
+  const SourceIdentity network = Identity("network", 8, 2, "", "info 9 1");
+  EXPECT_TRUE(IsSameSource(network, Identity("network", 40, 77, "", "info 9 1")));
+  EXPECT_FALSE(IsSameSource(network, Identity("network", 40, 77, "", "info 9 2")));
+}
+
+TEST(SourceIdentityTest, AnotherDirectoryAtTheSamePathIsAnotherSource) {
+  const TemporaryDirectory above;
+  above.Write("source/info", "one");
+  const auto first = IdentifySource(above.At("source"));
+  ASSERT_TRUE(first) << first.error().message;
+  above.Write("source/info", "edited");
+  const auto edited = IdentifySource(above.At("source"));
+  ASSERT_TRUE(edited);
+  EXPECT_NE(first->document, edited->document);
+  EXPECT_TRUE(IsSameSource(*first, *edited));
+  std::filesystem::rename(above.At("source"), above.At("aside"));
+  above.Write("source/info", "one");
+  const auto other = IdentifySource(above.At("source"));
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(IsSameSource(*first, *other));
+  EXPECT_FALSE(IdentifySource(above.At("missing")));
+}
+
+TEST_F(SpoolTest, ASpoolOfAnotherDirectoryWithTheSamePathIsNotTakenOver) {
+  const SourceIdentity here = Identity("machine", 8, 2, "17.5", "");
+  spool_.reset();
+  const std::string before = *disk_->Text("owner");
+  Open({.source = kSource, .identity = here});  // one of the old form, of this host
+  spool_.reset();
+  EXPECT_NE(disk_->Text("owner"), before) << "what the source is has been written down";
+  const auto other =
+      OpenSpool(disk_, {.source = kSource, .identity = Identity("machine", 8, 3, "18.5", "")});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(other.error().message.find(kSource), std::string::npos) << other.error().message;
+  EXPECT_TRUE(OpenSpool(disk_, {.source = kSource, .identity = here}));
+}
+
+TEST_F(SpoolTest, ASpoolMovesWithItsSource) {
+  const SourceIdentity here = Identity("machine", 8, 2, "17.5", "");
+  spool_.reset();
+  Open({.source = kSource, .identity = here});
+  spool_.reset();
+  for (const SourceIdentity& other :
+       {Identity("machine", 8, 3, "17.5", ""), Identity("elsewhere", 8, 2, "17.5", ""),
+        Identity("machine", 8, 2, "", "")}) {
+    EXPECT_FALSE(OpenSpool(disk_, {.source = "/moved", .identity = other}));
+  }
+  EXPECT_FALSE(OpenSpool(disk_, {.source = "/moved"}));
+  EXPECT_TRUE(OpenSpool(disk_, {.source = "/moved", .identity = here}));
+  const auto owner = ReadOwner(*disk_, "");
+  ASSERT_TRUE(owner && *owner);
+  EXPECT_EQ((*owner)->source, "/moved");
+}
+
+TEST_F(SpoolTest, ASpoolOfTheOldFormOfAnotherHostIsNotTakenOver) {
+  spool_.reset();
+  const SpoolOwner owner = {kSource, "node-a", "boot", "4711", "1"};
+  SpoolOwner present = ThisProcess(kSource, Identity("machine", 8, 2, "17.5", ""));
+  const auto why = WhyOfAnotherSource(owner, present);
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->find("node-a"), std::string::npos) << *why;
+  present.identity->machine = "network";
+  EXPECT_FALSE(WhyOfAnotherSource(owner, present)) << "all hosts see the same files";
+}
+
+TEST_F(SpoolTest, SourcesWhosePathIsNotUtf8AreWrittenDownAsTheyAre) {
+  const std::string source = "/data/\\x/\xff\xed\xa0\x80";
+  const auto disk = std::make_shared<SimulatedDisk>();
+  ASSERT_TRUE(OpenSpool(disk, {.source = source}));
+  const auto owner = ReadOwner(*disk, "");
+  ASSERT_TRUE(owner) << owner.error().message;
+  EXPECT_EQ((*owner)->source, source);
 }
 
 TEST(SpoolDirectory, SpoolsOfAFolderAreFound) {

@@ -72,7 +72,9 @@ void CountingStore::Reset() {
 
 Result<std::optional<ObjectInfo>> CountingStore::Stat(std::string_view key) {
   tally_->Add(key, &AccessCounts::stats);
-  return below_->Stat(key);
+  auto found = below_->Stat(key);
+  if (on_stat_) on_stat_(key);
+  return found;
 }
 
 Result<std::shared_ptr<ObjectHandle>> CountingStore::Open(std::string_view key) {

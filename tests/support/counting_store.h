@@ -1,10 +1,13 @@
 // Counts what is asked of a store: budgets of reads and opens are asserted with it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/kv_store.h"
@@ -37,6 +40,8 @@ class CountingStore final : public KvStore {
   // The reads so far. Index reads are those that lie where the index stands; the test knows.
   [[nodiscard]] std::vector<Access> accesses() const;
   void Reset();
+  // Called after each Stat, before its answer is given.
+  void OnStat(std::function<void(std::string_view key)> told) { on_stat_ = std::move(told); }
 
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
   Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
@@ -56,6 +61,7 @@ class CountingStore final : public KvStore {
   class Handle;
 
   const std::shared_ptr<KvStore> below_;
+  std::function<void(std::string_view)> on_stat_;
   const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
 };
 

@@ -1,5 +1,6 @@
 """Runs `unshard mount -f` for a test and guarantees that nothing of it stays behind."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import time
 MOUNT_SECONDS = 30
 UNMOUNT_SECONDS = 30
 BUSY_SECONDS = 10
+END_SECONDS = 20
 
 
 class MountFailed(Exception):
@@ -26,7 +28,7 @@ class MountFailed(Exception):
 def mounted_at(path):
     """The file system type mounted on `path`, or None. Asks the kernel's table, never the mount."""
     wanted = os.path.realpath(os.path.dirname(path)) + "/" + os.path.basename(path)
-    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in pathlib.Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
         fields, _, rest = line.partition(" - ")
         point = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields.split()[4])
         if point == wanted:
@@ -93,7 +95,8 @@ class Mount:
     def terminate(self, number=signal.SIGTERM):
         """Sends a signal and returns the exit code; the test judges it and what stays mounted."""
         self.ended = True
-        self.process.send_signal(number)
+        if self.process.poll() is None:
+            os.kill(daemon_of(self), number)
         return self.process.wait(UNMOUNT_SECONDS)
 
     def unmount(self):
@@ -149,17 +152,69 @@ class Mount:
 
 
 def kill(mounted):
-    """SIGKILL to the daemon, and the dead mount taken away."""
-    mounted.process.send_signal(signal.SIGKILL)
+    """SIGKILL to the daemon, which must end by itself, and the dead mount taken away."""
+    os.kill(daemon_of(mounted), signal.SIGKILL)
+    assert_ends(mounted)
     clear_away(mounted)
 
 
-def clear_away(mounted):
-    """Unmounts what a dead daemon left, by force.
+def assert_ends(mounted, others=()):
+    """The killed daemon ends, and nothing hangs in the kernel that had to do with its mount.
 
-    A thread of the daemon that told the kernel of a changed name may wait in there for somebody who
-    waits for the daemon: only an abort of the connection, which is what force means, ends both.
+    A thread of a daemon that stays in the kernel keeps the process a zombie that nobody can wait
+    for, and its device open; whoever asked the mount is then in uninterruptible sleep. Nothing is
+    unmounted before this look: an abort by force would end them, and hide them.
     """
+    processes = [mounted.process.pid, *others]
+    try:
+        mounted.process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        states = thread_states(processes)
+        clear_away(mounted)
+        raise AssertionError(f"the killed daemon does not end: {states}") from None
+    asleep = {}
+
+    def is_free():
+        asleep.clear()
+        asleep.update({thread: state for thread, state in thread_states(others).items()
+                       if state[0] == "D"})
+        return not asleep
+
+    if not wait_until(is_free, END_SECONDS):
+        clear_away(mounted)
+        raise AssertionError(f"hang after the daemon's end: {asleep}")
+
+
+def thread_states(processes):
+    """{thread id: "D where in the kernel"} of all threads of these processes that are left."""
+    states = {}
+    for process in processes:
+        for task in pathlib.Path(f"/proc/{process}/task").glob("*"):
+            with contextlib.suppress(OSError):
+                state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+                states[task.name] = f"{state} {(task / 'wchan').read_text()}"
+    return states
+
+
+def daemon_of(mounted):
+    """The daemon's process id here, whatever it was started through (`prefix`: unshare, strace)."""
+    process = mounted.process.pid
+    while pathlib.Path(f"/proc/{process}/comm").read_text() in ("unshare\n", "strace\n"):
+        [process] = pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return int(process)
+
+
+def guardian_of(mounted):
+    """The process id of the guardian of a mount (fs/guardian.h)."""
+    daemon = mounted.status()["pid"]
+    for child in pathlib.Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split():
+        if pathlib.Path(f"/proc/{child}/comm").read_text() == "unshard-guard\n":
+            return int(child)
+    raise AssertionError(f"process {daemon} has no guardian")
+
+
+def clear_away(mounted):
+    """Unmounts what a dead daemon left, also where programs are in it."""
     mounted.ended = True
     for how in ("-f", "-l"):
         if mounted_at(mounted.path):
@@ -170,7 +225,12 @@ def clear_away(mounted):
 
 def remove_tree(path):
     """Removes a work directory, but never walks into a mount that was left in it."""
-    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+    for line in pathlib.Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
         point = line.split()[4]
         assert not point.startswith(str(path) + "/"), f"{point} is still mounted"
+    # What killed mounts have noted of their spools, for an `unshard umount` that never came.
+    below = f"{path}/".replace("%", "%25").replace("/", "%2F")
+    for record in pathlib.Path("/run/unshard").glob("*"):
+        if record.name.startswith(below):
+            record.unlink(missing_ok=True)
     shutil.rmtree(path, ignore_errors=True)

@@ -29,6 +29,7 @@ class SimulatedFile final : public File {
   Status Truncate(std::uint64_t size) override;
   Status SetModified(const timespec& modified) override;
   Status SetMode(std::uint32_t mode) override;
+  Status TakeAttributesOf(File& source) override;
   Status Sync() override;
   Result<FileStatus> Stat() override;
   Result<bool> Lock(bool wait) override;
@@ -125,6 +126,17 @@ Status SimulatedFile::SetMode(std::uint32_t mode) {
   if (state_->crashed) return FailErrno(EIO, "changing the permissions of " + path_);
   state_->nodes.at(node_).mode = mode & 0777;
   return {};
+}
+
+Status SimulatedFile::TakeAttributesOf(File& source) {
+  const auto* from = dynamic_cast<SimulatedFile*>(&source);
+  if (from == nullptr || from->state_ != state_) return FailErrno(EINVAL, "copying to " + path_);
+  std::uint32_t mode = 0;
+  {
+    const std::lock_guard lock(state_->mutex);
+    mode = state_->nodes.at(from->node_).mode;
+  }
+  return SetMode(mode);
 }
 
 Status SimulatedFile::Sync() {
