@@ -1,6 +1,7 @@
 // Changes on their way from the watcher to the thread that tells the kernel.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -32,13 +33,30 @@ class ChangeQueue {
     arrived_.notify_one();
   }
 
-  // A name that the kernel is to drop, whatever it leads to. Those that are too many are left to
-  // the kernel, which drops what it has no use for.
-  void PushName(std::uint64_t parent, std::string name) {
+  // A name that the kernel is to drop, whatever it leads to. A name that waits already is not
+  // queued twice. Beyond kMaxWaiting names are counted and left to the kernel: who opens such a
+  // name gets ESTALE once, and it is looked up again. False for the first of these since the queue
+  // had room.
+  bool PushName(std::uint64_t parent, std::string name) {
     const std::lock_guard lock(mutex_);
-    if (names_.size() >= kMaxWaiting) return;
+    if (waiting_names_.contains({parent, name})) return true;
+    if (names_.size() >= kMaxWaiting) return dropped_names_++ != 0;
+    waiting_names_.emplace(parent, name);
     names_.push_back({parent, std::move(name)});
+    dropped_names_ = 0;
     arrived_.notify_one();
+    return true;
+  }
+
+  // Returns once the kernel was notified of a name that was pushed before, or after `longest`:
+  // whether it was, or the queue is closed.
+  bool WaitForName(std::uint64_t parent, const std::string& name,
+                   std::chrono::milliseconds longest) {
+    const std::pair<std::uint64_t, std::string> key{parent, name};
+    std::unique_lock lock(mutex_);
+    return notified_.wait_for(lock, longest, [&] {
+      return closed_ || (!waiting_names_.contains(key) && under_way_ != key);
+    });
   }
 
   struct Name {
@@ -47,9 +65,14 @@ class ChangeQueue {
   };
   using Item = std::variant<ChangeWatcher::Event, Name>;
 
-  // Blocks for the next item, events first; nothing after Close().
+  // Blocks for the next item, events first; nothing after Close(). The kernel was notified of the
+  // item before. One caller.
   std::optional<Item> Pop() {
     std::unique_lock lock(mutex_);
+    if (under_way_) {
+      under_way_.reset();
+      notified_.notify_all();
+    }
     arrived_.wait(lock,
                   [&] { return closed_ || everything_ || !waiting_.empty() || !names_.empty(); });
     if (closed_) return std::nullopt;
@@ -60,6 +83,8 @@ class ChangeQueue {
     if (waiting_.empty()) {
       Name name = std::move(names_.front());
       names_.pop_front();
+      under_way_.emplace(name.parent, name.name);
+      waiting_names_.erase(*under_way_);
       return name;
     }
     ChangeWatcher::Event event{waiting_.front(), false};
@@ -72,6 +97,7 @@ class ChangeQueue {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     arrived_.notify_all();
+    notified_.notify_all();
   }
 
  private:
@@ -79,11 +105,15 @@ class ChangeQueue {
 
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<std::string> waiting_;  // guarded by mutex_
-  std::set<std::string> keys_;       // guarded by mutex_
-  std::deque<Name> names_;           // guarded by mutex_
-  bool everything_ = false;          // guarded by mutex_
-  bool closed_ = false;              // guarded by mutex_
+  std::condition_variable notified_;
+  std::deque<std::string> waiting_;                                 // guarded by mutex_
+  std::set<std::string> keys_;                                      // guarded by mutex_
+  std::deque<Name> names_;                                          // guarded by mutex_
+  std::set<std::pair<std::uint64_t, std::string>> waiting_names_;   // guarded by mutex_; in names_
+  std::optional<std::pair<std::uint64_t, std::string>> under_way_;  // guarded by mutex_
+  std::uint64_t dropped_names_ = 0;                                 // guarded by mutex_
+  bool everything_ = false;                                         // guarded by mutex_
+  bool closed_ = false;                                             // guarded by mutex_
 };
 
 }  // namespace unshard

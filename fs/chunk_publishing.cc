@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
-#include <tuple>
 #include <utility>
 
+#include "codec/crc32c.h"
 #include "codec/mesh_manifest.h"
 #include "fs/chunk_writes.h"
+#include "fs/replay_order.h"
 #include "store/log.h"
 #include "store/memory_file.h"
 
@@ -15,6 +16,8 @@ namespace unshard {
 namespace {
 
 constexpr const char* kChangedByOthers = "somebody else has changed this chunk since";
+constexpr const char* kLaidOutAnew =
+    "the metadata of the array were removed, or say now that its chunks are stored otherwise";
 
 // Takes those that stand at one of these pages and slots out of `versions`.
 std::vector<WrittenVersionPtr> TakeAll(
@@ -87,11 +90,16 @@ Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
     UNSHARD_ASSIGN_OR_RETURN(const ContentPtr manifest, Current(tree, {slot, ChunkPart::kPlain}));
     UNSHARD_ASSIGN_OR_RETURN(const ContentPtr fragments,
                              Current(tree, {slot, ChunkPart::kFragments}));
-    bool fit = manifest && fragments;
-    if (fit) {
+    bool fit = false;
+    bool none =
+        false;  // the manifest announces no fragments, and nobody has to write a file of them
+    ChunkFingerprint there;  // the manifest
+    if (manifest) {
       UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*manifest, max_chunk_bytes_));
       const auto announced = MeshFragmentBytes(bytes.span());
-      fit = announced && *announced == fragments->size();
+      none = announced && *announced == 0 && !pair.fragments;
+      fit = announced && (none || (fragments && *announced == fragments->size()));
+      there = ChunkFingerprint{false, bytes.size(), Crc32c(bytes.span())};
     }
     if (!fit) {
       for (const WrittenVersionPtr& half : {pair.manifest, pair.fragments}) {
@@ -102,8 +110,9 @@ Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
     ShardChange change = ChangeOf(pair.manifest ? pair.manifest : pair.fragments);
     if (!pair.manifest) {
       // The manifest of the base, which stays as it is.
-      change.check_expected = false;
-      change.put.reset();
+      change.expected = there;
+      change.also_expected.reset();
+      change.put = there;
       change.size = manifest->size();
       // In memory: a full spool has no room for it.
       change.open = [manifest, size = max_chunk_bytes_]() -> Result<std::shared_ptr<File>> {
@@ -114,8 +123,16 @@ Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
       };
     }
     if (pair.fragments) {
+      const ShardChange of_fragments = ChangeOf(pair.fragments);
       change.leading_size = pair.fragments->size;
+      change.leading =
+          ExpectedBytes{of_fragments.expected, of_fragments.also_expected, of_fragments.put};
       change.open_leading = [this, version = pair.fragments] { return OpenSpooled(version); };
+    }
+    if (none) {
+      change.open_leading = []() -> Result<std::shared_ptr<File>> {
+        return std::make_shared<MemoryFile>("no fragments", 0);
+      };
     }
     changes.push_back(std::move(change));
   }
@@ -127,17 +144,48 @@ Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
 }
 
 Result<PublishQueue::Done> ChunkWrites::Publish(const DirtyShard& shard) {
-  const auto tree = parts_.datasets->TreeAt(static_cast<std::uint32_t>(shard.tree));
   std::vector<WrittenVersionPtr> versions = parts_.written->BeginPublish(shard);
   if (versions.empty()) return PublishQueue::Done{0, 0, false};
-  if (!tree || versions.front()->tree != tree) {
+  const std::shared_ptr<ChunkTree> tree = versions.front()->tree;
+  // Nobody need have told us that the metadata were replaced or removed.
+  const auto serves = parts_.datasets->Serves(*tree);
+  if (!serves) {
     Discard(parts_.written->AbandonPublish(versions));
-    return Fail(ErrorCode::kUnavailable,
-                versions.front()->tree->directory() +
-                    ": the array's metadata were replaced; its chunks stay in the spool until the "
-                    "next mount");
+    return tl::unexpected<Error>(serves.error());
   }
+  if (!*serves) return LeaveRetired(tree, shard, versions);
   return PublishVersions(tree, shard, std::move(versions));
+}
+
+// The array of these versions is no more, or is stored in another way. Where only its shape has
+// changed they go on waiting for the shards of its new tree; else they are quarantined.
+Result<PublishQueue::Done> ChunkWrites::LeaveRetired(
+    const std::shared_ptr<ChunkTree>& tree, const DirtyShard& shard,
+    const std::vector<WrittenVersionPtr>& versions) {
+  const WrittenChunks::Withdrawn withdrawn = parts_.written->Withdraw(versions);
+  Discard(withdrawn.discard);
+  parts_.written->ForgetPublished(shard);
+  if (const auto home = parts_.datasets->index().HomeOf(*tree); home && parts_.on_renewed) {
+    for (const std::string_view name : {kInfoDocument, kZarrDocument}) {
+      parts_.on_renewed(JoinPath(*home, name));
+    }
+  }
+  const auto successor = parts_.datasets->index().SuccessorOf(*tree);
+  std::size_t quarantined = 0;
+  for (const WrittenChunks::Spooled& waiting : withdrawn.keep) {
+    const auto place = successor ? PlaceIn(successor, waiting.chunk.chunk) : std::nullopt;
+    if (place) {
+      Adopt(waiting, *place, false);
+      continue;
+    }
+    ++quarantined;
+    SetAside(waiting, kLaidOutAnew);
+  }
+  if (quarantined == 0) return PublishQueue::Done{0, 0, false};
+  return Fail(ErrorCode::kConflict,
+              JoinPath(tree->directory(), withdrawn.keep.front().chunk.chunk) + " and " +
+                  std::to_string(quarantined - 1) + " other files: " + kLaidOutAnew +
+                  "; they are quarantined (unshard spool list)");
 }
 
 // A chunk that was written again must not be able to lose its later version once that is published.
@@ -169,10 +217,7 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
   request.strict = options_.strict;
   const std::vector<WrittenVersionPtr> begun = versions;
   auto changes = tree->is_mesh() ? MeshChanges(tree, versions) : Changes(versions);
-  if (!changes) {
-    Discard(parts_.written->AbandonPublish(begun));
-    return tl::unexpected<Error>(std::move(changes).error());
-  }
+  if (!changes) return EndFailedPublish(tree, shard, begun, std::move(changes).error());
   const std::size_t waiting = begun.size() - versions.size();
   const auto still_waiting = [&] {
     return Fail(ErrorCode::kUnavailable,
@@ -183,12 +228,19 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
   if (changes->empty()) return still_waiting();
   request.changes = *std::move(changes);
   if (const Status prepared = PrepareToPublish(versions); !prepared) {
-    Discard(parts_.written->AbandonPublish(versions));
-    return tl::unexpected<Error>(prepared.error());
+    return EndFailedPublish(tree, shard, versions, prepared.error());
   }
   std::optional<ShardSet::Replacement> replacement;
-  // 3. Who looks at this shard in between waits, and sees the new one.
-  request.before_rename = [&] { replacement.emplace(set.BeginReplacement(shard.shard)); };
+  bool retired = false;
+  // 3. The metadata may have been replaced since the shard was begun: one request, as late as can
+  // be. Who looks at this shard in between waits, and sees the new one.
+  request.before_rename = [&]() -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(const bool serves, parts_.datasets->Serves(*tree));
+    retired = !serves;
+    if (retired) return Fail(ErrorCode::kConflict, request.key + ": " + kLaidOutAnew);
+    replacement.emplace(set.BeginReplacement(shard.shard));
+    return {};
+  };
   request.after_rename = [&](const ShardSet::OwnPublish* own) {
     if (own != nullptr) {
       const auto generation = replacement->Finish(*own);
@@ -197,10 +249,8 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
     replacement.reset();
   };
   const auto result = publisher_.Publish(request);
-  if (!result) {
-    Discard(parts_.written->AbandonPublish(versions));
-    return tl::unexpected<Error>(result.error());
-  }
+  if (retired) return LeaveRetired(tree, shard, begun);
+  if (!result) return EndFailedPublish(tree, shard, versions, result.error());
   tree->ForgetListings();
   std::vector<WrittenVersionPtr> refused;
   if (options_.strict) refused = TakeAll(versions, result->conflicting);
@@ -216,6 +266,38 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
   ForgetOldPublishes();
   if (waiting != 0) return still_waiting();
   return PublishQueue::Done{ended.chunks, ended.bytes};
+}
+
+std::optional<Error> ChunkWrites::WhyLost(const WrittenVersion& version) const {
+  const auto spooled = version.removed ? std::nullopt : parts_.written->SpooledOf(version);
+  if (!spooled) return std::nullopt;
+  const auto file = spooled->spool->Open(spooled->chunk);
+  if (file || file.error().code != ErrorCode::kDataLoss) return std::nullopt;
+  return file.error();
+}
+
+tl::unexpected<Error> ChunkWrites::EndFailedPublish(const std::shared_ptr<ChunkTree>& tree,
+                                                    const DirtyShard& shard,
+                                                    const std::vector<WrittenVersionPtr>& versions,
+                                                    Error error) {
+  std::vector<WrittenVersionPtr> lost;
+  std::vector<WrittenVersionPtr> others;
+  for (const WrittenVersionPtr& version : versions) {
+    auto why = WhyLost(*version);
+    (why ? lost : others).push_back(version);
+    if (!why) continue;
+    LogError(why->message);
+    error = *std::move(why);
+  }
+  Discard(parts_.written->AbandonPublish(others));
+  if (lost.empty()) return tl::unexpected<Error>(std::move(error));
+  lost_ += lost.size();
+  const WrittenChunks::Withdrawn withdrawn = parts_.written->Withdraw(lost);
+  Discard(withdrawn.discard);
+  Discard(withdrawn.keep);
+  parts_.written->ForgetPublished(shard);
+  Renew(tree, shard);
+  return tl::unexpected<Error>(std::move(error));
 }
 
 tl::unexpected<Error> ChunkWrites::Withdraw(const std::shared_ptr<ChunkTree>& tree,
@@ -248,36 +330,35 @@ std::optional<ChunkWrites::Place> ChunkWrites::Resolve(const SpooledChunk& chunk
   const auto overlay = parts_.datasets->Find(chunk.dataset);
   if (!overlay) return std::nullopt;
   for (const auto& tree : overlay->trees) {
-    GridDirectory in;
-    std::string_view rest = chunk.chunk;
-    for (;;) {
-      const std::size_t slash = rest.find('/');
-      const ChunkTree::Match match = tree->Resolve(in, rest.substr(0, slash));
-      if (slash == std::string_view::npos) {
-        if (match.kind == ChunkTree::Match::Kind::kChunk) return Place{tree, match.chunk};
-        break;
-      }
-      if (match.kind != ChunkTree::Match::Kind::kDirectory) break;
-      in = match.directory;
-      rest.remove_prefix(slash + 1);
-    }
+    if (auto place = PlaceIn(tree, chunk.chunk)) return place;
   }
   return std::nullopt;
 }
 
-void ChunkWrites::Replay() {
-  std::vector<WrittenChunks::Spooled> found;
-  for (const auto& spool : parts_.spools) {
-    for (SpooledChunk& chunk : spool->TakeRecovered()) found.push_back({spool, std::move(chunk)});
+std::optional<ChunkWrites::Place> ChunkWrites::PlaceIn(const std::shared_ptr<ChunkTree>& tree,
+                                                       std::string_view path) {
+  GridDirectory in;
+  for (;;) {
+    const std::size_t slash = path.find('/');
+    const ChunkTree::Match match = tree->Resolve(in, path.substr(0, slash));
+    if (slash == std::string_view::npos) {
+      if (match.kind != ChunkTree::Match::Kind::kChunk) return std::nullopt;
+      return Place{tree, match.chunk};
+    }
+    if (match.kind != ChunkTree::Match::Kind::kDirectory) return std::nullopt;
+    in = match.directory;
+    path.remove_prefix(slash + 1);
   }
-  // Sequences order the chunks of one spool; those of several are in order of time. The latest of
-  // one chunk is the last to take its place.
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.chunk.committed.tv_sec, a.chunk.committed.tv_nsec) <
-           std::tie(b.chunk.committed.tv_sec, b.chunk.committed.tv_nsec);
-  });
+}
+
+void ChunkWrites::Replay() {
+  std::vector<std::vector<SpooledChunk>> recovered;
+  for (const auto& spool : parts_.spools) recovered.push_back(spool->TakeRecovered());
+  // The latest of one chunk is the last to take its place.
+  const std::vector<ReplayedChunk> found = InReplayOrder(std::move(recovered));
   std::map<std::string, std::vector<WrittenChunks::Spooled>> published;
-  for (const auto& [spool, chunk] : found) {
+  for (const auto& [number, chunk] : found) {
+    const std::shared_ptr<Spool>& spool = parts_.spools[number];
     if (const auto directory = ReplayChunk(spool, chunk)) {
       published[*directory].push_back({spool, chunk});
     }
@@ -294,7 +375,8 @@ void ChunkWrites::Replay() {
     }
   }
   if (found.empty()) return;
-  LogInfo(std::to_string(found.size()) + " chunks of earlier mounts were found in the spool");
+  LogInfo(parts_.source->Describe("") + ": " + std::to_string(found.size()) +
+          " chunks of earlier mounts wait in the spool to be published");
 }
 
 // The directory of the shard that has the chunk already; nothing where it is taken up or set aside.
@@ -306,6 +388,7 @@ std::optional<std::string> ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>
     return std::nullopt;
   }
   const auto stored = StoredFingerprint(place->tree, place->chunk);
+  const SealTerms& terms = chunk.terms;
   ChunkFingerprint own;
   if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
   if (stored && *stored == own) {
@@ -313,25 +396,49 @@ std::optional<std::string> ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>
     return ParentPath(
         JoinPath(tree.directory(), tree.shards().keys().Key(place->chunk.slot.shard)));
   }
+  if (terms.layout && *terms.layout != place->tree->layout_digest()) {
+    SetAside({from, chunk}, kLaidOutAnew);
+    return std::nullopt;
+  }
   const bool as_expected =
-      !stored || *stored == chunk.base || (chunk.other_base && *stored == *chunk.other_base);
+      !stored || *stored == terms.base || (terms.other_base && *stored == *terms.other_base);
   if (!as_expected) {
     SetAside({from, chunk}, kChangedByOthers);
     return std::nullopt;
   }
+  // Seals of earlier releases do not tell the layout that it was written for.
+  if (const Status fits = CheckSpooled(*from, chunk, *place); !fits) {
+    SetAside({from, chunk},
+             "it cannot be a chunk of what stands there now: " + fits.error().message);
+    return std::nullopt;
+  }
+  Adopt({from, chunk}, *place, stored && stored->absent);
+  return std::nullopt;
+}
+
+Status ChunkWrites::CheckSpooled(Spool& from, const SpooledChunk& chunk, const Place& place) const {
+  if (chunk.removed || place.chunk.part == ChunkPart::kFragments) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file, from.Open(chunk));
+  return CheckBytes(*place.tree, place.chunk, chunk.size,
+                    [&](std::span<std::uint8_t> to) { return file->Read(0, to); });
+}
+
+// What a spool holds becomes the latest version of a chunk, and is published some time.
+void ChunkWrites::Adopt(const WrittenChunks::Spooled& spooled, const Place& place, bool first) {
+  const auto& [from, chunk] = spooled;
   auto version = std::make_shared<WrittenVersion>();
-  version->tree = place->tree;
-  version->chunk = place->chunk;
+  version->tree = place.tree;
+  version->chunk = place.chunk;
   version->number = ++next_number_;
   version->removed = chunk.removed;
-  version->first = stored && stored->absent;
+  version->first = first;
   version->size = chunk.size;
   version->crc32c = chunk.crc32c;
   version->modified = chunk.committed;
   version->spool = from;
   version->spooled = chunk;
   MakeLatest(version);
-  return std::nullopt;
+  ++adopted_;
 }
 
 }  // namespace unshard

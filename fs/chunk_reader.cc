@@ -40,13 +40,14 @@ bool ChunkReader::SizeIsFree(const ChunkTree& tree, const ChunkRef& chunk) {
 }
 
 Result<std::optional<ChunkFacts>> ChunkReader::Find(ChunkTree& tree, const ChunkRef& chunk) {
-  // A shard that is overwritten in place while its index is read is looked at again.
+  // A shard that is overwritten in place while its index is read is looked at again, which the
+  // failed read has made sure of. Invalidate() belongs to the thread that tells the kernel: a
+  // change that it returned here would be taken for told, and the kernel would never hear of it.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree.shards().Current(chunk.slot.shard));
     auto found = FindIn(tree, chunk, generation);
     if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
-    tree.shards().Invalidate(generation->key);
   }
 }
 

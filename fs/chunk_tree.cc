@@ -27,8 +27,7 @@ Status ChunkTree::ForEachPresent(const ShardGenerationPtr& generation,
 Result<std::shared_ptr<const IndexPage>> ChunkTree::ShownPage(const ShardGenerationPtr& generation,
                                                               std::uint64_t page) const {
   UNSHARD_ASSIGN_OR_RETURN(auto stored, shards().Page(generation, page));
-  if (!unpublished_ || unpublished_->empty()) return stored;
-  const auto differences = unpublished_->InPage(ordinal_, generation->shard, page);
+  const auto differences = UnpublishedInPage(generation->shard, page, 0, ~std::uint64_t{0});
   if (differences.empty()) return stored;
   std::vector<IndexEntry> entries;
   entries.reserve(stored->entries().size() + differences.size());
@@ -52,6 +51,14 @@ Result<std::shared_ptr<const IndexPage>> ChunkTree::ShownPage(const ShardGenerat
     entries.push_back({difference->slot, {}});
   }
   return std::make_shared<const IndexPage>(std::move(entries));
+}
+
+std::vector<UnpublishedChunks::Difference> ChunkTree::UnpublishedInPage(std::uint64_t shard,
+                                                                        std::uint64_t page,
+                                                                        std::uint64_t first,
+                                                                        std::uint64_t last) const {
+  if (!unpublished_ || unpublished_->empty()) return {};
+  return unpublished_->InPage(ordinal_, shard, page, first, last);
 }
 
 std::vector<std::uint64_t> ChunkTree::UnpublishedShards() const {

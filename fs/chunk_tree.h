@@ -2,6 +2,7 @@
 // which shard stands behind each of them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +34,7 @@ struct ChunkRef {
 
 // A directory inside the tree. Level 0 is the directory of the array itself; deeper levels exist
 // where chunk keys contain '/'. `prefix` is the C-order position of the indices that lead there.
+// Every directory of the grid exists, whether or not it holds chunks; listings have those that do.
 struct GridDirectory {
   unsigned level = 0;
   std::uint64_t prefix = 0;
@@ -56,9 +58,10 @@ class UnpublishedChunks {
   [[nodiscard]] virtual std::vector<std::uint64_t> Shards(std::uint32_t tree) const = 0;
   [[nodiscard]] virtual std::vector<std::uint64_t> Pages(std::uint32_t tree,
                                                          std::uint64_t shard) const = 0;
-  // Ascending by slot, each once.
+  // Those of the slots from `first` to `last`, ascending by slot, each once.
   [[nodiscard]] virtual std::vector<Difference> InPage(std::uint32_t tree, std::uint64_t shard,
-                                                       std::uint64_t page) const = 0;
+                                                       std::uint64_t page, std::uint64_t first,
+                                                       std::uint64_t last) const = 0;
 };
 
 // Immutable but for caches; thread-safe.
@@ -83,6 +86,13 @@ class ChunkTree {
 
   [[nodiscard]] std::uint32_t ordinal() const { return ordinal_; }
   [[nodiscard]] ShardSet& shards() const { return *shards_; }
+  // True from the moment on in which the metadata say that chunks are stored otherwise, or are
+  // gone: who has an old chunk open reads on; nothing is looked up, written or published here.
+  [[nodiscard]] bool retired() const { return retired_.load(std::memory_order_acquire); }
+  void Retire() { retired_.store(true, std::memory_order_release); }
+  // What the metadata say of how chunks are stored (codec/layout_digest.h): chunks of one name are
+  // stored alike in trees of one digest.
+  [[nodiscard]] virtual std::uint32_t layout_digest() const = 0;
   // The store directory of level 0.
   [[nodiscard]] const std::string& directory() const { return shards_->directory(); }
 
@@ -96,19 +106,23 @@ class ChunkTree {
   [[nodiscard]] virtual GridDirectory Parent(const GridDirectory& directory) const = 0;
   // The number of directory levels below level 0.
   [[nodiscard]] virtual unsigned depth() const { return 0; }
-  // The store directory that holds the shards under a directory of the tree. Below level 0 (and
-  // below the "c" of the default key encoding) the directory exists exactly if that one does.
+  // The store directory that holds the shards under a directory of the tree.
   [[nodiscard]] virtual std::string StoreDirectory(const GridDirectory& in) const = 0;
-  // True for directories that are there whether or not a shard is.
-  [[nodiscard]] virtual bool AlwaysExists(const GridDirectory& in) const = 0;
+  // True where that directory has the same name: level 0 and the "c" of the default key encoding.
+  // Its other names are those of the store; below, a directory of the grid and one of the store
+  // have nothing in common.
+  [[nodiscard]] virtual bool IsStoreDirectory(const GridDirectory& in) const = 0;
   // True where a store key, relative to directory(), is a shard and therefore hidden.
   [[nodiscard]] bool IsShardKey(std::string_view key) const;
 
-  // Lists the chunks and directories in a directory after `cookie` (0: from the start) in storage
-  // order. Shards that cannot be read are left out and reported to `damaged`.
+  // Lists the chunks in a directory, and the directories that hold chunks, after `cookie` (0: from
+  // the start) in storage order; with kGrid every directory of the grid. Chunks of shards that
+  // cannot be read are left out and reported to `damaged`; directories above them are listed.
+  // `others`: directories in it that hold something else that is to be found.
   using DamageVisitor = std::function<void(const Error&)>;
   virtual Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
-                      const ListVisitor& visitor, const DamageVisitor& damaged) = 0;
+                      const ListVisitor& visitor, const DamageVisitor& damaged,
+                      const std::vector<GridDirectory>& others = {}) = 0;
   // When StoreDirectory() was modified; nothing where it is not there.
   virtual Result<std::optional<timespec>> Modified(const GridDirectory& in) = 0;
   // Forgets what List and Modified remember of the store's directories.
@@ -187,6 +201,9 @@ class ChunkTree {
   // The entries of an index page as listings show them. Ranges of unpublished chunks mean nothing.
   Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
                                                      std::uint64_t page) const;
+  // How listings differ from a page of a shard in the slots from `first` to `last`.
+  [[nodiscard]] std::vector<UnpublishedChunks::Difference> UnpublishedInPage(
+      std::uint64_t shard, std::uint64_t page, std::uint64_t first, std::uint64_t last) const;
   // Shards, and pages of a shard, that have unpublished chunks; ascending.
   [[nodiscard]] std::vector<std::uint64_t> UnpublishedShards() const;
   [[nodiscard]] std::vector<std::uint64_t> UnpublishedPages(std::uint64_t shard) const;
@@ -194,6 +211,7 @@ class ChunkTree {
  private:
   const std::uint32_t ordinal_;
   const std::shared_ptr<ShardSet> shards_;
+  std::atomic<bool> retired_{false};
   std::shared_ptr<const UnpublishedChunks> unpublished_;
 };
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <utility>
 
 #include "codec/gzip.h"
 #include "fs/node_id.h"
+#include "store/can_publish.h"
 #include "store/log.h"
 
 namespace unshard {
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kChunkShare = 8;  // one chunk may take this part of the memory cap
 constexpr int kTries = 8;                 // where others write at the same time
+constexpr int kRoomTries = 64;            // where others take the room that was waited for
 
 Result<ChunkFingerprint> FingerprintOf(ChunkContent& content) {
   UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(content));
@@ -36,6 +39,26 @@ PublisherOptions MakePublisherOptions(const MountOptions& options) {
   return publisher;
 }
 
+// The bytes of a shard's chunks in the store, but for those at `replaced`. At most about `enough`
+// and one page more are counted. The index, and the shard that it stands in, are those that a
+// commit reads anyway.
+Result<std::uint64_t> StoredBytesBeside(ShardSet& shards, std::uint64_t shard,
+                                        const std::map<ShardPlace, std::uint64_t>& replaced,
+                                        std::uint64_t enough) {
+  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, shards.Current(shard));
+  if (!generation->object) return 0;
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t decoded, shards.DecodedSize(generation));
+  if (decoded <= enough) return decoded;
+  std::uint64_t bytes = 0;
+  for (std::uint64_t page = 0; page < shards.format().page_count() && bytes <= enough; ++page) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto index, shards.Page(generation, page));
+    for (const IndexEntry& entry : index->entries()) {
+      if (!replaced.contains({page, entry.slot})) bytes += entry.range.size;
+    }
+  }
+  return bytes;
+}
+
 // Published versions whose times and inode numbers are remembered.
 constexpr int kSyncTries = 100;
 constexpr std::size_t kRememberedVersions = std::size_t{1} << 17;
@@ -53,7 +76,36 @@ ChunkWrites::ChunkWrites(Parts parts, const MountOptions& options)
 
 ChunkWrites::~ChunkWrites() = default;
 
-Status ChunkWrites::CanWrite(const ChunkTree& tree) { return tree.shards().format().CanWrite(); }
+Status ChunkWrites::CanWrite(const ChunkTree& tree) const {
+  const PublisherOptions publisher = MakePublisherOptions(options_);
+  return CanPublishFormat(tree.shards().format(),
+                          {publisher.max_index_bytes, publisher.max_wrapped_bytes});
+}
+
+// A shard that is compressed as a whole is put together in memory: with all that it holds already.
+Status ChunkWrites::CheckShardFits(const Commit& commit, std::uint64_t size) const {
+  ShardSet& shards = commit.tree->shards();
+  if (!shards.format().is_wrapped()) return {};
+  const std::uint64_t cap = MakePublisherOptions(options_).max_wrapped_bytes;
+  const ChunkId id = ChunkId::Of(*commit.tree, commit.chunk);
+  std::map<ShardPlace, std::uint64_t> written = parts_.written->SpooledSizes(id.shard());
+  written[{id.slot.page, id.slot.slot}] = size;
+  std::uint64_t body = shards.format().fixed_index_bytes();
+  for (const auto& [place, bytes] : written) body += bytes;
+  if (body <= cap) {
+    const auto others = StoredBytesBeside(shards, id.slot.shard, written, cap - body);
+    // Whatever else cannot be read is found by who replaces it.
+    const bool above = !others && others.error().code == ErrorCode::kResourceExhausted;
+    body = above ? cap + 1 : body + others.value_or(0);
+  }
+  if (body <= cap) return {};
+  return tl::unexpected<Error>(
+      Error{ErrorCode::kInvalidArgument,
+            "its shard is compressed as a whole, and would take at least " + std::to_string(body) +
+                " bytes of memory, above the cap of " + std::to_string(cap) +
+                ": mount with a larger memory=",
+            EFBIG});
+}
 
 Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
   const std::shared_ptr<Spool>& own = spool();
@@ -129,9 +181,8 @@ Result<ReplacedBytes> ChunkWrites::WhatIsReplaced(const WrittenVersionPtr& befor
   return parts_.written->ReplacedAfter(*before);
 }
 
-Status ChunkWrites::Check(const Commit& commit, StagedFile& staged) const {
-  const ChunkTree& tree = *commit.tree;
-  const std::uint64_t size = staged.size();
+Status ChunkWrites::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
+                               const ReadStart& read) const {
   if (!tree.shards().format().stored_is_plain() && size > max_chunk_bytes_) {
     return tl::unexpected<Error>(Error{ErrorCode::kInvalidArgument,
                                        "a chunk that is stored compressed may have at most " +
@@ -139,11 +190,33 @@ Status ChunkWrites::Check(const Commit& commit, StagedFile& staged) const {
                                            std::to_string(size),
                                        EFBIG});
   }
-  if (commit.chunk.part == ChunkPart::kFragments) return {};
+  if (chunk.part == ChunkPart::kFragments) return {};
   ByteVector start(std::min(size, tree.BytesToCheck(size)));
-  UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, staged.Read(0, start));
-  start.resize(read);
-  return tree.CheckChunk(commit.chunk, size, start);
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t bytes, read(start));
+  start.resize(bytes);
+  return tree.CheckChunk(chunk, size, start);
+}
+
+Status ChunkWrites::Check(const Commit& commit, StagedFile& staged) const {
+  UNSHARD_RETURN_IF_ERROR(CheckShardFits(commit, staged.size()));
+  return CheckBytes(*commit.tree, commit.chunk, staged.size(),
+                    [&](std::span<std::uint8_t> to) { return staged.Read(0, to); });
+}
+
+// A file that was opened before the array's metadata were replaced is closed after that.
+Result<ChunkWrites::Commit> ChunkWrites::InServedTree(const Commit& commit) const {
+  if (!commit.tree->retired()) return commit;
+  Commit now = commit;
+  now.tree = parts_.datasets->index().SuccessorOf(*commit.tree);
+  const auto place = now.tree ? PlaceIn(now.tree, commit.tree->Path(commit.chunk)) : std::nullopt;
+  if (!place) {
+    return Fail(ErrorCode::kConflict,
+                JoinPath(commit.tree->directory(), commit.tree->Path(commit.chunk)) +
+                    ": the array was removed, or is stored in another way since this was opened: "
+                    "write it again");
+  }
+  now.chunk = place->chunk;
+  return now;
 }
 
 Result<std::shared_ptr<StagedFile>> ChunkWrites::Inflated(const Commit& commit,
@@ -166,7 +239,8 @@ Result<std::shared_ptr<StagedFile>> ChunkWrites::Inflated(const Commit& commit,
   return inflated;
 }
 
-Result<WrittenVersionPtr> ChunkWrites::CommitBytes(const Commit& commit, StagedFile& staged) {
+Result<WrittenVersionPtr> ChunkWrites::CommitBytes(const Commit& to, StagedFile& staged) {
+  UNSHARD_ASSIGN_OR_RETURN(const Commit commit, InServedTree(to));
   std::shared_ptr<StagedFile> inflated;
   if (commit.gzipped) {
     UNSHARD_ASSIGN_OR_RETURN(inflated, Inflated(commit, staged));
@@ -176,11 +250,44 @@ Result<WrittenVersionPtr> ChunkWrites::CommitBytes(const Commit& commit, StagedF
   return Seal(commit, &plain);
 }
 
-Result<WrittenVersionPtr> ChunkWrites::CommitRemoval(const Commit& commit) {
-  return Seal(commit, nullptr);
+Result<WrittenVersionPtr> ChunkWrites::CommitRemoval(const Commit& of) {
+  UNSHARD_ASSIGN_OR_RETURN(const Commit commit, InServedTree(of));
+  auto removed = Seal(commit, nullptr);
+  for (int i = 0; i < kRoomTries && !removed && removed.error().system_errno == ENOSPC; ++i) {
+    if (!WaitForRoom(0)) return removed;
+    removed = Seal(commit, nullptr);
+  }
+  return removed;
+}
+
+Status ChunkWrites::CommitMove(const Commit& to, StagedFile& staged, const Commit& of) {
+  UNSHARD_ASSIGN_OR_RETURN(const Commit copy, InServedTree(to));
+  UNSHARD_ASSIGN_OR_RETURN(const Commit removal, InServedTree(of));
+  UNSHARD_RETURN_IF_ERROR(Check(copy, staged));
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared put, Prepare(copy));
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared gone, Prepare(removal));
+  const auto end = [](const Prepared& prepared) {
+    const WrittenVersion& version = *prepared.version;
+    return Spool::MoveEnd{version.tree->Path(version.chunk), prepared.terms};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(Spool::SealedMove sealed,
+                           spool()->SealMove(staged, copy.tree->directory(), end(put), end(gone)));
+  MakeLatest(put, std::move(sealed.copy));
+  MakeLatest(gone, std::move(sealed.removal));
+  return {};
 }
 
 Result<WrittenVersionPtr> ChunkWrites::Seal(const Commit& commit, StagedFile* staged) {
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(commit));
+  const WrittenVersion& version = *prepared.version;
+  UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
+                           spool()->Seal(staged, version.tree->directory(),
+                                         version.tree->Path(version.chunk), prepared.terms));
+  MakeLatest(prepared, std::move(sealed));
+  return prepared.version;
+}
+
+Result<ChunkWrites::Prepared> ChunkWrites::Prepare(const Commit& commit) {
   ChunkRef chunk = commit.chunk;
   if (chunk.part == ChunkPart::kStored) chunk.part = ChunkPart::kPlain;
   const WrittenVersionPtr before = parts_.written->Find(ChunkId::Of(*commit.tree, chunk));
@@ -190,24 +297,24 @@ Result<WrittenVersionPtr> ChunkWrites::Seal(const Commit& commit, StagedFile* st
   // place.
   std::optional<ChunkFingerprint> other = replaced.other;
   if (!other && before && parts_.written->SpooledOf(*before)) other = FingerprintOf(*before);
-  UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
-                           spool()->Seal(staged, commit.tree->directory(), commit.tree->Path(chunk),
-                                         replaced.base, other));
   auto version = std::make_shared<WrittenVersion>();
   version->tree = commit.tree;
   version->chunk = chunk;
-  version->number = ++next_number_;
-  version->removed = staged == nullptr;
-  version->moved_to = commit.moved_to;
   version->first = !before && replaced.base.absent && !commit.pages_doubtful;
-  version->size = sealed.size;
-  version->crc32c = sealed.crc32c;
   version->inode = commit.inode;
   version->modified = commit.modified;
+  return Prepared{std::move(version), {replaced.base, other, commit.tree->layout_digest()}};
+}
+
+void ChunkWrites::MakeLatest(const Prepared& prepared, SpooledChunk sealed) {
+  const WrittenVersionPtr& version = prepared.version;
+  version->number = ++next_number_;
+  version->removed = sealed.removed;
+  version->size = sealed.size;
+  version->crc32c = sealed.crc32c;
   version->spool = spool();
   version->spooled = std::move(sealed);
   MakeLatest(version);
-  return version;
 }
 
 void ChunkWrites::MakeLatest(const WrittenVersionPtr& version) {
@@ -244,6 +351,7 @@ Status ChunkWrites::SyncInSpool(const WrittenVersionPtr& version) {
   for (int i = 0; i < kSyncTries; ++i) {
     if (const auto spooled = parts_.written->SpooledOf(*current)) {
       synced = spooled->spool->Sync({spooled->chunk});
+      if (synced) parts_.written->MarkSynced(*current);
       if (parts_.written->SpooledOf(*current)) return synced;
     }
     const WrittenVersionPtr latest = parts_.written->Find(id);
@@ -254,14 +362,41 @@ Status ChunkWrites::SyncInSpool(const WrittenVersionPtr& version) {
 }
 
 Status ChunkWrites::SyncDirectory(const ChunkTree& tree, const GridDirectory& in) {
-  for (const WrittenVersionPtr& version : parts_.written->Unpublished()) {
-    if (version->tree.get() != &tree || !(tree.Parent(version->chunk) == in)) continue;
-    UNSHARD_RETURN_IF_ERROR(Sync(version));
-  }
+  const std::vector<WrittenVersionPtr> versions = parts_.written->Unsynced(tree, in);
+  if (options_.sync == SyncMode::kSpool) SyncTogether(versions);
+  for (const WrittenVersionPtr& version : versions) UNSHARD_RETURN_IF_ERROR(Sync(version));
   return {};
 }
 
-Status ChunkWrites::Flush() { return queue_->FlushAll(); }
+// With one sync of their directory. What fails, or is replaced meanwhile, is left to SyncInSpool.
+void ChunkWrites::SyncTogether(const std::vector<WrittenVersionPtr>& versions) {
+  for (const auto& spool : parts_.spools) {
+    std::vector<SpooledChunk> chunks;
+    for (const WrittenVersionPtr& version : versions) {
+      auto spooled = parts_.written->SpooledOf(*version);
+      if (spooled && spooled->spool == spool) chunks.push_back(std::move(spooled->chunk));
+    }
+    if (!chunks.empty()) (void)spool->Sync(chunks);
+  }
+}
+
+Status ChunkWrites::Flush(const ChunkTree& tree) {
+  Status first;
+  for (const std::uint64_t shard : parts_.written->Shards(tree.ordinal())) {
+    const Status flushed = queue_->Flush({tree.ordinal(), shard});
+    if (first && !flushed) first = flushed;
+  }
+  return first;
+}
+
+Status ChunkWrites::Flush() {
+  // Chunks of an array that has got another shape are added anew, for the shards of its new tree.
+  for (;;) {
+    const std::uint64_t before = adopted_.load();
+    const Status flushed = queue_->FlushAll();
+    if (!flushed || adopted_.load() == before) return flushed;
+  }
+}
 
 void ChunkWrites::ForgetOldPublishes() {
   while (const auto oldest = parts_.written->Oldest(kRememberedVersions)) {
@@ -290,6 +425,7 @@ WriteStatus ChunkWrites::status() const {
   status.publishes = progress.publishes;
   status.bytes_published = bytes_published_.load();
   status.conflicts = conflicts_.load();
+  status.lost = lost_.load();
   status.running = progress.running;
   status.publish_failures = progress.failures;
   if (progress.last_error) status.last_failure = DescribeFailure(*progress.last_error);
@@ -300,6 +436,11 @@ WriteStatus ChunkWrites::status() const {
     for (const SpooledChunk& chunk : spool->Conflicts()) {
       status.set_aside.push_back(
           {chunk.dataset, chunk.chunk, chunk.sequence, spool->DescribeConflict(chunk)});
+    }
+    for (const SpooledChunk& chunk : spool->Damaged()) {
+      ++status.damaged;
+      status.quarantined.push_back(
+          {chunk.dataset, chunk.chunk, chunk.sequence, spool->DescribeDamaged(chunk)});
     }
   }
   status.max_spool_bytes = spool()->options().max_bytes;

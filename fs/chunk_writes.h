@@ -11,10 +11,13 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fs/chunk_content.h"
@@ -58,7 +61,7 @@ class ChunkWrites {
   Result<ContentPtr> ContentOf(const WrittenVersionPtr& version);
 
   // Succeeds where chunks of this tree can be written at all.
-  static Status CanWrite(const ChunkTree& tree);
+  [[nodiscard]] Status CanWrite(const ChunkTree& tree) const;
   // Waits until the spool has room for a new file and so many bytes, slowing down who writes faster
   // than the store.
   Status WaitForRoom(std::uint64_t bytes = 1);
@@ -71,11 +74,15 @@ class ChunkWrites {
     std::uint64_t inode = 0;
     // The kernel may have pages of the past for the chunk's arithmetic node.
     bool pages_doubtful = false;
-    std::optional<ChunkRef> moved_to = std::nullopt;  // removals by renaming: the new name
   };
-  // Fails with kInvalidArgument, and nothing changes, where the bytes cannot be right.
-  Result<WrittenVersionPtr> CommitBytes(const Commit& commit, StagedFile& staged);
-  Result<WrittenVersionPtr> CommitRemoval(const Commit& commit);
+  // Fails with kInvalidArgument, and nothing changes, where the bytes cannot be right; with
+  // kConflict where the tree has retired and no other one stores its chunks alike.
+  Result<WrittenVersionPtr> CommitBytes(const Commit& to, StagedFile& staged);
+  // Waits for room at the spool's cap, as writers do.
+  Result<WrittenVersionPtr> CommitRemoval(const Commit& of);
+  // Both, or nothing, also for the next mount where this one is killed meanwhile. Both survive a
+  // power loss from return on.
+  Status CommitMove(const Commit& to, StagedFile& staged, const Commit& of);
 
   // Returns once the version survives a power loss (or, with sync=store, stands in its shard).
   Status Sync(const WrittenVersionPtr& version);
@@ -84,9 +91,12 @@ class ChunkWrites {
   // The same for all chunks of one directory of a tree.
   Status SyncDirectory(const ChunkTree& tree, const GridDirectory& in);
 
-  // Publishes all that was committed before the call.
+  // Publishes all that was committed before the call; in one tree, or everywhere.
+  Status Flush(const ChunkTree& tree);
   Status Flush();
   void Hurry() { queue_->Hurry(); }
+  // The mount is ending: shards that others hold locked are no longer waited for as long.
+  void End() { publisher_.End(); }
   // Somebody else has replaced these shards.
   void ShardReplaced(const DirtyShard& shard) { parts_.written->ForgetPublished(shard); }
 
@@ -99,22 +109,47 @@ class ChunkWrites {
   Result<ReplacedBytes> WhatIsReplaced(const WrittenVersionPtr& before,
                                        const std::shared_ptr<ChunkTree>& tree,
                                        const ChunkRef& chunk);
+  Result<Commit> InServedTree(const Commit& commit) const;
   Result<std::shared_ptr<StagedFile>> Inflated(const Commit& commit, StagedFile& staged);
   Result<WrittenVersionPtr> Seal(const Commit& commit, StagedFile* staged);
+  // A version that is still to be sealed, and with what.
+  struct Prepared {
+    WrittenVersionPtr version;
+    SealTerms terms;
+  };
+  Result<Prepared> Prepare(const Commit& commit);
+  void MakeLatest(const Prepared& prepared, SpooledChunk sealed);
   void MakeLatest(const WrittenVersionPtr& version);
+  // Fills what it is given from the start of a chunk's bytes.
+  using ReadStart = std::function<Result<std::size_t>(std::span<std::uint8_t> to)>;
+  Status CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
+                    const ReadStart& read) const;
   Status Check(const Commit& commit, StagedFile& staged) const;
+  // EFBIG where its shard could never be published.
+  [[nodiscard]] Status CheckShardFits(const Commit& commit, std::uint64_t size) const;
 
   Result<PublishQueue::Done> Publish(const DirtyShard& shard);
   Result<PublishQueue::Done> PublishVersions(const std::shared_ptr<ChunkTree>& tree,
                                              const DirtyShard& shard,
                                              std::vector<WrittenVersionPtr> versions);
+  Result<PublishQueue::Done> LeaveRetired(const std::shared_ptr<ChunkTree>& tree,
+                                          const DirtyShard& shard,
+                                          const std::vector<WrittenVersionPtr>& versions);
   Status PrepareToPublish(const std::vector<WrittenVersionPtr>& versions);
   std::vector<ShardChange> Changes(const std::vector<WrittenVersionPtr>& versions);
   Result<std::vector<ShardChange>> MeshChanges(const std::shared_ptr<ChunkTree>& tree,
                                                std::vector<WrittenVersionPtr>& versions);
   ShardChange ChangeOf(const WrittenVersionPtr& version);
   Result<std::shared_ptr<File>> OpenSpooled(const WrittenVersionPtr& version);
+  void SyncTogether(const std::vector<WrittenVersionPtr>& versions);
   void Discard(const std::vector<WrittenChunks::Spooled>& spooled);
+  // Ends an attempt that has failed with `error`. Versions whose file another process has removed
+  // from the spool are given up, so that the others can be published.
+  tl::unexpected<Error> EndFailedPublish(const std::shared_ptr<ChunkTree>& tree,
+                                         const DirtyShard& shard,
+                                         const std::vector<WrittenVersionPtr>& versions,
+                                         Error error);
+  [[nodiscard]] std::optional<Error> WhyLost(const WrittenVersion& version) const;
   void SetAside(const WrittenChunks::Spooled& spooled, const std::string& why);
   // Strict mode: versions that somebody else's have come before are set aside.
   tl::unexpected<Error> Withdraw(const std::shared_ptr<ChunkTree>& tree, const DirtyShard& shard,
@@ -129,6 +164,10 @@ class ChunkWrites {
     ChunkRef chunk;
   };
   std::optional<Place> Resolve(const SpooledChunk& chunk);
+  static std::optional<Place> PlaceIn(const std::shared_ptr<ChunkTree>& tree,
+                                      std::string_view path);
+  Status CheckSpooled(Spool& from, const SpooledChunk& chunk, const Place& place) const;
+  void Adopt(const WrittenChunks::Spooled& spooled, const Place& place, bool first);
 
   const Parts parts_;
   const MountOptions options_;
@@ -138,6 +177,8 @@ class ChunkWrites {
   std::atomic<std::uint64_t> next_number_{0};
   std::atomic<std::uint64_t> bytes_published_{0};
   std::atomic<std::uint64_t> conflicts_{0};
+  std::atomic<std::uint64_t> adopted_{0};
+  std::atomic<std::uint64_t> lost_{0};
 };
 
 }  // namespace unshard

@@ -6,20 +6,30 @@
 #include <cerrno>
 #include <chrono>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "codec/escaped_text.h"
 #include "fs/error_log.h"
 #include "fs/fuse_session.h"
 #include "fs/mount_client.h"
 #include "fs/mount_command.h"
+#include "fs/mount_options.h"
+#include "fs/mount_record.h"
+#include "fs/mount_table.h"
+#include "fs/paths.h"
 #include "fs/readable.h"
 #include "fs/spool_contents.h"
+#include "store/spool.h"
 
 namespace unshard {
 namespace {
 
 constexpr int kEndMilliseconds = 30000;
 constexpr std::size_t kBarWidth = 40;
+constexpr std::size_t kMostHolders = 5;
 
 // "[#####.....] 12 of 40 chunks": one line that is drawn over again. Says nothing elsewhere.
 class ProgressBar {
@@ -55,15 +65,15 @@ Status FlushWithProgress(const std::string& mount_point, const MountStatus& befo
   return FlushMount(mount_point, [&](const MountStatus& status) { bar.Show(status); });
 }
 
-// What a failed flush leaves behind, for people; nothing where that is not known.
-void PrintFailure(const Error& error, const std::optional<WriteStatus>& write) {
-  std::cerr << "unshard: "
-            << ErrnoName(error.system_errno != 0 ? error.system_errno : ErrnoOf(error)) << ": "
-            << error.message << "\n";
-  if (!write) return;
-  if (write->last_failure) {
-    std::cerr << "unshard: " << write->last_failure->errno_name << ": "
-              << write->last_failure->message << "\n";
+// Of a flush: why it failed, as the mount says where it can be asked.
+void PrintFailure(const std::string& mount_point, const Error& error,
+                  const std::optional<WriteStatus>& write) {
+  if (write && write->last_failure) {
+    std::cerr << "unshard: " << Printable(mount_point)
+              << ": not everything could be published: " << Printable(write->last_failure->message)
+              << " (" << write->last_failure->errno_name << ")\n";
+  } else {
+    ReportFailure(error);
   }
 }
 
@@ -99,10 +109,107 @@ bool ReportWhatIsLeft(const WriteStatus& write) {
   return false;
 }
 
+int ReportNoMount(const std::string& mount_point, const std::optional<MountEntry>& mount) {
+  std::cerr << "unshard: " << Printable(mount_point) << ": "
+            << (mount
+                    ? "holds a mount of type " + mount->type + ", not of unshard; umount(8) ends it"
+                    : "nothing is mounted there; `unshard list` shows all mounts")
+            << "\n";
+  return 1;
+}
+
+int ReportSilent(const MountEntry& mount, const std::vector<pid_t>& servers) {
+  std::cerr << "unshard: " << Printable(mount.mount_point) << ": the mount does not answer, and ";
+  if (servers.empty()) {
+    std::cerr << "its process cannot be seen from here; where that is gone, `umount -f` ends it\n";
+    return 1;
+  }
+  std::cerr << (servers.size() == 1 ? "is served by process" : "may be served by processes");
+  for (const pid_t server : servers) std::cerr << " " << server;
+  std::cerr << "; try again, or kill that and unmount then: what was closed stays in the spool\n";
+  return 1;
+}
+
+int ReportFailedUnmount(const MountEntry& mount, const Error& error) {
+  const std::vector<std::string> holders = HoldersOf(mount);
+  if (holders.empty()) return ReportFailure(error);
+  std::cerr << "unshard: " << Printable(mount.mount_point) << ": busy, and still mounted: ";
+  for (std::size_t i = 0; i < holders.size() && i < kMostHolders; ++i) {
+    std::cerr << (i > 0 ? ", " : "") << holders[i];
+  }
+  if (holders.size() > kMostHolders) std::cerr << ", …";
+  std::cerr << (holders.size() == 1 ? " uses it" : " use it")
+            << "; end that or leave the directory, then unmount again\n";
+  return 1;
+}
+
+int UmountAlive(const MountEntry& mount) {
+  const std::string& mount_point = mount.mount_point;
+  const auto before = ReadMountStatus(mount_point);
+  std::optional<WatchedProcess> process;
+  if (before) process.emplace(*before);
+  bool all_published = true;
+  std::optional<WriteStatus> write = before ? before->write : std::nullopt;
+  if (write) {
+    const Status flushed = FlushWithProgress(mount_point, *before);
+    if (const auto after = ReadMountStatus(mount_point)) write = after->write;
+    if (!flushed) PrintFailure(mount_point, flushed.error(), write);
+    all_published = flushed.has_value();
+  }
+  if (const Status unmounted = Unmount(mount_point); !unmounted) {
+    return ReportFailedUnmount(mount, unmounted.error());
+  }
+  if (process && !process->WaitForEnd(kEndMilliseconds)) {
+    std::cerr << "unshard: " << Printable(mount_point) << ": unmounted, but process "
+              << process->pid()
+              << " has not ended yet; `unshard spool list` shows what it still publishes\n";
+  }
+  if (write && !ReportWhatIsLeft(*write)) all_published = false;
+  return all_published ? 0 : 1;
+}
+
+// What stays in this spool of a dead mount; one that a live mount has taken over since is its own.
+bool ReportDeadSpool(const std::string& path) {
+  const auto folder = OpenPosixFileSystem(ParentPath(path));
+  const auto found = folder ? FindSpools(**folder) : Result<std::vector<FoundSpool>>();
+  if (!found) return true;
+  const bool taken_over = std::any_of(found->begin(), found->end(), [&](const FoundSpool& one) {
+    return one.alive && one.path == BaseName(path);
+  });
+  WriteStatus left;
+  left.spool = path;
+  return taken_over || ReportWhatIsLeft(left);
+}
+
+// Its process cannot be asked any more where its spools are. Without a record of that the usual
+// folder is searched.
+std::vector<std::string> SpoolsOfDeadMount(const MountEntry& mount) {
+  std::vector<std::string> paths = TakeMountRecord(mount.mount_point);
+  if (!paths.empty()) return paths;
+  const std::string folder = DefaultSpoolFolder();
+  const auto files = OpenPosixFileSystem(folder);
+  const auto found = files ? FindSpools(**files) : Result<std::vector<FoundSpool>>();
+  for (const FoundSpool& spool : found ? *found : std::vector<FoundSpool>()) {
+    if (spool.source == mount.source) paths.push_back(folder + "/" + spool.path);
+  }
+  return paths;
+}
+
+int UmountDead(const MountEntry& mount) {
+  if (const Status removed = RemoveDeadMount(mount); !removed) {
+    return ReportFailure(removed.error());
+  }
+  bool nothing_left = true;
+  for (const std::string& path : SpoolsOfDeadMount(mount)) {
+    if (!ReportDeadSpool(path)) nothing_left = false;
+  }
+  return nothing_left ? 0 : 1;
+}
+
 }  // namespace
 
 int RunStatus(const StatusCommand& command) {
-  const std::string mount_point = AbsolutePath(command.mount_point);
+  const std::string mount_point = MountPointPath(command.mount_point);
   if (command.watch) return WatchStatus(mount_point);
   const auto status = ReadMountStatus(mount_point);
   if (!status) return ReportFailure(status.error());
@@ -111,7 +218,7 @@ int RunStatus(const StatusCommand& command) {
 }
 
 int RunFlush(const std::string& given) {
-  const std::string mount_point = AbsolutePath(given);
+  const std::string mount_point = MountPointPath(given);
   const auto before = ReadMountStatus(mount_point);
   if (!before) return ReportFailure(before.error());
   if (!before->write) return 0;  // without a spool nothing can be waiting
@@ -119,7 +226,7 @@ int RunFlush(const std::string& given) {
   if (flushed) return 0;
   const auto after = ReadMountStatus(mount_point);
   const auto write = after ? after->write : before->write;
-  PrintFailure(flushed.error(), write);
+  PrintFailure(mount_point, flushed.error(), write);
   if (write) {
     std::cerr << "unshard: "
               << DescribeSpooled(write->dirty_chunks, write->dirty_bytes, write->spool)
@@ -129,25 +236,21 @@ int RunFlush(const std::string& given) {
 }
 
 int RunUmount(const std::string& given) {
-  const std::string mount_point = AbsolutePath(given);
-  const auto before = ReadMountStatus(mount_point);
-  std::optional<WatchedProcess> process;
-  if (before) process.emplace(before->pid);
-  bool all_published = true;
-  std::optional<WriteStatus> write = before ? before->write : std::nullopt;
-  if (write) {
-    const Status flushed = FlushWithProgress(mount_point, *before);
-    if (const auto after = ReadMountStatus(mount_point)) write = after->write;
-    if (!flushed) PrintFailure(flushed.error(), write);
-    all_published = flushed.has_value();
+  const std::string mount_point = MountPointPath(given);
+  const auto table = ReadMountTable();
+  if (!table) return ReportFailure(table.error());
+  const auto mount = TopMountAt(*table, mount_point);
+  if (!mount || !mount->is_ours()) return ReportNoMount(mount_point, mount);
+  std::vector<pid_t> servers;
+  switch (HealthOf(*mount, &servers)) {
+    case MountHealth::kAnswers:
+      return UmountAlive(*mount);
+    case MountHealth::kDead:
+      return UmountDead(*mount);
+    case MountHealth::kSilent:
+      return ReportSilent(*mount, servers);
   }
-  // As it was given: what cannot be resolved, since it is dead, can still be unmounted.
-  if (const Status unmounted = Unmount(given); !unmounted) return ReportFailure(unmounted.error());
-  if (process && !process->WaitForEnd(kEndMilliseconds)) {
-    std::cerr << "unshard: unmounted, but process " << before->pid << " has not ended yet\n";
-  }
-  if (write && !ReportWhatIsLeft(*write)) all_published = false;
-  return all_published ? 0 : 1;
+  return 1;
 }
 
 }  // namespace unshard

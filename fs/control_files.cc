@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include "codec/escaped_text.h"
 #include "codec/json.h"
+#include "fs/process_table.h"
 #include "fs/volume_fs.h"
 #include "fs/write_status.h"
 
@@ -49,7 +51,8 @@ std::vector<Metric> Metrics(VolumeFs& fs) {
       {"store_data_reads_total", "Reads of chunk data.", counters.data_reads},
       {"chunks_decoded_total", "Chunks whose data_encoding was undone.", counters.chunks_decoded},
       {"shards_changed_total", "Shards found replaced, added or removed.", counters.shards_changed},
-      {"entries_invalidated_total", "Names the kernel was told to look up again.",
+      {"entries_invalidated_total",
+       "FUSE_NOTIFY_INVAL_ENTRY sent: names that the kernel is to look up again.",
        counters.entries_invalidated},
       {"shards_in_use", "Shards remembered.", store.open_shards},
       {"nodes", "Nodes in the table.", fs.node_count()},
@@ -101,9 +104,11 @@ JsonValue CountersObject(VolumeFs& fs) {
 std::string StatusText(VolumeFs& fs) {
   JsonValue status = JsonValue::Object();
   status.Set("pid", JsonValue::Number(static_cast<std::uint64_t>(getpid())));
+  const auto name_space = OwnPidNamespace();
+  status.Set("pid_namespace", name_space ? JsonValue::Number(*name_space) : JsonValue());
   status.Set("version", JsonValue::String(std::string(kVersion)));
-  status.Set("source", JsonValue::String(fs.options().source));
-  status.Set("mount_point", JsonValue::String(fs.options().mount_point));
+  status.Set("source", JsonValue::String(EscapeBytes(fs.options().source)));
+  status.Set("mount_point", JsonValue::String(EscapeBytes(fs.options().mount_point)));
   status.Set("read_only", JsonValue::Boolean(fs.options().read_only));
   status.Set("watched", JsonValue::Boolean(fs.parts().watcher->complete()));
   const auto writing = fs.write_status();
@@ -112,15 +117,15 @@ std::string StatusText(VolumeFs& fs) {
   std::vector<JsonValue> datasets;
   for (const FoundDataset& found : fs.parts().datasets->found()) {
     JsonValue dataset = JsonValue::Object();
-    dataset.Set("path", JsonValue::String(found.path));
+    dataset.Set("path", JsonValue::String(EscapeBytes(found.path)));
     dataset.Set("format", JsonValue::String(found.format));
-    if (found.fault) dataset.Set("fault", JsonValue::String(found.fault->message));
+    if (found.fault) dataset.Set("fault", JsonValue::String(EscapeBytes(found.fault->message)));
     datasets.push_back(std::move(dataset));
   }
   status.Set("datasets", JsonValue::Array(std::move(datasets)));
   std::vector<JsonValue> errors;
   for (const std::string& line : fs.errors().Latest(kShownErrors)) {
-    errors.push_back(JsonValue::String(line));
+    errors.push_back(JsonValue::String(EscapeBytes(line)));
   }
   status.Set("last_errors", JsonValue::Array(std::move(errors)));
   return WriteJson(status) + "\n";

@@ -5,7 +5,7 @@
 
 #include "codec/chunk_key.h"
 #include "codec/json.h"
-#include "codec/metadata_merge.h"
+#include "codec/json_meaning.h"
 #include "fs/morton_probe.h"
 #include "fs/node_id.h"
 #include "store/log.h"
@@ -83,27 +83,20 @@ ArrayDescription DescribePlainArray(const JsonValue& document, const char* shape
 }
 
 // The part of an array's metadata that decides about its trees.
-std::string ArrayStructure(std::string_view text) {
+std::string LayoutOf(std::string_view text) {
   auto document = ParseJson(text);
   if (!document) return {};
-  document->Erase("attributes");
-  document->Erase("dimension_names");
-  document->Erase("fill_value");
+  for (const char* other : {"attributes", "dimension_names", "fill_value"}) document->Erase(other);
   return WriteJson(*document, 0);
 }
 
-// Of `info` files the whole text is taken down.
-bool SameStructure(const std::string& a, const std::string& b) {
-  return !a.empty() && !b.empty() && (a == b || SameNeuroglancerLayout(a, b));
-}
-
-void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
-  if (from.document) to.document = from.document;
-  to.trees.insert(to.trees.end(), from.trees.begin(), from.trees.end());
-  to.virtual_children.insert(from.virtual_children.begin(), from.virtual_children.end());
-  to.opaque |= from.opaque;
-  to.holds_plain_chunks |= from.holds_plain_chunks;
-  if (from.fault) to.fault = from.fault;
+// Whether two texts of JSON mean the same; never where one of them is empty or no JSON.
+bool SameJson(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  if (a == b) return true;
+  const auto one = ParseJson(a);
+  const auto other = ParseJson(b);
+  return one && other && SameMeaning(*one, *other);
 }
 
 }  // namespace
@@ -120,13 +113,15 @@ Status DatasetTree::Discover() {
   if (!root) return Fail(ErrorCode::kNotFound, store_->Describe("") + ": no such directory");
   std::deque<std::string> pending{""};
   std::size_t searched = 0;
+  bool any = false;
   while (!pending.empty() && searched < options_.max_directories) {
     const std::string path = pending.front();
     pending.pop_front();
-    if (IsBelowOpaque(path)) continue;
+    if (index_.IsBelowOpaque(path)) continue;
     const auto contribution = Examine(path);
     ++searched;
     for (const FoundDataset& found : contribution->found) {
+      any = true;
       if (!found.fault) continue;
       if (path.empty()) return tl::unexpected<Error>(*found.fault);
       LogWarning(found.fault->message);
@@ -140,61 +135,45 @@ Status DatasetTree::Discover() {
       }
       return ++entries < kMaxSearchedEntries;
     }));
+    if (entries == kMaxSearchedEntries) {
+      LogWarning(store_->Describe(path) + ": has more than " + std::to_string(entries) +
+                 " entries: directories among the others are searched when they are looked up");
+    }
   }
-  if (found().empty()) {
-    return Fail(ErrorCode::kNotFound,
-                store_->Describe("") +
-                    ": no dataset found: looked for info (precomputed), zarr.json (Zarr v3), "
-                    ".zarray and .zgroup (Zarr v2) and attributes.json (N5) in " +
-                    std::to_string(searched) + (searched == 1 ? " directory" : " directories"));
+  if (any) return {};
+  const std::string directories =
+      std::to_string(searched) + (searched == 1 ? " directory" : " directories");
+  if (!pending.empty()) {
+    LogWarning(store_->Describe("") + ": no dataset in the first " + directories +
+               "; others are searched when they are looked up");
+    return {};
   }
-  return {};
+  return Fail(ErrorCode::kNotFound,
+              store_->Describe("") +
+                  ": no dataset found: looked for info (precomputed), zarr.json (Zarr v3), "
+                  ".zarray and .zgroup (Zarr v2) and attributes.json (N5) in " +
+                  directories);
 }
 
-bool DatasetTree::IsBelowOpaque(const std::string& path) const {
-  const std::shared_lock lock(mutex_);
-  for (std::string above = path; !above.empty();) {
-    const auto own = overlays_.find(above);
-    if (own != overlays_.end() && own->second->opaque && above != path) return true;
-    above = ParentPath(above);
-  }
-  const auto root = overlays_.find("");
-  return !path.empty() && root != overlays_.end() && root->second->opaque;
-}
-
-bool DatasetTree::HasFault(const Contribution& contribution) {
-  return std::any_of(contribution.found.begin(), contribution.found.end(),
-                     [](const FoundDataset& found) { return found.fault.has_value(); });
-}
-
-std::shared_ptr<const DatasetTree::Contribution> DatasetTree::ContributionAt(
-    const std::string& path) const {
-  const std::shared_lock lock(mutex_);
-  const auto found = contributions_.find(path);
-  return found == contributions_.end() ? nullptr : found->second;
-}
-
-std::shared_ptr<const DatasetTree::Contribution> DatasetTree::GoodBefore(
-    const std::string& path) const {
-  const auto before = ContributionAt(path);
-  return before && !before->found.empty() && !HasFault(*before) ? before : nullptr;
+DatasetTree::ContributionPtr DatasetTree::GoodBefore(const std::string& path) const {
+  const auto before = index_.ContributionAt(path);
+  return before && !before->found.empty() && !before->has_fault() ? before : nullptr;
 }
 
 // Where only attributes changed the trees stay, with their generations and all that is cached.
-void DatasetTree::KeepTrees(const Contribution& before, Contribution& after) {
-  for (auto& [at, overlay] : after.overlays) {
-    const auto old = before.overlays.find(at);
-    if (old != before.overlays.end()) overlay.trees = old->second.trees;
-  }
-  for (FoundDataset& found : after.found) {
-    const auto same = std::find_if(before.found.begin(), before.found.end(), [&](const auto& old) {
-      return old.tree && found.tree && old.path == found.path && old.format == found.format;
-    });
-    if (same != before.found.end()) found.tree = same->tree;
-  }
+Result<std::shared_ptr<ChunkTree>> DatasetTree::KeepOrMake(const ContributionPtr& before,
+                                                           const std::string& directory,
+                                                           const ServedTree& wanted,
+                                                           const MakeTree& make) {
+  if (!before) return make();
+  const auto same =
+      std::find_if(before->trees.begin(), before->trees.end(), [&](const ServedTree& old) {
+        return old.tree->directory() == directory && SameJson(old.layout, wanted.layout);
+      });
+  return same == before->trees.end() ? make() : same->tree;
 }
 
-std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std::string& path) {
+DatasetTree::ContributionPtr DatasetTree::Examine(const std::string& path) {
   auto contribution = std::make_shared<Contribution>();
   const auto read = [&](const char* name, auto&& parse) {
     const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
@@ -204,8 +183,11 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
       status = tl::unexpected<Error>(object.error());
       const auto unreadable = store_->Stat(JoinPath(path, name));
       if (unreadable && *unreadable) source = **unreadable;
+      // A dataset, or anything else, of that name: only a file is a document.
+      if (source.kind == ObjectInfo::Kind::kDirectory) return;
     } else if (*object) {
       source = (*object)->info;
+      contribution->documents[name] = source;
       if (watcher_) watcher_->Watch(path);
       status = parse(**object);
     }
@@ -215,6 +197,7 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
     broken.fault = fault;
     broken.opaque = true;
     broken.document = Document{name, nullptr, source};
+    contribution->trees.clear();
     contribution->overlays.clear();
     contribution->overlays[path] = broken;
     FoundDataset found;
@@ -228,19 +211,16 @@ std::shared_ptr<const DatasetTree::Contribution> DatasetTree::Examine(const std:
   read("zarr.json",
        [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
   if (contribution->found.empty()) ReadOther(path, *contribution);
-  const auto known = ContributionAt(path);
-  if (known && !HasFault(*known) && HasFault(*contribution)) {
+  const auto known = index_.ContributionAt(path);
+  if (known && !known->has_fault() && contribution->has_fault()) {
     // A writer that writes in place shows half a document for a moment.
     LogWarning(contribution->found.front().fault->message +
                (known->found.empty() ? "; it is passed through as it is"
                                      : "; going on with what stood there before"));
     return known;
   }
-  const auto before = GoodBefore(path);
-  if (before && SameStructure(before->structure, contribution->structure)) {
-    KeepTrees(*before, *contribution);
-  }
-  Publish(path, contribution);
+  AddVirtualChildren(path, *contribution);
+  index_.Put(path, contribution);
   return contribution;
 }
 
@@ -256,7 +236,18 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
   }
   if (info->type == NeuroglancerInfo::Type::kOther) {
     const auto document = ParseJson(object.text);
-    if (!path.empty() || document->is_object()) return {};
+    if (document->is_object()) {
+      // Meshes with a file for each fragment, properties of segments: nothing of it is sharded.
+      const JsonValue* type = document->Find("@type");
+      constexpr std::string_view kPrefix = "neuroglancer_";
+      if (type == nullptr || !type->is_string() || !type->text().starts_with(kPrefix)) return {};
+      FoundDataset other;
+      other.path = path;
+      other.format = "precomputed " + type->text().substr(kPrefix.size());
+      to.found.push_back(other);
+      return {};
+    }
+    if (!path.empty()) return {};
     return JsonCursor(*document, "").Expected("an object");
   }
   to.structure = object.text;
@@ -274,10 +265,16 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
       to.found.push_back(FoundArray(*directory, "precomputed scale", referred.array));
     }
   }
+  const ContributionPtr before = GoodBefore(path);
   FoundDataset volume;
   volume.path = path;
   volume.format = NameOf(info->type);
   to.found.insert(to.found.begin(), volume);
+  const auto add = [&](const FoundDataset& found) {
+    // Meshes and skeletons lie in the directory of their document: they are what it describes.
+    const bool is_document = found.path == path && found.shape.empty();
+    is_document ? void(to.found.front() = found) : to.found.push_back(found);
+  };
   for (const ShardedDirectory& sharded : info->sharded) {
     const auto directory = ResolvePath(path, sharded.directory);
     if (!directory) {
@@ -285,7 +282,12 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
                   sharded.json_path + ": the directory " + sharded.directory +
                       " leaves the mounted source; mount a directory that holds both");
     }
-    UNSHARD_ASSIGN_OR_RETURN(const auto tree, OpenPrecomputed(*directory, sharded));
+    ServedTree served{nullptr, WriteJson(sharded.layout, 0)};
+    UNSHARD_ASSIGN_OR_RETURN(served.tree, KeepOrMake(before, *directory, served, [&] {
+                               return OpenPrecomputed(*directory, sharded);
+                             }));
+    const std::shared_ptr<ChunkTree> tree = served.tree;
+    to.trees.push_back(std::move(served));
     to.overlays[*directory].trees.push_back(tree);
     to.overlays[*directory].opaque |= *directory != path;
     const bool scale = sharded.names == ShardedDirectory::Names::kChunkRanges;
@@ -293,7 +295,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     FoundDataset found = FoundArray(*directory, format + ", sharded", sharded.array);
     if (!scale) found.description = sharded.description;
     found.tree = tree;
-    to.found.push_back(found);
+    add(found);
   }
   return {};
 }
@@ -315,20 +317,28 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
   found.encoding = node.codecs;
   found.shape = node.shape;
   found.chunk_shape = node.chunk_shape;
+  std::string layout;
   if (node.type == ZarrNode::Type::kArray) {
     here.opaque = true;
     found.description = node.data_type + " " + ShapeText(node.shape) + ", chunks " +
                         ShapeText(node.chunk_shape) + ", " + node.codecs;
-    to.structure = ArrayStructure(object.text);
+    layout = LayoutOf(object.text);
+    to.structure = layout;
   }
   if (node.sharded) {
     found.format = "zarr v3 array, sharded";
     found.shard_shape = node.sharded->shard_grid.chunk_shape();
     found.description += ", in shards of " + ShapeText(found.shard_shape);
-    const auto shards = MakeShards(path, node.sharded->format, node.sharded->keys);
-    const std::shared_ptr<ChunkTree> tree =
-        MakeZarrTree(NextOrdinal(), shards, *node.sharded, store_);
-    Register(tree);
+    ServedTree served{nullptr, layout};
+    const auto make = [&]() -> Result<std::shared_ptr<ChunkTree>> {
+      const auto shards = MakeShards(path, node.sharded->format, node.sharded->keys);
+      std::shared_ptr<ChunkTree> made = MakeZarrTree(NextOrdinal(), shards, *node.sharded, store_);
+      made->SetUnpublished(options_.unpublished);
+      return made;
+    };
+    UNSHARD_ASSIGN_OR_RETURN(served.tree, KeepOrMake(GoodBefore(path), path, served, make));
+    const std::shared_ptr<ChunkTree> tree = served.tree;
+    to.trees.push_back(std::move(served));
     here.trees.push_back(tree);
     found.tree = tree;
   }
@@ -391,134 +401,83 @@ Result<std::shared_ptr<ChunkTree>> DatasetTree::OpenPrecomputed(const std::strin
   }
   const std::shared_ptr<ChunkTree> tree =
       MakePrecomputedTree(NextOrdinal(), shards, sharded, access->locator, store_);
-  Register(tree);
+  tree->SetUnpublished(options_.unpublished);
   return tree;
 }
 
 std::uint32_t DatasetTree::NextOrdinal() { return next_ordinal_.fetch_add(1); }
 
-void DatasetTree::Register(const std::shared_ptr<ChunkTree>& tree) {
-  tree->SetUnpublished(options_.unpublished);
-  const std::unique_lock lock(mutex_);
-  trees_[tree->ordinal()] = tree;
-}
-
-void DatasetTree::Publish(const std::string& path,
-                          std::shared_ptr<const Contribution> contribution) {
-  const std::unique_lock lock(mutex_);
-  std::set<std::string> touched{path};
-  if (const auto old = contributions_.find(path); old != contributions_.end()) {
-    for (const auto& [at, overlay] : old->second->overlays) touched.insert(at);
-  }
-  for (const auto& [at, overlay] : contribution->overlays) touched.insert(at);
-  contributions_[path] = std::move(contribution);
-
-  std::set<std::string> parents;
-  for (std::string at : touched) {
-    for (; !at.empty(); at = ParentPath(at)) parents.insert(ParentPath(at));
-  }
-  std::map<std::string, DirectoryOverlay> merged;
-  for (const auto& [source, own] : contributions_) {
-    for (const auto& [at, overlay] : own->overlays) {
-      if (touched.contains(at) || parents.contains(at)) Merge(overlay, merged[at]);
-      if (overlay.trees.empty()) continue;
-      for (std::string child = at; !child.empty(); child = ParentPath(child)) {
-        if (parents.contains(ParentPath(child)) || touched.contains(ParentPath(child))) {
-          merged[ParentPath(child)].virtual_children.insert(BaseName(child));
-        }
-      }
-    }
-  }
-  touched.insert(parents.begin(), parents.end());
-  for (const std::string& at : touched) {
-    const auto found = merged.find(at);
-    if (found == merged.end()) {
-      overlays_.erase(at);
-    } else {
-      overlays_[at] = std::make_shared<const DirectoryOverlay>(std::move(found->second));
-    }
-  }
-}
-
 std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& path) {
-  const auto present = [&]() -> std::shared_ptr<const DirectoryOverlay> {
-    const std::shared_lock lock(mutex_);
-    const auto found = overlays_.find(path);
-    return found == overlays_.end() ? nullptr : found->second;
-  };
-  const bool examined = ContributionAt(path) != nullptr;
-  const auto overlay = present();
+  const bool examined = index_.ContributionAt(path) != nullptr;
+  const auto overlay = index_.OverlayAt(path);
   if (overlay && overlay->fault) {
-    if (!IsAnotherVersion(path, *overlay->document)) return overlay;
+    const Document& broken = *overlay->document;
+    if (!IsAnotherVersion(path, broken.name, broken.source).value_or(false)) return overlay;
     Examine(path);
-    return present();
+    return index_.OverlayAt(path);
   }
   if (examined) return overlay;
   if (overlay && (overlay->opaque || !overlay->trees.empty())) return overlay;
-  if (IsBelowOpaque(path)) return overlay;
+  if (index_.IsBelowOpaque(path)) return overlay;
   Examine(path);
-  return present();
+  return index_.OverlayAt(path);
 }
 
-bool DatasetTree::HoldsPlainGroup(const std::string& path) {
+bool DatasetTree::HoldsPlainDocument(const std::string& path, std::string_view name) {
   const auto overlay = Find(path);
-  if (overlay && (overlay->opaque || overlay->fault)) return false;
-  if (overlay && overlay->document && overlay->document->name == kZarrDocument) return false;
-  return !IsBelowOpaque(path);
+  if (overlay && overlay->fault) return false;
+  if (overlay && overlay->document && overlay->document->name == name) return false;
+  if (overlay && overlay->opaque && !HasPlainDocument(path, name)) return false;
+  return !index_.IsBelowOpaque(path);
 }
 
-// What was read while it was being written is not held against it.
-bool DatasetTree::IsAnotherVersion(const std::string& path, const Document& document) const {
-  const auto now = store_->Stat(JoinPath(path, document.name));
-  return now && (!*now || (*now)->generation != document.source.generation);
+bool DatasetTree::HasPlainDocument(const std::string& path, std::string_view name) {
+  const auto found = index_.ContributionAt(path);
+  return found && !found->found.empty() && found->trees.empty() &&
+         found->documents.contains(std::string(name));
 }
 
-bool DatasetTree::Reload(const std::string& path) {
-  const auto before = ContributionAt(path);
+Result<bool> DatasetTree::IsAnotherVersion(const std::string& path, const std::string& name,
+                                           const ObjectInfo& read) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto now, store_->Stat(JoinPath(path, name)));
+  return !now || now->generation != read.generation;
+}
+
+Result<bool> DatasetTree::IsUpToDate(const std::string& path,
+                                     const Contribution& contribution) const {
+  for (const auto& [name, read] : contribution.documents) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool another, IsAnotherVersion(path, name, read));
+    if (another) return false;
+  }
+  return true;
+}
+
+void DatasetTree::Reload(const std::string& path) {
+  const auto before = index_.ContributionAt(path);
   const auto after = Examine(path);
-  RetireTrees();
-  return !before || before->structure != after->structure;
+  if (before && before->structure == after->structure) return;
+  const std::lock_guard lock(changed_mutex_);
+  changed_.insert(path);
 }
 
-void DatasetTree::RetireTrees() {
-  std::vector<std::shared_ptr<ChunkTree>> released;  // closes files after the lock is given up
-  const std::unique_lock lock(mutex_);
-  std::set<std::uint32_t> used;
-  for (const auto& [at, overlay] : overlays_) {
-    for (const auto& tree : overlay->trees) used.insert(tree->ordinal());
-  }
-  std::size_t retired = trees_.size() - used.size();
-  for (auto at = trees_.begin(); at != trees_.end() && retired > kRetiredTrees;) {
-    if (used.contains(at->first)) {
-      ++at;
-      continue;
-    }
-    released.push_back(std::move(at->second));
-    at = trees_.erase(at);
-    --retired;
-  }
+bool DatasetTree::TakeChange(const std::string& path) {
+  const std::lock_guard lock(changed_mutex_);
+  return changed_.erase(path) != 0;
 }
 
-std::shared_ptr<ChunkTree> DatasetTree::TreeAt(std::uint32_t ordinal) const {
-  const std::shared_lock lock(mutex_);
-  const auto found = trees_.find(ordinal);
-  return found == trees_.end() ? nullptr : found->second;
-}
-
-std::vector<std::shared_ptr<ChunkTree>> DatasetTree::trees() const {
-  const std::shared_lock lock(mutex_);
-  std::vector<std::shared_ptr<ChunkTree>> all;
-  for (const auto& [ordinal, tree] : trees_) all.push_back(tree);
-  return all;
-}
-
-std::vector<FoundDataset> DatasetTree::found() const {
-  const std::shared_lock lock(mutex_);
-  std::vector<FoundDataset> all;
-  for (const auto& [path, contribution] : contributions_) {
-    all.insert(all.end(), contribution->found.begin(), contribution->found.end());
-  }
-  return all;
+Result<bool> DatasetTree::Serves(const ChunkTree& tree) {
+  const auto home = index_.HomeOf(tree);
+  if (tree.retired() || !home) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const bool as_read, IsUpToDate(*home, *index_.ContributionAt(*home)));
+  if (as_read) return true;
+  Reload(*home);
+  if (tree.retired()) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const bool now, IsUpToDate(*home, *index_.ContributionAt(*home)));
+  if (now) return true;
+  return Fail(ErrorCode::kUnavailable,
+              store_->Describe(*home) +
+                  ": its metadata are being changed, or are broken: chunks wait until they can be "
+                  "read");
 }
 
 }  // namespace unshard

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "codec/escaped_text.h"
 #include "store/log.h"
 
 namespace unshard {
@@ -16,15 +17,6 @@ std::string Now() {
   char text[32];
   const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return std::string(text, size);
-}
-
-// A line stays one line whatever stands in a name.
-std::string OneLine(std::string_view text) {
-  std::string line(text);
-  for (char& c : line) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  return line;
 }
 
 }  // namespace
@@ -41,6 +33,7 @@ int ErrnoOf(const Error& error) {
     case ENOSPC:
     case EDQUOT:
     case ENAMETOOLONG:
+    case ELOOP:
     case EMFILE:
     case ENFILE:
     case ENOMEM:
@@ -84,13 +77,13 @@ std::string ErrnoName(int number) {
 void ErrorLog::Add(std::string_view operation, std::string_view path, const Error& error) {
   std::string request(operation);
   request += " /";
-  request += OneLine(path);
+  request += Printable(path);
   request += ' ';
   request += ErrnoName(ErrnoOf(error));
   request += ' ';
   request += ErrorCodeName(error.code);
   request += ": ";
-  request += OneLine(error.message);
+  request += Printable(error.message);
   LogError(request);
   const std::lock_guard lock(mutex_);
   lines_.push_back(Now() + " " + request);

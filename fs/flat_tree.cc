@@ -19,28 +19,9 @@ std::uint64_t PartOrder(ChunkPart part) { return part == ChunkPart::kFragments ?
 }  // namespace
 
 Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
-                      const ListVisitor& visitor, const DamageVisitor& damaged) {
+                      const ListVisitor& visitor, const DamageVisitor& damaged,
+                      const std::vector<GridDirectory>&) {
   if (mode == ListMode::kNone) return {};
-  if (mode == ListMode::kGrid && grid_shape() != nullptr) return ListGrid(cookie, visitor);
-  return ListPresent(cookie, visitor, damaged);
-}
-
-Status FlatTree::ListGrid(std::uint64_t cookie, const ListVisitor& visitor) const {
-  const std::vector<std::uint64_t>& shape = *grid_shape();
-  std::uint64_t count = 1;
-  for (const std::uint64_t extent : shape) count *= extent;
-  GridCell cell(shape.size());
-  for (std::uint64_t index = cookie; index < count; ++index) {
-    CellOfLinearIndex(shape, index, cell);
-    const ChunkRef chunk{Locate(cell), ChunkPart::kPlain};
-    const std::string name = Path(chunk);
-    if (!visitor({name, {Match::Kind::kChunk, {}, chunk}, index + 1})) return {};
-  }
-  return {};
-}
-
-Status FlatTree::ListPresent(std::uint64_t cookie, const ListVisitor& visitor,
-                             const DamageVisitor& damaged) {
   const Cursor cursor{AtCookie(cookie), visitor, damaged};
   const auto parse = [this](std::string_view name) { return shards().keys().Parse(name); };
   UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister_.List(directory(), parse, cookie == 0));

@@ -25,12 +25,13 @@ class FlatTree : public ChunkTree {
   GridDirectory Parent(const ChunkRef&) const override { return {}; }
   GridDirectory Parent(const GridDirectory&) const override { return {}; }
   std::string StoreDirectory(const GridDirectory&) const override { return directory(); }
-  bool AlwaysExists(const GridDirectory&) const override { return true; }
+  bool IsStoreDirectory(const GridDirectory&) const override { return true; }
   std::optional<std::uint64_t> Position(const GridDirectory&) const override {
     return std::nullopt;
   }
   Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
-              const ListVisitor& visitor, const DamageVisitor& damaged) override;
+              const ListVisitor& visitor, const DamageVisitor& damaged,
+              const std::vector<GridDirectory>& others) override;
   Result<std::optional<timespec>> Modified(const GridDirectory&) override {
     return lister_.Modified(directory());
   }
@@ -40,10 +41,6 @@ class FlatTree : public ChunkTree {
   // What a slot is numbered by in cookies, and back: a chunk id or an arithmetic position.
   [[nodiscard]] virtual std::uint64_t Number(const ShardSlot& slot) const = 0;
   [[nodiscard]] virtual ShardSlot SlotOf(std::uint64_t number) const = 0;
-  // The shape of the grid, or null where there is none: such a directory is always listed by what
-  // is present.
-  [[nodiscard]] virtual const std::vector<std::uint64_t>* grid_shape() const { return nullptr; }
-  [[nodiscard]] virtual ShardSlot Locate(std::span<const std::uint64_t> cell) const = 0;
   // False for slots that no cell of the grid has (unused Morton codes, slots beyond the array).
   [[nodiscard]] virtual bool IsNamed(const ShardSlot& slot) const = 0;
 
@@ -53,9 +50,6 @@ class FlatTree : public ChunkTree {
     const ListVisitor& visitor;
     const DamageVisitor& damaged;
   };
-  Status ListGrid(std::uint64_t cookie, const ListVisitor& visitor) const;
-  Status ListPresent(std::uint64_t cookie, const ListVisitor& visitor,
-                     const DamageVisitor& damaged);
   // False: the visitor wants no more.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
   Result<bool> ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor);

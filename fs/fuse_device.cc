@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -21,16 +22,24 @@ namespace {
 // it would be copied instead of spliced.
 constexpr std::string_view kReadAheadKilobytes = "1008";
 
-// If these parts are the reply to INIT, adds the flag to it.
-void AddFlag(const iovec* parts, int count) {
+// Of Linux 6.9, in the upper half of the flags; the headers may be older.
+constexpr std::uint32_t kNoExportSupport = 1u << (38 - 32);
+
+// If these parts are the reply to INIT, adds the flags to it that libfuse does not know. The node
+// of a file cannot be told from its number once the kernel forgot it, as servers of NFS need it:
+// they are to be refused, rather than to get ESTALE under load. Kernels before that ignore the
+// flag.
+void AddFlags(const iovec* parts, int count, bool parallel_directories) {
   fuse_out_header header{};
   fuse_init_out reply{};
-  constexpr std::size_t kThroughFlags = offsetof(fuse_init_out, flags) + sizeof(reply.flags);
+  constexpr std::size_t kThroughFlags = offsetof(fuse_init_out, flags2) + sizeof(reply.flags2);
   if (count != 2 || parts[0].iov_len != sizeof(header) || parts[1].iov_len < kThroughFlags) return;
   std::memcpy(&header, parts[0].iov_base, sizeof(header));
   if (header.error != 0 || header.unique == 0) return;
   std::memcpy(&reply, parts[1].iov_base, kThroughFlags);
-  reply.flags |= FUSE_PARALLEL_DIROPS;
+  if (parallel_directories) reply.flags |= FUSE_PARALLEL_DIROPS;
+  reply.flags |= FUSE_INIT_EXT;
+  reply.flags2 |= kNoExportSupport;
   std::memcpy(parts[1].iov_base, &reply, kThroughFlags);
 }
 
@@ -54,7 +63,7 @@ ssize_t WriteDevice(int device, iovec* parts, int count, void* user_data) {
   const bool first =
       context.first_reply.load(std::memory_order_relaxed) && context.first_reply.exchange(false);
   if (!first) return writev(device, parts, count);
-  if (context.parallel_directories) AddFlag(parts, count);
+  AddFlags(parts, count, context.parallel_directories);
   const ssize_t written = writev(device, parts, count);
   const int error = errno;
   if (written >= 0) RaiseReadAhead(context.fs->options().mount_point);
@@ -79,7 +88,7 @@ void TuneFirstReply(fuse_session* session) {
   device.read = ReadDevice;
   device.splice_send = SpliceToDevice;  // without it libfuse would copy
   if (fuse_session_custom_io(session, &device, fuse_session_fd(session)) != 0) {
-    LogWarning("libfuse does not let its replies be watched: requests will be slower");
+    LogWarning("/dev/fuse: libfuse does not let its replies be watched: requests will be slower");
   }
 }
 

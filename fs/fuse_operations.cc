@@ -33,7 +33,8 @@ void Init(void* user_data, fuse_conn_info* connection) {
   connection->congestion_threshold = kMaxBackground * 3 / 4;
   const bool writable = context.fs->writable();
   context.open_is_optional = !writable && (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
-  context.opendir_is_optional = (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+  context.opendir_is_optional =
+      !writable && (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   context.parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
   context.first_reply = true;
   if (context.on_ready) context.on_ready();
@@ -99,11 +100,12 @@ void Open(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
 }
 
 void OpenDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
-  Guarded(request, Operation::kOpendir, node, [&](VolumeFs&) {
+  Guarded(request, Operation::kOpendir, node, [&](VolumeFs& fs) {
     if (ContextOf(request).opendir_is_optional) {
       fuse_reply_err(request, ENOSYS);
       return;
     }
+    file->cache_readdir = file->keep_cache = fs.ListingIsKept(node);
     fuse_reply_open(request, file);
   });
 }
@@ -179,9 +181,9 @@ void ReadDirectoryPlus(fuse_req_t request, fuse_ino_t node, std::size_t size, of
 }
 
 void StatFileSystem(fuse_req_t request, fuse_ino_t node) {
-  Guarded(request, Operation::kStatfs, node, [&](VolumeFs& fs) {
+  Guarded(request, Operation::kStatfs, node, [&](VolumeFs&) {
     struct statvfs result {};
-    if (statvfs(fs.options().source.c_str(), &result) != 0) {
+    if (fstatvfs(ContextOf(request).source.get(), &result) != 0) {
       fuse_reply_err(request, errno);
       return;
     }

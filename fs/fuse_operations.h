@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "fs/volume_fs.h"
+#include "store/file_descriptor.h"
 
 namespace unshard {
 
@@ -16,6 +17,8 @@ struct FuseContext {
   VolumeFs* fs = nullptr;
   uid_t user = 0;
   gid_t group = 0;
+  // The directory of the source, opened before the mount, which may stand in its way.
+  FileDescriptor source;
   std::function<void()> on_ready;  // called once, when the kernel has accepted the session
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
   bool opendir_is_optional = false;

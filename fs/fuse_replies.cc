@@ -20,11 +20,10 @@ FuseContext& ContextOf(fuse_req_t request) {
 struct stat StatOf(const FuseContext& context, const Attributes& attributes) {
   struct stat result {};
   const MountOptions& options = context.fs->options();
-  const mode_t written = context.fs->writable() && !attributes.control ? 0200 : 0;
-  const mode_t shown = ~options.umask;
+  const bool writable = context.fs->writable() && !attributes.control;
+  const mode_t kind = attributes.directory ? S_IFDIR : S_IFREG;
   result.st_ino = attributes.inode;
-  result.st_mode = attributes.directory ? S_IFDIR | ((0555 | written) & shown)
-                                        : S_IFREG | ((0444 | written) & shown);
+  result.st_mode = kind | ShownMode(options, attributes.directory, writable);
   result.st_nlink = attributes.links;
   result.st_uid = context.user;
   result.st_gid = context.group;
@@ -42,6 +41,7 @@ double AttributeSeconds(const Entry& entry) {
 fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry) {
   fuse_entry_param result{};
   result.ino = entry.node;
+  result.generation = entry.generation;
   result.entry_timeout = Seconds(entry.timeout_milliseconds);
   result.attr_timeout = AttributeSeconds(entry);
   if (entry.node != 0) result.attr = StatOf(context, entry.attributes);
@@ -52,8 +52,11 @@ pid_t ThreadOf(fuse_req_t request) { return fuse_req_ctx(request)->pid; }
 
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error) {
-  if (!IsLookAgain(error)) ContextOf(request).fs->Report(operation, node, name, error);
-  fuse_reply_err(request, ErrnoOf(error));
+  const int number = ErrnoOf(error);
+  // Programs try whether a directory can go already, again and again: that is no failure.
+  const bool expected = IsLookAgain(error) || number == ENOTEMPTY;
+  if (!expected) ContextOf(request).fs->Report(operation, node, name, error);
+  fuse_reply_err(request, number);
 }
 
 }  // namespace unshard

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "fs/fuse_operations.h"
+#include "store/caller.h"
 
 namespace unshard {
 
@@ -17,18 +18,20 @@ fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry);
 // The calling thread.
 pid_t ThreadOf(fuse_req_t request);
 
-// Reports the failure and answers with its errno. A look-again (fs/chunk_writers.h) is not
-// reported.
+// Reports the failure and answers with its errno. A look-again (fs/chunk_writers.h) and ENOTEMPTY
+// are not reported.
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error);
 
-// Runs one callback: counts it, and lets no exception into libfuse's C frames.
+// Runs one callback: counts it, ends its waits when a signal comes for the caller (FUSE_INTERRUPT),
+// and lets no exception into libfuse's C frames.
 template <class Body>
 void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
   VolumeFs& fs = *ContextOf(request).fs;
   if (!fs.IsControl(node)) fs.counters().Count(operation);
   const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
   try {
+    const ServedCaller caller([request] { return fuse_req_interrupted(request) != 0; });
     body(fs);
   } catch (const std::bad_alloc&) {
     ReplyError(request, name, node, "",

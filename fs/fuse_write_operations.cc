@@ -79,14 +79,10 @@ void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
       return ReplyError(request, "mknod", parent, name,
                         Error{ErrorCode::kNotSupported, "special files", EPERM});
     }
-    OpenRequest open;
-    open.write = true;
-    open.exclusive = true;
-    open.thread = ThreadOf(request);
-    auto created = fs.Create(parent, name, open);
-    if (!created) return ReplyError(request, "mknod", parent, name, created.error());
-    fs.Release(std::move(created->file));
-    AnswerEntry(request, created->entry);
+    const auto ticket = fs.BeginRequest();
+    const auto made = fs.MakeFile(parent, name, ThreadOf(request));
+    if (!made) return ReplyError(request, "mknod", parent, name, made.error());
+    AnswerEntry(request, *made);
   });
 }
 
@@ -94,7 +90,9 @@ void Write(fuse_req_t request, fuse_ino_t node, const char* bytes, std::size_t s
            fuse_file_info* file) {
   Guarded(request, Operation::kWrite, node, [&](VolumeFs& fs) {
     const ByteSpan span(reinterpret_cast<const std::uint8_t*>(bytes), size);
-    const Status written = fs.Write(*FileOf(file), static_cast<std::uint64_t>(offset), span);
+    const bool append = (file->flags & O_APPEND) != 0 && !file->writepage;
+    const auto at = append ? VolumeFs::kAppend : static_cast<std::uint64_t>(offset);
+    const Status written = fs.Write(*FileOf(file), at, span);
     if (!written) return ReplyError(request, "write", node, "", written.error());
     fuse_reply_write(request, size);
   });
@@ -102,7 +100,9 @@ void Write(fuse_req_t request, fuse_ino_t node, const char* bytes, std::size_t s
 
 void Flush(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   Guarded(request, Operation::kFlush, node, [&](VolumeFs& fs) {
-    Answer(request, "close", node, "", fs.Flush(*FileOf(file), ThreadOf(request)));
+    const Status flushed = fs.Flush(*FileOf(file), ThreadOf(request));
+    FileOf(file)->refused = flushed ? 0 : std::hash<std::string>()(flushed.error().message);
+    Answer(request, "close", node, "", flushed);
   });
 }
 

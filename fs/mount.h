@@ -11,7 +11,8 @@ namespace unshard {
 
 // Opens the source and searches it for datasets. Starts the watching thread, so call it after
 // daemonising. Fails, naming what is wrong, where there is nothing to mount. Events go to
-// `changes`, which must outlive the result.
-Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes);
+// `changes`, which must outlive the result. `max_directories` are searched ahead.
+Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes,
+                                             std::size_t max_directories = kSearchedAhead);
 
 }  // namespace unshard

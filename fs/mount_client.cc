@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "fs/process_table.h"
 #include "store/file_descriptor.h"
 
 namespace unshard {
@@ -57,10 +58,13 @@ Result<MountStatus> ReadMountStatus(const std::string& mount_point) {
   if (!text) {
     const int number = text.error().system_errno;
     if (number == ENOENT || number == ENOTDIR) {
-      return Fail(ErrorCode::kNotFound, mount_point + ": no mount of unshard");
+      return Fail(ErrorCode::kNotFound,
+                  mount_point + ": no mount of unshard; `unshard list` shows all of them");
     }
     if (number == ENOTCONN || number == ECONNABORTED) {
-      return Fail(ErrorCode::kUnavailable, mount_point + ": the process of this mount is gone");
+      return Fail(ErrorCode::kUnavailable,
+                  mount_point + ": the process of this mount is gone; `unshard umount " +
+                      mount_point + "` takes it away");
     }
     return tl::unexpected<Error>(std::move(text).error());
   }
@@ -91,18 +95,23 @@ Status FlushMount(const std::string& mount_point,
   }
   asking.join();
   if (*answer == 0) return {};
-  return FailErrno(*answer, "publishing what was written to " + mount_point);
+  return FailErrno(*answer, mount_point + ": publishing what was written");
 }
 
-WatchedProcess::WatchedProcess(pid_t pid)
-    : descriptor_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+WatchedProcess::WatchedProcess(const MountStatus& status) {
+  const auto found = status.pid_namespace ? FindProcess(status.pid, *status.pid_namespace)
+                                          : std::optional<pid_t>(status.pid);
+  if (!found) return;
+  pid_ = *found;
+  descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+}
 
 WatchedProcess::~WatchedProcess() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
 bool WatchedProcess::WaitForEnd(int milliseconds) const {
-  if (descriptor_ < 0) return true;  // gone already, or a process of another container
+  if (descriptor_ < 0) return true;  // gone already, or not to be seen from here
   pollfd ended{descriptor_, POLLIN, 0};
   int result = 0;
   do {

@@ -19,18 +19,22 @@ Result<MountStatus> ReadMountStatus(const std::string& mount_point);
 Status FlushMount(const std::string& mount_point,
                   const std::function<void(const MountStatus&)>& progress);
 
-// A process, to wait for its end; safe against another one that gets its number.
+// The process of a mount, to wait for its end; safe against another one that gets its number, and
+// against a process with this number in another pid name space.
 class WatchedProcess {
  public:
-  explicit WatchedProcess(pid_t pid);
+  explicit WatchedProcess(const MountStatus& status);
   ~WatchedProcess();
   WatchedProcess(const WatchedProcess&) = delete;
   WatchedProcess& operator=(const WatchedProcess&) = delete;
   // False where it still runs after that time.
   [[nodiscard]] bool WaitForEnd(int milliseconds) const;
+  // Its number here; 0 where it cannot be seen from here.
+  [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  int descriptor_;
+  pid_t pid_ = 0;
+  int descriptor_ = -1;
 };
 
 }  // namespace unshard

@@ -8,8 +8,11 @@
 #include <iostream>
 #include <system_error>
 
+#include "codec/escaped_text.h"
 #include "fs/daemon.h"
 #include "fs/fuse_session.h"
+#include "fs/mount_table.h"
+#include "store/key.h"
 #include "store/log.h"
 
 namespace unshard {
@@ -17,7 +20,7 @@ namespace unshard {
 const char* const kMountFooter =
     "Options (-o), separated by commas:\n"
     "  list=present|grid|none  what listings show: chunks that are there (default),\n"
-    "                          every cell of the grid, or no chunks\n"
+    "                          these and all directories of the grid, or no chunks\n"
     "  morton=detect|standard|legacy\n"
     "                          rule of precomputed chunk ids; legacy: CloudVolume and\n"
     "                          igneous before June 2021\n"
@@ -34,8 +37,12 @@ const char* const kMountFooter =
     "  publish_threads=N       shards rewritten at a time (default: 2)\n"
     "  sync=spool|store        what fsync waits for (default: spool)\n"
     "  strict                  refuse to replace what another host wrote meanwhile\n"
+    "  single_writer           no other host writes the source: be writable where the\n"
+    "                          file system has no locks between hosts\n"
     "  memory=BYTES            memory cap of all caches together (default: 512M)\n"
-    "  uid=N,gid=N,umask=OCTAL owner and mode of the files shown\n"
+    "  uid=N,gid=N             owner of the files shown\n"
+    "  umask=OCTAL,fmask=OCTAL,dmask=OCTAL\n"
+    "                          permissions that all, files, directories lack\n"
     "  allow_other             let other users in (see fuse.conf(5))\n"
     "\n"
     "Examples:\n"
@@ -57,37 +64,52 @@ std::string ResolvedPath(const std::string& path) {
   return failed ? absolute : resolved;
 }
 
-// The mount would wait for itself.
-Status CheckSpoolFolder(const MountOptions& options) {
-  if (options.spool == options.mount_point ||
-      options.spool.starts_with(options.mount_point + "/")) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "option spool=" + options.spool + ": expected a directory outside the mount point");
+tl::unexpected<Error> Misplaced(const std::string& what, const std::string& why) {
+  return Fail(ErrorCode::kInvalidArgument, what + ": " + why);
+}
+
+// A mount inside its own source, and a spool inside the mount, would wait for themselves; a spool
+// inside the source would be shown. The table of mounts tells what bind mounts make one directory.
+Status CheckPlaces(const MountOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
+  if (options.mount_point != options.source &&
+      IsInside(table, options.mount_point, options.source)) {
+    return Misplaced(options.mount_point, "is inside the source " + options.source +
+                                              ", which would then hold itself; mount it on a "
+                                              "directory outside");
+  }
+  if (options.read_only) return {};
+  const std::string spool = "option spool=" + options.spool;
+  if (IsAtOrBelow(options.spool, options.mount_point)) {
+    return Misplaced(spool, "is inside the mount point; name a directory outside");
+  }
+  if (IsInside(table, options.spool, options.source)) {
+    return Misplaced(spool, "is inside the source " + options.source +
+                                "; name a directory outside with spool=DIR, or mount with ro");
   }
   return {};
 }
 
 int Mount(MountOptions options) {
   options.source = AbsolutePath(options.source);
-  options.mount_point = AbsolutePath(options.mount_point);
-  if (!options.read_only) {
+  options.mount_point = MountPointPath(options.mount_point);
+  if (!options.read_only || !options.spool.empty()) {
     options.spool = ResolvedPath(options.spool.empty() ? DefaultSpoolFolder() : options.spool);
-    if (const Status checked = CheckSpoolFolder(options); !checked) {
-      return ReportFailure(checked.error());
-    }
   }
+  if (const Status checked = CheckPlaces(options); !checked) return ReportFailure(checked.error());
   const LogLevel level = options.verbose ? LogLevel::kDebug : LogLevel::kInfo;
-  StartLog(LogSink::kStandardError, options.foreground ? level : LogLevel::kWarning);
+  options.foreground ? StartLog(LogSink::kDatedStandardError, level)
+                     : StartLog(LogSink::kStandardError, LogLevel::kWarning);
+  const auto log_mounted = [&] { LogInfo(options.mount_point + ": shows " + options.source); };
   if (options.foreground) {
-    const Status served = ServeMount(
-        options, [&] { LogInfo("mounted " + options.source + " on " + options.mount_point); });
+    const Status served = ServeMount(options, log_mounted);
     return served ? 0 : ReportFailure(served.error());
   }
   return RunInBackground([&](const std::function<void()>& ready) {
     return ServeMount(options, [&] {
       ready();
       StartLog(LogSink::kSyslog, level);
-      LogInfo("mounted " + options.source + " on " + options.mount_point);
+      log_mounted();
     });
   });
 }
@@ -104,15 +126,22 @@ std::string AbsolutePath(const std::string& path) {
 }
 
 int ReportFailure(const Error& error) {
-  std::cerr << "unshard: " << error.message << "\n";
+  std::cerr << "unshard: " << Printable(error.message) << "\n";
   return 1;
 }
 
-int RunMount(MountOptions options, const std::vector<std::string>& lists) {
+int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy run_by) {
   for (const std::string& list : lists) {
     if (const Status applied = ApplyOptionList(list, options); !applied) {
-      return ReportFailure(applied.error());
+      ReportFailure(applied.error());
+      return kWrongArguments;
     }
+  }
+  if (run_by == RunBy::kMountProgram) options.must_write = false;
+  if (options.must_write && options.immutable) {
+    std::cerr << "unshard: options immutable,rw: what never changes is mounted read-only; leave "
+                 "out one of them\n";
+    return kWrongArguments;
   }
   return Mount(std::move(options));
 }

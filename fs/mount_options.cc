@@ -1,9 +1,12 @@
 #include "fs/mount_options.h"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
 
+#include "codec/escaped_text.h"
 #include "codec/json.h"
 
 namespace unshard {
@@ -15,6 +18,8 @@ constexpr std::array<std::string_view, 16> kIgnored = {
     "_netdev",  "nofail", "_rnetdev", "async", "silent", "loud",  "relatime", "noatime"};
 constexpr std::array<std::string_view, 8> kForKernel = {"nosuid", "suid", "nodev",   "dev",
                                                         "noexec", "exec", "dirsync", "sync"};
+
+constexpr std::array<std::string_view, 5> kOwnerOptions = {"uid", "gid", "umask", "fmask", "dmask"};
 
 constexpr double kMostSeconds = 86400.0 * 365;
 constexpr std::uint64_t kMostSpoolFiles = std::uint64_t{1} << 32;
@@ -41,6 +46,11 @@ tl::unexpected<Error> BadValue(std::string_view name, std::string_view value,
   return Fail(ErrorCode::kInvalidArgument, "option " + std::string(name) + "=" +
                                                std::string(value) + ": expected " +
                                                std::string(expected));
+}
+
+tl::unexpected<Error> UnknownOption(std::string_view name) {
+  return Fail(ErrorCode::kInvalidArgument,
+              "option " + std::string(name) + ": unknown; see `unshard help mount`");
 }
 
 template <class T>
@@ -111,10 +121,13 @@ Status ApplyCount(std::string_view name, std::string_view value, T most, T& targ
 }
 
 Status ApplyOwnerValue(std::string_view name, std::string_view value, MountOptions& options) {
-  if (name == "umask") {
+  if (name == "umask" || name == "fmask" || name == "dmask") {
     const auto mask = ParseNumber<std::uint32_t>(value, 8);
     if (!mask || *mask > 0777) return BadValue(name, value, "an octal mask up to 777");
-    return void(options.umask = *mask), Status{};
+    std::optional<mode_t>& target = name == "umask"   ? options.umask
+                                    : name == "fmask" ? options.file_mask
+                                                      : options.directory_mask;
+    return void(target = *mask), Status{};
   }
   const auto id = ParseNumber<std::uint32_t>(value);
   if (!id) return BadValue(name, value, "a decimal number");
@@ -136,7 +149,7 @@ Status ApplyWritingValue(std::string_view name, std::string_view value, MountOpt
     return ApplyCount(name, value, kMostPublishThreads, options.publish_threads);
   }
   if (name == "sync") return ApplyChoice(name, value, kSyncChoices, options.sync);
-  return Fail(ErrorCode::kInvalidArgument, "unknown option " + std::string(name));
+  return UnknownOption(name);
 }
 
 Status ApplyValue(std::string_view name, std::string_view value, MountOptions& options) {
@@ -145,7 +158,7 @@ Status ApplyValue(std::string_view name, std::string_view value, MountOptions& o
   if (name == "watch") return ApplyChoice(name, value, kWatchChoices, options.watch);
   if (name == "ttl") return ApplySeconds(name, value, options.ttl_milliseconds);
   if (name == "memory") return ApplyBytes(name, value, 16, options.memory_bytes);
-  if (name == "uid" || name == "gid" || name == "umask") {
+  if (Contains(kOwnerOptions, name)) {
     return ApplyOwnerValue(name, value, options);
   }
   return ApplyWritingValue(name, value, options);
@@ -155,15 +168,23 @@ Status ApplyWord(std::string_view word, MountOptions& options) {
   if (word.empty() || Contains(kIgnored, word)) return {};
   if (word.starts_with("x-") || word.starts_with("X-") || word.starts_with("comment=")) return {};
   if (word == "immutable") return void(options.immutable = options.read_only = true), Status{};
-  if (word == "ro") return void(options.read_only = true), Status{};
-  // mount(8) says "rw" where nothing was said.
-  if (word == "rw") return void(options.read_only = options.immutable), Status{};
+  if (word == "ro") {
+    options.read_only = true;
+    options.must_write = false;
+    return {};
+  }
+  if (word == "rw") {
+    options.read_only = options.immutable;
+    options.must_write = true;
+    return {};
+  }
   if (word == "strict") return void(options.strict = true), Status{};
+  if (word == "single_writer") return void(options.single_writer = true), Status{};
   if (word == "allow_other") return void(options.allow_other = true), Status{};
   if (Contains(kForKernel, word)) return options.kernel_options.emplace_back(word), Status{};
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) {
-    return Fail(ErrorCode::kInvalidArgument, "unknown option " + std::string(word));
+    return UnknownOption(word);
   }
   return ApplyValue(word.substr(0, equals), word.substr(equals + 1), options);
 }
@@ -177,6 +198,14 @@ Status ApplyOptionList(std::string_view list, MountOptions& options) {
     if (comma == std::string_view::npos) return {};
     list.remove_prefix(comma + 1);
   }
+}
+
+mode_t ShownMode(const MountOptions& options, bool directory, bool writable) {
+  const auto& own = directory ? options.directory_mask : options.file_mask;
+  const auto& mask = own ? own : options.umask;
+  const mode_t readable = directory ? 0555 : 0444;
+  const mode_t all = writable ? readable | 0222 : readable;
+  return all & ~mask.value_or(S_IWGRP | S_IWOTH);
 }
 
 std::optional<std::uint64_t> ParseByteCount(std::string_view text) {
@@ -220,8 +249,8 @@ std::string DefaultSpoolFolder() {
 
 std::string DescribeOptions(const MountOptions& options) {
   JsonValue object = JsonValue::Object();
-  object.Set("source", JsonValue::String(options.source));
-  object.Set("mount_point", JsonValue::String(options.mount_point));
+  object.Set("source", JsonValue::String(EscapeBytes(options.source)));
+  object.Set("mount_point", JsonValue::String(EscapeBytes(options.mount_point)));
   object.Set("read_only", JsonValue::Boolean(options.read_only));
   object.Set("list", NameOfChoice(kListChoices, options.list));
   object.Set("morton", NameOfChoice(kMortonChoices, options.morton));
@@ -229,15 +258,21 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
   object.Set("memory_bytes", JsonValue::Number(options.memory_bytes));
-  object.Set("umask", JsonValue::Number(std::uint64_t{options.umask}));
+  const auto mask = [](const std::optional<mode_t>& given) {
+    return given ? JsonValue::Number(std::uint64_t{*given}) : JsonValue();
+  };
+  object.Set("umask", mask(options.umask));
+  object.Set("fmask", mask(options.file_mask));
+  object.Set("dmask", mask(options.directory_mask));
   object.Set("allow_other", JsonValue::Boolean(options.allow_other));
-  object.Set("spool", JsonValue::String(options.spool));
+  object.Set("spool", JsonValue::String(EscapeBytes(options.spool)));
   object.Set("spool_bytes", JsonValue::Number(options.spool_bytes));
   object.Set("spool_files", JsonValue::Number(options.spool_files));
   object.Set("publish_after_milliseconds", JsonValue::Number(options.publish_after_milliseconds));
   object.Set("publish_threads", JsonValue::Number(std::uint64_t{options.publish_threads}));
   object.Set("sync", NameOfChoice(kSyncChoices, options.sync));
   object.Set("strict", JsonValue::Boolean(options.strict));
+  object.Set("single_writer", JsonValue::Boolean(options.single_writer));
   return WriteJson(object) + "\n";
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace unshard {
 
 struct MountStatus {
   std::string text;  // as it stands there
-  pid_t pid = 0;
+  pid_t pid = 0;     // in its own pid name space
+  std::optional<std::uint64_t> pid_namespace;
   std::string source;
   std::string mount_point;
   bool read_only = true;
@@ -29,7 +31,7 @@ Result<MountStatus> ParseMountStatus(std::string text);
 std::string DescribeMountStatus(const MountStatus& status);
 // The same on one line, for `--watch` into a file or a pipe.
 std::string SummarizeMountStatus(const MountStatus& status);
-// "3 chunks (1 MB) stay in the spool /…".
+// "/…: 3 chunks (1 MB) stay in the spool".
 std::string DescribeSpooled(std::uint64_t chunks, std::uint64_t bytes, const std::string& spool);
 
 }  // namespace unshard

@@ -43,4 +43,8 @@ std::uint64_t StableInode(std::string_view identity) {
   return (hash >> 2) | std::uint64_t{1} << 62;
 }
 
+std::uint64_t LastInode(std::string_view identity) {
+  return StableInode(identity) | ~((std::uint64_t{1} << kPositionBits) - 1);
+}
+
 }  // namespace unshard

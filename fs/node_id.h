@@ -41,5 +41,7 @@ std::optional<GridNode> UnpackGridNode(NodeId id);
 std::uint64_t GridInode(const GridNode& node);
 // st_ino of a node from the table, stable across mounts: a hash of what identifies it.
 std::uint64_t StableInode(std::string_view identity);
+// The same, above that of every grid node: rm(1) removes a large directory in order of st_ino.
+std::uint64_t LastInode(std::string_view identity);
 
 }  // namespace unshard

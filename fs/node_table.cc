@@ -1,5 +1,7 @@
 #include "fs/node_table.h"
 
+#include "store/key.h"
+
 namespace unshard {
 
 NodeTable::NodeTable() { Refer("d:", "", DirectoryTarget{}); }
@@ -56,8 +58,58 @@ void NodeTable::Forget(NodeId id, std::uint64_t references) {
     found->second.references -= references;
     return;
   }
-  by_identity_.erase(found->second.node->identity);
+  const auto known = by_identity_.find(found->second.node->identity);
+  if (known != by_identity_.end() && known->second == id) by_identity_.erase(known);
   nodes_.erase(found);
+}
+
+void NodeTable::Disown(const std::string& identity) {
+  const std::lock_guard lock(mutex_);
+  by_identity_.erase(identity);
+}
+
+void NodeTable::DisownFrom(const std::string& directory) {
+  for (const auto& [id, slot] : nodes_) {
+    const auto* target = std::get_if<DirectoryTarget>(&slot.node->target);
+    if (target != nullptr && IsAtOrBelow(target->path, directory)) {
+      by_identity_.erase(slot.node->identity);
+    }
+  }
+}
+
+std::vector<std::string> NodeTable::Move(const std::string& from, const std::string& to,
+                                         const OpaqueAt& opaque) {
+  std::vector<std::string> moved;
+  const auto path_after = [&](const std::string& before) {
+    return to + before.substr(from.size());
+  };
+  const std::lock_guard lock(mutex_);
+  DisownFrom(to);
+  for (auto& [id, slot] : nodes_) {
+    if (std::holds_alternative<LiveFileTarget>(slot.node->target)) {
+      const std::lock_guard node_lock(slot.node->mutex);
+      std::string& path = slot.node->live_path;
+      if (IsAtOrBelow(path, from)) path = path_after(path);
+      continue;
+    }
+    const auto* directory = std::get_if<DirectoryTarget>(&slot.node->target);
+    if (directory == nullptr || !IsAtOrBelow(directory->path, from)) continue;
+    const std::string path = path_after(directory->path);
+    // Requests that are under way go on with the node as it was.
+    auto node = std::make_shared<TableNode>();
+    node->id = id;
+    node->identity = "d:" + path;
+    node->inode = StableInode(node->identity);
+    node->target = DirectoryTarget{path, opaque(path)};
+    const auto known = by_identity_.find(slot.node->identity);
+    const bool named = known != by_identity_.end() && known->second == id;
+    slot.node = std::move(node);
+    if (!named) continue;  // was removed before
+    by_identity_.erase(known);
+    by_identity_[slot.node->identity] = id;
+    moved.push_back(path);
+  }
+  return moved;
 }
 
 std::vector<std::string> NodeTable::SourcePaths() const {

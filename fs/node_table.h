@@ -2,9 +2,8 @@
 // chunks, control files. Lives as long as the kernel refers to it.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,7 +13,9 @@
 #include <vector>
 
 #include "fs/chunk_tree.h"
+#include "fs/node_choice.h"
 #include "fs/node_id.h"
+#include "fs/scratch_files.h"
 #include "fs/staged_inode.h"
 #include "fs/written_chunks.h"
 #include "store/kv_store.h"
@@ -49,22 +50,17 @@ struct ChunkTarget {
   std::shared_ptr<ChunkTree> tree;
   ChunkRef chunk;
   std::uint32_t generation_count = 0;
+  NodeUse use = NodeUse::kCached;
 };
 // A chunk file as it was written through this mount; one version of it.
 struct WrittenTarget {
   WrittenVersionPtr version;
   ContentPtr gzipped;  // "<chunk>.gz" of this version; null: the chunk itself
+  NodeUse use = NodeUse::kCached;
 };
 // A file that is being written.
 struct StagedTarget {
   std::shared_ptr<StagedInode> staged;
-};
-// A chunk that `thread` is expected to write next (fs/write_streaks.h).
-struct PromisedTarget {
-  std::shared_ptr<ChunkTree> tree;
-  ChunkRef chunk;
-  std::uint64_t size = 0;  // what the kernel was told
-  pid_t thread = 0;
 };
 // A file of the source on a writable mount: whatever stands in the file, which others write to.
 struct LiveFileTarget {
@@ -72,10 +68,13 @@ struct LiveFileTarget {
 };
 // The directory .unshard.
 struct ControlDirectoryTarget {};
+struct ScratchDirectoryTarget {
+  ScratchDirectoryPtr directory;
+};
 
 using NodeTarget = std::variant<DirectoryTarget, GridDirectoryTarget, FileTarget, DocumentTarget,
                                 ChunkTarget, ControlDirectoryTarget, WrittenTarget, StagedTarget,
-                                PromisedTarget, LiveFileTarget>;
+                                LiveFileTarget, ScratchDirectoryTarget>;
 
 struct TableNode {
   NodeId id = 0;
@@ -89,8 +88,8 @@ struct TableNode {
   // A live file: where it was found last, and the file while anybody has it open.
   mutable std::string live_path;          // guarded by mutex
   mutable std::weak_ptr<File> live_file;  // guarded by mutex
-  // A promised chunk: the file that is being written, once it is.
-  mutable std::shared_ptr<StagedInode> begun;  // guarded by mutex
+  // A chunk's node that nobody else is given: the version that was looked up (fs/node_choice.h).
+  mutable std::weak_ptr<ChunkContent> held;  // guarded by mutex
 };
 
 // Thread-safe.
@@ -113,11 +112,20 @@ class NodeTable {
   // The node of an identity, if the kernel refers to it.
   std::optional<NodeId> Find(const std::string& identity) const;
   void Forget(NodeId id, std::uint64_t references);
+  // A directory or file of the source was renamed, and `to` replaced: the nodes at and below `from`
+  // have new paths, as the kernel takes its dentries along. The new paths of the directories.
+  using OpaqueAt = std::function<bool(const std::string& path)>;
+  std::vector<std::string> Move(const std::string& from, const std::string& to,
+                                const OpaqueAt& opaque);
+  // The node of this identity stands for something that was removed; what is found there next gets
+  // another one.
+  void Disown(const std::string& identity);
   // The paths of all directories and files of the source that the kernel refers to.
   [[nodiscard]] std::vector<std::string> SourcePaths() const;
   [[nodiscard]] std::size_t size() const;
 
  private:
+  void DisownFrom(const std::string& directory);  // at and below; requires the mutex
   struct Slot {
     std::shared_ptr<TableNode> node;
     std::uint64_t references = 0;

@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -17,8 +19,9 @@ namespace unshard {
 struct OpenFile {
   NodeId node = 0;
   bool writable = false;
-  bool direct = false;  // the kernel is to keep no pages for it
-  pid_t opener = 0;     // the thread that opened it
+  bool direct = false;   // the kernel is to keep no pages for it
+  bool flushed = false;  // nothing was written to it since it was closed; guarded by `staged`
+  pid_t opener = 0;      // the thread that opened it
   // One version, which stays what it is whatever is written meanwhile.
   ContentPtr content;
   bool counted = false;  // among the open versions (fs/open_versions.h)
@@ -26,6 +29,8 @@ struct OpenFile {
   std::shared_ptr<StagedInode> staged;
   // A file of the source as it is.
   std::shared_ptr<File> live;
+  // What the last close was refused with, which has been reported: the hash of its message, or 0.
+  std::atomic<std::size_t> refused{0};
 };
 using OpenFilePtr = std::unique_ptr<OpenFile>;
 

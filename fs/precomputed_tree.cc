@@ -1,12 +1,30 @@
 // Flat trees of the precomputed format: volumes, annotations, skeletons, meshes.
+#include <algorithm>
+#include <bit>
+
 #include "codec/chunk_key.h"
+#include "codec/layout_digest.h"
 #include "codec/neuroglancer_shard.h"
 #include "fs/flat_tree.h"
+#include "fs/node_id.h"
 
 namespace unshard {
 namespace {
 
 using Names = ShardedDirectory::Names;
+
+// How many bits the ids of a grid have. Each bit of an index becomes one bit of a Morton code; the
+// highest of each dimension are looked at, whichever rule made the codes.
+unsigned BitsOfIds(const ChunkLocator* locator, const std::vector<std::uint64_t>& grid_shape) {
+  unsigned bits = 0;
+  for (std::size_t d = 0; locator != nullptr && d < grid_shape.size(); ++d) {
+    if (grid_shape[d] < 2) continue;
+    GridCell cell(grid_shape.size());
+    cell[d] = std::bit_floor(grid_shape[d] - 1);
+    bits = std::max(bits, static_cast<unsigned>(std::bit_width(locator->Locate(cell).slot)));
+  }
+  return bits;
+}
 
 class PrecomputedTree final : public FlatTree {
  public:
@@ -15,8 +33,12 @@ class PrecomputedTree final : public FlatTree {
                   std::shared_ptr<KvStore> store)
       : FlatTree(ordinal, std::move(shards), std::move(store)),
         description_(directory),
-        locator_(std::move(locator)) {}
+        layout_digest_(LayoutDigest(directory.layout)),
+        locator_(std::move(locator)),
+        order_(directory.sharding, BitsOfIds(locator_.get(), directory.grid_shape), kPositionBits) {
+  }
 
+  std::uint32_t layout_digest() const override { return layout_digest_; }
   Match Resolve(const GridDirectory&, std::string_view name) const override {
     if (const auto match = ResolveChunk(name, ChunkPart::kPlain);
         match.kind != Match::Kind::kOther) {
@@ -37,10 +59,10 @@ class PrecomputedTree final : public FlatTree {
 
   std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
     if (!locator_ || chunk.part != ChunkPart::kPlain) return std::nullopt;
-    return chunk.slot.slot;
+    return order_.NumberOf(chunk.slot.slot);
   }
   Match AtPosition(std::uint64_t position) const override {
-    return {Match::Kind::kChunk, {}, {SlotOf(position), ChunkPart::kPlain}};
+    return {Match::Kind::kChunk, {}, {SlotOf(order_.IdAt(position)), ChunkPart::kPlain}};
   }
 
   std::uint64_t PlainSize(const ShardSlot& slot) const override {
@@ -73,12 +95,6 @@ class PrecomputedTree final : public FlatTree {
   std::uint64_t Number(const ShardSlot& slot) const override { return slot.slot; }
   ShardSlot SlotOf(std::uint64_t number) const override {
     return LocateChunkId(description_.sharding, number);
-  }
-  const std::vector<std::uint64_t>* grid_shape() const override {
-    return locator_ ? &description_.grid_shape : nullptr;
-  }
-  ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
-    return locator_->Locate(cell);
   }
   bool IsNamed(const ShardSlot& slot) const override {
     if (!locator_) return true;
@@ -145,7 +161,9 @@ class PrecomputedTree final : public FlatTree {
   }
 
   const ShardedDirectory description_;
+  const std::uint32_t layout_digest_;
   const std::shared_ptr<const ChunkLocator> locator_;
+  const StorageOrder order_;
 };
 
 // With the identity hash a shard holds runs of 2^preshift consecutive ids in each of its

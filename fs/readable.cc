@@ -29,6 +29,14 @@ std::string ReadableAge(std::uint64_t milliseconds) {
   return std::to_string(seconds / 3600) + " h";
 }
 
+std::string Replaced(std::string text, std::string_view word, const std::string& by) {
+  for (std::size_t at = text.find(word); at != std::string::npos;
+       at = text.find(word, at + by.size())) {
+    text.replace(at, word.size(), by);
+  }
+  return text;
+}
+
 std::string Counted(std::uint64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }

@@ -14,26 +14,42 @@ class RequestEpoch {
   // Held while a request runs.
   class Ticket {
    public:
-    Ticket(RequestEpoch& epoch, unsigned parity) : epoch_(&epoch), parity_(parity) {}
+    Ticket(RequestEpoch& epoch, unsigned parity) : epoch_(&epoch), parity_(parity) {
+      current_ = this;
+    }
     Ticket(Ticket&& other) noexcept : epoch_(other.epoch_), parity_(other.parity_) {
       other.epoch_ = nullptr;
+      if (current_ == &other) current_ = this;
     }
     Ticket(const Ticket&) = delete;
     Ticket& operator=(const Ticket&) = delete;
     Ticket& operator=(Ticket&&) = delete;
     ~Ticket() {
+      if (current_ == this) current_ = nullptr;
       if (epoch_ != nullptr) epoch_->Leave(parity_);
     }
 
    private:
+    friend class RequestEpoch;
     RequestEpoch* epoch_;
     unsigned parity_;
+    static inline thread_local Ticket* current_ = nullptr;  // a thread has at most one
   };
 
-  Ticket Enter() {
-    const std::lock_guard lock(mutex_);
-    ++running_[parity_];
-    return Ticket(*this, parity_);
+  Ticket Enter() { return Ticket(*this, Begin()); }
+
+  // Runs `wait` as if the calling thread's request had ended before, and began anew after it: what
+  // it has found out so far must not be part of its answer.
+  template <class Wait>
+  static auto Outside(const Wait& wait) {
+    struct Reenter {
+      Ticket* ticket;
+      ~Reenter() {
+        if (ticket != nullptr) ticket->parity_ = ticket->epoch_->Begin();
+      }
+    } const reenter{Ticket::current_};
+    if (reenter.ticket != nullptr) reenter.ticket->epoch_->Leave(reenter.ticket->parity_);
+    return wait();
   }
 
   // Returns when every request that was running at the call has ended. One caller at a time.
@@ -45,6 +61,11 @@ class RequestEpoch {
   }
 
  private:
+  unsigned Begin() {
+    const std::lock_guard lock(mutex_);
+    ++running_[parity_];
+    return parity_;
+  }
   void Leave(unsigned parity) {
     const std::lock_guard lock(mutex_);
     if (--running_[parity] == 0) ended_.notify_all();

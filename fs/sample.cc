@@ -306,12 +306,12 @@ Status RunTasks(const std::vector<Task>& tasks, unsigned thread_count, SampleOut
 Status PrepareDirectory(const std::string& directory) {
   std::error_code error;
   filesystem::create_directories(directory, error);
-  if (error) return FailErrno(error.value(), "making the directory " + directory);
+  if (error) return FailErrno(error.value(), directory + ": making the directory");
   const bool empty = filesystem::is_empty(directory, error);
-  if (error) return FailErrno(error.value(), "reading the directory " + directory);
+  if (error) return FailErrno(error.value(), directory + ": reading the directory");
   if (!empty) {
     return Fail(ErrorCode::kInvalidArgument,
-                directory + " is not empty: expected a new or an empty directory for the sample");
+                directory + ": is not empty; name a new or an empty directory for the sample");
   }
   return {};
 }
@@ -328,9 +328,8 @@ Status WriteEverything(const Plan& plan, unsigned thread_count, SampleOutput& ou
 
 Status WriteSample(const std::string& directory, const SampleOptions& options) {
   if (options.megabytes < 1 || options.megabytes > kMaxMegabytes) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "the size of a sample: expected 1 to 1000000 megabytes, found " +
-                    std::to_string(options.megabytes));
+    return Fail(ErrorCode::kInvalidArgument, "option --megabytes: expected 1 to 1000000, found " +
+                                                 std::to_string(options.megabytes));
   }
   UNSHARD_RETURN_IF_ERROR(PrepareDirectory(directory));
   Plan plan;

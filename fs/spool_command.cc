@@ -8,8 +8,10 @@
 #include <set>
 #include <vector>
 
+#include "codec/escaped_text.h"
 #include "fs/mount.h"
 #include "fs/mount_command.h"
+#include "fs/mount_status.h"
 #include "fs/paths.h"
 #include "fs/readable.h"
 #include "fs/spool_contents.h"
@@ -31,13 +33,20 @@ Result<OpenedFolder> OpenFolder(const SpoolCommand& command) {
   auto files = OpenPosixFileSystem(folder.path);
   if (!files) {
     if (command.folder.empty() && files.error().system_errno == ENOENT) return folder;
-    return tl::unexpected<Error>(std::move(files).error());
+    Error error = std::move(files).error();
+    error.message += "; name a folder that was given to mount with -o spool=";
+    return tl::unexpected<Error>(std::move(error));
   }
   folder.files = *std::move(files);
   UNSHARD_ASSIGN_OR_RETURN(auto found, FindSpools(*folder.files));
   const std::string source = command.source.empty() ? "" : AbsolutePath(command.source);
+  const auto identity = IdentifySource(source);
   for (FoundSpool& spool : found) {
-    if (source.empty() || spool.source == source) folder.spools.push_back(std::move(spool));
+    const bool moved =
+        identity && spool.record.identity && IsMovedSource(*spool.record.identity, *identity);
+    if (source.empty() || spool.source == source || moved) {
+      folder.spools.push_back(std::move(spool));
+    }
   }
   return folder;
 }
@@ -50,24 +59,36 @@ std::string TimeText(const timespec& time) {
   return {text, length};
 }
 
+// Where another directory has the path of the source now, or a host of its own.
+std::optional<std::string> WhyNotPublishable(const FoundSpool& spool) {
+  if (spool.alive) return std::nullopt;
+  const auto identity = IdentifySource(spool.source);
+  if (!identity) return std::nullopt;  // publishing would say so
+  return WhyOfAnotherSource(spool.record, ThisProcess(spool.source, *identity));
+}
+
 void PrintChunk(const SpoolFile& file) {
-  std::cout << "    " << JoinPath(file.chunk.dataset, file.chunk.chunk) << "  "
+  std::cout << "    " << Printable(JoinPath(file.chunk.dataset, file.chunk.chunk)) << "  "
             << (file.chunk.removed ? "removed" : Counted(file.chunk.size, "byte")) << "  "
             << TimeText(file.chunk.committed) << "  " << (file.conflict ? "conflict, " : "")
-            << file.path << "\n";
+            << (file.damaged ? "damaged, " : "") << Printable(file.path) << "\n";
 }
 
 Status PrintSpool(const OpenedFolder& folder, const FoundSpool& spool, bool verbose) {
   const std::string path = folder.path + "/" + spool.path;
-  std::cout << path << "\n    source " << spool.source << "\n    "
-            << (spool.alive ? "in use by " : "left by ") << spool.owner << "\n";
+  std::cout << Printable(path) << "\n    source " << Printable(spool.source) << "\n    "
+            << (spool.alive ? "in use by " : "left by ") << Printable(spool.owner) << "\n";
+  if (const auto why = WhyNotPublishable(spool)) std::cout << "    " << Printable(*why) << "\n";
   UNSHARD_ASSIGN_OR_RETURN(const SpoolContents contents, ReadSpool(path));
   std::cout << "    " << Counted(contents.chunks.size(), "chunk") << ", "
             << ReadableBytes(contents.bytes) << ", "
-            << Counted(contents.conflicts.size(), "conflict") << "\n";
+            << Counted(contents.conflicts.size(), "conflict");
+  if (!contents.damaged.empty()) std::cout << ", " << contents.damaged.size() << " damaged";
+  std::cout << "\n";
   if (!verbose) return {};
   for (const SpoolFile& file : contents.chunks) PrintChunk(file);
   for (const SpoolFile& file : contents.conflicts) PrintChunk(file);
+  for (const SpoolFile& file : contents.damaged) PrintChunk(file);
   return {};
 }
 
@@ -130,16 +151,16 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
   const auto after = CountLeft(*again);
   if (!after) return ReportFailure(after.error());
   if (after->chunks > 0) {
-    std::cerr << "unshard: " << Counted(after->chunks, "chunk") << " ("
-              << ReadableBytes(after->bytes) << ") stay in " << folder.path << "\n";
+    std::cerr << "unshard: " << DescribeSpooled(after->chunks, after->bytes, folder.path)
+              << "; the reason stands above, and they are tried again by the next mount\n";
     status = 1;
   }
   // A person has to look at these; those of earlier times were told of then.
   const std::uint64_t aside = after->conflicts - std::min(after->conflicts, before->conflicts);
   if (aside > 0) {
-    std::cerr << "unshard: " << Counted(aside, "chunk")
-              << " set aside, since somebody else has changed the source; see `unshard spool list "
-                 "-v`\n";
+    std::cerr << "unshard: " << Printable(folder.path) << ": " << Counted(aside, "chunk")
+              << " quarantined, since another program has changed the source; see `unshard spool "
+                 "list -v`\n";
     status = 1;
   }
   const std::uint64_t done = before->chunks - std::min(before->chunks, after->chunks + aside);
@@ -147,30 +168,62 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
   return status;
 }
 
-int Export(const SpoolCommand& command, const OpenedFolder& folder) {
-  std::set<std::string> sources;
-  for (const FoundSpool& spool : folder.spools) sources.insert(spool.source);
-  if (sources.size() > 1) {
-    std::cerr << "unshard: " << folder.path << " holds chunks of " << sources.size()
-              << " sources; name one of them\n";
-    return 1;
+// One of the spools that are exported.
+struct Exported {
+  std::shared_ptr<FileSystem> files;
+  SpoolContents contents;
+};
+
+// Those that hold anything. Fails where they are of several sources, where nothing is known of the
+// source that was named, and where the copies would go into a source.
+Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const OpenedFolder& folder,
+                                            const std::string& to) {
+  if (!command.source.empty() && folder.spools.empty()) {
+    return Fail(ErrorCode::kNotFound, folder.path + ": no spool of the source " + command.source +
+                                          "; expected: unshard spool export DIRECTORY SOURCE");
   }
-  const auto to = OpenPosixFileSystem(AbsolutePath(command.directory));
+  std::vector<Exported> chosen;
+  std::set<std::string> sources;
+  for (const FoundSpool& spool : folder.spools) {
+    if (to == spool.source || to.starts_with(spool.source + "/")) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  to + ": is the source of these chunks, expected another directory to copy to");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(folder.path + "/" + spool.path));
+    UNSHARD_ASSIGN_OR_RETURN(SpoolContents contents, ReadSpool(*files));
+    const bool empty =
+        contents.chunks.empty() && contents.conflicts.empty() && contents.damaged.empty();
+    if (empty) continue;
+    sources.insert(spool.source);
+    chosen.push_back({std::move(files), std::move(contents)});
+  }
+  if (sources.size() <= 1) return chosen;
+  std::string names;
+  for (const std::string& source : sources) names += "\n  " + source;
+  return Fail(ErrorCode::kInvalidArgument, folder.path + ": holds chunks of " +
+                                               std::to_string(sources.size()) +
+                                               " sources; name one of them:" + names);
+}
+
+int Export(const SpoolCommand& command, const OpenedFolder& folder) {
+  const std::string directory = AbsolutePath(command.directory);
+  const auto chosen = ChooseExports(command, folder, directory);
+  if (!chosen) return ReportFailure(chosen.error());
+  const auto to = MakeFolder(directory, NewFiles::kShared);
   if (!to) return ReportFailure(to.error());
   ExportReport report;
-  for (const FoundSpool& spool : folder.spools) {
-    const auto files = OpenPosixFileSystem(folder.path + "/" + spool.path);
-    if (!files) return ReportFailure(files.error());
-    const auto contents = ReadSpool(**files);
-    if (!contents) return ReportFailure(contents.error());
-    if (const Status done = ExportSpool(**files, *contents, **to, report); !done) {
+  for (const Exported& spool : *chosen) {
+    if (const Status done = ExportSpool(*spool.files, spool.contents, **to, report); !done) {
       return ReportFailure(done.error());
     }
   }
   std::cout << Counted(report.chunks, "chunk") << " (" << ReadableBytes(report.bytes) << "), "
-            << Counted(report.removals, "removal") << ", " << Counted(report.conflicts, "conflict")
-            << "\n";
-  for (const std::string& problem : report.problems) std::cerr << "unshard: " << problem << "\n";
+            << Counted(report.removals, "removal") << ", " << Counted(report.conflicts, "conflict");
+  if (report.damaged > 0) std::cout << ", " << report.damaged << " damaged";
+  std::cout << "\n";
+  for (const std::string& problem : report.problems) {
+    std::cerr << "unshard: " << Printable(problem) << "\n";
+  }
   return report.problems.empty() ? 0 : 1;
 }
 

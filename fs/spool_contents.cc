@@ -1,8 +1,10 @@
 #include "fs/spool_contents.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "codec/crc32c.h"
 #include "fs/paths.h"
@@ -14,18 +16,9 @@ namespace {
 
 constexpr const char* kRemovedList = "REMOVED";
 constexpr const char* kConflictsFolder = "CONFLICTS";
+constexpr const char* kDamagedFolder = "DAMAGED";
 constexpr std::uint64_t kMaxPathBytes = 65536;
 constexpr std::size_t kCopyBuffer = 1 << 20;
-
-Result<std::vector<std::string>> NamesIn(FileSystem& files, const std::string& path) {
-  std::vector<std::string> names;
-  UNSHARD_RETURN_IF_ERROR(files.List(path, [&](std::string_view name) {
-    names.emplace_back(name);
-    return true;
-  }));
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 // A small file, whole; nothing where it is missing.
 Result<std::optional<std::string>> ReadSmall(FileSystem& files, const std::string& path) {
@@ -43,13 +36,12 @@ Result<std::optional<std::string>> ReadSmall(FileSystem& files, const std::strin
 }
 
 // Appends the sealed files of one directory of a dataset.
-Status ReadDataset(FileSystem& files, const std::string& directory, bool conflict,
-                   std::vector<SpoolFile>& found) {
+Status ReadDataset(FileSystem& files, const std::string& directory, std::vector<SpoolFile>& found) {
   UNSHARD_ASSIGN_OR_RETURN(const auto text, ReadSmall(files, directory + "/.path"));
   if (!text) return {};  // made a moment ago: nothing is sealed in it yet
   const auto dataset = ParseDatasetPath(*text, BaseName(directory));
   if (dataset && !dataset->empty()) UNSHARD_RETURN_IF_ERROR(CheckKey(*dataset));
-  UNSHARD_ASSIGN_OR_RETURN(const auto names, NamesIn(files, directory));
+  UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, directory));
   for (const std::string& name : names) {
     auto chunk = ParseSealedName(name);
     if (!chunk || !CheckKey(chunk->chunk)) continue;
@@ -58,7 +50,7 @@ Status ReadDataset(FileSystem& files, const std::string& directory, bool conflic
                                             ": expected the path of the dataset " +
                                             BaseName(directory));
     }
-    SpoolFile file{*std::move(chunk), directory + "/" + name, conflict};
+    SpoolFile file{*std::move(chunk), directory + "/" + name};
     file.chunk.dataset = *dataset;
     UNSHARD_ASSIGN_OR_RETURN(const auto status, files.Stat(file.path));
     if (!status) continue;  // published since
@@ -68,17 +60,27 @@ Status ReadDataset(FileSystem& files, const std::string& directory, bool conflic
   return {};
 }
 
-Result<std::vector<SpoolFile>> ReadTop(FileSystem& files, const std::string& top, bool conflict) {
+Result<std::vector<SpoolFile>> ReadTop(FileSystem& files, const std::string& top) {
   std::vector<SpoolFile> found;
-  UNSHARD_ASSIGN_OR_RETURN(const auto names, NamesIn(files, top));
+  UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, top));
   for (const std::string& name : names) {
-    UNSHARD_RETURN_IF_ERROR(ReadDataset(files, top + "/" + name, conflict, found));
+    UNSHARD_RETURN_IF_ERROR(ReadDataset(files, top + "/" + name, found));
   }
   std::sort(found.begin(), found.end(), [](const SpoolFile& a, const SpoolFile& b) {
     return std::tie(a.chunk.dataset, a.chunk.chunk, a.chunk.sequence) <
            std::tie(b.chunk.dataset, b.chunk.chunk, b.chunk.sequence);
   });
   return found;
+}
+
+// Removals by a move that was cut off before its copy was there.
+void DropHalfMoves(std::vector<SpoolFile>& files) {
+  std::set<std::pair<std::string, std::uint64_t>> there;
+  for (const SpoolFile& file : files) there.emplace(file.chunk.dataset, file.chunk.sequence);
+  std::erase_if(files, [&](const SpoolFile& file) {
+    const std::uint64_t with = file.chunk.only_with;
+    return with != 0 && !there.contains({file.chunk.dataset, with});
+  });
 }
 
 void KeepLatest(std::vector<SpoolFile>& files) {
@@ -112,16 +114,22 @@ Status CopyChunk(FileSystem& spool, const SpoolFile& from, FileSystem& to,
                  const std::string& name) {
   UNSHARD_ASSIGN_OR_RETURN(const auto source, spool.Open(from.path, {}));
   if (!source) return Fail(ErrorCode::kNotFound, "published meanwhile");
-  UNSHARD_ASSIGN_OR_RETURN(const bool whole, FitsItsSeal(*source, from.chunk));
-  if (!whole) {
-    return Fail(ErrorCode::kDataLoss, spool.Describe(from.path) +
-                                          ": its bytes are not those that were sealed, torn by a "
-                                          "power loss; not copied");
+  std::uint64_t size = from.chunk.size;
+  if (from.damaged) {
+    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, source->Stat());
+    size = status.size;
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(const bool whole, FitsItsSeal(*source, from.chunk));
+    if (!whole) {
+      return Fail(ErrorCode::kDataLoss, spool.Describe(from.path) +
+                                            ": its bytes are not those that were committed: torn "
+                                            "by a power loss, or damaged since; not copied");
+    }
   }
   UNSHARD_RETURN_IF_ERROR(MakeDirectories(to, ParentPath(name)));
   UNSHARD_ASSIGN_OR_RETURN(const auto target,
                            to.Open(name, {.write = true, .create = true, .exclusive = true}));
-  Status copied = target->CopyFrom(*source, {0, from.chunk.size}, 0);
+  Status copied = target->CopyFrom(*source, {0, size}, 0);
   if (copied) copied = target->Sync();
   // What is only half there must not be taken for the chunk.
   if (!copied) (void)to.Remove(name);
@@ -141,10 +149,14 @@ Status AppendRemoved(FileSystem& to, const std::string& folder, const std::strin
 
 Result<SpoolContents> ReadSpool(FileSystem& files) {
   SpoolContents contents;
-  UNSHARD_ASSIGN_OR_RETURN(contents.chunks, ReadTop(files, "chunks", false));
+  UNSHARD_ASSIGN_OR_RETURN(contents.chunks, ReadTop(files, "chunks"));
+  DropHalfMoves(contents.chunks);
   KeepLatest(contents.chunks);
   for (const SpoolFile& file : contents.chunks) contents.bytes += file.chunk.size;
-  UNSHARD_ASSIGN_OR_RETURN(contents.conflicts, ReadTop(files, "conflicts", true));
+  UNSHARD_ASSIGN_OR_RETURN(contents.conflicts, ReadTop(files, "conflicts"));
+  for (SpoolFile& file : contents.conflicts) file.conflict = true;
+  UNSHARD_ASSIGN_OR_RETURN(contents.damaged, ReadTop(files, "damaged"));
+  for (SpoolFile& file : contents.damaged) file.damaged = true;
   return contents;
 }
 
@@ -179,6 +191,14 @@ Status ExportSpool(FileSystem& spool, const SpoolContents& contents, FileSystem&
         JoinPath(kConflictsFolder, chunk) + "," + std::to_string(file.chunk.sequence);
     const Status copied = CopyChunk(spool, file, to, name);
     if (copied) ++report.conflicts;
+    if (!copied) report.problems.push_back(name + ": " + copied.error().message);
+  }
+  for (const SpoolFile& file : contents.damaged) {
+    const std::string name =
+        JoinPath(kDamagedFolder, JoinPath(file.chunk.dataset, file.chunk.chunk)) + "," +
+        std::to_string(file.chunk.sequence);
+    const Status copied = CopyChunk(spool, file, to, name);
+    if (copied) ++report.damaged;
     if (!copied) report.problems.push_back(name + ": " + copied.error().message);
   }
   return {};

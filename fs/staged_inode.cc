@@ -32,10 +32,22 @@ Result<FilePiece> StagedInode::Read(std::uint64_t offset, std::uint64_t size) {
   return FilePiece(Bytes(std::move(bytes)));
 }
 
+Status StagedInode::Reserve() {
+  const std::lock_guard lock(mutex_);
+  if (reserved_ || (staged_ && !sealed_)) return {};
+  UNSHARD_ASSIGN_OR_RETURN(reserved_, spool_->Reserve());
+  return {};
+}
+
+Result<std::shared_ptr<StagedFile>> StagedInode::Fresh() {
+  if (reserved_) return std::move(reserved_);
+  return spool_->Stage();
+}
+
 // Makes sure that there are staged bytes which nobody has been promised anything about.
 Status StagedInode::OwnBytes() {
   if (staged_ && !sealed_) return {};
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> fresh, spool_->Stage());
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> fresh, Fresh());
   if (staged_) {
     UNSHARD_RETURN_IF_ERROR(fresh->CopyFrom(staged_->file(), {0, staged_->size()}, 0));
   } else if (base_) {
@@ -60,7 +72,7 @@ Status StagedInode::Truncate(std::uint64_t size) {
   const std::lock_guard lock(mutex_);
   if (size == 0 && (!staged_ || sealed_)) {
     // Nothing of what was there is needed.
-    UNSHARD_ASSIGN_OR_RETURN(staged_, spool_->Stage());
+    UNSHARD_ASSIGN_OR_RETURN(staged_, Fresh());
     sealed_ = false;
     base_.reset();
   } else {
@@ -75,6 +87,24 @@ Status StagedInode::Truncate(std::uint64_t size) {
 void StagedInode::MarkTruncated() {
   const std::lock_guard lock(mutex_);
   dirty_ = true;
+}
+
+void StagedInode::StartOver() {
+  const std::lock_guard lock(mutex_);
+  dirty_ = true;
+  always_direct_ = true;
+}
+
+void StagedInode::SetFlushed(bool& flushed, bool now) {
+  const std::lock_guard lock(mutex_);
+  if (flushed == now) return;
+  flushed = now;
+  flushed_ += now ? 1 : ~std::uint64_t{0};
+}
+
+bool StagedInode::all_flushed() const {
+  const std::lock_guard lock(mutex_);
+  return flushed_ >= writers_;
 }
 
 Status StagedInode::Sync() {
@@ -117,7 +147,7 @@ bool StagedInode::dirty() const {
 StagedInode::Opened StagedInode::Open(bool reads, bool writable) {
   const std::lock_guard lock(mutex_);
   if (ended_) return Opened::kEnded;
-  if (opens_ == 0) direct_ = !cached_ && !reads;
+  if (opens_ == 0) direct_ = always_direct_ || (!cached_ && !reads);
   if (!direct_) cached_ = true;
   if (direct_ && reads) pages_doubtful_ = true;
   ++opens_;
@@ -127,7 +157,7 @@ StagedInode::Opened StagedInode::Open(bool reads, bool writable) {
 
 std::uint64_t StagedInode::Close(bool writable) {
   const std::lock_guard lock(mutex_);
-  if (writable) --writers_;
+  if (writable && --writers_ == 0) reserved_.reset();
   return --opens_;
 }
 
@@ -162,6 +192,7 @@ bool StagedInode::End() {
   const std::lock_guard lock(mutex_);
   if (opens_ != 0 || holds_ != 0) return false;
   ended_ = true;
+  reserved_.reset();
   staged_.reset();
   base_.reset();
   return true;

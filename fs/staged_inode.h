@@ -37,11 +37,16 @@ class StagedInode {
   // `base` is what it holds before anything is written (null: nothing).
   StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base, std::uint64_t inode);
 
+  // Has a staged file ready for the first write, so that whoever opens it for writing learns that
+  // there is none to be had: EMFILE, ENOSPC. It goes with the last who writes.
+  Status Reserve();
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Truncate(std::uint64_t size);
   // It begins with nothing although something may stand under its name: counts as written to.
   void MarkTruncated();
+  // The same, where the kernel may believe that it has a size: it is to ask for each byte.
+  void StartOver();
   // Durable, but not committed: for scratch files.
   Status Sync();
 
@@ -51,6 +56,10 @@ class StagedInode {
   enum class Opened { kEnded, kCached, kDirect };
   [[nodiscard]] Opened Open(bool reads, bool writable);
   std::uint64_t Close(bool writable);
+  // One of those who write has closed its file (`flushed` is that file's), or goes on writing.
+  void SetFlushed(bool& flushed, bool now);
+  // All who have it open for writing have closed it, and their releases are on their way.
+  [[nodiscard]] bool all_flushed() const;
   [[nodiscard]] std::uint64_t opens() const;
   [[nodiscard]] std::uint64_t writers() const;
   // Somebody could read where others wrote directly: the kernel may have pages of the past.
@@ -65,7 +74,7 @@ class StagedInode {
   [[nodiscard]] bool ended() const;
 
   [[nodiscard]] std::uint64_t inode() const { return inode_; }
-  // The kernel's node of it. Set once, before anybody else knows this object.
+  // The kernel's node of it. Set once: before others know this object, or by the first look-up.
   void SetNode(std::uint64_t node) { node_ = node; }
   [[nodiscard]] std::uint64_t node() const { return node_; }
   [[nodiscard]] std::uint64_t size() const;
@@ -86,6 +95,7 @@ class StagedInode {
   Status CommitWith(const Commit& commit);
 
  private:
+  Result<std::shared_ptr<StagedFile>> Fresh();
   Status OwnBytes();
 
   const std::shared_ptr<Spool> spool_;
@@ -93,15 +103,18 @@ class StagedInode {
   std::atomic<std::uint64_t> node_{0};
   std::mutex counting_;  // taken before mutex_
   mutable std::mutex mutex_;
-  Purpose purpose_;                     // guarded by mutex_, like all below
-  ContentPtr base_;                     // read while `staged_` is null
-  std::shared_ptr<StagedFile> staged_;  // null until the first write
-  bool sealed_ = false;                 // staged_ belongs to a committed version
+  Purpose purpose_;                       // guarded by mutex_, like all below
+  ContentPtr base_;                       // read while `staged_` is null
+  std::shared_ptr<StagedFile> staged_;    // null until the first write
+  std::shared_ptr<StagedFile> reserved_;  // empty, for what is written next
+  bool sealed_ = false;                   // staged_ belongs to a committed version
   bool dirty_ = false;
   bool ended_ = false;
   std::uint64_t opens_ = 0;
   std::uint64_t writers_ = 0;
+  std::uint64_t flushed_ = 0;  // of them
   std::uint64_t holds_ = 0;
+  bool always_direct_ = false;
   bool direct_ = false;  // those who have it open now
   bool cached_ = false;  // somebody had it open otherwise, so that there may be pages
   bool pages_doubtful_ = false;

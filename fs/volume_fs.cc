@@ -9,7 +9,6 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kDay = std::uint64_t{86400} * 1000;
 // A decoded chunk may take an eighth of the memory cap; several are under way at a time.
 constexpr std::uint64_t kChunkShare = 8;
 
@@ -17,10 +16,6 @@ timespec Now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   return now;
-}
-
-Error StaleNode() {
-  return Error{ErrorCode::kConflict, "the shard was replaced, and its old bytes are gone", 0};
 }
 
 std::string ChunkIdentity(const ChunkTree& tree, const ChunkRef& chunk,
@@ -55,10 +50,16 @@ void VolumeFs::StartWriting(Writing writing) {
   parts.reader = &reader_;
   parts.on_renewed = writing_.look_again;
   writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
+  changes_ =
+      std::make_unique<DatasetChanges>(*parts_.store, *parts_.files, *parts_.datasets, *writes_);
   writes_->Replay();
 }
 
 Status VolumeFs::FlushAll() { return writes_ ? writes_->Flush() : Status{}; }
+
+void VolumeFs::End() {
+  if (writes_) writes_->End();
+}
 
 std::optional<WriteStatus> VolumeFs::write_status() const {
   if (!writes_) return std::nullopt;
@@ -79,11 +80,20 @@ timespec VolumeFs::ShownTime(const ChunkTree& tree, const ChunkRef& chunk,
 }
 
 std::uint64_t VolumeFs::Timeout() const {
-  if (options_.immutable || parts_.watcher->complete()) return kDay;
+  if (options_.immutable || parts_.watcher->complete()) return kDayMilliseconds;
   return options_.ttl_milliseconds;
 }
 
 Entry VolumeFs::Missing() const { return Entry{0, {}, Timeout()}; }
+
+// Of a directory of the source. FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the
+// directory that the name is in, which a request to ourselves may hold; so on a writable mount, all
+// changes of which come back to us as events of the watcher, no name of the source is dropped:
+// names of files, and those that are absent, have no time to live, those of directories a short
+// one.
+std::uint64_t VolumeFs::NameTimeout() const {
+  return writable() ? std::min(Timeout(), options_.ttl_milliseconds) : Timeout();
+}
 
 timespec VolumeFs::ModifiedOf(const std::string& store_directory) const {
   const auto info = parts_.store->Stat(store_directory);
@@ -91,18 +101,28 @@ timespec VolumeFs::ModifiedOf(const std::string& store_directory) const {
 }
 
 Result<Entry> VolumeFs::Lookup(NodeId parent, std::string_view name, pid_t thread) {
+  UNSHARD_RETURN_IF_ERROR(CheckName(name));
   if (const auto grid = UnpackGridNode(parent)) {
     const auto tree = parts_.datasets->TreeAt(grid->ordinal);
     if (!tree) return tl::unexpected<Error>(StaleNode());
+    if (tree->retired()) return LookAgain();
     return LookupGrid(tree, tree->AtPosition(grid->position).directory, name, thread);
   }
+  const std::uint64_t moves = directory_moves_.Count();
   const TablePtr node = nodes_.Get(parent);
   if (!node) return tl::unexpected<Error>(StaleNode());
   if (const auto* directory = std::get_if<DirectoryTarget>(&node->target)) {
-    return LookupInDirectory(*directory, name, thread);
+    auto entry = LookupInDirectory(*directory, name, thread);
+    if (entry && !directory_moves_.NoneSince(moves)) entry->timeout_milliseconds = 0;
+    return entry;
   }
   if (const auto* in = std::get_if<GridDirectoryTarget>(&node->target)) {
+    if (in->tree->retired()) return LookAgain();
     return LookupGrid(in->tree, in->directory, name, thread);
+  }
+  if (const auto* scratch = std::get_if<ScratchDirectoryTarget>(&node->target)) {
+    const auto path = scratch_.PathOf(*scratch->directory);
+    return (path ? LookupScratch(*path, name) : std::nullopt).value_or(Missing());
   }
   if (std::holds_alternative<ControlDirectoryTarget>(node->target)) return LookupControl(name);
   return Fail(ErrorCode::kInvalidArgument, "not a directory");
@@ -114,21 +134,28 @@ bool VolumeFs::IsHidden(const DirectoryOverlay& overlay, std::string_view name) 
                      [&](const auto& tree) { return tree->IsShardKey(name); });
 }
 
+// A shard, or its lock, among the other names of the directory "c" in which an array of one
+// dimension has its chunks.
+bool VolumeFs::IsHidden(const ChunkTree& tree, const GridDirectory& in, std::string_view name) {
+  return tree.IsShardKey(JoinPath(tree.Path(in), WithoutLockSuffix(name)));
+}
+
 std::optional<Entry> VolumeFs::LookupScratch(const std::string& directory, std::string_view name) {
   if (!writable()) return std::nullopt;
-  const auto staged = scratch_.Find(directory, name);
-  if (!staged) return std::nullopt;
-  return ReferStaged(staged);
+  const ScratchFiles::Found found = scratch_.Find(directory, name);
+  if (found.directory) return ReferScratchDirectory(found.directory);
+  if (!found.file) return std::nullopt;
+  return ReferStaged(found.file);
 }
 
 Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std::string_view name,
                                           pid_t thread) {
   if (directory.path.empty() && name == kControlDirectory) {
     const TablePtr node = nodes_.Refer("control", "control", ControlDirectoryTarget{});
-    return Entry{node->id, {node->inode, 0, mounted_, true}, kDay};
+    return Entry{node->id, {node->inode, 0, mounted_, true}, kDayMilliseconds};
   }
   const std::string path = JoinPath(directory.path, name);
-  if (writable() && name == kZarrDocument) {
+  if (writable() && (name == kZarrDocument || name == kInfoDocument)) {
     const ChunkId id = DocumentId({directory.path, std::string(name)});
     if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
   }
@@ -170,15 +197,16 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
   }
   UNSHARD_ASSIGN_OR_RETURN(const Entry entry,
                            LookupInSource({directory.path, overlay->opaque}, path));
-  return entry.node != 0 ? entry : missing;
+  if (entry.node != 0) return entry;
+  missing.timeout_milliseconds = std::min(missing.timeout_milliseconds, entry.timeout_milliseconds);
+  return missing;
 }
 
 Result<Entry> VolumeFs::LookupInSource(const DirectoryTarget& directory, const std::string& path) {
   parts_.watcher->Watch(directory.path);
   if (writable()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
-    if (!status && MovedAway(directory.path)) return LookAgain();
-    if (!status || status->kind == FileStatus::Kind::kOther) return Missing();
+    if (!status || status->kind == FileStatus::Kind::kOther) return Entry{0, {}, 0};
     if (status->kind == FileStatus::Kind::kFile) return ReferLiveFile(path, *status);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto info, parts_.store->Stat(path));
@@ -202,8 +230,7 @@ Result<Entry> VolumeFs::LookupGrid(const std::shared_ptr<ChunkTree>& tree, const
       break;
   }
   if (const auto scratch = LookupScratch(PathOfDirectory(tree, in), name)) return *scratch;
-  // Below "c" a directory of the grid and one of the store have nothing in common but their names.
-  if (!tree->AlwaysExists(in)) return Missing();
+  if (!tree->IsStoreDirectory(in) || IsHidden(*tree, in, name)) return Missing();
   const std::string directory = tree->StoreDirectory(in);
   return LookupInSource({directory, true}, JoinPath(directory, name));
 }
@@ -213,45 +240,38 @@ Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
   if (match.kind == ChunkTree::Match::Kind::kDirectory) {
     return ReferGridDirectory(tree, match.directory);
   }
-  auto entry = LookupChunk(tree, match, thread);
-  // No open follows.
-  const bool found = entry && entry->node != 0;
-  if (writable() && !found) pins_.GiveUp(thread, ChunkId::Of(*tree, match.chunk));
-  return entry;
-}
-
-Result<Entry> VolumeFs::LookupChunk(const std::shared_ptr<ChunkTree>& tree,
-                                    const ChunkTree::Match& match, pid_t thread) {
-  if (!writable()) return LookupLatest(tree, match.chunk, thread);
-  if (const auto staged = writers_.Redirected(thread, ChunkId::Of(*tree, match.chunk))) {
-    return ReferStaged(staged);
+  if (writable()) {
+    const ChunkId id = ChunkId::Of(*tree, match.chunk);
+    const auto staged = writers_.Redirected(thread, id);
+    if (staged && WriterId(*staged) == id) return ReferStaged(staged);
+    // The chunk was removed, or renamed, since the thread was sent to look its name up.
+    if (staged) writers_.TakeRedirect(thread, staged);
   }
-  UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupLatest(tree, match.chunk, thread));
-  return entry.node == 0 ? entry : PromiseInstead(tree, match.chunk, thread, entry);
+  return LookupLatest(tree, match.chunk);
 }
 
 // What readers are shown.
-Result<Entry> VolumeFs::LookupLatest(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
-                                     pid_t thread) {
-  bool short_lived = false;
-  const ChunkId id = ChunkId::Of(*tree, chunk);
+Result<Entry> VolumeFs::LookupLatest(const std::shared_ptr<ChunkTree>& tree,
+                                     const ChunkRef& chunk) {
+  NodeUse use = NodeUse::kCached;
+  std::uint64_t absence = Timeout();
   if (writable()) {
+    const ChunkId id = ChunkId::Of(*tree, chunk);
+    use = choice_.UseFor(id);
+    // Such a chunk can come by its other name, of which the kernel knows nothing.
+    if (tree->TakesGzipNames()) absence = 0;
     // Asked before the version: a writer that comes later makes the kernel look up again.
-    short_lived = chunk.part != ChunkPart::kPlain || tree->is_mesh() || writers_.HasWriter(id);
-    UNSHARD_ASSIGN_OR_RETURN(auto written, LookupWritten(id, chunk, thread));
-    if (written) {
-      if (short_lived) written->timeout_milliseconds = 0;
-      return *written;
+    if (chunk.part != ChunkPart::kPlain || tree->is_mesh() || writers_.HasWriter(id)) {
+      absence = 0;
+      if (use == NodeUse::kCached) use = NodeUse::kRevalidated;
     }
+    UNSHARD_ASSIGN_OR_RETURN(const auto written, LookupWritten(id, chunk, use));
+    if (written) return written->node != 0 ? *written : Entry{0, {}, absence};
   }
   attribute_demand_.ChunkLookedUp();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, chunk));
-  if (!facts) return Entry{0, {}, short_lived ? 0 : Timeout()};
-  Entry entry = ReferChunk(tree, chunk, *facts);
-  if (writable() && pins_.Awaits(thread, id)) {
-    pins_.Pin(thread, id, entry.node, MakeStoredContent(reader_, tree, chunk, *facts));
-  }
-  if (short_lived) entry.timeout_milliseconds = 0;
+  if (!facts) return Entry{0, {}, absence};
+  Entry entry = ReferChunk(tree, chunk, *facts, use);
   if (!tree->shards().format().is_wrapped() && reader_.ExpectsRead()) {
     entry.next_object = facts->generation->object;
     entry.next_range = facts->stored;
@@ -270,27 +290,42 @@ std::uint64_t VolumeFs::InodeOf(const ChunkTree& tree, const ChunkTree::Match& m
 }
 
 Entry VolumeFs::ReferChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
-                           const ChunkFacts& facts) {
-  Entry entry;
-  entry.timeout_milliseconds = Timeout();
-  entry.attributes.size = facts.size;
-  entry.attributes.modified = ShownTime(*tree, chunk, *facts.generation);
-  if (const auto position = tree->Position(chunk)) {
-    const GridNode grid{tree->ordinal(), facts.generation->count, *position};
-    if (const auto id = PackGridNode(grid)) {
-      tree->shards().AddReference(facts.generation);
-      entry.node = *id;
-      entry.attributes.inode = GridInode(grid);
-      return entry;
-    }
-  }
-  const std::string path = JoinPath(tree->directory(), tree->Path(chunk));
+                           const ChunkFacts& facts, NodeUse use) {
+  Attributes attributes;
+  attributes.inode = InodeOf(*tree, {ChunkTree::Match::Kind::kChunk, {}, chunk});
+  attributes.size = facts.size;
+  attributes.modified = ShownTime(*tree, chunk, *facts.generation);
   tree->shards().AddReference(facts.generation);
-  const TablePtr node = nodes_.Refer(ChunkIdentity(*tree, chunk, *facts.generation), "k:" + path,
-                                     ChunkTarget{tree, chunk, facts.generation->count});
-  entry.node = node->id;
-  entry.attributes.inode = node->inode;
-  return entry;
+  if (const auto position = tree->Position(chunk); position && use == NodeUse::kCached) {
+    const auto id = PackGridNode({tree->ordinal(), facts.generation->count, *position});
+    if (id && !open_versions_.IsTaken(*id)) return Entry{*id, attributes, Timeout()};
+  }
+  return ReferFree(ChunkIdentity(*tree, chunk, *facts.generation), use, attributes,
+                   [&](NodeUse as) {
+                     return ChunkTarget{tree, chunk, facts.generation->count, as};
+                   });
+}
+
+// A node of this identity that no writer has taken over; `attributes` name its st_ino.
+Entry VolumeFs::ReferFree(const std::string& identity, NodeUse use, const Attributes& attributes,
+                          const MakeTarget& target) {
+  std::string name = identity;
+  if (use == NodeUse::kOwn) name += '#' + std::to_string(++own_nodes_);
+  for (int i = 0;; ++i) {
+    if (use == NodeUse::kRevalidated) name = identity + '+' + std::to_string(i);
+    const TablePtr node = nodes_.Refer(name, attributes.inode, target(use));
+    if (open_versions_.IsTaken(node->id)) {
+      nodes_.Forget(node->id, 1);
+      use = NodeUse::kRevalidated;
+      continue;
+    }
+    Entry entry{node->id, attributes, Timeout()};
+    if (use == NodeUse::kCached) return entry;
+    // The attributes are as old as the name, which is looked up each time.
+    entry.timeout_milliseconds = 0;
+    entry.attributes_milliseconds = Timeout();
+    return entry;
+  }
 }
 
 Result<Entry> VolumeFs::ReferGridDirectory(const std::shared_ptr<ChunkTree>& tree,
@@ -299,39 +334,39 @@ Result<Entry> VolumeFs::ReferGridDirectory(const std::shared_ptr<ChunkTree>& tre
   Attributes attributes{0, 0, mounted_, true};
   if (!options_.immutable) parts_.watcher->Watch(ParentPath(store_directory));
   UNSHARD_ASSIGN_OR_RETURN(const auto modified, tree->Modified(in));
-  if (writable()) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool exists, GridDirectoryExists(tree, in));
-    if (!exists) return Missing();
-  } else if (!modified && !tree->AlwaysExists(in) && options_.list != ListMode::kGrid) {
-    return Missing();
-  }
   if (modified) attributes.modified = *modified;
   attributes.inode = InodeOf(*tree, {ChunkTree::Match::Kind::kDirectory, in, {}});
   const auto position = tree->Position(in);
-  const auto id = position ? PackGridNode({tree->ordinal(), 0, *position}) : std::nullopt;
-  if (id) return Entry{*id, attributes, Timeout()};
   const std::string path = JoinPath(tree->directory(), tree->Path(in));
-  const TablePtr node = nodes_.Refer("g:" + std::to_string(tree->ordinal()) + ':' + path,
-                                     "k:" + path, GridDirectoryTarget{tree, in});
-  return Entry{node->id, attributes, Timeout()};
+  auto id = position ? PackGridNode({tree->ordinal(), 0, *position}) : std::nullopt;
+  if (!id) {
+    id = nodes_
+             .Refer("g:" + std::to_string(tree->ordinal()) + ':' + path, "k:" + path,
+                    GridDirectoryTarget{tree, in})
+             ->id;
+  }
+  Entry entry{*id, attributes, Timeout()};
+  entry.generation = removed_.GenerationOf(path);
+  return entry;
 }
 
-Entry VolumeFs::ReferDirectory(const std::string& path, bool opaque, const ObjectInfo* info) {
-  const TablePtr node = nodes_.Refer("d:" + path, "d:" + path, DirectoryTarget{path, opaque});
-  return Entry{node->id,
-               {node->inode, 0, info != nullptr ? info->modified : ModifiedOf(path), true},
-               Timeout()};
-}
-
+// A document that may be written here is looked up anew each time.
 Entry VolumeFs::ReferDocument(const std::string& path, const Document& document) {
+  NodeUse use = NodeUse::kCached;
+  if (writable()) {
+    use = std::max(NodeUse::kRevalidated,
+                   choice_.UseFor(DocumentId({ParentPath(path), BaseName(path)})));
+  }
   const std::string identity = "m:" + path + '\n' + document.source.generation.tag + '\n' +
                                std::to_string(std::hash<std::string>()(*document.text));
-  const TablePtr node = nodes_.Refer(
-      identity, "f:" + path, DocumentTarget{path, document.text, document.source.modified, false});
-  // A document that may be written here is looked up anew each time.
-  return Entry{node->id,
-               {node->inode, document.text->size(), document.source.modified, false},
-               writable() ? 0 : Timeout()};
+  Entry entry =
+      ReferFree(identity, use,
+                {LastInode("f:" + path), document.text->size(), document.source.modified, false},
+                [&](NodeUse) {
+                  return DocumentTarget{path, document.text, document.source.modified, false};
+                });
+  if (writable()) entry.attributes_milliseconds = 0;
+  return entry;
 }
 
 Entry VolumeFs::ReferFile(const std::string& path, const ObjectInfo& info) {
@@ -342,7 +377,7 @@ Entry VolumeFs::ReferFile(const std::string& path, const ObjectInfo& info) {
 
 Result<Entry> VolumeFs::LookupControl(std::string_view name) {
   const auto text = ControlFileText(*this, name);
-  if (!text) return Entry{0, {}, kDay};
+  if (!text) return Entry{0, {}, kDayMilliseconds};
   const std::string path = std::string(kControlDirectory) + '/' + std::string(name);
   const std::string identity = "s:" + std::to_string(next_snapshot_.fetch_add(1));
   const TablePtr node =
@@ -359,106 +394,15 @@ void VolumeFs::Forget(NodeId node, std::uint64_t references) {
       chunk->tree->shards().DropReferences(chunk->chunk.slot.shard, chunk->generation_count,
                                            references);
     }
-    return nodes_.Forget(node, references);
+    nodes_.Forget(node, references);
+    if (table && writable() && !nodes_.Get(node)) open_versions_.Forget(node);
+    return;
   }
   const auto tree = parts_.datasets->TreeAt(grid->ordinal);
   if (!tree) return;
   const ChunkTree::Match match = tree->AtPosition(grid->position);
   if (match.kind != ChunkTree::Match::Kind::kChunk) return;
   tree->shards().DropReferences(match.chunk.slot.shard, grid->generation_count, references);
-}
-
-Result<Entry> VolumeFs::GetAttributes(NodeId id) {
-  auto now = AttributesNow(id);
-  if (!writable()) return now;
-  const auto shown = open_versions_.Find(id);
-  if (!shown || (now && now->attributes.size == shown->size)) return now;
-  return Entry{id, {shown->inode, shown->size, shown->modified, false}, Timeout()};
-}
-
-Result<Entry> VolumeFs::AttributesNow(NodeId id) {
-  const auto grid = UnpackGridNode(id);
-  if (!grid) {
-    const TablePtr node = nodes_.Get(id);
-    if (!node) return tl::unexpected<Error>(StaleNode());
-    return AttributesOfTableNode(*node);
-  }
-  if (writable()) {
-    if (const auto staged = StagedAt(id, nullptr)) return AttributesOfStaged(id, staged);
-    const auto seen = ChunkOf(id, nullptr);
-    if (seen && seen->version && seen->current) {
-      return Entry{id,
-                   {seen->version->inode != 0 ? seen->version->inode : GridInode(*grid),
-                    seen->version->size, parts_.written->ModifiedOf(*seen->version), false},
-                   Timeout()};
-    }
-  }
-  const auto tree = parts_.datasets->TreeAt(grid->ordinal);
-  if (!tree) return tl::unexpected<Error>(StaleNode());
-  const ChunkTree::Match match = tree->AtPosition(grid->position);
-  const std::uint64_t inode = GridInode(*grid);
-  if (match.kind == ChunkTree::Match::Kind::kDirectory) {
-    const timespec modified = ModifiedOf(tree->StoreDirectory(match.directory));
-    return Entry{id, {inode, 0, modified, true}, Timeout()};
-  }
-  const auto generation = tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
-  if (!generation) return LookAgain();
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, match.chunk, generation));
-  if (!facts) return LookAgain();
-  return Entry{
-      id, {inode, facts->size, ShownTime(*tree, match.chunk, *generation), false}, Timeout()};
-}
-
-Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
-  struct Visitor {
-    VolumeFs& fs;
-    const TableNode& node;
-    Result<Entry> operator()(const DirectoryTarget& target) const {
-      return Entry{node.id, {node.inode, 0, fs.ModifiedOf(target.path), true}, fs.Timeout()};
-    }
-    Result<Entry> operator()(const GridDirectoryTarget& target) const {
-      const timespec modified = fs.ModifiedOf(target.tree->StoreDirectory(target.directory));
-      return Entry{node.id, {node.inode, 0, modified, true}, fs.Timeout()};
-    }
-    Result<Entry> operator()(const FileTarget& target) const {
-      return Entry{
-          node.id, {node.inode, target.info.size, target.info.modified, false}, fs.Timeout()};
-    }
-    Result<Entry> operator()(const DocumentTarget& target) const {
-      return Entry{node.id,
-                   {node.inode, target.text->size(), target.modified, false, 1, target.control},
-                   target.control ? 0 : fs.Timeout()};
-    }
-    Result<Entry> operator()(const ChunkTarget& target) const {
-      const auto generation =
-          target.tree->shards().Find(target.chunk.slot.shard, target.generation_count);
-      if (!generation) return LookAgain();
-      UNSHARD_ASSIGN_OR_RETURN(const auto facts,
-                               fs.reader_.FindIn(*target.tree, target.chunk, generation));
-      if (!facts) return LookAgain();
-      const timespec modified = fs.ShownTime(*target.tree, target.chunk, *generation);
-      return Entry{node.id, {node.inode, facts->size, modified, false}, fs.Timeout()};
-    }
-    Result<Entry> operator()(const WrittenTarget& target) const {
-      const std::uint64_t size = target.gzipped ? target.gzipped->size() : target.version->size;
-      return Entry{node.id,
-                   {node.inode, size, fs.parts_.written->ModifiedOf(*target.version), false},
-                   fs.Timeout()};
-    }
-    Result<Entry> operator()(const StagedTarget& target) const {
-      return fs.AttributesOfStaged(node.id, target.staged);
-    }
-    Result<Entry> operator()(const PromisedTarget&) const {
-      if (fs.BreaksPromise(node)) return LookAgain();
-      const std::lock_guard lock(node.mutex);
-      return fs.AttributesOfStaged(node.id, node.begun);
-    }
-    Result<Entry> operator()(const LiveFileTarget&) const { return fs.AttributesOfLiveFile(node); }
-    Result<Entry> operator()(const ControlDirectoryTarget&) const {
-      return Entry{node.id, {node.inode, 0, fs.mounted_, true}, kDay};
-    }
-  };
-  return std::visit(Visitor{*this, node}, node.target);
 }
 
 Result<FilePiece> VolumeFs::Read(NodeId id, std::uint64_t offset, std::uint64_t size) {
@@ -527,6 +471,7 @@ std::string VolumeFs::PathOf(NodeId id) const {
   const TablePtr node = nodes_.Get(id);
   if (!node) return {};
   struct Visitor {
+    const ScratchFiles& scratch;
     std::string operator()(const DirectoryTarget& target) const { return target.path; }
     std::string operator()(const GridDirectoryTarget& target) const {
       return JoinPath(target.tree->directory(), target.tree->Path(target.directory));
@@ -543,9 +488,6 @@ std::string VolumeFs::PathOf(NodeId id) const {
       return JoinPath(target.version->tree->directory(),
                       target.version->tree->Path(target.version->chunk));
     }
-    std::string operator()(const PromisedTarget& target) const {
-      return JoinPath(target.tree->directory(), target.tree->Path(target.chunk));
-    }
     std::string operator()(const StagedTarget& target) const {
       const StagedInode::Purpose purpose = target.staged->purpose();
       if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
@@ -554,11 +496,14 @@ std::string VolumeFs::PathOf(NodeId id) const {
       if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
         return JoinPath(document->directory, document->name);
       }
-      return "(scratch)";
+      return scratch.PathOf(*target.staged).value_or("(a scratch file without a name)");
     }
     std::string operator()(const LiveFileTarget& target) const { return target.path; }
+    std::string operator()(const ScratchDirectoryTarget& target) const {
+      return scratch.PathOf(*target.directory).value_or("(a removed scratch directory)");
+    }
   };
-  return std::visit(Visitor{}, node->target);
+  return std::visit(Visitor{scratch_}, node->target);
 }
 
 bool VolumeFs::IsControl(NodeId id) const {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,19 +19,21 @@
 #include "fs/chunk_writers.h"
 #include "fs/chunk_writes.h"
 #include "fs/counters.h"
+#include "fs/dataset_changes.h"
 #include "fs/dataset_tree.h"
+#include "fs/directory_moves.h"
 #include "fs/directory_snapshots.h"
 #include "fs/error_log.h"
 #include "fs/mount_options.h"
+#include "fs/node_choice.h"
 #include "fs/node_id.h"
 #include "fs/node_table.h"
 #include "fs/open_file.h"
 #include "fs/open_versions.h"
-#include "fs/reader_pins.h"
+#include "fs/removed_directories.h"
 #include "fs/request_epoch.h"
 #include "fs/scratch_files.h"
 #include "fs/watch_monitor.h"
-#include "fs/write_streaks.h"
 
 namespace unshard {
 
@@ -55,6 +56,7 @@ struct Entry {
   ByteRange next_range = {};
   // How long the kernel may keep the attributes, where that is not as long as the name.
   std::optional<std::uint64_t> attributes_milliseconds = std::nullopt;
+  std::uint64_t generation = 0;  // of a grid directory (fs/removed_directories.h)
 };
 
 // One name of a directory. `entry` is there where attributes were asked for and cost nothing; it
@@ -88,6 +90,8 @@ class VolumeFs {
     // Of writable mounts; null otherwise.
     std::shared_ptr<FileSystem> files;
     std::shared_ptr<WrittenChunks> written;
+    // To be set once it is mounted.
+    std::shared_ptr<OwnMount> own_mount;
   };
   VolumeFs(Parts parts, const MountOptions& options);
   ~VolumeFs();
@@ -99,12 +103,16 @@ class VolumeFs {
     // Told of names that the kernel should drop, and of keys to look at again; both asynchronously.
     std::function<void(NodeId parent, const std::string& name)> drop_entry;
     std::function<void(const std::string& key)> look_again;
+    // Returns once such a name is dropped, or after a while.
+    std::function<void(NodeId parent, const std::string& name)> await_drop;
   };
   void StartWriting(Writing writing);
   [[nodiscard]] const Writing& writing() const { return writing_; }
 
   // Held by a request until its answer has reached the kernel.
   [[nodiscard]] RequestEpoch::Ticket BeginRequest() { return epoch_.Enter(); }
+  // Returns once the requests that are running have been answered. For the invalidating thread.
+  void AwaitAnswers() { epoch_.WaitForRunning(); }
 
   // Adds one reference of the kernel's to the node it answers with.
   // `thread` is the caller's (fs/chunk_writers.h).
@@ -117,6 +125,8 @@ class VolumeFs {
   using DirectoryVisitor = std::function<bool(const DirectoryName&)>;
   Status ReadDirectory(NodeId node, std::uint64_t cookie, bool with_attributes,
                        const DirectoryVisitor& visitor);
+  // Whether the kernel may keep the listing of a directory: it hears of all that changes it.
+  [[nodiscard]] bool ListingIsKept(NodeId node) const;
   // The value of user.unshard.*; nothing where the node has no such attribute.
   Result<std::optional<std::string>> GetExtendedAttribute(NodeId node, std::string_view name);
   [[nodiscard]] std::vector<std::string> ListExtendedAttributes(NodeId node);
@@ -129,7 +139,12 @@ class VolumeFs {
     OpenFilePtr file;
   };
   Result<Created> Create(NodeId parent, std::string_view name, const OpenRequest& request);
+  // mknod(2) of a regular file, which is empty and open nowhere: EPERM for a chunk.
+  Result<Entry> MakeFile(NodeId parent, std::string_view name, pid_t thread);
   Result<FilePiece> Read(const OpenFile& file, std::uint64_t offset, std::uint64_t size);
+  // kAppend: behind all that was written. The kernel's idea of the end is that of the node, which
+  // a chunk that was truncated and is still empty does not share.
+  static constexpr std::uint64_t kAppend = ~std::uint64_t{0};
   Status Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes);
   // Commits what was written, where `thread` belongs to the process that opened the file; others
   // have it in common with that process, which goes on writing.
@@ -148,6 +163,8 @@ class VolumeFs {
   Status RemoveDirectory(NodeId parent, std::string_view name);
   // Publishes all that was committed before the call.
   Status FlushAll();
+  // The mount is ending: shards that other writers hold locked are no longer waited for as long.
+  void End();
   [[nodiscard]] bool writable() const { return writes_ != nullptr; }
   [[nodiscard]] std::optional<WriteStatus> write_status() const;
 
@@ -167,34 +184,35 @@ class VolumeFs {
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
 
  private:
+  // For as long as the kernel is told: names that nobody changes without notifying it.
+  static constexpr std::uint64_t kDayMilliseconds = std::uint64_t{86400} * 1000;
   using TablePtr = std::shared_ptr<const TableNode>;
 
   Result<Entry> LookupInDirectory(const DirectoryTarget& directory, std::string_view name,
                                   pid_t thread);
   Result<Entry> LookupInTree(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
                              pid_t thread);
-  Result<Entry> LookupChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkTree::Match& match,
-                            pid_t thread);
-  Result<Entry> LookupLatest(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
-                             pid_t thread);
+  Result<Entry> LookupLatest(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk);
   Result<Entry> LookupInSource(const DirectoryTarget& directory, const std::string& path);
   Result<Entry> LookupGrid(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                            std::string_view name, pid_t thread);
   std::optional<Entry> LookupScratch(const std::string& directory, std::string_view name);
+  Entry ReferScratchDirectory(const ScratchDirectoryPtr& directory);
   Result<Entry> LookupControl(std::string_view name);
   Entry ReferChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
-                   const ChunkFacts& facts);
+                   const ChunkFacts& facts, NodeUse use = NodeUse::kCached);
+  using MakeTarget = std::function<NodeTarget(NodeUse)>;
+  Entry ReferFree(const std::string& identity, NodeUse use, const Attributes& attributes,
+                  const MakeTarget& target);
   Result<Entry> ReferGridDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
   Entry ReferDirectory(const std::string& path, bool opaque, const ObjectInfo* info);
   Entry ReferDocument(const std::string& path, const Document& document);
   Entry ReferFile(const std::string& path, const ObjectInfo& info);
   Entry ReferLiveFile(const std::string& path, const FileStatus& status);
   Entry ReferStaged(const std::shared_ptr<StagedInode>& staged);
-  Entry PromiseInstead(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk, pid_t thread,
-                       const Entry& seen);
-  Result<Entry> ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk);
-  Result<std::optional<Entry>> LookupWritten(const ChunkId& id, const ChunkRef& chunk,
-                                             pid_t thread);
+  Result<Entry> ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk, NodeUse use);
+  Result<std::optional<Entry>> LookupWritten(const ChunkId& id, const ChunkRef& chunk, NodeUse use);
+  void DropArithmetic(NodeId node);
   std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
                                        const ChunkRef& chunk);
 
@@ -206,6 +224,7 @@ class VolumeFs {
     std::uint64_t cookie;
     bool with_attributes;
     const DirectoryVisitor& visitor;
+    ListMode mode;
   };
   Status ListDirectory(const DirectoryTarget& directory, const Listing& listing);
   Status ListGridDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
@@ -214,11 +233,17 @@ class VolumeFs {
   Status ListPlainDirectory(const std::string& path, const Listing& listing);
   static bool ListDots(std::uint64_t inode, const Listing& listing);
   using NameFilter = std::function<bool(std::string_view)>;
+  using NameCollector = std::function<Status(std::vector<DirectorySnapshots::Name>&)>;
+  Status ListSnapshot(const std::string& path, const NameCollector& collect, const Listing& listing,
+                      bool& more);
   Status ListSourceNames(const std::string& path, const std::string& shown_as,
                          const DirectoryOverlay& special, const NameFilter& shown,
                          const Listing& listing, bool& more);
-  [[nodiscard]] std::vector<std::string> MadeDirectories(const std::string& directory) const;
-  bool ListsDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
+  Status ListScratchDirectory(const TableNode& node, const Listing& listing);
+  // Whether a listing of a directory has no names. Not asked of directories that are the source's
+  // alone.
+  Result<bool> IsEmpty(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
+  Result<bool> IsEmpty(const DirectoryTarget& directory);
   Status ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                   std::uint64_t base_cookie, const Listing& listing, bool& more);
   std::optional<Entry> FreeEntry(const std::shared_ptr<ChunkTree>& tree,
@@ -229,19 +254,23 @@ class VolumeFs {
                    KernelNotifier& notifier);
   void TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet::Change& change,
                   KernelNotifier& notifier);
-  void ForgetRemovedDirectories(const ChunkTree& tree);
   void RefreshDirectories(const std::shared_ptr<ChunkTree>& tree, const std::string& key,
-                          KernelNotifier& notifier);
+                          bool drop_names, KernelNotifier& notifier);
   void RefreshAllDirectories(const std::shared_ptr<ChunkTree>& tree, KernelNotifier& notifier);
   void TellFirstLevel(const std::shared_ptr<ChunkTree>& tree, KernelNotifier& notifier);
+  void TellListings(const ChunkTree& tree, GridDirectory in, KernelNotifier& notifier);
   void TellDirectories(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                        KernelNotifier& notifier);
   std::optional<NodeId> KnownNode(const ChunkTree& tree, const GridDirectory& in) const;
   void RefreshPath(const std::string& path, KernelNotifier& notifier);
+  void RefreshListing(const std::string& path, KernelNotifier& notifier);
 
   [[nodiscard]] static bool IsHidden(const DirectoryOverlay& overlay, std::string_view name);
+  [[nodiscard]] static bool IsHidden(const ChunkTree& tree, const GridDirectory& in,
+                                     std::string_view name);
   [[nodiscard]] Entry Missing() const;
   [[nodiscard]] std::uint64_t Timeout() const;
+  [[nodiscard]] std::uint64_t NameTimeout() const;
   [[nodiscard]] timespec ModifiedOf(const std::string& store_directory) const;
   [[nodiscard]] timespec ShownTime(const ChunkTree& tree, const ChunkRef& chunk,
                                    const ShardGeneration& generation) const;
@@ -268,14 +297,15 @@ class VolumeFs {
     std::shared_ptr<ChunkTree> tree;
     ChunkRef chunk;
     bool gzipped = false;
-    // kSource: the `zarr.json` of a group, which can embed copies of sharded arrays.
-    bool plain_group = false;
+    // kSource: a document of a dataset that is shown as it is stored.
+    bool plain_document = false;
     GridDirectory grid;  // kGridDirectory: it; kChunk: the directory of the chunk
     [[nodiscard]] std::string path() const { return JoinPath(directory, name); }
   };
   Result<Place> PlaceOf(NodeId parent, std::string_view name);
   Result<Place> PlaceInTree(Place place, const std::shared_ptr<ChunkTree>& tree,
                             const GridDirectory& in);
+  Result<Place> PlaceBesideDirectories(Place place, const GridDirectory& in);
   Result<Place> PlaceInDirectory(Place place, const DirectoryTarget& directory);
   static tl::unexpected<Error> Refuse(const Place& place);
 
@@ -284,46 +314,58 @@ class VolumeFs {
     ChunkRef chunk;
     WrittenVersionPtr version = nullptr;  // the latest; null where the store has the say
     bool current = false;                 // the node stands for what readers are shown now
-    bool moved = false;  // the chunk was renamed to this one since the node was looked up
   };
-  void CountOpen(OpenFile& file);
+  [[nodiscard]] bool CountOpen(OpenFile& file);
   Result<Entry> AttributesNow(NodeId id);
   std::optional<SeenChunk> ChunkOf(NodeId node, const TablePtr& table) const;
-  std::optional<SeenChunk> ChunkLookedUpAs(NodeId node, const TablePtr& table) const;
   std::shared_ptr<StagedInode> StagedAt(NodeId node, const TablePtr& table) const;
   Result<OpenFilePtr> OpenChunk(NodeId node, const SeenChunk& seen, const OpenRequest& request,
                                 const TablePtr& table);
-  Result<OpenFilePtr> OpenForWriting(const SeenChunk& seen, const OpenRequest& request,
+  Result<OpenFilePtr> OpenForWriting(NodeId node, const SeenChunk& seen, const OpenRequest& request,
                                      const TablePtr& table);
-  bool BeginPromised(const TableNode& node, const SeenChunk& seen, const OpenRequest& request,
-                     const std::shared_ptr<StagedInode>& staged);
-  bool BreaksPromise(const TableNode& node);
+  Result<ContentPtr> ContentAt(NodeId node, const SeenChunk& seen, const TablePtr& table);
+  Result<OpenFilePtr> OpenTaken(NodeId node, const ChunkId& id,
+                                const std::shared_ptr<StagedInode>& staged,
+                                const OpenRequest& request);
+  Result<OpenFilePtr> TakeOver(NodeId node, const ChunkId& id,
+                               const std::shared_ptr<StagedInode>& staged,
+                               const OpenRequest& request);
+  tl::unexpected<Error> Join(const ChunkId& id, const std::shared_ptr<StagedInode>& staged,
+                             NodeId node, const OpenRequest& request);
+  tl::unexpected<Error> SendAway(const ChunkId& id, NodeId node, const OpenRequest& request);
+  Result<OpenFilePtr> OpenOnce(NodeId id, const OpenRequest& request, const TablePtr& table);
+  [[nodiscard]] bool CameWithoutName(NodeId node, const OpenRequest& request,
+                                     const TablePtr& table) const;
+  std::shared_ptr<StagedInode> JoinableWriter(const Place& place);
   Result<OpenFilePtr> OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
                                  const OpenRequest& request);
   OpenFilePtr OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId node,
                      const OpenRequest& request);
   void EndStaged(const std::shared_ptr<StagedInode>& staged);
   Result<OpenFilePtr> OpenLive(const TableNode& node, const OpenRequest& request);
-  Result<OpenFilePtr> OpenPlainGroup(const TableNode& node, const std::string& path,
-                                     const OpenRequest& request);
+  Result<OpenFilePtr> OpenPlainDocument(const TableNode& node, const std::string& path,
+                                        const OpenRequest& request);
   Result<OpenFilePtr> OpenDocument(const TableNode& node, const DocumentTarget& document,
                                    const OpenRequest& request);
-  tl::unexpected<Error> Redirect(const ChunkId& id, const std::shared_ptr<StagedInode>& staged,
-                                 pid_t thread);
   Result<std::shared_ptr<StagedInode>> StageChunk(const Place& place, bool truncate);
   Result<Created> CreateChunk(const Place& place, const OpenRequest& request);
   Result<Created> CreateScratch(const Place& place, const OpenRequest& request);
   Status MakeShownDirectory(const std::string& path);
-  [[nodiscard]] bool MovedAway(const std::string& directory) const;
   Result<Created> CreateInSource(const Place& place, const OpenRequest& request);
   Entry AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const;
   [[nodiscard]] std::uint32_t LinksOf(const std::shared_ptr<StagedInode>& staged) const;
+  [[nodiscard]] bool BareNameIsRemembered(const Place& place);
   void DropBareName(const ChunkTree& tree, const ChunkRef& chunk);
+  void AwaitDrop(const ChunkTree& tree, const ChunkRef& chunk);
   void SetShownTime(const SeenChunk& seen, const timespec& modified);
   Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
                                    const AttributeChange& change, pid_t thread);
+  Result<Entry> TruncateChunk(NodeId node, std::uint64_t size, pid_t thread);
   Status CommitStaged(StagedInode& staged, WrittenVersionPtr* version);
+  static bool MayBeEmpty(const StagedInode& staged);
   void ChangePurpose(const std::shared_ptr<StagedInode>& staged, StagedInode::Purpose purpose);
+  Status AwaitRoom(std::uint64_t bytes);
+  Status Reserve(StagedInode& staged);
   Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write);
   Status CommitDocument(const StagedInode::Document& document, StagedFile& staged,
                         const timespec& modified);
@@ -332,10 +374,15 @@ class VolumeFs {
   Status StoreDocument(const StagedInode::Document& document, const std::string& text,
                        const std::optional<std::string>& before,
                        const std::optional<timespec>& modified);
-  [[nodiscard]] bool IsPlainGroup(const std::string& path) const;
+  [[nodiscard]] bool IsPlainDocument(const std::string& path) const;
+  [[nodiscard]] Result<std::string> Complete(const std::string& path,
+                                             const std::string& text) const;
+  Status RemoveDocument(const Place& place);
+  Status MergeDocument(const StagedInode::Document& document, const std::string& before,
+                       const std::string& text);
   [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
   Status CompleteLive(const OpenFile& file);
-  Result<bool> IsComplete(const std::string& path, const std::string& directory) const;
+  Result<bool> IsComplete(const std::string& path, const std::string& to) const;
   [[nodiscard]] std::uint64_t InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
                                            const ChunkRef& chunk) const;
   static ChunkId DocumentId(const StagedInode::Document& document);
@@ -345,23 +392,18 @@ class VolumeFs {
   Status RenameScratch(const Place& from, const Place& to, bool replace);
   Status RenameChunk(const Place& from, const Place& to, bool replace);
   Status RenameInSource(const Place& from, const Place& to, bool replace);
-  Status RenameOntoPlainGroup(const Place& from, const Place& to, bool replace);
+  Status RenameSourceFileToScratch(const Place& from, const Place& to, bool replace);
+  Status RenameOntoPlainDocument(const Place& from, const Place& to, bool replace);
   Status RenameSourceFileOnto(const Place& from, const Place& to, bool replace);
   Status PutOnto(const std::shared_ptr<StagedInode>& staged, const Place& to, bool replace);
-  Status RemoveChunk(const Place& place, const std::optional<ChunkRef>& moved_to = std::nullopt);
-  void DropName(const Place& place);
-  // What MakeDirectory and RemoveDirectory have done to a directory, and to those beside it.
-  struct DirectoryHistory {
-    bool made = false;
-    bool removed = false;
-    bool begun = false;
-  };
-  [[nodiscard]] DirectoryHistory HistoryOf(const ChunkTree& tree, const GridDirectory& in) const;
-  Result<bool> GridDirectoryExists(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
-  Result<bool> HoldsNames(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in);
+  Status RemoveChunk(const Place& place);
+  void Detach(const ChunkId& id, const StagedInode::Purpose& purpose);
+  [[nodiscard]] bool MayBeRemembered(const Place& chunk) const;
+  timespec TimeOfChunk(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
   [[nodiscard]] std::string PathOfDirectory(const std::shared_ptr<ChunkTree>& tree,
                                             const GridDirectory& in) const;
   Status MustBeNew(const Place& place);
+  Status RemoveDirectoryAt(const Place& place);
 
   const Parts parts_;
   const MountOptions options_;
@@ -378,21 +420,13 @@ class VolumeFs {
   // Of writable mounts.
   Writing writing_;
   ScratchFiles scratch_;
+  RemovedDirectories removed_;
+  DirectoryMoves directory_moves_;
   ChunkWriters writers_;
-  ReaderPins pins_;
-  WriteStreaks streaks_;
+  NodeChoice choice_;
   OpenVersions open_versions_;
+  std::atomic<std::uint64_t> own_nodes_{0};
   std::atomic<std::uint64_t> next_staged_{0};
-  mutable std::mutex directories_mutex_;
-  // Directories of chunk trees that were made, and removed, here; by path below the mount point.
-  std::set<std::string> made_;     // guarded by directories_mutex_
-  std::set<std::string> removed_;  // guarded by directories_mutex_
-  // Directories of the store that were missing when directories above their chunks were made here.
-  // One that publishing makes stands for more directories of the tree than were ever made: there
-  // the chunks decide which of them exist.
-  std::set<std::string> begun_;  // guarded by directories_mutex_
-  // Directories of the source that were renamed here: by their old paths.
-  std::set<std::string> moved_away_;  // guarded by directories_mutex_
   mutable std::mutex times_mutex_;
   // Modification times that were given to chunks which are as they are in the store.
   // They hold until somebody else replaces the shard: for this generation count.
@@ -403,7 +437,8 @@ class VolumeFs {
   std::map<std::string, GivenTime> times_;  // guarded by times_mutex_
   std::mutex documents_mutex_;              // one document is merged at a time
   std::mutex links_mutex_;                  // one link at a time gives a chunk its name
-  std::unique_ptr<ChunkWrites> writes_;     // goes first: its threads use all the others
+  std::unique_ptr<DatasetChanges> changes_;
+  std::unique_ptr<ChunkWrites> writes_;  // goes first: its threads use all the others
 };
 
 }  // namespace unshard

@@ -10,6 +10,7 @@
 namespace unshard {
 namespace {
 
+constexpr std::uint64_t kDotsCookie = 2;  // after "." and ".."
 constexpr std::uint64_t kFirstNameCookie = 3;
 constexpr unsigned kNumberShift = 32;
 constexpr std::uint64_t kTreeCookies = std::uint64_t{1} << 62;
@@ -19,25 +20,14 @@ constexpr std::size_t kMaxSharedTrees = 16;
 // The store's cookies are moved up by two; ext4 ends its directories with the largest there is.
 constexpr std::uint64_t kLargestCookie = (std::uint64_t{1} << 63) - 1;
 
-// The document that cannot be removed, then what leads to chunks, then the rest: who removes a tree
-// in the order of its listings and stops at the first refusal has removed nothing by then.
-void NameProtectedFirst(const DirectoryOverlay& special,
-                        std::vector<DirectorySnapshots::Name>& names) {
-  const auto document = [&](const auto& each) {
-    return special.document && each.name == special.document->name;
-  };
-  const auto leads_to_chunks = [&](const auto& each) {
-    return special.virtual_children.contains(each.name);
-  };
-  const auto others = std::stable_partition(names.begin(), names.end(), document);
-  std::stable_partition(others, names.end(), leads_to_chunks);
-}
+// After all names of the source and all chunks.
+constexpr std::uint64_t kDocumentCookie = kLargestCookie;
 
 }  // namespace
 
 Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attributes,
                                const DirectoryVisitor& visitor) {
-  const Listing listing{id, cookie, with_attributes, visitor};
+  const Listing listing{id, cookie, with_attributes, visitor, options_.list};
   if (const auto grid = UnpackGridNode(id)) {
     const auto tree = parts_.datasets->TreeAt(grid->ordinal);
     if (!tree) return Fail(ErrorCode::kConflict, "the array was replaced");
@@ -52,7 +42,30 @@ Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attrib
     return ListGridDirectory(in->tree, in->directory, listing);
   }
   if (std::holds_alternative<ControlDirectoryTarget>(node->target)) return ListControl(listing);
+  if (std::holds_alternative<ScratchDirectoryTarget>(node->target)) {
+    return ListScratchDirectory(*node, listing);
+  }
   return Fail(ErrorCode::kInvalidArgument, "not a directory");
+}
+
+// A directory of chunks is listed in the one above it from its first chunk to its last. The kernel
+// hears of what is made and removed in the directory itself, and of what changes in the source.
+bool VolumeFs::ListingIsKept(NodeId id) const {
+  if (!writable()) return true;
+  if (const auto grid = UnpackGridNode(id)) {
+    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
+    return tree && tree->AtPosition(grid->position).directory.level == tree->depth();
+  }
+  const TablePtr node = nodes_.Get(id);
+  if (!node) return false;
+  if (const auto* in = std::get_if<GridDirectoryTarget>(&node->target)) {
+    return in->directory.level == in->tree->depth();
+  }
+  const auto* directory = std::get_if<DirectoryTarget>(&node->target);
+  if (directory == nullptr) return false;
+  const auto overlay = directory->opaque ? nullptr : parts_.datasets->Find(directory->path);
+  return !overlay || std::all_of(overlay->trees.begin(), overlay->trees.end(),
+                                 [](const auto& tree) { return tree->depth() == 0; });
 }
 
 bool VolumeFs::ListDots(std::uint64_t inode, const Listing& listing) {
@@ -72,41 +85,38 @@ Status VolumeFs::ListControl(const Listing& listing) {
   return {};
 }
 
-// Directories of trees that were made here and have nothing in them yet.
-std::vector<std::string> VolumeFs::MadeDirectories(const std::string& directory) const {
-  std::vector<std::string> names;
-  const std::lock_guard lock(directories_mutex_);
-  const std::string prefix = directory.empty() ? "" : directory + "/";
-  for (auto at = made_.lower_bound(prefix); at != made_.end() && at->starts_with(prefix); ++at) {
-    if (at->find('/', prefix.size()) == std::string::npos) names.push_back(BaseName(*at));
-  }
-  return names;
+Entry VolumeFs::ReferDirectory(const std::string& path, bool opaque, const ObjectInfo* info) {
+  const TablePtr node = nodes_.Refer("d:" + path, "d:" + path, DirectoryTarget{path, opaque});
+  const timespec modified = info != nullptr ? info->modified : ModifiedOf(path);
+  return Entry{node->id, {node->inode, 0, modified, true}, NameTimeout()};
 }
 
-Status VolumeFs::ListSourceNames(const std::string& path, const std::string& shown_as,
-                                 const DirectoryOverlay& special, const NameFilter& shown,
-                                 const Listing& listing, bool& more) {
+Entry VolumeFs::ReferScratchDirectory(const ScratchDirectoryPtr& directory) {
+  const std::string identity = "x:" + std::to_string(directory->number);
+  const TablePtr node = nodes_.Refer(identity, identity, ScratchDirectoryTarget{directory});
+  return Entry{node->id, {node->inode, 0, directory->made, true}, Timeout()};
+}
+
+Status VolumeFs::ListScratchDirectory(const TableNode& node, const Listing& listing) {
+  if (!ListDots(node.inode, listing)) return {};
+  const auto path = scratch_.PathOf(*std::get<ScratchDirectoryTarget>(node.target).directory);
+  if (!path) return {};
+  bool more = true;
+  const auto collect = [&](std::vector<DirectorySnapshots::Name>& names) -> Status {
+    for (const auto& name : scratch_.Names(*path)) names.push_back({name.name, name.directory});
+    return {};
+  };
+  return ListSnapshot(*path, collect, listing, more);
+}
+
+// Names that are collected when a listing begins.
+Status VolumeFs::ListSnapshot(const std::string& path, const NameCollector& collect,
+                              const Listing& listing, bool& more) {
   const std::uint64_t number = listing.cookie >> kNumberShift;
   auto snapshot = number == 0 ? nullptr : snapshots_.Get(number);
   if (!snapshot) {
-    parts_.watcher->Watch(path);
     std::vector<DirectorySnapshots::Name> fresh;
-    UNSHARD_RETURN_IF_ERROR(parts_.store->List(path, [&](const ListEntry& entry) {
-      const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
-      const bool ours = path.empty() && entry.name == kControlDirectory;
-      if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
-        fresh.push_back({std::string(entry.name), directory});
-      }
-      return true;
-    }));
-    for (const std::string& child : special.virtual_children) fresh.push_back({child, true});
-    for (const std::string& name : scratch_.Names(shown_as)) fresh.push_back({name, false});
-    for (const std::string& name : MadeDirectories(shown_as)) fresh.push_back({name, true});
-    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
-    const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
-    std::sort(fresh.begin(), fresh.end(), by_name);
-    fresh.erase(std::unique(fresh.begin(), fresh.end(), same), fresh.end());
-    NameProtectedFirst(special, fresh);
+    UNSHARD_RETURN_IF_ERROR(collect(fresh));
     snapshot = snapshots_.Put(std::move(fresh));
   }
   const std::uint64_t base = snapshot->number << kNumberShift;
@@ -118,6 +128,30 @@ Status VolumeFs::ListSourceNames(const std::string& path, const std::string& sho
     more = listing.visitor({name.name, inode, name.directory, base + at + 1, std::nullopt});
   }
   return {};
+}
+
+Status VolumeFs::ListSourceNames(const std::string& path, const std::string& shown_as,
+                                 const DirectoryOverlay& special, const NameFilter& shown,
+                                 const Listing& listing, bool& more) {
+  const auto collect = [&](std::vector<DirectorySnapshots::Name>& fresh) -> Status {
+    parts_.watcher->Watch(path);
+    UNSHARD_RETURN_IF_ERROR(parts_.store->List(path, [&](const ListEntry& entry) {
+      const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
+      const bool ours = path.empty() && entry.name == kControlDirectory;
+      if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
+        fresh.push_back({std::string(entry.name), directory});
+      }
+      return true;
+    }));
+    for (const std::string& child : special.virtual_children) fresh.push_back({child, true});
+    for (const auto& name : scratch_.Names(shown_as)) fresh.push_back({name.name, name.directory});
+    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+    const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
+    std::sort(fresh.begin(), fresh.end(), by_name);
+    fresh.erase(std::unique(fresh.begin(), fresh.end(), same), fresh.end());
+    return {};
+  };
+  return ListSnapshot(path, collect, listing, more);
 }
 
 Status VolumeFs::ListPlainDirectory(const std::string& path, const Listing& listing) {
@@ -143,10 +177,13 @@ Status VolumeFs::ListDirectory(const DirectoryTarget& directory, const Listing& 
     return ListPlainDirectory(directory.path, listing);
   }
   const DirectoryOverlay& special = *overlay;
-  bool more = true;
+  bool more = listing.cookie < kDocumentCookie;
+  const auto is_document = [&](std::string_view name) {
+    return special.document && special.document->name == name;
+  };
   if (listing.cookie < kTreeCookies) {
     const auto shown = [&](std::string_view name) {
-      if (IsHidden(special, name)) return false;
+      if (IsHidden(special, name) || is_document(name)) return false;
       return special.holds_plain_chunks ||
              std::all_of(special.trees.begin(), special.trees.end(), [&](const auto& tree) {
                return tree->Resolve({}, name).kind == ChunkTree::Match::Kind::kOther;
@@ -162,6 +199,12 @@ Status VolumeFs::ListDirectory(const DirectoryTarget& directory, const Listing& 
     if (later) continue;
     UNSHARD_RETURN_IF_ERROR(ListTree(special.trees[i], {}, base, listing, more));
   }
+  // Who removes a tree in the order of its listings removes the chunks before what tells how they
+  // are stored: that can go once they are gone.
+  if (!more || !special.document) return {};
+  const std::string& name = special.document->name;
+  const std::uint64_t document = LastInode("f:" + JoinPath(directory.path, name));
+  listing.visitor({name, document, false, kDocumentCookie, std::nullopt});
   return {};
 }
 
@@ -170,11 +213,11 @@ Status VolumeFs::ListGridDirectory(const std::shared_ptr<ChunkTree>& tree, const
   if (!ListDots(InodeOf(*tree, {ChunkTree::Match::Kind::kDirectory, in, {}}), listing)) return {};
   bool more = true;
   const std::string store_directory = tree->StoreDirectory(in);
-  // Below the first level the source's names mean other things, and only names of ours are listed.
-  const bool of_source = tree->AlwaysExists(in);
+  const bool of_source = tree->IsStoreDirectory(in);
   if ((of_source || writable()) && listing.cookie < kTreeCookies) {
     const auto shown = [&](std::string_view name) {
-      return of_source && tree->Resolve(in, name).kind == ChunkTree::Match::Kind::kOther;
+      return of_source && !IsHidden(*tree, in, name) &&
+             tree->Resolve(in, name).kind == ChunkTree::Match::Kind::kOther;
     };
     UNSHARD_RETURN_IF_ERROR(
         ListSourceNames(store_directory, PathOfDirectory(tree, in), {}, shown, listing, more));
@@ -186,12 +229,11 @@ Status VolumeFs::ListGridDirectory(const std::shared_ptr<ChunkTree>& tree, const
 
 Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,
                           std::uint64_t base_cookie, const Listing& listing, bool& more) {
-  if (tree->AlwaysExists(in)) parts_.watcher->Watch(tree->StoreDirectory(in));
+  if (tree->IsStoreDirectory(in)) parts_.watcher->Watch(tree->StoreDirectory(in));
   auto give = AttributeDemand::Give::kNone;
   if (listing.with_attributes) give = attribute_demand_.ListingBegins();
   const auto visit = [&](const ChunkTree::Listed& listed) {
     const bool directory = listed.match.kind == ChunkTree::Match::Kind::kDirectory;
-    if (directory && writable() && !ListsDirectory(tree, listed.match.directory)) return true;
     const bool written = !directory && writable();
     DirectoryName name{
         listed.name,
@@ -209,15 +251,32 @@ Status VolumeFs::ListTree(const std::shared_ptr<ChunkTree>& tree, const GridDire
   };
   const auto damaged = [&](const Error& error) { Report("readdir", listing.node, "", error); };
   const std::uint64_t cookie = listing.cookie > base_cookie ? listing.cookie - base_cookie : 0;
-  return tree->List(in, cookie, options_.list, visit, damaged);
+  // Who cleans up finds what is left of temporary files.
+  std::vector<GridDirectory> with_scratch;
+  if (writable() && tree->depth() > 0) {
+    for (const std::string& name : scratch_.NamesAbove(PathOfDirectory(tree, in))) {
+      const ChunkTree::Match match = tree->Resolve(in, name);
+      if (match.kind != ChunkTree::Match::Kind::kDirectory) continue;
+      with_scratch.push_back(match.directory);
+    }
+  }
+  return tree->List(in, cookie, listing.mode, visit, damaged, with_scratch);
 }
 
-// Not those that were removed here, and not those that ListSourceNames lists.
-bool VolumeFs::ListsDirectory(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in) {
-  const DirectoryHistory history = HistoryOf(*tree, in);
-  if (history.made) return false;
-  if (!history.removed && !history.begun) return true;
-  return GridDirectoryExists(tree, in).value_or(true);
+Result<bool> VolumeFs::IsEmpty(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in) {
+  bool empty = true;
+  const DirectoryVisitor visit = [&](const DirectoryName&) { return empty = false; };
+  UNSHARD_RETURN_IF_ERROR(
+      ListGridDirectory(tree, in, {kRootNode, kDotsCookie, false, visit, ListMode::kPresent}));
+  return empty;
+}
+
+Result<bool> VolumeFs::IsEmpty(const DirectoryTarget& directory) {
+  bool empty = true;
+  const DirectoryVisitor visit = [&](const DirectoryName&) { return empty = false; };
+  UNSHARD_RETURN_IF_ERROR(
+      ListDirectory(directory, {kRootNode, kDotsCookie, false, visit, ListMode::kPresent}));
+  return empty;
 }
 
 std::optional<Entry> VolumeFs::FreeEntry(const std::shared_ptr<ChunkTree>& tree,
@@ -231,6 +290,7 @@ std::optional<Entry> VolumeFs::FreeEntry(const std::shared_ptr<ChunkTree>& tree,
   if (writable()) {
     const ChunkId id = ChunkId::Of(*tree, match.chunk);
     if (tree->is_mesh() || writers_.HasWriter(id) || parts_.written->Find(id)) return std::nullopt;
+    if (choice_.UseFor(id) == NodeUse::kOwn) return std::nullopt;
   }
   const auto facts = reader_.Find(*tree, match.chunk);
   if (!facts || !*facts) return std::nullopt;
@@ -254,12 +314,19 @@ Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
     generation = tree->shards().Find(chunk.slot.shard, grid->generation_count);
   } else {
     const TablePtr node = nodes_.Get(id);
-    if (node && BreaksPromise(*node)) return LookAgain();
+    const auto* written = node ? std::get_if<WrittenTarget>(&node->target) : nullptr;
     const auto* target = node ? std::get_if<ChunkTarget>(&node->target) : nullptr;
-    if (target == nullptr) return std::nullopt;
-    tree = target->tree;
-    chunk = target->chunk;
-    generation = tree->shards().Find(chunk.slot.shard, target->generation_count);
+    if (target != nullptr) {
+      tree = target->tree;
+      chunk = target->chunk;
+      generation = tree->shards().Find(chunk.slot.shard, target->generation_count);
+    } else if (written != nullptr && !parts_.written->SpooledOf(*written->version)) {
+      // Published: the shard has it, unless another version came after it.
+      tree = written->version->tree;
+      chunk = written->version->chunk;
+      if (parts_.written->Find(ChunkId::Of(*tree, chunk)) != written->version) return std::nullopt;
+      UNSHARD_ASSIGN_OR_RETURN(generation, tree->shards().Current(chunk.slot.shard));
+    }
   }
   if (!generation) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*tree, chunk, generation));
@@ -283,7 +350,7 @@ std::vector<std::string> VolumeFs::ListExtendedAttributes(NodeId id) {
   } else {
     const TablePtr node = nodes_.Get(id);
     chunk = node && (std::holds_alternative<ChunkTarget>(node->target) ||
-                     std::holds_alternative<PromisedTarget>(node->target));
+                     std::holds_alternative<WrittenTarget>(node->target));
   }
   // A chunk that is not in its shard yet has nothing to tell.
   if (!chunk || !GetExtendedAttribute(id, "user.unshard.shard").value_or(std::nullopt)) return {};

@@ -6,12 +6,13 @@
 #include "fs/control_files.h"
 #include "fs/request_failures.h"
 #include "fs/volume_fs.h"
+#include "store/can_publish.h"
 #include "store/log.h"
 
 namespace unshard {
 namespace {
 
-Error StaleNode() { return Error{ErrorCode::kConflict, "the directory is gone", 0}; }
+Error GoneDirectory() { return Error{ErrorCode::kConflict, "the directory is gone", 0}; }
 
 // "<chunk>.br": a chunk of this tree, compressed in a way that no shard takes.
 bool IsChunkWithSuffix(const ChunkTree& tree, std::string_view name) {
@@ -27,21 +28,29 @@ std::string VolumeFs::PathOfDirectory(const std::shared_ptr<ChunkTree>& tree,
 }
 
 Result<VolumeFs::Place> VolumeFs::PlaceOf(NodeId parent, std::string_view name) {
+  UNSHARD_RETURN_IF_ERROR(CheckName(name));
   Place place;
   place.parent = parent;
   place.name = name;
   if (const auto grid = UnpackGridNode(parent)) {
     const auto tree = parts_.datasets->TreeAt(grid->ordinal);
-    if (!tree) return tl::unexpected<Error>(StaleNode());
+    if (!tree) return tl::unexpected<Error>(GoneDirectory());
     return PlaceInTree(std::move(place), tree, tree->AtPosition(grid->position).directory);
   }
   const TablePtr node = nodes_.Get(parent);
-  if (!node) return tl::unexpected<Error>(StaleNode());
+  if (!node) return tl::unexpected<Error>(GoneDirectory());
   if (const auto* in = std::get_if<GridDirectoryTarget>(&node->target)) {
     return PlaceInTree(std::move(place), in->tree, in->directory);
   }
   if (const auto* directory = std::get_if<DirectoryTarget>(&node->target)) {
     return PlaceInDirectory(std::move(place), *directory);
+  }
+  if (const auto* scratch = std::get_if<ScratchDirectoryTarget>(&node->target)) {
+    auto path = scratch_.PathOf(*scratch->directory);
+    if (!path) return FailWith(ENOENT, ErrorCode::kNotFound, "the directory was removed");
+    place.directory = *std::move(path);
+    place.kind = Place::Kind::kScratch;
+    return place;
   }
   place.directory = std::string(kControlDirectory);
   return place;
@@ -49,6 +58,7 @@ Result<VolumeFs::Place> VolumeFs::PlaceOf(NodeId parent, std::string_view name) 
 
 Result<VolumeFs::Place> VolumeFs::PlaceInTree(Place place, const std::shared_ptr<ChunkTree>& tree,
                                               const GridDirectory& in) {
+  if (tree->retired()) return LookAgain();
   place.directory = PathOfDirectory(tree, in);
   place.tree = tree;
   const ChunkTree::Match match = tree->Resolve(in, place.name);
@@ -77,7 +87,22 @@ Result<VolumeFs::Place> VolumeFs::PlaceInTree(Place place, const std::shared_ptr
     case ChunkTree::Match::Kind::kOther:
       break;
   }
+  return PlaceBesideDirectories(std::move(place), in);
+}
+
+// A name in a directory of the tree that is none of the tree's: what stands in the directory of the
+// store with the same name is a file of the source, everything else is scratch.
+Result<VolumeFs::Place> VolumeFs::PlaceBesideDirectories(Place place, const GridDirectory& in) {
   place.kind = Place::Kind::kScratch;
+  // What else stands in the directory of an array is PlaceInDirectory's to say.
+  if (in.level == 0 || !place.tree->IsStoreDirectory(in)) return place;
+  if (IsHidden(*place.tree, in, place.name)) {
+    place.kind = Place::Kind::kForbidden;
+    return place;
+  }
+  if (scratch_.Find(place.directory, place.name)) return place;
+  UNSHARD_ASSIGN_OR_RETURN(const auto there, parts_.files->Stat(place.path()));
+  if (there) place.kind = Place::Kind::kSource;
   return place;
 }
 
@@ -85,7 +110,7 @@ Result<VolumeFs::Place> VolumeFs::PlaceInDirectory(Place place, const DirectoryT
   place.directory = directory.path;
   if (directory.path.empty() && place.name == kControlDirectory) return place;
   place.kind = Place::Kind::kSource;
-  place.plain_group = IsPlainGroup(place.path()) && !directory.opaque;
+  place.plain_document = IsPlainDocument(place.path()) && !directory.opaque;
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
   if (!overlay) return place;
   if (overlay->fault) return tl::unexpected<Error>(*overlay->fault);
@@ -167,12 +192,21 @@ Result<VolumeFs::Created> VolumeFs::CreateChunk(const Place& place, const OpenRe
       return FailWith(EEXIST, ErrorCode::kInvalidArgument, place.path() + ": is being written");
     }
   }
-  streaks_.Wrote(request.thread, id);
-  UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, request.truncate));
+  choice_.Wrote(id);
+  writers_.Arrive(request.thread, id);
+  std::shared_ptr<StagedInode> staged = request.truncate ? nullptr : JoinableWriter(place);
+  if (!staged) {
+    UNSHARD_ASSIGN_OR_RETURN(staged, StageChunk(place, request.truncate));
+  }
   const bool fresh =
       !writers_.HasWriter(id) && staged->size() == 0 && !place.gzipped && !parts_.written->Find(id);
   std::optional<Entry> entry;
   if (fresh) entry = ReferArithmetic(place.tree, place.chunk);
+  using Begin = OpenVersions::Begin;
+  if (entry && !open_versions_.BeginWriting(entry->node, staged, Begin::kCreated)) {
+    DropArithmetic(entry->node);
+    entry.reset();
+  }
   if (entry) {
     staged->SetNode(entry->node);
     entry = AttributesOfStaged(entry->node, staged);
@@ -185,24 +219,29 @@ Result<VolumeFs::Created> VolumeFs::CreateChunk(const Place& place, const OpenRe
 }
 
 Result<VolumeFs::Created> VolumeFs::CreateScratch(const Place& place, const OpenRequest& request) {
-  UNSHARD_RETURN_IF_ERROR(writes_->WaitForRoom());
-  auto staged = scratch_.Find(place.directory, place.name);
-  if (staged && request.exclusive) {
+  UNSHARD_RETURN_IF_ERROR(AwaitRoom(1));
+  const ScratchFiles::Found found = scratch_.Find(place.directory, place.name);
+  if (found && request.exclusive) {
     return FailWith(EEXIST, ErrorCode::kInvalidArgument, place.path() + ": exists");
   }
+  if (found.directory) {
+    return FailWith(EISDIR, ErrorCode::kInvalidArgument, place.path() + ": is a directory");
+  }
+  auto staged = found.file;
   if (!staged) {
     const std::uint64_t number = ++next_staged_;
     staged = std::make_shared<StagedInode>(
         writes_->spool(), StagedInode::Scratch{}, nullptr,
         StableInode("scratch:" + std::to_string(number) + ':' + place.path()));
+    UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
     if (!scratch_.Add(place.directory, place.name, staged)) {
-      staged = scratch_.Find(place.directory, place.name);
+      staged = scratch_.Find(place.directory, place.name).file;
     }
   }
-  if (!staged) return tl::unexpected<Error>(StaleNode());
+  if (!staged) return tl::unexpected<Error>(GoneDirectory());
   const Entry entry = ReferStaged(staged);
   OpenFilePtr file = OpenOn(staged, entry.node, request);
-  if (!file) return tl::unexpected<Error>(StaleNode());
+  if (!file) return tl::unexpected<Error>(GoneDirectory());
   return Created{entry, std::move(file)};
 }
 
@@ -215,7 +254,7 @@ Status VolumeFs::MustBeNew(const Place& place) {
       break;
     }
     case Place::Kind::kScratch:
-      there = scratch_.Find(place.directory, place.name) != nullptr;
+      there = static_cast<bool>(scratch_.Find(place.directory, place.name));
       break;
     case Place::Kind::kSource: {
       UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(place.path()));
@@ -234,19 +273,23 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
                          bool replace) {
   if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew(to));
   const StagedInode::Purpose before = staged->purpose();
-  StagedInode::Purpose after = StagedInode::Document{to.directory, to.name, to.plain_group};
+  StagedInode::Purpose after = StagedInode::Document{to.directory, to.name, to.plain_document};
   if (to.kind == Place::Kind::kChunk) {
-    if (const Status can = ChunkWrites::CanWrite(*to.tree); !can) {
+    if (const Status can = writes_->CanWrite(*to.tree); !can) {
       return Fail(ErrorCode::kReadOnly, can.error().message);
     }
+    UNSHARD_RETURN_IF_ERROR(CanPublishInto(
+        *parts_.files,
+        JoinPath(to.tree->directory(), to.tree->shards().keys().Key(to.chunk.slot.shard))));
     after = StagedInode::Chunk{to.tree, to.chunk, to.gzipped};
   }
+  const bool drop = BareNameIsRemembered(to);
   ChangePurpose(staged, std::move(after));
   if (const Status committed = CommitStaged(*staged, nullptr); !committed) {
     ChangePurpose(staged, before);
     return committed;
   }
-  if (to.gzipped) DropBareName(*to.tree, to.chunk);
+  if (drop) DropBareName(*to.tree, to.chunk);
   return {};
 }
 
@@ -264,13 +307,18 @@ void VolumeFs::ChangePurpose(const std::shared_ptr<StagedInode>& staged,
 }
 
 Status VolumeFs::RenameScratch(const Place& from, const Place& to, bool replace) {
-  const auto staged = scratch_.Find(from.directory, from.name);
-  if (!staged) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
+  const ScratchFiles::Found found = scratch_.Find(from.directory, from.name);
+  if (!found) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
+  if (to.kind == Place::Kind::kScratch) {
+    if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew(to));
+    return scratch_.Rename(from.directory, from.name, to.directory, to.name);
+  }
+  if (found.directory) {
+    return FailWith(EXDEV, ErrorCode::kNotSupported,
+                    to.path() + ": a scratch directory stays among the chunks");
+  }
+  const auto& staged = found.file;
   switch (to.kind) {
-    case Place::Kind::kScratch:
-      if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew(to));
-      scratch_.Rename(from.directory, from.name, to.directory, to.name);
-      return {};
     case Place::Kind::kChunk:
     case Place::Kind::kDocument:
       UNSHARD_RETURN_IF_ERROR(PutOnto(staged, to, replace));
@@ -285,6 +333,9 @@ Status VolumeFs::RenameScratch(const Place& from, const Place& to, bool replace)
   }
 }
 
+// The kernel's dentry goes to the new name, with its node and its time to live. A name that may be
+// remembered is answered with ESTALE: the kernel looks it up again, which leaves it no time to live
+// (fs/node_choice.h), and renames it then. So the new name is looked up when it is used next.
 Status VolumeFs::RenameChunk(const Place& from, const Place& to, bool replace) {
   const bool same_array =
       to.kind == Place::Kind::kChunk && to.tree == from.tree && to.gzipped == from.gzipped &&
@@ -300,16 +351,43 @@ Status VolumeFs::RenameChunk(const Place& from, const Place& to, bool replace) {
   if (chunk.part == ChunkPart::kStored) chunk.part = ChunkPart::kPlain;
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, writes_->Current(from.tree, chunk));
   if (!content) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
+  const ChunkId id = ChunkId::Of(*from.tree, from.chunk);
+  if (!choice_.IsContended(id) && MayBeRemembered(from)) {
+    choice_.SendAway(id);
+    return LookAgain();
+  }
   StagedInode copy(writes_->spool(), StagedInode::Chunk{to.tree, to.chunk, false}, content,
-                   InodeOfChunk(from.tree, from.chunk));
-  // First the new name, then the old one: at no moment is there neither, not even after a power
-  // loss, which spares a removal rather than a copy.
-  WrittenVersionPtr version;
-  UNSHARD_RETURN_IF_ERROR(CommitStaged(copy, &version));
-  UNSHARD_RETURN_IF_ERROR(writes_->SyncInSpool(version));
-  UNSHARD_RETURN_IF_ERROR(RemoveChunk(from, to.chunk));
-  DropName(to);
+                   InodeOfChunk(to.tree, to.chunk));
+  copy.SetModified(TimeOfChunk(from.tree, chunk));
+  UNSHARD_RETURN_IF_ERROR(AwaitRoom(content->size() + 1));
+  ChunkWrites::Commit put{to.tree, to.chunk, false, copy.modified(), copy.inode()};
+  ChunkWrites::Commit removal{from.tree, from.chunk, false, TimeNow()};
+  const bool drop_from = BareNameIsRemembered(from), drop_to = BareNameIsRemembered(to);
+  UNSHARD_RETURN_IF_ERROR(
+      copy.CommitWith([&](StagedFile& bytes) { return writes_->CommitMove(put, bytes, removal); }));
+  writers_.ForgetEmptied(ChunkId::Of(*to.tree, to.chunk));
+  Detach(id, StagedInode::Chunk{to.tree, to.chunk, to.gzipped});
+  if (drop_from) DropBareName(*from.tree, from.chunk);
+  if (drop_to) DropBareName(*to.tree, to.chunk);
   return {};
+}
+
+// What stands in a directory of the source goes on standing there under a new name; elsewhere it
+// would be lost with the other scratch files, so who moves it there copies it.
+Status VolumeFs::RenameSourceFileToScratch(const Place& from, const Place& to, bool replace) {
+  if (to.directory == from.directory && !scratch_.Find(to.directory, to.name)) {
+    return RenameInSource(from, to, replace);
+  }
+  return FailWith(EXDEV, ErrorCode::kNotSupported, to.path() + ": is a scratch name");
+}
+
+// What readers are shown as its time.
+timespec VolumeFs::TimeOfChunk(const std::shared_ptr<ChunkTree>& tree,
+                               const ChunkRef& chunk) const {
+  const WrittenVersionPtr version = parts_.written->Find(ChunkId::Of(*tree, chunk));
+  if (version) return parts_.written->ModifiedOf(*version);
+  const auto generation = tree->shards().Current(chunk.slot.shard);
+  return generation && *generation ? ShownTime(*tree, chunk, **generation) : TimeNow();
 }
 
 Status VolumeFs::Rename(NodeId parent, std::string_view name, NodeId new_parent,
@@ -322,16 +400,14 @@ Status VolumeFs::Rename(NodeId parent, std::string_view name, NodeId new_parent,
     case Place::Kind::kChunk:
       return RenameChunk(from, to, replace);
     case Place::Kind::kSource:
-      if (to.kind == Place::Kind::kSource && to.plain_group) {
-        return RenameOntoPlainGroup(from, to, replace);
+      if (to.kind == Place::Kind::kSource && to.plain_document) {
+        return RenameOntoPlainDocument(from, to, replace);
       }
       if (to.kind == Place::Kind::kSource) return RenameInSource(from, to, replace);
       if (to.kind == Place::Kind::kChunk || to.kind == Place::Kind::kDocument) {
         return RenameSourceFileOnto(from, to, replace);
       }
-      if (to.kind == Place::Kind::kScratch) {
-        return FailWith(EXDEV, ErrorCode::kNotSupported, to.path() + ": is a scratch name");
-      }
+      if (to.kind == Place::Kind::kScratch) return RenameSourceFileToScratch(from, to, replace);
       return Refuse(to);
     case Place::Kind::kGridDirectory:
       return FailWith(EXDEV, ErrorCode::kNotSupported,
@@ -353,8 +429,8 @@ Result<Entry> VolumeFs::Link(NodeId node, NodeId new_parent, std::string_view ne
       const std::lock_guard lock(table->mutex);
       path = table->live_path;
     }
-    if (to.plain_group) {
-      UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(path, to.directory));
+    if (to.plain_document) {
+      UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(path, to.path()));
       if (!complete) {
         return FailWith(EPERM, ErrorCode::kPermissionDenied,
                         to.path() + ": embeds copies of sharded arrays, which are stored in " +
@@ -364,7 +440,7 @@ Result<Entry> VolumeFs::Link(NodeId node, NodeId new_parent, std::string_view ne
     UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(to.directory));
     UNSHARD_RETURN_IF_ERROR(parts_.files->Link(path, to.path()));
     UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(to.path()));
-    if (!status) return tl::unexpected<Error>(StaleNode());
+    if (!status) return tl::unexpected<Error>(GoneDirectory());
     return ReferLiveFile(to.path(), *status);
   }
   const auto staged = StagedAt(node, table);
@@ -391,23 +467,29 @@ Result<Entry> VolumeFs::Link(NodeId node, NodeId new_parent, std::string_view ne
   return entry;
 }
 
-Status VolumeFs::RemoveChunk(const Place& place, const std::optional<ChunkRef>& moved_to) {
-  if (const Status can = ChunkWrites::CanWrite(*place.tree); !can) {
+Status VolumeFs::RemoveChunk(const Place& place) {
+  if (const Status can = writes_->CanWrite(*place.tree); !can) {
     return Fail(ErrorCode::kReadOnly, can.error().message);
   }
+  UNSHARD_RETURN_IF_ERROR(CanPublishInto(
+      *parts_.files,
+      JoinPath(place.tree->directory(), place.tree->shards().keys().Key(place.chunk.slot.shard))));
   ChunkWrites::Commit commit;
   commit.tree = place.tree;
   commit.chunk = place.chunk;
   commit.modified = TimeNow();
-  commit.moved_to = moved_to;
+  const bool drop = BareNameIsRemembered(place);
   const auto removed = writes_->CommitRemoval(commit);
   if (!removed) return tl::unexpected<Error>(removed.error());
+  if (drop) DropBareName(*place.tree, place.chunk);
+  Detach(ChunkId::Of(*place.tree, place.chunk), StagedInode::Scratch{});
   return {};
 }
 
-// Once the running request is answered the kernel is to look this name up anew.
-void VolumeFs::DropName(const Place& place) {
-  if (writing_.drop_entry) writing_.drop_entry(place.parent, place.name);
+// Who has the chunk open for writing writes a file without a name from now on, or another chunk.
+void VolumeFs::Detach(const ChunkId& id, const StagedInode::Purpose& purpose) {
+  for (const auto& staged : writers_.All(id)) ChangePurpose(staged, purpose);
+  writers_.ForgetEmptied(id);
 }
 
 Status VolumeFs::Remove(NodeId parent, std::string_view name) {
@@ -415,15 +497,26 @@ Status VolumeFs::Remove(NodeId parent, std::string_view name) {
   switch (place.kind) {
     case Place::Kind::kChunk: {
       UNSHARD_ASSIGN_OR_RETURN(const ContentPtr now, writes_->Current(place.tree, place.chunk));
-      if (!now) return FailWith(ENOENT, ErrorCode::kNotFound, place.path() + ": is gone");
-      return RemoveChunk(place);
+      if (now) return RemoveChunk(place);
+      // What is being created has no name for others yet, and never gets one.
+      const ChunkId id = ChunkId::Of(*place.tree, place.chunk);
+      if (writers_.HasWriter(id)) {
+        Detach(id, StagedInode::Scratch{});
+        return {};
+      }
+      return FailWith(ENOENT, ErrorCode::kNotFound, place.path() + ": is gone");
     }
     case Place::Kind::kScratch:
       if (const auto staged = scratch_.Remove(place.directory, place.name)) {
         if (staged->opens() == 0) EndStaged(staged);
         return {};
       }
+      if (scratch_.Find(place.directory, place.name)) {
+        return FailWith(EISDIR, ErrorCode::kInvalidArgument, place.path() + ": is a directory");
+      }
       return FailWith(ENOENT, ErrorCode::kNotFound, place.path() + ": is gone");
+    case Place::Kind::kDocument:
+      return RemoveDocument(place);
     case Place::Kind::kSource: {
       UNSHARD_ASSIGN_OR_RETURN(const bool removed, parts_.files->Remove(place.path()));
       if (removed) return {};
@@ -434,82 +527,25 @@ Status VolumeFs::Remove(NodeId parent, std::string_view name) {
   }
 }
 
-VolumeFs::DirectoryHistory VolumeFs::HistoryOf(const ChunkTree& tree,
-                                               const GridDirectory& in) const {
-  const std::string path = JoinPath(tree.directory(), tree.Path(in));
-  const std::lock_guard lock(directories_mutex_);
-  return {made_.contains(path), removed_.contains(path),
-          !begun_.empty() && begun_.contains(tree.StoreDirectory(in))};
-}
-
-// A directory of a tree exists where the store has one for it, where chunks under it are committed,
-// or where it was made here; not where it was removed here. Without need none comes into being
-// because something beside it was published: a copy that has made the directory above makes all of
-// its directories without looking.
-Result<bool> VolumeFs::GridDirectoryExists(const std::shared_ptr<ChunkTree>& tree,
-                                           const GridDirectory& in) {
-  if (tree->AlwaysExists(in)) return true;
-  const DirectoryHistory history = HistoryOf(*tree, in);
-  if (history.made) return true;
-  if (!history.removed) {
-    if (options_.list == ListMode::kGrid) return true;
-    UNSHARD_ASSIGN_OR_RETURN(const auto modified, tree->Modified(in));
-    if (modified && !history.begun) return true;
-    // An index that cannot be read may name chunks.
-    if (modified && HoldsNames(tree, in).value_or(true)) return true;
-  }
-  return tree->HoldsWritten(in);
-}
-
-Result<bool> VolumeFs::HoldsNames(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in) {
-  const std::string path = PathOfDirectory(tree, in);
-  if (!scratch_.Names(path).empty()) return true;
-  bool holds = false;
-  Status deeper;
-  const auto visit = [&](const ChunkTree::Listed& listed) {
-    if (listed.match.kind == ChunkTree::Match::Kind::kDirectory) {
-      const auto exists = GridDirectoryExists(tree, listed.match.directory);
-      if (!exists) deeper = tl::unexpected<Error>(exists.error());
-      holds = holds || (exists && *exists);
-    } else {
-      holds = true;
-    }
-    return !holds;
-  };
-  UNSHARD_RETURN_IF_ERROR(tree->List(in, 0, ListMode::kPresent, visit, [&](const Error& error) {
-    deeper = tl::unexpected<Error>(error);
-  }));
-  UNSHARD_RETURN_IF_ERROR(deeper);
-  if (holds) return true;
-  const std::lock_guard lock(directories_mutex_);
-  const auto below = made_.lower_bound(path + "/");
-  return below != made_.end() && below->starts_with(path + "/");
-}
-
+// The kernel says EEXIST by itself where it has found the directory. Asked for one of the grid,
+// which always exists, it had not, and who makes a tree without looking goes on.
 Result<Entry> VolumeFs::MakeDirectory(NodeId parent, std::string_view name) {
   UNSHARD_ASSIGN_OR_RETURN(const Place place, PlaceOf(parent, name));
   const std::string path = place.path();
-  if (place.kind == Place::Kind::kGridDirectory) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool exists, GridDirectoryExists(place.tree, place.grid));
-    if (exists) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path + ": exists");
-    UNSHARD_ASSIGN_OR_RETURN(const auto stored, place.tree->Modified(place.grid));
-    {
-      const std::lock_guard lock(directories_mutex_);
-      if (!stored) begun_.insert(place.tree->StoreDirectory(place.grid));
-      made_.insert(path);
-      removed_.erase(path);
+  switch (place.kind) {
+    case Place::Kind::kGridDirectory:
+      return ReferGridDirectory(place.tree, place.grid);
+    case Place::Kind::kScratch: {
+      UNSHARD_ASSIGN_OR_RETURN(const auto made,
+                               scratch_.MakeDirectory(place.directory, place.name));
+      return ReferScratchDirectory(made);
     }
-    return ReferGridDirectory(place.tree, place.grid);
-  }
-  if (place.kind == Place::Kind::kScratch) {
-    return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                    path + ": scratch names are files, not directories");
-  }
-  if (place.kind != Place::Kind::kSource) {
-    if (place.kind == Place::Kind::kChunk) {
+    case Place::Kind::kChunk:
       return Fail(ErrorCode::kInvalidArgument, path + ": is the name of a chunk");
-    }
-    return Refuse(place);
+    case Place::Kind::kSource:
+      break;
+    default:
+      return Refuse(place);
   }
   UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(place.directory));
   UNSHARD_ASSIGN_OR_RETURN(const bool made, parts_.files->MakeDirectory(path));
@@ -519,21 +555,38 @@ Result<Entry> VolumeFs::MakeDirectory(NodeId parent, std::string_view name) {
 
 Status VolumeFs::RemoveDirectory(NodeId parent, std::string_view name) {
   UNSHARD_ASSIGN_OR_RETURN(const Place place, PlaceOf(parent, name));
-  const std::string path = place.path();
+  UNSHARD_RETURN_IF_ERROR(RemoveDirectoryAt(place));
+  // The kernel has marked its inode dead (S_DEAD).
   if (place.kind == Place::Kind::kGridDirectory) {
-    if (place.tree->AlwaysExists(place.grid)) {
-      return FailWith(EBUSY, ErrorCode::kPermissionDenied, path + ": is always there");
-    }
-    UNSHARD_ASSIGN_OR_RETURN(const bool holds, HoldsNames(place.tree, place.grid));
-    if (holds) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path + ": is not empty");
-    const std::lock_guard lock(directories_mutex_);
-    made_.erase(path);
-    removed_.insert(path);
-    return {};
+    removed_.Add(place.path());
+  } else {
+    nodes_.Disown("d:" + place.path());
   }
-  if (place.kind != Place::Kind::kSource) return Refuse(place);
+  return {};
+}
+
+// Directories that chunks belong into go on existing, so that removing one means that it is empty.
+Status VolumeFs::RemoveDirectoryAt(const Place& place) {
+  const std::string path = place.path();
+  const auto must_be_empty = [&](bool empty) -> Status {
+    if (empty) return {};
+    return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path + ": is not empty");
+  };
+  switch (place.kind) {
+    case Place::Kind::kGridDirectory: {
+      UNSHARD_ASSIGN_OR_RETURN(const bool empty, IsEmpty(place.tree, place.grid));
+      return must_be_empty(empty);
+    }
+    case Place::Kind::kScratch:
+      return scratch_.RemoveDirectory(place.directory, place.name);
+    case Place::Kind::kSource:
+      break;
+    default:
+      return Refuse(place);
+  }
   if (const auto overlay = parts_.datasets->Find(path); overlay && !overlay->trees.empty()) {
-    return FailWith(EBUSY, ErrorCode::kPermissionDenied, path + ": belongs to a sharded dataset");
+    UNSHARD_ASSIGN_OR_RETURN(const bool empty, IsEmpty(DirectoryTarget{path}));
+    return must_be_empty(empty);
   }
   UNSHARD_ASSIGN_OR_RETURN(const bool removed, parts_.files->Remove(path));
   if (removed) return {};

@@ -6,6 +6,7 @@
 #include "codec/metadata_merge.h"
 #include "fs/request_failures.h"
 #include "fs/volume_fs.h"
+#include "store/can_publish.h"
 #include "store/log.h"
 
 namespace unshard {
@@ -14,9 +15,15 @@ namespace {
 // Writers that compete for the same room come to it in turn.
 constexpr int kRoomTries = 64;
 
-Error StaleNode() {
-  return Error{ErrorCode::kConflict, "another version stands under this name now", 0};
+tl::unexpected<Error> BeingWritten() {
+  return FailWith(EBUSY, ErrorCode::kUnavailable,
+                  "is being written, and an open from another pid name space than the mount's, or "
+                  "through /proc/self/fd, cannot be led to the file of its writer: write it with "
+                  "O_TRUNC, or once it is closed");
 }
+
+// Attempts of an open that the kernel does not repeat.
+constexpr int kLastTries = 64;
 
 // The process that a thread belongs to; 0 where that cannot be told.
 pid_t ProcessOf(pid_t thread) {
@@ -56,19 +63,6 @@ std::optional<ChunkId> VolumeFs::WriterId(const StagedInode& staged) {
 
 // The chunk that a node stands for, and whether it is the version that readers are shown.
 std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkOf(NodeId node, const TablePtr& table) const {
-  constexpr int kMostMoves = 100;
-  auto seen = ChunkLookedUpAs(node, table);
-  for (int i = 0; i < kMostMoves && seen && seen->version && seen->version->moved_to; ++i) {
-    seen->chunk = *seen->version->moved_to;
-    seen->version = parts_.written->Find(ChunkId::Of(*seen->tree, seen->chunk));
-    seen->current = false;
-    seen->moved = true;
-  }
-  return seen;
-}
-
-std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkLookedUpAs(NodeId node,
-                                                             const TablePtr& table) const {
   SeenChunk seen;
   if (const auto grid = UnpackGridNode(node)) {
     seen.tree = parts_.datasets->TreeAt(grid->ordinal);
@@ -87,11 +81,6 @@ std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkLookedUpAs(NodeId node,
     seen.current = !seen.version;
     return seen;
   }
-  if (const auto* promised = std::get_if<PromisedTarget>(&table->target)) {
-    seen = {promised->tree, promised->chunk};
-    seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
-    return seen;
-  }
   if (const auto* written = std::get_if<WrittenTarget>(&table->target)) {
     seen = {written->version->tree, written->version->chunk};
     seen.version = parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk));
@@ -104,12 +93,12 @@ std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkLookedUpAs(NodeId node,
 std::shared_ptr<StagedInode> VolumeFs::StagedAt(NodeId node, const TablePtr& table) const {
   if (table) {
     if (const auto* staged = std::get_if<StagedTarget>(&table->target)) return staged->staged;
-    const std::lock_guard lock(table->mutex);
-    return table->begun;
   }
-  const auto seen = ChunkOf(node, table);
-  if (!seen) return nullptr;
-  return writers_.AtNode(ChunkId::Of(*seen->tree, seen->chunk), node);
+  auto staged = open_versions_.StagedAt(node);
+  if (!staged || open_versions_.IsTaken(node) || staged->opens() != 0) return staged;
+  // A chunk that was created at this node, and is what readers are shown by now.
+  const auto id = WriterId(*staged);
+  return id && writers_.IsWriter(*id, staged) ? staged : nullptr;
 }
 
 std::uint64_t VolumeFs::InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
@@ -119,114 +108,42 @@ std::uint64_t VolumeFs::InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
   return InodeOf(*tree, {ChunkTree::Match::Kind::kChunk, {}, chunk});
 }
 
-Entry VolumeFs::ReferStaged(const std::shared_ptr<StagedInode>& staged) {
-  if (const auto grid = UnpackGridNode(staged->node())) {
-    // Alive, because the kernel refers to it for whoever created the file.
-    const auto tree = parts_.datasets->TreeAt(grid->ordinal);
-    const ChunkTree::Match match = tree->AtPosition(grid->position);
-    const auto generation = tree->shards().Find(match.chunk.slot.shard, grid->generation_count);
-    if (generation) tree->shards().AddReference(generation);
-  } else if (!nodes_.ReferAgain(staged->node())) {
-    // A staged inode lives as long as somebody has it open or it has a name; its address is its
-    // identity that long, and the node keeps it alive.
-    const TablePtr node =
-        nodes_.Refer("u:" + std::to_string(reinterpret_cast<std::uintptr_t>(staged.get())),
-                     staged->inode(), StagedTarget{staged});
-    staged->SetNode(node->id);
-  }
-  return AttributesOfStaged(staged->node(), staged);
-}
-
-// A scratch file that was linked onto a chunk's name has that name as well.
-std::uint32_t VolumeFs::LinksOf(const std::shared_ptr<StagedInode>& staged) const {
-  const std::size_t own = WriterId(*staged) ? 1 : 0;
-  return static_cast<std::uint32_t>(std::max<std::size_t>(1, scratch_.Links(staged) + own));
-}
-
-Entry VolumeFs::AttributesOfStaged(NodeId node, const std::shared_ptr<StagedInode>& staged) const {
-  Entry entry{
-      node, {staged->inode(), staged->size(), staged->modified(), false, LinksOf(staged)}, 0};
-  // All that changes them comes through the kernel, which keeps account of it; the name leads
-  // elsewhere once it is committed.
-  entry.attributes_milliseconds = Timeout();
-  return entry;
-}
-
-// The arithmetic node of a chunk, where nobody has ever been shown other bytes under it.
-std::optional<Entry> VolumeFs::ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
-                                               const ChunkRef& chunk) {
-  if (chunk.part != ChunkPart::kPlain) return std::nullopt;
-  const auto position = tree->Position(chunk);
-  const auto generation = tree->shards().Current(chunk.slot.shard);
-  if (!position || !generation) return std::nullopt;
-  const GridNode grid{tree->ordinal(), (*generation)->count, *position};
-  const auto id = PackGridNode(grid);
-  if (!id) return std::nullopt;
-  tree->shards().AddReference(*generation);
-  return Entry{*id, {GridInode(grid), 0, {}, false}, 0};
-}
-
-Result<Entry> VolumeFs::ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk) {
-  const std::shared_ptr<ChunkTree>& tree = version->tree;
-  const timespec modified = parts_.written->ModifiedOf(*version);
-  if (chunk.part == ChunkPart::kStored) {
-    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr plain, writes_->ContentOf(version));
-    if (!plain) return tl::unexpected<Error>(StaleNode());
-    UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, ReadAll(*plain, options_.memory_bytes / 8));
-    UNSHARD_ASSIGN_OR_RETURN(bytes, tree->shards().format().EncodeEntry(std::move(bytes)));
-    const ContentPtr gzipped = MakeBytesContent(std::move(bytes));
-    const TablePtr node = nodes_.Refer("z:" + std::to_string(version->number),
-                                       InodeOfChunk(tree, chunk), WrittenTarget{version, gzipped});
-    return Entry{node->id, {node->inode, gzipped->size(), modified, false}, 0};
-  }
-  const bool in_use = writers_.HasWriter(ChunkId::Of(*tree, chunk));
-  if (version->first && !in_use) {
-    if (auto entry = ReferArithmetic(tree, chunk)) {
-      if (version->inode != 0) entry->attributes.inode = version->inode;
-      entry->attributes.size = version->size;
-      entry->attributes.modified = modified;
-      entry->timeout_milliseconds = Timeout();
-      return *entry;
-    }
-  }
-  const TablePtr node = nodes_.Refer("w:" + std::to_string(version->number),
-                                     InodeOfChunk(tree, chunk), WrittenTarget{version, nullptr});
-  return Entry{node->id, {node->inode, version->size, modified, false}, Timeout()};
-}
-
-// What a look-up is answered with where a version was written here; nothing where the store has the
-// say. Pins it for a reader that was sent away (fs/reader_pins.h).
-Result<std::optional<Entry>> VolumeFs::LookupWritten(const ChunkId& id, const ChunkRef& chunk,
-                                                     pid_t thread) {
-  constexpr int kTries = 8;
-  for (int i = 1;; ++i) {
-    const WrittenVersionPtr version = parts_.written->Find(id);
-    if (!version) return std::nullopt;
-    if (version->removed) return Entry{0, {}, Timeout()};
-    ContentPtr content;
-    // The node of "<name>.gz" holds its bytes by itself.
-    if (chunk.part != ChunkPart::kStored && pins_.Awaits(thread, id)) {
-      auto found = writes_->ContentOf(version);
-      // The bytes are those of this version as long as there is no later one.
-      const bool later = parts_.written->Find(id) != version;
-      if (later && i < kTries) continue;
-      if (!later && found && *found && (*found)->size() == version->size) {
-        content = *std::move(found);
-      }
-    }
-    UNSHARD_ASSIGN_OR_RETURN(const Entry entry, ReferWritten(version, chunk));
-    if (content) pins_.Pin(thread, id, entry.node, std::move(content));
-    return entry;
-  }
-}
-
+// Who comes to the same node twice has no name to look up: waits until nobody else has the node.
 Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
   const TablePtr table = UnpackGridNode(id) ? nullptr : nodes_.Get(id);
-  if (const auto staged = StagedAt(id, table)) return OpenStaged(id, staged, request);
+  const bool last = CameWithoutName(id, request, table);
+  auto file = OpenOnce(id, request, table);
+  for (int i = 0; i < kLastTries && last && !file && IsLookAgain(file.error()); ++i) {
+    if (!RequestEpoch::Outside([&] { return open_versions_.AwaitFree(id); })) break;
+    file = OpenOnce(id, request, table);
+  }
+  return file;
+}
+
+bool VolumeFs::CameWithoutName(NodeId node, const OpenRequest& request,
+                               const TablePtr& table) const {
+  const auto seen = request.write ? ChunkOf(node, table) : std::nullopt;
+  return seen && writers_.WasSentAway(request.thread, ChunkId::Of(*seen->tree, seen->chunk), node);
+}
+
+Result<OpenFilePtr> VolumeFs::OpenOnce(NodeId id, const OpenRequest& request,
+                                       const TablePtr& table) {
+  if (const auto staged = StagedAt(id, table)) {
+    if (!open_versions_.IsTaken(id)) return OpenStaged(id, staged, request);
+    const auto* document = table ? std::get_if<DocumentTarget>(&table->target) : nullptr;
+    const auto seen = ChunkOf(id, table);
+    if (document != nullptr) {
+      const ChunkId of = DocumentId({ParentPath(document->path), BaseName(document->path)});
+      return OpenTaken(id, of, staged, request);
+    }
+    if (!seen) return LookAgain();
+    const bool taken = !staged->ended() || !CameWithoutName(id, request, table);
+    if (taken) return OpenTaken(id, ChunkId::Of(*seen->tree, seen->chunk), staged, request);
+  }
   if (const auto seen = ChunkOf(id, table)) {
-    auto file = OpenChunk(id, *seen, request, table);
-    if (writable() && file && (*file)->content) CountOpen(**file);
-    return file;
+    // Its metadata say otherwise now: what stands under the name is to be found by that.
+    if (seen->tree->retired()) return LookAgain();
+    return OpenChunk(id, *seen, request, table);
   }
   if (!table) return tl::unexpected<Error>(StaleNode());
   if (std::holds_alternative<LiveFileTarget>(table->target)) return OpenLive(*table, request);
@@ -236,130 +153,189 @@ Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
   return Fail(ErrorCode::kInvalidArgument, "not a file");
 }
 
-Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
-                                        const OpenRequest& request, const TablePtr& table) {
-  if (request.write) return OpenForWriting(seen, request, table);
-  streaks_.End(request.thread);
-  if (table && BreaksPromise(*table)) return LookAgain();
-  auto file = std::make_unique<OpenFile>();
-  file->node = node;
-  file->opener = request.thread;
-  if (table && std::holds_alternative<WrittenTarget>(table->target)) {
-    file->content = std::get<WrittenTarget>(table->target).gzipped;
-    if (file->content) return file;
-  }
-  const ChunkId id = ChunkId::Of(*seen.tree, seen.chunk);
-  file->content = pins_.Take(request.thread, id, node);
-  if (file->content) return file;
-  const auto send_away = [&] {
-    pins_.SendAway(request.thread, id);
-    return LookAgain();
-  };
-  if (seen.version) {
-    if (!seen.current) return send_away();
-    auto content = writes_->ContentOf(seen.version);
-    if (!content && content.error().code == ErrorCode::kConflict) return send_away();
-    if (!content) return tl::unexpected<Error>(std::move(content).error());
-    if (!*content) return send_away();
-    file->content = *std::move(content);
-    return file;
-  }
-  // The generation first, then once more whether a version was committed meanwhile.
-  std::uint32_t count = 0;
-  if (const auto grid = UnpackGridNode(node)) {
-    count = grid->generation_count;
-  } else {
-    count = std::get<ChunkTarget>(table->target).generation_count;
-  }
-  const auto generation = seen.tree->shards().Find(seen.chunk.slot.shard, count);
-  if (!generation) return send_away();
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*seen.tree, seen.chunk, generation));
-  if (parts_.written->Find(id) || !facts) return send_away();
-  file->content = MakeStoredContent(reader_, seen.tree, seen.chunk, *facts);
+// From now on each look-up of this chunk leads to a node that nobody else is given.
+tl::unexpected<Error> VolumeFs::SendAway(const ChunkId& id, NodeId node,
+                                         const OpenRequest& request) {
+  choice_.SendAway(id);
+  if (request.write) writers_.SendAway(request.thread, id, node);
+  return LookAgain();
+}
+
+// A node that a writer has taken over after it was looked up. Who writes to the same version shares
+// it; everybody else is led to another one.
+Result<OpenFilePtr> VolumeFs::OpenTaken(NodeId node, const ChunkId& id,
+                                        const std::shared_ptr<StagedInode>& staged,
+                                        const OpenRequest& request) {
+  if (!request.write || request.truncate || staged->ended()) return SendAway(id, node, request);
+  auto file = OpenStaged(node, staged, request);
+  if (!file && IsLookAgain(file.error())) return SendAway(id, node, request);
   return file;
 }
 
-Result<OpenFilePtr> VolumeFs::OpenForWriting(const SeenChunk& seen, const OpenRequest& request,
-                                             const TablePtr& table) {
+Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
+                                        const OpenRequest& request, const TablePtr& table) {
+  const ChunkId id = ChunkId::Of(*seen.tree, seen.chunk);
+  if (request.write) return OpenForWriting(node, seen, request, table);
+  auto file = std::make_unique<OpenFile>();
+  file->node = node;
+  file->opener = request.thread;
+  UNSHARD_ASSIGN_OR_RETURN(file->content, ContentAt(node, seen, table));
+  if (!file->content || (writable() && !CountOpen(*file))) return SendAway(id, node, request);
+  return file;
+}
+
+namespace {
+
+// Nodes that are remembered by the kernel lead to the past once another version is committed.
+NodeUse UseOf(const TableNode* node) {
+  if (node == nullptr) return NodeUse::kCached;
+  if (const auto* chunk = std::get_if<ChunkTarget>(&node->target)) return chunk->use;
+  if (const auto* written = std::get_if<WrittenTarget>(&node->target)) return written->use;
+  return NodeUse::kCached;
+}
+
+}  // namespace
+
+// What who opens this node for reading is given:
+//   1. what the node holds;
+//   2. nothing, where the kernel may remember the name and another version has been committed;
+//   3. the written version that the node stands for, as long as its bytes are there;
+//   4. the chunk of the generation that the node stands for.
+// Null: the name is to be looked up again.
+Result<ContentPtr> VolumeFs::ContentAt(NodeId node, const SeenChunk& seen, const TablePtr& table) {
+  const auto* written = table ? std::get_if<WrittenTarget>(&table->target) : nullptr;
+  if (written != nullptr && written->gzipped) return written->gzipped;
+  if (table) {
+    const std::lock_guard lock(table->mutex);
+    if (auto held = table->held.lock()) return held;
+  }
+  const bool remembered = UseOf(table.get()) == NodeUse::kCached;
+  if (remembered && !seen.current) return nullptr;
+  const auto grid = UnpackGridNode(node);
+  if (written != nullptr || (grid && seen.version)) {
+    auto content = writes_->ContentOf(written != nullptr ? written->version : seen.version);
+    if (!content && content.error().code == ErrorCode::kConflict) return nullptr;
+    return content;
+  }
+  const std::uint32_t count =
+      grid ? grid->generation_count : std::get<ChunkTarget>(table->target).generation_count;
+  const auto generation = seen.tree->shards().Find(seen.chunk.slot.shard, count);
+  if (!generation) return nullptr;
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.FindIn(*seen.tree, seen.chunk, generation));
+  // The generation first, then once more whether a version was committed meanwhile.
+  const bool later =
+      remembered && parts_.written->Find(ChunkId::Of(*seen.tree, seen.chunk)) != nullptr;
+  if (later || !facts) return nullptr;
+  return MakeStoredContent(reader_, seen.tree, seen.chunk, *facts);
+}
+
+// An open for writing
+//   1. joins the staged inode of another writer, unless it truncates;
+//   2. takes the node over, where a look-up of the same open(2) has led there;
+//   3. is answered with ESTALE otherwise. The kernel's second attempt is the last one: without
+//      O_TRUNC a staged inode is reserved for it, which its look-up leads to, so that no writer
+//      that comes in between is in the way; with O_TRUNC its look-up leads to a node that is its
+//      own;
+//   4. takes the node over at its second attempt, where it comes to a remembered node again and so
+//      has no name to look up: it waits until nobody else has the node, and no writer the chunk.
+Result<OpenFilePtr> VolumeFs::OpenForWriting(NodeId node, const SeenChunk& seen,
+                                             const OpenRequest& request, const TablePtr& table) {
+  const ChunkId id = ChunkId::Of(*seen.tree, seen.chunk);
   Place place;
   place.tree = seen.tree;
   place.chunk = seen.chunk;
   place.gzipped = seen.chunk.part == ChunkPart::kStored ||
                   (table && std::holds_alternative<WrittenTarget>(table->target) &&
                    std::get<WrittenTarget>(table->target).gzipped);
-  streaks_.Wrote(request.thread, ChunkId::Of(*seen.tree, seen.chunk));
-  UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, request.truncate));
-  if (!table || !BeginPromised(*table, seen, request, staged)) {
-    return Redirect(ChunkId::Of(*seen.tree, seen.chunk), staged, request.thread);
+  choice_.Wrote(id);
+  while (const auto staged = request.truncate ? nullptr : JoinableWriter(place)) {
+    const bool last = request.thread == 0 || writers_.WasSentAway(request.thread, id);
+    if (!last) return Join(id, staged, node, request);
+    staged->LetGo();
+    writers_.TakeRedirect(request.thread, staged);
+    if (RequestEpoch::Outside([&] { return writers_.WaitForEnd(id, staged); })) continue;
+    if (request.thread == 0) return BeingWritten();
+    if (staged->Hold()) return Join(id, staged, node, request);
   }
-  auto file = OpenStaged(table->id, staged, request);
+  const bool nameless = CameWithoutName(node, request, table);
+  const bool removed = seen.version && seen.version->removed;
+  const bool only_written = !table && seen.version && seen.current && !seen.version->remembered;
+  const bool remembered = UseOf(table.get()) == NodeUse::kCached && !only_written;
+  const bool elsewhere =
+      (remembered && !choice_.IsContended(id)) || open_versions_.Find(node).has_value();
+  const bool led = !request.truncate && request.thread != 0 && !nameless;
+  // Removed or renamed since a look-up that may be old: it is created by its name, or not at all.
+  const bool gone = removed && remembered && !nameless;
+  if (gone || (elsewhere && !led)) return SendAway(id, node, request);
+  UNSHARD_ASSIGN_OR_RETURN(const auto staged, StageChunk(place, request.truncate));
+  if (elsewhere) {
+    choice_.SendAway(id);
+    return Join(id, staged, node, request);
+  }
+  // Removed since this open(2) has looked it up: as on a disk, a file without a name.
+  if (removed) staged->SetPurpose(StagedInode::Scratch{});
+  auto file = TakeOver(node, id, staged, request);
+  if (file && remembered && !removed) AwaitDrop(*seen.tree, seen.chunk);
+  return file;
+}
+
+// Takes over the caller's hold on `staged`.
+Result<OpenFilePtr> VolumeFs::TakeOver(NodeId node, const ChunkId& id,
+                                       const std::shared_ptr<StagedInode>& staged,
+                                       const OpenRequest& request) {
+  if (!open_versions_.BeginWriting(node, staged, OpenVersions::Begin::kTakenOver)) {
+    // Another writer has taken it over since the look-up.
+    if (const auto other = open_versions_.StagedAt(node);
+        other && !request.truncate && !other->ended()) {
+      staged->LetGo();
+      return OpenTaken(node, id, other, request);
+    }
+    staged->LetGo();
+    return SendAway(id, node, request);
+  }
+  staged->SetNode(node);
+  auto file = OpenStaged(node, staged, request);
   staged->LetGo();
   return file;
 }
 
-// Gives a new staged inode the promised node. False where it is no such node, or the kernel knows
-// the staged inode, or a file of this size, under another one.
-bool VolumeFs::BeginPromised(const TableNode& node, const SeenChunk& seen,
-                             const OpenRequest& request,
-                             const std::shared_ptr<StagedInode>& staged) {
-  const auto* promised = std::get_if<PromisedTarget>(&node.target);
-  if (promised == nullptr || seen.moved) return false;
-  if (writers_.Latest(ChunkId::Of(*seen.tree, seen.chunk)) == staged) return false;
-  if (!request.truncate && staged->size() != promised->size) return false;
-  const std::lock_guard lock(node.mutex);
-  if (node.begun) return false;
-  node.begun = staged;
-  staged->SetNode(node.id);
-  return true;
-}
-
-// A node of its own in place of the one that everybody has, for who writes one chunk after the
-// other (fs/write_streaks.h).
-Entry VolumeFs::PromiseInstead(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
-                               pid_t thread, const Entry& seen) {
-  if (chunk.part != ChunkPart::kPlain || tree->is_mesh()) return seen;
-  const auto number = streaks_.Promise(thread, ChunkId::Of(*tree, chunk));
-  if (!number) return seen;
-  const std::uint64_t size = seen.attributes.size;
-  const TablePtr node =
-      nodes_.Refer("p:" + std::to_string(*number) + ':' + std::to_string(size),
-                   seen.attributes.inode, PromisedTarget{tree, chunk, size, thread});
-  Forget(seen.node, 1);
-  Entry entry{node->id, seen.attributes, 0};
-  // They are as old as the name, which is looked up each time.
-  entry.attributes_milliseconds = Timeout();
-  return entry;
-}
-
-// True for a promised node that nobody has begun to write. What is asked for was not foreseen: the
-// thread's next look-up leads where everybody's does.
-bool VolumeFs::BreaksPromise(const TableNode& node) {
-  const auto* promised = std::get_if<PromisedTarget>(&node.target);
-  if (promised == nullptr) return false;
-  {
-    const std::lock_guard lock(node.mutex);
-    if (node.begun) return false;
+// Leads the thread to the node of `staged`, which counts as being written until it is there. Takes
+// over the caller's hold.
+tl::unexpected<Error> VolumeFs::Join(const ChunkId& id, const std::shared_ptr<StagedInode>& staged,
+                                     NodeId node, const OpenRequest& request) {
+  if (request.thread == 0) {
+    staged->LetGo();
+    return BeingWritten();
   }
-  streaks_.End(promised->thread);
-  return true;
+  writers_.SendAway(request.thread, id, node);
+  writers_.Redirect(request.thread, id, staged);
+  return LookAgain();
 }
 
-// A staged inode for a chunk, held: one that is being written already, or a new one.
+// Held: who is writing the next version of this chunk under this name; null where nobody is.
+std::shared_ptr<StagedInode> VolumeFs::JoinableWriter(const Place& place) {
+  const auto latest = writers_.Latest(ChunkId::Of(*place.tree, place.chunk));
+  if (!latest) return nullptr;
+  const StagedInode::Purpose purpose = latest->purpose();
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  const bool same = chunk != nullptr && chunk->gzipped == place.gzipped;
+  return same && latest->Hold() ? latest : nullptr;
+}
+
+// A new staged inode for a chunk, held.
 Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bool truncate) {
-  if (const Status writable = ChunkWrites::CanWrite(*place.tree); !writable) {
+  if (const Status writable = writes_->CanWrite(*place.tree); !writable) {
     return Fail(ErrorCode::kReadOnly, writable.error().message);
   }
-  // While it has a writer, what the kernel hears of the other name has no time to live.
-  if (place.gzipped) DropBareName(*place.tree, place.chunk);
-  const ChunkId id = ChunkId::Of(*place.tree, place.chunk);
-  if (const auto latest = writers_.Latest(id); latest && !truncate) {
-    const StagedInode::Purpose purpose = latest->purpose();
-    const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-    if (chunk != nullptr && chunk->gzipped == place.gzipped && latest->Hold()) return latest;
-  }
-  UNSHARD_RETURN_IF_ERROR(writes_->WaitForRoom());
+  UNSHARD_RETURN_IF_ERROR(CanPublishInto(
+      *parts_.files,
+      JoinPath(place.tree->directory(), place.tree->shards().keys().Key(place.chunk.slot.shard))));
+  if (BareNameIsRemembered(place)) DropBareName(*place.tree, place.chunk);
+  UNSHARD_RETURN_IF_ERROR(AwaitRoom(1));
+  // Who truncated it before has not written anything yet.
+  const bool emptied = !truncate && writers_.IsEmptied(ChunkId::Of(*place.tree, place.chunk));
   ContentPtr base;
-  if (!truncate) {
+  if (!truncate && !emptied) {
     UNSHARD_ASSIGN_OR_RETURN(base, writes_->Current(place.tree, place.chunk));
   }
   if (base && place.gzipped) {
@@ -370,23 +346,40 @@ Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bo
   auto staged = std::make_shared<StagedInode>(
       writes_->spool(), StagedInode::Chunk{place.tree, place.chunk, place.gzipped}, base,
       InodeOfChunk(place.tree, place.chunk));
+  UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
   // Somebody truncates: a close that finds nothing written says so.
   if (truncate) staged->MarkTruncated();
+  if (emptied) staged->StartOver();
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
   return staged;
 }
 
-tl::unexpected<Error> VolumeFs::Redirect(const ChunkId& id,
-                                         const std::shared_ptr<StagedInode>& staged, pid_t thread) {
-  writers_.Redirect(thread, id, staged);
-  return LookAgain();
+Result<Entry> VolumeFs::MakeFile(NodeId parent, std::string_view name, pid_t thread) {
+  UNSHARD_ASSIGN_OR_RETURN(const Place place, PlaceOf(parent, name));
+  if (place.kind == Place::Kind::kChunk) {
+    UNSHARD_RETURN_IF_ERROR(MustBeNew(place));
+    return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                    place.path() +
+                        ": mknod makes an empty file, and no chunk is empty: create it "
+                        "with open and O_CREAT, and write it before it is closed");
+  }
+  OpenRequest request;
+  request.write = true;
+  request.exclusive = true;
+  request.thread = thread;
+  UNSHARD_ASSIGN_OR_RETURN(Created created, Create(parent, name, request));
+  Release(std::move(created.file));
+  return created.entry;
 }
 
 Result<OpenFilePtr> VolumeFs::OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
                                          const OpenRequest& request) {
+  if (request.write && !staged->ended()) UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
   OpenFilePtr file = OpenOn(staged, node, request);
   if (!file) return LookAgain();
-  if (const auto id = WriterId(*staged)) writers_.TakeRedirect(request.thread, *id);
+  // Also where the chunk was removed meanwhile: later look-ups are not to lead to this file.
+  writers_.TakeRedirect(request.thread, staged);
+  if (const auto id = WriterId(*staged); id && request.write) writers_.Arrive(request.thread, *id);
   if (request.truncate && staged->size() != 0) {
     if (const Status truncated = staged->Truncate(0); !truncated) {
       Release(std::move(file));
@@ -420,21 +413,22 @@ Result<OpenFilePtr> VolumeFs::OpenDocument(const TableNode& node, const Document
   }
   const ByteSpan text = AsBytes(*document.text);
   const ContentPtr content = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
+  const StagedInode::Document purpose{ParentPath(document.path), BaseName(document.path)};
+  const ChunkId id = DocumentId(purpose);
   if (request.write) {
-    const StagedInode::Document purpose{ParentPath(document.path), BaseName(document.path)};
-    const ChunkId id = DocumentId(purpose);
     auto staged = writers_.Latest(id);
-    if (!staged || request.truncate || !staged->Hold()) {
-      staged = std::make_shared<StagedInode>(writes_->spool(), purpose,
-                                             request.truncate ? nullptr : content, node.inode);
-      if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
-    }
-    return Redirect(id, staged, request.thread);
+    if (staged && !request.truncate && staged->Hold()) return Join(id, staged, node.id, request);
+    staged = std::make_shared<StagedInode>(writes_->spool(), purpose,
+                                           request.truncate ? nullptr : content, node.inode);
+    UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
+    if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
+    return TakeOver(node.id, id, staged, request);
   }
   auto file = std::make_unique<OpenFile>();
   file->node = node.id;
   file->opener = request.thread;
   file->content = content;
+  if (!document.control && !CountOpen(*file)) return SendAway(id, node.id, request);
   return file;
 }
 
@@ -454,9 +448,26 @@ Result<FilePiece> VolumeFs::Read(const OpenFile& file, std::uint64_t offset, std
 
 Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
   counters_.bytes_written.fetch_add(bytes.size(), std::memory_order_relaxed);
-  if (file.live) return file.live->Write(offset, bytes);
+  if (file.staged && offset == kAppend) offset = file.staged->size();
+  if (file.staged) file.staged->SetFlushed(file.flushed, false);
+  if (file.live) {
+    if (offset == kAppend) {
+      UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file.live->Stat());
+      offset = status.size;
+    }
+    return file.live->Write(offset, bytes);
+  }
   if (!file.staged) return Fail(ErrorCode::kInvalidArgument, "not open for writing");
   return WithRoom(bytes.size(), [&] { return file.staged->Write(offset, bytes); });
+}
+
+Status VolumeFs::Reserve(StagedInode& staged) {
+  return WithRoom(0, [&] { return staged.Reserve(); });
+}
+
+// Nobody waits for the answer of a request that waits for room.
+Status VolumeFs::AwaitRoom(std::uint64_t bytes) {
+  return RequestEpoch::Outside([&] { return writes_->WaitForRoom(bytes); });
 }
 
 // Who fills the spool to its cap waits until something is published; others may take what room
@@ -464,7 +475,9 @@ Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
 Status VolumeFs::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) {
   Status written = write();
   for (int i = 0; i < kRoomTries && !written && ErrnoOf(written.error()) == ENOSPC; ++i) {
-    if (!writes_->WaitForRoom(bytes)) return written;
+    if (const Status room = AwaitRoom(bytes); !room) {
+      return ErrnoOf(room.error()) == EINTR ? room : written;
+    }
     written = write();
   }
   return written;
@@ -487,21 +500,24 @@ Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
     if (version != nullptr) *version = sealed;
     return {};
   });
+  if (committed) writers_.ForgetEmptied(ChunkId::Of(*chunk->tree, chunk->chunk));
   return committed;
 }
 
 Status VolumeFs::Flush(OpenFile& file, pid_t thread) {
   if (file.live && file.writable) return CompleteLive(file);
-  if (!file.staged || !file.writable || !file.staged->dirty()) return {};
-  // A created file that is still empty is a shell's redirection: what it is for comes later.
-  if (file.staged->size() == 0) return {};
+  if (!file.staged || !file.writable) return {};
   // A child that inherited the file has ended; who opened it may go on writing.
   if (!SameProcess(thread, file.opener)) return {};
+  file.staged->SetFlushed(file.flushed, true);
+  if (!file.staged->dirty()) return {};
+  // A created file that is still empty is a shell's redirection: what it is for comes later.
+  if (file.staged->size() == 0) return {};
   Status committed = CommitStaged(*file.staged, nullptr);
   // Who closes a file that others are still writing is not to blame for what they have not written
   // yet: the last of them is told.
   const bool unfinished = !committed && committed.error().code == ErrorCode::kInvalidArgument;
-  if (unfinished && file.staged->writers() > 1) return {};
+  if (unfinished && !file.staged->all_flushed()) return {};
   return committed;
 }
 
@@ -519,6 +535,13 @@ Status VolumeFs::Sync(OpenFile& file) {
   return version ? writes_->Sync(version) : Status{};
 }
 
+// A mesh whose manifest announces no bytes of fragments has an empty file of them.
+bool VolumeFs::MayBeEmpty(const StagedInode& staged) {
+  const StagedInode::Purpose purpose = staged.purpose();
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  return chunk != nullptr && chunk->chunk.part == ChunkPart::kFragments;
+}
+
 void VolumeFs::Release(OpenFilePtr file) {
   if (file->counted) open_versions_.Closed(file->node);
   const std::shared_ptr<StagedInode> staged = std::move(file->staged);
@@ -528,11 +551,13 @@ void VolumeFs::Release(OpenFilePtr file) {
   {
     const std::lock_guard lock(staged->counting());
     id = WriterId(*staged);
+    staged->SetFlushed(file->flushed, false);
     last = staged->Close(file->writable) == 0;
   }
   if (last && id && staged->dirty()) {
     Status committed;
-    if (staged->size() == 0) {
+    if (staged->size() == 0 && !MayBeEmpty(*staged)) {
+      writers_.MarkEmptied(*id);
       committed = Fail(ErrorCode::kInvalidArgument, "closed while still empty");
     } else {
       committed = CommitStaged(*staged, nullptr);
@@ -540,8 +565,9 @@ void VolumeFs::Release(OpenFilePtr file) {
     if (!committed) {
       Error error = std::move(committed).error();
       if (UnpackGridNode(staged->node())) parts_.written->LeaveArithmeticNode(*id);
+      const bool reported = file->refused == std::hash<std::string>()(error.message);
       error.message += "; what stood there before stays";
-      Report("release", file->node, "", error);
+      if (!reported) Report("release", file->node, "", error);
     }
   }
   // Readers are sent to the version, and not to what becomes of this file, until here.
@@ -549,29 +575,21 @@ void VolumeFs::Release(OpenFilePtr file) {
   if (last) EndStaged(staged);
 }
 
-// A chunk is written under the name with ".gz", and the kernel may know that there is none.
-void VolumeFs::DropBareName(const ChunkTree& tree, const ChunkRef& chunk) {
-  const ChunkRef bare{chunk.slot, ChunkPart::kPlain};
-  const auto parent = KnownNode(tree, tree.Parent(bare));
-  if (parent && writing_.drop_entry) writing_.drop_entry(*parent, BaseName(tree.Path(bare)));
-}
-
-// The kernel keeps names for as long as it likes; those of a staged inode that has become a chunk
-// lead to the past.
+// The kernel looks the name of a staged inode up each time, and finds what has become of it. It is
+// not told to drop the name: FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the
+// directory, which a request to ourselves may hold; killed then, we would never end.
 void VolumeFs::EndStaged(const std::shared_ptr<StagedInode>& staged) {
   const StagedInode::Purpose purpose = staged->purpose();
-  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-  if (std::holds_alternative<StagedInode::Scratch>(purpose)) return;
-  if (chunk != nullptr && chunk->gzipped) DropBareName(*chunk->tree, chunk->chunk);
+  const bool scratch = std::holds_alternative<StagedInode::Scratch>(purpose);
+  if (scratch && open_versions_.StagedAt(staged->node()) != staged) return;
   if (scratch_.Links(staged) != 0) return;
+  const bool dropped = staged->dirty();
   if (!staged->End()) return;
-  const bool arithmetic = UnpackGridNode(staged->node()).has_value();
-  if (chunk == nullptr || arithmetic || !writing_.drop_entry) return;
-  if (const auto parent = KnownNode(*chunk->tree, chunk->tree->Parent(chunk->chunk))) {
-    std::string name = BaseName(chunk->tree->Path(chunk->chunk));
-    if (chunk->gzipped && !name.ends_with(".gz")) name += ".gz";
-    writing_.drop_entry(*parent, name);
-  }
+  // The kernel may have pages of what was dropped. Other nodes are forgotten soon.
+  const bool spoilt = dropped && open_versions_.IsTaken(staged->node());
+  const bool kept = spoilt || !UnpackGridNode(staged->node());
+  using End = OpenVersions::End;
+  open_versions_.EndWriting(staged->node(), staged, kept ? End::kStaysTaken : End::kGivenBack);
 }
 
 }  // namespace unshard

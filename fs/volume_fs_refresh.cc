@@ -3,8 +3,13 @@
 // 1. A watcher's event names a key. Trees that it concerns look again at their shards; from then on
 //    every new look-up is answered by the new generation.
 // 2. Answers that were computed before step 1 are waited for until they have reached the kernel.
-// 3. The kernel is told to look up again: each chunk that the old or the new generation holds, and
-//    the directories that came or went. What neither holds was absent and is absent.
+// 3. The kernel is told to look up again: each chunk that the old generation holds, the new one, or
+//    one that was given out between the two, and the directories that came or went. What none of
+//    them holds was absent and is absent.
+//    A writable mount drops names only where somebody else replaced shards or metadata, or events
+//    were lost: a chunk's node cannot answer ESTALE to stat(2) while a reader has it open, whose
+//    fstat(2) is the same GETATTR. Names of the source need none (NameTimeout), and neither do our
+//    own publishes.
 // 4. Who still has an old node open goes on reading its generation, whole: old and new have
 //    different node numbers, and the old shard stays open as long as the kernel refers to it.
 #include <set>
@@ -21,11 +26,11 @@ bool Concerns(const std::string& key, const std::string& directory) {
 }  // namespace
 
 void VolumeFs::Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifier) {
+  DatasetTree& datasets = *parts_.datasets;
   bool shown = true;
-  for (const auto& tree : parts_.datasets->trees()) {
-    if (event.everything || Concerns(event.key, tree->directory())) {
-      if (!RefreshTree(tree, event, notifier)) shown = false;
-    }
+  for (const auto& tree :
+       event.everything ? datasets.trees() : datasets.index().TreesNear(event.key)) {
+    if (!RefreshTree(tree, event, notifier)) shown = false;
   }
   if (!shown) return;
   if (event.everything) {
@@ -33,18 +38,23 @@ void VolumeFs::Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifi
     return;
   }
   const std::string name = BaseName(event.key);
-  if (name == "info" || name == "zarr.json") {
+  if (name == kInfoDocument || name == kZarrDocument) {
     const std::string directory = ParentPath(event.key);
-    if (parts_.datasets->Reload(directory)) {
+    datasets.Reload(directory);
+    if (datasets.TakeChange(directory)) {
       for (const std::string& path : nodes_.SourcePaths()) {
         if (Concerns(path, directory)) RefreshPath(path, notifier);
       }
-      for (const auto& tree : parts_.datasets->trees()) {
-        if (Concerns(tree->directory(), directory)) TellFirstLevel(tree, notifier);
+      for (const auto& tree : datasets.index().TreesNear(directory)) {
+        TellFirstLevel(tree, notifier);
       }
     }
   }
-  RefreshPath(event.key, notifier);
+  if (writable()) {
+    RefreshListing(event.key, notifier);  // the name has little or no time to live (NameTimeout)
+  } else {
+    RefreshPath(event.key, notifier);
+  }
 }
 
 // The kernel keeps what is in use below a directory that it looks up again, and would go on to find
@@ -70,6 +80,12 @@ void VolumeFs::RefreshPath(const std::string& path, KernelNotifier& notifier) {
   notifier.InvalidateInode(*parent);
 }
 
+// The listing and the attributes of the directory that the path is in.
+void VolumeFs::RefreshListing(const std::string& path, KernelNotifier& notifier) {
+  epoch_.WaitForRunning();
+  if (const auto parent = nodes_.Find("d:" + ParentPath(path))) notifier.InvalidateInode(*parent);
+}
+
 // False where the key stands for nothing that is shown, or for a shard that shows what was told
 // before: that is all that our own publishes leave.
 bool VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
@@ -83,9 +99,11 @@ bool VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
   if (event.everything) {
     RefreshAllDirectories(tree, notifier);
   } else {
-    RefreshDirectories(tree, event.key, notifier);
+    // Our own publishes make and remove directories, which the grid has all the time. Where no
+    // shard has changed, and none has been forgotten, no name below leads elsewhere.
+    const bool drop_names = !writable() || !changes.empty() || tree->shards().has_forgotten();
+    RefreshDirectories(tree, event.key, drop_names, notifier);
   }
-  if (!changes.empty()) ForgetRemovedDirectories(*tree);
   for (const ShardSet::Change& change : changes) {
     counters_.shards_changed.fetch_add(1, std::memory_order_relaxed);
     if (writes_) writes_->ShardReplaced({tree->ordinal(), change.shard});
@@ -94,22 +112,17 @@ bool VolumeFs::RefreshTree(const std::shared_ptr<ChunkTree>& tree,
   return true;
 }
 
-// What somebody else has put there is shown again.
-void VolumeFs::ForgetRemovedDirectories(const ChunkTree& tree) {
-  const std::string prefix = tree.directory().empty() ? "" : tree.directory() + "/";
-  const std::lock_guard lock(directories_mutex_);
-  std::erase_if(removed_, [&](const std::string& path) { return path.starts_with(prefix); });
-}
-
 // Directories of the tree that stand on a directory of the store come, go and are listed with it,
 // also where no shard in them is in use.
 void VolumeFs::RefreshDirectories(const std::shared_ptr<ChunkTree>& tree, const std::string& key,
-                                  KernelNotifier& notifier) {
+                                  bool drop_names, KernelNotifier& notifier) {
   const std::string& directory = tree->directory();
   if (key.size() <= directory.size() || !Concerns(key, directory)) return;
   const std::string below = key.substr(directory.empty() ? 0 : directory.size() + 1);
-  tree->ForEachDirectoryAt(below,
-                           [&](const GridDirectory& in) { TellDirectories(tree, in, notifier); });
+  tree->ForEachDirectoryAt(below, [&](const GridDirectory& in) {
+    if (drop_names) return TellDirectories(tree, in, notifier);
+    if (const auto node = KnownNode(*tree, in)) notifier.InvalidateInode(*node);
+  });
   tree->ForEachDirectoryAt(ParentPath(below), [&](const GridDirectory& in) {
     if (const auto node = KnownNode(*tree, in)) notifier.InvalidateInode(*node);
   });
@@ -135,6 +148,15 @@ std::optional<NodeId> VolumeFs::KnownNode(const ChunkTree& tree, const GridDirec
                      JoinPath(tree.directory(), tree.Path(in)));
 }
 
+// A directory of chunks is listed in those above it from its first chunk to its last.
+void VolumeFs::TellListings(const ChunkTree& tree, GridDirectory in, KernelNotifier& notifier) {
+  while (true) {
+    if (const auto node = KnownNode(tree, in)) notifier.InvalidateInode(*node);
+    if (in.level == 0) return;
+    in = tree.Parent(in);
+  }
+}
+
 void VolumeFs::TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet::Change& change,
                           KernelNotifier& notifier) {
   const bool had = change.before && change.before->object;
@@ -153,10 +175,11 @@ void VolumeFs::TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet
     } else if (!tree->shards().format().stored_is_plain()) {
       notifier.InvalidateEntry(*parent, BaseName(tree->Path({chunk.slot, ChunkPart::kStored})));
     }
-    counters_.entries_invalidated.fetch_add(1, std::memory_order_relaxed);
-    if (parents.emplace(in.level, in.prefix).second) notifier.InvalidateInode(*parent);
+    if (parents.emplace(in.level, in.prefix).second) TellListings(*tree, in, notifier);
   };
-  for (const ShardGenerationPtr& generation : {change.before, change.after}) {
+  std::vector<ShardGenerationPtr> shown = change.between;
+  shown.insert(shown.end(), {change.before, change.after});
+  for (const ShardGenerationPtr& generation : shown) {
     if (!tree->ForEachPresent(generation, tell)) complete = false;
   }
   if (had != has) {
@@ -164,7 +187,12 @@ void VolumeFs::TellChange(const std::shared_ptr<ChunkTree>& tree, const ShardSet
                            [&](const GridDirectory& in) { TellDirectories(tree, in, notifier); });
   }
   // An index that cannot be read does not say which names it has: all of them are looked up again.
-  if (!complete) RefreshPath(tree->directory(), notifier);
+  if (complete) return;
+  if (tree->directory().empty()) {
+    RefreshAllDirectories(tree, notifier);  // the root itself has no name to be dropped
+  } else {
+    RefreshPath(tree->directory(), notifier);
+  }
 }
 
 void VolumeFs::TellDirectories(const std::shared_ptr<ChunkTree>& tree, const GridDirectory& in,

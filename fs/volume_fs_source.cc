@@ -16,7 +16,7 @@ tl::unexpected<Error> TooLarge() {
   return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
 }
 
-Error StaleNode() { return Error{ErrorCode::kConflict, "the file is gone", 0}; }
+Error GoneFile() { return Error{ErrorCode::kConflict, "the file is gone", 0}; }
 
 std::string IdentityOf(const FileStatus& status) {
   return "i:" + std::to_string(status.device) + ':' + std::to_string(status.inode);
@@ -54,7 +54,7 @@ Result<Entry> VolumeFs::AttributesOfLiveFile(const TableNode& node) const {
     return LiveEntry(node, status);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
-  if (!status || IdentityOf(*status) != node.identity) return tl::unexpected<Error>(StaleNode());
+  if (!status || IdentityOf(*status) != node.identity) return tl::unexpected<Error>(GoneFile());
   return LiveEntry(node, *status);
 }
 
@@ -64,7 +64,9 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
     const std::lock_guard lock(node.mutex);
     path = node.live_path;
   }
-  if (request.write && IsPlainGroup(path)) return OpenPlainGroup(node, path, request);
+  const bool document = request.write && IsPlainDocument(path) &&
+                        parts_.datasets->HasPlainDocument(ParentPath(path), BaseName(path));
+  if (document) return OpenPlainDocument(node, path, request);
   OpenFlags flags;
   flags.write = request.write;
   flags.truncate = request.truncate;
@@ -79,14 +81,15 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
   return file;
 }
 
-// A group's document is written aside, like the documents that are shown rewritten, until it is
-// known how the arrays are stored of which it embeds copies.
-Result<OpenFilePtr> VolumeFs::OpenPlainGroup(const TableNode& node, const std::string& path,
-                                             const OpenRequest& request) {
+// The document of a dataset is written aside, like the documents that are shown rewritten, until
+// it is known whether it can stand there, and how the arrays are stored of which it embeds copies.
+Result<OpenFilePtr> VolumeFs::OpenPlainDocument(const TableNode& node, const std::string& path,
+                                                const OpenRequest& request) {
   const StagedInode::Document purpose{ParentPath(path), BaseName(path), true};
   const ChunkId id = DocumentId(purpose);
   auto staged = writers_.Latest(id);
-  if (!staged || request.truncate || !staged->Hold()) {
+  if (staged && !request.truncate && staged->Hold()) return Join(id, staged, node.id, request);
+  {
     ContentPtr base;
     if (!request.truncate) {
       UNSHARD_ASSIGN_OR_RETURN(const auto object,
@@ -96,9 +99,9 @@ Result<OpenFilePtr> VolumeFs::OpenPlainGroup(const TableNode& node, const std::s
       base = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
     }
     staged = std::make_shared<StagedInode>(writes_->spool(), purpose, base, node.inode);
-    if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
+    if (!staged->Hold()) return tl::unexpected<Error>(GoneFile());
   }
-  return Redirect(id, staged, request.thread);
+  return Join(id, staged, node.id, request);
 }
 
 // A directory that is shown because chunks belong into it comes into being with what is put there.
@@ -118,7 +121,7 @@ Result<VolumeFs::Created> VolumeFs::CreateInSource(const Place& place, const Ope
   flags.truncate = request.truncate;
   auto file = std::make_unique<OpenFile>();
   UNSHARD_ASSIGN_OR_RETURN(file->live, parts_.files->Open(place.path(), flags));
-  if (!file->live) return tl::unexpected<Error>(StaleNode());
+  if (!file->live) return tl::unexpected<Error>(GoneFile());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->live->Stat());
   const Entry entry = ReferLiveFile(place.path(), status);
   file->node = entry.node;
@@ -143,7 +146,7 @@ Result<Entry> VolumeFs::SetLiveAttributes(const TableNode& node, OpenFile* file,
     OpenFlags flags;
     flags.write = true;
     UNSHARD_ASSIGN_OR_RETURN(open, parts_.files->Open(path, flags));
-    if (!open) return tl::unexpected<Error>(StaleNode());
+    if (!open) return tl::unexpected<Error>(GoneFile());
   }
   if (change.size) UNSHARD_RETURN_IF_ERROR(open->Truncate(*change.size));
   if (change.modified) UNSHARD_RETURN_IF_ERROR(open->SetModified(*change.modified));
@@ -154,54 +157,31 @@ Result<Entry> VolumeFs::SetLiveAttributes(const TableNode& node, OpenFile* file,
 Status VolumeFs::RenameInSource(const Place& from, const Place& to, bool replace) {
   for (const Place* place : {&from, &to}) {
     // A dataset that moves away under its mount would take its chunks in the spool with it.
-    const std::string path = place->path();
-    for (const auto& tree : parts_.datasets->trees()) {
-      const std::string& directory = tree->directory();
-      if (directory == path || directory.starts_with(path + "/")) {
-        return FailWith(EBUSY, ErrorCode::kPermissionDenied,
-                        path + ": holds a sharded dataset that this mount serves");
-      }
-    }
+    if (!parts_.datasets->index().ServesTreesIn(place->path())) continue;
+    return FailWith(EBUSY, ErrorCode::kPermissionDenied,
+                    place->path() + ": holds a sharded dataset that this mount serves: rename it " +
+                        "in the source, or copy it");
   }
   if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew(to));
   UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(to.directory));
-  UNSHARD_RETURN_IF_ERROR(parts_.files->Rename(from.path(), to.path()));
-  const TablePtr parent = nodes_.Get(to.parent);
-  UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(to.path()));
-  const bool directory = status && status->kind == FileStatus::Kind::kDirectory;
-  // The kernel takes the node of a directory along, which says where it stood.
-  if (directory) {
-    constexpr std::size_t kMostMoved = 1024;
-    const std::lock_guard lock(directories_mutex_);
-    if (moved_away_.size() >= kMostMoved) moved_away_.clear();
-    moved_away_.insert(from.path());
+  std::vector<std::string> moved;
+  {
+    const DirectoryMoves::Move move(directory_moves_);
+    UNSHARD_RETURN_IF_ERROR(parts_.files->Rename(from.path(), to.path()));
+    moved = nodes_.Move(from.path(), to.path(), [&](const std::string& path) {
+      return parts_.datasets->index().IsBelowOpaque(path);
+    });
   }
-  if (directory && writing_.drop_entry) writing_.drop_entry(to.parent, to.name);
+  for (const std::string& directory : moved) parts_.watcher->Watch(directory);
   return {};
 }
 
-// Whether this directory, or one above it, was renamed in this mount and nothing has taken its
-// place: who asks for names in it has come by the new name, which the kernel is to look up again.
-bool VolumeFs::MovedAway(const std::string& directory) const {
-  std::vector<std::string> moved;
-  {
-    const std::lock_guard lock(directories_mutex_);
-    for (const std::string& path : moved_away_) {
-      if (directory == path || directory.starts_with(path + "/")) moved.push_back(path);
-    }
-  }
-  return std::any_of(moved.begin(), moved.end(), [&](const std::string& path) {
-    const auto there = parts_.files->Stat(path);
-    return there && !*there;
-  });
-}
-
-// What a group's document holds stays as it is, with its inode and its time, unless it embeds
-// copies of sharded arrays.
-Status VolumeFs::RenameOntoPlainGroup(const Place& from, const Place& to, bool replace) {
+// The document of a dataset stays as it is, with its inode and its time, unless it embeds copies
+// of sharded arrays.
+Status VolumeFs::RenameOntoPlainDocument(const Place& from, const Place& to, bool replace) {
   UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(from.path()));
   if (!status || status->kind != FileStatus::Kind::kFile) return RenameInSource(from, to, replace);
-  UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(from.path(), to.directory));
+  UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(from.path(), to.path()));
   return complete ? RenameInSource(from, to, replace) : RenameSourceFileOnto(from, to, replace);
 }
 
@@ -225,8 +205,7 @@ Status VolumeFs::RenameSourceFileOnto(const Place& from, const Place& to, bool r
   }
   const auto removed = parts_.files->Remove(from.path());
   if (!removed) LogWarning(removed.error().message);
-  // The kernel has the file's node under the chunk's name now.
-  if (writing_.drop_entry) writing_.drop_entry(to.parent, to.name);
+  // The kernel has the file's node under the chunk's name now. Names of files have no time to live.
   return {};
 }
 
@@ -247,20 +226,41 @@ Status VolumeFs::CommitDocumentText(const StagedInode::Document& document, const
   const std::lock_guard lock(documents_mutex_);
   UNSHARD_ASSIGN_OR_RETURN(const auto original, ReadWhole(*parts_.store, key, kMaxDocumentBytes));
   const std::optional<std::string> before = original ? std::optional(original->text) : std::nullopt;
-  if (document.plain && IsPlainGroup(key)) {
-    const auto complete = CompleteZarrMetadata(text, NodesBelow(document.directory));
-    if (!complete) return Forward(complete.error(), key);
-    return StoreDocument(document, *complete, before, modified);
+  if (document.plain && IsPlainDocument(key)) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(key, text));
+    return StoreDocument(document, complete, before, modified);
   }
   if (!before) {
     return FailWith(EPERM, ErrorCode::kPermissionDenied,
                     key + ": is gone from the source, and how chunks are stored is not known here");
   }
-  const auto merged = document.name == "info"
-                          ? MergeNeuroglancerInfo(*before, text)
-                          : MergeZarrMetadata(*before, text, NodesBelow(document.directory));
+  return MergeDocument(document, *before, text);
+}
+
+Status VolumeFs::MergeDocument(const StagedInode::Document& document, const std::string& before,
+                               const std::string& text) {
+  const std::string key = JoinPath(document.directory, document.name);
+  const bool info = document.name == kInfoDocument;
+  const auto merged =
+      info ? MergeNeuroglancerInfo(before, text, changes_->InDirectoriesBelow(document.directory))
+           : MergeZarrMetadata(before, text, NodesBelow(document.directory));
   if (!merged) return Forward(merged.error(), key);
-  return StoreDocument(document, *merged, before, std::nullopt);
+  const auto trees = changes_->TreesOf(document.directory);
+  if (!info && *merged != before) {
+    UNSHARD_RETURN_IF_ERROR(changes_->RemoveOutside(document.directory, before, *merged));
+  }
+  UNSHARD_RETURN_IF_ERROR(StoreDocument(document, *merged, before, std::nullopt));
+  changes_->LeaveRetired(trees);
+  return {};
+}
+
+// Removals of its chunks may still wait to be published.
+Status VolumeFs::RemoveDocument(const Place& place) {
+  const std::lock_guard lock(documents_mutex_);
+  UNSHARD_RETURN_IF_ERROR(changes_->RemoveDocument(place.directory, place.name));
+  parts_.datasets->Reload(place.directory);
+  if (writing_.look_again) writing_.look_again(place.path());
+  return {};
 }
 
 // `before`: what stands there now. `modified`: the time of a document that passes through.
@@ -284,8 +284,22 @@ Status VolumeFs::StoreDocument(const StagedInode::Document& document, const std:
   return {};
 }
 
-bool VolumeFs::IsPlainGroup(const std::string& path) const {
-  return BaseName(path) == kZarrDocument && parts_.datasets->HoldsPlainGroup(ParentPath(path));
+bool VolumeFs::IsPlainDocument(const std::string& path) const {
+  const std::string name = BaseName(path);
+  return (name == kZarrDocument || name == kInfoDocument) &&
+         parts_.datasets->HoldsPlainDocument(ParentPath(path), name);
+}
+
+// What is to be stored at `path` for `text`, which takes the place of none or of a plain document.
+Result<std::string> VolumeFs::Complete(const std::string& path, const std::string& text) const {
+  if (BaseName(path) == kInfoDocument) {
+    const Status plain = CheckNewInfo(text);
+    if (!plain) return Forward(plain.error(), path);
+    return text;
+  }
+  auto complete = CompleteZarrMetadata(text, NodesBelow(ParentPath(path)));
+  if (!complete) return Forward(complete.error(), path);
+  return complete;
 }
 
 // For one merge: what it reads is bounded.
@@ -314,16 +328,16 @@ StoredNodes VolumeFs::NodesBelow(const std::string& directory) const {
   };
 }
 
-// Whether the file at `path` can stand as the document of a group in `directory` as it is.
-Result<bool> VolumeFs::IsComplete(const std::string& path, const std::string& directory) const {
+// Whether the file at `path` can be renamed to be the document `to` as it is.
+Result<bool> VolumeFs::IsComplete(const std::string& path, const std::string& to) const {
   UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(*parts_.store, path, kMaxDocumentBytes));
   if (!object) return true;
-  const auto complete = CompleteZarrMetadata(object->text, NodesBelow(directory));
-  if (!complete) return Forward(complete.error(), path);
-  return *complete == object->text;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(to, object->text));
+  return complete == object->text;
 }
 
-// A new document is written in place, as nothing stood there that anybody could go on seeing.
+// A new document is written in place, as nothing stood there that anybody could go on seeing. What
+// it says may have been read, and believed, already.
 Status VolumeFs::CompleteLive(const OpenFile& file) {
   const TablePtr node = nodes_.Get(file.node);
   if (!node) return {};
@@ -332,19 +346,23 @@ Status VolumeFs::CompleteLive(const OpenFile& file) {
     const std::lock_guard lock(node->mutex);
     path = node->live_path;
   }
-  if (!IsPlainGroup(path)) return {};
+  const std::string name = BaseName(path);
+  const bool document = name == kZarrDocument || name == kInfoDocument;
+  if (!document || parts_.datasets->index().IsBelowOpaque(ParentPath(path))) return {};
   const std::lock_guard lock(documents_mutex_);
   UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
   if (!status || IdentityOf(*status) != node->identity) return {};
   const auto object = ReadWhole(*parts_.store, path, kMaxDocumentBytes);
   if (!object) return tl::unexpected<Error>(object.error());
   if (!*object) return {};
-  const auto complete = CompleteZarrMetadata((*object)->text, NodesBelow(ParentPath(path)));
+  const auto complete = Complete(path, (*object)->text);
   if (!complete) {
     // As with other files, what is refused does not stay.
     const auto removed = parts_.files->Remove(path);
     if (!removed) LogWarning(removed.error().message);
-    return Forward(complete.error(), path);
+    parts_.datasets->Reload(ParentPath(path));
+    if (writing_.look_again) writing_.look_again(path);
+    return tl::unexpected<Error>(complete.error());
   }
   if (*complete == (*object)->text) return {};
   return StoreDocument({ParentPath(path), BaseName(path), true}, *complete, (*object)->text,

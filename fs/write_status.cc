@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "codec/escaped_text.h"
 #include "fs/error_log.h"
 
 namespace unshard {
@@ -15,7 +16,7 @@ struct NumberField {
   const char* name;
   std::uint64_t WriteStatus::*member;
 };
-constexpr std::array<NumberField, 12> kNumbers = {{
+constexpr std::array<NumberField, 14> kNumbers = {{
     {"spool_bytes", &WriteStatus::spool_bytes},
     {"spool_files", &WriteStatus::spool_files},
     {"max_spool_bytes", &WriteStatus::max_spool_bytes},
@@ -28,6 +29,8 @@ constexpr std::array<NumberField, 12> kNumbers = {{
     {"bytes_published", &WriteStatus::bytes_published},
     {"publish_failures", &WriteStatus::publish_failures},
     {"conflicts", &WriteStatus::conflicts},
+    {"damaged", &WriteStatus::damaged},
+    {"lost", &WriteStatus::lost},
 }};
 
 struct NumberMetric {
@@ -35,7 +38,7 @@ struct NumberMetric {
   const char* help;
   std::uint64_t WriteStatus::*member;
 };
-constexpr std::array<NumberMetric, 8> kMetrics = {{
+constexpr std::array<NumberMetric, 10> kMetrics = {{
     {"unshard_spool_bytes", "Bytes in the spool.", &WriteStatus::spool_bytes},
     {"unshard_spool_files", "Files in the spool.", &WriteStatus::spool_files},
     {"unshard_dirty_chunks", "Committed chunks that are not published.",
@@ -47,6 +50,10 @@ constexpr std::array<NumberMetric, 8> kMetrics = {{
      &WriteStatus::publish_failures},
     {"unshard_conflicts_total", "Chunks that somebody else had changed meanwhile.",
      &WriteStatus::conflicts},
+    {"unshard_damaged", "Files in the spool whose bytes are not those that were committed.",
+     &WriteStatus::damaged},
+    {"unshard_lost_total", "Committed chunks whose file another process removed from the spool.",
+     &WriteStatus::lost},
 }};
 
 std::string MetricText(const std::string& name, const char* help, const std::string& value) {
@@ -56,16 +63,26 @@ std::string MetricText(const std::string& name, const char* help, const std::str
 
 JsonValue ConflictObject(const SpoolConflict& conflict) {
   JsonValue object = JsonValue::Object();
-  object.Set("dataset", JsonValue::String(conflict.dataset));
-  object.Set("chunk", JsonValue::String(conflict.chunk));
+  object.Set("dataset", JsonValue::String(EscapeBytes(conflict.dataset)));
+  object.Set("chunk", JsonValue::String(EscapeBytes(conflict.chunk)));
   object.Set("sequence", JsonValue::Number(conflict.sequence));
-  object.Set("path", JsonValue::String(conflict.path));
+  object.Set("path", JsonValue::String(EscapeBytes(conflict.path)));
   return object;
+}
+
+JsonValue ConflictsArray(const std::vector<SpoolConflict>& conflicts) {
+  std::vector<JsonValue> items;
+  for (const SpoolConflict& conflict : conflicts) {
+    if (items.size() == WriteStatus::kShownConflicts) break;
+    items.push_back(ConflictObject(conflict));
+  }
+  return JsonValue::Array(std::move(items));
 }
 
 Result<std::string> StringMember(const JsonCursor& cursor, std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, cursor.Member(key));
-  return member.String();
+  UNSHARD_ASSIGN_OR_RETURN(const std::string text, member.String());
+  return UnescapeBytes(text);
 }
 
 Result<SpoolConflict> ParseConflict(const JsonCursor& cursor) {
@@ -78,6 +95,17 @@ Result<SpoolConflict> ParseConflict(const JsonCursor& cursor) {
   return conflict;
 }
 
+Result<std::vector<SpoolConflict>> ParseConflicts(const JsonCursor& cursor, std::string_view key) {
+  std::vector<SpoolConflict> conflicts;
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, cursor.Member(key));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, member.Items(WriteStatus::kShownConflicts));
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(SpoolConflict conflict, ParseConflict(item));
+    conflicts.push_back(std::move(conflict));
+  }
+  return conflicts;
+}
+
 }  // namespace
 
 PublishFailure DescribeFailure(const Error& error) {
@@ -86,7 +114,7 @@ PublishFailure DescribeFailure(const Error& error) {
 
 JsonValue WriteStatusObject(const WriteStatus& status) {
   JsonValue object = JsonValue::Object();
-  object.Set("spool", JsonValue::String(status.spool));
+  object.Set("spool", JsonValue::String(EscapeBytes(status.spool)));
   for (const NumberField& field : kNumbers) {
     object.Set(field.name, JsonValue::Number(status.*field.member));
   }
@@ -97,15 +125,11 @@ JsonValue WriteStatusObject(const WriteStatus& status) {
   if (status.last_failure) {
     failure = JsonValue::Object();
     failure.Set("errno", JsonValue::String(status.last_failure->errno_name));
-    failure.Set("message", JsonValue::String(status.last_failure->message));
+    failure.Set("message", JsonValue::String(EscapeBytes(status.last_failure->message)));
   }
   object.Set("last_failure", std::move(failure));
-  std::vector<JsonValue> conflicts;
-  for (const SpoolConflict& conflict : status.set_aside) {
-    if (conflicts.size() == WriteStatus::kShownConflicts) break;
-    conflicts.push_back(ConflictObject(conflict));
-  }
-  object.Set("set_aside", JsonValue::Array(std::move(conflicts)));
+  object.Set("set_aside", ConflictsArray(status.set_aside));
+  object.Set("quarantined", ConflictsArray(status.quarantined));
   return object;
 }
 
@@ -126,12 +150,8 @@ Result<WriteStatus> ParseWriteStatus(const JsonCursor& cursor) {
     UNSHARD_ASSIGN_OR_RETURN(last.errno_name, StringMember(member, "errno"));
     UNSHARD_ASSIGN_OR_RETURN(last.message, StringMember(member, "message"));
   }
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor set_aside, cursor.Member("set_aside"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, set_aside.Items(WriteStatus::kShownConflicts));
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(SpoolConflict conflict, ParseConflict(item));
-    status.set_aside.push_back(std::move(conflict));
-  }
+  UNSHARD_ASSIGN_OR_RETURN(status.set_aside, ParseConflicts(cursor, "set_aside"));
+  UNSHARD_ASSIGN_OR_RETURN(status.quarantined, ParseConflicts(cursor, "quarantined"));
   return status;
 }
 

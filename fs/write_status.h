@@ -11,7 +11,8 @@
 
 namespace unshard {
 
-// A committed chunk that was set aside because the store held another version than its writer knew.
+// A committed chunk that was set aside because the store held another version than its writer knew,
+// or quarantined because its bytes are not those that were committed.
 struct SpoolConflict {
   std::string dataset;
   std::string chunk;
@@ -39,6 +40,9 @@ struct WriteStatus {
   std::optional<PublishFailure> last_failure;  // of a shard that is still dirty
   std::uint64_t conflicts = 0;                 // since the mount began
   std::vector<SpoolConflict> set_aside;        // at most kShownConflicts are shown
+  std::uint64_t damaged = 0;                   // files in quarantine
+  std::vector<SpoolConflict> quarantined;      // as many
+  std::uint64_t lost = 0;  // committed chunks whose file was removed from the spool by others
 };
 
 // The member "write" of status.json, and back. Parsing fails with kDataLoss naming the field.

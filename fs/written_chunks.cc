@@ -14,12 +14,48 @@ WrittenChunks::PlaceInShard WrittenChunks::PlaceOf(const ChunkRef& chunk) {
   return {chunk.slot.page, chunk.slot.slot, fragments ? ChunkPart::kFragments : ChunkPart::kPlain};
 }
 
+WrittenChunks::DirectoryKey WrittenChunks::ParentKey(const WrittenVersion& version) {
+  const GridDirectory in = version.tree->Parent(version.chunk);
+  return {version.tree->ordinal(), in.level, in.prefix};
+}
+
+void WrittenChunks::ForgetUnsynced(WrittenVersion& version) {
+  const auto found = unsynced_.find(ParentKey(version));
+  if (found == unsynced_.end()) return;
+  found->second.erase(version.shared_from_this());
+  if (found->second.empty()) unsynced_.erase(found);
+}
+
+void WrittenChunks::MarkSynced(WrittenVersion& version) {
+  const std::lock_guard lock(mutex_);
+  ForgetUnsynced(version);
+}
+
+std::vector<WrittenVersionPtr> WrittenChunks::Unsynced(const ChunkTree& tree,
+                                                       const GridDirectory& in) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = unsynced_.find({tree.ordinal(), in.level, in.prefix});
+  if (found == unsynced_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
 WrittenVersionPtr WrittenChunks::Find(const ChunkId& id) const {
   const std::lock_guard lock(mutex_);
   const auto shard = shards_.find(id.shard());
   if (shard == shards_.end()) return nullptr;
   const auto found = shard->second.versions.find({id.slot.page, id.slot.slot, id.part});
   return found == shard->second.versions.end() ? nullptr : found->second;
+}
+
+std::map<ShardPlace, std::uint64_t> WrittenChunks::SpooledSizes(const DirtyShard& at) const {
+  std::map<ShardPlace, std::uint64_t> sizes;
+  const std::lock_guard lock(mutex_);
+  const auto shard = shards_.find(at);
+  if (shard == shards_.end()) return sizes;
+  for (const auto& [place, version] : shard->second.versions) {
+    if (version->spooled) sizes[{place.page, place.slot}] = version->removed ? 0 : version->size;
+  }
+  return sizes;
 }
 
 void WrittenChunks::LeaveArithmeticNode(const ChunkId& id) {
@@ -101,10 +137,12 @@ WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version)
     return result;
   }
   // Publishing may have begun, or ended, since the version was sealed.
-  version->replaces = latest ? AfterLocked(*latest)
-                             : ReplacedBytes{version->spooled->base, version->spooled->other_base};
+  version->replaces =
+      latest ? AfterLocked(*latest)
+             : ReplacedBytes{version->spooled->terms.base, version->spooled->terms.other_base};
   if (latest) {
     latest->superseded = true;
+    ForgetUnsynced(*latest);
     if (latest->spooled) {
       Count(shard, *latest, -1);
       --result.chunks;
@@ -119,6 +157,7 @@ WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version)
   }
   version->first = version->first && !latest;
   latest = version;
+  unsynced_[ParentKey(*version)].insert(version);
   Count(shard, *version, 1);
   ++result.chunks;
   result.bytes += bytes(*version);
@@ -142,6 +181,7 @@ std::vector<WrittenVersionPtr> WrittenChunks::BeginPublish(const DirtyShard& at)
 void WrittenChunks::Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard) {
   discard.push_back(Spooled{std::exchange(version.spool, nullptr), *version.spooled});
   version.spooled.reset();
+  ForgetUnsynced(version);
   if (version.superseded) return;  // was taken out of the counts by its successor
   Count(shard, version, -1);
   ++published_;
@@ -191,6 +231,7 @@ WrittenChunks::Withdrawn WrittenChunks::Withdraw(const std::vector<WrittenVersio
     version->publishing = false;
     if (!version->spooled) continue;
     std::vector<Spooled>& to = version->superseded ? withdrawn.discard : withdrawn.keep;
+    ForgetUnsynced(*version);
     if (!version->superseded) {
       Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
       Count(shard, *version, -1);
@@ -228,14 +269,16 @@ std::optional<DirtyShard> WrittenChunks::Oldest(std::size_t max_published) const
 
 std::vector<UnpublishedChunks::Difference> WrittenChunks::InPage(std::uint32_t tree,
                                                                  std::uint64_t shard,
-                                                                 std::uint64_t page) const {
+                                                                 std::uint64_t page,
+                                                                 std::uint64_t first,
+                                                                 std::uint64_t last) const {
   std::vector<Difference> differences;
   const std::lock_guard lock(mutex_);
   const auto found = shards_.find({tree, shard});
   if (found == shards_.end()) return differences;
   const auto& versions = found->second.versions;
-  for (auto at = versions.lower_bound({page, 0, ChunkPart::kPlain});
-       at != versions.end() && at->first.page == page; ++at) {
+  for (auto at = versions.lower_bound({page, first, ChunkPart::kPlain});
+       at != versions.end() && at->first.page == page && at->first.slot <= last; ++at) {
     if (at->first.part != ChunkPart::kPlain || !at->second->spooled) continue;
     differences.push_back({at->first.slot, at->second->removed});
   }
@@ -265,16 +308,5 @@ std::vector<std::uint64_t> WrittenChunks::Shards(std::uint32_t tree) const {
 }
 
 bool WrittenChunks::empty() const { return spooled_.load(std::memory_order_relaxed) == 0; }
-
-std::vector<WrittenVersionPtr> WrittenChunks::Unpublished() const {
-  std::vector<WrittenVersionPtr> versions;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [at, shard] : shards_) {
-    for (const auto& [place, version] : shard.versions) {
-      if (version->spooled) versions.push_back(version);
-    }
-  }
-  return versions;
-}
 
 }  // namespace unshard

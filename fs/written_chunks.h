@@ -11,8 +11,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "fs/chunk_tree.h"
@@ -35,6 +37,19 @@ struct ChunkId {
   friend bool operator==(const ChunkId&, const ChunkId&) = default;
 };
 
+// Page and slot of a chunk in its shard.
+using ShardPlace = std::pair<std::uint64_t, std::uint64_t>;
+
+// An order of chunks, for maps.
+struct ChunkIdLess {
+  bool operator()(const ChunkId& a, const ChunkId& b) const {
+    const auto key = [](const ChunkId& id) {
+      return std::tuple(id.tree, id.slot.shard, id.slot.page, id.slot.slot, id.part);
+    };
+    return key(a) < key(b);
+  }
+};
+
 // What the store may hold in a version's place when it is published; anything else was put there by
 // somebody else.
 struct ReplacedBytes {
@@ -43,17 +58,16 @@ struct ReplacedBytes {
 };
 
 // One committed version of one chunk file.
-struct WrittenVersion {
+struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   std::shared_ptr<ChunkTree> tree;
   ChunkRef chunk;
   std::uint64_t number = 0;  // of all versions of this mount; never used again
   bool removed = false;
-  // A removal by renaming: the kernel goes on using the node of the old name for the new one, for
-  // as long as it has not looked that up.
-  std::optional<ChunkRef> moved_to;
   // The chunk was absent until this version, and the kernel has no other bytes of its arithmetic
   // node.
   std::atomic<bool> first = false;
+  // The kernel was told that it may remember the name with this version's node.
+  std::atomic<bool> remembered = false;
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
   std::uint64_t inode = 0;  // st_ino
@@ -89,6 +103,9 @@ class WrittenChunks final : public UnpublishedChunks {
   ReplacedBytes ReplacedBy(const WrittenVersion& version) const;
   ReplacedBytes ReplacedAfter(const WrittenVersion& version) const;
   void SetModified(WrittenVersion& version, const timespec& modified);
+
+  // Of the latest versions in the spool of one shard's chunks; 0 of removals.
+  [[nodiscard]] std::map<ShardPlace, std::uint64_t> SpooledSizes(const DirtyShard& at) const;
 
   // What was written to the arithmetic node of the latest version since is dropped: it gets a node
   // of its own.
@@ -140,9 +157,13 @@ class WrittenChunks final : public UnpublishedChunks {
   [[nodiscard]] std::vector<std::uint64_t> Pages(std::uint32_t tree,
                                                  std::uint64_t shard) const override;
   [[nodiscard]] std::vector<Difference> InPage(std::uint32_t tree, std::uint64_t shard,
-                                               std::uint64_t page) const override;
-  // All versions in the spool, for syncing a directory.
-  [[nodiscard]] std::vector<WrittenVersionPtr> Unpublished() const;
+                                               std::uint64_t page, std::uint64_t first,
+                                               std::uint64_t last) const override;
+  // Versions of chunks directly in this directory that are in the spool and not known to be
+  // durable.
+  [[nodiscard]] std::vector<WrittenVersionPtr> Unsynced(const ChunkTree& tree,
+                                                        const GridDirectory& in) const;
+  void MarkSynced(WrittenVersion& version);
 
  private:
   struct PlaceInShard {
@@ -157,15 +178,19 @@ class WrittenChunks final : public UnpublishedChunks {
     std::list<DirtyShard>::iterator recent;
     bool listed = false;  // in recent_
   };
+  using DirectoryKey = std::tuple<std::uint32_t, unsigned, std::uint64_t>;  // tree, level, prefix
   static PlaceInShard PlaceOf(const ChunkRef& chunk);
+  static DirectoryKey ParentKey(const WrittenVersion& version);
+  void ForgetUnsynced(WrittenVersion& version);  // requires the mutex
   void Count(Shard& shard, const WrittenVersion& version, int sign);
   void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard);
 
   mutable std::mutex mutex_;
   std::map<DirtyShard, Shard> shards_;  // guarded by mutex_
-  // How many chunks in the spool stand in, or below, a directory: tree, level, prefix. Guarded;
-  // never zero.
-  std::map<std::tuple<std::uint32_t, unsigned, std::uint64_t>, std::uint64_t> directories_;
+  // How many chunks in the spool stand in, or below, a directory. Guarded; never zero.
+  std::map<DirectoryKey, std::uint64_t> directories_;
+  // Latest versions that are in the spool and not known to be durable. Guarded; no set is empty.
+  std::map<DirectoryKey, std::set<WrittenVersionPtr>> unsynced_;
   std::list<DirtyShard> recent_;           // guarded; shards with published versions, latest last
   std::size_t published_ = 0;              // guarded; versions that are not in the spool
   std::atomic<std::uint64_t> spooled_{0};  // versions that are

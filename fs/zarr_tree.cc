@@ -14,6 +14,23 @@ std::span<const std::uint64_t> FirstDimensions(const std::vector<std::uint64_t>&
   return std::span<const std::uint64_t>(shape).first(count);
 }
 
+// Whether one of the `slots` slots from `first` on is shown. `unpublished` says what of them
+// differs from the page.
+bool HoldsAny(const IndexPage& page, const std::vector<UnpublishedChunks::Difference>& unpublished,
+              std::uint64_t first, std::uint64_t slots) {
+  auto difference = unpublished.begin();
+  const auto& entries = page.entries();
+  for (std::size_t at = page.LowerBound(first);
+       at < entries.size() && entries[at].slot - first < slots; ++at) {
+    while (difference != unpublished.end() && difference->slot < entries[at].slot) ++difference;
+    const bool removed = difference != unpublished.end() && difference->slot == entries[at].slot &&
+                         difference->removed;
+    if (!removed) return true;
+  }
+  return std::any_of(unpublished.begin(), unpublished.end(),
+                     [](const auto& each) { return !each.removed; });
+}
+
 }  // namespace
 
 ZarrPositions::ZarrPositions(const ZarrShardedArray& array) {
@@ -156,34 +173,99 @@ std::string ZarrNestedTree::StoreDirectory(const GridDirectory& in) const {
   return path;
 }
 
-Result<bool> ZarrNestedTree::IsPresent(const Match& match, LastPage& last) {
-  if (match.kind != Match::Kind::kChunk) return true;
-  const ShardSlot& slot = match.chunk.slot;
+Result<bool> ZarrNestedTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last) {
+  const ShardSlot& slot = chunk.slot;
   if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
     last.page = nullptr;
     UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard));
-    UNSHARD_ASSIGN_OR_RETURN(last.page, ShownPage(generation, slot.page));
+    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page));
+    // The last dimension is the fastest one of an index: a row has one slot after the other.
+    last.unpublished = UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1));
     last.slot = slot;
   }
+  const auto& unpublished = last.unpublished;
+  const auto found =
+      std::lower_bound(unpublished.begin(), unpublished.end(), slot.slot,
+                       [](const auto& each, std::uint64_t wanted) { return each.slot < wanted; });
+  if (found != unpublished.end() && found->slot == slot.slot) return !found->removed;
   return last.page->Find(slot.slot).has_value();
 }
 
-Status ZarrNestedTree::ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end,
-                                   bool check, const ListVisitor& visitor,
-                                   const DamageVisitor& damaged, bool& more) {
+Result<bool> ZarrNestedTree::HoldsChunks(const GridDirectory& in) {
+  if (HoldsWritten(in)) return true;
+  const GridCell indices = Indices(in);
+  GridCell shard_cell;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    shard_cell.push_back(indices[d] / chunks_per_shard_[d]);
+  }
+  return HoldsChunksIn(StoreDirectory(in), shard_cell, indices);
+}
+
+// `shard_cell`: the indices of the shard grid that lead to `store_directory`.
+Result<bool> ZarrNestedTree::HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
+                                           const GridCell& indices) {
+  const std::vector<std::uint64_t>& shape = array_.shard_grid.grid_shape();
+  const auto parse = [](std::string_view name) { return ParseDecimal(name); };
+  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister_.List(store_directory, parse, true));
+  for (const std::uint64_t number : *numbers) {
+    if (number >= shape[shard_cell.size()]) break;
+    shard_cell.push_back(number);
+    const Result<bool> holds =
+        shard_cell.size() == shape.size()
+            ? ShardHoldsChunks(LinearIndex(shape, shard_cell), indices)
+            : HoldsChunksIn(JoinPath(store_directory, std::to_string(number)), shard_cell, indices);
+    shard_cell.pop_back();
+    if (!holds || *holds) return holds;
+  }
+  return false;
+}
+
+// Whether a shard holds a chunk whose first indices are these.
+Result<bool> ZarrNestedTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(shard));
+  if (!generation->object) return false;
+  GridCell cell(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
+  std::uint64_t slots = 1;
+  for (std::size_t d = 0; d < cell.size(); ++d) {
+    cell[d] = d < indices.size() ? indices[d] : cell[d] * chunks_per_shard_[d];
+    if (d >= indices.size()) slots *= chunks_per_shard_[d];
+  }
+  const std::uint64_t page_count = shards().format().page_count();
+  if (page_count == 1) {
+    // The slots of a shard are in C order: those that share their first indices are neighbours.
+    const std::uint64_t first = array_.locator->Locate(cell).slot;
+    UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, 0));
+    return HoldsAny(*page, UnpublishedInPage(shard, 0, first, first + (slots - 1)), first, slots);
+  }
+  for (std::uint64_t page = 0; page < page_count; ++page) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto index_page, ShownPage(generation, page));
+    for (const IndexEntry& entry : index_page->entries()) {
+      if (!array_.locator->CellAt({shard, page, entry.slot}, cell)) continue;
+      if (std::equal(indices.begin(), indices.end(), cell.begin())) return true;
+    }
+  }
+  return false;
+}
+
+Status ZarrNestedTree::ListIndices(const GridDirectory& in, const Run& run,
+                                   const ListVisitor& visitor, const DamageVisitor& damaged,
+                                   bool& more) {
   bool reported = false;
   LastPage last;
-  for (std::uint64_t index = begin; index < end && more; ++index) {
+  for (std::uint64_t index = run.begin; index < run.end && more; ++index) {
     const Match match = Child(in, index);
-    if (check) {
-      const auto present = IsPresent(match, last);
+    const bool directory = match.kind == Match::Kind::kDirectory;
+    if (!run.all && !std::binary_search(run.others.begin(), run.others.end(), index)) {
+      const auto present =
+          directory ? HoldsChunks(match.directory) : IsPresent(match.chunk, run.end - index, last);
       if (!present) {
         if (!std::exchange(reported, true)) damaged(present.error());
         // A shard that is not nested has one index for the whole run.
-        if (shards().format().page_count() == 1) return {};
-        continue;
+        if (!directory && shards().format().page_count() == 1) return {};
       }
-      if (!*present) continue;
+      // What cannot be read may hold chunks.
+      if (!present.value_or(directory)) continue;
     }
     const std::string name = std::to_string(index);
     more = visitor({name, match, index + 1});
@@ -212,7 +294,8 @@ std::vector<std::uint64_t> ZarrNestedTree::WithUnpublished(
 }
 
 Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
-                            const ListVisitor& visitor, const DamageVisitor& damaged) {
+                            const ListVisitor& visitor, const DamageVisitor& damaged,
+                            const std::vector<GridDirectory>& others) {
   if (in.level == 0 && prefix_components_ == 1) {
     if (cookie == 0) visitor({"c", {Match::Kind::kDirectory, {1, 0}, {}}, 1});
     return {};
@@ -221,28 +304,26 @@ Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListM
   const std::size_t dimension = IndexCount(in);
   const std::uint64_t extent = array_.grid.grid_shape()[dimension];
   bool more = true;
-  if (mode == ListMode::kGrid) {
-    return ListIndices(in, cookie, extent, false, visitor, damaged, more);
+  if (mode == ListMode::kGrid && in.level < depth_) {
+    return ListIndices(in, {cookie, extent, true}, visitor, damaged, more);
   }
   const std::uint64_t per_shard = chunks_per_shard_[dimension];
   const auto parse = [&](std::string_view name) { return ParseDecimal(name); };
-  UNSHARD_ASSIGN_OR_RETURN(const auto numbers,
-                           lister_.List(StoreDirectory(in), parse, cookie == 0));
-  const std::vector<std::uint64_t> all = WithUnpublished(in, *numbers);
-  // Of a shard that is not in the store yet, only the directories with chunks in them.
-  const ListVisitor with_chunks = [&](const Listed& listed) {
-    const bool empty =
-        listed.match.kind == Match::Kind::kDirectory && !HoldsWritten(listed.match.directory);
-    return empty || visitor(listed);
-  };
-  auto number = std::lower_bound(all.begin(), all.end(), cookie / per_shard);
-  for (; number != all.end() && more; ++number) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored, lister_.List(StoreDirectory(in), parse, cookie == 0));
+  std::vector<std::uint64_t> numbers = *stored;
+  Run run;
+  for (const GridDirectory& other : others) {
+    run.others.push_back(Indices(other).back());
+    numbers.push_back(run.others.back() / per_shard);
+  }
+  std::sort(run.others.begin(), run.others.end());
+  numbers = WithUnpublished(in, numbers);
+  auto number = std::lower_bound(numbers.begin(), numbers.end(), cookie / per_shard);
+  for (; number != numbers.end() && more; ++number) {
     if (*number >= array_.shard_grid.grid_shape()[dimension]) break;
-    const std::uint64_t begin = std::max(cookie, *number * per_shard);
-    const std::uint64_t end = std::min(extent, (*number + 1) * per_shard);
-    const bool stored = std::binary_search(numbers->begin(), numbers->end(), *number);
-    UNSHARD_RETURN_IF_ERROR(
-        ListIndices(in, begin, end, true, stored ? visitor : with_chunks, damaged, more));
+    run.begin = std::max(cookie, *number * per_shard);
+    run.end = std::min(extent, (*number + 1) * per_shard);
+    UNSHARD_RETURN_IF_ERROR(ListIndices(in, run, visitor, damaged, more));
   }
   return {};
 }

@@ -36,6 +36,7 @@ class ZarrFlatTree final : public FlatTree {
                const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
       : FlatTree(ordinal, std::move(shards), std::move(store)), array_(array), positions_(array) {}
 
+  std::uint32_t layout_digest() const override { return array_.layout_digest; }
   Match Resolve(const GridDirectory& in, std::string_view name) const override;
   std::string Path(const ChunkRef& chunk) const override;
   using FlatTree::Path;
@@ -62,12 +63,6 @@ class ZarrFlatTree final : public FlatTree {
  protected:
   std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
   ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
-  const std::vector<std::uint64_t>* grid_shape() const override {
-    return &array_.grid.grid_shape();
-  }
-  ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
-    return array_.locator->Locate(cell);
-  }
   bool IsNamed(const ShardSlot& slot) const override;
 
  private:
@@ -81,13 +76,13 @@ class ZarrFlatTree final : public FlatTree {
   const ZarrPositions positions_;
 };
 
-// "c/0/0/1" or "0/0/1": a directory per index but the last. A directory exists where the directory
-// of the shards under it exists.
+// "c/0/0/1" or "0/0/1": a directory per index but the last.
 class ZarrNestedTree final : public ChunkTree {
  public:
   ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                  const ZarrShardedArray& array, std::shared_ptr<KvStore> store);
 
+  std::uint32_t layout_digest() const override { return array_.layout_digest; }
   Match Resolve(const GridDirectory& in, std::string_view name) const override;
   std::string Path(const ChunkRef& chunk) const override;
   std::string Path(const GridDirectory& in) const override;
@@ -95,9 +90,10 @@ class ZarrNestedTree final : public ChunkTree {
   GridDirectory Parent(const GridDirectory& in) const override;
   unsigned depth() const override { return depth_; }
   std::string StoreDirectory(const GridDirectory& in) const override;
-  bool AlwaysExists(const GridDirectory& in) const override { return IndexCount(in) == 0; }
+  bool IsStoreDirectory(const GridDirectory& in) const override { return IndexCount(in) == 0; }
   Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
-              const ListVisitor& visitor, const DamageVisitor& damaged) override;
+              const ListVisitor& visitor, const DamageVisitor& damaged,
+              const std::vector<GridDirectory>& others) override;
   Result<std::optional<timespec>> Modified(const GridDirectory& in) override {
     return lister_.Modified(StoreDirectory(in));
   }
@@ -148,11 +144,26 @@ class ZarrNestedTree final : public ChunkTree {
   struct LastPage {
     ShardSlot slot;
     std::shared_ptr<const IndexPage> page;
+    std::vector<UnpublishedChunks::Difference> unpublished;
   };
-  // Whether a chunk of the last directory level is there.
-  Result<bool> IsPresent(const Match& match, LastPage& last);
-  Status ListIndices(const GridDirectory& in, std::uint64_t begin, std::uint64_t end, bool check,
-                     const ListVisitor& visitor, const DamageVisitor& damaged, bool& more);
+  // Whether a chunk of the last directory level is there. `row`: how many chunks from this one on
+  // will be asked for.
+  Result<bool> IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last);
+  // Whether a chunk stands in, or below, a directory. Reads the indexes of the shards there until
+  // one is found.
+  Result<bool> HoldsChunks(const GridDirectory& in);
+  Result<bool> HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
+                             const GridCell& indices);
+  Result<bool> ShardHoldsChunks(std::uint64_t shard, const GridCell& indices);
+  // A run of indices in a directory, and which of them are listed.
+  struct Run {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    bool all = false;                     // otherwise those that are present, and `others`
+    std::vector<std::uint64_t> others{};  // ascending
+  };
+  Status ListIndices(const GridDirectory& in, const Run& run, const ListVisitor& visitor,
+                     const DamageVisitor& damaged, bool& more);
 
   const ZarrShardedArray array_;
   const ZarrPositions positions_;

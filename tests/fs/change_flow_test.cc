@@ -66,6 +66,49 @@ TEST(ChangeQueueTest, NamesComeAfterTheEventsThatWait) {
   }
 }
 
+TEST(ChangeQueueTest, ANameThatWaitsIsNotQueuedTwice) {
+  ChangeQueue queue;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.PushName(7, "x"));
+  EXPECT_TRUE(queue.PushName(8, "x"));
+  for (const std::uint64_t parent : {7u, 8u}) {
+    const auto item = queue.Pop();
+    ASSERT_TRUE(item && std::holds_alternative<ChangeQueue::Name>(*item));
+    EXPECT_EQ(std::get<ChangeQueue::Name>(*item).parent, parent);
+  }
+  EXPECT_TRUE(queue.PushName(7, "x"));
+  EXPECT_TRUE(queue.Pop()) << "it may come again later";
+}
+
+TEST(ChangeQueueTest, ANameIsWaitedForUntilTheKernelWasNotified) {
+  ChangeQueue queue;
+  EXPECT_TRUE(queue.WaitForName(7, "x", milliseconds(0))) << "nothing waits";
+  queue.PushName(7, "x");
+  EXPECT_TRUE(queue.WaitForName(8, "x", milliseconds(0)));
+  EXPECT_FALSE(queue.WaitForName(7, "x", milliseconds(0)));
+  EXPECT_TRUE(queue.Pop());
+  EXPECT_FALSE(queue.WaitForName(7, "x", milliseconds(0))) << "it is on its way";
+  std::thread notifier([&] {
+    while (queue.Pop()) {
+    }
+  });
+  EXPECT_TRUE(queue.WaitForName(7, "x", milliseconds(60'000)));
+  queue.Close();
+  notifier.join();
+  queue.PushName(7, "y");
+  EXPECT_TRUE(queue.WaitForName(7, "y", milliseconds(60'000))) << "nobody will notify any more";
+}
+
+TEST(ChangeQueueTest, TheFirstNameThatFindsNoRoomIsToldOf) {
+  ChangeQueue queue;
+  int i = 0;
+  while (queue.PushName(7, std::to_string(i))) ++i;
+  EXPECT_EQ(i, 65536);
+  EXPECT_TRUE(queue.PushName(7, "one more")) << "told once";
+  EXPECT_TRUE(queue.Pop());
+  EXPECT_TRUE(queue.PushName(7, "with room"));
+  EXPECT_FALSE(queue.PushName(7, "without"));
+}
+
 TEST(ChangeQueueTest, TooManyKeysBecomeOneEventForEverything) {
   ChangeQueue queue;
   for (int i = 0; i <= 65536; ++i) queue.Push({std::to_string(i), false});

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/support/simulated_disk.h"
 
 namespace unshard {
@@ -54,7 +56,7 @@ TEST_F(ChunkWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
   // The kernel may look up more than once before it opens.
   EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
   writers_.Enter(chunk_, staged);
-  writers_.TakeRedirect(10, chunk_);
+  writers_.TakeRedirect(10, staged);
   EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
   EXPECT_TRUE(writers_.HasWriter(chunk_));
   EXPECT_TRUE(writers_.Leave(chunk_, staged));
@@ -69,17 +71,38 @@ TEST_F(ChunkWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
   EXPECT_EQ(writers_.Redirected(10, chunk_), second);
   EXPECT_TRUE(first->End());
   EXPECT_FALSE(second->End()) << "a thread is on its way to it";
-  writers_.TakeRedirect(10, chunk_);
+  writers_.TakeRedirect(10, second);
   EXPECT_TRUE(second->End());
   EXPECT_FALSE(writers_.HasWriter(chunk_));
 }
 
-TEST_F(ChunkWritersTest, AStagedInodeIsFoundByItsNode) {
+TEST_F(ChunkWritersTest, WhoWaitsForAWriterIsWokenWhenItEnds) {
   const auto staged = Staged();
-  staged->SetNode(77);
+  EXPECT_TRUE(writers_.WaitForEnd(chunk_, staged)) << "it is none";
   writers_.Enter(chunk_, staged);
-  EXPECT_EQ(writers_.AtNode(chunk_, 77), staged);
-  EXPECT_EQ(writers_.AtNode(chunk_, 78), nullptr);
+  EXPECT_TRUE(writers_.IsWriter(chunk_, staged));
+  std::thread closing([&] { writers_.Leave(chunk_, staged); });
+  EXPECT_TRUE(writers_.WaitForEnd(chunk_, staged));
+  closing.join();
+}
+
+TEST_F(ChunkWritersTest, AThreadThatWasSentAwayIsRememberedUntilItArrives) {
+  writers_.SendAway(10, chunk_, 7);
+  EXPECT_TRUE(writers_.WasSentAway(10, chunk_));
+  EXPECT_TRUE(writers_.WasSentAway(10, chunk_, 7));
+  EXPECT_FALSE(writers_.WasSentAway(10, chunk_, 8));
+  EXPECT_FALSE(writers_.WasSentAway(11, chunk_));
+  writers_.SendAway(10, chunk_, 8);
+  EXPECT_FALSE(writers_.WasSentAway(10, chunk_, 7));
+  writers_.Arrive(10, chunk_);
+  EXPECT_FALSE(writers_.WasSentAway(10, chunk_));
+  // From another pid name space all threads have one number: one that arrives says nothing of the
+  // others.
+  writers_.SendAway(0, chunk_, 7);
+  writers_.SendAway(0, chunk_, 8);
+  writers_.Arrive(0, chunk_);
+  EXPECT_TRUE(writers_.WasSentAway(0, chunk_, 7));
+  EXPECT_TRUE(writers_.WasSentAway(0, chunk_, 8));
 }
 
 }  // namespace

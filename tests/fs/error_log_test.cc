@@ -31,6 +31,11 @@ TEST(ErrorLogTest, AFullOrExhaustedSystemIsToldAsItIs) {
   }
 }
 
+// Links of the source that lead in a circle are no mistake of the caller.
+TEST(ErrorLogTest, ALoopOfLinksIsToldAsOne) {
+  EXPECT_EQ(ErrnoOf(FailErrno(ELOOP, "opening a shard").value()), ELOOP);
+}
+
 TEST(ErrorLogTest, DamageIsNeverTakenForAMissingFile) {
   for (const int number : {0, ENOENT, ENOTDIR, EISDIR, ESTALE}) {
     EXPECT_EQ(ErrnoOf(Error{ErrorCode::kDataLoss, "", number}), EIO) << number;
@@ -53,6 +58,8 @@ TEST(ErrorLogTest, ALineStaysOneLineWhateverANameHolds) {
   const std::string text = log.Text();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   EXPECT_EQ(text.find('\r'), std::string::npos);
+  log.Add("lookup", "\x1b[2J\xff", Error{ErrorCode::kNotFound, "", 0});
+  EXPECT_NE(log.Text().find("/\\x1b[2J\\xff "), std::string::npos) << log.Text();
 }
 
 TEST(ErrorLogTest, OnlyTheLatestLinesAreKept) {

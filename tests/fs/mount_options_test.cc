@@ -41,6 +41,8 @@ TEST(MountOptionsTest, EveryOptionIsTakenOver) {
   EXPECT_EQ(Applied("gid=0").group, 0u);
   EXPECT_EQ(Applied("umask=027").umask, 027u);
   EXPECT_EQ(Applied("umask=777").umask, 0777u);
+  EXPECT_EQ(Applied("fmask=133").file_mask, 0133u);
+  EXPECT_EQ(Applied("dmask=022").directory_mask, 022u);
   EXPECT_TRUE(Applied("immutable").immutable);
   EXPECT_TRUE(Applied("allow_other").allow_other);
   const MountOptions all = Applied("list=grid,ttl=3,immutable,uid=7,gid=8");
@@ -80,6 +82,8 @@ TEST(MountOptionsTest, OptionsOfWritingAreTakenOver) {
   EXPECT_EQ(by_default.publish_threads, 2u);
   EXPECT_EQ(by_default.sync, SyncMode::kSpool);
   EXPECT_FALSE(by_default.strict);
+  EXPECT_FALSE(by_default.single_writer);
+  EXPECT_TRUE(Applied("single_writer").single_writer);
   const MountOptions all = Applied(
       "spool=/var/spool/a=b,spool_size=1M,spool_files=1,publish_after=0.25,"
       "publish_threads=64,sync=store,strict");
@@ -112,7 +116,7 @@ TEST(MountOptionsTest, BadValuesOfWritingAreNamed) {
     ExpectRefusal(after, std::string(after) + ": expected a number of seconds");
   }
   ExpectRefusal("sync=disk", "sync=disk: expected spool or store");
-  ExpectRefusal("strict=1", "unknown option strict");
+  ExpectRefusal("strict=1", "option strict: unknown; ");
 }
 
 TEST(MountOptionsTest, SpoolsAreInTheUsersStateFolder) {
@@ -154,16 +158,16 @@ TEST(MountOptionsTest, ABadValueIsNamedWithWhatWasExpected) {
   for (const char* id : {"uid=", "uid=root", "gid=-1", "gid=4294967296", "uid=1 "}) {
     ExpectRefusal(id, std::string(id) + ": expected a decimal number");
   }
-  for (const char* mask : {"umask=8", "umask=1000", "umask=", "umask=-1"}) {
+  for (const char* mask : {"umask=8", "umask=1000", "umask=", "umask=-1", "fmask=9", "dmask=x"}) {
     ExpectRefusal(mask, std::string(mask) + ": expected an octal mask");
   }
 }
 
 TEST(MountOptionsTest, AnUnknownOptionIsNamed) {
-  ExpectRefusal("nosuid,bogus", "unknown option bogus");
-  ExpectRefusal("bogus=1,list=grid", "unknown option bogus");
-  ExpectRefusal("immutable=1", "unknown option immutable");
-  ExpectRefusal("list", "unknown option list");
+  ExpectRefusal("nosuid,bogus", "option bogus: unknown; ");
+  ExpectRefusal("bogus=1,list=grid", "option bogus: unknown; ");
+  ExpectRefusal("immutable=1", "option immutable: unknown; ");
+  ExpectRefusal("list", "option list: unknown; ");
 }
 
 TEST(MountOptionsTest, ByteCountsHaveBinarySuffixes) {

@@ -56,5 +56,11 @@ TEST(NodeIdTest, StableInodesAreNeitherReservedNorGridInodesAndSeldomMeet) {
   EXPECT_NE(StableInode(""), 0u);
 }
 
+TEST(NodeIdTest, TheLastInodeIsAboveThatOfEveryGridNode) {
+  const std::uint64_t most = (std::uint64_t{1} << kPositionBits) - 1;
+  EXPECT_GT(LastInode("f:zarr.json"), GridInode({kMaxTrees - 1, 0, most}));
+  EXPECT_NE(LastInode("f:zarr.json"), LastInode("f:a/zarr.json"));
+}
+
 }  // namespace
 }  // namespace unshard

@@ -54,6 +54,50 @@ TEST(NodeTableTest, SourcePathsAreThoseOfDirectoriesAndFiles) {
   EXPECT_EQ(paths, (std::vector<std::string>{"", "a", "a/x"}));
 }
 
+TEST(NodeTableTest, ARenamedDirectoryTakesTheNodesBelowAlong) {
+  NodeTable table;
+  const auto refer = [&](const std::string& path) {
+    return table.Refer("d:" + path, "d:" + path, DirectoryTarget{path})->id;
+  };
+  const NodeId moved = refer("a"), below = refer("a/b"), beside = refer("ab"),
+               replaced = refer("z");
+  const NodeId file = table.Refer("i:1:2", 12, LiveFileTarget{"a/x"})->id;
+  {
+    const auto node = table.Get(file);
+    const std::lock_guard lock(node->mutex);
+    node->live_path = "a/x";
+  }
+  const auto opaque = [](const std::string& path) { return path == "z/b"; };
+  auto paths = table.Move("a", "z", opaque);
+  std::sort(paths.begin(), paths.end());
+  EXPECT_EQ(paths, (std::vector<std::string>{"z", "z/b"}));
+  EXPECT_EQ(refer("z"), moved);
+  EXPECT_EQ(refer("z/b"), below);
+  EXPECT_EQ(refer("ab"), beside);
+  EXPECT_NE(refer("a"), moved);
+  EXPECT_NE(table.Get(moved)->inode, table.Get(*table.Find("d:a"))->inode);
+  EXPECT_EQ(table.Get(moved)->inode, StableInode("d:z")) << "as in listings";
+  EXPECT_FALSE(std::get<DirectoryTarget>(table.Get(moved)->target).opaque);
+  EXPECT_TRUE(std::get<DirectoryTarget>(table.Get(below)->target).opaque);
+  EXPECT_EQ(table.Get(file)->live_path, "z/x");
+  // What stood there before is gone, though somebody may have it open.
+  EXPECT_TRUE(table.Get(replaced));
+  table.Forget(replaced, 1);
+  EXPECT_EQ(table.Find("d:z"), moved);
+}
+
+TEST(NodeTableTest, WhatIsMadeInThePlaceOfWhatWasRemovedHasANodeOfItsOwn) {
+  NodeTable table;
+  const NodeId removed = table.Refer("d:a", "d:a", DirectoryTarget{"a"})->id;
+  table.Disown("d:a");
+  const NodeId made = table.Refer("d:a", "d:a", DirectoryTarget{"a"})->id;
+  EXPECT_NE(made, removed);
+  table.Forget(removed, 1);
+  EXPECT_EQ(table.Find("d:a"), made);
+  EXPECT_EQ(table.Move("a", "b", [](const std::string&) { return false; }),
+            std::vector<std::string>{"b"});
+}
+
 TEST(NodeTableTest, ReferencesBalanceUnderManyThreads) {
   NodeTable table;
   std::vector<std::thread> threads;

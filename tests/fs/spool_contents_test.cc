@@ -98,6 +98,20 @@ TEST_F(SpoolContentsTest, ChunksAreReadWithTheirDatasetLatestVersionFirst) {
   EXPECT_TRUE(contents.conflicts[0].conflict);
 }
 
+TEST_F(SpoolContentsTest, ARemovalByAMoveCountsWithItsCopyAlone) {
+  Put("chunks", "a", "c/0", 1, "moved");
+  Put("chunks", "a", "c/0", 5, "", true);
+  stdfs::rename(last_, last_.string() + "-w6");
+  SpoolContents contents = Read();
+  ASSERT_EQ(contents.chunks.size(), 1u);
+  EXPECT_EQ(contents.chunks[0].chunk.sequence, 1u);
+  Put("chunks", "a", "c/1", 6, "moved");
+  contents = Read();
+  ASSERT_EQ(contents.chunks.size(), 2u);
+  EXPECT_TRUE(contents.chunks[0].chunk.removed);
+  EXPECT_EQ(contents.chunks[1].chunk.chunk, "c/1");
+}
+
 // What a spool writes is what is read here, and not a copy of its layout in this test.
 TEST_F(SpoolContentsTest, ASpoolThatWasOpenedAndWrittenToIsExported) {
   stdfs::create_directories(spool());
@@ -199,7 +213,7 @@ TEST_F(SpoolContentsTest, ATornChunkIsReportedAndNotCopied) {
   EXPECT_EQ(report.chunks, 1u);
   ASSERT_EQ(report.problems.size(), 2u);
   for (const std::string& problem : report.problems) {
-    EXPECT_NE(problem.find("not those that were sealed"), std::string::npos) << problem;
+    EXPECT_NE(problem.find("not those that were committed"), std::string::npos) << problem;
   }
   EXPECT_FALSE(stdfs::exists(to() / "8_8_8/64-128_0-64_0-64"));
   EXPECT_FALSE(stdfs::exists(to() / "8_8_8/128-192_0-64_0-64"));

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <vector>
+
 #include "tests/support/simulated_disk.h"
 
 namespace unshard {
@@ -45,6 +48,31 @@ TEST_F(StagedInodeTest, ItIsWhatItBeganWithUntilItIsWritten) {
   ASSERT_TRUE(staged.Write(2, AsBytes("XY")));
   EXPECT_EQ(Text(staged), "beXYre");
   EXPECT_TRUE(staged.dirty());
+}
+
+TEST_F(StagedInodeTest, WhoOpensItLearnsThatThereAreNoDescriptorsAndWhoHasOneWrites) {
+  const std::shared_ptr<Spool> spool =
+      *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source", .max_descriptors = 2});
+  std::vector<std::unique_ptr<StagedInode>> files;
+  for (int i = 0; i < 3; ++i) {
+    files.push_back(std::make_unique<StagedInode>(spool, StagedInode::Scratch{}, nullptr, i));
+  }
+  ASSERT_TRUE(files[0]->Reserve());
+  ASSERT_TRUE(files[0]->Reserve());  // for nothing more
+  ASSERT_TRUE(files[1]->Reserve());
+  EXPECT_EQ(spool->usage().files, 2u);
+  const Status refused = files[2]->Reserve();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().system_errno, EMFILE);
+  ASSERT_TRUE(files[0]->Write(0, AsBytes("a")));
+  ASSERT_TRUE(files[1]->Truncate(0));
+  EXPECT_EQ(spool->usage().files, 2u);
+  // The last who writes leaves, and has written nothing.
+  ASSERT_TRUE(files[0]->End());
+  ASSERT_TRUE(files[2]->Reserve());
+  EXPECT_EQ(files[2]->Open(false, true), StagedInode::Opened::kDirect);
+  EXPECT_EQ(files[2]->Close(true), 0u);
+  EXPECT_EQ(spool->usage().files, 1u);
 }
 
 TEST_F(StagedInodeTest, TruncatingToNothingNeedsNothingOfWhatWasThere) {

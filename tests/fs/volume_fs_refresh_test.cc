@@ -131,6 +131,23 @@ TEST_F(RefreshTest, AnIndexThatCannotBeReadMakesTheWholeDirectoryBeLookedUpAgain
   EXPECT_EQ(Text("a/3"), "EIO");
 }
 
+// A look-up that meets the change before its event has come must not stand in for the event.
+TEST_F(RefreshTest, AChangeThatALookupHasMetIsToldWithItsEvent) {
+  ShardingSpec spec;
+  spec.data_encoding = ShardEncoding::kGzip;  // look-ups read chunks, for their sizes
+  const ShardedSource source = PrecomputedSource({8, 4, 4}, {4, 4, 4}, spec);
+  Write("v", source, {{0, "old"}, {1, "one"}});
+  Mount();
+  EXPECT_EQ(Text("v/8_8_8/0-4_0-4_0-4"), "old");
+  source_.Write("v/8_8_8/0.shard", source.EncodeShards({{1, "one, rewritten"}}).at(0));
+  EXPECT_EQ(Text("v/8_8_8/4-8_0-4_0-4"), "one, rewritten");
+  Changed("v/8_8_8/0.shard");
+  const Told told = notifier_.NamesIn(NodeOf("v/8_8_8"));
+  EXPECT_TRUE(told.contains("0-4_0-4_0-4")) << "the kernel goes on showing what is gone";
+  EXPECT_TRUE(told.contains("4-8_0-4_0-4"));
+  EXPECT_EQ(Text("v/8_8_8/0-4_0-4_0-4"), "ENOENT");
+}
+
 const ShardedSource& Nested() {
   static const ShardedSource source = ZarrSource({4, 4}, {1, 1}, {2, 2});
   return source;
@@ -158,8 +175,7 @@ TEST_F(RefreshTest, DirectoriesOfAShardDirectoryThatAppearsAreLookedUpAgain) {
     const std::string in = keys.kind == ChunkKeyEncoding::Kind::kDefault ? "d/c" : "v";
     Write(top, source, {{0, "00"}});
     Mount();
-    EXPECT_EQ(Text(in + "/2"), "ENOENT");
-    EXPECT_EQ(Text(in + "/3"), "ENOENT");
+    EXPECT_EQ(Text(in + "/2"), "EISDIR") << "every directory of the grid exists";
     const NodeId parent = NodeOf(in);
     std::filesystem::create_directory(source_.At(in + "/1"));
     Changed(in + "/1");
@@ -172,7 +188,7 @@ TEST_F(RefreshTest, DirectoriesOfAShardDirectoryThatAppearsAreLookedUpAgain) {
     Changed(in + "/1");
     const Told vanished = notifier_.NamesIn(parent);
     EXPECT_TRUE(vanished.contains("2") && vanished.contains("3")) << top;
-    EXPECT_EQ(Text(in + "/3"), "ENOENT");
+    EXPECT_EQ(Text(in + "/3"), "EISDIR");
     source_.Remove(top);
   }
 }
@@ -181,8 +197,8 @@ TEST_F(RefreshTest, DirectoriesOfEveryLevelFollowTheirShardDirectories) {
   const ShardedSource source = ZarrSource({4, 4, 4}, {1, 1, 1}, {2, 2, 2});
   Write("", source, {{0, "000"}});
   Mount();
-  EXPECT_EQ(Text("c/0/2"), "ENOENT");
-  EXPECT_EQ(Text("c/1/3"), "ENOENT");
+  EXPECT_EQ(Text("c/0/2"), "EISDIR");
+  EXPECT_EQ(Text("c/1/3"), "EISDIR");
   const NodeId zero = NodeOf("c/0");
   const NodeId one = NodeOf("c/1");
   std::filesystem::create_directory(source_.At("c/0/1"));
@@ -191,6 +207,16 @@ TEST_F(RefreshTest, DirectoriesOfEveryLevelFollowTheirShardDirectories) {
   EXPECT_EQ(notifier_.NamesIn(one), (Told{"2", "3"}));
   fs_->Refresh({"", true}, notifier_);
   EXPECT_TRUE(notifier_.NamesIn(kRootNode).contains("c")) << "lost events: all is looked up again";
+}
+
+TEST_F(RefreshTest, AnIndexOfAnArrayAtTheRootThatCannotBeReadMakesItsDirectoriesBeLookedUpAgain) {
+  Write("", Nested(), {{0, "00"}});
+  Mount();
+  EXPECT_EQ(Text("c/0/0"), "00");
+  source_.Replace("c/0/0", std::string(200, 'x'));
+  Changed("c/0/0");
+  EXPECT_EQ(notifier_.NamesIn(kRootNode), Told{"c"}) << "the kernel drops all that is below";
+  EXPECT_EQ(Text("c/0/1"), "EIO");
 }
 
 TEST_F(RefreshTest, AMeshIsToldByBothOfItsNames) {

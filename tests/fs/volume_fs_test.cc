@@ -263,10 +263,12 @@ TEST_F(VolumeFsTest, ZarrArraysShowChunksUnderEachKeyEncoding) {
   EXPECT_EQ(NameSet("avf"), (std::set<std::string>{"zarr.json", "0.0", "1.2", "4.3"}));
   EXPECT_EQ(NameSet("adn"), (std::set<std::string>{"zarr.json", "c"}));
   EXPECT_EQ(NameSet("adn/c"), (std::set<std::string>{"0", "1", "4"}))
-      << "the directories of shards that are there";
+      << "the directories that hold chunks";
   EXPECT_EQ(NameSet("adn/c/1"), std::set<std::string>{"2"});
   EXPECT_EQ(NameSet("avn"), (std::set<std::string>{"zarr.json", "0", "1", "4"}));
-  EXPECT_EQ(Text("adn/c/2"), "ENOENT") << "no shard stands below";
+  EXPECT_EQ(Text("adn/c/2"), "EISDIR") << "every directory of the grid exists";
+  EXPECT_EQ(NameSet("adn/c/2"), std::set<std::string>());
+  EXPECT_EQ(Text("adn/c/5"), "ENOENT") << "outside the grid";
 }
 
 TEST_F(VolumeFsTest, AnArrayOfRankZeroHasOneChunk) {

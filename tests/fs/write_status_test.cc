@@ -28,6 +28,9 @@ WriteStatus Busy() {
   status.last_failure = PublishFailure{"ENOSPC", "8_8_8/0.shard: no space left"};
   status.conflicts = 4;
   status.set_aside = {{"8_8_8", "0-64_0-64_0-64", 17, "/var/spool/mine/conflicts/x"}};
+  status.damaged = 1;
+  status.quarantined = {{"8_8_8\xff", "\x1b[2J", 18, "/var/spool/mine/damaged/\xc0\xaf"}};
+  status.lost = 2;
   return status;
 }
 
@@ -53,6 +56,11 @@ TEST(WriteStatusTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(read->oldest_milliseconds, 1234u);
   EXPECT_EQ(read->last_failure->errno_name, "ENOSPC");
   EXPECT_EQ(read->set_aside.at(0).sequence, 17u);
+  EXPECT_EQ(read->damaged, 1u);
+  EXPECT_EQ(read->lost, 2u);
+  EXPECT_EQ(read->quarantined.at(0).dataset, "8_8_8\xff") << "no name is lost on the way";
+  EXPECT_EQ(read->quarantined.at(0).chunk, "\x1b[2J");
+  EXPECT_EQ(read->quarantined.at(0).path, "/var/spool/mine/damaged/\xc0\xaf");
   EXPECT_EQ(read->bytes_published, 123456789u);
   EXPECT_EQ(read->dirty_shards, 2u);
 }

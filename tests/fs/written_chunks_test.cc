@@ -78,6 +78,24 @@ TEST_F(WrittenChunksTest, WhatIsPublishedIsForTheStoreToShow) {
   EXPECT_EQ(written_.Find(ChunkId::Of(*tree_, version->chunk)), later);
 }
 
+TEST_F(WrittenChunksTest, ADirectoryKnowsWhatOfItIsNotDurableYet) {
+  const GridDirectory in = At("c/5/6").directory;
+  EXPECT_TRUE(written_.Unsynced(*tree_, in).empty());
+  const WrittenVersionPtr first = Commit("c/5/6/7");
+  const WrittenVersionPtr second = Commit("c/5/6/6", true);
+  Commit("c/5/5/6");
+  EXPECT_EQ(written_.Unsynced(*tree_, in).size(), 2U);
+  written_.MarkSynced(*first);
+  EXPECT_EQ(written_.Unsynced(*tree_, in), std::vector<WrittenVersionPtr>{second});
+  const WrittenVersionPtr again = Commit("c/5/6/6");
+  EXPECT_EQ(written_.Unsynced(*tree_, in), std::vector<WrittenVersionPtr>{again});
+  written_.EndPublish(written_.BeginPublish({tree_->ordinal(), again->chunk.slot.shard}));
+  EXPECT_TRUE(written_.Unsynced(*tree_, in).empty()) << "published, and with that durable";
+  const WrittenVersionPtr withdrawn = Commit("c/5/6/6");
+  written_.Withdraw({withdrawn});
+  EXPECT_TRUE(written_.Unsynced(*tree_, in).empty());
+}
+
 TEST_F(WrittenChunksTest, AVersionThatCameLateDoesNotReplaceALaterOneThatIsPublished) {
   const WrittenVersionPtr earlier = Sealed("c/5/6/7");
   const WrittenVersionPtr later = Commit("c/5/6/7");
