@@ -3,8 +3,9 @@
     chunk_writer.py '{"source": {…}, "journal": "folder", "writer": 3, "seconds": 2.0, …}'
 
 More members: chunks (the numbers it works on), ways (some of WAYS, or "read" alone), first (the
-first counter), pause (seconds between two), stop_at_error. Says "ready" once its working directory
-is the mount: from then on the mount may die. Ends with 0; what goes wrong stands in the journal.
+first counter), pause (seconds between two), pieces (of a write, default 2), stop_at_error. Says
+"ready" once its working directory is the mount: from then on the mount may die. Ends with 0; what
+goes wrong stands in the journal.
 """
 
 import json
@@ -15,7 +16,11 @@ import time
 
 from line_source import LineSource, Torn, value
 
-WAYS = ("truncate", "in_place", "rename", "fsync", "link", "unlink")
+# Ways in which two writers of one chunk never mix, however many pieces each writes.
+WHOLE = ("truncate", "reopen", "rename", "fsync", "link", "unlink")
+# in_place writes to the version that another writer has begun: where that writes in pieces as well,
+# the chunk holds pieces of both, as a file on a disk would.
+WAYS = (*WHOLE, "in_place")
 
 
 class Writer:
@@ -29,6 +34,7 @@ class Writer:
         self.ways = order["ways"]
         self.counter = order.get("first", 1)
         self.pause = order.get("pause", 0)
+        self.pieces = order.get("pieces", 2)
         self.stop_at_error = order.get("stop_at_error", True)
         self.random = random.Random(self.writer * 1000003 + self.counter)
         self.journal = os.open(os.path.join(order["journal"], f"{self.writer}.journal"),
@@ -67,7 +73,8 @@ class Writer:
         except Torn as torn:
             self.note("torn", chunk, str(torn).replace("\n", " "))
             raise
-        except OSError:
+        except OSError as error:
+            self.note("refused", chunk, error.errno)
             return not self.stop_at_error
         writer, counter = found or "--"
         self.note("seen", chunk, writer, counter, begin, time.monotonic_ns())
@@ -92,7 +99,18 @@ class Writer:
             os.close(descriptor)
 
     def truncate(self, path, chunk):
-        self.store(path, os.O_TRUNC, self.bytes_of(chunk), pieces=2)
+        self.store(path, os.O_TRUNC, self.bytes_of(chunk), pieces=self.pieces)
+
+    def reopen(self, path, chunk):
+        """As Samba: what was found is opened without its name."""
+        try:
+            found = os.open(path, os.O_PATH)
+        except FileNotFoundError:
+            return self.truncate(path, chunk)
+        try:
+            self.truncate(f"/proc/self/fd/{found}", chunk)
+        finally:
+            os.close(found)
 
     def in_place(self, path, chunk):
         self.store(path, 0, self.bytes_of(chunk))
@@ -102,7 +120,7 @@ class Writer:
 
     def rename(self, path, chunk):
         scratch = self.scratch(chunk)
-        self.store(scratch, os.O_TRUNC, self.bytes_of(chunk), pieces=2)
+        self.store(scratch, os.O_TRUNC, self.bytes_of(chunk), pieces=self.pieces)
         os.rename(scratch, path)
 
     def link(self, path, chunk):

@@ -14,9 +14,12 @@ import time
 import pytest
 
 from line_source import Torn
-from mounting import clear_away, kill, mounted_at, wait_until  # noqa: F401
+from mounting import assert_ends, clear_away, guardian_of, kill, mounted_at, wait_until  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Before a daemon: in a pid name space of its own the kernel does not tell it which process asks.
+# Killed there, it takes its guardian with it.
+OTHER_PIDS = ("unshare", "--pid", "--fork", "--kill-child")
 DEAD = (errno.ENOTCONN, errno.ECONNABORTED)  # what a call gets whose daemon was killed
 
 
@@ -28,30 +31,6 @@ def flush(mounted):
 def write_state(mounted):
     """The member "write" of status.json."""
     return mounted.status()["write"]
-
-
-@contextlib.contextmanager
-def aborted_when_dead(mounted):
-    """Who waits for a daemon that dies meanwhile is not kept waiting (see clear_away)."""
-    over = threading.Event()
-
-    def watch(stat):
-        while not over.wait(0.05):
-            try:
-                dead = stat.read_text().rpartition(")")[2].split()[0] in "ZX"
-            except OSError:
-                dead = True
-            if dead and mounted_at(mounted.path):
-                subprocess.run(["umount", "-f", str(mounted.path)], capture_output=True)
-
-    thread = threading.Thread(
-        target=watch, args=[pathlib.Path(f"/proc/{mounted.status()['pid']}/stat")])
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 # ------------------------------------------------------------------------------------- programs

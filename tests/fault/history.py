@@ -7,6 +7,7 @@ Each writer appends lines to a journal of its own, outside of what is tested:
     fail  CHUNK COUNTER TIME ERRNO     one of them failed
     seen  CHUNK WRITER COUNTER BEGIN END   what one read showed ("- -": no chunk)
     torn  CHUNK WHAT                       a read showed what nobody wrote
+    refused CHUNK ERRNO                    a read failed
 
 Times are nanoseconds of CLOCK_MONOTONIC, the same for all processes of this machine.
 """
@@ -72,6 +73,7 @@ class History:
         self.writes = collections.defaultdict(list)
         self.reads = []
         self.torn = []  # what readers say of bytes that nobody wrote
+        self.refused = collections.Counter()  # {errno: number of reads that failed with it}
 
     def load(self, folder):
         for path in sorted(pathlib.Path(folder).glob("*.journal")):
@@ -88,6 +90,8 @@ class History:
             if word == "seen":
                 value = None if rest[0] == "-" else (int(rest[0]), int(rest[1]))
                 self.reads.append(Seen(chunk, value, int(rest[2]), int(rest[3])))
+            elif word == "refused":
+                self.refused[int(rest[0])] += 1
             elif word == "torn":
                 self.torn.append(line.strip())
             elif word == "begin":
@@ -109,6 +113,11 @@ class History:
         """{errno: number of writes that failed with it}"""
         return collections.Counter(write.error for of_chunk in self.writes.values()
                                    for write in of_chunk if write.error)
+
+    def failures(self):
+        """The writes that failed, for people."""
+        return [f"{write.value} by {write.way}: errno {write.error}"
+                for writes in self.writes.values() for write in writes if write.error]
 
     def admissible(self, chunk, begin=FOREVER, end=FOREVER):
         """The values that a look between `begin` and `end` may find.

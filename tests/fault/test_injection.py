@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from faults import DEAD, SmallDisk, SourceWatch, aborted_when_dead, clear_away, flush, strace, traced_calls
+from faults import DEAD, OTHER_PIDS, SmallDisk, SourceWatch, clear_away, flush, strace, traced_calls
 from line_source import LineSource, value
 from mounting import MountFailed
 
@@ -168,13 +168,13 @@ class Bench:
         threads = [thread for thread, *_ in traced_calls(log)]
         return max(map(threads.count, set(threads)), default=0)
 
-    def point(self, calls, hurt, number):
+    def point(self, calls, hurt, number, prefix=()):
         """Whether the fault happened. Everything else is asserted."""
         script = self.fresh()
         log = self.folder / "trace"
         inject = f"{HURTS[hurt]}:when={number}"
         with SourceWatch(script.source) as watch:
-            happened = self.disturbed(script, hurt, strace(log, calls, inject))
+            happened = self.disturbed(script, hurt, [*prefix, *strace(log, calls, inject)])
             script.source.read_values()  # whole; how far it has got is not known now
             self.undisturbed(script, inject)
         assert not watch.findings, watch.findings[:3]
@@ -186,8 +186,7 @@ class Bench:
         except MountFailed:
             return True
         try:
-            with aborted_when_dead(mounted):
-                alive = script.run(mounted)
+            alive = script.run(mounted)
         except OSError as error:
             assert error.errno in DEAD
             alive = False
@@ -228,6 +227,56 @@ def test_what_is_acknowledged_is_kept_and_what_is_refused_leaves_the_old_bytes(b
     total = min(bench.calls_of_a_run(calls) for _ in range(COUNTED_RUNS))
     assert total > 0, f"a run makes no {calls}"
     points = sorted({1 + step * total // POINTS for step in range(POINTS)})
-    happened = [bench.point(calls, hurt, number) for hurt in HURTS for number in points]
+    happened = [bench.point(calls, hurt, number, OTHER_PIDS if step % 2 else ())
+                for hurt in HURTS for step, number in enumerate(points)]
     print(f"{calls}: {sum(happened)} of {len(happened)} faults happened, 1 to {points[-1]}")
     assert sum(happened) >= len(happened) * 2 // 3
+
+
+@contextlib.contextmanager
+def attached(mounted, calls, inject):
+    """strace of a mount that is there: its start makes such calls as well."""
+    tracer = subprocess.Popen(["strace", "-f", "-p", str(mounted.process.pid), "-e", f"trace={calls}",
+                               "-e", f"inject={calls}:{inject}"],
+                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        assert "attached" in tracer.stderr.readline()
+        yield
+    finally:
+        tracer.kill()  # it lets go of what it traces; asked to end, it may wait for a dead thread
+        tracer.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("calls", [CALLS["rename"][0], CALLS["sync"][0]], ids=["rename", "sync"])
+@pytest.mark.parametrize("waiting", [False, True], ids=["stored", "waiting"])
+def test_a_chunk_that_is_renamed_onto_another_is_under_one_name(work, mount_again, calls, waiting):
+    """Wherever the daemon is killed: the bytes that move, and what they replace."""
+    ends = set()
+    for number in range(1, 20):
+        source = LineSource(str(work / f"source{number}"), "zarr.", 1, 4, 4096).create()
+        source.write_values({0: (FIRST, 1), 1: (FIRST, 1)})
+        mounted = mount_again(source, "publish_after=600")
+        names = [mounted.path / source.name(chunk) for chunk in (0, 1)]
+        if waiting:
+            for chunk, name in enumerate(names):
+                name.write_bytes(value(chunk, PROGRAM, 2, source.chunk_bytes))
+        before = [name.read_bytes() for name in names]
+        with attached(mounted, calls, f"signal=KILL:when={number}"):
+            try:
+                os.rename(*names)
+                alive = True
+            except OSError as error:
+                assert error.errno in DEAD
+                alive = False
+        clear_away(mounted)
+        mounted = mount_again(source)
+        for published in (False, True):
+            found = [name.read_bytes() if name.exists() else None for name in names]
+            assert found == [None, before[0]] or (found == before and not alive), \
+                f"{calls} {number}, published: {published}"
+            flush(mounted)
+        ends.add("kept" if found == before else "moved")
+        mounted.unmount()
+        if alive:
+            break
+    assert number > 2 and ends == {"kept", "moved"}, ends

@@ -14,15 +14,15 @@ import time
 
 import pytest
 
-from faults import HERE, SourceWatch, Writers, flush, write_state
+from chunk_writer import WAYS, WHOLE
+from faults import HERE, OTHER_PIDS, SourceWatch, Writers, flush, write_state
 from history import History
 from line_source import LineSource
 from mounting import wait_until
 
 SECONDS = float(os.environ.get("UNSHARD_RACE_SECONDS", "60"))
 WRITERS, READERS = 16, 4
-WHOLE = ("truncate", "rename", "fsync")  # ways in which two writers of one chunk do not mix
-ALL = (*WHOLE, "in_place", "link", "unlink")
+REPLACING = tuple(way for way in WHOLE if way not in ("link", "unlink"))
 READER = 1000  # readers' numbers begin here
 KINDS = ["zarr/", "precomputed"]
 
@@ -40,7 +40,7 @@ def judge(history, found, refusals=0):
     stale = history.stale_reads()
     assert not stale, f"{len(stale)} of {len(history.reads)} reads: {stale[:5]}"
     errors = history.errors()
-    assert set(errors) <= {errno.ESTALE} and errors.total() <= refusals, errors
+    assert set(errors) <= {errno.ESTALE} and errors.total() <= refusals, (errors, history.failures())
 
 
 @pytest.fixture
@@ -56,12 +56,14 @@ def summary(measured):
 # ----------------------------------------------------------------------------------- one mount
 
 
-def race(source, mounted, journal, seconds, ways, own):
+def race(source, mounted, journal, seconds, own, joined=False):
+    """`joined`: writers of shared chunks write in place as well, and then each in one piece."""
+    ways, pieces = (WAYS if own or joined else WHOLE), (1 if joined else 2)
     with Writers() as programs:
         for writer in range(WRITERS):
             chunks = range(writer, source.count, WRITERS) if own else range(source.count)
             programs.start(source, mounted.path, journal, writer, seconds, ways,
-                           chunks=list(chunks), stop_at_error=False)
+                           chunks=list(chunks), pieces=pieces, stop_at_error=False)
         for reader in range(READERS):
             programs.start(source, mounted.path, journal, READER + reader, seconds, ["read"],
                            pause=0.002)
@@ -79,7 +81,7 @@ def test_sixteen_writers_of_eight_shards_lose_nothing(kind, whose, work, mount_a
     own = whose == "own chunks"
     seconds = SECONDS if (kind, whose) == LONG else SECONDS / 4
     with SourceWatch(source, pause=0.25) as watch:
-        race(source, mounted, work / "journal", seconds, ALL if own else WHOLE, own)
+        race(source, mounted, work / "journal", seconds, own)
     flush(mounted)
     state = write_state(mounted)
     history = History().load(work / "journal")
@@ -91,6 +93,26 @@ def test_sixteen_writers_of_eight_shards_lose_nothing(kind, whose, work, mount_a
     assert 8 <= state["publishes"] <= 8 * (seconds / 0.2 + 2), "counted, and not one for each chunk"
     summary(f"a mount, {kind}, {WRITERS} processes, {source.shards} shards, {whose}", history,
             seconds, f", {state['publishes']} publishes")
+
+
+@pytest.mark.parametrize("whose, prefix", [("own chunks", OTHER_PIDS), ("shared chunks", OTHER_PIDS),
+                                           ("shared chunks", ())],
+                         ids=["own-other_pids", "shared-other_pids", "shared"])
+def test_a_mount_with_few_chunks_shows_whole_values_and_refuses_nobody(
+        whose, prefix, work, mount_again, summary):
+    source = shards_of(work, "source", "zarr/", shards=2, per_shard=16)
+    source.write_values({chunk: (9, 9) for chunk in range(source.count)})
+    mounted = mount_again(source, "publish_after=0.2", prefix=prefix)
+    own = whose == "own chunks"
+    seconds = max(3, SECONDS / 6)
+    race(source, mounted, work / "journal", seconds, own, joined=not own and not prefix)
+    flush(mounted)
+    history = History({chunk: (9, 9) for chunk in range(source.count)}).load(work / "journal")
+    judge(history, source.shown_values(mounted.path))
+    assert not history.refused, history.refused
+    assert history.acknowledged > 20 * seconds and len(history.reads) > 20 * seconds
+    where = "a mount in another pid name space" if prefix else "a mount"
+    summary(f"{where}, few chunks, {whose}", history, seconds)
 
 
 # ----------------------------------------------------------------------------------- several writers
@@ -105,12 +127,18 @@ def test_two_mounts_that_write_different_chunks_of_the_same_shards_lose_nothing(
     seconds = max(2, SECONDS / 12)
     with Writers() as programs:
         for writer in range(8):
-            programs.start(source, mounts[writer % 2].path, work / "journal", writer, seconds, ALL,
+            programs.start(source, mounts[writer % 2].path, work / "journal", writer, seconds, WAYS,
                            chunks=list(range(writer, source.count, 8)), stop_at_error=False)
+        for reader in range(2):
+            programs.start(source, mounts[reader].path, work / "journal", READER + reader, seconds,
+                           ["read"], stop_at_error=False)
         programs.wait(seconds + 60)
     for each in mounts:
         flush(each)
     history = History().load(work / "journal")
+    assert errno.EIO not in history.refused, history.refused
+    # What one mount has committed the other one sees once it is published.
+    history.reads.clear()
     judge(history, source.read_values())
     for each in mounts:
         # The other mount's publishes are heard of a moment later.
@@ -140,21 +168,25 @@ def test_of_two_mounts_that_write_the_same_chunk_the_last_publisher_wins_and_it_
     assert write_state(second)["conflicts"] == 1, "the other chunk of the shard is none"
 
 
-def test_two_mounts_that_race_for_the_same_chunks_show_whole_values_of_one_of_them(work, mount,
-                                                                                   spools,
-                                                                                   measured):
-    source = shards_of(work, "source", "zarr.", shards=2, per_shard=8)
+@pytest.mark.parametrize("kind", ["zarr.", "zarr/"])
+def test_two_mounts_that_race_for_the_same_chunks_show_whole_values_of_one_of_them(
+        kind, work, mount, spools, measured):
+    source = shards_of(work, "source", kind, shards=2, per_shard=8)
     mounts = [mount(source.path, f"spool={spools},publish_after=0.05") for _ in range(2)]
     with Writers() as programs, SourceWatch(source) as watch:
         for writer in range(4):
-            programs.start(source, mounts[writer % 2].path, work / "journal", writer, 3, WHOLE,
+            programs.start(source, mounts[writer % 2].path, work / "journal", writer, 3, REPLACING,
                            stop_at_error=False, pause=0.01)
+        for reader in range(2):
+            programs.start(source, mounts[reader].path, work / "journal", READER + reader, 3,
+                           ["read"], stop_at_error=False, pause=0.001)
         programs.wait(60)
     for each in mounts:
         flush(each)
     history = History().load(work / "journal")
     found = source.read_values()
     assert not watch.findings and not history.torn and not history.errors()
+    assert errno.EIO not in history.refused, history.refused
     for chunk, last in found.items():
         # Each mount keeps the order of its own writers; between the two the last publisher decides.
         of_mounts = [one_mount(history, chunk, parity) for parity in range(2)]
@@ -162,7 +194,8 @@ def test_two_mounts_that_race_for_the_same_chunks_show_whole_values_of_one_of_th
     for each in mounts:
         assert wait_until(lambda m=each: source.shown_values(m.path) == found, 5)
     conflicts = [write_state(each)["conflicts"] for each in mounts]
-    measured(f"two mounts, the same chunks: {history.acknowledged} writes, conflicts {conflicts}")
+    measured(f"two mounts, {kind}, the same chunks: {history.acknowledged} writes, "
+             f"conflicts {conflicts}")
     assert sum(conflicts) > 0
 
 
@@ -202,7 +235,7 @@ def test_a_mount_beside_tensorstore_in_the_same_shards_loses_nothing(kind, work,
     with library("tensorstore", source, journal, writers=2, seconds=seconds, chunks=other,
                  first_writer=100), Writers() as programs:
         for writer in range(6):
-            programs.start(source, mounted.path, journal, writer, seconds, ALL,
+            programs.start(source, mounted.path, journal, writer, seconds, WAYS,
                            chunks=list(mine[writer::6]), stop_at_error=False)
         programs.wait(seconds + 60)
     flush(mounted)

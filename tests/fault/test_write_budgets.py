@@ -29,8 +29,8 @@ def put(mounted, source, chunk, counter):
 
 
 def settled(mounted):
-    """Waits until nothing is dirty, without asking for it."""
-    assert wait_until(lambda: write_state(mounted)["dirty_chunks"] == 0, 60), write_state(mounted)
+    """Waits until nothing is dirty, without asking for it: minutes where a busy machine publishes 1 GiB."""
+    assert wait_until(lambda: write_state(mounted)["dirty_chunks"] == 0, 300), write_state(mounted)
     return write_state(mounted)
 
 
@@ -226,8 +226,9 @@ def beyond(found, budget, slack):
 
 BUDGETS = {
     "new": {"lookup": 3, "create": 1, "write": 1, "flush": 1, "release": 1},
-    # The kernel still has the names, and nodes of the version before.
-    "again": {"lookup": 4, "getattr": 1, "getxattr": 1, "open": 2, "write": 1, "flush": 1, "release": 1},
+    # Names of an array that is being written to are looked up each time, and twice where the kernel
+    # still has the node of the version before; each chunk is opened once.
+    "again": {"lookup": 5, "getattr": 1, "getxattr": 1, "open": 1, "write": 1, "flush": 1, "release": 1},
 }
 
 
@@ -261,8 +262,8 @@ def test_a_program_that_writes_one_chunk_after_the_other_opens_each_of_them_once
         name.parent.mkdir(parents=True, exist_ok=True)
     # The kernel asks for an attribute that would have to go before it truncates a file.
     for version, budget in ((1, {"lookup": 1, "create": 1}),
-                            (2, {"lookup": 2, "open": 1, "getxattr": 1}),
-                            (3, {"lookup": 1, "open": 1, "getxattr": 1})):
+                            (2, {"lookup": 1, "open": 1, "getxattr": 1}),
+                            (3, {"lookup": 2, "open": 1, "getxattr": 1})):
         before = requests(mounted)
         for chunk, name in names.items():
             descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

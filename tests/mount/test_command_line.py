@@ -19,7 +19,7 @@ import time
 import pytest
 
 from mount_data import VersionedVolume, VersionedZarr, refused
-from mounting import MountFailed, mounted_at, remove_tree, wait_until
+from mounting import MountFailed, guardian_of, mounted_at, remove_tree, wait_until
 
 NOBODY = pwd.getpwnam("nobody")
 BOUND = 30
@@ -147,7 +147,8 @@ def test_umount_of_a_busy_mount_says_so_and_leaves_it_working(source, point, run
     assert run_unshard("mount", source.path, point).returncode == 0
     with open(point / source.names[0], "rb"):
         done = run_unshard("umount", point)
-        assert done.returncode != 0 and "busy" in done.stderr.lower()
+        assert done.returncode == 1 and "busy" in done.stderr
+        assert f"({os.getpid()}) uses it" in done.stderr
         assert_serves(point, source)
     assert run_unshard("umount", point).returncode == 0
     assert ended(point)
@@ -155,7 +156,97 @@ def test_umount_of_a_busy_mount_says_so_and_leaves_it_working(source, point, run
 
 def test_umount_of_what_is_not_mounted_says_so(point, run_unshard):
     done = run_unshard("umount", point)
-    assert done.returncode != 0 and str(point) in done.stderr
+    assert done.returncode == 1 and f"{point}: nothing is mounted there" in done.stderr
+    done = run_unshard("umount", "/proc")
+    assert done.returncode == 1 and "/proc: holds a mount of type proc" in done.stderr
+
+
+def test_a_mount_point_is_found_through_links_and_with_a_slash(source, point, work, run_unshard):
+    (work / "link").symlink_to("point")
+    for name in ("link", "link/", "point/", "point/.", f"{point}//"):
+        assert run_unshard("mount", source.path, name, cwd=work).returncode == 0
+        assert_serves(point, source)
+        done = run_unshard("umount", name, cwd=work)
+        assert done.returncode == 0, done.stderr
+        assert ended(point)
+
+
+def test_mounting_twice_on_one_directory_is_refused(source, point, run_unshard):
+    assert run_unshard("mount", source.path, point).returncode == 0
+    done = run_unshard("mount", source.path, point)
+    assert done.returncode == 1 and f"{source.path} is mounted there already" in done.stderr
+    assert_serves(point, source)
+    assert run_unshard("umount", point).returncode == 0
+    assert ended(point)
+
+
+@pytest.mark.parametrize("bound", ["", "source", "source below"])
+def test_a_mount_point_inside_the_source_is_refused(source, work, run_unshard, bound):
+    """Also where a bind mount leads there."""
+    inside = source.path / "deep" / "inside"
+    inside.mkdir(parents=True)
+    point = inside
+    if bound:
+        if os.getuid() != 0:
+            pytest.skip("needs root: binds a directory to another")
+        (work / "bound").mkdir()
+        point = work / "bound" / ("inside" if "below" in bound else "deep/inside")
+        subprocess.run(["mount", "--bind", inside.parent if "below" in bound else source.path,
+                        work / "bound"], check=True)
+    try:
+        done = run_unshard("mount", source.path, point)
+        assert done.returncode == 1 and f"{point}: is inside the source" in done.stderr
+        assert not mounted_at(point)
+    finally:
+        if bound:
+            subprocess.run(["umount", work / "bound"], check=True)
+
+
+def test_a_mount_over_its_own_source_serves_it(source, run_unshard):
+    try:
+        done = run_unshard("mount", source.path, source.path)
+        assert done.returncode == 0, done.stderr
+        assert_serves(source.path, source)
+        assert os.statvfs(source.path).f_namemax == 255
+        assert run_unshard("umount", source.path).returncode == 0
+        assert ended(source.path)
+    finally:
+        end_everything_at(source.path)
+
+
+def test_a_spool_inside_the_source_is_refused(source, point, run_unshard):
+    done = run_unshard("mount", source.path, point, "-o", f"spool={source.path}/spool")
+    assert done.returncode == 1 and "is inside the source" in done.stderr
+    assert not mounted_at(point) and not (source.path / "spool").exists()
+
+
+def test_rw_where_nothing_can_be_written_is_refused(nobody):
+    done = nobody.run(nobody.program, "mount", nobody.source.path, nobody.point, "-o", "rw")
+    assert done.returncode == 1 and "cannot be written to" in done.stderr
+    assert not nobody.mounted()
+    done = nobody.run(nobody.program, "mount", nobody.source.path, nobody.point, "-o", "immutable,rw")
+    assert done.returncode == 2 and "immutable,rw" in done.stderr
+    assert not nobody.mounted()
+
+
+@pytest.mark.parametrize("arguments", [[], ["bogus"], ["mount", "a"], ["umount"], ["status", "--no"],
+                                       ["mount", "a", "b", "-o", "bogus"]])
+def test_wrong_arguments_end_with_2(run_unshard, arguments):
+    assert run_unshard(*arguments).returncode == 2
+
+
+def test_umount_does_not_wait_for_ever_for_a_mount_that_does_not_answer(source, point, run_unshard):
+    assert run_unshard("mount", source.path, point).returncode == 0
+    daemon, = daemons_of(point)
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        done = run_unshard("umount", point)
+        assert done.returncode == 1 and "does not answer" in done.stderr
+        assert str(daemon) in done.stderr
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert_serves(point, source)
+    assert run_unshard("umount", point).returncode == 0
 
 
 # ---------------------------------------------------------------------------------------------- refusals
@@ -246,11 +337,16 @@ def test_words_that_fstab_systemd_and_mount_add_are_accepted(source, point, run_
 @pytest.mark.parametrize("arguments", [["mount"], ["mount", "only-one"], ["frob"], ["--frob"], [],
                                        ["mount", "a", "b", "c"], ["umount"], ["info"],
                                        ["flush"], ["status"], ["status", "--watch", "--json", "a"],
-                                       ["spool"], ["spool", "publish"], ["spool", "export"]])
-def test_a_wrong_command_line_is_refused_with_a_hint(run_unshard, arguments):
+                                       ["spool"], ["spool", "publish"], ["spool", "export"],
+                                       ["spool", "frob"], ["infoo", "x"], ["why"], ["help", "frob"],
+                                       ["list", "x"], ["sample", "d", "--megabytes", "none"]])
+def test_a_wrong_command_line_is_refused_with_2_and_one_line_with_a_hint(run_unshard, arguments):
     done = run_unshard(*arguments)
-    assert done.returncode != 0
-    assert "--help" in done.stderr + done.stdout or "usage" in (done.stderr + done.stdout).lower()
+    assert (done.returncode, done.stdout) == (2, "")
+    line, = done.stderr.splitlines()
+    assert line.startswith("unshard") and "--help`" in line
+    if arguments and arguments[0] in ("frob", "infoo"):
+        assert f"unshard: {arguments[0]}: no such command, expected one of mount, " in line
 
 
 def test_mounting_over_the_source_itself_serves_it_or_is_refused(source, run_unshard):
@@ -282,11 +378,53 @@ def test_the_foreground_process_exits_with_0_after_an_unmount(source, mount):
     assert mounted.process.wait(BOUND) == 0
 
 
-def test_the_foreground_process_is_one_process_without_children(source, mount):
+def test_the_foreground_process_is_one_process_with_a_guardian(source, mount):
     mounted = mount(source.path)
     assert daemons_of(mounted.path) == [mounted.process.pid] == [mounted.status()["pid"]]
     children = pathlib.Path(f"/proc/{mounted.process.pid}/task/{mounted.process.pid}/children")
-    assert children.read_text() == ""
+    assert children.read_text().split() == [str(guardian_of(mounted))]
+
+
+def test_the_guardian_holds_nothing_and_ends_with_the_daemon(source, mount):
+    mounted = mount(source.path)
+    guardian = pathlib.Path(f"/proc/{guardian_of(mounted)}")
+    held = {os.readlink(each) for each in (guardian / "fd").iterdir()}
+    assert {each for each in held if not each.endswith("/abort")} <= {
+        "/dev/null", "anon_inode:[pidfd]"}
+    assert os.readlink(guardian / "cwd") == "/"
+    for harmless in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+        os.kill(int(guardian.name), harmless)
+    assert mounted.terminate() == 0
+    assert not guardian.exists()
+
+
+def test_the_guardian_aborts_what_a_killed_daemon_leaves_and_leaves_it_mounted(source, mount):
+    mounted = mount(source.path)
+    guardian = pathlib.Path(f"/proc/{guardian_of(mounted)}/stat")
+    mounted.terminate(signal.SIGKILL)
+    assert wait_until(lambda: not guardian.exists() or ") Z " in guardian.read_text(), BOUND)
+    assert mounted_at(mounted.path) == "fuse.unshard"
+    refused((errno.ENOTCONN, errno.ECONNABORTED), os.statvfs, mounted.path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE])
+def test_a_signal_that_means_nothing_ends_nobody(source, mount, number):
+    mounted = mount(source.path)
+    mounted.process.send_signal(number)
+    assert_serves(mounted.path, source)
+    assert mounted.process.poll() is None
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_mount_with_closed_standard_files_shows_every_chunk(
+        source, point, unshard_binary, closed):
+    done = subprocess.run(["sh", "-c", f'exec "$0" mount "$1" "$2" {closed}', unshard_binary,
+                           source.path, point], timeout=BOUND)
+    assert done.returncode == 0
+    assert_serves(point, source)
+    subprocess.run(["sh", "-c", f'exec "$0" umount "$1" {closed}', unshard_binary, point],
+                   check=True, timeout=BOUND)
+    assert ended(point)
 
 
 def test_sigterm_ends_also_a_mount_that_is_in_use(source, mount):
@@ -569,7 +707,8 @@ class Nobody:
                            **more)
 
     def mounted(self):
-        table = pathlib.Path(f"/proc/{self.holder.pid}/mounts").read_text()
+        table = pathlib.Path(f"/proc/{self.holder.pid}/mounts").read_text(
+            errors="surrogateescape")
         return f" {self.point} fuse.unshard " in table
 
     def ended(self):
@@ -689,10 +828,30 @@ def test_info_refuses_what_mount_refuses(work, run_unshard):
         assert done.returncode != 0 and all(word in done.stderr for word in words), done.stderr
 
 
+COMMANDS = ("mount", "umount", "flush", "status", "list", "why", "spool", "info", "sample", "help")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "spool list", "spool publish", "spool export"])
+def test_each_command_has_a_help_with_examples_of_its_own(run_unshard, command):
+    done = run_unshard("help", *command.split())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"unshard {command} " in done.stdout.split("Usage: ")[1].splitlines()[0]
+    examples = done.stdout.split("Examples:\n")[1].split("\n\n")[0].splitlines()
+    assert examples and any(f"unshard {command}" in line for line in examples)
+    assert run_unshard(*command.split(), "--help").stdout == done.stdout
+
+
+def test_help_of_the_program_tells_the_exit_status(run_unshard):
+    done = run_unshard("help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run_unshard("--help").stdout
+    assert "Exit status: 0 done, 1 failed or not all" in done.stdout
+
+
 def test_help_shows_examples_and_every_option(run_unshard):
     done = run_unshard("--help")
     assert done.returncode == 0 and done.stderr == ""
-    for word in ("mount", "umount", "flush", "status", "spool", "info", "sample"):
+    for word in COMMANDS:
         assert re.search(rf"^\s*(unshard )?{word}\b", done.stdout, re.MULTILINE), word
     assert re.search(r"unshard mount \S+ \S+", done.stdout)
     done = run_unshard("mount", "--help")

@@ -35,13 +35,25 @@ def test_subcommands_are_those_of_the_program(run_unshard):
     assert offered("unshard um") == ["umount"]
 
 
-@pytest.mark.parametrize("command", ["mount", "umount", "flush", "status", "info", "sample"])
+@pytest.mark.parametrize("command", ["mount", "umount", "flush", "status", "list", "why", "info", "sample",
+                                     "help"])
 def test_options_are_those_of_the_program(run_unshard, command):
     text = run_unshard(command, "--help").stdout
     options = set()
     for names in re.findall(r"^  (-[-\w,]+)", text, re.MULTILINE):
         options |= set(names.split(","))
     assert set(offered(f"unshard {command} -")) == options - {"-h"}
+
+
+def test_help_is_offered_for_every_command(run_unshard):
+    text = run_unshard("--help").stdout.split("Subcommands:")[1].split("Examples:")[0]
+    assert set(offered("unshard help ")) == set(re.findall(r"^  (\w+)  +\w", text, re.MULTILINE))
+    assert set(offered("unshard help spool ")) == {"list", "publish", "export"}
+
+
+def test_why_is_offered_files(work):
+    (work / "chunk").write_text("")
+    assert offered("unshard why ch", work) == ["chunk"]
 
 
 @pytest.mark.parametrize("action", ["list", "publish", "export"])

@@ -146,7 +146,7 @@ def test_publish_without_a_mount_sets_aside_as_well_and_says_so(some_conflicts, 
     arguments = ["spool", "publish", "--spool", some_conflicts.spools, some_conflicts.case.top]
     done = run_unshard(*arguments)
     some_conflicts.case.check_source()
-    assert done.returncode == 1 and f"{len(NAMES)} chunks set aside" in done.stderr
+    assert done.returncode == 1 and f"{len(NAMES)} chunks quarantined" in done.stderr
     assert done.stdout == "3 chunks taken over and published\n"  # that which both wrote is one
     listed = run_unshard("spool", "list", "--spool", some_conflicts.spools).stdout
     assert f"0 chunks, 0 bytes, {len(NAMES)} conflicts" in listed

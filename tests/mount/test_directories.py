@@ -113,16 +113,32 @@ def test_the_control_directory_resolves_and_is_not_listed(volume):
     refused(errno.ENOENT, os.stat, volume.root / "fine" / ".unshard")
 
 
-def test_list_grid_lists_every_cell_of_the_grid_also_the_empty_ones(volume, tree, mount):
+def test_list_grid_lists_every_directory_of_the_grid_and_only_chunks_that_are_there(volume, tree,
+                                                                                    mount):
     grid = mount(volume.source.path, "list=grid")
     for key in volume.source.voxels:
-        wanted = {*volume.source.chunks(key), *volume.source.missing(key)}
-        assert set(os.listdir(grid.path / key)) == wanted
+        assert set(os.listdir(grid.path / key)) == set(volume.source.chunks(key))
         refused(errno.ENOENT, os.stat, grid.path / key / volume.source.missing(key)[0])
     cells = {"c/" + "/".join(map(str, cell)) for cell in np.ndindex(7, 6, 3)}
-    listed = walk(mount(tree.source.path, "list=grid").path / "image")
-    assert {path for path, directory in listed.items() if not directory} == {*cells, "zarr.json"}
+    root = mount(tree.source.path, "list=grid").path
+    listed = walk(root / "image")
     assert {path for path, directory in listed.items() if directory} == parents(cells)
+    chunks = {path for path, directory in walk(tree.root / "image").items() if not directory}
+    assert {path for path, directory in listed.items() if not directory} == chunks
+    for path in chunks:
+        assert (root / "image" / path).read_bytes() == (tree.root / "image" / path).read_bytes()
+
+
+def test_list_grid_lists_directories_that_the_store_does_not_have(work, mount):
+    source = VersionedZarr(work / "source")
+    for shard in range(4):
+        source.shard_path(shard).unlink()
+    source.shard_path(0).parent.rmdir()
+    for options in ("list=grid", "ro,list=grid"):
+        mounted = mount(source.path, options)
+        assert sorted(os.listdir(mounted.path / "c")) == [str(index) for index in range(8)]
+        assert os.listdir(mounted.path / "c/0") == []
+        mounted.unmount()
 
 
 def test_list_none_lists_no_chunk_and_still_serves_each_by_name(volume, tree, mount):
@@ -135,15 +151,18 @@ def test_list_none_lists_no_chunk_and_still_serves_each_by_name(volume, tree, mo
             assert (hidden.path / name).read_bytes() == data
 
 
-def test_a_directory_level_exists_only_if_a_shard_under_it_exists(work, mount):
+@pytest.mark.parametrize("options", ["ro", "rw"])
+def test_every_directory_of_the_grid_exists_and_those_with_chunks_are_listed(work, mount, options):
     source = VersionedZarr(work / "source")
     for shard in range(4):
         source.shard_path(shard).unlink()
     source.shard_path(0).parent.rmdir()
-    mounted = mount(source.path)
+    mounted = mount(source.path, options)
     assert sorted(os.listdir(mounted.path / "c")) == ["2", "3", "4", "5", "6", "7"]
-    refused(errno.ENOENT, os.stat, mounted.path / "c/0")
+    assert stat.S_ISDIR(os.stat(mounted.path / "c/0").st_mode)
+    assert os.listdir(mounted.path / "c/0") == []
     refused(errno.ENOENT, os.stat, mounted.path / "c/1/0")
+    refused(errno.ENOENT, os.stat, mounted.path / "c/8")
 
 
 def test_skeletons_are_listed_under_their_ids(work, mount):
@@ -283,6 +302,8 @@ def test_inode_numbers_of_chunks_follow_the_order_of_their_shards(volume):
     places.sort()
     shards = [shard for _, shard, _ in places]
     assert sum(a != b for a, b in zip(shards, shards[1:])) == len(set(shards)) - 1
+    for (_, shard, offset), (_, next_shard, next_offset) in zip(places, places[1:]):
+        assert shard != next_shard or offset < next_offset
 
 
 def test_permissions_links_and_blocks_are_those_of_ordinary_read_only_files(volume, tree):
@@ -305,6 +326,56 @@ def test_options_uid_gid_and_umask_change_what_stat_tells(volume, mount, mode):
         wanted = 0o500 if stat.S_ISDIR(status.st_mode) else 0o400
         wanted |= 0o200 if mode == "rw" else 0
         assert stat.S_IMODE(status.st_mode) == wanted, path
+
+
+@pytest.mark.parametrize("options, file, directory", [
+    ("rw,umask=000", 0o666, 0o777), ("rw,umask=002", 0o664, 0o775), ("ro,umask=000", 0o444, 0o555),
+    ("rw,fmask=137", 0o640, 0o755), ("rw,dmask=007", 0o644, 0o770),
+    ("rw,fmask=117,umask=027,dmask=0", 0o660, 0o777)])
+def test_masks_take_permissions_away_from_all_of_them(volume, mount, options, file, directory):
+    for path, status in all_stats(mount(volume.source.path, options).path).items():
+        wanted = directory if stat.S_ISDIR(status.st_mode) else file
+        assert stat.S_IMODE(status.st_mode) == wanted, path
+
+
+def as_another_user(user, group, act):
+    """The errno that `act` ends with in a process of that user; 0 where it succeeds."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(group)
+        os.setuid(user)
+        try:
+            act()
+        except OSError as error:
+            os._exit(error.errno)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_group_can_write_through_a_mount_that_lets_it(work, mount):
+    case = WriteCase("zarr-nested", work, mount, f"{PATIENT},allow_other,gid=2345,umask=002")
+    name, data = case.names[0], case.bytes_for(case.names[0], 1)
+    top = os.open(case.root, os.O_PATH)
+
+    def write():
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666, dir_fd=top)
+        os.write(descriptor, data)
+        os.close(descriptor)
+
+    assert as_another_user(1234, 1234, write) == errno.EACCES
+    assert as_another_user(1234, 2345, write) == 0
+    os.close(top)
+    case.expect([name], 1)
+    case.check()
+
+
+def test_a_mount_says_that_others_may_read_what_they_may_not_in_the_source(work, mount):
+    source = VersionedSkeletons(work / "source").path
+    os.chmod(source, 0o700)
+    for options, warned in (("allow_other", True), ("allow_other,umask=077", False), ("rw", False)):
+        mounted = mount(source, options)
+        assert ("other users may not read" in mounted.log()) == warned, options
 
 
 def test_the_modification_time_of_a_chunk_is_that_of_its_shard(volume, tree):
@@ -370,11 +441,11 @@ def test_statfs_tells_plausible_numbers(volume):
 
 def listed_of_nothing(case, listing):
     """What the directory of the chunks lists while there are none."""
-    if listing == "present":
-        return [] if case.kind != "zarr-flat" else ["zarr.json"]
     if case.kind == "zarr-flat":
-        return sorted(["zarr.json", *case.names])
-    return sorted({name.split("/")[1] for name in case.names})
+        return ["zarr.json"]
+    if listing == "grid" and case.kind == "zarr-nested":
+        return sorted({name.split("/")[1] for name in case.names})
+    return []
 
 
 @pytest.mark.parametrize("there", [True, False], ids=["directory there", "no directory"])
@@ -407,8 +478,6 @@ def test_the_directory_of_an_empty_scale_is_listed_before_the_first_chunk_and_af
     flush(case.mount)
     for name in case.names[:3]:
         os.unlink(case.path(name))
-    if kind == "zarr-nested" and listing == "present":
-        os.rmdir(case.path("c/0"))  # which was made here, and lasts as long as the mount
     check(case.mount)
     flush(case.mount)
     check(case.mount)

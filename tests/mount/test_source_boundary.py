@@ -1,13 +1,18 @@
 """A mount shows SRC and nothing outside of it."""
 
+import contextlib
 import errno
 import json
 import os
+import signal
+import subprocess
 
 import pytest
 
 from mount_data import VersionedVolume, VersionedZarr, refused
-from mounting import MountFailed
+from mounting import MountFailed, wait_until
+
+BOUND = 30
 
 
 def volume_with_key(place, key):
@@ -99,3 +104,85 @@ def test_a_shard_that_is_a_symbolic_link_out_of_the_source_is_refused(work, moun
     refused((errno.EACCES, errno.EPERM, errno.EIO), (mounted.path / "c/0/0").read_bytes)
     assert (mounted.path / "c/7/7").read_bytes() == source.expected(63, 1)
     assert "c/0/0" in mounted.control("errors")
+
+
+def test_a_shard_that_is_a_loop_of_symbolic_links_is_told_as_one(work, mount):
+    source = VersionedZarr(work / "source")
+    shard = source.shard_path(0)
+    shard.unlink()
+    os.symlink(shard.name, shard)
+    mounted = mount(source.path)
+    refused((errno.ELOOP, errno.EIO), (mounted.path / "c/0/0").read_bytes)
+    assert (mounted.path / "c/7/7").read_bytes() == source.expected(63, 1)
+
+
+@contextlib.contextmanager
+def bound(source, target):
+    """`source` shows at `target` too, which is a directory of its own at the end."""
+    if os.getuid() != 0:
+        pytest.skip("needs root: binds a directory to another")
+    subprocess.run(["mount", "--bind", source, target], check=True)
+    try:
+        yield
+    finally:
+        # Not asked of anybody: whoever waits in it must not keep it.
+        subprocess.run(["umount", "-l", target], check=True, timeout=BOUND)
+
+
+def walks(top):
+    """Programs that walk a whole tree: their exit status, and what they say; None of one that hangs."""
+    for command in (["find", top, "-name", "none"], ["ls", "-lR", top], ["du", "-s", top]):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            yield command[0], process.communicate(timeout=BOUND)[1]
+        except subprocess.TimeoutExpired:
+            yield command[0], None
+            return
+
+
+@pytest.mark.parametrize("options", ["ro", "ro,watch=off,ttl=0", "publish_after=0"])
+@pytest.mark.parametrize("part", ["", "c"])
+def test_a_mount_that_is_bound_into_its_own_source_later_answers_all_the_same(
+        work, mount, options, part):
+    """It would ask itself until all its threads wait for each other."""
+    source = VersionedZarr(work / "source/array")
+    inside = work / "source/inside"
+    (inside / "below").mkdir(parents=True)
+    os.symlink("inside/array/zarr.json", work / "source/link")
+    mounted = mount(work / "source", options)
+    array = mounted.path / "array"
+    with bound(array / part if part else mounted.path, inside):
+        try:
+            for program, said in walks(mounted.path):
+                assert said is not None, f"{program} hangs"
+                assert "inside" in said and str(array) not in said, said
+            for name in ("inside", "inside/array/zarr.json", "inside/below", "link"):
+                refused((errno.ELOOP, errno.ENOENT), os.stat, mounted.path / name)
+            failed, = {line.split(" ", 1)[1] for line in mounted.control("errors").splitlines()
+                       if " lookup /inside ELOOP " in line}
+            assert f"{inside}" in failed and "unmount it there" in failed
+            for number in (0, 7, 63):
+                assert (array / source.names[number]).read_bytes() == source.expected(number, 1)
+        except BaseException:
+            mounted.terminate(signal.SIGKILL)  # else those who wait would never end
+            raise
+    assert wait_until(lambda: (mounted.path / "inside/below").is_dir(), BOUND)
+    assert os.listdir(mounted.path / "inside") == ["below"]
+
+
+def test_other_file_systems_and_links_to_them_below_the_source_are_shown(work, mount):
+    """Only its own mount is left out, not what else is mounted in the source, before or later."""
+    source = VersionedZarr(work / "source/array")
+    for name in ("before", "later", "elsewhere"):
+        (work / "source" / name).mkdir()
+    other = VersionedZarr(work / "other/array")
+    os.symlink("later/array/zarr.json", work / "source/link")
+    os.symlink(work / "source/later/array", work / "source/absolute")
+    with bound(work / "other", work / "source/before"):
+        mounted = mount(work / "source", "ro")
+        with bound(work / "other", work / "source/later"):
+            for place in ("before/array", "later/array", "absolute"):
+                assert (mounted.path / place / other.names[5]).read_bytes() == other.expected(5, 1)
+            document = (work / "other/array/zarr.json").read_bytes()
+            assert (mounted.path / "link").read_bytes() == document
+            assert (mounted.path / "array" / source.names[5]).read_bytes() == source.expected(5, 1)

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 
 import google_crc32c
 import pytest
@@ -43,7 +44,7 @@ def source(work):
 @pytest.fixture
 def folder(work):
     path = work / "spools"
-    path.mkdir()
+    path.mkdir(0o700)
     return path
 
 
@@ -105,7 +106,7 @@ def test_a_spool_whose_owner_lives_is_shown_as_such(left, folder, source, run_un
 
 
 def test_export_makes_plain_files_and_leaves_the_spool(left, folder, work, run_unshard):
-    (work / "to").mkdir()
+    assert not (work / "to").exists(), "the directory is made"
     before = sorted(str(path) for path in left.path.rglob("*"))
     done = run_unshard("spool", "export", "--spool", folder, work / "to")
     assert (done.returncode, done.stderr) == (0, "")
@@ -130,6 +131,39 @@ def test_export_names_torn_chunks(left, folder, work, run_unshard):
     done = run_unshard("spool", "export", "--spool", folder, work / "to")
     assert done.returncode == 1 and "48-72_0-24_0-24" in done.stderr
     assert not (work / "to/scale/48-72_0-24_0-24").exists()
+
+
+def test_export_gives_what_is_in_quarantine_as_it_is(left, folder, work, run_unshard):
+    left.put("scale", "0-24_0-24_0-24", b"sound", 3, top="damaged").write_bytes(b"torn")
+    shown = run_unshard("spool", "list", "--spool", folder).stdout
+    assert "2 chunks, 6 bytes, 1 conflict, 1 damaged" in shown
+    done = run_unshard("spool", "export", "--spool", folder, work / "to")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "1 chunk (6 bytes), 1 removal, 1 conflict, 1 damaged\n"
+    assert (work / "to/DAMAGED/scale/0-24_0-24_0-24,3").read_bytes() == b"torn"
+
+
+def test_export_with_swapped_arguments_is_refused(left, folder, source, work, run_unshard):
+    before = sorted(source.path.rglob("*"))
+    done = run_unshard("spool", "export", "--spool", folder, source.path, work / "to")
+    assert done.returncode == 1 and "no spool of the source" in done.stderr
+    assert "spool export DIRECTORY SOURCE" in done.stderr
+    done = run_unshard("spool", "export", "--spool", folder, source.path)
+    assert done.returncode == 1 and "is the source of these chunks" in done.stderr
+    assert sorted(source.path.rglob("*")) == before and not (work / "to").exists()
+
+
+def test_spools_that_hold_nothing_are_no_reason_to_ask_for_the_source(
+        left, folder, work, run_unshard):
+    LeftSpool(folder / "two", work / "another")
+    done = run_unshard("spool", "export", "--spool", folder, work / "to")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_reach_the_terminal_without_their_escape_sequences(left, folder, run_unshard):
+    left.put("scale\x1b[31m", "0-24_0-24_0-24", b"red", 6)
+    shown = run_unshard("spool", "list", "-v", "--spool", folder).stdout
+    assert "scale\\x1b[31m/0-24_0-24_0-24" in shown and "\x1b" not in shown
 
 
 def test_export_of_several_sources_wants_one_named(left, folder, source, work, run_unshard):
@@ -198,6 +232,86 @@ def test_publish_takes_over_several_spools_of_a_source(killed, work, folder, mou
     assert list(folder.iterdir()) == []
 
 
+def copy_in_its_place(killed, work):
+    """The same bytes and names at the same path, and yet another dataset."""
+    shutil.copytree(killed.top, work / "copy")
+    os.rename(killed.top, work / "aside")
+    os.rename(work / "copy", killed.top)
+
+
+def test_another_dataset_at_the_same_path_does_not_get_the_chunks(
+        killed, folder, work, mount, run_unshard):
+    copy_in_its_place(killed, work)
+    before = {path: path.read_bytes() for path in killed.top.rglob("*") if path.is_file()}
+    done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert done.returncode == 1
+    assert "left alone" in done.stderr and "another directory has that path" in done.stderr
+    assert "5 chunks" in done.stderr and "stay in" in done.stderr
+    assert "another directory has that path" in run_unshard(
+        "spool", "list", "--spool", folder).stdout
+    other = mount(killed.top, f"{PATIENT},spool={folder}")
+    assert other.status()["write"]["dirty_chunks"] == 0
+    assert "left alone" in other.log()
+    other.unmount()
+    assert {path: path.read_bytes() for path in killed.top.rglob("*") if path.is_file()} == before
+    assert len(in_spool(run_unshard, folder)) == 5
+    # The right one comes back, and has its document edited in between.
+    os.rename(killed.top, work / "copy")
+    os.rename(work / "aside", killed.top)
+    document = killed.source.path / ("info" if killed.precomputed else "zarr.json")
+    document.write_text(document.read_text() + "\n")
+    done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert (done.returncode, done.stderr) == (0, "")
+    killed.check_source()
+
+
+@pytest.mark.parametrize("way", ["publish", "mount"])
+def test_chunks_of_a_source_that_was_moved_are_published_where_it_is_now(
+        killed, folder, mount, run_unshard, work, way):
+    moved = work / "moved"
+    os.rename(killed.top, moved)
+    if way == "publish":
+        done = run_unshard("spool", "publish", "--spool", folder, moved)
+        assert (done.returncode, done.stderr) == (0, "")
+    else:
+        mounted = mount(moved, f"spool={folder}")
+        mounted.unmount()
+    assert not in_spool(run_unshard, folder)
+    os.rename(moved, killed.top)
+    killed.check_source()
+
+
+def test_a_spool_of_the_old_form_is_taken_over_on_its_own_host_only(
+        killed, folder, run_unshard):
+    owner = next(folder.iterdir()) / "owner"
+    document = json.loads(owner.read_text())
+    del document["identity"]
+    owner.write_text(json.dumps({**document, "host": "node-a"}))
+    done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert done.returncode == 1 and "of the host node-a" in done.stderr
+    owner.write_text(json.dumps(document))
+    done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert (done.returncode, done.stderr) == (0, "")
+    killed.check_source()
+
+
+def test_a_read_only_mount_says_that_chunks_are_not_published(killed, folder, mount):
+    mounted = mount(killed.top, f"ro,spool={folder}")
+    assert "5 chunks" in mounted.log() and "are not shown here" in mounted.log()
+
+
+def test_foreign_names_in_a_spool_do_not_keep_its_chunks_back(killed, folder, run_unshard):
+    spool = next(folder.iterdir())
+    foreign = [spool / ".nfs0001", *(spool / "chunks").glob("*")][1] / ".nfs0002"
+    for path in (spool / ".nfs0001", foreign):
+        path.write_text("open elsewhere")
+    done = run_unshard("spool", "publish", "--spool", folder, killed.top)
+    assert (done.returncode, done.stderr) == (0, "")
+    killed.check_source()
+    assert foreign.read_text() == (spool / ".nfs0001").read_text() == "open elsewhere"
+    assert not in_spool(run_unshard, folder)
+
+
 def test_publish_that_fails_says_what_stays_and_a_later_one_succeeds(
         killed, folder, mount, run_unshard):
     shard = killed.source.shard_path(killed.names[0])
@@ -207,7 +321,7 @@ def test_publish_that_fails_says_what_stays_and_a_later_one_succeeds(
         done = run_unshard(*arguments)
         assert done.returncode == 1 and str(shard) in done.stderr
         assert "the shard cannot be published onto" in done.stderr
-        assert f"stay in {folder}" in done.stderr
+        assert f"unshard: {folder}: " in done.stderr
         left = in_spool(run_unshard, folder)
         assert there <= len(left) < 5 and f"data/{killed.names[0]}" in left
         # Once more, and nothing has become less.

@@ -526,6 +526,52 @@ def test_the_two_files_of_a_mesh_are_published_together(meshes):
     write_in_halves(meshes, objects.IDS[1], meanwhile=meshes.check)
 
 
+# One level of one node, whose fragment has no bytes.
+EMPTY_MESH = struct.pack("<6fI 4fI 4I", 64, 64, 64, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0)
+
+
+def test_a_mesh_without_fragments_is_copied_like_any_other(meshes):
+    root, number = meshes.mount.path, objects.IDS[1]
+    for suffix, data in (("", b""), (".index", EMPTY_MESH)):
+        with open(root / f"{number}{suffix}", "wb") as target:  # as cp does it, and no rename
+            target.write(data)
+        meshes.files[f"{number}{suffix}"] = data
+    assert wait_until(lambda: (root / str(number)).stat().st_size == 0, 30)
+    flush(meshes.mount)
+    meshes.check()
+    assert_shown(meshes.files, root)
+
+
+def test_a_mesh_whose_manifest_announces_no_fragments_waits_for_none(meshes):
+    root, number = meshes.mount.path, objects.IDS[1]
+    os.unlink(root / f"{number}.index")
+    flush(meshes.mount)
+    with open(root / f"{number}.index", "wb") as target:
+        target.write(EMPTY_MESH)
+    flush(meshes.mount)
+    meshes.files[f"{number}.index"], meshes.files[str(number)] = EMPTY_MESH, b""
+    meshes.check()
+    assert_shown(meshes.files, root)
+
+
+def test_strict_keeps_the_fragments_of_a_mesh_that_others_have_published(work, mount):
+    case = Meshes(work / "source", MESH_SHARDINGS[0], objects.IDS[:5])
+    mounted = mount(work / "source", f"{PATIENT},strict")
+    name = next(name for name, data in case.files.items() if data and not name.endswith(".index"))
+    seen = case.files[name]
+    theirs, ours = bytes(255 - byte for byte in seen), seen[::-1]
+    write_file(mounted.path / name, ours)
+    shard = next(path for path in case.path.glob("*.shard") if seen in path.read_bytes())
+    put_file(work / "theirs", shard.read_bytes().replace(seen, theirs))
+    os.replace(work / "theirs", shard)
+    with pytest.raises(OSError):
+        flush(mounted)
+    case.files[name] = theirs
+    case.check()
+    assert mounted.status()["write"]["conflicts"] == 1
+    flush(mounted)  # said once
+
+
 def test_a_mesh_is_removed_with_its_fragments(meshes):
     root, number = meshes.mount.path, objects.IDS[2]
     os.unlink(root / str(number))

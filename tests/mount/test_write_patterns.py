@@ -424,10 +424,99 @@ def test_pattern_12_ftruncate_down_and_up_and_append(case):
 
 def test_pattern_12_truncate_by_path_to_a_length_that_cannot_be_fails(case):
     name = case.present()[0]
-    for length in (0, 10, len(case.expected[name]) + 1):
+    for length in (10, len(case.expected[name]) + 1):
         refused(errno.EINVAL, os.truncate, case.path(name), length)
         assert case.path(name).read_bytes() == case.expected[name]
     os.truncate(case.path(name), len(case.expected[name]))
+    case.check(quiet=False)
+
+
+def test_pattern_12_who_writes_what_was_truncated_before_begins_with_nothing(case):
+    """The way of file systems that pass O_TRUNC on as two calls, and of `: > chunk; cat >> chunk`."""
+    by_path, by_open = case.present(2)
+    os.truncate(case.path(by_path), 0)
+    os.close(os.open(case.path(by_open), os.O_WRONLY | os.O_TRUNC))
+    for name in (by_path, by_open):
+        assert case.path(name).read_bytes() == case.expected[name], "nobody has written yet"
+    case.expected[by_path] = case.bytes_for(by_path, 5)
+    with open(case.path(by_path), "r+b", buffering=0) as file:
+        assert file.read() == b""
+        file.seek(0)
+        file.write(case.expected[by_path])
+    case.expected[by_open] = case.bytes_for(by_open, 6)
+    with open(case.path(by_open), "ab", buffering=0) as file:
+        for half in halves(case.expected[by_open]):
+            file.write(half)
+    case.check(quiet=False)
+
+
+def halves(data):
+    return data[:len(data) // 2], data[len(data) // 2:]
+
+
+def test_pattern_12_a_chunk_that_is_removed_while_it_is_written_stays_removed(case):
+    name = case.present()[0]
+    with open(case.path(name), "wb", buffering=0) as file:
+        file.write(case.expected[name])
+        os.unlink(case.path(name))
+        assert os.fstat(file.fileno()).st_size == len(case.expected.pop(name))
+    assert not case.path(name).exists()
+    case.check()
+
+
+def test_pattern_12_an_open_file_is_opened_again_for_writing(case):
+    """As servers do, which check a path before they open it (O_PATH, then /proc/self/fd)."""
+    for number, name in enumerate(case.present(2)):
+        case.expected[name] = case.bytes_for(name, 7 + number)
+        place = os.open(case.path(name), os.O_PATH)
+        descriptor = os.open(f"/proc/self/fd/{place}", os.O_RDWR | os.O_TRUNC)
+        os.write(descriptor, case.expected[name])
+        assert os.fstat(descriptor).st_size == len(case.expected[name])
+        os.close(descriptor)
+        os.close(place)
+    case.check()
+
+
+def open_again(path, flags):
+    """As servers do, which check a path before they open it."""
+    place = os.open(path, os.O_PATH)
+    try:
+        return os.open(f"/proc/self/fd/{place}", flags)
+    finally:
+        os.close(place)
+
+
+def test_pattern_12_what_was_opened_again_for_writing_is_opened_again_for_reading(case):
+    present, other = case.present(2)
+    for path in (case.path(present), case.path(other)):
+        assert path.stat().st_size  # the kernel remembers the name
+    case.expected[present] = case.bytes_for(present, 7)
+    descriptor = open_again(case.path(present), os.O_RDWR | os.O_TRUNC)
+    os.write(descriptor, case.expected[present])
+    os.close(descriptor)
+    with open(open_again(case.path(present), os.O_RDONLY), "rb") as file:
+        assert file.read() == case.expected[present]
+    descriptor = open_again(case.path(other), os.O_RDWR | os.O_TRUNC)
+    os.write(descriptor, b"short")
+    refused(errno.EINVAL, os.close, descriptor)
+    assert case.path(other).stat().st_size == len(case.expected[other])
+    with open(open_again(case.path(other), os.O_RDONLY), "rb") as file:
+        assert file.read() == case.expected[other]
+    case.check(quiet=False)
+
+
+def test_pattern_12_of_two_handles_with_a_wrong_length_one_is_told(case):
+    name = case.present()[0]
+    one, two = (os.open(case.path(name), os.O_RDWR) for _ in range(2))
+    os.ftruncate(one, 1)
+    refusals = 0
+    for descriptor in (one, two):
+        try:
+            os.close(descriptor)
+        except OSError as error:
+            assert error.errno == errno.EINVAL
+            refusals += 1
+    assert refusals >= 1
     case.check(quiet=False)
 
 
@@ -443,6 +532,67 @@ def test_pattern_12_handles_without_trunc_share_the_chunk_that_is_being_written(
     data[0:3], data[100:103] = b"one", b"two"
     case.expected[name] = bytes(data)
     case.check()
+
+
+BEGINS = {"by name": os.open, "without a name": open_again}
+
+
+@pytest.mark.parametrize("first", BEGINS)
+@pytest.mark.parametrize("second", BEGINS)
+def test_two_writers_that_truncate_never_mix(first, second, one_of_each):
+    case = one_of_each
+    for number, name in enumerate(case.present(2)):
+        whole_of_one, whole_of_two = (case.bytes_for(name, 7 + 2 * number + i) for i in range(2))
+        begin, end = halves(whole_of_one)
+        one = BEGINS[first](case.path(name), os.O_WRONLY | os.O_TRUNC)
+        os.write(one, begin)
+        two = BEGINS[second](case.path(name), os.O_WRONLY | os.O_TRUNC)
+        os.write(two, whole_of_two)
+        os.close(two)
+        assert case.path(name).read_bytes() == whole_of_two
+        os.write(one, end)
+        os.close(one)
+        assert case.path(name).read_bytes() == whole_of_one
+        case.expected[name] = whole_of_one
+    case.check()
+
+
+@pytest.mark.parametrize("first", BEGINS)
+def test_who_writes_without_trunc_shares_the_version_of_a_writer_that_truncated(first, one_of_each):
+    case = one_of_each
+    [name] = case.present()
+    whole_of_one, whole_of_two = (case.bytes_for(name, 7 + i) for i in range(2))
+    begin, end = halves(whole_of_one)
+    one = BEGINS[first](case.path(name), os.O_WRONLY | os.O_TRUNC)
+    os.write(one, begin)
+    two = os.open(case.path(name), os.O_WRONLY)
+    os.write(two, whole_of_two)
+    os.close(two)
+    assert case.path(name).read_bytes() == whole_of_two
+    os.write(one, end)
+    os.close(one)
+    # As on a disk.
+    case.expected[name] = halves(whole_of_two)[0] + end
+    case.check()
+
+
+@pytest.mark.parametrize("trunc", [os.O_TRUNC, 0], ids=["truncates", "in place"])
+def test_who_has_no_name_to_look_up_waits_for_those_who_have_the_file_open(trunc, one_of_each):
+    """Found by O_PATH before a reader, or a writer, opened the same file by its name."""
+    case = one_of_each
+    for name, flags in zip(case.present(2), (os.O_RDONLY, os.O_WRONLY | os.O_TRUNC)):
+        case.put(name, 5)
+        case.expected[name] = case.bytes_for(name, 6)
+        place = os.open(case.path(name), os.O_PATH)
+        other = os.open(case.path(name), flags)
+        closing = threading.Timer(0.3, os.close, [other])
+        closing.start()
+        descriptor = os.open(f"/proc/self/fd/{place}", os.O_WRONLY | trunc)
+        os.write(descriptor, case.expected[name])
+        closing.join()
+        os.close(descriptor)
+        os.close(place)
+    case.check(quiet=False)
 
 
 def test_pattern_12_mmap_shared_writes_reach_the_chunk(case):

@@ -9,8 +9,10 @@ import fcntl
 import json
 import mmap
 import os
+import pathlib
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -18,6 +20,7 @@ import time
 import pytest
 
 from mount_data import refused
+from mounting import wait_until
 from write_data import (KINDS, PATIENT, PrecomputedSource, WriteCase, case, flush, one_of_each,
                         write_file)
 
@@ -35,46 +38,220 @@ def test_pattern_23_directories_of_chunks_are_made_removed_and_there_already(cas
     refused((errno.ENOTEMPTY, errno.EBUSY), os.rmdir, case.path(case.names[0]).parent)
     if case.kind == "zarr-nested":
         made = case.root / "c/3"
-        made.mkdir()
-        assert made.is_dir() and "3" in os.listdir(case.root / "c") and os.listdir(made) == []
+        chunks = [name for name in case.expected if name.startswith("c/3/")]
+        for name in chunks:
+            os.unlink(case.path(name))
+            del case.expected[name]
+        # It exists, as every directory of the grid, and is listed while something is in it.
+        assert made.is_dir() and os.listdir(made) == []
+        assert "3" not in os.listdir(case.root / "c")
+        os.makedirs(made, exist_ok=True)
         refused(errno.EEXIST, made.mkdir)
         write_file(made / "0.partial", b"scratch")
+        assert "3" in os.listdir(case.root / "c")
         refused(errno.ENOTEMPTY, made.rmdir)
         os.unlink(made / "0.partial")
-        made.rmdir()
-        refused(errno.ENOENT, os.stat, made)
-        os.makedirs(made)
+        for _ in range(2):
+            made.rmdir()
+            assert "3" not in os.listdir(case.root / "c")
         refused(errno.EINVAL, os.mkdir, case.root / "c/4")
         refused(errno.EINVAL, os.mkdir, made / "0")
+        case.put("c/3/0", 1)
+        assert "3" in os.listdir(case.root / "c")
     case.put(case.names[-1], 1)
     case.check(quiet=False)
 
 
-def test_a_copy_makes_directories_without_looking_while_others_are_published(work, mount):
-    """`cp -r` stats nothing below a directory that it has made itself."""
+def test_directories_of_deep_keys_are_there_before_and_after_others_are_published(work, mount):
     import zarr
 
     source = work / "source"
     zarr.create_array(str(source), shape=(8, 8, 8), shards=(4, 4, 4), chunks=(1, 1, 4),
                       dtype="uint8", fill_value=0, compressors=None)
     root = mount(source, PATIENT).path / "c"
-    root.mkdir(exist_ok=True)
-    for made in ["4", "4/5"]:
-        os.mkdir(root / made)
+    assert os.listdir(root) == []
+    os.makedirs(root / "4/5", exist_ok=True)
+    assert os.listdir(root) == []
     write_file(root / "4/5/0", b"abcd")
+    assert os.listdir(root) == ["4"] and os.listdir(root / "4") == ["5"]
     flush(root.parent)
     assert (source / "c/1/1/0").is_file()
-    for missing in ["4/6", "7", "7/6"]:
-        # Without a stat: the look-up is that of mkdir itself.
-        os.mkdir(root / missing)
-        refused(errno.EEXIST, os.mkdir, root / missing)
-    refused(errno.EEXIST, os.mkdir, root / "4/5")
-    assert sorted(os.listdir(root)) == ["4", "7"] and os.listdir(root / "7") == ["6"]
-    assert sorted(os.listdir(root / "4")) == ["5", "6"]
-    refused(errno.ENOENT, os.stat, root / "4/7")
-    refused(errno.ENOENT, os.rmdir, root / "5")
+    assert os.listdir(root) == ["4"] and os.listdir(root / "4") == ["5"]
+    for empty in ["5", "4/6", "7/6"]:
+        assert os.listdir(root / empty) == []
+        os.rmdir(root / empty)
+    for full in ["4", "4/5", "."]:
+        refused(errno.EINVAL if full == "." else errno.ENOTEMPTY, os.rmdir, f"{root}/{full}")
     (source / "c/1/1/1").write_bytes((source / "c/1/1/0").read_bytes())  # another program's
     assert (root / "4/5/1").read_bytes() == b"abcd"
+
+
+def test_a_file_of_the_source_beside_chunk_directories_is_one_for_every_call(work, mount):
+    def prepare(source, options):
+        for name in ("README", "old", "taken"):
+            (source / "data/c" / name).write_text(f"{name} of the source")
+        (source / "data/c/notes").mkdir()
+        return mount(source, options)
+
+    case = WriteCase("zarr-nested", work, prepare, PATIENT)
+    chunks, source = case.root / "c", case.source.path / "c"
+    assert {"README", "old", "notes"} < set(os.listdir(chunks))
+    refused(errno.EEXIST, os.open, chunks / "README", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    refused(errno.EEXIST, os.mkdir, chunks / "README")
+    write_file(chunks / "README", b"changed")
+    assert (source / "README").read_bytes() == b"changed"
+    os.rename(chunks / "README", chunks / "README.txt")
+    assert (source / "README.txt").read_bytes() == b"changed" and not (source / "README").exists()
+    os.rename(chunks / "README.txt", case.root / "README.txt")
+    assert (case.source.path / "README.txt").read_bytes() == b"changed"
+    os.unlink(chunks / "old")
+    refused(errno.ENOENT, os.unlink, chunks / "old")
+    write_file(chunks / "notes/1", b"passes through")
+    assert (source / "notes/1").read_bytes() == b"passes through"
+    refused(errno.ENOTEMPTY, os.rmdir, chunks)
+    # What is new is scratch, until it becomes a chunk.
+    write_file(chunks / "new", b"scratch")
+    assert (chunks / "new").read_bytes() == b"scratch" and not (source / "new").exists()
+    refused(errno.EXDEV, os.rename, chunks / "taken", case.root / "c/0/taken")
+    os.unlink(chunks / "new")
+    case.check(quiet=False)
+
+
+def test_mknod_makes_scratch_files_and_files_of_the_source_but_no_chunk(case):
+    there, absent = case.present()[0], case.absent()[0]
+    refused(errno.EEXIST, os.mknod, case.path(there))
+    refused(errno.EPERM, os.mknod, case.path(absent))
+    assert "create it with open and O_CREAT" in case.reasons()
+    refused(errno.ENOENT, os.stat, case.path(absent))
+    scratch, beside = case.path(absent).with_name("work~"), case.mount.path / "beside.txt"
+    for made in (scratch, beside):
+        os.mknod(made)
+        assert made.stat().st_size == 0
+        made.write_bytes(b"filled")
+        assert made.read_bytes() == b"filled"
+    os.unlink(scratch)
+    case.put(absent, 1)
+    case.check(quiet=False)
+
+
+def test_more_files_than_the_mount_has_descriptors_are_refused_at_open(work, mount):
+    """The limit of open files: what is open is written, closed and published."""
+    case = WriteCase("zarr-nested", work,
+                     lambda *where: mount(*where, prefix=["prlimit", "--nofile=128:128"]), PATIENT)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    names = case.names[:8]
+    chunks = [os.open(case.path(name), flags) for name in names]
+    scratch = []
+    with pytest.raises(OSError) as failure:
+        for number in range(128):
+            scratch.append(os.open(case.root / f"c/work{number}~", flags))
+    assert failure.value.errno == errno.EMFILE
+    assert len(scratch) >= 16 and "ulimit -n" in case.reasons()
+    for descriptor in scratch:
+        os.write(descriptor, b"scratch")
+    for name, descriptor in zip(names, chunks):
+        case.expected[name] = case.bytes_for(name, 1)
+        os.write(descriptor, case.expected[name])
+        os.close(descriptor)
+    for number, descriptor in enumerate(scratch):
+        os.close(descriptor)
+        os.unlink(case.root / f"c/work{number}~")
+    for name in case.names:  # there is room again
+        case.put(name, 2)
+    case.check(quiet=False)
+
+
+def test_a_directory_that_is_removed_while_somebody_stands_in_it_takes_new_files_at_once(case):
+    name = case.names[0]
+    folder = case.path(name).parent
+    beside = case.mount.path / "beside"
+    for directory in [beside] if case.kind == "zarr-flat" else [folder, beside]:
+        directory.mkdir(exist_ok=True)
+        for _ in range(2):
+            held = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            shutil.rmtree(directory)
+            directory.mkdir(exist_ok=True)
+            write_file(directory / "work~", b"while it is held")
+            os.close(held)
+            write_file(directory / "again~", b"and after that")
+            assert {"work~", "again~"} <= set(os.listdir(directory))
+            os.unlink(directory / "work~")
+            os.unlink(directory / "again~")
+        directory.rmdir()
+    if case.kind != "zarr-flat":
+        case.expected = {other: data for other, data in case.expected.items()
+                         if case.path(other).parent != folder}
+    case.put(name, 1)
+    case.check(quiet=False)
+
+
+def scratch_folder(case):
+    return (case.path(case.names[0]).parent if case.kind != "zarr-flat" else case.root) / "work~"
+
+
+def test_scratch_directories_are_made_filled_renamed_and_removed(case):
+    made = scratch_folder(case)
+    kept = made.with_name("kept~")
+    os.makedirs(made / "deep/er")
+    refused(errno.EEXIST, os.mkdir, made)
+    write_file(made / "file", b"scratch")
+    write_file(made / "deep/er/file", b"deeper")
+    assert stat.S_ISDIR(os.stat(made).st_mode) and "work~" in os.listdir(made.parent)
+    assert sorted(os.listdir(made)) == ["deep", "file"]
+    refused((errno.EISDIR, errno.EPERM), os.unlink, made / "deep")
+    refused(errno.ENOTDIR, os.rmdir, made / "file")
+    refused(errno.ENOTEMPTY, os.rmdir, made)
+    os.rename(made, kept)
+    refused(errno.ENOENT, os.stat, made)
+    assert (kept / "deep/er/file").read_bytes() == b"deeper"
+    write_file(kept / "deep/er/another", b"deeper still")
+    refused(errno.EINVAL, os.rename, kept, kept / "deep/below")
+    os.mkdir(made)
+    refused(errno.ENOTEMPTY, os.rename, made, kept)
+    os.rename(kept / "deep", made)
+    assert sorted(os.listdir(made / "er")) == ["another", "file"]
+    held = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+    shutil.rmtree(made)
+    refused(errno.ENOENT, os.open, "late", os.O_WRONLY | os.O_CREAT, dir_fd=held)
+    os.close(held)
+    # A file in it becomes a chunk by its name.
+    name = case.names[0]
+    write_file(kept / "chunk", case.bytes_for(name, 3))
+    os.rename(kept / "chunk", case.path(name))
+    case.expect([name], 3)
+    refused(errno.EXDEV, os.rename, kept, case.mount.path / "beside")
+    shutil.rmtree(kept)
+    case.check(quiet=False)
+    assert not list(case.top.rglob("*~"))
+
+
+def test_what_is_left_in_scratch_directories_ends_with_the_mount(case):
+    made = scratch_folder(case)
+    os.mkdir(made)
+    write_file(made / "file", b"scratch")
+    case.mount.unmount()
+    assert not list(case.top.rglob("*~"))
+
+
+def test_a_refused_close_is_logged_once_under_the_name_of_the_file(case):
+    refused(errno.EINVAL, write_file, case.path(case.names[0]), b"no chunk")
+    case.check(quiet=False)
+    case.mount.unmount()  # by then every file is released
+    lines = [line for line in case.mount.log().splitlines() if " EINVAL " in line]
+    assert len(lines) == 1 and f" close /data/{case.names[0]} EINVAL " in lines[0]
+
+
+def test_a_name_of_256_bytes_is_too_long_everywhere(case):
+    folders = [case.mount.path, case.root, case.path(case.names[0]).parent]
+    for folder in folders:
+        longest = folder / ("x" * 255)
+        write_file(longest, b"as long as it can be")
+        for call, *arguments in [(os.stat,), (os.mkdir,), (os.unlink,),
+                                 (os.open, os.O_WRONLY | os.O_CREAT)]:
+            refused(errno.ENAMETOOLONG, call, folder / ("x" * 256), *arguments)
+        refused(errno.ENAMETOOLONG, os.rename, longest, folder / ("y" * 256))
+        os.unlink(longest)
+    case.check(quiet=False)
 
 
 def test_pattern_23_names_outside_the_grid_are_refused_at_create(case):
@@ -294,7 +471,7 @@ def layout_changed(case):
     if case.precomputed:
         document["scales"][0]["chunk_sizes"] = [[16, 16, 8]]
     else:
-        document["shape"] = [7, 7]
+        document["data_type"] = "float64"
     return json.dumps(document).encode()
 
 
@@ -411,38 +588,36 @@ def create_with_tensorstore(root):
     import tensorstore as ts
 
     driver = "neuroglancer_precomputed" if (root / "info").exists() else "zarr3"
-    with pytest.raises(ValueError, match="not permitted"):
-        ts.open({"driver": driver, "kvstore": f"file://{root}/"}, context=ts.Context(), create=True,
-                delete_existing=True, dtype=ts.uint8, shape=(9, 9, 9, 1)).result()
+    ts.open({"driver": driver, "kvstore": f"file://{root}/"}, context=ts.Context(), create=True,
+            delete_existing=True, dtype=ts.uint8, shape=(9, 9, 9, 1)).result()
 
 
-STOPPING = {"rmtree": shutil.rmtree, "mode=w": open_with_zarr, "overwrite": create_with_zarr}
-GOING_ON = {"rm": lambda root: subprocess.run(["rm", "-r", root], stderr=subprocess.DEVNULL),
+REMOVING = {"rmtree": shutil.rmtree,
+            "rm": lambda root: subprocess.run(["rm", "-r", root], check=True)}
+CREATING = {"mode=w": open_with_zarr, "overwrite": create_with_zarr,
             "tensorstore": create_with_tensorstore}
 
 
-@pytest.mark.parametrize("way", STOPPING)
-def test_pattern_42_who_would_begin_anew_is_refused_before_anything_is_gone(whole, way):
-    before = whole.others()
-    refused(errno.EPERM, STOPPING[way], whole.root)
-    whole.check(quiet=False)
-    assert whole.others() == before and whole.write_status()["publishes"] == 0
-    assert whole.reasons().count("\n") == whole.reasons().count(" EPERM ") == 1
+@pytest.mark.parametrize("way", REMOVING)
+def test_pattern_42_a_whole_dataset_is_removed_as_on_a_disk(whole, way):
+    REMOVING[way](whole.root)
+    assert not whole.root.exists() and not whole.source.path.exists()
+    assert whole.reasons() == ""
+    flush(whole.mount)
+    assert sorted(os.listdir(whole.top)) == ["notes.txt"]
 
 
-@pytest.mark.parametrize("way", GOING_ON)
-def test_pattern_42_who_goes_on_after_the_refusal_removes_chunks_but_no_metadata(whole, way):
-    before = whole.others()
-    GOING_ON[way](whole.root)
-    whole.expected = {}
-    whole.check(quiet=False)
-    assert whole.others() == {name: data for name, data in before.items()
-                              if not name.endswith("0.txt")}
-    whole.put(whole.names[0], 1)
-    whole.check(quiet=False)
+@pytest.mark.parametrize("way", CREATING)
+def test_pattern_42_who_begins_anew_gets_what_is_not_sharded(whole, way):
+    CREATING[way](whole.root)
+    stored = {path.name for path in whole.source.path.rglob("*")}
+    assert "zarr.json" in stored or "info" in stored
+    assert not any(name.endswith(".shard") for name in stored)
+    flush(whole.mount)
+    assert whole.write_status()["conflicts"] == 0
 
 
-def test_pattern_42_listings_begin_with_what_cannot_be_removed(work, mount):
+def test_pattern_42_metadata_go_last(work, mount):
     import zarr
 
     group = zarr.create_group(work / "source" / "group")
@@ -450,11 +625,84 @@ def test_pattern_42_listings_begin_with_what_cannot_be_removed(work, mount):
         group.create_array(name, shape=(16, 16), chunks=(4, 4), shards=shards, dtype="u1")[...] = 7
     (work / "source/group/z/0.txt").write_text("stands beside the chunks")
     root = mount(work / "source", PATIENT).path / "group"
-    assert os.listdir(root) == ["z", "a", "zarr.json"]
-    assert os.listdir(root / "z") == ["zarr.json", "0.txt", "c"]
-    for begin in (lambda: zarr.create_group(root, overwrite=True), lambda: shutil.rmtree(root)):
-        refused(errno.EPERM, begin)
+    assert sorted(os.listdir(root)) == ["a", "z", "zarr.json"]
+    assert os.listdir(root / "z")[-1] == "zarr.json"
+    refused(errno.EPERM, os.unlink, root / "z/zarr.json")
+    refused(errno.EBUSY, os.rename, root / "z", root / "y")
+    refused(errno.EBUSY, os.rename, root, root.with_name("other"))
     assert (zarr.open_array(root / "z", mode="r")[...] == 7).all()
+    zarr.create_group(root, overwrite=True)
+    assert os.listdir(root) == ["zarr.json"]
+
+
+def test_pattern_42_rm_goes_by_inode_numbers_in_a_large_directory(work, mount):
+    import zarr
+
+    array = zarr.create_array(work / "source/flat", shape=(120, 100), chunks=(1, 1), dtype="u1",
+                              shards=(120, 100), chunk_key_encoding={"name": "v2", "separator": "."})
+    array[...] = 7
+    root = mount(work / "source", PATIENT).path / "flat"
+    assert len(os.listdir(root)) == 12001
+    subprocess.run(["rm", "-r", root], check=True)
+    assert os.listdir(work / "source") == []
+
+
+@pytest.mark.parametrize("way", ["cp", "rsync", "write"])
+def test_nothing_sharded_is_created(case, way):
+    """Not even in part: what stood there is there again, and nothing new is shown."""
+    sharded = case.source.path
+    new = case.mount.path / "new"
+    if way == "cp":
+        assert subprocess.run(["cp", "-r", sharded, new], stderr=subprocess.PIPE).returncode != 0
+    elif way == "rsync":
+        assert subprocess.run(["rsync", "-a", f"{sharded}/", f"{new}/"],
+                              stderr=subprocess.PIPE).returncode != 0
+    else:
+        new.mkdir()
+        refused(errno.EPERM, write_file, new / document_of(case),
+                (sharded / document_of(case)).read_bytes())
+    assert not (new / document_of(case)).exists()
+    assert not (case.top / "new" / document_of(case)).exists()
+    assert "nothing sharded is created through the mount" in case.reasons()
+    # In place of one that is not sharded: that stays.
+    plain = json.loads((case.root / document_of(case)).read_text())
+    (case.top / "plain").mkdir()
+    (case.top / "plain" / document_of(case)).write_text(json.dumps(plain))
+    path = case.mount.path / "plain" / document_of(case)
+    assert json.loads(path.read_text()) == plain
+    refused(errno.EPERM, write_file, path, (sharded / document_of(case)).read_bytes())
+    temporary = path.with_name("temporary")
+    write_file(temporary, (sharded / document_of(case)).read_bytes())
+    refused(errno.EPERM, os.rename, temporary, path)
+    assert json.loads(path.read_text()) == plain
+    case.check(quiet=False)
+
+
+def files_in(folder):
+    return {path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("way", [["cp", "-rT"], ["rsync", "-r"]], ids=["cp", "rsync"])
+def test_a_sharded_tree_that_is_copied_in_lacks_its_metadata_and_nothing_else(case, way):
+    sharded = case.source.path
+    copied = case.top / "new"
+    new = case.mount.path / "new"
+    for ending in ("made whole", "removed"):
+        done = subprocess.run([*way, f"{sharded}/", f"{new}/"], stderr=subprocess.PIPE, text=True)
+        assert done.returncode != 0 and document_of(case) in done.stderr
+        expected = files_in(sharded)
+        del expected[pathlib.Path(document_of(case))]
+        assert expected and files_in(copied) == expected
+        assert files_in(new) == expected  # whole shards, which nobody takes for chunks
+        if ending == "made whole":
+            shutil.copy(sharded / document_of(case), copied)
+            name = case.present(1)[0]
+            assert wait_until(lambda: (new / name).exists()
+                              and (new / name).read_bytes() == case.expected[name], 10)
+            assert "sharding" not in (new / document_of(case)).read_text()
+        subprocess.run(["rm", "-r", new], check=True)
+        assert not copied.exists()
 
 
 def test_pattern_43_names_with_colons_beside_meshes_pass_through(work, mount):

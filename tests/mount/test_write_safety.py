@@ -3,9 +3,11 @@
 import errno
 import json
 import os
+import subprocess
 
 import pytest
 
+from mount_data import refused
 from mounting import wait_until
 from write_data import PATIENT, WriteCase, flush, write_file
 
@@ -79,3 +81,85 @@ def test_a_directory_that_was_renamed_is_entered_by_its_new_name_at_once(work, m
         assert sorted(os.listdir(after)) == ["another", "below"]
     assert (case.top / "beside" / "whole7" / "another").read_bytes() == b"there"
     case.check()
+
+
+# -------------------------------------------------------------------------- what can be published
+
+
+def test_a_read_only_directory_of_the_source_accepts_no_chunk(work, mount):
+    """Refused at open, not by a publish that is repeated for ever."""
+    case = WriteCase("zarr-nested", work, mount)
+    present, absent = case.present()[0], case.absent()[0]
+    case.mount.unmount()
+    subprocess.run(["mount", "--bind", case.source.path, case.source.path], check=True)
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", case.source.path], check=True)
+        with mount(case.top, PATIENT) as mounted:
+            root = mounted.path / "data"
+            (root / absent).parent.mkdir(parents=True, exist_ok=True)
+            for name in (present, absent):
+                refused(errno.EROFS, write_file, root / name, case.bytes_for(name, 1))
+            refused(errno.EROFS, os.unlink, root / present)
+            assert (root / present).read_bytes() == case.expected[present]
+            assert mounted.status()["write"]["dirty_chunks"] == 0
+            assert "cannot be rewritten" in mounted.control("errors")
+    finally:
+        subprocess.run(["umount", case.source.path], check=True)
+
+
+def wrapped_array(path, shape, shard, chunk):
+    """Zarr, uint8 without a compressor; shards are compressed as a whole."""
+    sharding = {"name": "sharding_indexed", "configuration": {
+        "chunk_shape": chunk, "codecs": [{"name": "bytes"}],
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}
+    path.mkdir(parents=True)
+    write_file(path / "zarr.json", json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shard}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+        "codecs": [sharding, {"name": "gzip", "configuration": {"level": 1}}]}).encode())
+
+
+def test_a_chunk_whose_shard_could_never_be_put_together_is_refused(work, mount):
+    """A quarter of memory= is for a shard that is compressed as a whole, an eighth for an index."""
+    row = 1 << 20
+    wrapped_array(work / "source/wrapped", [4, row], [4, row], [1, row])
+    wrapped_array(work / "source/index", [1, 1 << 19], [1, 1 << 19], [1, 1])
+    mounted = mount(work / "source", f"{PATIENT},memory=16M")
+    chunks = [mounted.path / f"wrapped/c/{number}/0" for number in range(4)]
+    for path in chunks[:3]:
+        write_file(path, bytes([7]) * row)
+    write_file(chunks[0], bytes([8]) * row)  # takes the place of the one before
+    for _ in range(2):
+        refused(errno.EFBIG, write_file, chunks[3], bytes([7]) * row)
+        flush(mounted)  # what is published counts as well
+    assert "mount with a larger memory=" in mounted.control("errors")
+    assert [path.read_bytes()[:1] for path in chunks[:3]] == [b"\x08", b"\x07", b"\x07"]
+    os.unlink(chunks[1])
+    write_file(chunks[3], bytes([9]) * row)
+    flush(mounted)
+    assert chunks[3].read_bytes() == bytes([9]) * row and not chunks[1].exists()
+    refused(errno.EROFS, write_file, mounted.path / "index/c/0/0", b"1")
+    assert mounted.status()["write"]["dirty_chunks"] == 0
+
+
+def test_what_a_shard_holds_already_counts(work, mount):
+    """A quarter of memory= is for a shard that is compressed as a whole: all of it."""
+    row = 1 << 20
+    wrapped_array(work / "source/wrapped", [4, row], [4, row], [1, row])
+    names = [f"wrapped/c/{number}/0" for number in range(4)]
+    earlier = mount(work / "source", PATIENT)
+    for name in names[:3]:
+        write_file(earlier.path / name, bytes([7]) * row)
+    flush(earlier)
+    earlier.unmount()
+    mounted = mount(work / "source", f"{PATIENT},memory=16M")
+    refused(errno.EFBIG, write_file, mounted.path / names[3], bytes([8]) * row)
+    assert "mount with a larger memory=" in mounted.control("errors")
+    write_file(mounted.path / names[0], bytes([9]) * row)  # takes the place of what is there
+    os.unlink(mounted.path / names[1])
+    write_file(mounted.path / names[3], bytes([8]) * row)
+    flush(mounted)
+    assert mounted.status()["write"]["dirty_chunks"] == 0
+    assert [(mounted.path / names[number]).read_bytes()[:1] for number in (0, 2, 3)] == [
+        b"\x09", b"\x07", b"\x08"]

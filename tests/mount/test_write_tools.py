@@ -138,6 +138,25 @@ def rsync(source, target, *options):
     return text, int(line.split(":")[1].replace(",", ""))
 
 
+@pytest.mark.parametrize("options", [["--delay-updates"], ["--partial-dir=.partial", "--delay-updates"],
+                                     ["--temp-dir=.temporary"], ["--partial", "--partial-dir=.p"]],
+                         ids=" ".join)
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_rsync_works_in_directories_of_its_own(work, mount, kind, options):
+    case = WriteCase(kind, work, mount, share=0.5)
+    plain = case.lay_out(work / "plain", case.names, 1)
+    if options[0].startswith("--temp-dir"):
+        options = [f"--temp-dir={case.path(case.names[0]).parent / '.temporary'}"]
+        os.mkdir(options[0].partition("=")[2])
+    text, transferred = rsync(plain, case.root, *options)
+    assert transferred == len(case.names) and "Unable" not in text
+    assert rsync(plain, case.root, *options)[1] == 0
+    if options[0].startswith("--temp-dir"):
+        os.rmdir(options[0].partition("=")[2])
+    case.expect(case.names, 1)
+    case.check()
+
+
 @pytest.mark.parametrize("options", [[], ["--inplace"], ["--inplace", "--no-whole-file"],
                                      ["--whole-file"], ["-a"], ["--fsync"], ["--temp-dir=.."]])
 def test_rsync_transfers_once_and_a_second_run_transfers_nothing(one_of_each, work, options):
@@ -318,14 +337,18 @@ def test_touch_sets_times_and_makes_no_empty_chunk(case):
 def test_truncate_refuses_what_a_chunk_cannot_be(case):
     name = case.present()[0]
     size = len(case.expected[name])
-    run("truncate", "-s", "0", case.path(name))  # opens it, as `: > chunk` does
-    assert case.path(name).read_bytes() == case.expected[name]
     for length in ("-1", "+1"):
         complaint = run("truncate", "-s", length, case.path(name), code=1)[1]
         assert "Invalid argument" in complaint, length
     run("truncate", "-s", size, case.path(name))
+    run("truncate", "-s", "0", case.path(name))  # opens it, as `: > chunk` does
+    assert case.path(name).read_bytes() == case.expected[name]
     case.check(quiet=False)
     assert "still empty" in case.reasons()
+    # From nothing, as after any truncation.
+    run("truncate", "-s", size, case.path(name))
+    case.expected[name] = bytes(size)
+    assert case.path(name).read_bytes() == case.expected[name]
 
 
 def test_tee_writes_two_chunks_at_once(one_of_each):
@@ -496,13 +519,48 @@ def test_mkdir_p_of_every_legal_directory(work, mount):
     assert case.expected == {}
     run("mkdir", "-p", *(case.root / f"c/{row}" for row in range(4)))
     run("mkdir", "-p", *(case.root / f"c/{row}" for row in range(4)))
-    assert sorted(os.listdir(case.root / "c")) == ["0", "1", "2", "3"]
+    assert all((case.root / f"c/{row}").is_dir() for row in range(4))
+    assert os.listdir(case.root / "c") == []
     run("mkdir", case.root / "c/4", code=1)
     run("rmdir", case.root / "c/3")
     for name in case.names[:6]:
         case.put(name, 1)
     run("rmdir", case.root / "c/0", code=1)
     case.check(quiet=False)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_rm_r_of_a_whole_chunk_directory_ends_with_0(work, mount, kind):
+    case = WriteCase(kind, work, mount, share=1)
+    if kind == "zarr-flat":
+        return  # its chunks stand in the directory of the array
+    top = case.root / ("scale" if case.precomputed else "c")
+    run("rmdir", top, code=1)
+    for options in ("-r", "-rf"):
+        write_file(case.path(f"{case.names[-1]}.partial"), b"left by somebody")
+        run("rm", options, top)
+        assert os.listdir(top) == []
+    case.expected = {}
+    case.check()
+    case.put(case.names[-1], 1)
+    case.check()
+
+
+def test_copies_of_trees_into_an_emptied_array(work, mount):
+    case = WriteCase("zarr-nested", work, mount, share=0)
+    plain = case.lay_out(work / "plain", case.names, 1)
+    run("tar", "cf", work / "plain.tar", "-C", plain, "c")
+    for copy in (["cp", "-r", f"{plain}/c", case.root],
+                 ["cp", "-rT", plain / "c", case.root / "c"],
+                 ["rsync", "-r", f"{plain}/c", f"{case.root}/"],
+                 ["tar", "xf", work / "plain.tar", "-C", case.root]):
+        run(*copy)
+        case.expect(case.names, 1)
+        case.check_mount()
+        run("rm", "-r", case.root / "c")
+        assert os.listdir(case.root / "c") == []
+    case.expected = {}
+    case.check()
 
 
 def test_shutil_copies_and_removes_trees(work, mount):
@@ -537,13 +595,29 @@ def test_files_beside_the_data_pass_through(case, work):
     case.check()
 
 
+def test_bindfs_above_a_mount_passes_writes_on(case, work):
+    """O_TRUNC comes as truncate by path, then open: as file systems above others do it."""
+    name, new = some(case)
+    above = work / "above"
+    above.mkdir()
+    run("bindfs", case.root, above)
+    try:
+        for version, chunk in enumerate((name, new, name)):
+            case.expected[chunk] = case.bytes_for(chunk, version + 1)
+            run("cp", plain_file(case, work, chunk, version + 1), above / chunk)
+            assert (above / chunk).read_bytes() == case.expected[chunk]
+    finally:
+        run("fusermount3", "-u", above)
+    case.check(quiet=False)
+
+
 def test_a_read_only_mount_refuses_all_of_this(work, mount):
     import errno
 
     case = WriteCase("zarr-nested", work, mount, "ro")
     name = case.names[0]
     for call, *arguments in [(write_file, case.path(name), b"x"), (os.unlink, case.path(name)),
-                             (os.mkdir, case.root / "c/3"), (os.utime, case.path(name)),
+                             (os.mkdir, case.root / "c/new"), (os.utime, case.path(name)),
                              (os.truncate, case.path(name), 0),
                              (write_file, case.mount.path / "notes.txt", b"x")]:
         refused(errno.EROFS, call, *arguments)

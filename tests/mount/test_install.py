@@ -1,0 +1,61 @@
+"""What `cmake --install` leaves, and what of the README's words on it can be checked."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BOUND = 120
+
+
+@pytest.fixture
+def prefix(work, unshard_binary):
+    build = unshard_binary.parent
+    assert (build / "cmake_install.cmake").is_file(), f"{build} is no build folder"
+    subprocess.run(["cmake", "--install", build, "--prefix", work / "prefix"], check=True,
+                   capture_output=True, timeout=BOUND)
+    return work / "prefix"
+
+
+def sections(program):
+    shown = subprocess.run(["readelf", "--wide", "--section-headers", program], check=True, text=True,
+                           capture_output=True, timeout=BOUND).stdout
+    return set(re.findall(r"\] (\.\S+)", shown))
+
+
+def test_an_installation_is_one_stripped_program_with_its_manual(prefix, unshard_binary):
+    files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
+    assert files == {"bin/unshard", "sbin/mount.unshard", "sbin/mount.fuse.unshard",
+                     "share/man/man1/unshard.1",
+                     "share/bash-completion/completions/unshard"}
+    for helper in ("mount.unshard", "mount.fuse.unshard"):
+        assert os.readlink(prefix / "sbin" / helper) == "../bin/unshard"
+    found = sections(prefix / "bin/unshard")
+    assert ".text" in found and ".symtab" not in found
+    assert not [name for name in found if name.startswith(".debug")]
+    assert ".symtab" in sections(unshard_binary), "the build keeps its symbols"
+    version = subprocess.run([prefix / "bin/unshard", "--version"], check=True, text=True,
+                             capture_output=True, timeout=BOUND).stdout
+    assert version.startswith("unshard ")
+
+
+def test_the_readme_names_what_people_need_first():
+    text = (ROOT / "README.md").read_text()
+    assert "cmake --install build" in text.split("## Install")[1].split("##")[0]
+    first = text.split("## If something fails")[1].strip().splitlines()[0]
+    assert first.startswith("- `unshard why PATH`")
+
+
+def test_the_manual_has_its_sections_and_is_sound():
+    manual = ROOT / "packaging/unshard.1"
+    text = manual.read_text()
+    for section in ("EXIT STATUS", "SIGNALS", "FILES", "JSON OUTPUT"):
+        assert f".SH {section}\n" in text
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", manual], capture_output=True,
+                              text=True, timeout=BOUND)
+        assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,220 @@
+"""`unshard list` of all mounts of the machine, and `unshard why` of failed requests."""
+
+import errno
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import pytest
+
+from mount_data import VersionedVolume, refused
+from mounting import mounted_at, wait_until
+from write_data import PATIENT, WriteCase, damaged, write_file
+
+NOBODY = pwd.getpwnam("nobody")
+BOUND = 30
+
+
+@pytest.fixture
+def case(work, mount):
+    return WriteCase("zarr-nested", work, mount, f"{PATIENT},spool={work / 'spools'}")
+
+
+def listed(run_unshard, *paths):
+    """What the list says of mounts, for programs and for people: (object, line) of each."""
+    done = run_unshard("list", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    mounts = json.loads(done.stdout)["mounts"]
+    done = run_unshard("list")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    answers = []
+    for path in paths:
+        found, = (one for one in mounts if one["mount_point"] == str(path))
+        at = lines.index(str(path))
+        assert lines[at + 1] == f"    source {found['source']}"
+        answers.append((found, lines[at + 2].strip()))
+    return answers if len(paths) > 1 else answers[0]
+
+
+# ------------------------------------------------------------------------------------------------ list
+
+
+def test_list_tells_what_a_writable_mount_has_not_published(case, work, run_unshard):
+    path, pid = case.mount.path, case.mount.process.pid
+    found, line = listed(run_unshard, path)
+    assert line == f"read-write, process {pid}: all is published"
+    case.put("c/0/0", 1)
+    case.put("c/0/1", 1)
+    found, line = listed(run_unshard, path)
+    unpublished = found.pop("unpublished")
+    assert found == {"mount_point": str(path), "source": str(case.top), "state": "serving",
+                     "read_only": False, "pid": pid}
+    assert unpublished.pop("spool").startswith(f"{work / 'spools'}/")
+    assert unpublished.pop("oldest_milliseconds") >= 0
+    assert unpublished == {"chunks": 2, "bytes": 2 * 48 * 64 * 2, "shards": 1, "conflicts": 0}
+    assert line.startswith(f"read-write, process {pid}: 2 chunks (12 kB) not published, oldest ")
+
+
+def test_list_tells_of_read_only_mounts(work, mount, run_unshard):
+    mounted = mount(VersionedVolume(work / "source").path, "ro")
+    found, line = listed(run_unshard, mounted.path)
+    assert found["read_only"] is True and found["unpublished"] is None
+    assert line == f"read-only, process {mounted.process.pid}"
+
+
+def test_list_waits_for_no_mount_that_does_not_answer(work, mount, run_unshard):
+    """Neither for a stopped one, nor for one whose process is gone; and tells of the others."""
+    source = VersionedVolume(work / "source").path
+    sound, stopped = (mount(source, "ro") for _ in range(2))
+    point = work / "point"
+    point.mkdir()
+    assert run_unshard("mount", source, point, "-o", "ro").returncode == 0
+    os.kill(json.loads((point / ".unshard/status.json").read_text())["pid"], signal.SIGKILL)
+    assert wait_until(lambda: run_unshard("status", point).returncode != 0, BOUND)
+    os.kill(stopped.process.pid, signal.SIGSTOP)
+    try:
+        dead, silent, serving = listed(run_unshard, point, stopped.path, sound.path)
+        assert dead[0]["state"] == "dead" and f"unshard umount {point}" in dead[1]
+        assert silent[0]["state"] == "silent" and "does not answer" in silent[1]
+        assert serving[0]["state"] == "serving"
+        done = run_unshard("why", stopped.path / "scale")
+        assert done.returncode == 1 and "does not answer" in done.stderr
+        done = run_unshard("why", point / "scale")
+        assert done.returncode == 1 and "process of this mount is gone" in done.stderr
+    finally:
+        os.kill(stopped.process.pid, signal.SIGCONT)
+        run_unshard("umount", point)
+    assert not mounted_at(point)
+
+
+def test_list_names_the_mounts_of_others(work, mount, unshard_binary):
+    if os.geteuid() != 0:
+        pytest.skip("needs root: runs a program as another user")
+    mounted = mount(VersionedVolume(work / "source").path, "ro")
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        program = pathlib.Path(place) / "unshard"
+        shutil.copy(unshard_binary, program)
+        program.chmod(0o755)
+
+        def run_as_nobody(*arguments):
+            return subprocess.run([program, *arguments], capture_output=True, text=True, cwd="/",
+                                  user=NOBODY.pw_uid, group=NOBODY.pw_gid, extra_groups=[],
+                                  timeout=BOUND)
+
+        found, line = listed(run_as_nobody, mounted.path)
+    assert found["state"] == "unreadable" and "another user" in line
+
+
+def test_a_part_that_is_mounted_elsewhere_is_listed_and_led_back_to_its_mount(
+        case, work, run_unshard):
+    if os.geteuid() != 0:
+        pytest.skip("needs root: makes a bind mount")
+    part = work / "part"
+    part.mkdir()
+    subprocess.run(["mount", "--bind", case.root, part], check=True, timeout=BOUND)
+    try:
+        assert listed(run_unshard, part)[0]["state"] == "hidden"
+        refused(errno.EINVAL, write_file, part / "c/0/0", b"short")
+        done = run_unshard("why", part / "c/0/0")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"{case.root}/c/0/0: close failed with EINVAL at ")
+    finally:
+        subprocess.run(["umount", part], check=True, timeout=BOUND)
+
+
+def test_list_escapes_what_moves_a_cursor(work, mount, run_unshard):
+    source = VersionedVolume(work / "so\x1b[31mur\nce").path
+    mounted = mount(source, "ro")
+    done = run_unshard("list")
+    assert done.returncode == 0 and "\x1b" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[lines.index(str(mounted.path)) + 1].endswith(r"so\x1b[31mur\x0ace")
+
+
+# ------------------------------------------------------------------------------------------------- why
+
+
+def explained(run_unshard, path, **more):
+    """[what, why, what to do]"""
+    done = run_unshard("why", path, **more)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    what, why, to_do = done.stdout.splitlines()
+    assert why.startswith("    why: ") and to_do.startswith("    what to do: ")
+    return what, why, to_do
+
+
+def test_why_explains_a_chunk_of_a_wrong_length(case, run_unshard):
+    chunk = case.path("c/0/0")
+    refused(errno.EINVAL, write_file, chunk, b"short")
+    for path in (chunk, chunk.parent, case.mount.path):
+        what, why, to_do = explained(run_unshard, path)
+        assert what.startswith(f"{chunk}: close failed with EINVAL at 20")
+        assert "6144 bytes" in why and "found 5" in why
+        assert "what stood there before stays" in to_do and f"unshard info {case.top}" in to_do
+    assert explained(run_unshard, "c/0/0", cwd=case.root)[0].startswith(f"{chunk}: ")
+    assert chunk.read_bytes() == case.expected["c/0/0"]
+
+
+def test_why_explains_the_last_failure_and_only_those_of_the_path(case, run_unshard):
+    refused(errno.EINVAL, write_file, case.path("c/0/0"), b"short")
+    refused(errno.EINVAL, write_file, case.path("c/0/1"), b"other")
+    refused(errno.EINVAL, write_file, case.path("c/0/0"), b"longer")
+    assert "found 6" in explained(run_unshard, case.path("c/0/0"))[1]
+    assert "found 5" in explained(run_unshard, case.path("c/0/1"))[1]
+    done = run_unshard("why", case.path("c/0/2"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert str(case.path("c/0/2")) in done.stderr and "none of the last failures" in done.stderr
+
+
+def test_why_explains_what_a_mount_does_not_let_happen(case, run_unshard):
+    refused(errno.EPERM, os.unlink, case.path("zarr.json"))
+    what, why, to_do = explained(run_unshard, case.path("zarr.json"))
+    assert "unlink failed with EPERM" in what and "remove these first" in why
+    assert str(case.top) in to_do
+
+
+def test_why_explains_damage(case, run_unshard):
+    name = case.present(1)[0]
+    shard = case.source.shard_path(name)
+    with damaged(shard):
+        assert wait_until(lambda: unreadable(case.path(name)), BOUND)
+        what, why, to_do = explained(run_unshard, case.path(name))
+    assert "failed with EIO" in what and shard.name in why
+    assert "a sound copy" in to_do and str(case.top) in to_do
+
+
+def unreadable(path):
+    try:
+        path.read_bytes()
+    except OSError as error:
+        return error.errno == errno.EIO
+    return False
+
+
+def test_why_of_what_is_in_no_mount_says_so(work, run_unshard):
+    for path in (work, work / "missing/file"):
+        done = run_unshard("why", path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert str(path) in done.stderr and "no mount of unshard" in done.stderr
+
+
+def test_each_refused_close_is_one_line(case):
+    def releases():
+        return case.mount.status()["counters"]["requests"]["release"]
+
+    for number in range(1, 4):
+        before = releases()
+        refused(errno.EINVAL, write_file, case.path("c/0/0"), b"short"[:number])
+        # The kernel sends it after close has returned.
+        assert wait_until(lambda: releases() > before, BOUND)
+        lines = case.mount.control("errors").splitlines()
+        assert len(lines) == number, lines
+        assert lines[-1].endswith("close /data/c/0/0 EINVAL invalid argument: chunk: expected "
+                                  f"exactly 6144 bytes, found {number}")
