@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "store/change_watcher.h"
+#include "store/object/change_watcher.h"
 
 namespace unshard {
 

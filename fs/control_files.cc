@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include "codec/escaped_text.h"
-#include "codec/json.h"
-#include "fs/process_table.h"
+#include "codec/core/escaped_text.h"
+#include "codec/json/json.h"
+#include "fs/common/process_table.h"
 #include "fs/volume_fs.h"
-#include "fs/write_status.h"
+#include "fs/write/write_status.h"
 
 namespace unshard {
 namespace {

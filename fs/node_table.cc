@@ -1,6 +1,6 @@
 #include "fs/node_table.h"
 
-#include "store/key.h"
+#include "store/object/key.h"
 
 namespace unshard {
 

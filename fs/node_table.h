@@ -12,13 +12,13 @@
 #include <variant>
 #include <vector>
 
-#include "fs/chunk_tree.h"
-#include "fs/node_choice.h"
-#include "fs/node_id.h"
-#include "fs/scratch_files.h"
-#include "fs/staged_inode.h"
-#include "fs/written_chunks.h"
-#include "store/kv_store.h"
+#include "fs/tree/chunk_tree.h"
+#include "fs/tree/node_id.h"
+#include "fs/write/node_choice.h"
+#include "fs/write/scratch_files.h"
+#include "fs/write/staged_inode.h"
+#include "fs/write/written_chunks.h"
+#include "store/object/kv_store.h"
 
 namespace unshard {
 
@@ -88,7 +88,8 @@ struct TableNode {
   // A live file: where it was found last, and the file while anybody has it open.
   mutable std::string live_path;          // guarded by mutex
   mutable std::weak_ptr<File> live_file;  // guarded by mutex
-  // A chunk's node that nobody else is given: the version that was looked up (fs/node_choice.h).
+  // A chunk's node that nobody else is given: the version that was looked up
+  // (fs/write/node_choice.h).
   mutable std::weak_ptr<ChunkContent> held;  // guarded by mutex
 };
 

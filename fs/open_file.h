@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "fs/chunk_content.h"
-#include "fs/node_id.h"
-#include "fs/staged_inode.h"
-#include "store/file_system.h"
+#include "fs/tree/chunk_content.h"
+#include "fs/tree/node_id.h"
+#include "fs/write/staged_inode.h"
+#include "store/local/file_system.h"
 
 namespace unshard {
 
@@ -24,7 +24,7 @@ struct OpenFile {
   pid_t opener = 0;      // the thread that opened it
   // One version, which stays what it is whatever is written meanwhile.
   ContentPtr content;
-  bool counted = false;  // among the open versions (fs/open_versions.h)
+  bool counted = false;  // among the open versions (fs/write/open_versions.h)
   // A file that is being written.
   std::shared_ptr<StagedInode> staged;
   // A file of the source as it is.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "fs/common/request_failures.h"
 #include "fs/control_files.h"
-#include "fs/request_failures.h"
-#include "store/shard_lock.h"
+#include "store/local/shard_lock.h"
 
 namespace unshard {
 namespace {

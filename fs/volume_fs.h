@@ -13,27 +13,27 @@
 #include <utility>
 #include <vector>
 
-#include "codec/metadata_merge.h"
+#include "codec/shard/metadata_merge.h"
 #include "fs/attribute_demand.h"
-#include "fs/chunk_reader.h"
-#include "fs/chunk_writers.h"
-#include "fs/chunk_writes.h"
-#include "fs/counters.h"
-#include "fs/dataset_changes.h"
-#include "fs/dataset_tree.h"
+#include "fs/common/counters.h"
+#include "fs/common/error_log.h"
+#include "fs/common/mount_options.h"
 #include "fs/directory_moves.h"
-#include "fs/directory_snapshots.h"
-#include "fs/error_log.h"
-#include "fs/mount_options.h"
-#include "fs/node_choice.h"
-#include "fs/node_id.h"
 #include "fs/node_table.h"
 #include "fs/open_file.h"
-#include "fs/open_versions.h"
-#include "fs/removed_directories.h"
 #include "fs/request_epoch.h"
-#include "fs/scratch_files.h"
-#include "fs/watch_monitor.h"
+#include "fs/tree/chunk_reader.h"
+#include "fs/tree/dataset_tree.h"
+#include "fs/tree/directory_snapshots.h"
+#include "fs/tree/node_id.h"
+#include "fs/tree/removed_directories.h"
+#include "fs/tree/watch_monitor.h"
+#include "fs/write/chunk_writers.h"
+#include "fs/write/chunk_writes.h"
+#include "fs/write/dataset_changes.h"
+#include "fs/write/node_choice.h"
+#include "fs/write/open_versions.h"
+#include "fs/write/scratch_files.h"
 
 namespace unshard {
 
@@ -56,7 +56,7 @@ struct Entry {
   ByteRange next_range = {};
   // How long the kernel may keep the attributes, where that is not as long as the name.
   std::optional<std::uint64_t> attributes_milliseconds = std::nullopt;
-  std::uint64_t generation = 0;  // of a grid directory (fs/removed_directories.h)
+  std::uint64_t generation = 0;  // of a grid directory (fs/tree/removed_directories.h)
 };
 
 // One name of a directory. `entry` is there where attributes were asked for and cost nothing; it
@@ -115,7 +115,7 @@ class VolumeFs {
   void AwaitAnswers() { epoch_.WaitForRunning(); }
 
   // Adds one reference of the kernel's to the node it answers with.
-  // `thread` is the caller's (fs/chunk_writers.h).
+  // `thread` is the caller's (fs/write/chunk_writers.h).
   Result<Entry> Lookup(NodeId parent, std::string_view name, pid_t thread = 0);
   void Forget(NodeId node, std::uint64_t references);
   Result<Entry> GetAttributes(NodeId node);

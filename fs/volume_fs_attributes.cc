@@ -2,7 +2,7 @@
 // and fsync of directories.
 #include <algorithm>
 
-#include "fs/request_failures.h"
+#include "fs/common/request_failures.h"
 #include "fs/volume_fs.h"
 
 namespace unshard {

@@ -3,8 +3,8 @@
 // order.
 #include <algorithm>
 
+#include "fs/common/request_failures.h"
 #include "fs/control_files.h"
-#include "fs/request_failures.h"
 #include "fs/volume_fs.h"
 
 namespace unshard {

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "codec/chunk_key.h"
+#include "codec/grid/chunk_key.h"
+#include "fs/common/request_failures.h"
 #include "fs/control_files.h"
-#include "fs/request_failures.h"
 #include "fs/volume_fs.h"
-#include "store/can_publish.h"
-#include "store/log.h"
+#include "store/object/log.h"
+#include "store/publish/can_publish.h"
 
 namespace unshard {
 namespace {
@@ -335,7 +335,7 @@ Status VolumeFs::RenameScratch(const Place& from, const Place& to, bool replace)
 
 // The kernel's dentry goes to the new name, with its node and its time to live. A name that may be
 // remembered is answered with ESTALE: the kernel looks it up again, which leaves it no time to live
-// (fs/node_choice.h), and renames it then. So the new name is looked up when it is used next.
+// (fs/write/node_choice.h), and renames it then. So the new name is looked up when it is used next.
 Status VolumeFs::RenameChunk(const Place& from, const Place& to, bool replace) {
   const bool same_array =
       to.kind == Place::Kind::kChunk && to.tree == from.tree && to.gzipped == from.gzipped &&

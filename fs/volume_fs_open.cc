@@ -3,11 +3,11 @@
 #include <cerrno>
 #include <fstream>
 
-#include "codec/metadata_merge.h"
-#include "fs/request_failures.h"
+#include "codec/shard/metadata_merge.h"
+#include "fs/common/request_failures.h"
 #include "fs/volume_fs.h"
-#include "store/can_publish.h"
-#include "store/log.h"
+#include "store/object/log.h"
+#include "store/publish/can_publish.h"
 
 namespace unshard {
 namespace {

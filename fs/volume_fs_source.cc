@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "fs/request_failures.h"
+#include "fs/common/request_failures.h"
 #include "fs/volume_fs.h"
-#include "store/log.h"
+#include "store/object/log.h"
 
 namespace unshard {
 namespace {

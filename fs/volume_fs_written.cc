@@ -1,7 +1,7 @@
 // Nodes of chunks that were written through a mount, or are being written.
 #include <algorithm>
 
-#include "fs/request_failures.h"
+#include "fs/common/request_failures.h"
 #include "fs/volume_fs.h"
 
 namespace unshard {

@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
-#include "codec/chunk_key.h"
-#include "codec/compressed_segmentation.h"
-#include "codec/gzip.h"
-#include "codec/mesh_manifest.h"
-#include "codec/morton.h"
-#include "codec/neuroglancer_info.h"
-#include "codec/neuroglancer_shard.h"
-#include "codec/shard_writer.h"
-#include "codec/zarr_metadata.h"
+#include "codec/compression/gzip.h"
+#include "codec/grid/chunk_key.h"
+#include "codec/grid/morton.h"
+#include "codec/precomputed/info.h"
+#include "codec/precomputed/mesh_manifest.h"
+#include "codec/precomputed/shard.h"
+#include "codec/zarr3/shard_writer.h"
+#include "codec/voxel/compressed_segmentation.h"
+#include "codec/zarr3/metadata.h"
 #include "tests/support/index_walking.h"
 
 namespace unshard {

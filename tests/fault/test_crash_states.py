@@ -2,7 +2,7 @@
 
 The store's own test crashes a publish at each of its operations on a simulated disk, and writes out
 the distinct states in which the machine can come up again, with what each chunk may hold then (see
-tests/store/crash_states_test.cc). Here libraries read all of them, where lock files and half of a
+tests/store/local/crash_states_test.cc). Here libraries read all of them, where lock files and half of a
 version may stand beside the shards, and TensorStore goes on writing them.
 """
 

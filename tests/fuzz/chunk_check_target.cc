@@ -1,7 +1,7 @@
 // Arbitrary bytes as images and as compressed segmentation: a partial look never refuses what a
 // whole look accepts.
-#include "codec/compressed_segmentation_check.h"
-#include "codec/image_check.h"
+#include "codec/voxel/compressed_segmentation_check.h"
+#include "codec/voxel/image_check.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

@@ -1,5 +1,5 @@
 // Arbitrary bytes as names of chunks: whatever is accepted is written back exactly.
-#include "codec/chunk_key.h"
+#include "codec/grid/chunk_key.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

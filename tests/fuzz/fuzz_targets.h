@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "codec/bytes.h"
+#include "codec/core/bytes.h"
 
 // In order of name.
 #define UNSHARD_FUZZ_TARGETS(TARGET)                           \

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "codec/gzip.h"
+#include "codec/compression/gzip.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

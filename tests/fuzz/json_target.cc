@@ -1,7 +1,7 @@
 // Arbitrary bytes as JSON: what is accepted survives being written and read again.
 #include <limits>
 
-#include "codec/json.h"
+#include "codec/json/json.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

@@ -1,5 +1,5 @@
 // Arbitrary bytes as a mesh manifest: exactly one length fits.
-#include "codec/mesh_manifest.h"
+#include "codec/precomputed/mesh_manifest.h"
 
 #include "tests/fuzz/fuzz_targets.h"
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "codec/json.h"
-#include "codec/metadata_merge.h"
-#include "codec/neuroglancer_info.h"
-#include "codec/zarr_metadata.h"
+#include "codec/json/json.h"
+#include "codec/precomputed/info.h"
+#include "codec/shard/metadata_merge.h"
+#include "codec/zarr3/metadata.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

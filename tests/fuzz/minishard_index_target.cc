@@ -1,6 +1,6 @@
 // One byte of parameters, the size of the object (u64), then the stored minishard index, which
 // stands at the end of an object of that size. Objects may be far larger than memory.
-#include "codec/neuroglancer_shard.h"
+#include "codec/precomputed/shard.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

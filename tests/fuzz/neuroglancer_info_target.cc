@@ -1,6 +1,6 @@
 // Arbitrary bytes as an info: what is accepted is unsharded once it is shown, and its chunk names
 // and slots lead back to the cells that they were made of.
-#include "codec/neuroglancer_info.h"
+#include "codec/precomputed/info.h"
 
 #include "tests/fuzz/fuzz_targets.h"
 

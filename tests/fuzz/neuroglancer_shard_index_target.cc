@@ -1,6 +1,6 @@
 // Five bytes of parameters, then a whole shard object that is walked as a store would.
 
-#include "codec/neuroglancer_shard.h"
+#include "codec/precomputed/shard.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/support/index_walking.h"
 

@@ -1,8 +1,8 @@
 // Arbitrary bytes as names in a spool: whatever is accepted is written back exactly.
-#include "store/sealed_name.h"
+#include "store/spool/sealed_name.h"
 
-#include "store/kv_store.h"
-#include "store/spool.h"
+#include "store/object/kv_store.h"
+#include "store/spool/spool.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

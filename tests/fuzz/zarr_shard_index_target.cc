@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "codec/zarr_shard.h"
+#include "codec/zarr3/shard.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

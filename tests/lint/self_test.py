@@ -12,13 +12,14 @@ import lint
 
 CLEAN = {
     ".clang-format": "BasedOnStyle: Google\nSortIncludes: Never\n",
-    "codec/bytes.h": "#pragma once\n#include <cstddef>\nusing Size = std::size_t;\n",
-    "codec/json.cc": '#include "codec/bytes.h"\n#include <nlohmann/json.hpp>\n',
-    "store/page.h": '#pragma once\n#include "codec/bytes.h"\nSize page();\n',
-    "store/log.cc": '#include "store/page.h"\n#include <mutex>\n#include <spdlog/spdlog.h>\n',
-    "fs/fuse_session.cc": '#include <fuse3/fuse_lowlevel.h>\n#include "store/page.h"\n',
-    "fs/main.cc": '#include "store/page.h"\n#include <CLI/CLI.hpp>\n',
-    "tests/codec/bytes_test.cc": '#include "codec/bytes.h"\n',
+    "codec/core/bytes.h": "#pragma once\n#include <cstddef>\nusing Size = std::size_t;\n",
+    "codec/json/json.cc": '#include "codec/core/bytes.h"\n#include <nlohmann/json.hpp>\n',
+    "store/object/page.h": '#pragma once\n#include "codec/core/bytes.h"\nSize page();\n',
+    "store/object/log.cc":
+        '#include "store/object/page.h"\n#include <mutex>\n#include <spdlog/spdlog.h>\n',
+    "fs/kernel/session.cc": '#include <fuse3/fuse_lowlevel.h>\n#include "store/object/page.h"\n',
+    "fs/cli/main.cc": '#include "store/object/page.h"\n#include <CLI/CLI.hpp>\n',
+    "tests/codec/bytes_test.cc": '#include "codec/core/bytes.h"\n',
     "tests/mount/test_reading.py": "def test_reading():\n    assert 1 + 1 == 2\n",
     "README.md": "# unshard\n",
 }
@@ -33,7 +34,7 @@ class SelfTest(unittest.TestCase):
         for name, text in CLEAN.items():
             self.put(name, text)
         self.register("tests/mount/test_reading.py")
-        self.compile("codec/json.cc", "tests/codec/bytes_test.cc")
+        self.compile("codec/json/json.cc", "tests/codec/bytes_test.cc")
 
     def put(self, name, text):
         path = self.root / name
@@ -73,49 +74,60 @@ class SelfTest(unittest.TestCase):
             self.assertIn(f'self.finds("{rule}"', tried)
 
     def test_an_include_upwards_is_found(self):
-        self.put("codec/morton.cc", '#include "store/page.h"\n')
-        self.finds("include_layering", "codec/morton.cc:1: codec must not include store")
+        self.put("codec/grid/morton.cc", '#include "store/object/page.h"\n')
+        self.finds("include_layering",
+                   "codec/grid/morton.cc:1: codec/grid must not include store/object")
+
+    def test_an_include_up_the_folders_of_a_layer_is_found(self):
+        self.put("codec/core/error.cc", '#include "codec/grid/morton.h"\n')
+        self.put("codec/grid/morton.h", "#pragma once\n")
+        self.finds("include_layering",
+                   "codec/core/error.cc:1: codec/core must not include codec/grid")
+
+    def test_a_folder_without_a_place_is_found(self):
+        self.put("codec/util/misc.h", "#pragma once\n")
+        self.finds("include_layering", "codec/util/misc.h: the folder codec/util")
 
     def test_an_include_that_is_not_from_the_root_is_found(self):
-        self.put("codec/morton.cc", '\n#include "bytes.h"\n')
-        self.finds("include_layering", "codec/morton.cc:2")
+        self.put("codec/grid/morton.cc", '\n#include "bytes.h"\n')
+        self.finds("include_layering", "codec/grid/morton.cc:2")
 
     def test_libfuse_outside_its_adapter_is_found(self):
         self.put("fs/volume_fs.cc", "#include <fuse3/fuse_lowlevel.h>\n")
         self.finds("heavy_headers", "fs/volume_fs.cc:1")
 
     def test_a_second_user_of_a_heavy_header_is_found(self):
-        self.put("store/json.cc", "#include <nlohmann/json.hpp>\n")
+        self.put("store/local/json.cc", "#include <nlohmann/json.hpp>\n")
         self.finds("heavy_headers", "more than one file")
 
     def test_a_lock_in_codec_is_found(self):
-        self.put("codec/cache.cc", "#include <mutex>\n")
-        self.finds("pure_codec", "codec/cache.cc:1")
+        self.put("codec/core/cache.cc", "#include <mutex>\n")
+        self.finds("pure_codec", "codec/core/cache.cc:1")
 
     def test_a_long_file_is_found(self):
-        self.put("fs/long.cc", "\n" * 601)
+        self.put("fs/tree/long.cc", "\n" * 601)
         self.put("tests/fs/long_test.cc", "\n" * 900)
-        self.finds("file_size", "fs/long.cc: 601")
+        self.finds("file_size", "fs/tree/long.cc: 601")
 
     def test_a_test_that_is_not_built_is_found(self):
-        self.put("tests/store/page_test.cc", "")
-        self.finds("tests_are_built", "tests/store/page_test.cc")
+        self.put("tests/store/object/page_test.cc", "")
+        self.finds("tests_are_built", "tests/store/object/page_test.cc")
 
     def test_a_python_test_that_is_not_run_is_found(self):
         self.put("tests/mount/test_forgotten.py", "")
         self.finds("python_tests_are_registered", "test_forgotten.py")
 
     def test_bad_formatting_is_found(self):
-        self.put("store/ugly.cc", "int  ugly;\n")
-        self.finds("formatting", "store/ugly.cc:1")
+        self.put("store/local/ugly.cc", "int  ugly;\n")
+        self.finds("formatting", "store/local/ugly.cc:1")
 
     def test_an_unguarded_header_is_found(self):
-        self.put("store/twice.h", "int once();\n")
-        self.finds("pragma_once", "store/twice.h")
+        self.put("store/local/twice.h", "int once();\n")
+        self.finds("pragma_once", "store/local/twice.h")
 
     def test_a_header_that_leans_on_others_is_found(self):
-        self.put("store/leaning.h", "#pragma once\nstd::string name();\n")
-        self.finds("headers_compile_alone", "store/leaning.h")
+        self.put("store/local/leaning.h", "#pragma once\nstd::string name();\n")
+        self.finds("headers_compile_alone", "store/local/leaning.h")
 
     def test_words_of_unfinished_work_are_found(self):
         self.put("README.md", "first\n" + "TO" + "DO: the rest\n")

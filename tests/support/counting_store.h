@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/kv_store.h"
+#include "store/object/kv_store.h"
 
 namespace unshard {
 

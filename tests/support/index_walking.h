@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "codec/shard_format.h"
+#include "codec/shard/format.h"
 
 namespace unshard {
 

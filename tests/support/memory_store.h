@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "store/kv_store.h"
+#include "store/object/kv_store.h"
 
 namespace unshard {
 

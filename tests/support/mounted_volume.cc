@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "store/file_store.h"
+#include "store/local/file_store.h"
 
 namespace unshard {
 namespace {

@@ -205,7 +205,7 @@ def daemon_of(mounted):
 
 
 def guardian_of(mounted):
-    """The process id of the guardian of a mount (fs/guardian.h)."""
+    """The process id of the guardian of a mount (fs/kernel/guardian.h)."""
     daemon = mounted.status()["pid"]
     for child in pathlib.Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split():
         if pathlib.Path(f"/proc/{child}/comm").read_text() == "unshard-guard\n":

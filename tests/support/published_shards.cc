@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/crc32c.h"
-#include "codec/neuroglancer_shard.h"
-#include "codec/shard_writer.h"
-#include "codec/zarr_metadata.h"
+#include "codec/core/crc32c.h"
+#include "codec/precomputed/shard.h"
+#include "codec/zarr3/shard_writer.h"
+#include "codec/zarr3/metadata.h"
 #include "tests/support/index_walking.h"
 
 namespace unshard {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "codec/shard_format.h"
-#include "store/shard_publisher.h"
+#include "codec/shard/format.h"
+#include "store/publish/publisher.h"
 
 namespace unshard {
 

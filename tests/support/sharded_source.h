@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "codec/chunk_locator.h"
-#include "codec/neuroglancer_info.h"
-#include "codec/shard_writer.h"
-#include "codec/zarr_metadata.h"
+#include "codec/precomputed/info.h"
+#include "codec/zarr3/shard_writer.h"
+#include "codec/shard/chunk_locator.h"
+#include "codec/zarr3/metadata.h"
 
 namespace unshard {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "store/file_system.h"
+#include "store/local/file_system.h"
 
 namespace unshard {
 

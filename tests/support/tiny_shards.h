@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "codec/chunk_locator.h"
-#include "codec/shard_format.h"
+#include "codec/shard/chunk_locator.h"
+#include "codec/shard/format.h"
 
 namespace unshard {
 

@@ -1,0 +1,145 @@
+#include "codec/compression/codec_chain.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+constexpr std::array<std::string_view, 2> kSpecificationUris = {"https://purl.org/zarr/spec/",
+                                                                "http://purl.org/zarr/spec/"};
+
+// Codecs whose meaning is known here or to every current reader, so that must_understand adds
+// nothing to their names.
+constexpr std::array<std::string_view, 9> kCoreNames = {
+    "bytes",  "transpose",        "gzip",    "zstd",   "blosc",
+    "crc32c", "sharding_indexed", "regular", "default"};
+
+constexpr std::array<std::string_view, 7> kElementwise = {
+    "scale_offset",       "cast_value",       "bitround",
+    "numcodecs.bitround", "numcodecs.astype", "numcodecs.fixedscaleoffset",
+    "numcodecs.quantize"};
+
+template <class Names>
+bool IsOneOf(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// "C" is the identity and "F" the reversal; drafts of the specification had them.
+void SpellOutOrder(JsonValue& codec, std::size_t rank) {
+  JsonValue* configuration = codec.Find("configuration");
+  if (configuration == nullptr) return;
+  const JsonValue* order = configuration->Find("order");
+  if (order == nullptr || !order->is_string()) return;
+  if (order->text() != "C" && order->text() != "F") return;
+  const bool reversed = order->text() == "F";
+  std::vector<JsonValue> items;
+  for (std::size_t i = 0; i < rank; ++i) {
+    items.push_back(JsonValue::Number(std::uint64_t{reversed ? rank - 1 - i : i}));
+  }
+  configuration->Set("order", JsonValue::Array(std::move(items)));
+}
+
+Result<Codec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue json, NormaliseExtension(cursor));
+  std::string name = json.Find("name")->text();
+  if (name == "endian") {
+    name = "bytes";
+    json.Set("name", JsonValue::String(name));
+  }
+  if (name == "transpose") SpellOutOrder(json, rank);
+  return Codec{std::move(name), std::move(json), cursor.path()};
+}
+
+}  // namespace
+
+std::string ShortExtensionName(std::string_view name) {
+  for (const std::string_view uri : kSpecificationUris) {
+    if (!name.starts_with(uri)) continue;
+    const std::string_view path = name.substr(uri.size());  // KIND/NAME or KIND/NAME/VERSION
+    const std::size_t kind_end = path.find('/');
+    if (kind_end == std::string_view::npos) break;
+    const std::string_view rest = path.substr(kind_end + 1);
+    const std::string_view short_name = rest.substr(0, rest.find('/'));
+    if (!short_name.empty()) return std::string(short_name);
+  }
+  return std::string(name);
+}
+
+Result<JsonValue> NormaliseExtension(const JsonCursor& extension) {
+  if (extension.value().is_string()) {
+    return JsonValue::Object(
+        {{"name", JsonValue::String(ShortExtensionName(extension.value().text()))}});
+  }
+  if (!extension.value().is_object()) return extension.Expected("a name or an object with a name");
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor name_cursor, extension.Member("name"));
+  UNSHARD_ASSIGN_OR_RETURN(std::string name, name_cursor.String());
+  name = ShortExtensionName(name);
+  JsonValue normalised = extension.value();
+  const JsonValue* configuration = normalised.Find("configuration");
+  if (configuration != nullptr && configuration->is_null()) {
+    normalised.Erase("configuration");
+  } else if (configuration != nullptr && !configuration->is_object()) {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, extension.Member("configuration"));
+    return cursor.Expected("an object");
+  }
+  const JsonValue* must_understand = normalised.Find("must_understand");
+  if (must_understand != nullptr && must_understand->is_boolean() &&
+      (must_understand->boolean() || IsOneOf(kCoreNames, name))) {
+    normalised.Erase("must_understand");
+  }
+  normalised.Set("name", JsonValue::String(std::move(name)));
+  return normalised;
+}
+
+Result<CodecChain> ParseCodecChain(const JsonCursor& codecs, std::size_t rank) {
+  constexpr std::size_t kMostCodecs = 1024;
+  UNSHARD_ASSIGN_OR_RETURN(const std::vector<JsonCursor> items, codecs.Items(kMostCodecs));
+  CodecChain chain;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(Codec codec, ParseCodec(item, rank));
+    chain.push_back(std::move(codec));
+  }
+  return chain;
+}
+
+std::optional<std::size_t> FindSharding(const CodecChain& chain) {
+  const auto found = std::find_if(chain.begin(), chain.end(), [](const Codec& codec) {
+    return codec.name == "sharding_indexed";
+  });
+  if (found == chain.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - chain.begin());
+}
+
+Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t rank) {
+  const JsonCursor cursor(codec.json, codec.json_path);
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, cursor.Member("configuration"));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor order, configuration.Member("order"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::vector<JsonCursor> items, order.Items());
+  const std::string expected = "a permutation of " + std::to_string(rank) + " dimensions";
+  if (items.size() != rank) return order.Expected(expected);
+  std::vector<std::size_t> axes;
+  std::vector<bool> seen(rank, false);
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t axis, item.Unsigned(0, rank - 1));
+    if (seen[axis]) return order.Expected(expected);
+    seen[axis] = true;
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+bool IsElementwise(std::string_view codec_name) { return IsOneOf(kElementwise, codec_name); }
+
+std::string DescribeCodecs(const CodecChain& chain) {
+  std::string text;
+  for (const Codec& codec : chain) {
+    if (!text.empty()) text += ", ";
+    text += codec.name;
+  }
+  return text;
+}
+
+}  // namespace unshard

@@ -1,0 +1,56 @@
+// Zarr v3 codec chains: `codecs` and `index_codecs` lists in all the forms that writers have used,
+// read into the one form that current readers take.
+//
+// Old and short-hand forms: a bare string for {"name": …}, names as
+// https://purl.org/zarr/spec/codec/NAME/VERSION, `endian` for `bytes`, a transpose order of "C" or
+// "F", a null configuration, an explicit must_understand. Pure functions; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/json/json.h"
+
+namespace unshard {
+
+// One codec of a chain.
+struct Codec {
+  std::string name;       // the current short name
+  JsonValue json;         // {"name": …, "configuration"?: …}, in the form of current readers
+  std::string json_path;  // where it stands, for messages: "codecs[0]"
+
+  // The configuration, or a null pointer.
+  [[nodiscard]] const JsonValue* configuration() const { return json.Find("configuration"); }
+};
+
+using CodecChain = std::vector<Codec>;
+
+// "bytes" for "https://purl.org/zarr/spec/codec/bytes/1.0"; any other name as it is.
+std::string ShortExtensionName(std::string_view name);
+
+// An extension point of array metadata (`chunk_grid`, `chunk_key_encoding`, `data_type`, a codec)
+// as an object with a short name, without a null configuration and without a must_understand that
+// says nothing new. Fails with kDataLoss on anything but a string or an object with a name.
+Result<JsonValue> NormaliseExtension(const JsonCursor& extension);
+
+// Reads a list of codecs over arrays of rank `rank`. Codecs that nobody knows are kept as they are.
+// Fails with kDataLoss on anything that is no list of codecs.
+Result<CodecChain> ParseCodecChain(const JsonCursor& codecs, std::size_t rank);
+
+// The position of `sharding_indexed`, or nothing where the chain has none.
+std::optional<std::size_t> FindSharding(const CodecChain& chain);
+
+// The `order` of a transpose codec: a permutation of the `rank` dimensions.
+Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t rank);
+
+// True for array-to-array codecs that treat each element by itself and keep the shape, so that they
+// mean the same before a shard and before each of its inner chunks.
+bool IsElementwise(std::string_view codec_name);
+
+// "transpose, bytes, zstd", for people.
+std::string DescribeCodecs(const CodecChain& chain);
+
+}  // namespace unshard

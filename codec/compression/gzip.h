@@ -1,0 +1,27 @@
+// gzip (RFC 1952) for whole buffers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// Inflates one or more gzip members; zero bytes after the last member are legal. Fails with
+// kDataLoss on anything that is not gzip, on a wrong crc or length and on truncation, and with
+// kResourceExhausted as soon as the output would exceed `max_bytes`. `expected_bytes` is a hint
+// for the first allocation (0: none).
+Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
+                              std::uint64_t expected_bytes = 0);
+
+// One member, without name and time, so that output is reproducible. `level` 0..9;
+// 0 stores.
+ByteVector GzipEncode(ByteSpan plain, int level = 6);
+
+// The plain size that a blob's last four bytes announce, where it is plausible for a single member
+// of `stored_size` bytes; nothing where only decoding tells. `trailer` is the last 4 bytes.
+std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t stored_size);
+
+}  // namespace unshard

@@ -1,0 +1,17 @@
+// A checksum over bytes that come in pieces.
+#pragma once
+
+#include "codec/core/bytes.h"
+
+namespace unshard {
+
+// Used by one thread.
+class BytesDigest {
+ public:
+  virtual ~BytesDigest() = default;
+  virtual void Update(ByteSpan bytes) = 0;
+  // The checksum of all bytes so far, as it is stored.
+  [[nodiscard]] virtual ByteVector Finish() const = 0;
+};
+
+}  // namespace unshard

@@ -1,0 +1,92 @@
+#include "codec/core/error.h"
+
+#include <cerrno>
+#include <system_error>
+
+namespace unshard {
+namespace {
+
+ErrorCode CodeOfErrno(int system_errno) {
+  switch (system_errno) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
+    case EACCES:
+    case EPERM:
+      return ErrorCode::kPermissionDenied;
+    case EROFS:
+      return ErrorCode::kReadOnly;
+    case EINVAL:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+      return ErrorCode::kInvalidArgument;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return ErrorCode::kResourceExhausted;
+    case ESTALE:
+      return ErrorCode::kConflict;
+    case EAGAIN:
+    case ETIMEDOUT:
+    case EHOSTDOWN:
+    case ENOTCONN:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+}  // namespace
+
+std::string_view ErrorCodeName(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+      return "invalid argument";
+    case ErrorCode::kNotFound:
+      return "not found";
+    case ErrorCode::kPermissionDenied:
+      return "permission denied";
+    case ErrorCode::kNotSupported:
+      return "not supported";
+    case ErrorCode::kDataLoss:
+      return "data loss";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kResourceExhausted:
+      return "resource exhausted";
+    case ErrorCode::kReadOnly:
+      return "read-only";
+    case ErrorCode::kInternal:
+      return "internal";
+  }
+  return "unknown";
+}
+
+Error Error::Annotate(std::string_view context) && {
+  std::string annotated(context);
+  annotated += ": ";
+  annotated += message;
+  return Error{code, std::move(annotated), system_errno};
+}
+
+tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
+  return tl::unexpected<Error>(Error{code, std::move(message), 0});
+}
+
+tl::unexpected<Error> FailErrno(int system_errno, std::string_view doing) {
+  std::string message(doing);
+  message += ": ";
+  message += std::generic_category().message(system_errno);
+  return tl::unexpected<Error>(Error{CodeOfErrno(system_errno), std::move(message), system_errno});
+}
+
+tl::unexpected<Error> Forward(Error error, std::string_view context) {
+  return tl::unexpected<Error>(std::move(error).Annotate(context));
+}
+
+}  // namespace unshard

@@ -1,0 +1,59 @@
+// The regular chunk grid of an array: which grid cells there are and which extent each covers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// Coordinates of an inner chunk, one per dimension in the format's own axis order.
+using GridCell = std::vector<std::uint64_t>;
+
+// Half-open extent of a cell in one dimension, in array coordinates (origin included).
+struct CellExtent {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// Immutable; thread-safe.
+class ChunkGrid {
+ public:
+  ChunkGrid() = default;  // rank 0: exactly one cell
+  // Fails with kDataLoss where ranks differ, a chunk extent is 0, an end does not fit 63 bits, or
+  // the number of cells does not fit 64 bits. `origin` may be empty: all zero.
+  static Result<ChunkGrid> Make(std::vector<std::uint64_t> shape,
+                                std::vector<std::uint64_t> chunk_shape,
+                                std::vector<std::int64_t> origin = {});
+
+  [[nodiscard]] std::size_t rank() const { return shape_.size(); }
+  [[nodiscard]] const std::vector<std::uint64_t>& shape() const { return shape_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& chunk_shape() const { return chunk_shape_; }
+  [[nodiscard]] const std::vector<std::int64_t>& origin() const { return origin_; }
+  // ceil(shape / chunk_shape); a dimension of extent 0 has no cells.
+  [[nodiscard]] const std::vector<std::uint64_t>& grid_shape() const { return grid_shape_; }
+  [[nodiscard]] std::uint64_t cell_count() const { return cell_count_; }
+
+  [[nodiscard]] bool Contains(std::span<const std::uint64_t> cell) const;
+  // The extent of the cell, clipped at the upper edge of the array. Requires: Contains(cell).
+  [[nodiscard]] CellExtent Extent(std::span<const std::uint64_t> cell, std::size_t dimension) const;
+  // The number of elements in the clipped extent, 2^64-1 where it is more. Requires:
+  // Contains(cell).
+  [[nodiscard]] std::uint64_t ClippedElementCount(std::span<const std::uint64_t> cell) const;
+
+ private:
+  std::vector<std::uint64_t> shape_, chunk_shape_, grid_shape_;
+  std::vector<std::int64_t> origin_;
+  std::uint64_t cell_count_ = 1;
+};
+
+// Position of `cell` in C order (last dimension fastest) of a grid, and back.
+// Requires: the cell lies within the grid; the cell count fits 64 bits.
+std::uint64_t LinearIndex(std::span<const std::uint64_t> grid_shape,
+                          std::span<const std::uint64_t> cell);
+void CellOfLinearIndex(std::span<const std::uint64_t> grid_shape, std::uint64_t index,
+                       std::span<std::uint64_t> cell);
+
+}  // namespace unshard

@@ -1,0 +1,60 @@
+// Names of virtual chunk files, written and parsed strictly: a name is accepted only if writing its
+// cell gives back exactly the same name. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "codec/grid/chunk_grid.h"
+
+namespace unshard {
+
+// What a name in a chunk directory is.
+enum class NameMatch {
+  kChunk,    // the canonical name of a cell of the grid
+  kNoChunk,  // has the shape of a chunk name, but no chunk can have it: outside the grid, leading
+             // zeros, a wrong clipped end, or a chunk name with a compression suffix that
+             // CloudVolume probes for (.gz .br .zstd .xz .bz2)
+  kOther,    // nothing like a chunk name
+};
+
+// Splits a compression suffix that CloudVolume probes for: "a.gz" gives "a"; else nothing.
+std::optional<std::string_view> WithoutCompressionSuffix(std::string_view name);
+
+// An unsigned decimal without leading zeros that fits 64 bits ("0", "720575940379279312").
+std::optional<std::uint64_t> ParseDecimal(std::string_view text);
+
+// Precomputed volumes: "64-128_0-64_-64-0", any rank; ends clipped to the array.
+std::string ChunkRangeName(const ChunkGrid& grid, std::span<const std::uint64_t> cell);
+NameMatch ParseChunkRangeName(const ChunkGrid& grid, std::string_view name, GridCell& cell);
+
+// Annotation spatial levels: "3_0_12", any rank.
+std::string CellCoordinatesName(std::span<const std::uint64_t> cell);
+NameMatch ParseCellCoordinatesName(std::span<const std::uint64_t> grid_shape, std::string_view name,
+                                   GridCell& cell);
+
+// Id-keyed objects (skeletons, annotations): a decimal uint64.
+NameMatch ParseIdName(std::string_view name, std::uint64_t& id);
+
+// Multi-LOD meshes: "<id>" holds the fragments, "<id>.index" the manifest.
+enum class MeshFile { kFragments, kManifest };
+std::string MeshFileName(std::uint64_t id, MeshFile file);
+NameMatch ParseMeshFileName(std::string_view name, std::uint64_t& id, MeshFile& file);
+
+// Zarr v3 chunk_key_encoding. kDefault: "c/1/23/45", rank 0 "c"; kV2: "1.23.45", rank 0 "0".
+struct ChunkKeyEncoding {
+  enum class Kind { kDefault, kV2 } kind = Kind::kDefault;
+  char separator = '/';
+};
+std::string ZarrChunkKey(const ChunkKeyEncoding& encoding, std::span<const std::uint64_t> cell);
+// The whole key, with '/' in it where that is the separator.
+NameMatch ParseZarrChunkKey(const ChunkKeyEncoding& encoding,
+                            std::span<const std::uint64_t> grid_shape, std::string_view key,
+                            GridCell& cell);
+// The number of path components of a chunk key: 1 for a flat one, else rank (+ 1 for the "c").
+std::size_t ZarrChunkKeyDepth(const ChunkKeyEncoding& encoding, std::size_t rank);
+
+}  // namespace unshard

@@ -1,0 +1,31 @@
+// Assemblies of precomputed shards, as MakeNeuroglancerShardFormat hands them out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "codec/precomputed/shard.h"
+#include "codec/shard/assembly.h"
+
+namespace unshard {
+
+// The size of the shard index, or nothing where no object can be that large.
+std::optional<std::uint64_t> ShardIndexSize(const ShardingSpec& spec);
+
+// Of data and of minishard indexes; as TensorStore compresses.
+inline constexpr int kShardGzipLevel = 9;
+
+// Requires of both: the spec has a ShardIndexSize.
+std::unique_ptr<ShardAssembly> AssembleNeuroglancerShard(const ShardingSpec& spec,
+                                                         std::uint64_t shard,
+                                                         const std::vector<AssembledChunk>& chunks);
+// Requires: base_size is not below ShardIndexSize.
+std::unique_ptr<ShardAssembly> AppendToNeuroglancerShard(const ShardingSpec& spec,
+                                                         std::uint64_t shard,
+                                                         const std::vector<AssembledChunk>& chunks,
+                                                         std::vector<std::uint64_t> changed_pages,
+                                                         std::uint64_t base_size);
+
+}  // namespace unshard

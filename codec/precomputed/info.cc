@@ -1,0 +1,478 @@
+#include "codec/precomputed/info.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "codec/core/byte_range.h"
+#include "codec/precomputed/object_check.h"
+#include "codec/voxel/volume_check.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
+constexpr std::int64_t kMaxCoordinate = std::numeric_limits<std::int64_t>::max();
+
+struct ItemSize {
+  std::string_view data_type;
+  std::uint64_t bytes;
+};
+constexpr std::array<ItemSize, 10> kItemSizes = {{{"uint8", 1},
+                                                  {"int8", 1},
+                                                  {"uint16", 2},
+                                                  {"int16", 2},
+                                                  {"uint32", 4},
+                                                  {"int32", 4},
+                                                  {"float32", 4},
+                                                  {"uint64", 8},
+                                                  {"int64", 8},
+                                                  {"float64", 8}}};
+
+// 0: not known.
+std::uint64_t ItemSizeOf(std::string_view data_type) {
+  for (const ItemSize& size : kItemSizes) {
+    if (size.data_type == data_type) return size.bytes;
+  }
+  return 0;
+}
+
+std::string LowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Resolves "." and ".." and drops empty components; ".." above the info's directory stays in front.
+std::string NormaliseKey(std::string_view key) {
+  std::vector<std::string_view> parts;
+  while (!key.empty()) {
+    const std::size_t end = std::min(key.find('/'), key.size());
+    const std::string_view part = key.substr(0, end);
+    key.remove_prefix(std::min(end + 1, key.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else {
+      parts.push_back(part);
+    }
+  }
+  std::string normalised;
+  for (const std::string_view part : parts) {
+    if (!normalised.empty()) normalised += '/';
+    normalised += part;
+  }
+  return normalised;
+}
+
+// The string member `key`, or "" where it is absent or something else.
+std::string TextOf(const JsonValue& object, std::string_view key) {
+  const JsonValue* member = object.Find(key);
+  return member != nullptr && member->is_string() ? member->text() : "";
+}
+
+// An object whose `sharding` member may be absent or null.
+Result<std::optional<ShardingSpec>> ParseOptionalSharding(const JsonCursor& owner) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto sharding, owner.OptionalMember("sharding"));
+  if (sharding.empty()) return std::optional<ShardingSpec>();
+  UNSHARD_ASSIGN_OR_RETURN(const ShardingSpec spec, ParseShardingSpec(sharding.front()));
+  return std::optional<ShardingSpec>(spec);
+}
+
+Result<std::string> ParseKey(const JsonCursor& owner) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, owner.Member("key"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string key, cursor.String());
+  if (key.find("://") != std::string::npos) {
+    return cursor.Expected("a path relative to this info, for shards");
+  }
+  return NormaliseKey(key);
+}
+
+Result<std::vector<std::uint64_t>> ParseVector(const JsonCursor& cursor, std::uint64_t min) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, cursor.Items());
+  std::vector<std::uint64_t> extents;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent,
+                             item.Unsigned(min, static_cast<std::uint64_t>(kMaxCoordinate)));
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+Result<std::vector<std::uint64_t>> ParseVector3(const JsonCursor& cursor, std::uint64_t min) {
+  UNSHARD_ASSIGN_OR_RETURN(auto extents, ParseVector(cursor, min));
+  if (extents.size() != 3) return cursor.Expected("three whole numbers");
+  return extents;
+}
+
+Result<std::vector<std::int64_t>> ParseVoxelOffset(const JsonCursor& scale) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, scale.OptionalMember("voxel_offset"));
+  if (found.empty()) return std::vector<std::int64_t>(3, 0);
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
+  if (items.size() != 3) return found.front().Expected("three whole numbers");
+  std::vector<std::int64_t> offset;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(
+        const std::int64_t value,
+        item.Integer(std::numeric_limits<std::int64_t>::min(), kMaxCoordinate));
+    offset.push_back(value);
+  }
+  return offset;
+}
+
+class InfoParser {
+ public:
+  explicit InfoParser(const JsonValue& document) : document_(document), root_(document, "") {}
+
+  Result<NeuroglancerInfo> Parse() {
+    const std::string type = TextOf(document_, "@type");
+    const JsonValue* scales = document_.Find("scales");
+    if (type == "neuroglancer_multiscale_volume" || (type.empty() && scales != nullptr)) {
+      info_.type = NeuroglancerInfo::Type::kVolume;
+      UNSHARD_RETURN_IF_ERROR(ParseVolume());
+    } else if (type == "neuroglancer_multilod_draco") {
+      info_.type = NeuroglancerInfo::Type::kMeshes;
+      UNSHARD_RETURN_IF_ERROR(
+          ParseObjects(ShardedDirectory::Names::kMeshes, "multi-resolution meshes"));
+    } else if (type == "neuroglancer_skeletons") {
+      info_.type = NeuroglancerInfo::Type::kSkeletons;
+      UNSHARD_RETURN_IF_ERROR(ParseObjects(ShardedDirectory::Names::kIds, "skeletons"));
+    } else if (type == "neuroglancer_annotations_v1") {
+      info_.type = NeuroglancerInfo::Type::kAnnotations;
+      UNSHARD_RETURN_IF_ERROR(ParseAnnotations());
+    }
+    UNSHARD_RETURN_IF_ERROR(CheckNamesOfShards());
+    return std::move(info_);
+  }
+
+ private:
+  // Names of shards have as many digits as the number of shard bits takes.
+  [[nodiscard]] Status CheckNamesOfShards() const {
+    std::map<std::pair<std::string, unsigned>, const ShardedDirectory*> seen;
+    for (const ShardedDirectory& one : info_.sharded) {
+      const unsigned digits = std::max(1u, (one.sharding.shard_bits + 3) / 4);
+      const auto [known, first] = seen.try_emplace({one.directory, digits}, &one);
+      if (first) continue;
+      return Fail(ErrorCode::kDataLoss, one.json_path + ": its shards have the names of those of " +
+                                            known->second->json_path +
+                                            " in the same directory, \"" + one.directory +
+                                            "\": expected a key of its own");
+    }
+    return {};
+  }
+
+  void Refer(std::string directory, bool holds_chunks, ArrayDescription array = {}) {
+    const bool known = !referred_.emplace(directory, holds_chunks).second;
+    if (known && array.shape.empty()) return;
+    info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
+  }
+
+  // An unsharded scale is not ours to judge: what cannot be read is left empty.
+  ArrayDescription DescribeScale(const JsonCursor& scale) const {
+    ArrayDescription array;
+    array.data_type = LowerCase(TextOf(document_, "data_type"));
+    array.encoding = LowerCase(TextOf(scale.value(), "encoding"));
+    if (const auto size = scale.Member("size")) {
+      array.shape = ParseVector(*size, 0).value_or(std::vector<std::uint64_t>());
+    }
+    const auto sizes = scale.Member("chunk_sizes");
+    const auto items = sizes ? sizes->Items() : Result<std::vector<JsonCursor>>();
+    if (items && !items->empty()) {
+      array.chunk_shape = ParseVector(items->front(), 1).value_or(std::vector<std::uint64_t>());
+    }
+    return array;
+  }
+
+  // A directory with a dataset of its own; elsewhere (a URL) is none of this dataset's business.
+  void ReferToDataset(const char* member) {
+    const std::string key = TextOf(document_, member);
+    if (!key.empty() && key.find("://") == std::string::npos) Refer(NormaliseKey(key), false);
+  }
+
+  Status ParseVolume() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales, root_.Member("scales"));
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, scales.Items());
+    for (const JsonCursor& scale : items) {
+      UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(scale));
+      if (sharding) {
+        UNSHARD_RETURN_IF_ERROR(ParseShardedScale(scale, *sharding));
+      } else {
+        const std::string key = TextOf(scale.value(), "key");
+        if (key.find("://") == std::string::npos) {
+          Refer(NormaliseKey(key), true, DescribeScale(scale));
+        }
+      }
+    }
+    for (const char* member : {"mesh", "skeletons", "segment_properties"}) ReferToDataset(member);
+    return {};
+  }
+
+  Status ParseShardedScale(const JsonCursor& scale, const ShardingSpec& sharding) {
+    ShardedDirectory directory;
+    directory.names = ShardedDirectory::Names::kChunkRanges;
+    directory.json_path = scale.path();
+    directory.sharding = sharding;
+    UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(scale));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor size, scale.Member("size"));
+    UNSHARD_ASSIGN_OR_RETURN(auto shape, ParseVector3(size, 0));
+    UNSHARD_ASSIGN_OR_RETURN(auto offset, ParseVoxelOffset(scale));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_sizes, scale.Member("chunk_sizes"));
+    UNSHARD_ASSIGN_OR_RETURN(const auto sizes, chunk_sizes.Items());
+    if (sizes.size() != 1) {
+      return chunk_sizes.Expected("exactly one chunk size, as the scale is sharded");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(auto chunk_shape, ParseVector3(sizes.front(), 1));
+    auto grid = ChunkGrid::Make(std::move(shape), std::move(chunk_shape), std::move(offset));
+    if (!grid) return Forward(std::move(grid).error(), scale.path());
+    directory.grid = *std::move(grid);
+    directory.grid_shape = directory.grid.grid_shape();
+    directory.array = DescribeScale(scale);
+    UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, sizes.front(), directory));
+    directory.check = MakeVolumeCheck(DescribeChunks(scale, directory));
+    directory.layout = LayoutOf(scale, sharding);
+    info_.sharded.push_back(std::move(directory));
+    return {};
+  }
+
+  // The member `key`, or what its absence stands for.
+  static JsonValue Copy(const JsonValue& from, std::string_view key, const char* absent = "null") {
+    const JsonValue* member = from.Find(key);
+    const bool there = member != nullptr && !member->is_null();
+    return there ? *member : ParseJson(absent).value_or(JsonValue());
+  }
+
+  static JsonValue LayoutOf(const ShardingSpec& spec) {
+    const auto number = [](auto value) {
+      return JsonValue::Number(static_cast<std::uint64_t>(value));
+    };
+    return JsonValue::Object({{"preshift_bits", number(spec.preshift_bits)},
+                              {"hash", number(spec.hash)},
+                              {"minishard_bits", number(spec.minishard_bits)},
+                              {"shard_bits", number(spec.shard_bits)},
+                              {"minishard_index_encoding", number(spec.minishard_index_encoding)},
+                              {"data_encoding", number(spec.data_encoding)}});
+  }
+
+  [[nodiscard]] JsonValue LayoutOf(const JsonCursor& scale, const ShardingSpec& sharding) const {
+    JsonValue layout = JsonValue::Object();
+    layout.Set("data_type", JsonValue::String(LowerCase(TextOf(document_, "data_type"))));
+    layout.Set("encoding", JsonValue::String(LowerCase(TextOf(scale.value(), "encoding"))));
+    layout.Set("num_channels", Copy(document_, "num_channels", "1"));
+    layout.Set("voxel_offset", Copy(scale.value(), "voxel_offset", "[0, 0, 0]"));
+    for (const char* key : {"size", "chunk_sizes", "compressed_segmentation_block_size"}) {
+      layout.Set(key, Copy(scale.value(), key));
+    }
+    layout.Set("sharding", LayoutOf(sharding));
+    return layout;
+  }
+
+  // Of meshes and skeletons.
+  [[nodiscard]] JsonValue LayoutOfObjects(const ShardingSpec& sharding) const {
+    JsonValue layout = JsonValue::Object();
+    layout.Set("@type", Copy(document_, "@type"));
+    layout.Set("vertex_quantization_bits", Copy(document_, "vertex_quantization_bits"));
+    layout.Set("vertex_attributes", Copy(document_, "vertex_attributes", "[]"));
+    layout.Set("sharding", LayoutOf(sharding));
+    return layout;
+  }
+
+  // Of one index of annotations. An annotation has its properties and related objects in order.
+  [[nodiscard]] JsonValue LayoutOf(const JsonCursor& index, ShardedDirectory::Names names,
+                                   const ShardingSpec& sharding) const {
+    const auto items = [&](const char* list, const char* member) {
+      JsonValue values = JsonValue::Array();
+      const JsonValue* const found = document_.Find(list);
+      if (found == nullptr) return values;
+      for (const JsonValue& item : found->items()) {
+        values.mutable_items().push_back(JsonValue::String(TextOf(item, member)));
+      }
+      return values;
+    };
+    JsonValue dimensions = JsonValue::Array();  // their order is that of coordinates
+    if (const JsonValue* const found = document_.Find("dimensions")) {
+      for (const auto& [name, unit] : found->members()) {
+        dimensions.mutable_items().push_back(JsonValue::Array({JsonValue::String(name), unit}));
+      }
+    }
+    JsonValue types = items("properties", "type");
+    for (JsonValue& type : types.mutable_items()) type = JsonValue::String(LowerCase(type.text()));
+    JsonValue layout = JsonValue::Object();
+    layout.Set("annotation_type",
+               JsonValue::String(LowerCase(TextOf(document_, "annotation_type"))));
+    layout.Set("dimensions", std::move(dimensions));
+    layout.Set("properties", std::move(types));
+    layout.Set("relationships", items("relationships", "key"));
+    for (const char* key : {"lower_bound", "upper_bound"}) layout.Set(key, Copy(document_, key));
+    for (const char* key : {"grid_shape", "chunk_size"}) layout.Set(key, Copy(index.value(), key));
+    layout.Set("names", JsonValue::Number(static_cast<std::uint64_t>(names)));
+    layout.Set("by_id", JsonValue::Boolean(index.path() == "by_id"));
+    layout.Set("sharding", LayoutOf(sharding));
+    return layout;
+  }
+
+  Status TakeEncoding(const JsonCursor& scale, const JsonCursor& chunk_size,
+                      ShardedDirectory& directory) {
+    const std::string encoding = LowerCase(TextOf(scale.value(), "encoding"));
+    const std::string data_type = LowerCase(TextOf(document_, "data_type"));
+    const std::string type = LowerCase(TextOf(document_, "type"));
+    directory.description = data_type.empty() ? "" : data_type + " ";
+    directory.description += type.empty() ? "volume" : type;
+    if (!encoding.empty()) directory.description += ", " + encoding;
+    const std::uint64_t item_size = ItemSizeOf(data_type);
+    if (encoding != "raw" || item_size == 0) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto channels, root_.OptionalMember("num_channels"));
+    if (channels.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t count,
+                             channels.front().Unsigned(1, kMostChannels));
+    directory.bytes_per_voxel = item_size * count;
+    return CheckChunkBytes(chunk_size, directory);
+  }
+
+  // What is missing or wrong here does not keep a scale from being read: it is not checked then.
+  [[nodiscard]] VolumeChunks DescribeChunks(const JsonCursor& scale,
+                                            const ShardedDirectory& directory) const {
+    VolumeChunks chunks;
+    chunks.grid = directory.grid;
+    chunks.encoding = directory.array.encoding;
+    chunks.item_size = ItemSizeOf(directory.array.data_type);
+    if (const auto channels = root_.Member("num_channels")) {
+      chunks.channels = channels->Unsigned(1, kMostChannels).value_or(0);
+    }
+    const auto member = scale.Member("compressed_segmentation_block_size");
+    const auto block = member ? ParseVector3(*member, 1) : Result<std::vector<std::uint64_t>>();
+    if (block && block->size() == 3) {
+      std::copy(block->begin(), block->end(), chunks.block_size.begin());
+    }
+    return chunks;
+  }
+
+  // The size of every chunk in bytes must fit what a file's size can be.
+  static Status CheckChunkBytes(const JsonCursor& chunk_size, const ShardedDirectory& directory) {
+    std::optional<std::uint64_t> bytes = directory.bytes_per_voxel;
+    for (std::size_t d = 0; d < directory.grid.rank() && bytes; ++d) {
+      const std::uint64_t extent =
+          std::min(directory.grid.chunk_shape()[d], directory.grid.shape()[d]);
+      if (extent > 0) bytes = CheckedMultiply(*bytes, extent);
+    }
+    if (bytes && *bytes <= static_cast<std::uint64_t>(kMaxCoordinate)) return {};
+    return chunk_size.Expected("a raw chunk of fewer than 2^63 bytes");
+  }
+
+  // Meshes and skeletons: the shards stand beside the info.
+  Status ParseObjects(ShardedDirectory::Names names, const char* description) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(root_));
+    if (sharding) {
+      ShardedDirectory directory;
+      directory.names = names;
+      directory.sharding = *sharding;
+      directory.description = description;
+      directory.layout = LayoutOfObjects(*sharding);
+      directory.check = names == ShardedDirectory::Names::kMeshes ? MakeMeshManifestCheck()
+                                                                  : MakeSkeletonCheck(document_);
+      info_.sharded.push_back(std::move(directory));
+    }
+    ReferToDataset("segment_properties");
+    return {};
+  }
+
+  Status ParseAnnotations() {
+    UNSHARD_ASSIGN_OR_RETURN(const auto by_id, root_.OptionalMember("by_id"));
+    if (!by_id.empty()) {
+      UNSHARD_RETURN_IF_ERROR(
+          ParseIndex(by_id.front(), ShardedDirectory::Names::kIds, "annotations by id"));
+      if (!info_.sharded.empty()) {
+        info_.sharded.back().check = MakeAnnotationCheck(document_, AnnotationIndex::kById);
+      }
+    }
+    UNSHARD_RETURN_IF_ERROR(ParseIndices("relationships", ShardedDirectory::Names::kIds,
+                                         "annotations by related object"));
+    return ParseIndices("spatial", ShardedDirectory::Names::kCellCoordinates,
+                        "annotations by place");
+  }
+
+  Status ParseIndices(const char* member, ShardedDirectory::Names names, const char* description) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto list, root_.OptionalMember(member));
+    if (list.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, list.front().Items());
+    for (const JsonCursor& index : items) {
+      UNSHARD_RETURN_IF_ERROR(ParseIndex(index, names, description));
+    }
+    return {};
+  }
+
+  Status ParseIndex(const JsonCursor& index, ShardedDirectory::Names names,
+                    const char* description) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(index));
+    if (!sharding) {
+      const std::string key = TextOf(index.value(), "key");
+      if (key.find("://") == std::string::npos) Refer(NormaliseKey(key), true);
+      return {};
+    }
+    ShardedDirectory directory;
+    directory.names = names;
+    directory.json_path = index.path();
+    directory.sharding = *sharding;
+    directory.description = description;
+    directory.layout = LayoutOf(index, names, *sharding);
+    directory.check = MakeAnnotationCheck(document_, AnnotationIndex::kList);
+    UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(index));
+    if (names == ShardedDirectory::Names::kCellCoordinates) {
+      UNSHARD_ASSIGN_OR_RETURN(const JsonCursor grid_shape, index.Member("grid_shape"));
+      UNSHARD_ASSIGN_OR_RETURN(directory.grid_shape, ParseVector(grid_shape, 1));
+      if (directory.grid_shape.empty()) return grid_shape.Expected("at least one dimension");
+    }
+    info_.sharded.push_back(std::move(directory));
+    return {};
+  }
+
+  const JsonValue& document_;
+  const JsonCursor root_;
+  NeuroglancerInfo info_;
+  std::set<std::pair<std::string, bool>> referred_;  // directories, and whether they hold chunks
+};
+
+void DropSharding(JsonValue* owner) {
+  const JsonValue* sharding = owner != nullptr ? owner->Find("sharding") : nullptr;
+  if (sharding != nullptr && sharding->is_object()) owner->Erase("sharding");
+}
+
+void DropShardingOfItems(JsonValue* list) {
+  if (list == nullptr || !list->is_array()) return;
+  for (JsonValue& item : list->mutable_items()) DropSharding(&item);
+}
+
+std::string WithoutSharding(JsonValue document, NeuroglancerInfo::Type type) {
+  switch (type) {
+    case NeuroglancerInfo::Type::kVolume:
+      DropShardingOfItems(document.Find("scales"));
+      break;
+    case NeuroglancerInfo::Type::kMeshes:
+    case NeuroglancerInfo::Type::kSkeletons:
+      DropSharding(&document);
+      break;
+    case NeuroglancerInfo::Type::kAnnotations:
+      DropSharding(document.Find("by_id"));
+      DropShardingOfItems(document.Find("relationships"));
+      DropShardingOfItems(document.Find("spatial"));
+      break;
+    case NeuroglancerInfo::Type::kOther:
+      break;
+  }
+  return WriteDocument(document);
+}
+
+}  // namespace
+
+Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text) {
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue document, ParseJson(text));
+  UNSHARD_ASSIGN_OR_RETURN(NeuroglancerInfo info, InfoParser(document).Parse());
+  info.unsharded_text =
+      info.sharded.empty() ? std::string(text) : WithoutSharding(std::move(document), info.type);
+  return info;
+}
+
+}  // namespace unshard

@@ -1,0 +1,87 @@
+// Neuroglancer `info` documents: what is sharded in them, and their rewrite to unsharded form.
+// Covers volumes, multi-LOD meshes, skeletons and annotations; codec/FORMATS.md, "Precomputed".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/grid/chunk_grid.h"
+#include "codec/grid/morton.h"
+#include "codec/json/json.h"
+#include "codec/precomputed/shard.h"
+#include "codec/shard/chunk_locator.h"
+#include "codec/voxel/chunk_check.h"
+
+namespace unshard {
+
+// What an array is, for people and `unshard info`; empty where the metadata do not say it.
+struct ArrayDescription {
+  std::string data_type;
+  std::string encoding;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> chunk_shape;
+};
+
+// One directory whose chunks stand in shards.
+struct ShardedDirectory {
+  enum class Names {
+    kChunkRanges,      // scale of a volume: "0-64_0-64_0-64"
+    kCellCoordinates,  // spatial level of annotations: "0_3_1"
+    kIds,              // skeletons, annotations by id, relationships: "720575940379279312"
+    kMeshes,           // "<id>" and "<id>.index"
+  };
+  Names names = Names::kIds;
+  std::string directory;  // relative to the info's directory, normalised; "" is that directory;
+                          // may begin with "../"
+  std::string json_path;  // of the object that holds `sharding`, for messages: "scales[0]"
+  ShardingSpec sharding;
+  ChunkGrid grid;                         // kChunkRanges only, x y z
+  std::vector<std::uint64_t> grid_shape;  // kChunkRanges and kCellCoordinates
+  std::uint64_t bytes_per_voxel = 0;      // kChunkRanges with encoding raw: item size × channels;
+                                          // 0: the plain size does not follow from the metadata
+  std::string description;  // for people: "uint64 segmentation, compressed_segmentation"
+  ArrayDescription array;   // kChunkRanges only
+  // All that says how the chunks are stored: those of directories whose layouts mean the same are
+  // stored alike.
+  JsonValue layout;
+  // What can be stored here; of kMeshes the manifests, as fragments have no form to look at, and
+  // may be empty. Never null.
+  std::shared_ptr<const ChunkCheck> check = MakeNotEmptyCheck();
+};
+
+// A scale that is not sharded, or any other directory that the info refers to.
+struct ReferredDirectory {
+  std::string directory;      // as above
+  bool holds_chunks = false;  // true: an unsharded scale or index, never searched for datasets
+  ArrayDescription array;     // unsharded scales only
+};
+
+struct NeuroglancerInfo {
+  enum class Type { kVolume, kMeshes, kSkeletons, kAnnotations, kOther };
+  Type type = Type::kOther;
+  std::vector<ShardedDirectory> sharded;
+  std::vector<ReferredDirectory> referred;
+  // The document without `sharding`; equal to the source text where nothing is sharded.
+  std::string unsharded_text;
+};
+
+// Parses and validates an `info`. Unknown types are kOther with the text as it is, never an error.
+// Fails with kDataLoss naming the JSON path and what was expected, for anything in a known type
+// that makes its shards unreadable: wrong types, chunk extent 0, more than one chunk size in a
+// sharded scale, sizes that overflow, too many bits; two sharded directories that are one, with
+// shards of the same names.
+Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text);
+
+// Locator and keys of a sharded directory. `locator` is null for kIds and kMeshes, where the slot
+// is the id. Fails where the Morton code of the grid needs more than 64 bits.
+struct ShardedDirectoryAccess {
+  std::shared_ptr<const ShardFormat> format;
+  std::shared_ptr<const ShardKeys> keys;
+  std::shared_ptr<const ChunkLocator> locator;
+};
+Result<ShardedDirectoryAccess> MakeAccess(const ShardedDirectory& directory, MortonRule rule);
+
+}  // namespace unshard

@@ -1,0 +1,232 @@
+#include "codec/precomputed/object_check.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "codec/core/byte_range.h"
+#include "codec/precomputed/mesh_manifest.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kFloatSize = 4;
+constexpr std::uint64_t kIdSize = 8;
+
+struct TypeSize {
+  std::string_view name;
+  std::uint64_t bytes;
+};
+constexpr std::array<TypeSize, 9> kTypeSizes = {{{"uint8", 1},
+                                                 {"int8", 1},
+                                                 {"rgb", 3},
+                                                 {"rgba", 4},
+                                                 {"uint16", 2},
+                                                 {"int16", 2},
+                                                 {"uint32", 4},
+                                                 {"int32", 4},
+                                                 {"float32", 4}}};
+
+// The text of a string member in lower case, as the names of types come in any; "" where it is no
+// string.
+std::string LowerText(const JsonValue& object, std::string_view key) {
+  const JsonValue* member = object.Find(key);
+  std::string text = member != nullptr && member->is_string() ? member->text() : "";
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::optional<std::uint64_t> SizeOfType(const std::string& name) {
+  for (const TypeSize& type : kTypeSizes) {
+    if (type.name == name) return type.bytes;
+  }
+  return std::nullopt;
+}
+
+// The items of a list; none where the member is something else.
+const std::vector<JsonValue>& ListOf(const JsonValue& object, std::string_view key) {
+  static const std::vector<JsonValue> kNone;
+  const JsonValue* member = object.Find(key);
+  return member != nullptr && member->is_array() ? member->items() : kNone;
+}
+
+// a + count * each, 2^64-1 where it is more: no chunk is that long.
+std::uint64_t Grow(std::uint64_t a, std::uint64_t count, std::uint64_t each) {
+  const auto product = CheckedMultiply(count, each);
+  const auto sum = product ? CheckedAdd(a, *product) : std::nullopt;
+  return sum.value_or(~std::uint64_t{0});
+}
+
+tl::unexpected<Error> RefuseShort(std::string_view what, std::uint64_t least, std::uint64_t found) {
+  return RefuseChunk(what, "expected at least " + std::to_string(least) + " bytes, found " +
+                               std::to_string(found));
+}
+
+class ObjectCheck : public ChunkCheck {
+ public:
+  [[nodiscard]] std::optional<std::uint64_t> FixedSize(
+      std::span<const std::uint64_t> /*cell*/) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
+                             ByteSpan start) const final {
+    if (size == 0) return RefuseEmptyChunk();
+    return Look(size, start);
+  }
+
+ protected:
+  [[nodiscard]] virtual Status Look(std::uint64_t size, ByteSpan start) const = 0;
+};
+
+class MeshManifestCheck final : public ObjectCheck {
+ public:
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
+    return size <= kMostCheckedBytes ? size : 0;
+  }
+
+ private:
+  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+    if (start.size() < size) return {};
+    const auto fragments = MeshFragmentBytes(start);
+    if (!fragments) return Fail(ErrorCode::kInvalidArgument, fragments.error().message);
+    return {};
+  }
+};
+
+// u32 vertex count, u32 edge count, f32 positions[3] a vertex, u32 vertices[2] an edge, attributes.
+class SkeletonCheck final : public ObjectCheck {
+ public:
+  explicit SkeletonCheck(std::uint64_t vertex_size) : vertex_size_(vertex_size) {}
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
+    return std::min(size, kHeaderSize);
+  }
+
+ private:
+  static constexpr std::uint64_t kHeaderSize = 8;
+  static constexpr std::uint64_t kEdgeSize = 8;
+
+  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+    if (start.size() < kHeaderSize) return RefuseShort("skeleton", kHeaderSize, size);
+    const std::uint64_t vertices = Grow(kHeaderSize, LoadU32Le(start.data()), vertex_size_);
+    const std::uint64_t least = Grow(vertices, LoadU32Le(start.data() + 4), kEdgeSize);
+    if (size < least) return RefuseShort("skeleton", least, size);
+    return {};
+  }
+
+  const std::uint64_t vertex_size_;
+};
+
+// How many bytes one annotation takes, without ids of related objects.
+struct AnnotationForm {
+  std::uint64_t least = 0;
+  bool fixed = false;  // every annotation has exactly `least`
+  std::uint64_t relationships = 0;
+};
+
+AnnotationForm DescribeAnnotations(const JsonValue& info) {
+  AnnotationForm form;
+  const JsonValue* dimensions = info.Find("dimensions");
+  const std::uint64_t rank =
+      dimensions != nullptr && dimensions->is_object() ? dimensions->members().size() : 0;
+  const std::string type = LowerText(info, "annotation_type");
+  const bool two_points =
+      type == "line" || type == "axis_aligned_bounding_box" || type == "ellipsoid";
+  form.fixed = rank != 0 && (two_points || type == "point");
+  if (form.fixed) form.least = rank * kFloatSize * (two_points ? 2 : 1);
+  if (type == "polyline") form.least = 4;  // the number of points
+  std::uint64_t properties = 0;
+  for (const JsonValue& property : ListOf(info, "properties")) {
+    const auto size = SizeOfType(LowerText(property, "type"));
+    if (!size) form.fixed = false;
+    properties += size.value_or(0);
+  }
+  // Neuroglancer pads long records of properties in between.
+  constexpr std::uint64_t kLongProperties = 128;
+  if (properties > kLongProperties) form.fixed = false;
+  form.least += (properties + 3) / 4 * 4;
+  form.relationships = ListOf(info, "relationships").size();
+  return form;
+}
+
+// One annotation, then for each relationship u32 count and u64 ids.
+class SingleAnnotationCheck final : public ObjectCheck {
+ public:
+  explicit SingleAnnotationCheck(const AnnotationForm& form) : form_(form) {}
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
+    return form_.fixed ? std::min(size, kMostCheckedBytes) : 0;
+  }
+
+ private:
+  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+    const std::uint64_t least = Grow(form_.least, form_.relationships, 4);
+    if (size < least) return RefuseShort("annotation", least, size);
+    if (!form_.fixed) return {};
+    std::uint64_t at = form_.least;
+    for (std::uint64_t i = 0; i < form_.relationships; ++i) {
+      if (!MakeByteRange(at, 4, start.size())) {
+        if (start.size() < size) return {};  // not seen
+        return RefuseShort("annotation", at + 4, size);
+      }
+      at = Grow(at + 4, LoadU32Le(start.data() + at), kIdSize);
+      if (at > size) return RefuseShort("annotation", at, size);
+    }
+    if (at != size) return RefuseChunkSize("annotation", at, size);
+    return {};
+  }
+
+  const AnnotationForm form_;
+};
+
+// u64 count, the annotations, their u64 ids.
+class AnnotationListCheck final : public ObjectCheck {
+ public:
+  explicit AnnotationListCheck(const AnnotationForm& form) : form_(form) {}
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
+    return std::min(size, kCountSize);
+  }
+
+ private:
+  static constexpr std::uint64_t kCountSize = 8;
+
+  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+    if (start.size() < kCountSize) return RefuseShort("list of annotations", kCountSize, size);
+    const std::uint64_t least = Grow(kCountSize, LoadU64Le(start.data()), form_.least + kIdSize);
+    if (size < least) return RefuseShort("list of annotations", least, size);
+    if (form_.fixed && size != least) return RefuseChunkSize("list of annotations", least, size);
+    return {};
+  }
+
+  const AnnotationForm form_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ChunkCheck> MakeMeshManifestCheck() {
+  return std::make_shared<MeshManifestCheck>();
+}
+
+std::shared_ptr<const ChunkCheck> MakeSkeletonCheck(const JsonValue& info) {
+  constexpr std::uint64_t kMostComponents = 1u << 20;
+  std::uint64_t vertex_size = 3 * kFloatSize;
+  for (const JsonValue& attribute : ListOf(info, "vertex_attributes")) {
+    const JsonValue* count = attribute.Find("num_components");
+    const auto size = SizeOfType(LowerText(attribute, "data_type"));
+    if (count == nullptr || !size) continue;
+    const auto components = JsonCursor(*count, "").Unsigned(1, kMostComponents);
+    if (components) vertex_size = Grow(vertex_size, *components, *size);
+  }
+  return std::make_shared<SkeletonCheck>(vertex_size);
+}
+
+std::shared_ptr<const ChunkCheck> MakeAnnotationCheck(const JsonValue& info,
+                                                      AnnotationIndex index) {
+  const AnnotationForm form = DescribeAnnotations(info);
+  if (index == AnnotationIndex::kById) return std::make_shared<SingleAnnotationCheck>(form);
+  return std::make_shared<AnnotationListCheck>(form);
+}
+
+}  // namespace unshard

@@ -1,0 +1,76 @@
+// The shard container neuroglancer_uint64_sharded_v1: chunk id to shard, minishard and entry.
+// Layout and traps: codec/FORMATS.md, "Precomputed shards". Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codec/json/json.h"
+#include "codec/shard/format.h"
+
+namespace unshard {
+
+enum class ChunkIdHash { kIdentity, kMurmurHash3X86_128 };
+enum class ShardEncoding { kRaw, kGzip };
+
+// The `sharding` member of a scale, mesh, skeleton or annotation index.
+struct ShardingSpec {
+  unsigned preshift_bits = 0;  // 0..64
+  ChunkIdHash hash = ChunkIdHash::kIdentity;
+  unsigned minishard_bits = 0;  // 0..64, minishard_bits + shard_bits <= 64
+  unsigned shard_bits = 0;
+  ShardEncoding minishard_index_encoding = ShardEncoding::kRaw;
+  ShardEncoding data_encoding = ShardEncoding::kRaw;
+};
+
+// Reads a `sharding` object. Absent encodings mean raw; enumerators are read in any case.
+Result<ShardingSpec> ParseShardingSpec(const JsonCursor& sharding);
+
+// Where the entry of `chunk_id` stands; the slot is the chunk id itself.
+ShardSlot LocateChunkId(const ShardingSpec& spec, std::uint64_t chunk_id);
+
+// "0af.shard": lower-case hex, padded to ceil(shard_bits / 4) digits.
+std::string ShardFileName(const ShardingSpec& spec, std::uint64_t shard);
+// The shard number of an exact shard file name; nothing for any other name.
+std::optional<std::uint64_t> ParseShardFileName(const ShardingSpec& spec, std::string_view name);
+// The two files of the obsolete form: "<hex>.index" and "<hex>.data".
+struct ObsoleteShardPair {
+  std::string index;
+  std::string data;
+};
+ObsoleteShardPair ObsoleteShardFileNames(const ShardingSpec& spec, std::uint64_t shard);
+// The shard number of "<hex>.index" or "<hex>.data".
+std::optional<std::uint64_t> ParseObsoleteShardFileName(const ShardingSpec& spec,
+                                                        std::string_view name);
+
+// Numbers chunk ids in the order in which shards store them: by shard, minishard, id. One to one;
+// thread-safe.
+class StorageOrder {
+ public:
+  // No id has more than `id_bits` bits. Where the hash scatters ids, their numbers need bits for
+  // shard and minishard as well: above `max_bits` the ids themselves are the numbers.
+  StorageOrder(const ShardingSpec& spec, unsigned id_bits, unsigned max_bits);
+
+  [[nodiscard]] std::uint64_t NumberOf(std::uint64_t id) const;
+  [[nodiscard]] std::uint64_t IdAt(std::uint64_t number) const;
+
+ private:
+  enum class Kind { kIds, kMovedBits, kWithPlace };
+  Kind kind_ = Kind::kIds;
+  ShardingSpec spec_;
+  unsigned id_bits_ = 0;
+  unsigned rest_bits_ = 0;  // of an id, above those that the shard takes
+};
+
+// The format with these parameters. Its pages hold exactly the entries that readers can see: ids
+// that belong to another shard or minishard are left out and counted. An object of length 0 holds
+// nothing. Page walks cost two requests: 16 bytes of the shard index, then the minishard index.
+std::unique_ptr<ShardFormat> MakeNeuroglancerShardFormat(const ShardingSpec& spec);
+
+// murmurhash3_x86_128 with seed 0 of the 8 little-endian bytes of `value`: h2 << 32 | h1.
+std::uint64_t MurmurHash3X86_128Of64(std::uint64_t value);
+
+}  // namespace unshard

@@ -1,0 +1,40 @@
+#include "codec/voxel/chunk_check.h"
+
+#include <string>
+
+namespace unshard {
+namespace {
+
+class NotEmptyCheck final : public ChunkCheck {
+ public:
+  [[nodiscard]] std::optional<std::uint64_t> FixedSize(
+      std::span<const std::uint64_t> /*cell*/) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t /*size*/) const override { return 0; }
+  [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
+                             ByteSpan /*start*/) const override {
+    if (size == 0) return RefuseEmptyChunk();
+    return {};
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const ChunkCheck> MakeNotEmptyCheck() { return std::make_shared<NotEmptyCheck>(); }
+
+tl::unexpected<Error> RefuseChunk(std::string_view what, std::string_view why) {
+  return Fail(ErrorCode::kInvalidArgument, std::string(what) + ": " + std::string(why));
+}
+
+tl::unexpected<Error> RefuseChunkSize(std::string_view what, std::uint64_t expected,
+                                      std::uint64_t found) {
+  return RefuseChunk(what, "expected exactly " + std::to_string(expected) + " bytes, found " +
+                               std::to_string(found));
+}
+
+tl::unexpected<Error> RefuseEmptyChunk() {
+  return Fail(ErrorCode::kInvalidArgument, "expected a chunk with content, found an empty one");
+}
+
+}  // namespace unshard

@@ -1,0 +1,26 @@
+// Whether a compressed_segmentation chunk can be decoded: headers, no voxels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// What the metadata say of one chunk.
+struct SegmentationForm {
+  std::array<std::uint64_t, 3> shape{};        // of the clipped chunk, x y z
+  std::array<std::uint64_t, 3> block_shape{};  // at least 1 each
+  std::uint64_t channels = 1;
+  std::uint64_t label_words = 1;  // of 32 bits: 1 or 2
+};
+
+// `start` is the beginning of a chunk of `size` bytes. Fails with kInvalidArgument unless channels,
+// block headers and all that those refer to lie within the chunk, as far as `start` shows it. Takes
+// time in proportion to start.size(). Pure function; thread-safe.
+Status CheckCompressedSegmentation(ByteSpan start, std::uint64_t size,
+                                   const SegmentationForm& form);
+
+}  // namespace unshard

@@ -1,0 +1,165 @@
+// Both formats are lists of parts that say their lengths: JPEG of marker segments up to the coded
+// data, PNG of chunks with a header at a fixed place. A walk over them needs no state, memory or
+// error handling of a decoder, and no decoder looks for the end of an image without its pixels.
+#include "codec/voxel/image_check.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "codec/core/byte_range.h"
+#include "codec/voxel/chunk_check.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::string_view kJpeg = "jpeg chunk";
+constexpr std::string_view kPng = "png chunk";
+
+Status CheckForm(std::string_view what, std::uint64_t width, std::uint64_t height,
+                 std::uint64_t components, const ImageForm& form) {
+  const bool right_size = form.pixels == 0 || CheckedMultiply(width, height) == form.pixels;
+  if (!right_size) {
+    return RefuseChunk(what, "expected an image of " + std::to_string(form.pixels) +
+                                 " pixels, found " + std::to_string(width) + " x " +
+                                 std::to_string(height));
+  }
+  if (form.components != 0 && components != 0 && components != form.components) {
+    return RefuseChunk(what, "expected " + std::to_string(form.components) +
+                                 " components a pixel, found " + std::to_string(components));
+  }
+  return {};
+}
+
+// Markers of JPEG, the byte after 0xff.
+constexpr std::uint8_t kStartOfImage = 0xd8;
+constexpr std::uint8_t kEndOfImage = 0xd9;
+constexpr std::uint8_t kStartOfScan = 0xda;
+constexpr std::size_t kFrameHeader = 8;  // length, precision, height, width, component count
+
+std::uint64_t LoadU16Be(const std::uint8_t* at) { return std::uint64_t{at[0]} << 8 | at[1]; }
+
+// Restart markers and TEM have no segment behind them.
+bool StandsAlone(std::uint8_t marker) {
+  return marker == 0x01 || (marker >= 0xd0 && marker <= kStartOfImage);
+}
+
+// SOF0 to SOF15; three numbers among them are of other kinds (DHT, JPG, DAC).
+bool StartsFrame(std::uint8_t marker) {
+  return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+Status CheckJpegFrame(ByteSpan segment, const ImageForm& form) {
+  if (segment.size() < kFrameHeader) return RefuseChunk(kJpeg, "its frame header is too short");
+  const unsigned bits = segment[2];
+  if (form.component_size != 0 && (bits + 7u) / 8 != form.component_size) {
+    return RefuseChunk(kJpeg, "expected components of " + std::to_string(8 * form.component_size) +
+                                  " bits, found " + std::to_string(bits));
+  }
+  return CheckForm(kJpeg, LoadU16Be(segment.data() + 5), LoadU16Be(segment.data() + 3), segment[7],
+                   form);
+}
+
+// In coded data 0xff is followed by 0 or a restart marker, so that this finds nothing else.
+bool HasEndOfImage(ByteSpan coded) {
+  constexpr std::array<std::uint8_t, 2> kEnd = {0xff, kEndOfImage};
+  return std::search(coded.begin(), coded.end(), kEnd.begin(), kEnd.end()) != coded.end();
+}
+
+constexpr std::array<std::uint8_t, 8> kPngSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+constexpr std::uint64_t kPngFrame = 12;  // length, type and crc of a PNG chunk
+constexpr std::uint64_t kPngHeaderSize = kPngSignature.size() + kPngFrame + 13;
+
+std::uint32_t LoadU32Be(const std::uint8_t* at) { return __builtin_bswap32(LoadU32Le(at)); }
+
+// 0 for images with a palette, which may stand for any number.
+std::uint64_t PngComponents(unsigned color_type) {
+  switch (color_type) {
+    case 0:
+      return 1;
+    case 2:
+      return 3;
+    case 4:
+      return 2;
+    case 6:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+Status CheckPngHeader(ByteSpan start, const ImageForm& form) {
+  if (start.size() < kPngHeaderSize ||
+      !std::equal(kPngSignature.begin(), kPngSignature.end(), start.begin())) {
+    return RefuseChunk(kPng, "expected the signature and header of a PNG image");
+  }
+  const std::uint8_t* const frame = start.data() + kPngSignature.size();
+  const std::uint8_t* const header = frame + 8;
+  const auto crc = static_cast<std::uint32_t>(crc32_z(0, frame + 4, 4 + 13));
+  if (LoadU32Be(frame) != 13 || AsText({frame + 4, 4}) != "IHDR" || LoadU32Be(header + 13) != crc) {
+    return RefuseChunk(kPng, "expected a sound IHDR after the signature");
+  }
+  const unsigned bits = header[8];
+  const unsigned color_type = header[9];
+  if (form.component_size != 0 && (bits + 7) / 8 != form.component_size) {
+    return RefuseChunk(kPng, "expected components of " + std::to_string(8 * form.component_size) +
+                                 " bits, found " + std::to_string(bits));
+  }
+  return CheckForm(kPng, LoadU32Be(header), LoadU32Be(header + 4), PngComponents(color_type), form);
+}
+
+}  // namespace
+
+Status CheckJpeg(ByteSpan start, std::uint64_t size, const ImageForm& form) {
+  if (start.size() < 2 || start[0] != 0xff || start[1] != kStartOfImage) {
+    return RefuseChunk(kJpeg, "expected the signature of a JPEG image");
+  }
+  bool has_frame = false;
+  std::size_t at = 2;
+  while (at + 4 <= start.size()) {
+    const std::uint8_t marker = start[at + 1];
+    if (start[at] != 0xff) return RefuseChunk(kJpeg, "expected a marker in its header");
+    if (marker == 0xff || StandsAlone(marker)) {  // 0xff may be repeated before a marker
+      at += marker == 0xff ? 1 : 2;
+      continue;
+    }
+    const auto segment = MakeByteRange(at + 2, LoadU16Be(start.data() + at + 2), size);
+    if (marker == kEndOfImage || !segment || segment->size < 2) break;
+    if (segment->end() > start.size()) return {};  // not all is seen: the rest is taken on trust
+    if (StartsFrame(marker)) {
+      UNSHARD_RETURN_IF_ERROR(CheckJpegFrame(start.subspan(segment->begin, segment->size), form));
+      has_frame = true;
+    }
+    at = segment->end();
+    if (marker == kStartOfScan) {
+      const bool ends = start.size() < size || HasEndOfImage(start.subspan(at));
+      if (has_frame && ends) return {};
+      break;
+    }
+  }
+  if (start.size() < size && at + 4 > start.size()) return {};
+  return RefuseChunk(kJpeg, "the image is cut short: expected a frame, a scan and an end of image");
+}
+
+Status CheckPng(ByteSpan start, std::uint64_t size, const ImageForm& form) {
+  UNSHARD_RETURN_IF_ERROR(CheckPngHeader(start, form));
+  std::uint64_t at = kPngHeaderSize;
+  bool has_data = false;
+  while (at <= start.size() && start.size() - at >= 8) {
+    const std::uint8_t* const frame = start.data() + at;
+    const std::string_view type = AsText({frame + 4, 4});
+    const auto chunk = MakeByteRange(at, kPngFrame + LoadU32Be(frame), size);
+    if (!chunk) break;
+    if (type == "IEND" && has_data) return {};
+    has_data = has_data || type == "IDAT";
+    at = chunk->end();
+  }
+  // What lies beyond the start that can be seen is taken on trust.
+  if (start.size() < size && at + 8 > start.size()) return {};
+  return RefuseChunk(kPng, "the image is cut short: expected IDAT and IEND");
+}
+
+}  // namespace unshard

@@ -1,0 +1,193 @@
+// The layout of sharding_indexed shards:
+//
+//   1. A shard is begun: room is left for the leading checksums around it and for an index at its
+//      start. The outermost shard is begun first, a nested one before the first of its chunks; one
+//      without chunks is never begun and is an empty entry of the shard around it.
+//   2. Chunks follow each other in the order of page and slot.
+//   3. A shard is ended behind its last chunk: its index, then the checksums around it from the
+//      innermost outwards, each over all that stands between. It is then an entry of the shard
+//      around it.
+//
+// Appending begins the outermost shard behind the last chunk that is kept, and is the same
+// otherwise: the old index at the end, and what else was behind that chunk, is written over.
+#include "codec/zarr3/assembly.h"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+// A shard between steps 1 and 3.
+struct OpenShard {
+  std::uint64_t body = 0;  // where it begins, without the checksums before it
+  std::uint64_t slot = 0;  // in the shard around it
+  std::vector<IndexEntry> entries;
+};
+
+class ZarrAssembly final : public ShardAssembly {
+ public:
+  ZarrAssembly(const ZarrFormatLevels& levels, std::vector<ChunkPlace> places,
+               std::uint64_t base_size)
+      : levels_(levels), places_(std::move(places)), base_size_(base_size) {}
+
+  Result<AssemblyStep> Next(const PutChunk& put) override {
+    if (!std::exchange(started_, true)) UNSHARD_RETURN_IF_ERROR(Start());
+    if (std::exchange(putting_, false)) UNSHARD_RETURN_IF_ERROR(Record(put));
+    for (;;) {
+      if (!steps_.empty()) {
+        AssemblyStep step = std::move(steps_.front());
+        steps_.pop_front();
+        return step;
+      }
+      if (next_ < places_.size()) {
+        UNSHARD_ASSIGN_OR_RETURN(const bool inside, Enter(places_[next_].page));
+        if (!inside) continue;
+        if (!places_[next_].kept) {
+          putting_ = true;
+          return AssemblyStep{
+              .kind = AssemblyStep::Kind::kChunk, .at = end_, .chunk = places_[next_].number};
+        }
+        AddEntry(open_.back(), places_[next_].slot, places_[next_].range);
+        ++next_;
+      } else if (!open_.empty()) {
+        UNSHARD_RETURN_IF_ERROR(End());
+      } else {
+        return AssemblyStep{.kind = AssemblyStep::Kind::kDone, .at = end_};
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] const ZarrFormatLevel& innermost() const { return *levels_.back(); }
+
+  Status Start() {
+    UNSHARD_RETURN_IF_ERROR(Check());
+    UNSHARD_RETURN_IF_ERROR(Begin(0));
+    for (const ChunkPlace& place : places_) {
+      if (place.kept) end_ = std::max(end_, place.range.end());
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status Check() const {
+    const ZarrFormatLevel& outer = *levels_.front();
+    const std::uint64_t data = outer.level.index_at_start ? outer.index.encoded_size() : 0;
+    UNSHARD_RETURN_IF_ERROR(CheckPlaces(places_, {data, base_size_ - std::min(data, base_size_)}));
+    std::uint64_t pages = 1;
+    for (std::size_t depth = 0; depth + 1 < levels_.size(); ++depth) {
+      pages *= levels_[depth]->level.chunk_count;
+    }
+    for (const ChunkPlace& place : places_) {
+      if (place.page >= pages || place.slot >= innermost().level.chunk_count) {
+        return Fail(ErrorCode::kInternal, "there is no entry " + std::to_string(place.slot) +
+                                              " of page " + std::to_string(place.page));
+      }
+    }
+    return {};
+  }
+
+  Status Record(const PutChunk& put) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t begin, GrowShard(end_, put.leading));
+    UNSHARD_ASSIGN_OR_RETURN(end_, GrowShard(begin, put.stored));
+    AddEntry(open_.back(), places_[next_++].slot, {begin, put.stored});
+    return {};
+  }
+
+  static void AddEntry(OpenShard& shard, std::uint64_t slot, const ByteRange& range) {
+    shard.entries.push_back({slot, {range.begin - shard.body, range.size}});
+  }
+
+  // Ends and begins nested shards until that of `page` is the innermost. False where one was ended:
+  // its steps come first.
+  Result<bool> Enter(std::uint64_t page) {
+    const std::vector<std::uint64_t> positions = PositionsOfPage(levels_, page);
+    std::size_t shared = 1;  // shards that are open and hold the page; the outermost does
+    while (shared < open_.size() && open_[shared].slot == positions[shared - 1]) ++shared;
+    if (shared < open_.size()) {
+      UNSHARD_RETURN_IF_ERROR(End());
+      return false;
+    }
+    while (open_.size() < levels_.size()) {
+      UNSHARD_RETURN_IF_ERROR(Begin(positions[open_.size() - 1]));
+    }
+    return true;
+  }
+
+  // Step 1.
+  Status Begin(std::uint64_t slot) {
+    const ZarrFormatLevel& level = *levels_[open_.size()];
+    UNSHARD_ASSIGN_OR_RETURN(end_, GrowShard(end_, level.level.leading_bytes()));
+    open_.push_back({end_, slot, {}});
+    if (!level.level.index_at_start) return {};
+    UNSHARD_ASSIGN_OR_RETURN(end_, GrowShard(end_, level.index.encoded_size()));
+    return {};
+  }
+
+  // Step 3.
+  Status End() {
+    const OpenShard shard = std::move(open_.back());
+    open_.pop_back();
+    const ZarrFormatLevel& level = *levels_[open_.size()];
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector index, level.index.Encode(shard.entries));
+    const std::uint64_t index_at = level.level.index_at_start ? shard.body : end_;
+    if (!level.level.index_at_start) {
+      UNSHARD_ASSIGN_OR_RETURN(end_, GrowShard(end_, index.size()));
+    }
+    steps_.push_back(
+        {.kind = AssemblyStep::Kind::kBytes, .at = index_at, .bytes = std::move(index)});
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t begin, PutChecksums(level.level, shard.body));
+    if (!open_.empty()) AddEntry(open_.back(), shard.slot, {begin, end_ - begin});
+    return {};
+  }
+
+  // Returns where the first of them begins.
+  Result<std::uint64_t> PutChecksums(const ZarrShardLevel& level, std::uint64_t begin) {
+    for (const auto& codec : level.around) {
+      AssemblyStep step{.kind = AssemblyStep::Kind::kChecksum,
+                        .at = end_,
+                        .covered = {begin, end_ - begin},
+                        .digest = codec->MakeDigest()};
+      if (codec->leading_overhead() > 0) {
+        begin -= codec->leading_overhead();
+        step.at = begin;
+      } else {
+        UNSHARD_ASSIGN_OR_RETURN(end_, GrowShard(end_, *codec->fixed_overhead()));
+      }
+      steps_.push_back(std::move(step));
+    }
+    return begin;
+  }
+
+  const ZarrFormatLevels& levels_;
+  const std::vector<ChunkPlace> places_;
+  const std::uint64_t base_size_;  // 0 without one
+  bool started_ = false;
+  bool putting_ = false;            // the step before was places_[next_]
+  std::size_t next_ = 0;            // in places_
+  std::vector<OpenShard> open_;     // outermost first
+  std::deque<AssemblyStep> steps_;  // that come before all others
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ShardAssembly> AssembleZarrShard(const ZarrFormatLevels& levels,
+                                                 const std::vector<AssembledChunk>& chunks) {
+  return std::make_unique<ZarrAssembly>(levels, InOrder(chunks), 0);
+}
+
+std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
+                                                 const std::vector<AssembledChunk>& chunks,
+                                                 std::uint64_t base_size) {
+  const ZarrFormatLevel& outer = *levels.front();
+  if (levels.size() > 1 || !outer.level.around.empty()) return nullptr;
+  // Where a crc32c has room is only known with the index: chunks may stand right behind it.
+  if (outer.level.index_at_start && outer.level.index.guess_checksum) return nullptr;
+  if (base_size < outer.index.smallest_size()) return nullptr;
+  return std::make_unique<ZarrAssembly>(levels, InOrder(chunks), base_size);
+}
+
+}  // namespace unshard

@@ -1,0 +1,21 @@
+// Assemblies of sharding_indexed shards, as MakeZarrShardFormat hands them out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "codec/shard/assembly.h"
+#include "codec/zarr3/index.h"
+
+namespace unshard {
+
+// The result refers to `levels`.
+std::unique_ptr<ShardAssembly> AssembleZarrShard(const ZarrFormatLevels& levels,
+                                                 const std::vector<AssembledChunk>& chunks);
+// A null pointer where such shards have to be assembled anew. The result refers to `levels`.
+std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
+                                                 const std::vector<AssembledChunk>& chunks,
+                                                 std::uint64_t base_size);
+
+}  // namespace unshard

@@ -1,0 +1,179 @@
+#include "codec/zarr3/check.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "codec/compression/bytes_codec.h"
+#include "codec/core/byte_range.h"
+
+namespace unshard {
+namespace {
+
+using BytesCodecs = std::vector<std::shared_ptr<const BytesCodec>>;
+
+struct ItemSize {
+  std::string_view data_type;
+  std::uint64_t bytes;
+};
+constexpr std::array<ItemSize, 17> kItemSizes = {{{"bool", 1},
+                                                  {"int8", 1},
+                                                  {"uint8", 1},
+                                                  {"int16", 2},
+                                                  {"uint16", 2},
+                                                  {"float16", 2},
+                                                  {"bfloat16", 2},
+                                                  {"int32", 4},
+                                                  {"uint32", 4},
+                                                  {"float32", 4},
+                                                  {"int64", 8},
+                                                  {"uint64", 8},
+                                                  {"float64", 8},
+                                                  {"complex64", 8},
+                                                  {"complex128", 16},
+                                                  {"numpy.datetime64", 8},
+                                                  {"numpy.timedelta64", 8}}};
+
+// Data types whose configuration says how many bytes a value has.
+constexpr std::array<std::string_view, 3> kSizedTypes = {"fixed_length_utf32",
+                                                         "null_terminated_bytes", "raw_bytes"};
+
+// Array-to-array codecs that change neither the number of values nor the bytes of one.
+constexpr std::array<std::string_view, 3> kSizePreserving = {"transpose", "bitround",
+                                                             "numcodecs.bitround"};
+
+template <class Names>
+bool IsOneOf(const Names& names, std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// "r16" has 2 bytes.
+std::optional<std::uint64_t> RawBitsSize(std::string_view name) {
+  if (name.size() < 2 || name[0] != 'r') return std::nullopt;
+  std::uint64_t bits = 0;
+  const char* const end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data() + 1, end, bits);
+  if (error != std::errc() || at != end || bits == 0 || bits % 8 != 0) return std::nullopt;
+  return bits / 8;
+}
+
+// The bytes of one value; nothing where they vary or nobody here knows the type.
+std::optional<std::uint64_t> FixedItemSize(const JsonValue& data_type) {
+  const JsonValue* name = data_type.Find("name");
+  if (name == nullptr || !name->is_string()) return std::nullopt;
+  for (const ItemSize& size : kItemSizes) {
+    if (size.data_type == name->text()) return size.bytes;
+  }
+  if (!IsOneOf(kSizedTypes, name->text())) return RawBitsSize(name->text());
+  const JsonValue* configuration = data_type.Find("configuration");
+  const JsonValue* length =
+      configuration != nullptr ? configuration->Find("length_bytes") : nullptr;
+  if (length == nullptr) return std::nullopt;
+  const auto bytes = JsonCursor(*length, "").Unsigned(1, std::uint64_t{1} << 32);
+  return bytes ? std::optional(*bytes) : std::nullopt;
+}
+
+// The length of the values of one chunk as the codec `bytes` writes them, which stands at `bytes`
+// in the chain; nothing where a codec before it may change it.
+std::optional<std::uint64_t> PlainSize(const CodecChain& chain, std::size_t bytes,
+                                       const std::vector<std::uint64_t>& chunk_shape,
+                                       const JsonValue& data_type) {
+  if (chain[bytes].name != "bytes") return std::nullopt;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    if (!IsOneOf(kSizePreserving, chain[i].name)) return std::nullopt;
+  }
+  std::optional<std::uint64_t> size = FixedItemSize(data_type);
+  for (const std::uint64_t extent : chunk_shape) {
+    if (size) size = CheckedMultiply(*size, extent);
+  }
+  return size;
+}
+
+class ZarrChunkCheck final : public ChunkCheck {
+ public:
+  // `codecs` are all at the end of the chain that are known, in the chain's order.
+  ZarrChunkCheck(std::optional<std::uint64_t> plain_size, BytesCodecs codecs)
+      : plain_size_(plain_size), fixed_size_(plain_size), codecs_(std::move(codecs)) {
+    for (const auto& codec : codecs_) {
+      const auto overhead = codec->fixed_overhead();
+      fixed_size_ = fixed_size_ && overhead ? CheckedAdd(*fixed_size_, *overhead) : std::nullopt;
+    }
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> FixedSize(
+      std::span<const std::uint64_t> /*cell*/) const override {
+    return fixed_size_;
+  }
+
+  // Codecs are undone on whole chunks, or not at all.
+  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
+    const bool decoded = !codecs_.empty() && size <= kMostCheckedBytes &&
+                         plain_size_.value_or(0) <= kMostCheckedBytes;
+    return decoded ? size : 0;
+  }
+
+  [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
+                             ByteSpan start) const override {
+    if (size == 0) return RefuseEmptyChunk();
+    if (fixed_size_ && size != *fixed_size_) return RefuseChunkSize("chunk", *fixed_size_, size);
+    const std::uint64_t needed = NeededBytes(size);
+    if (needed == 0) return {};
+    if (start.size() < needed) return RefuseChunk("chunk", "not all of it could be looked at");
+    return CheckDecoding(start.first(needed));
+  }
+
+ private:
+  [[nodiscard]] Status CheckDecoding(ByteSpan stored) const {
+    ByteVector decoded;
+    for (auto codec = codecs_.rbegin(); codec != codecs_.rend(); ++codec) {
+      auto next = (*codec)->Decode(stored, MostDecoded(codec));
+      if (!next && next.error().code == ErrorCode::kResourceExhausted && !plain_size_) return {};
+      if (!next) return RefuseChunk("chunk", next.error().message);
+      decoded = *std::move(next);
+      stored = decoded;
+    }
+    if (plain_size_ && stored.size() != *plain_size_) {
+      return RefuseChunk("chunk", "expected it to decode to exactly " +
+                                      std::to_string(*plain_size_) + " bytes, found " +
+                                      std::to_string(stored.size()));
+    }
+    return {};
+  }
+
+  // Only the codec that is undone last has to give the values; what stands between two compressors
+  // may be larger.
+  [[nodiscard]] std::uint64_t MostDecoded(BytesCodecs::const_reverse_iterator codec) const {
+    return std::next(codec) == codecs_.rend() ? plain_size_.value_or(kMostCheckedBytes)
+                                              : 2 * kMostCheckedBytes;
+  }
+
+  const std::optional<std::uint64_t> plain_size_;
+  std::optional<std::uint64_t> fixed_size_;
+  const BytesCodecs codecs_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const CodecChain& chain,
+                                                     const std::vector<std::uint64_t>& chunk_shape,
+                                                     const JsonValue& data_type) {
+  BytesCodecs known;
+  std::size_t first_known = chain.size();
+  while (first_known > 0) {
+    const Codec& codec = chain[first_known - 1];
+    auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.json_path);
+    if (!made || *made == nullptr) break;
+    known.insert(known.begin(), *std::move(made));
+    --first_known;
+  }
+  std::optional<std::uint64_t> plain_size;
+  if (first_known > 0) plain_size = PlainSize(chain, first_known - 1, chunk_shape, data_type);
+  return std::make_shared<ZarrChunkCheck>(plain_size, std::move(known));
+}
+
+}  // namespace unshard

@@ -1,0 +1,96 @@
+// One encoded index of a sharding_indexed shard: its size, and its entries; read and written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "codec/core/bytes.h"
+#include "codec/zarr3/shard.h"
+
+namespace unshard {
+
+// An entry as it stands in an index, before it is held against the shard's size.
+struct ZarrIndexRow {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+
+  // Either field alone marks an empty inner chunk: old writers added the length of the index to
+  // the offset of empty entries, which wrapped.
+  [[nodiscard]] bool empty() const {
+    return offset == ~std::uint64_t{0} || size == ~std::uint64_t{0};
+  }
+};
+
+// Decodes and encodes the index of one level. Immutable; thread-safe.
+class ZarrIndexCodec {
+ public:
+  explicit ZarrIndexCodec(const ZarrShardLevel& level);
+
+  // The most bytes that the encoded index takes; exact unless its checksum is guessed. Encode makes
+  // this many.
+  [[nodiscard]] std::uint64_t encoded_size() const { return encoded_size_; }
+  // The fewest bytes: without the checksum that is guessed.
+  [[nodiscard]] std::uint64_t smallest_size() const { return smallest_size_; }
+
+  // Undoes the index codecs. `encoded` has encoded_size() bytes, or down to smallest_size() where
+  // the shard has no more; `shard_size` judges whether an index without checksum is one.
+  // Fails with kDataLoss on a checksum that does not match.
+  [[nodiscard]] Result<ByteVector> Decode(ByteSpan encoded, std::uint64_t shard_size) const;
+  // The row of a slot in a decoded index. Requires: slot < chunk_count.
+  // Inline, like what it calls: it is called for each slot of an index, millions of times for one.
+  [[nodiscard]] ZarrIndexRow Row(ByteSpan decoded, std::uint64_t slot) const {
+    const RowPosition position = PositionOf(slot);
+    const std::uint64_t offset = LoadU64Le(decoded.data() + position.offset_at);
+    const std::uint64_t size = LoadU64Le(decoded.data() + position.size_at);
+    if (!level_.index.big_endian) return {offset, size};
+    return {__builtin_bswap64(offset), __builtin_bswap64(size)};
+  }
+
+  // The index with these entries, whose ranges count from the start of the shard; the other slots
+  // are empty. Requires: slots below chunk_count.
+  [[nodiscard]] Result<ByteVector> Encode(std::span<const IndexEntry> entries) const;
+
+ private:
+  // Where the two fields of a row stand in a decoded index.
+  struct RowPosition {
+    std::uint64_t offset_at;
+    std::uint64_t size_at;
+  };
+  [[nodiscard]] RowPosition PositionOf(std::uint64_t slot) const {
+    return strides_.empty() ? RowPosition{slot * kRowSize, slot * kRowSize + kFieldSize}
+                            : TransposedPositionOf(slot);
+  }
+  [[nodiscard]] RowPosition TransposedPositionOf(std::uint64_t slot) const;
+  [[nodiscard]] Result<ByteVector> DecodeGuessed(ByteSpan encoded, std::uint64_t shard_size) const;
+  [[nodiscard]] bool IsPlausible(ByteSpan decoded, std::uint64_t shard_size) const;
+
+  static constexpr std::uint64_t kFieldSize = 8;
+  static constexpr std::uint64_t kRowSize = 2 * kFieldSize;
+
+  const ZarrShardLevel& level_;
+  std::uint64_t plain_size_;
+  std::uint64_t encoded_size_;
+  std::uint64_t smallest_size_;
+  // Distance in the encoded array between neighbours of each dimension, the last one of the pair.
+  std::vector<std::uint64_t> strides_;
+};
+
+// One level of a shard format.
+struct ZarrFormatLevel {
+  explicit ZarrFormatLevel(ZarrShardLevel from) : level(std::move(from)), index(level) {}
+  ZarrFormatLevel(const ZarrFormatLevel&) = delete;
+  ZarrFormatLevel& operator=(const ZarrFormatLevel&) = delete;
+
+  const ZarrShardLevel level;
+  const ZarrIndexCodec index;  // refers to `level`
+};
+using ZarrFormatLevels = std::vector<std::unique_ptr<ZarrFormatLevel>>;  // outermost first
+
+// The position of page `page` in the shards of each level but the innermost.
+std::vector<std::uint64_t> PositionsOfPage(const ZarrFormatLevels& levels, std::uint64_t page);
+
+}  // namespace unshard

@@ -1,0 +1,82 @@
+#include "codec/zarr3/layout_digest.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codec/core/bytes.h"
+#include "codec/core/crc32c.h"
+#include "codec/json/meaning.h"
+#include "codec/zarr3/defaults.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::array<std::string_view, 5> kZarrMembers = {
+    "data_type", "chunk_grid", "chunk_key_encoding", "codecs", "storage_transformers"};
+
+bool SaysNothing(const JsonValue& value) {
+  return value.is_null() || (value.is_object() && value.members().empty());
+}
+
+JsonValue Canonical(const JsonValue& value) {
+  if (value.is_number()) return JsonValue::Number(CanonicalNumber(value.text()));
+  if (value.is_array()) {
+    std::vector<JsonValue> items;
+    for (const JsonValue& item : value.items()) items.push_back(Canonical(item));
+    return JsonValue::Array(std::move(items));
+  }
+  if (!value.is_object()) return value;
+  std::vector<JsonValue::Member> members;
+  for (const auto& [key, member] : value.members()) {
+    if (!member.is_null()) members.emplace_back(key, Canonical(member));
+  }
+  std::sort(members.begin(), members.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return JsonValue::Object(std::move(members));
+}
+
+// Extension points, at any depth: a name alone where the configuration says nothing more.
+JsonValue WithoutDefaults(const JsonValue& value) {
+  if (value.is_array()) {
+    std::vector<JsonValue> items;
+    for (const JsonValue& item : value.items()) items.push_back(WithoutDefaults(item));
+    return JsonValue::Array(std::move(items));
+  }
+  if (!value.is_object()) return value;
+  JsonValue plain = JsonValue::Object();
+  for (const auto& [key, member] : value.members()) plain.Set(key, WithoutDefaults(member));
+  const JsonValue* const name = plain.Find("name");
+  if (name == nullptr || !name->is_string()) return plain;
+  const std::string named = name->text();
+  if (JsonValue* const configuration = plain.Find("configuration")) {
+    if (configuration->is_object()) {
+      std::erase_if(configuration->mutable_members(), [&](const auto& member) {
+        return member.second.is_null() || IsZarrDefault(named, member.first, member.second);
+      });
+    }
+    if (SaysNothing(*configuration)) plain.Erase("configuration");
+  }
+  return plain.members().size() == 1 ? JsonValue::String(named) : plain;
+}
+
+}  // namespace
+
+std::uint32_t LayoutDigest(const JsonValue& layout) {
+  return Crc32c(AsBytes(WriteJson(Canonical(layout), 0)));
+}
+
+std::uint32_t ZarrLayoutDigest(const JsonValue& document) {
+  JsonValue layout = JsonValue::Object();
+  for (const std::string_view key : kZarrMembers) {
+    const JsonValue* const member = document.Find(key);
+    const bool none = member == nullptr || (member->is_array() && member->items().empty());
+    if (!none) layout.Set(key, WithoutDefaults(*member));
+  }
+  return LayoutDigest(layout);
+}
+
+}  // namespace unshard

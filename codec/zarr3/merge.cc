@@ -1,0 +1,373 @@
+// Edits of `zarr.json`.
+//
+// Three trees are walked side by side: the stored document, its unsharded form that the writer saw,
+// and what the writer made of it. The last two are first brought into one form by the parser, so
+// that short-hand names, null members and the like are no difference.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/json/meaning.h"
+#include "codec/shard/layout_change.h"
+#include "codec/shard/metadata_merge.h"
+#include "codec/zarr3/defaults.h"
+#include "codec/zarr3/fill_value.h"
+#include "codec/zarr3/metadata.h"
+
+namespace unshard {
+namespace {
+
+// Members that say how chunks are stored, or what absent ones mean.
+constexpr std::array<std::string_view, 9> kLayoutMembers = {
+    "zarr_format",        "node_type",  "shape",  "data_type",           "chunk_grid",
+    "chunk_key_encoding", "fill_value", "codecs", "storage_transformers"};
+
+bool IsLayoutMember(std::string_view key) {
+  return std::find(kLayoutMembers.begin(), kLayoutMembers.end(), key) != kLayoutMembers.end();
+}
+
+// True where each member of `a` stands in `b` as well or says only what its absence means.
+bool Covers(std::string_view name, const JsonValue& a, const JsonValue& b) {
+  return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
+    const JsonValue* other = b.Find(member.first);
+    return other != nullptr ? SameMeaning(member.second, *other)
+                            : IsZarrDefault(name, member.first, member.second);
+  });
+}
+
+std::string NameOf(const JsonValue& extension) {
+  const JsonValue* name = extension.is_string() ? &extension : extension.Find("name");
+  return name != nullptr ? name->text() : "";
+}
+
+// Extension points in the parser's form: the same name, and configurations that differ at most in
+// what is spelled out.
+bool SameExtension(const JsonValue& a, const JsonValue& b) {
+  const JsonValue none = JsonValue::Object();
+  const std::string name = NameOf(a);
+  if (name != NameOf(b)) return false;
+  JsonValue rest_of_a = a;
+  JsonValue rest_of_b = b;
+  if (a.is_object()) rest_of_a.Erase("configuration");
+  if (b.is_object()) rest_of_b.Erase("configuration");
+  if (a.is_object() && b.is_object() && !SameMeaning(rest_of_a, rest_of_b)) return false;
+  const JsonValue* x = a.Find("configuration");
+  const JsonValue* y = b.Find("configuration");
+  if (x == nullptr) x = &none;
+  if (y == nullptr) y = &none;
+  return Covers(name, *x, *y) && Covers(name, *y, *x);
+}
+
+// A codec of values of one byte has no byte order, whatever it says.
+bool HasByteOrder(const JsonValue& data_type) {
+  const std::string name = NameOf(data_type);
+  return name != "bool" && name != "int8" && name != "uint8";
+}
+
+bool SameCodecs(const JsonValue& a, const JsonValue& b, bool byte_order) {
+  const auto same = [&](JsonValue x, JsonValue y) {
+    if (!byte_order && NameOf(x) == "bytes" && NameOf(y) == "bytes") return true;
+    return SameExtension(x, y);
+  };
+  return a.is_array() && b.is_array() &&
+         std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), same);
+}
+
+// Absent, null and an empty value of the kind say the same.
+bool SaysNothing(std::string_view key, const JsonValue* value) {
+  if (value == nullptr || value->is_null()) return true;
+  if (key == "attributes") return value->is_object() && value->members().empty();
+  return key == "dimension_names" &&
+         std::all_of(value->items().begin(), value->items().end(),
+                     [](const JsonValue& name) { return name.is_null(); });
+}
+
+Status CheckArrayLayout(const JsonValue& before, const JsonValue& after, const std::string& path) {
+  const auto refuse = [&](std::string_view key) {
+    return RefuseLayoutChange(MemberPath(path, key), before.Find(key), after.Find(key));
+  };
+  // The parser saw to it that the members are there, apart from the fill value. A copy that a group
+  // embeds has the shape of its array.
+  const std::size_t rank = before.Find("shape")->items().size();
+  if (!path.empty() || rank != after.Find("shape")->items().size()) {
+    UNSHARD_RETURN_IF_ERROR(
+        ExpectSame(MemberPath(path, "shape"), before.Find("shape"), after.Find("shape")));
+  }
+  for (const std::string_view key : {"data_type", "chunk_grid", "chunk_key_encoding"}) {
+    if (!SameExtension(*before.Find(key), *after.Find(key))) return refuse(key);
+  }
+  const JsonValue& data_type = *before.Find("data_type");
+  const JsonValue* fill_before = before.Find("fill_value");
+  const JsonValue* fill_after = after.Find("fill_value");
+  const bool both = fill_before != nullptr && fill_after != nullptr;
+  const bool same_fill = both ? SameFillValue(NameOf(data_type), *fill_before, *fill_after)
+                              : fill_before == fill_after;
+  if (!same_fill) return refuse("fill_value");
+  if (!SameCodecs(*before.Find("codecs"), *after.Find("codecs"), HasByteOrder(data_type))) {
+    return refuse("codecs");
+  }
+  return {};
+}
+
+// The names of dimensions are as many as the dimensions.
+Status CheckDimensionNames(const JsonValue& after, const std::string& path) {
+  const JsonValue* names = after.Find("dimension_names");
+  const JsonValue* shape = after.Find("shape");
+  if (names == nullptr || names->is_null() || shape == nullptr) return {};
+  if (names->is_array() && names->items().size() == shape->items().size()) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              MemberPath(path, "dimension_names") + ": expected one name for each dimension");
+}
+
+// An array without shards stands in the store as it is shown, so that any edit of it is right.
+bool PassesThrough(const ZarrNode& node) {
+  return node.type == ZarrNode::Type::kArray && !node.sharded;
+}
+
+// Where a node stands in the document, for messages, and below the group that the document is of.
+struct NodePlace {
+  std::string path;
+  std::string node;
+};
+
+NodePlace PlaceOfCopy(const NodePlace& group, const std::string& name) {
+  return {group.path + ".metadata[\"" + name + "\"]",
+          group.node.empty() ? name : group.node + "/" + name};
+}
+
+// The copies that a group embeds stay as they were written: each is brought into one form where it
+// is merged, and only there.
+Result<JsonValue> InOneForm(const ZarrNode& node, const JsonValue& document) {
+  if (node.type == ZarrNode::Type::kGroup) return document;
+  return ParseJson(node.unsharded_text);
+}
+
+class ZarrMerger {
+ public:
+  explicit ZarrMerger(const StoredNodes& stored_nodes) : stored_nodes_(stored_nodes) {}
+
+  // Whether anything changed.
+  [[nodiscard]] bool changed() const { return changed_; }
+
+  Status MergeNode(JsonValue& stored, const JsonValue& before, const JsonValue& after,
+                   const NodePlace& place) {
+    const std::string& path = place.path;
+    UNSHARD_RETURN_IF_ERROR(ExpectSame(MemberPath(path, "node_type"), before.Find("node_type"),
+                                       after.Find("node_type")));
+    const bool is_array = before.Find("shape") != nullptr;
+    if (is_array) {
+      UNSHARD_RETURN_IF_ERROR(CheckArrayLayout(before, after, path));
+    }
+    std::vector<std::string> keys;
+    for (const auto& member : before.members()) keys.push_back(member.first);
+    const JsonMemberIndex known(before);
+    for (const auto& member : after.members()) {
+      if (!known.Position(member.first)) keys.push_back(member.first);
+    }
+    for (const std::string& key : keys) {
+      const bool own_shape = key == "shape" && path.empty();
+      if (IsLayoutMember(key) && !own_shape) continue;
+      UNSHARD_RETURN_IF_ERROR(MergeMember(stored, before, after, key, place));
+    }
+    return {};
+  }
+
+ private:
+  Status MergeMember(JsonValue& stored, const JsonValue& before, const JsonValue& after,
+                     const std::string& key, const NodePlace& place) {
+    const JsonValue* was = before.Find(key);
+    const JsonValue* is = after.Find(key);
+    if (SaysNothing(key, was) && SaysNothing(key, is)) return {};
+    if (was != nullptr && is != nullptr && SameMeaning(*was, *is)) return {};
+    if (key == "consolidated_metadata" && is != nullptr && is->is_object()) {
+      return MergeConsolidated(stored, was, *is, {MemberPath(place.path, key), place.node});
+    }
+    if (key == "dimension_names") UNSHARD_RETURN_IF_ERROR(CheckDimensionNames(after, place.path));
+    changed_ = true;
+    ApplyMemberChange(stored, key, was, is);
+    return {};
+  }
+
+  // Embedded copies of descendants are merged by the same rules.
+  Status MergeConsolidated(JsonValue& stored, const JsonValue* before, const JsonValue& after,
+                           const NodePlace& place) {
+    const JsonValue none = JsonValue::Object();
+    const JsonValue* nodes_before = before != nullptr ? before->Find("metadata") : nullptr;
+    const JsonValue* nodes_after = after.Find("metadata");
+    if (nodes_before == nullptr) nodes_before = &none;
+    if (nodes_after == nullptr) nodes_after = &none;
+    JsonValue merged = after;  // in the order of the writer, who may have sorted it anew
+    JsonValue* merged_nodes = merged.Find("metadata");
+    const JsonMemberIndex was(*nodes_before);
+    const JsonValue* old = stored.Find("consolidated_metadata");
+    const JsonValue* stored_nodes = old != nullptr ? old->Find("metadata") : nullptr;
+    const JsonMemberIndex stored_by_name(stored_nodes != nullptr ? *stored_nodes : none);
+    const bool changed_before = changed_;
+    for (std::size_t i = 0; i < nodes_after->members().size(); ++i) {
+      const auto& [name, node] = nodes_after->members()[i];
+      UNSHARD_ASSIGN_OR_RETURN(
+          JsonValue merged_node,
+          MergeCopy(stored_by_name.Find(name), was.Find(name), node, PlaceOfCopy(place, name)));
+      merged_nodes->mutable_members()[i].second = std::move(merged_node);
+    }
+    // What counts is not what was done to single copies, but what came out.
+    const bool changed = old == nullptr || !SameMeaning(*old, merged);
+    changed_ = changed_before || changed;
+    if (changed) stored.Set("consolidated_metadata", std::move(merged));
+    return {};
+  }
+
+  // The form in which a copy that reads as `after` is stored. `stored` and `before`: the copy that
+  // was embedded up to now, and how it was shown; null where there was none.
+  Result<JsonValue> MergeCopy(const JsonValue* stored, const JsonValue* before,
+                              const JsonValue& after, const NodePlace& place) {
+    const bool known = stored != nullptr && before != nullptr;
+    if (known && SameMeaning(*before, after)) return *stored;
+    const bool array = after.Find("shape") != nullptr;
+    if (array && stored_nodes_) {
+      // An embedded copy can be older than the array: the array's own document has the say.
+      auto document = stored_nodes_(place.node);
+      if (!document) return Forward(std::move(document).error(), place.path);
+      if (*document) return MergeIntoDocument(**document, after, place);
+    }
+    if (known) {
+      JsonValue merged = *stored;
+      UNSHARD_RETURN_IF_ERROR(MergeEmbedded(merged, *before, after, place));
+      return merged;
+    }
+    if (!array) return NewGroup(after, place);
+    if (stored_nodes_) return after;
+    return RefuseLayoutChange(
+        place.path,
+        "as this document does not tell how the chunks of an array that it did not hold "
+        "before are stored");
+  }
+
+  Result<JsonValue> MergeIntoDocument(const std::string& document, const JsonValue& after,
+                                      const NodePlace& place) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue merged, ParseStored(document, place.path));
+    if (SameMeaning(merged, after)) return after;
+    const auto node = ParseZarrMetadata(document);
+    if (!node) {
+      return RefuseLayoutChange(
+          place.path, "as the document of this array cannot be read: " + node.error().message);
+    }
+    if (PassesThrough(*node)) return after;
+    const JsonValue before = merged;
+    UNSHARD_RETURN_IF_ERROR(MergeEmbedded(merged, before, after, place));
+    return merged;
+  }
+
+  static Result<JsonValue> ParseStored(const std::string& document, const std::string& path) {
+    auto parsed = ParseJson(document);
+    if (parsed) return parsed;
+    return RefuseLayoutChange(
+        path, "as the document of this array cannot be read: " + parsed.error().message);
+  }
+
+  // A group can embed copies of its own.
+  Result<JsonValue> NewGroup(const JsonValue& after, const NodePlace& place) {
+    const std::string key = "consolidated_metadata";
+    const JsonValue* consolidated = after.Find(key);
+    if (consolidated == nullptr || !consolidated->is_object()) return after;
+    // What is no group, whatever it is, is not shown rewritten either.
+    if (!ParseZarrMetadata(WriteJson(after, 0))) return after;
+    JsonValue merged = after;
+    merged.Erase(key);
+    UNSHARD_RETURN_IF_ERROR(MergeConsolidated(merged, nullptr, *consolidated,
+                                              {MemberPath(place.path, key), place.node}));
+    return merged;
+  }
+
+  Status MergeEmbedded(JsonValue& stored, const JsonValue& before, const JsonValue& after,
+                       const NodePlace& place) {
+    if (SameMeaning(before, after)) return {};
+    auto was = Normalise(before);
+    auto is = Normalise(after);
+    if (!was) return RefuseLayoutChange(place.path, &before, &after);
+    if (!is) return Fail(ErrorCode::kInvalidArgument, place.path + ": " + is.error().message);
+    const auto node = ParseZarrMetadata(WriteJson(stored, 0));
+    if (node && PassesThrough(*node)) {
+      ApplyChange(stored, *was, *is);
+      return {};
+    }
+    return MergeNode(stored, *was, *is, place);
+  }
+
+  static Result<JsonValue> Normalise(const JsonValue& document) {
+    UNSHARD_ASSIGN_OR_RETURN(const ZarrNode node, ParseZarrMetadata(WriteJson(document, 0)));
+    return InOneForm(node, document);
+  }
+
+  const StoredNodes& stored_nodes_;
+  bool changed_ = false;
+};
+
+// The writer's document in the parser's form.
+Result<JsonValue> ParseEditedZarr(std::string_view edited) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseEdited(edited));
+  auto node = ParseZarrMetadata(edited);
+  if (!node && node.error().code == ErrorCode::kNotSupported) {
+    return RefuseLayoutChange("zarr.json", node.error().message);
+  }
+  if (!node) return Fail(ErrorCode::kInvalidArgument, node.error().message);
+  if (node->sharded) {
+    return RefuseLayoutChange("codecs",
+                              "what is shown here is not sharded: expected the codecs "
+                              "without sharding_indexed");
+  }
+  return InOneForm(*node, document);
+}
+
+}  // namespace
+
+Result<std::string> MergeZarrMetadata(std::string_view original, std::string_view edited,
+                                      const StoredNodes& stored_nodes) {
+  UNSHARD_ASSIGN_OR_RETURN(const ZarrNode node, ParseZarrMetadata(original));
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue stored, ParseJson(original));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue before, ParseJson(node.unsharded_text));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue after, ParseEditedZarr(edited));
+  if (PassesThrough(node)) {
+    return std::string(SameMeaning(before, after) ? original : edited);
+  }
+  ZarrMerger merger(stored_nodes);
+  UNSHARD_RETURN_IF_ERROR(merger.MergeNode(stored, before, after, {}));
+  if (!merger.changed()) return std::string(original);
+  std::string merged = WriteDocument(stored, IndentOf(original));
+  // What was merged has to read as what was asked for: merging it once more finds no change,
+  // and needs nothing but this document.
+  const auto again = ParseZarrMetadata(merged);
+  if (!again) return Fail(ErrorCode::kInternal, "merged metadata: " + again.error().message);
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue stored_again, ParseJson(merged));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue shown, ParseJson(again->unsharded_text));
+  const StoredNodes nowhere;
+  ZarrMerger proof(nowhere);
+  const Status same = proof.MergeNode(stored_again, shown, after, {});
+  if (!same || proof.changed()) {
+    return Fail(ErrorCode::kInternal, "merged metadata do not read as the edit");
+  }
+  return merged;
+}
+
+Result<std::string> CompleteZarrMetadata(std::string_view edited, const StoredNodes& stored_nodes) {
+  const auto node = ParseZarrMetadata(edited);
+  if (node && node->sharded) return RefuseNewShards("codecs");
+  const auto given = ParseJson(edited);
+  const bool group = node && node->type == ZarrNode::Type::kGroup && given;
+  const JsonValue* consolidated = group ? given->Find("consolidated_metadata") : nullptr;
+  if (consolidated == nullptr || !consolidated->is_object()) return std::string(edited);
+  JsonValue bare = *given;
+  bare.Erase("consolidated_metadata");
+  UNSHARD_ASSIGN_OR_RETURN(
+      std::string merged,
+      MergeZarrMetadata(WriteDocument(bare, IndentOf(edited)), edited, stored_nodes));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue stored, ParseJson(merged));
+  if (SameMeaning(stored, *given)) return std::string(edited);
+  return merged;
+}
+
+}  // namespace unshard

@@ -1,0 +1,279 @@
+#include "codec/zarr3/metadata.h"
+
+#include <array>
+#include <utility>
+
+#include "codec/compression/codec_chain.h"
+#include "codec/zarr3/check.h"
+#include "codec/zarr3/layout_digest.h"
+#include "codec/zarr3/shard.h"
+#include "codec/zarr3/sharding.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
+
+Result<std::vector<std::uint64_t>> ParseShape(const JsonCursor& shape, std::uint64_t min) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, shape.Items());
+  std::vector<std::uint64_t> extents;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent, item.Unsigned(min, kMaxExtent));
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+JsonValue WriteShape(const std::vector<std::uint64_t>& shape) {
+  std::vector<JsonValue> items;
+  for (const std::uint64_t extent : shape) items.push_back(JsonValue::Number(extent));
+  return JsonValue::Array(std::move(items));
+}
+
+// The path of a member of a document that stands at `path`.
+std::string PathOf(const std::string& path, const std::string& member) {
+  return path.empty() ? member : path + "." + member;
+}
+
+// Bare strings, "zarr_format": 3 and the like: an extension point in current form, put into the
+// document only where it stood in another one.
+Result<JsonValue> NormaliseMember(JsonValue& document, const JsonCursor& member,
+                                  const std::string& key) {
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue normalised, NormaliseExtension(member));
+  if (!(normalised == member.value())) document.Set(key, normalised);
+  return normalised;
+}
+
+Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonValue& encoding, const std::string& path) {
+  const JsonCursor cursor(encoding, path);
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor name_cursor, cursor.Member("name"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string name, name_cursor.String());
+  ChunkKeyEncoding parsed;
+  if (name == "v2") {
+    parsed = {ChunkKeyEncoding::Kind::kV2, '.'};
+  } else if (name != "default") {
+    return Fail(ErrorCode::kNotSupported,
+                path + ": the chunk key encoding \"" + name + "\" is not known with sharding");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
+  if (configurations.empty()) return parsed;
+  UNSHARD_ASSIGN_OR_RETURN(const auto separators,
+                           configurations.front().OptionalMember("separator"));
+  if (separators.empty()) return parsed;
+  const std::string& separator = separators.front().value().text();
+  const bool known = separators.front().value().is_string() && separator.size() == 1 &&
+                     (separator[0] == '/' || separator[0] == '.');
+  if (!known) return separators.front().Expected("\"/\" or \".\"");
+  parsed.separator = separator[0];
+  return parsed;
+}
+
+// What the rewriter of arrays reads and edits. Only these members are copied: attributes can be as
+// long as the document.
+constexpr std::array kLayoutMembers = {"shape",           "data_type",           "fill_value",
+                                       "chunk_grid",      "chunk_key_encoding",  "codecs",
+                                       "dimension_names", "storage_transformers"};
+
+JsonValue LayoutOf(const JsonValue& document) {
+  JsonValue layout = JsonValue::Object();
+  for (const char* key : kLayoutMembers) {
+    if (const JsonValue* member = document.Find(key)) layout.Set(key, *member);
+  }
+  return layout;
+}
+
+// Rewrites one array document. `source`, the layout as it was, stays while `document` is edited.
+class ArrayRewriter {
+ public:
+  ArrayRewriter(const JsonValue& source, JsonValue& document, const std::string& path)
+      : source_(source, path), path_(path), document_(document) {}
+
+  Result<ZarrNode> Rewrite() {
+    node_.type = ZarrNode::Type::kArray;
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, Member("shape"));
+    UNSHARD_ASSIGN_OR_RETURN(node_.shape, ParseShape(shape, 0));
+    UNSHARD_RETURN_IF_ERROR(RefuseTransformers());
+    UNSHARD_RETURN_IF_ERROR(TakeDataType());
+    UNSHARD_RETURN_IF_ERROR(TakeGrid());
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor encoding, Member("chunk_key_encoding"));
+    UNSHARD_ASSIGN_OR_RETURN(key_encoding_,
+                             NormaliseMember(document_, encoding, "chunk_key_encoding"));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, Member("codecs"));
+    UNSHARD_ASSIGN_OR_RETURN(CodecChain chain, ParseCodecChain(codecs, node_.shape.size()));
+    if (FindSharding(chain)) {
+      UNSHARD_ASSIGN_OR_RETURN(chain, Unshard(chain));
+    }
+    node_.codecs = DescribeCodecs(chain);
+    SetCodecs(std::move(chain), codecs.value());
+    DropNulls();
+    return std::move(node_);
+  }
+
+ private:
+  [[nodiscard]] Result<JsonCursor> Member(const char* key) const { return source_.Member(key); }
+
+  [[nodiscard]] Status RefuseTransformers() const {
+    UNSHARD_ASSIGN_OR_RETURN(const auto found, source_.OptionalMember("storage_transformers"));
+    if (found.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
+    if (items.empty()) return {};
+    return Fail(ErrorCode::kNotSupported,
+                found.front().path() +
+                    ": storage transformers change where chunks stand; none is "
+                    "known");
+  }
+
+  // {"name": "int8"} and URIs become "int8"; a data type with parameters stays an object.
+  Status TakeDataType() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, Member("data_type"));
+    UNSHARD_ASSIGN_OR_RETURN(data_type_, NormaliseExtension(cursor));
+    const JsonValue& normalised = data_type_;
+    node_.data_type = normalised.Find("name")->text();
+    const JsonValue* configuration = normalised.Find("configuration");
+    const bool has_parameters = configuration != nullptr && !configuration->members().empty();
+    const bool has_more = normalised.members().size() > (configuration != nullptr ? 2u : 1u);
+    const JsonValue written =
+        has_parameters || has_more ? normalised : JsonValue::String(node_.data_type);
+    if (!(written == cursor.value())) document_.Set("data_type", written);
+    // Old writers gave numbers for booleans, which not every reader takes.
+    const JsonValue* fill_value = source_.value().Find("fill_value");
+    if (node_.data_type == "bool" && fill_value != nullptr && fill_value->is_number() &&
+        (fill_value->text() == "0" || fill_value->text() == "1")) {
+      document_.Set("fill_value", JsonValue::Boolean(fill_value->text() == "1"));
+    }
+    return {};
+  }
+
+  // Leaves the stored chunk shape in node_.chunk_shape; empty where the grid is not regular.
+  Status TakeGrid() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, Member("chunk_grid"));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonValue grid,
+                             NormaliseMember(document_, member, "chunk_grid"));
+    grid_name_ = grid.Find("name")->text();
+    if (grid_name_ != "regular") return {};
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, member.Member("configuration"));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_shape, configuration.Member("chunk_shape"));
+    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, ParseShape(chunk_shape, 1));
+    auto stored = ChunkGrid::Make(node_.shape, node_.chunk_shape);
+    if (!stored) return Forward(std::move(stored).error(), chunk_shape.path());
+    stored_grid_ = *std::move(stored);
+    return {};
+  }
+
+  Result<CodecChain> Unshard(const CodecChain& chain) {
+    if (grid_name_ != "regular") {
+      return Fail(ErrorCode::kNotSupported,
+                  PathOf(path_, "chunk_grid") + ": a grid of kind \"" + grid_name_ +
+                      "\" cannot be served with sharding; expected \"regular\"");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding, ResolveSharding(chain, node_.chunk_shape));
+    ZarrShardedArray array;
+    auto grid = ChunkGrid::Make(node_.shape, sharding.chunk_shape);
+    if (!grid) return Forward(std::move(grid).error(), PathOf(path_, "codecs"));
+    array.grid = *std::move(grid);
+    array.shard_grid = stored_grid_;
+    UNSHARD_ASSIGN_OR_RETURN(array.key_encoding,
+                             ParseKeyEncoding(key_encoding_, PathOf(path_, "chunk_key_encoding")));
+    array.locator = MakeZarrChunkLocator(array.grid, array.shard_grid, sharding.levels);
+    array.keys = MakeZarrShardKeys(array.shard_grid, array.key_encoding);
+    array.layout_digest = ZarrLayoutDigest(source_.value());
+    array.check = MakeZarrChunkCheck(sharding.flattened, sharding.chunk_shape, data_type_);
+    auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.wrapping));
+    if (!format) return Forward(std::move(format).error(), PathOf(path_, "codecs"));
+    array.format = *std::move(format);
+    node_.sharded = std::move(array);
+    node_.chunk_shape = sharding.chunk_shape;
+    document_.Find("chunk_grid")
+        ->Find("configuration")
+        ->Set("chunk_shape", WriteShape(node_.chunk_shape));
+    return std::move(sharding.flattened);
+  }
+
+  void SetCodecs(CodecChain chain, const JsonValue& before) {
+    std::vector<JsonValue> items;
+    for (Codec& codec : chain) items.push_back(std::move(codec.json));
+    JsonValue codecs = JsonValue::Array(std::move(items));
+    if (!(codecs == before)) document_.Set("codecs", std::move(codecs));
+  }
+
+  // A null stands for an absent member in old documents.
+  void DropNulls() {
+    for (const char* key : {"dimension_names", "storage_transformers"}) {
+      const JsonValue* member = document_.Find(key);
+      if (member != nullptr && member->is_null()) document_.Erase(key);
+    }
+  }
+
+  const JsonCursor source_;
+  const std::string path_;
+  JsonValue& document_;
+  ZarrNode node_;
+  std::string grid_name_;
+  ChunkGrid stored_grid_;
+  JsonValue data_type_;
+  JsonValue key_encoding_;
+};
+
+struct Rewritten {
+  ZarrNode node;
+  bool changed = false;  // the document is not what it was
+};
+
+// Rewrites `document` in place and says what it is; leaves it as it is where that fails.
+Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path);
+
+// Rewrites the copies of descendants in `consolidated_metadata`; what cannot be rewritten stays.
+// Returns whether anything changed.
+bool RewriteConsolidated(JsonValue& group, const std::string& path,
+                         std::vector<std::string>& warnings) {
+  JsonValue* consolidated = group.Find("consolidated_metadata");
+  JsonValue* metadata = consolidated != nullptr ? consolidated->Find("metadata") : nullptr;
+  if (metadata == nullptr || !metadata->is_object()) return false;
+  bool changed = false;
+  const std::string prefix = PathOf(path, "consolidated_metadata.metadata");
+  for (auto& [name, embedded] : metadata->mutable_members()) {
+    const auto rewritten = RewriteNode(embedded, prefix + "[\"" + name + "\"]");
+    if (!rewritten) {
+      warnings.push_back(name + ": " + rewritten.error().message);
+      continue;
+    }
+    changed |= rewritten->changed;
+    for (const std::string& warning : rewritten->node.warnings) {
+      warnings.push_back(name + "/" + warning);
+    }
+  }
+  return changed;
+}
+
+Result<Rewritten> RewriteArray(JsonValue& document, const std::string& path) {
+  const JsonValue source = LayoutOf(document);
+  auto node = ArrayRewriter(source, document, path).Rewrite();
+  if (node) return Rewritten{*std::move(node), !(LayoutOf(document) == source)};
+  // Members are replaced in their places, and dropped only where nothing can fail any more.
+  for (const auto& [key, value] : source.members()) document.Set(key, value);
+  return tl::unexpected<Error>(std::move(node).error());
+}
+
+Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path) {
+  const JsonCursor cursor(document, path);
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor format, cursor.Member("zarr_format"));
+  UNSHARD_RETURN_IF_ERROR(format.Unsigned(3, 3));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, cursor.Member("node_type"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
+  if (type == "array") return RewriteArray(document, path);
+  if (type != "group") return type_cursor.Expected("\"array\" or \"group\"");
+  Rewritten group;
+  group.changed = RewriteConsolidated(document, path, group.node.warnings);
+  return group;
+}
+
+}  // namespace
+
+Result<ZarrNode> ParseZarrMetadata(std::string_view text) {
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue document, ParseJson(text));
+  UNSHARD_ASSIGN_OR_RETURN(Rewritten rewritten, RewriteNode(document, ""));
+  rewritten.node.unsharded_text = rewritten.changed ? WriteDocument(document) : std::string(text);
+  return std::move(rewritten.node);
+}
+
+}  // namespace unshard

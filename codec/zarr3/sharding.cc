@@ -1,0 +1,224 @@
+#include "codec/zarr3/sharding.h"
+
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+tl::unexpected<Error> NotSupported(const Codec& codec, std::string_view why) {
+  return Fail(ErrorCode::kNotSupported,
+              codec.json_path + ": \"" + codec.name + "\" " + std::string(why));
+}
+
+// `order` after `axes`: which array axis each transposed dimension is.
+std::vector<std::size_t> Permute(const std::vector<std::size_t>& axes,
+                                 const std::vector<std::size_t>& order) {
+  std::vector<std::size_t> permuted;
+  for (const std::size_t dimension : order) permuted.push_back(axes[dimension]);
+  return permuted;
+}
+
+std::vector<std::size_t> Identity(std::size_t rank) {
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  return axes;
+}
+
+Result<std::shared_ptr<const BytesCodec>> KnownBytesCodec(const Codec& codec,
+                                                          std::string_view unknown) {
+  UNSHARD_ASSIGN_OR_RETURN(auto made,
+                           MakeBytesCodec(codec.name, codec.configuration(), codec.json_path));
+  if (!made) return NotSupported(codec, unknown);
+  return made;
+}
+
+// The one codec of index_codecs that makes bytes of numbers.
+Status ParseIndexBytes(const Codec& codec, ZarrIndexEncoding& index) {
+  const JsonCursor cursor(codec.json, codec.json_path);
+  UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
+  if (configurations.empty()) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const auto endians, configurations.front().OptionalMember("endian"));
+  if (endians.empty()) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const std::string endian, endians.front().String());
+  if (endian != "little" && endian != "big") {
+    return endians.front().Expected("\"little\" or \"big\"");
+  }
+  index.big_endian = endian == "big";
+  return {};
+}
+
+Status AppendIndexChecksum(const Codec& codec, ZarrIndexEncoding& index) {
+  constexpr std::string_view kInTheWay =
+      "is not known with a fixed size, so the shard index cannot be found";
+  UNSHARD_ASSIGN_OR_RETURN(auto made, KnownBytesCodec(codec, kInTheWay));
+  if (!made->fixed_overhead()) return NotSupported(codec, kInTheWay);
+  index.bytes_codecs.push_back(std::move(made));
+  return {};
+}
+
+Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t rank) {
+  const std::size_t index_rank = rank + 1;
+  UNSHARD_ASSIGN_OR_RETURN(const CodecChain chain, ParseCodecChain(codecs, index_rank));
+  ZarrIndexEncoding index;
+  bool has_bytes = false;
+  for (const Codec& codec : chain) {
+    if (has_bytes) {
+      UNSHARD_RETURN_IF_ERROR(AppendIndexChecksum(codec, index));
+    } else if (codec.name == "bytes") {
+      UNSHARD_RETURN_IF_ERROR(ParseIndexBytes(codec, index));
+      has_bytes = true;
+    } else if (codec.name == "transpose") {
+      UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, index_rank));
+      index.order = Permute(index.order.empty() ? Identity(index_rank) : index.order, order);
+    } else {
+      return NotSupported(codec, "is in the way of the shard index: expected transpose or bytes");
+    }
+  }
+  if (!has_bytes) return codecs.Expected("a chain with the codec \"bytes\"");
+  return index;
+}
+
+Result<bool> IndexIsAtStart(const JsonCursor& configuration) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto locations, configuration.OptionalMember("index_location"));
+  if (locations.empty()) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string location, locations.front().String());
+  if (location != "start" && location != "end") {
+    return locations.front().Expected("\"start\" or \"end\"");
+  }
+  return location == "start";
+}
+
+// Resolves one level after the other; the array axes of the present dimensions and the shape of
+// what is being divided run along.
+class Resolver {
+ public:
+  explicit Resolver(const std::vector<std::uint64_t>& shard_shape)
+      : axes_(Identity(shard_shape.size())) {
+    result_.chunk_shape = shard_shape;
+  }
+
+  Result<ZarrSharding> Resolve(CodecChain chain) {
+    for (auto sharding = FindSharding(chain); sharding; sharding = FindSharding(chain)) {
+      for (std::size_t i = 0; i < *sharding; ++i) {
+        UNSHARD_RETURN_IF_ERROR(TakeArrayCodec(chain[i]));
+      }
+      UNSHARD_RETURN_IF_ERROR(TakeSharding(chain[*sharding]));
+      UNSHARD_RETURN_IF_ERROR(TakeTail(chain, *sharding + 1));
+      UNSHARD_ASSIGN_OR_RETURN(CodecChain inner, InnerChain(chain[*sharding]));
+      chain = std::move(inner);
+    }
+    for (Codec& codec : chain) result_.flattened.push_back(std::move(codec));
+    return std::move(result_);
+  }
+
+ private:
+  static Result<JsonCursor> ConfigurationOf(const Codec& codec) {
+    return JsonCursor(codec.json, codec.json_path).Member("configuration");
+  }
+
+  [[nodiscard]] Result<CodecChain> InnerChain(const Codec& codec) const {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, ConfigurationOf(codec));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, configuration.Member("codecs"));
+    UNSHARD_ASSIGN_OR_RETURN(CodecChain chain, ParseCodecChain(codecs, axes_.size()));
+    if (chain.empty()) return codecs.Expected("at least one codec");
+    return chain;
+  }
+
+  Status TakeArrayCodec(const Codec& codec) {
+    if (codec.name == "transpose") {
+      UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, axes_.size()));
+      axes_ = Permute(axes_, order);
+    } else if (!IsElementwise(codec.name)) {
+      return NotSupported(codec,
+                          "before sharding_indexed does not act on each inner chunk by itself, as "
+                          "far as is known");
+    }
+    result_.flattened.push_back(codec);
+    return {};
+  }
+
+  // Divides the present shape by the level's chunk shape, which stands in transposed dimensions.
+  Status DivideShape(const JsonCursor& chunk_shape, ZarrShardLevel& level) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, chunk_shape.Items());
+    if (items.size() != axes_.size()) {
+      return chunk_shape.Expected(std::to_string(axes_.size()) + " extents");
+    }
+    for (std::size_t d = 0; d < items.size(); ++d) {
+      UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t inner, items[d].Unsigned(1, ~std::uint64_t{0}));
+      std::uint64_t& extent = result_.chunk_shape[axes_[d]];
+      if (extent % inner != 0) {
+        return Fail(ErrorCode::kNotSupported,
+                    items[d].path() + ": expected a divisor of the shard's extent " +
+                        std::to_string(extent) + ", found " + std::to_string(inner));
+      }
+      level.grid_shape.push_back(extent / inner);
+      const auto count = CheckedMultiply(level.chunk_count, extent / inner);
+      if (!count || *count > kMaxZarrIndexEntries) {
+        return Fail(ErrorCode::kNotSupported, chunk_shape.path() +
+                                                  ": expected at most 2^30 inner chunks in a "
+                                                  "shard, found more");
+      }
+      level.chunk_count = *count;
+      extent = inner;
+    }
+    return {};
+  }
+
+  Status TakeSharding(const Codec& codec) {
+    ZarrShardLevel level;
+    level.axes = axes_;
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, ConfigurationOf(codec));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_shape, configuration.Member("chunk_shape"));
+    UNSHARD_RETURN_IF_ERROR(DivideShape(chunk_shape, level));
+    level.chunk_shape = result_.chunk_shape;
+    UNSHARD_ASSIGN_OR_RETURN(level.index_at_start, IndexIsAtStart(configuration));
+    UNSHARD_ASSIGN_OR_RETURN(const auto codecs, configuration.OptionalMember("index_codecs"));
+    if (codecs.empty()) {
+      level.index.guess_checksum = true;
+    } else {
+      UNSHARD_ASSIGN_OR_RETURN(level.index, ParseIndexCodecs(codecs.front(), axes_.size()));
+    }
+    result_.levels.push_back(std::move(level));
+    return {};
+  }
+
+  // The bytes-to-bytes codecs after the sharding codec that was taken last.
+  Status TakeTail(const CodecChain& chain, std::size_t begin) {
+    ZarrShardLevel& level = result_.levels.back();
+    const bool outermost = result_.levels.size() == 1;
+    std::vector<std::shared_ptr<const BytesCodec>> codecs;
+    bool fixed = true;
+    for (std::size_t i = begin; i < chain.size(); ++i) {
+      UNSHARD_ASSIGN_OR_RETURN(auto codec,
+                               KnownBytesCodec(chain[i], "around a shard is not known"));
+      if (!codec->fixed_overhead()) {
+        if (!outermost) {
+          return NotSupported(chain[i], "around a nested shard hides its index");
+        }
+        fixed = false;
+      }
+      codecs.push_back(std::move(codec));
+    }
+    if (!fixed) {
+      result_.wrapping = std::move(codecs);
+      return {};
+    }
+    level.around = std::move(codecs);
+    return {};
+  }
+
+  std::vector<std::size_t> axes_;
+  ZarrSharding result_;
+};
+
+}  // namespace
+
+Result<ZarrSharding> ResolveSharding(const CodecChain& chain,
+                                     const std::vector<std::uint64_t>& shard_shape) {
+  return Resolver(shard_shape).Resolve(chain);
+}
+
+}  // namespace unshard

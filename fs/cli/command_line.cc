@@ -1,0 +1,338 @@
+#include "fs/cli/command_line.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/core/escaped_text.h"
+#include "fs/cli/control_commands.h"
+#include "fs/cli/info_command.h"
+#include "fs/cli/list_command.h"
+#include "fs/cli/mount_command.h"
+#include "fs/cli/spool_command.h"
+#include "fs/cli/why_command.h"
+#include "fs/control_files.h"
+#include "fs/sample/sample.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  unshard sample demo              make a sharded sample dataset\n"
+    "  unshard info demo                say what it holds\n"
+    "  unshard mount demo /mnt/demo     show it as one file per chunk\n"
+    "  unshard list                     see all mounts\n"
+    "  unshard why /mnt/demo/8_8_8/x    see why the last request on a file failed\n"
+    "  unshard flush /mnt/demo          wait until what was written is in its shard\n"
+    "  unshard umount /mnt/demo         publish the rest and end it\n"
+    "  unshard spool list               see what mounts have left unpublished\n"
+    "\n"
+    "`unshard help COMMAND` explains a command. Exit status: 0 done, 1 failed or not all\n"
+    "done, 2 wrong arguments.";
+
+int Sample(const std::string& directory, std::uint64_t megabytes) {
+  SampleOptions options;
+  options.megabytes = megabytes;
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (terminal) {
+    options.progress = [](std::uint64_t done, std::uint64_t total) {
+      std::cerr << "\r" << done * 100 / total << " %" << std::flush;
+    };
+  }
+  const Status written = WriteSample(directory, options);
+  if (terminal) std::cerr << "\r";
+  if (!written) return ReportFailure(written.error());
+  std::cout << directory << ": a sharded segmentation (precomputed) and image (Zarr v3)\n";
+  return 0;
+}
+
+int Info(const std::string& source, bool json) {
+  StartLog(LogSink::kStandardError, LogLevel::kWarning);
+  const auto text = DescribeSource(AbsolutePath(source), json);
+  if (!text) return ReportFailure(text.error());
+  std::cout << *text;
+  return 0;
+}
+
+// The innermost command that was recognised: "unshard spool list".
+std::string CommandOf(const CLI::App& app) {
+  std::string name = app.get_name();
+  const CLI::App* inner = &app;
+  while (!inner->get_subcommands().empty()) {
+    inner = inner->get_subcommands().front();
+    name += " " + inner->get_name();
+  }
+  return name;
+}
+
+// Help ends with 0; arguments that no command takes with one line and kWrongArguments.
+std::optional<int> Parse(CLI::App& app, int argument_count, char** arguments) {
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const std::string command = CommandOf(app);
+    std::string reason = error.what();
+    std::replace(reason.begin(), reason.end(), '\n', ' ');
+    if (reason == "A subcommand is required") reason = "expected a command";
+    const std::string subject = command.starts_with("unshard ") ? command.substr(8) : command;
+    std::cerr << "unshard: " << (command == "unshard" ? "" : subject + ": ") << Printable(reason)
+              << "; see `" << command << " --help`\n";
+    return kWrongArguments;
+  }
+  return std::nullopt;
+}
+
+// What mount(8) calls: SOURCE DIRECTORY [-sfnv] [-N namespace] [-t type] [-o options].
+int RunMountHelper(int argument_count, char** arguments) {
+  CLI::App app{"mount(8) helper of unshard", "mount.unshard"};
+  MountOptions options;
+  std::vector<std::string> lists;
+  bool sloppy = false, fake = false, no_mtab = false;
+  std::string type, name_space;
+  app.add_option("source", options.source)->required();
+  app.add_option("directory", options.mount_point)->required();
+  app.add_option("-o", lists, "mount options")->allow_extra_args(false);
+  app.add_flag("-s", sloppy);
+  app.add_flag("-f", fake);
+  app.add_flag("-n", no_mtab);
+  app.add_flag("-v", options.verbose);
+  app.add_option("-t", type);
+  app.add_option("-N", name_space);
+  if (const auto over = Parse(app, argument_count, arguments)) return *over;
+  if (fake) return 0;
+  return RunMount(std::move(options), lists, RunBy::kMountProgram);
+}
+
+// A subcommand and what runs where it was given.
+struct Command {
+  CLI::App* app;
+  std::function<int()> run;
+};
+
+Command AddMount(CLI::App& app) {
+  struct Arguments {
+    MountOptions options;
+    std::vector<std::string> lists;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* mount = app.add_subcommand("mount", "Show a sharded dataset as files");
+  mount->footer(kMountFooter);
+  mount->add_option("SOURCE", arguments->options.source, "Directory of a dataset, or above several")
+      ->required();
+  mount->add_option("MOUNT_POINT", arguments->options.mount_point, "An existing directory")
+      ->required();
+  mount->add_option("-o", arguments->lists, "Options, separated by commas; see below")
+      ->allow_extra_args(false);
+  mount->add_flag("-f,--foreground", arguments->options.foreground,
+                  "Stay in the foreground and log to standard error");
+  mount->add_flag("-v,--verbose", arguments->options.verbose, "Log more");
+  return {mount,
+          [arguments] { return RunMount(arguments->options, arguments->lists, RunBy::kPerson); }};
+}
+
+Command AddUmount(CLI::App& app) {
+  const auto mount_point = std::make_shared<std::string>();
+  CLI::App* umount = app.add_subcommand("umount", "Publish what was written and end a mount");
+  umount->footer(
+      "Examples:\n"
+      "  unshard umount /mnt/demo\n"
+      "\n"
+      "Ends with 1 where something stays in the spool, or the mount stays.");
+  umount->add_option("MOUNT_POINT", *mount_point, "Where it is mounted")->required();
+  return {umount, [mount_point] { return RunUmount(*mount_point); }};
+}
+
+Command AddFlush(CLI::App& app) {
+  const auto mount_point = std::make_shared<std::string>();
+  CLI::App* flush = app.add_subcommand("flush", "Wait until all that was written is in its shard");
+  flush->footer(
+      "Examples:\n"
+      "  unshard flush /mnt/demo && rsync -a segmentation backup:");
+  flush->add_option("MOUNT_POINT", *mount_point, "Where it is mounted")->required();
+  return {flush, [mount_point] { return RunFlush(*mount_point); }};
+}
+
+Command AddStatus(CLI::App& app) {
+  const auto command = std::make_shared<StatusCommand>();
+  CLI::App* status = app.add_subcommand("status", "Say what a mount is doing");
+  status->footer(
+      "Examples:\n"
+      "  unshard status /mnt/demo\n"
+      "  unshard status --watch /mnt/demo\n"
+      "  unshard status --json /mnt/demo | jq .write.dirty_chunks");
+  status->add_option("MOUNT_POINT", command->mount_point, "Where it is mounted")->required();
+  CLI::Option* watch = status->add_flag("--watch", command->watch, "Every second, until stopped");
+  status->add_flag("--json", command->json, "One JSON object, for programs")->excludes(watch);
+  return {status, [command] { return RunStatus(*command); }};
+}
+
+Command AddSpool(CLI::App& app) {
+  const auto command = std::make_shared<SpoolCommand>();
+  CLI::App* spool = app.add_subcommand("spool", "See to what mounts have left unpublished");
+  spool->footer(
+      "Examples:\n"
+      "  unshard spool list -v\n"
+      "  unshard spool publish segmentation\n"
+      "  unshard spool export saved segmentation");
+  spool->require_subcommand(1);
+  const auto add = [&](SpoolCommand::Action action, const char* name, const char* description,
+                       const char* example) {
+    CLI::App* added = spool->add_subcommand(name, description);
+    added->footer(std::string("Examples:\n  ") + example);
+    added->add_option("--spool", command->folder, "Folder of spools, as given to mount");
+    added->callback([command, action] { command->action = action; });
+    return added;
+  };
+  CLI::App* list = add(SpoolCommand::Action::kList, "list", "Every spool and what is in it",
+                       "unshard spool list -v segmentation");
+  list->add_option("SOURCE", command->source, "Only of this source");
+  list->add_flag("-v,--verbose", command->verbose, "Every chunk");
+  add(SpoolCommand::Action::kPublish, "publish", "Publish what dead mounts have left",
+      "unshard spool publish segmentation")
+      ->add_option("SOURCE", command->source, "As it was mounted")
+      ->required();
+  CLI::App* copy = add(SpoolCommand::Action::kExport, "export", "Copy every chunk to plain files",
+                       "unshard spool export saved segmentation");
+  copy->add_option("DIRECTORY", command->directory, "Nothing in it is overwritten")->required();
+  copy->add_option("SOURCE", command->source, "Only of this source");
+  return {spool, [command] { return RunSpool(*command); }};
+}
+
+Command AddInfo(CLI::App& app) {
+  struct Arguments {
+    std::string source;
+    bool json = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* info = app.add_subcommand("info", "Say what a source holds");
+  info->footer(
+      "Examples:\n"
+      "  unshard info segmentation\n"
+      "  unshard info --json image.zarr | jq '.datasets[] | {path, shards, chunks}'\n"
+      "\n"
+      "The members of the JSON object are described in unshard(1).");
+  info->add_option("SOURCE", arguments->source, "Directory of a dataset, or above several")
+      ->required();
+  info->add_flag("--json", arguments->json, "One JSON object, for programs");
+  return {info, [arguments] { return Info(arguments->source, arguments->json); }};
+}
+
+Command AddSample(CLI::App& app) {
+  struct Arguments {
+    std::string directory;
+    std::uint64_t megabytes = SampleOptions().megabytes;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* sample = app.add_subcommand("sample", "Make a sharded sample dataset");
+  sample->footer(
+      "Examples:\n"
+      "  unshard sample demo\n"
+      "  unshard sample demo --megabytes 2000");
+  sample->add_option("DIRECTORY", arguments->directory, "New or empty")->required();
+  sample->add_option("--megabytes", arguments->megabytes, "About how large it shall be")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  return {sample, [arguments] { return Sample(arguments->directory, arguments->megabytes); }};
+}
+
+Command AddList(CLI::App& app) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* list = app.add_subcommand("list", "All mounts, and what they have not published");
+  list->footer(
+      "Examples:\n"
+      "  unshard list\n"
+      "  unshard list --json | jq -r '.mounts[] | select(.state == \"dead\") | .mount_point'");
+  list->add_flag("--json", *json, "One JSON object, for programs");
+  return {list, [json] { return RunList(*json); }};
+}
+
+Command AddWhy(CLI::App& app) {
+  const auto path = std::make_shared<std::string>();
+  CLI::App* why = app.add_subcommand("why", "Say why the last request on a path failed");
+  why->footer(
+      "Examples:\n"
+      "  unshard why /mnt/demo/segmentation/8_8_8/0-64_0-64_0-64\n"
+      "  unshard why /mnt/demo");
+  why->add_option("PATH", *path, "A file or directory in a mount; of these what is below, too")
+      ->required();
+  return {why, [path] { return RunWhy(*path); }};
+}
+
+int Help(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  for (const std::string& word : words) {
+    const auto named = [&](const CLI::App* one) { return one->check_name(word); };
+    const auto all = command->get_subcommands([](const CLI::App*) { return true; });
+    const auto found = std::find_if(all.begin(), all.end(), named);
+    if (found == all.end()) {
+      std::cerr << "unshard: " << Printable(word) << ": no such command; see `unshard --help`\n";
+      return kWrongArguments;
+    }
+    command = *found;
+    name += " " + command->get_name();
+  }
+  std::cout << command->get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal);
+  return 0;
+}
+
+Command AddHelp(CLI::App& app) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* help = app.add_subcommand("help", "Explain a command");
+  help->footer("Examples:\n  unshard help mount\n  unshard help spool export");
+  help->add_option("COMMAND", *words, "One of those that `unshard --help` lists");
+  return {help, [&app, words] { return Help(app, *words); }};
+}
+
+// CLI11 says "A subcommand is required" of a word that is none.
+bool ReportUnknownCommand(const CLI::App& app, int argument_count, char** arguments) {
+  const std::string word = argument_count > 1 ? arguments[1] : "";
+  if (word.empty() || word.front() == '-') return false;
+  std::string names;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (one->check_name(word)) return false;
+    names += (names.empty() ? "" : ", ") + one->get_name();
+  }
+  std::cerr << "unshard: " << Printable(word) << ": no such command, expected one of " << names
+            << "; see `unshard --help`\n";
+  return true;
+}
+
+int RunCommands(int argument_count, char** arguments) {
+  CLI::App app{"unshard: a sharded dataset as one ordinary file per chunk", "unshard"};
+  app.footer(kFooter);
+  app.set_version_flag("--version", "unshard " + std::string(kVersion));
+  app.require_subcommand(1);
+  const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app), AddStatus(app),
+                              AddList(app),   AddWhy(app),    AddSpool(app), AddInfo(app),
+                              AddSample(app), AddHelp(app)};
+  if (ReportUnknownCommand(app, argument_count, arguments)) return kWrongArguments;
+  if (const auto over = Parse(app, argument_count, arguments)) return *over;
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return command.run();
+  }
+  return kWrongArguments;
+}
+
+}  // namespace
+
+int RunCommandLine(int argument_count, char** arguments) {
+  const std::string_view program = argument_count > 0 ? arguments[0] : "";
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  if (name == "mount.unshard" || name == "mount.fuse.unshard") {
+    return RunMountHelper(argument_count, arguments);
+  }
+  return RunCommands(argument_count, arguments);
+}
+
+}  // namespace unshard

@@ -1,0 +1,256 @@
+#include "fs/cli/control_commands.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "codec/core/escaped_text.h"
+#include "fs/cli/mount_client.h"
+#include "fs/cli/mount_command.h"
+#include "fs/common/error_log.h"
+#include "fs/common/mount_options.h"
+#include "fs/common/paths.h"
+#include "fs/common/readable.h"
+#include "fs/kernel/mount_record.h"
+#include "fs/kernel/mount_table.h"
+#include "fs/kernel/session.h"
+#include "fs/mount/spool_contents.h"
+#include "store/spool/spool.h"
+
+namespace unshard {
+namespace {
+
+constexpr int kEndMilliseconds = 30000;
+constexpr std::size_t kBarWidth = 40;
+constexpr std::size_t kMostHolders = 5;
+
+// "[#####.....] 12 of 40 chunks": one line that is drawn over again. Says nothing elsewhere.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::uint64_t total)
+      : total_(total), shown_(total > 0 && isatty(STDERR_FILENO) == 1) {}
+  ~ProgressBar() {
+    if (shown_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void Show(const MountStatus& status) {
+    if (!shown_ || !status.write) return;
+    // Chunks that came since are not what we wait for, so the bar never goes back.
+    const std::uint64_t left = std::min(status.write->dirty_chunks, total_);
+    published_ = std::max(published_, total_ - left);
+    const std::size_t filled = static_cast<std::size_t>(published_ * kBarWidth / total_);
+    std::cerr << "\r[" << std::string(filled, '#') << std::string(kBarWidth - filled, '.') << "] "
+              << published_ << " of " << Counted(total_, "chunk") << " published\x1b[K"
+              << std::flush;
+  }
+
+ private:
+  const std::uint64_t total_;
+  const bool shown_;
+  std::uint64_t published_ = 0;
+};
+
+Status FlushWithProgress(const std::string& mount_point, const MountStatus& before) {
+  ProgressBar bar(before.write ? before.write->dirty_chunks : 0);
+  bar.Show(before);
+  return FlushMount(mount_point, [&](const MountStatus& status) { bar.Show(status); });
+}
+
+// Of a flush: why it failed, as the mount says where it can be asked.
+void PrintFailure(const std::string& mount_point, const Error& error,
+                  const std::optional<WriteStatus>& write) {
+  if (write && write->last_failure) {
+    std::cerr << "unshard: " << Printable(mount_point)
+              << ": not everything could be published: " << Printable(write->last_failure->message)
+              << " (" << write->last_failure->errno_name << ")\n";
+  } else {
+    ReportFailure(error);
+  }
+}
+
+int WatchStatus(const std::string& mount_point) {
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  for (bool first = true;; first = false) {
+    const auto status = ReadMountStatus(mount_point);
+    if (!status) {
+      if (first) return ReportFailure(status.error());
+      std::cout << "the mount has ended: " << status.error().message << std::endl;
+      return 0;
+    }
+    if (terminal) {
+      std::cout << "\x1b[H\x1b[2J" << DescribeMountStatus(*status) << std::flush;
+    } else {
+      std::cout << SummarizeMountStatus(*status) << std::endl;
+    }
+    if (!std::cout) return 1;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+// After the end of the mount the spool itself tells what is left, and where it cannot be read what
+// the mount said last. True where nothing is.
+bool ReportWhatIsLeft(const WriteStatus& write) {
+  const auto contents = ReadSpool(write.spool);
+  const bool gone = !contents && contents.error().system_errno == ENOENT;
+  const std::uint64_t chunks = gone ? 0 : contents ? contents->chunks.size() : write.dirty_chunks;
+  if (chunks == 0) return true;
+  std::cerr << "unshard: "
+            << DescribeSpooled(chunks, contents ? contents->bytes : write.dirty_bytes, write.spool)
+            << "; the next mount of the same source publishes them, or `unshard spool publish`\n";
+  return false;
+}
+
+int ReportNoMount(const std::string& mount_point, const std::optional<MountEntry>& mount) {
+  std::cerr << "unshard: " << Printable(mount_point) << ": "
+            << (mount
+                    ? "holds a mount of type " + mount->type + ", not of unshard; umount(8) ends it"
+                    : "nothing is mounted there; `unshard list` shows all mounts")
+            << "\n";
+  return 1;
+}
+
+int ReportSilent(const MountEntry& mount, const std::vector<pid_t>& servers) {
+  std::cerr << "unshard: " << Printable(mount.mount_point) << ": the mount does not answer, and ";
+  if (servers.empty()) {
+    std::cerr << "its process cannot be seen from here; where that is gone, `umount -f` ends it\n";
+    return 1;
+  }
+  std::cerr << (servers.size() == 1 ? "is served by process" : "may be served by processes");
+  for (const pid_t server : servers) std::cerr << " " << server;
+  std::cerr << "; try again, or kill that and unmount then: what was closed stays in the spool\n";
+  return 1;
+}
+
+int ReportFailedUnmount(const MountEntry& mount, const Error& error) {
+  const std::vector<std::string> holders = HoldersOf(mount);
+  if (holders.empty()) return ReportFailure(error);
+  std::cerr << "unshard: " << Printable(mount.mount_point) << ": busy, and still mounted: ";
+  for (std::size_t i = 0; i < holders.size() && i < kMostHolders; ++i) {
+    std::cerr << (i > 0 ? ", " : "") << holders[i];
+  }
+  if (holders.size() > kMostHolders) std::cerr << ", …";
+  std::cerr << (holders.size() == 1 ? " uses it" : " use it")
+            << "; end that or leave the directory, then unmount again\n";
+  return 1;
+}
+
+int UmountAlive(const MountEntry& mount) {
+  const std::string& mount_point = mount.mount_point;
+  const auto before = ReadMountStatus(mount_point);
+  std::optional<WatchedProcess> process;
+  if (before) process.emplace(*before);
+  bool all_published = true;
+  std::optional<WriteStatus> write = before ? before->write : std::nullopt;
+  if (write) {
+    const Status flushed = FlushWithProgress(mount_point, *before);
+    if (const auto after = ReadMountStatus(mount_point)) write = after->write;
+    if (!flushed) PrintFailure(mount_point, flushed.error(), write);
+    all_published = flushed.has_value();
+  }
+  if (const Status unmounted = Unmount(mount_point); !unmounted) {
+    return ReportFailedUnmount(mount, unmounted.error());
+  }
+  if (process && !process->WaitForEnd(kEndMilliseconds)) {
+    std::cerr << "unshard: " << Printable(mount_point) << ": unmounted, but process "
+              << process->pid()
+              << " has not ended yet; `unshard spool list` shows what it still publishes\n";
+  }
+  if (write && !ReportWhatIsLeft(*write)) all_published = false;
+  return all_published ? 0 : 1;
+}
+
+// What stays in this spool of a dead mount; one that a live mount has taken over since is its own.
+bool ReportDeadSpool(const std::string& path) {
+  const auto folder = OpenPosixFileSystem(ParentPath(path));
+  const auto found = folder ? FindSpools(**folder) : Result<std::vector<FoundSpool>>();
+  if (!found) return true;
+  const bool taken_over = std::any_of(found->begin(), found->end(), [&](const FoundSpool& one) {
+    return one.alive && one.path == BaseName(path);
+  });
+  WriteStatus left;
+  left.spool = path;
+  return taken_over || ReportWhatIsLeft(left);
+}
+
+// Its process cannot be asked any more where its spools are. Without a record of that the usual
+// folder is searched.
+std::vector<std::string> SpoolsOfDeadMount(const MountEntry& mount) {
+  std::vector<std::string> paths = TakeMountRecord(mount.mount_point);
+  if (!paths.empty()) return paths;
+  const std::string folder = DefaultSpoolFolder();
+  const auto files = OpenPosixFileSystem(folder);
+  const auto found = files ? FindSpools(**files) : Result<std::vector<FoundSpool>>();
+  for (const FoundSpool& spool : found ? *found : std::vector<FoundSpool>()) {
+    if (spool.source == mount.source) paths.push_back(folder + "/" + spool.path);
+  }
+  return paths;
+}
+
+int UmountDead(const MountEntry& mount) {
+  if (const Status removed = RemoveDeadMount(mount); !removed) {
+    return ReportFailure(removed.error());
+  }
+  bool nothing_left = true;
+  for (const std::string& path : SpoolsOfDeadMount(mount)) {
+    if (!ReportDeadSpool(path)) nothing_left = false;
+  }
+  return nothing_left ? 0 : 1;
+}
+
+}  // namespace
+
+int RunStatus(const StatusCommand& command) {
+  const std::string mount_point = MountPointPath(command.mount_point);
+  if (command.watch) return WatchStatus(mount_point);
+  const auto status = ReadMountStatus(mount_point);
+  if (!status) return ReportFailure(status.error());
+  std::cout << (command.json ? status->text : DescribeMountStatus(*status));
+  return 0;
+}
+
+int RunFlush(const std::string& given) {
+  const std::string mount_point = MountPointPath(given);
+  const auto before = ReadMountStatus(mount_point);
+  if (!before) return ReportFailure(before.error());
+  if (!before->write) return 0;  // without a spool nothing can be waiting
+  const Status flushed = FlushWithProgress(mount_point, *before);
+  if (flushed) return 0;
+  const auto after = ReadMountStatus(mount_point);
+  const auto write = after ? after->write : before->write;
+  PrintFailure(mount_point, flushed.error(), write);
+  if (write) {
+    std::cerr << "unshard: "
+              << DescribeSpooled(write->dirty_chunks, write->dirty_bytes, write->spool)
+              << "; the mount goes on trying\n";
+  }
+  return 1;
+}
+
+int RunUmount(const std::string& given) {
+  const std::string mount_point = MountPointPath(given);
+  const auto table = ReadMountTable();
+  if (!table) return ReportFailure(table.error());
+  const auto mount = TopMountAt(*table, mount_point);
+  if (!mount || !mount->is_ours()) return ReportNoMount(mount_point, mount);
+  std::vector<pid_t> servers;
+  switch (HealthOf(*mount, &servers)) {
+    case MountHealth::kAnswers:
+      return UmountAlive(*mount);
+    case MountHealth::kDead:
+      return UmountDead(*mount);
+    case MountHealth::kSilent:
+      return ReportSilent(*mount, servers);
+  }
+  return 1;
+}
+
+}  // namespace unshard

@@ -1,0 +1,243 @@
+#include "fs/cli/info_command.h"
+
+#include <algorithm>
+
+#include "codec/core/escaped_text.h"
+#include "codec/json/json.h"
+#include "fs/common/readable.h"
+#include "fs/mount/mount.h"
+#include "fs/tree/dataset_details.h"
+#include "fs/tree/shard_visitor.h"
+
+namespace unshard {
+namespace {
+
+// Counting stops here: `info` answers at once also for sources with very many shards.
+constexpr std::uint64_t kCountedShards = 4096;
+// What fits into precomputed shards is counted id by id: no more than about a second's worth.
+constexpr std::uint64_t kCountedIds = std::uint64_t{1} << 26;
+constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kAllDirectories = ~std::size_t{0};
+
+struct ShardCount {
+  std::uint64_t shards = 0;
+  std::uint64_t chunks = 0;
+  std::uint64_t fitting = 0;    // chunks that the shards hold when they are full
+  bool complete = true;         // false: at least this many
+  bool fitting_known = true;    // false: ids are scattered over shards, or too many to be counted
+  bool chunks_complete = true;  // false: not counted, or some index could not be read
+};
+
+ShardCount CountShards(KvStore& store, ChunkTree& tree, std::uint64_t costs) {
+  ShardCount count;
+  const auto add = [&](std::uint64_t shard, const std::string&) -> Result<bool> {
+    if (++count.shards > kCountedShards) return count.complete = false;
+    count.fitting_known = count.fitting_known && count.shards <= kCountedIds / costs;
+    const std::uint64_t fitting = count.fitting_known ? tree.ChunksInShard(shard) : 0;
+    count.fitting_known = fitting > 0;
+    count.fitting += fitting;
+    const auto generation = tree.shards().Current(shard);
+    const bool counted =
+        generation && tree.ForEachPresent(*generation, [&](const ChunkRef&) { ++count.chunks; });
+    if (!counted) count.chunks_complete = false;
+    return true;
+  };
+  if (!VisitShards(store, tree, add)) count.chunks_complete = false;
+  return count;
+}
+
+template <class Items, class Make>
+JsonValue ListOf(const Items& items, const Make& make) {
+  std::vector<JsonValue> values;
+  for (const auto& item : items) values.push_back(make(item));
+  return JsonValue::Array(std::move(values));
+}
+
+JsonValue Numbers(const std::vector<std::uint64_t>& numbers) {
+  return ListOf(numbers, [](std::uint64_t number) { return JsonValue::Number(number); });
+}
+
+// Numbers as their document spells them.
+JsonValue Tokens(const std::vector<std::string>& numbers) {
+  return ListOf(numbers, [](const std::string& number) { return JsonValue::Number(number); });
+}
+
+JsonValue Words(const std::vector<std::string>& words) {
+  return ListOf(words, [](const std::string& word) { return JsonValue::String(word); });
+}
+
+bool SaysSomething(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [](const auto& word) { return !word.empty(); });
+}
+
+void SetDetails(const FoundDataset& found, const DatasetDetails& details, JsonValue& object) {
+  if (!found.shape.empty()) {
+    if (details.channels > 0) object.Set("channels", JsonValue::Number(details.channels));
+    if (SaysSomething(details.dimensions)) object.Set("dimensions", Words(details.dimensions));
+    if (!details.resolution.empty()) object.Set("resolution", Tokens(details.resolution));
+    if (SaysSomething(details.units)) object.Set("units", Words(details.units));
+    if (!details.offset.empty()) object.Set("offset", Tokens(details.offset));
+    if (!details.voxel_offset.empty()) object.Set("voxel_offset", Tokens(details.voxel_offset));
+  }
+  if (found.tree && details.sharding.is_object()) object.Set("sharding", details.sharding);
+}
+
+JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details,
+                        const ShardCount& count) {
+  JsonValue object = JsonValue::Object();
+  object.Set("path", JsonValue::String(EscapeBytes(found.path)));
+  object.Set("format", JsonValue::String(found.format));
+  object.Set("sharded", JsonValue::Boolean(found.tree != nullptr));
+  if (!found.description.empty()) {
+    object.Set("description", JsonValue::String(EscapeBytes(found.description)));
+  }
+  if (!found.data_type.empty()) object.Set("data_type", JsonValue::String(found.data_type));
+  if (!found.encoding.empty()) object.Set("encoding", JsonValue::String(found.encoding));
+  if (!found.shape.empty()) object.Set("shape", Numbers(found.shape));
+  if (!found.chunk_shape.empty()) object.Set("chunk_shape", Numbers(found.chunk_shape));
+  if (!found.shard_shape.empty()) object.Set("shard_shape", Numbers(found.shard_shape));
+  SetDetails(found, details, object);
+  if (found.tree && count.complete) {
+    object.Set("shards", JsonValue::Number(count.shards));
+    if (count.chunks_complete) object.Set("chunks", JsonValue::Number(count.chunks));
+    if (count.fitting_known) object.Set("chunks_that_fit", JsonValue::Number(count.fitting));
+  }
+  if (found.fault) object.Set("fault", JsonValue::String(EscapeBytes(found.fault->message)));
+  return object;
+}
+
+std::string Joined(const std::vector<std::string>& words, const std::string& between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+// "8 x 8 x 40 nm", or with units of their own "0.5 s x 4 um".
+std::string ResolutionText(const std::vector<std::string>& resolution,
+                           const std::vector<std::string>& units) {
+  const bool each = units.size() == resolution.size();
+  const bool one_unit =
+      each && std::all_of(units.begin(), units.end(), [&](const auto& u) { return u == units[0]; });
+  if (one_unit) return Joined(resolution, " x ") + (units[0].empty() ? "" : " " + units[0]);
+  std::vector<std::string> extents = resolution;
+  for (std::size_t i = 0; each && i < units.size(); ++i) {
+    if (!units[i].empty()) extents[i] += " " + units[i];
+  }
+  return Joined(extents, " x ");
+}
+
+// "3 channels, resolution 8 x 8 x 40 nm, offset [0, 0, 0]"
+std::string DetailsText(const DatasetDetails& details) {
+  std::vector<std::string> parts;
+  if (details.channels > 0) parts.push_back(Counted(details.channels, "channel"));
+  if (SaysSomething(details.dimensions)) {
+    parts.push_back("dimensions " + Joined(details.dimensions, " "));
+  }
+  if (!details.resolution.empty()) {
+    parts.push_back("resolution " + ResolutionText(details.resolution, details.units));
+  }
+  if (!details.offset.empty()) parts.push_back("offset [" + Joined(details.offset, ", ") + "]");
+  if (!details.voxel_offset.empty()) {
+    parts.push_back("offset [" + Joined(details.voxel_offset, ", ") + "] voxels");
+  }
+  return Joined(parts, ", ");
+}
+
+// Empty where the format has none, or its document does not say it.
+std::string ShardingText(const JsonValue& sharding) {
+  if (!sharding.is_object()) return "";
+  const JsonValue* location = sharding.Find("index_location");
+  if (location == nullptr) return DescribeSharding(sharding);
+  const JsonValue* codecs = sharding.Find("index_codecs");
+  return "index at the " + location->text() + (codecs != nullptr ? ", " + codecs->text() : "");
+}
+
+std::string CountText(const ShardCount& count) {
+  if (!count.complete) return "more than " + Counted(kCountedShards, "shard");
+  std::string text = Counted(count.shards, "shard");
+  if (!count.chunks_complete) return text;
+  text += ", " + Counted(count.chunks, "chunk");
+  if (!count.fitting_known || count.fitting == 0) return text;
+  return text + " of " + std::to_string(count.fitting) + " that fit (" +
+         std::to_string(count.chunks * 100 / count.fitting) + " %)";
+}
+
+std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details,
+                        const ShardCount& count) {
+  std::string line = "/" + Printable(found.path) + "\n    " + found.format;
+  if (!found.description.empty()) line += ": " + Printable(found.description);
+  if (found.fault) line += "\n    broken: " + Printable(found.fault->message);
+  const std::string more = found.shape.empty() ? "" : DetailsText(details);
+  if (!more.empty()) line += "\n    " + more;
+  if (found.tree) {
+    const std::string sharding = ShardingText(details.sharding);
+    if (!sharding.empty()) line += "\n    sharding: " + sharding;
+    line += "\n    " + CountText(count);
+  }
+  return line + "\n";
+}
+
+std::optional<JsonValue> ReadDocument(KvStore& store, const std::string& directory,
+                                      const char* name) {
+  const auto object = ReadWhole(store, JoinPath(directory, name), kMaxDocumentBytes);
+  if (!object || !*object) return std::nullopt;
+  auto document = ParseJson((*object)->text);
+  if (!document) return std::nullopt;
+  return *std::move(document);
+}
+
+// Groups first: what they say of their arrays goes before what these say themselves.
+DetailsByPath ReadDetails(KvStore& store, const std::vector<FoundDataset>& found) {
+  DetailsByPath details;
+  for (const FoundDataset& one : found) {
+    if (one.format == "zarr v3 group") {
+      const auto document = ReadDocument(store, one.path, "zarr.json");
+      const JsonValue* attributes = document ? document->Find("attributes") : nullptr;
+      if (attributes != nullptr) AddMultiscaleDetails(one.path, *attributes, details);
+    } else if (one.format == "zarr v2 group") {
+      const auto attributes = ReadDocument(store, one.path, ".zattrs");
+      if (attributes) AddMultiscaleDetails(one.path, *attributes, details);
+    }
+  }
+  for (const FoundDataset& one : found) {
+    const bool array = one.format.starts_with("zarr v3 array");
+    const bool info = one.format.starts_with("precomputed") && one.shape.empty();
+    if (!array && !info) continue;
+    const auto document = ReadDocument(store, one.path, array ? "zarr.json" : "info");
+    if (!document) continue;
+    array ? AddZarrDetails(one.path, *document, details)
+          : AddPrecomputedDetails(one.path, *document, details);
+  }
+  return details;
+}
+
+}  // namespace
+
+Result<std::string> DescribeSource(const std::string& source, bool json) {
+  MountOptions options;
+  options.source = source;
+  options.immutable = true;
+  options.read_only = true;
+  ChangeQueue changes;
+  UNSHARD_ASSIGN_OR_RETURN(const auto fs, OpenVolume(options, changes, kAllDirectories));
+  std::string text;
+  std::vector<JsonValue> datasets;
+  const std::vector<FoundDataset> all = fs->parts().datasets->found();
+  DetailsByPath details = ReadDetails(*fs->parts().store, all);
+  for (const FoundDataset& found : all) {
+    const DatasetDetails& more = details[found.path];
+    // Of finding out how many fit into one shard; ids of grids with so many bits are never counted.
+    const std::uint64_t costs = std::uint64_t{1} << std::min(more.ids_in_shard_bits, 62u);
+    const ShardCount count =
+        found.tree ? CountShards(*fs->parts().store, *found.tree, costs) : ShardCount();
+    datasets.push_back(DatasetObject(found, more, count));
+    text += DatasetLine(found, more, count);
+  }
+  if (!json) return text;
+  JsonValue object = JsonValue::Object();
+  object.Set("source", JsonValue::String(EscapeBytes(source)));
+  object.Set("datasets", JsonValue::Array(std::move(datasets)));
+  return WriteJson(object) + "\n";
+}
+
+}  // namespace unshard

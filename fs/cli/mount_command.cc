@@ -1,0 +1,149 @@
+#include "fs/cli/mount_command.h"
+
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
+#include "codec/core/escaped_text.h"
+#include "fs/common/daemon.h"
+#include "fs/kernel/mount_table.h"
+#include "fs/kernel/session.h"
+#include "store/object/key.h"
+#include "store/object/log.h"
+
+namespace unshard {
+
+const char* const kMountFooter =
+    "Options (-o), separated by commas:\n"
+    "  list=present|grid|none  what listings show: chunks that are there (default),\n"
+    "                          these and all directories of the grid, or no chunks\n"
+    "  morton=detect|standard|legacy\n"
+    "                          rule of precomputed chunk ids; legacy: CloudVolume and\n"
+    "                          igneous before June 2021\n"
+    "  watch=on|off            follow changes of the source by inotify (default: on)\n"
+    "  ttl=SECONDS             how long unwatched shards are trusted (default: 1)\n"
+    "  immutable               the source never changes; never look again; read-only\n"
+    "  ro,rw                   forbid or allow writing (default: rw)\n"
+    "  spool=DIR               folder for what is not yet in its shard\n"
+    "                          (default: ~/.local/state/unshard/spool)\n"
+    "  spool_size=BYTES        cap on the bytes of the spool (default: 4G)\n"
+    "  spool_files=N           cap on its files (default: 131072)\n"
+    "  publish_after=SECONDS   rewrite a shard after so long without writes to it\n"
+    "                          (default: 5)\n"
+    "  publish_threads=N       shards rewritten at a time (default: 2)\n"
+    "  sync=spool|store        what fsync waits for (default: spool)\n"
+    "  strict                  refuse to replace what another host wrote meanwhile\n"
+    "  single_writer           no other host writes the source: be writable where the\n"
+    "                          file system has no locks between hosts\n"
+    "  memory=BYTES            memory cap of all caches together (default: 512M)\n"
+    "  uid=N,gid=N             owner of the files shown\n"
+    "  umask=OCTAL,fmask=OCTAL,dmask=OCTAL\n"
+    "                          permissions that all, files, directories lack\n"
+    "  allow_other             let other users in (see fuse.conf(5))\n"
+    "\n"
+    "Examples:\n"
+    "  unshard mount segmentation /mnt/seg\n"
+    "  unshard mount image.zarr /mnt/image -f -o list=grid,umask=027\n"
+    "  mount -t unshard /data/segmentation /mnt/seg -o immutable\n"
+    "  /etc/fstab: /data/segmentation /mnt/seg unshard defaults,allow_other 0 0\n"
+    "\n"
+    "A running mount tells about itself in MOUNT_POINT/.unshard/: status.json,\n"
+    "metrics, config.json, errors.";
+
+namespace {
+
+// Also of a directory that is yet to be made.
+std::string ResolvedPath(const std::string& path) {
+  const std::string absolute = AbsolutePath(path);
+  std::error_code failed;
+  const std::string resolved = std::filesystem::weakly_canonical(absolute, failed).string();
+  return failed ? absolute : resolved;
+}
+
+tl::unexpected<Error> Misplaced(const std::string& what, const std::string& why) {
+  return Fail(ErrorCode::kInvalidArgument, what + ": " + why);
+}
+
+// A mount inside its own source, and a spool inside the mount, would wait for themselves; a spool
+// inside the source would be shown. The table of mounts tells what bind mounts make one directory.
+Status CheckPlaces(const MountOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
+  if (options.mount_point != options.source &&
+      IsInside(table, options.mount_point, options.source)) {
+    return Misplaced(options.mount_point, "is inside the source " + options.source +
+                                              ", which would then hold itself; mount it on a "
+                                              "directory outside");
+  }
+  if (options.read_only) return {};
+  const std::string spool = "option spool=" + options.spool;
+  if (IsAtOrBelow(options.spool, options.mount_point)) {
+    return Misplaced(spool, "is inside the mount point; name a directory outside");
+  }
+  if (IsInside(table, options.spool, options.source)) {
+    return Misplaced(spool, "is inside the source " + options.source +
+                                "; name a directory outside with spool=DIR, or mount with ro");
+  }
+  return {};
+}
+
+int Mount(MountOptions options) {
+  options.source = AbsolutePath(options.source);
+  options.mount_point = MountPointPath(options.mount_point);
+  if (!options.read_only || !options.spool.empty()) {
+    options.spool = ResolvedPath(options.spool.empty() ? DefaultSpoolFolder() : options.spool);
+  }
+  if (const Status checked = CheckPlaces(options); !checked) return ReportFailure(checked.error());
+  const LogLevel level = options.verbose ? LogLevel::kDebug : LogLevel::kInfo;
+  options.foreground ? StartLog(LogSink::kDatedStandardError, level)
+                     : StartLog(LogSink::kStandardError, LogLevel::kWarning);
+  const auto log_mounted = [&] { LogInfo(options.mount_point + ": shows " + options.source); };
+  if (options.foreground) {
+    const Status served = ServeMount(options, log_mounted);
+    return served ? 0 : ReportFailure(served.error());
+  }
+  return RunInBackground([&](const std::function<void()>& ready) {
+    return ServeMount(options, [&] {
+      ready();
+      StartLog(LogSink::kSyslog, level);
+      log_mounted();
+    });
+  });
+}
+
+}  // namespace
+
+std::string AbsolutePath(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) != nullptr) return resolved;
+  if (!path.empty() && path.front() == '/') return path;
+  char current[PATH_MAX];
+  if (getcwd(current, sizeof current) == nullptr) return path;
+  return std::string(current) + "/" + path;
+}
+
+int ReportFailure(const Error& error) {
+  std::cerr << "unshard: " << Printable(error.message) << "\n";
+  return 1;
+}
+
+int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy run_by) {
+  for (const std::string& list : lists) {
+    if (const Status applied = ApplyOptionList(list, options); !applied) {
+      ReportFailure(applied.error());
+      return kWrongArguments;
+    }
+  }
+  if (run_by == RunBy::kMountProgram) options.must_write = false;
+  if (options.must_write && options.immutable) {
+    std::cerr << "unshard: options immutable,rw: what never changes is mounted read-only; leave "
+                 "out one of them\n";
+    return kWrongArguments;
+  }
+  return Mount(std::move(options));
+}
+
+}  // namespace unshard

@@ -1,0 +1,30 @@
+// `unshard mount` and the mount(8) helper; what all commands share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "fs/common/mount_options.h"
+
+namespace unshard {
+
+// What `unshard mount --help` says below its arguments.
+extern const char* const kMountFooter;
+
+// Applies the `-o` lists and mounts: in the background, unless the options say otherwise. Returns
+// the exit status of the program, after its messages have been printed.
+// mount(8) says "rw" where nothing was said: from it the word asks for nothing.
+enum class RunBy { kPerson, kMountProgram };
+int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy run_by);
+
+// The same path from anywhere: the daemon leaves the directory that it was started in.
+std::string AbsolutePath(const std::string& path);
+
+// Exit status of arguments that no command takes; nothing was tried then.
+constexpr int kWrongArguments = 2;
+
+// Prints "unshard: message" and returns 1.
+int ReportFailure(const Error& error);
+
+}  // namespace unshard

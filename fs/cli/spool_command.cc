@@ -1,0 +1,247 @@
+#include "fs/cli/spool_command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "codec/core/escaped_text.h"
+#include "fs/cli/mount_command.h"
+#include "fs/common/paths.h"
+#include "fs/common/readable.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/mount_status.h"
+#include "fs/mount/spool_contents.h"
+#include "fs/mount/spool_folder.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+struct OpenedFolder {
+  std::string path;
+  std::shared_ptr<FileSystem> files;  // null where no mount has made it yet
+  std::vector<FoundSpool> spools;     // of the source that was asked for
+};
+
+Result<OpenedFolder> OpenFolder(const SpoolCommand& command) {
+  OpenedFolder folder;
+  folder.path = AbsolutePath(command.folder.empty() ? DefaultSpoolFolder() : command.folder);
+  auto files = OpenPosixFileSystem(folder.path);
+  if (!files) {
+    if (command.folder.empty() && files.error().system_errno == ENOENT) return folder;
+    Error error = std::move(files).error();
+    error.message += "; name a folder that was given to mount with -o spool=";
+    return tl::unexpected<Error>(std::move(error));
+  }
+  folder.files = *std::move(files);
+  UNSHARD_ASSIGN_OR_RETURN(auto found, FindSpools(*folder.files));
+  const std::string source = command.source.empty() ? "" : AbsolutePath(command.source);
+  const auto identity = IdentifySource(source);
+  for (FoundSpool& spool : found) {
+    const bool moved =
+        identity && spool.record.identity && IsMovedSource(*spool.record.identity, *identity);
+    if (source.empty() || spool.source == source || moved) {
+      folder.spools.push_back(std::move(spool));
+    }
+  }
+  return folder;
+}
+
+std::string TimeText(const timespec& time) {
+  std::tm utc{};
+  char text[32];
+  gmtime_r(&time.tv_sec, &utc);
+  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return {text, length};
+}
+
+// Where another directory has the path of the source now, or a host of its own.
+std::optional<std::string> WhyNotPublishable(const FoundSpool& spool) {
+  if (spool.alive) return std::nullopt;
+  const auto identity = IdentifySource(spool.source);
+  if (!identity) return std::nullopt;  // publishing would say so
+  return WhyOfAnotherSource(spool.record, ThisProcess(spool.source, *identity));
+}
+
+void PrintChunk(const SpoolFile& file) {
+  std::cout << "    " << Printable(JoinPath(file.chunk.dataset, file.chunk.chunk)) << "  "
+            << (file.chunk.removed ? "removed" : Counted(file.chunk.size, "byte")) << "  "
+            << TimeText(file.chunk.committed) << "  " << (file.conflict ? "conflict, " : "")
+            << (file.damaged ? "damaged, " : "") << Printable(file.path) << "\n";
+}
+
+Status PrintSpool(const OpenedFolder& folder, const FoundSpool& spool, bool verbose) {
+  const std::string path = folder.path + "/" + spool.path;
+  std::cout << Printable(path) << "\n    source " << Printable(spool.source) << "\n    "
+            << (spool.alive ? "in use by " : "left by ") << Printable(spool.owner) << "\n";
+  if (const auto why = WhyNotPublishable(spool)) std::cout << "    " << Printable(*why) << "\n";
+  UNSHARD_ASSIGN_OR_RETURN(const SpoolContents contents, ReadSpool(path));
+  std::cout << "    " << Counted(contents.chunks.size(), "chunk") << ", "
+            << ReadableBytes(contents.bytes) << ", "
+            << Counted(contents.conflicts.size(), "conflict");
+  if (!contents.damaged.empty()) std::cout << ", " << contents.damaged.size() << " damaged";
+  std::cout << "\n";
+  if (!verbose) return {};
+  for (const SpoolFile& file : contents.chunks) PrintChunk(file);
+  for (const SpoolFile& file : contents.conflicts) PrintChunk(file);
+  for (const SpoolFile& file : contents.damaged) PrintChunk(file);
+  return {};
+}
+
+int List(const SpoolCommand& command, const OpenedFolder& folder) {
+  if (folder.spools.empty()) std::cout << "no spools in " << folder.path << "\n";
+  int status = 0;
+  for (const FoundSpool& spool : folder.spools) {
+    if (const Status printed = PrintSpool(folder, spool, command.verbose); !printed) {
+      status = ReportFailure(printed.error());
+    }
+  }
+  return status;
+}
+
+struct Left {
+  std::uint64_t spools = 0, chunks = 0, bytes = 0, conflicts = 0;
+};
+
+// What dead mounts have left.
+Result<Left> CountLeft(const OpenedFolder& folder) {
+  Left left;
+  for (const FoundSpool& spool : folder.spools) {
+    if (spool.alive) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const SpoolContents contents,
+                             ReadSpool(folder.path + "/" + spool.path));
+    ++left.spools;
+    left.chunks += contents.chunks.size();
+    left.bytes += contents.bytes;
+    left.conflicts += contents.conflicts.size();
+  }
+  return left;
+}
+
+// A mount in all but the kernel: opening it takes over what dead mounts have left.
+Status PublishInto(const std::string& source, const std::string& folder) {
+  MountOptions options;
+  options.source = source;
+  options.spool = folder;
+  ChangeQueue changes;
+  UNSHARD_ASSIGN_OR_RETURN(const auto fs, OpenVolume(options, changes));
+  const Status flushed = fs->FlushAll();
+  RemoveEmptySpools(fs->writing());
+  return flushed;
+}
+
+int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
+  for (const FoundSpool& spool : folder.spools) {
+    if (spool.alive) std::cout << spool.path << ": in use by " << spool.owner << ", left to it\n";
+  }
+  const auto before = CountLeft(folder);
+  if (!before) return ReportFailure(before.error());
+  if (before->chunks == 0) {
+    std::cout << "nothing to publish in " << folder.path << "\n";
+    return 0;
+  }
+  const Status published = PublishInto(AbsolutePath(command.source), folder.path);
+  int status = published ? 0 : ReportFailure(published.error());
+  const auto again = OpenFolder(command);
+  if (!again) return ReportFailure(again.error());
+  const auto after = CountLeft(*again);
+  if (!after) return ReportFailure(after.error());
+  if (after->chunks > 0) {
+    std::cerr << "unshard: " << DescribeSpooled(after->chunks, after->bytes, folder.path)
+              << "; the reason stands above, and they are tried again by the next mount\n";
+    status = 1;
+  }
+  // A person has to look at these; those of earlier times were told of then.
+  const std::uint64_t aside = after->conflicts - std::min(after->conflicts, before->conflicts);
+  if (aside > 0) {
+    std::cerr << "unshard: " << Printable(folder.path) << ": " << Counted(aside, "chunk")
+              << " quarantined, since another program has changed the source; see `unshard spool "
+                 "list -v`\n";
+    status = 1;
+  }
+  const std::uint64_t done = before->chunks - std::min(before->chunks, after->chunks + aside);
+  std::cout << Counted(done, "chunk") << " taken over and published\n";
+  return status;
+}
+
+// One of the spools that are exported.
+struct Exported {
+  std::shared_ptr<FileSystem> files;
+  SpoolContents contents;
+};
+
+// Those that hold anything. Fails where they are of several sources, where nothing is known of the
+// source that was named, and where the copies would go into a source.
+Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const OpenedFolder& folder,
+                                            const std::string& to) {
+  if (!command.source.empty() && folder.spools.empty()) {
+    return Fail(ErrorCode::kNotFound, folder.path + ": no spool of the source " + command.source +
+                                          "; expected: unshard spool export DIRECTORY SOURCE");
+  }
+  std::vector<Exported> chosen;
+  std::set<std::string> sources;
+  for (const FoundSpool& spool : folder.spools) {
+    if (to == spool.source || to.starts_with(spool.source + "/")) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  to + ": is the source of these chunks, expected another directory to copy to");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(folder.path + "/" + spool.path));
+    UNSHARD_ASSIGN_OR_RETURN(SpoolContents contents, ReadSpool(*files));
+    const bool empty =
+        contents.chunks.empty() && contents.conflicts.empty() && contents.damaged.empty();
+    if (empty) continue;
+    sources.insert(spool.source);
+    chosen.push_back({std::move(files), std::move(contents)});
+  }
+  if (sources.size() <= 1) return chosen;
+  std::string names;
+  for (const std::string& source : sources) names += "\n  " + source;
+  return Fail(ErrorCode::kInvalidArgument, folder.path + ": holds chunks of " +
+                                               std::to_string(sources.size()) +
+                                               " sources; name one of them:" + names);
+}
+
+int Export(const SpoolCommand& command, const OpenedFolder& folder) {
+  const std::string directory = AbsolutePath(command.directory);
+  const auto chosen = ChooseExports(command, folder, directory);
+  if (!chosen) return ReportFailure(chosen.error());
+  const auto to = MakeFolder(directory, NewFiles::kShared);
+  if (!to) return ReportFailure(to.error());
+  ExportReport report;
+  for (const Exported& spool : *chosen) {
+    if (const Status done = ExportSpool(*spool.files, spool.contents, **to, report); !done) {
+      return ReportFailure(done.error());
+    }
+  }
+  std::cout << Counted(report.chunks, "chunk") << " (" << ReadableBytes(report.bytes) << "), "
+            << Counted(report.removals, "removal") << ", " << Counted(report.conflicts, "conflict");
+  if (report.damaged > 0) std::cout << ", " << report.damaged << " damaged";
+  std::cout << "\n";
+  for (const std::string& problem : report.problems) {
+    std::cerr << "unshard: " << Printable(problem) << "\n";
+  }
+  return report.problems.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int RunSpool(const SpoolCommand& command) {
+  StartLog(LogSink::kStandardError, LogLevel::kWarning);
+  const auto folder = OpenFolder(command);
+  if (!folder) return ReportFailure(folder.error());
+  switch (command.action) {
+    case SpoolCommand::Action::kList:
+      return List(command, *folder);
+    case SpoolCommand::Action::kPublish:
+      return PublishLeft(command, *folder);
+    case SpoolCommand::Action::kExport:
+      return Export(command, *folder);
+  }
+  return 1;
+}
+
+}  // namespace unshard

@@ -1,0 +1,108 @@
+#include "fs/cli/why_command.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <system_error>
+
+#include "codec/core/escaped_text.h"
+#include "fs/cli/failure_advice.h"
+#include "fs/cli/mount_command.h"
+#include "fs/common/bounded_read.h"
+#include "fs/kernel/mount_table.h"
+
+namespace unshard {
+namespace {
+
+constexpr int kPatienceMilliseconds = 5000;
+
+// A path inside a mount of ours.
+struct Place {
+  MountEntry mount;
+  std::string inside;  // begins with "/"
+};
+
+std::string WithoutSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::optional<Place> PlaceIn(const std::vector<MountEntry>& table, const std::string& path) {
+  auto holding = MountHolding(table, path);
+  if (!holding || !holding->is_ours()) return std::nullopt;
+  const std::string below = path.substr(holding->mount_point.size());
+  const std::string inside = (holding->root == "/" ? "" : holding->root) + below;
+  // A part that is mounted elsewhere has no control files: the whole has.
+  for (const MountEntry& entry : table) {
+    const bool same = entry.major == holding->major && entry.minor == holding->minor;
+    if (holding->root != "/" && same && entry.root == "/") holding = entry;
+  }
+  return Place{*holding, inside.empty() ? "/" : inside};
+}
+
+// By its words first, so that a mount that hangs is not asked where links in its path lead.
+std::optional<Place> PlaceOf(const std::vector<MountEntry>& table, const std::string& path) {
+  std::error_code failed;
+  const auto absolute = std::filesystem::absolute(path, failed).lexically_normal();
+  if (failed) return std::nullopt;
+  if (auto place = PlaceIn(table, WithoutSlash(absolute.string()))) return place;
+  const auto resolved = std::filesystem::weakly_canonical(absolute, failed);
+  if (failed) return std::nullopt;
+  return PlaceIn(table, WithoutSlash(resolved.string()));
+}
+
+int Refuse(const std::string& path, const std::string& message) {
+  std::cerr << "unshard: " << Printable(path) << ": " << message << "\n";
+  return 1;
+}
+
+int ReportUnread(const Place& place, const BoundedRead& read) {
+  const std::string mount = place.mount.mount_point;
+  const bool gone = read.error == ENOTCONN || read.error == ECONNABORTED;
+  if (read.state == BoundedRead::State::kSilent)
+    return Refuse(
+        mount,
+        "the mount does not answer: its process is stopped, overloaded or waits for its disk; try "
+        "again, or end it with `unshard umount`");
+  if (gone) {
+    return Refuse(mount,
+                  "the process of this mount is gone, which every request fails for; "
+                  "`unshard umount` takes it away, and mounting again goes on");
+  }
+  return ReportFailure(FailErrno(read.error, mount + "/.unshard/errors").value());
+}
+
+}  // namespace
+
+int RunWhy(const std::string& path) {
+  const auto table = ReadMountTable();
+  if (!table) return ReportFailure(table.error());
+  const auto place = PlaceOf(*table, path);
+  if (!place) return Refuse(path, "no mount of unshard holds it; `unshard list` shows all of them");
+  const std::string mount = Printable(place->mount.mount_point);
+  const auto read =
+      ReadWithin({place->mount.mount_point + "/.unshard/errors"}, kPatienceMilliseconds).front();
+  if (read.state != BoundedRead::State::kRead) return ReportUnread(*place, read);
+  std::optional<LoggedFailure> last;
+  std::istringstream lines(read.text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto failure = ParseLoggedFailure(line);
+    if (failure && Concerns(*failure, Printable(place->inside))) last = failure;
+  }
+  if (!last) {
+    return Refuse(path, "none of the last failures of the mount " + mount +
+                            " is on it. The kernel refuses by itself what is written to a "
+                            "read-only mount (`unshard status " +
+                            mount + "`) or without permission (`ls -ld`)");
+  }
+  // What is written is judged once all descriptors are closed: it is a close to the caller.
+  const std::string operation = last->operation == "release" ? "close" : last->operation;
+  std::cout << mount << last->path << ": " << operation << " failed with " << last->errno_name
+            << " at " << last->time << "\n    why: " << last->message
+            << "\n    what to do: " << AdviceOn(*last, Printable(place->mount.source), mount)
+            << "\n";
+  return 0;
+}
+
+}  // namespace unshard

@@ -1,0 +1,36 @@
+// The failed requests of a mount: one line each in the log and in .unshard/errors.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// The errno that a program sees for an error. Missing and damaged data are told apart: damage is
+// EIO, never ENOENT.
+int ErrnoOf(const Error& error);
+// "EIO", "ESTALE", …; the number where it has no name here.
+std::string ErrnoName(int number);
+
+// Keeps the latest lines. Thread-safe.
+class ErrorLog {
+ public:
+  static constexpr std::size_t kKept = 1000;
+
+  // "2026-11-21T12:00:00Z read /8_8_8/0-64_0-64_0-64 EIO data loss: 0.shard: …"
+  void Add(std::string_view operation, std::string_view path, const Error& error);
+  // All kept lines, oldest first.
+  [[nodiscard]] std::string Text() const;
+  [[nodiscard]] std::deque<std::string> Latest(std::size_t count) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<std::string> lines_;  // guarded by mutex_
+};
+
+}  // namespace unshard

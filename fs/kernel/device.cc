@@ -1,0 +1,95 @@
+#include "fs/kernel/device.h"
+
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+// A little below libfuse's largest request: with its header it must fit into a pipe of 1 MiB, or
+// it would be copied instead of spliced.
+constexpr std::string_view kReadAheadKilobytes = "1008";
+
+// Of Linux 6.9, in the upper half of the flags; the headers may be older.
+constexpr std::uint32_t kNoExportSupport = 1u << (38 - 32);
+
+// If these parts are the reply to INIT, adds the flags to it that libfuse does not know. The node
+// of a file cannot be told from its number once the kernel forgot it, as servers of NFS need it:
+// they are to be refused, rather than to get ESTALE under load. Kernels before that ignore the
+// flag.
+void AddFlags(const iovec* parts, int count, bool parallel_directories) {
+  fuse_out_header header{};
+  fuse_init_out reply{};
+  constexpr std::size_t kThroughFlags = offsetof(fuse_init_out, flags2) + sizeof(reply.flags2);
+  if (count != 2 || parts[0].iov_len != sizeof(header) || parts[1].iov_len < kThroughFlags) return;
+  std::memcpy(&header, parts[0].iov_base, sizeof(header));
+  if (header.error != 0 || header.unique == 0) return;
+  std::memcpy(&reply, parts[1].iov_base, kThroughFlags);
+  if (parallel_directories) reply.flags |= FUSE_PARALLEL_DIROPS;
+  reply.flags |= FUSE_INIT_EXT;
+  reply.flags2 |= kNoExportSupport;
+  std::memcpy(parts[1].iov_base, &reply, kThroughFlags);
+}
+
+void RaiseReadAhead(const std::string& mount_point) {
+  struct statx mounted {};
+  // Asks the kernel alone: nobody answers requests at this moment.
+  if (statx(AT_FDCWD, mount_point.c_str(), AT_STATX_DONT_SYNC, 0, &mounted) != 0) return;
+  const std::string path = "/sys/class/bdi/" + std::to_string(mounted.stx_dev_major) + ':' +
+                           std::to_string(mounted.stx_dev_minor) + "/read_ahead_kb";
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  if (write(file, kReadAheadKilobytes.data(), kReadAheadKilobytes.size()) < 0) {
+    LogDebug(path + ": " + std::strerror(errno));
+  }
+  close(file);
+}
+
+ssize_t WriteDevice(int device, iovec* parts, int count, void* user_data) {
+  auto& context = *static_cast<FuseContext*>(user_data);
+  // Init() sets this, and the reply to it is the next that is written.
+  const bool first =
+      context.first_reply.load(std::memory_order_relaxed) && context.first_reply.exchange(false);
+  if (!first) return writev(device, parts, count);
+  AddFlags(parts, count, context.parallel_directories);
+  const ssize_t written = writev(device, parts, count);
+  const int error = errno;
+  if (written >= 0) RaiseReadAhead(context.fs->options().mount_point);
+  errno = error;
+  return written;
+}
+
+ssize_t ReadDevice(int device, void* buffer, std::size_t size, void*) {
+  return read(device, buffer, size);
+}
+
+ssize_t SpliceToDevice(int from, off_t* from_offset, int to, off_t* to_offset, std::size_t size,
+                       unsigned flags, void*) {
+  return splice(from, from_offset, to, to_offset, size, flags);
+}
+
+}  // namespace
+
+void TuneFirstReply(fuse_session* session) {
+  fuse_custom_io device{};
+  device.writev = WriteDevice;
+  device.read = ReadDevice;
+  device.splice_send = SpliceToDevice;  // without it libfuse would copy
+  if (fuse_session_custom_io(session, &device, fuse_session_fd(session)) != 0) {
+    LogWarning("/dev/fuse: libfuse does not let its replies be watched: requests will be slower");
+  }
+}
+
+}  // namespace unshard

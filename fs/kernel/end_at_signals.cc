@@ -1,0 +1,66 @@
+#include "fs/kernel/end_at_signals.h"
+
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include "fs/kernel/operations.h"
+
+namespace unshard {
+namespace {
+
+sigset_t Ending() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, signal);
+  return ending;
+}
+
+// Interrupts what the looping thread waits in, so that it looks whether the session has ended. A
+// signal that has no other use and ends nobody.
+constexpr int kLookUp = SIGURG;
+
+void InstallInterruption() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigaction(kLookUp, &action, nullptr);
+}
+
+}  // namespace
+
+EndAtSignals::EndAtSignals(fuse_session* session, std::function<void()> stop_telling)
+    : session_(session), stop_telling_(std::move(stop_telling)), looping_(pthread_self()) {
+  // Who reads an answer of ours no more must not end us.
+  signal(SIGPIPE, SIG_IGN);
+  InstallInterruption();
+  const sigset_t ending = Ending();
+  pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  thread_ = std::thread([this] { Wait(); });
+}
+
+EndAtSignals::~EndAtSignals() {
+  over_ = true;
+  pthread_kill(thread_.native_handle(), SIGTERM);
+  thread_.join();
+  const sigset_t ending = Ending();
+  const timespec at_once{};
+  while (sigtimedwait(&ending, nullptr, &at_once) > 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void EndAtSignals::Wait() {
+  const sigset_t ending = Ending();
+  int signal = 0;
+  sigwait(&ending, &signal);
+  if (over_) return;
+  stop_telling_();              // 1
+  fuse_session_exit(session_);  // 2
+  // It may look just before it waits again, and would not notice.
+  while (!over_) {
+    pthread_kill(looping_, kLookUp);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace unshard

@@ -1,0 +1,31 @@
+// libfuse's callbacks, translated to VolumeFs and back; nothing else.
+#pragma once
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <functional>
+
+#include "fs/volume_fs.h"
+#include "store/local/file_descriptor.h"
+
+namespace unshard {
+
+// What the callbacks share; the session's user data. Outlives the session.
+struct FuseContext {
+  VolumeFs* fs = nullptr;
+  uid_t user = 0;
+  gid_t group = 0;
+  // The directory of the source, opened before the mount, which may stand in its way.
+  FileDescriptor source;
+  std::function<void()> on_ready;  // called once, when the kernel has accepted the session
+  bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
+  bool opendir_is_optional = false;
+  bool parallel_directories = false;     // the kernel can take requests for one directory at once
+  std::atomic<bool> first_reply{false};  // set from Init() until its reply is written
+};
+
+fuse_lowlevel_ops FuseOperations(bool writable);
+
+}  // namespace unshard

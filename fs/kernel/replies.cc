@@ -1,0 +1,62 @@
+#include "fs/kernel/replies.h"
+
+#include <algorithm>
+
+#include "fs/common/request_failures.h"
+
+namespace unshard {
+namespace {
+
+constexpr blksize_t kBlockSize = 128 * 1024;
+
+double Seconds(std::uint64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
+
+}  // namespace
+
+FuseContext& ContextOf(fuse_req_t request) {
+  return *static_cast<FuseContext*>(fuse_req_userdata(request));
+}
+
+struct stat StatOf(const FuseContext& context, const Attributes& attributes) {
+  struct stat result {};
+  const MountOptions& options = context.fs->options();
+  const bool writable = context.fs->writable() && !attributes.control;
+  const mode_t kind = attributes.directory ? S_IFDIR : S_IFREG;
+  result.st_ino = attributes.inode;
+  result.st_mode = kind | ShownMode(options, attributes.directory, writable);
+  result.st_nlink = attributes.links;
+  result.st_uid = context.user;
+  result.st_gid = context.group;
+  result.st_size = static_cast<off_t>(attributes.size);
+  result.st_blocks = static_cast<blkcnt_t>((attributes.size + 511) / 512);
+  result.st_blksize = kBlockSize;
+  result.st_mtim = result.st_ctim = result.st_atim = attributes.modified;
+  return result;
+}
+
+double AttributeSeconds(const Entry& entry) {
+  return Seconds(entry.attributes_milliseconds.value_or(entry.timeout_milliseconds));
+}
+
+fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry) {
+  fuse_entry_param result{};
+  result.ino = entry.node;
+  result.generation = entry.generation;
+  result.entry_timeout = Seconds(entry.timeout_milliseconds);
+  result.attr_timeout = AttributeSeconds(entry);
+  if (entry.node != 0) result.attr = StatOf(context, entry.attributes);
+  return result;
+}
+
+pid_t ThreadOf(fuse_req_t request) { return fuse_req_ctx(request)->pid; }
+
+void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
+                const Error& error) {
+  const int number = ErrnoOf(error);
+  // Programs try whether a directory can go already, again and again: that is no failure.
+  const bool expected = IsLookAgain(error) || number == ENOTEMPTY;
+  if (!expected) ContextOf(request).fs->Report(operation, node, name, error);
+  fuse_reply_err(request, number);
+}
+
+}  // namespace unshard

@@ -1,0 +1,47 @@
+// What libfuse's callbacks have in common: answers, and the frame around each of them.
+#pragma once
+
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "fs/kernel/operations.h"
+#include "store/object/caller.h"
+
+namespace unshard {
+
+FuseContext& ContextOf(fuse_req_t request);
+struct stat StatOf(const FuseContext& context, const Attributes& attributes);
+double AttributeSeconds(const Entry& entry);  // that the kernel may keep them
+fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry);
+// The calling thread.
+pid_t ThreadOf(fuse_req_t request);
+
+// Reports the failure and answers with its errno. A look-again (fs/write/chunk_writers.h) and
+// ENOTEMPTY are not reported.
+void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
+                const Error& error);
+
+// Runs one callback: counts it, ends its waits when a signal comes for the caller (FUSE_INTERRUPT),
+// and lets no exception into libfuse's C frames.
+template <class Body>
+void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
+  VolumeFs& fs = *ContextOf(request).fs;
+  if (!fs.IsControl(node)) fs.counters().Count(operation);
+  const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
+  try {
+    const ServedCaller caller([request] { return fuse_req_interrupted(request) != 0; });
+    body(fs);
+  } catch (const std::bad_alloc&) {
+    ReplyError(request, name, node, "",
+               Error{ErrorCode::kResourceExhausted, "out of memory", ENOMEM});
+  } catch (const std::exception& exception) {
+    ReplyError(request, name, node, "", Error{ErrorCode::kInternal, exception.what(), 0});
+  }
+}
+
+// The callbacks that only writable mounts get.
+void AddWriteOperations(fuse_lowlevel_ops& operations);
+
+}  // namespace unshard

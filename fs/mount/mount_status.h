@@ -1,0 +1,37 @@
+// What a mount says about itself in .unshard/status.json, for programs of ours and for people.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "fs/write/write_status.h"
+
+namespace unshard {
+
+struct MountStatus {
+  std::string text;  // as it stands there
+  pid_t pid = 0;     // in its own pid name space
+  std::optional<std::uint64_t> pid_namespace;
+  std::string source;
+  std::string mount_point;
+  bool read_only = true;
+  std::optional<WriteStatus> write;  // nothing on a read-only mount
+  std::vector<std::string> last_errors;
+};
+
+// Fails with kDataLoss naming the member that is not as it should be.
+Result<MountStatus> ParseMountStatus(std::string text);
+
+// The text that `unshard status` prints: lines for people.
+std::string DescribeMountStatus(const MountStatus& status);
+// The same on one line, for `--watch` into a file or a pipe.
+std::string SummarizeMountStatus(const MountStatus& status);
+// "/…: 3 chunks (1 MB) stay in the spool".
+std::string DescribeSpooled(std::uint64_t chunks, std::uint64_t bytes, const std::string& spool);
+
+}  // namespace unshard

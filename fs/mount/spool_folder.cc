@@ -1,0 +1,183 @@
+#include "fs/mount/spool_folder.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "fs/common/paths.h"
+#include "fs/mount/mount_status.h"
+#include "fs/mount/spool_contents.h"
+#include "store/local/file_system.h"
+#include "store/local/source_identity.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+constexpr int kMostSpools = 10000;
+constexpr mode_t kOthers = 0077;
+
+std::string FolderOf(const MountOptions& options) {
+  return options.spool.empty() ? DefaultSpoolFolder() : options.spool;
+}
+
+Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const MountOptions& options,
+                                         const SourceIdentity& identity) {
+  UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(path, NewFiles::kPrivate));
+  SpoolOptions spool_options;
+  spool_options.source = options.source;
+  spool_options.identity = identity;
+  spool_options.max_bytes = options.spool_bytes;
+  spool_options.max_files = options.spool_files;
+  // Half of the descriptors are for shards; what is left is for whoever commits and publishes.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) spool_options.max_descriptors = limit.rlim_cur / 4;
+  UNSHARD_ASSIGN_OR_RETURN(auto spool, Spool::Open(std::move(files), spool_options));
+  return std::shared_ptr<Spool>(std::move(spool));
+}
+
+constexpr const char* kWayOut = "name another with -o spool=DIR, or mount with -o ro";
+
+// Other users could read what is written before they may read the source, and alter it.
+Status CheckIsPrivate(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return FailErrno(errno, folder);
+  if (status.st_uid != ::geteuid()) {
+    return Fail(ErrorCode::kPermissionDenied,
+                folder + ": this spool folder belongs to user " + std::to_string(status.st_uid) +
+                    ", expected one of user " + std::to_string(::geteuid()) + "; " + kWayOut);
+  }
+  if ((status.st_mode & kOthers) == 0) return {};
+  char mode[16];
+  std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777));
+  return Fail(ErrorCode::kPermissionDenied, folder + ": this spool folder has mode " + mode +
+                                                ", which lets other users in; close it with `chmod "
+                                                "0700 " +
+                                                folder + "`, " + kWayOut);
+}
+
+// A new folder with a name that a person recognises, durable.
+Result<std::string> MakeSpoolDirectory(FileSystem& files, const MountOptions& options) {
+  std::string stem = BaseName(options.source);
+  if (stem.empty()) stem = "root";
+  for (int i = 1; i <= kMostSpools; ++i) {
+    std::string name = stem + "-" + std::to_string(i);
+    UNSHARD_ASSIGN_OR_RETURN(const bool made, files.MakeDirectory(name));
+    if (!made) continue;
+    UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(""));
+    return name;
+  }
+  return Fail(ErrorCode::kResourceExhausted, files.Describe("") + ": holds " +
+                                                 std::to_string(kMostSpools) +
+                                                 " spools of sources with this name");
+}
+
+// Whether this is a dead mount's spool of our source, which may have had another path then; says so
+// where only the path is the same.
+bool IsLeftOver(const FoundSpool& found, const SpoolOwner& ours, const std::string& path) {
+  if (found.alive) return false;
+  const auto why = WhyOfAnotherSource(found.record, ours);
+  if (why && found.source == ours.source) {
+    LogWarning(path + ": left alone: " + *why + "; `unshard spool export` copies them");
+  }
+  return !why;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<FileSystem>> MakeFolder(const std::string& given, NewFiles modes) {
+  std::string folder = given;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  std::string there = folder;
+  struct stat status {};
+  while (::stat(there.c_str(), &status) != 0 && errno == ENOENT && there.size() > 1) {
+    there = ParentPath(there);
+    if (there.empty()) there = "/";
+  }
+  if (there != folder) {
+    const auto above = OpenPosixFileSystem(there, modes);
+    Status made = above ? Status() : tl::unexpected<Error>(above.error());
+    if (made) made = MakeDirectories(**above, folder.substr(there == "/" ? 1 : there.size() + 1));
+    if (!made) return Forward(std::move(made).error(), folder + ": making the directory");
+  }
+  return OpenPosixFileSystem(folder, modes);
+}
+
+Result<VolumeFs::Writing> OpenSpools(const MountOptions& options) {
+  const std::string folder = FolderOf(options);
+  auto made = MakeFolder(folder, NewFiles::kPrivate);
+  if (!made) {
+    Error error = std::move(made).error();
+    error.message += std::string("; it is the folder of spools: ") + kWayOut;
+    return tl::unexpected<Error>(std::move(error));
+  }
+  const std::shared_ptr<FileSystem> files = *std::move(made);
+  UNSHARD_RETURN_IF_ERROR(CheckIsPrivate(folder));
+  UNSHARD_ASSIGN_OR_RETURN(const SourceIdentity identity, IdentifySource(options.source));
+  const SpoolOwner ours = ThisProcess(options.source, identity);
+  VolumeFs::Writing writing;
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, FindSpools(*files));
+  for (const FoundSpool& one : found) {
+    const std::string path = folder + "/" + one.path;
+    if (!IsLeftOver(one, ours, path)) continue;
+    auto spool = OpenSpool(path, options, identity);
+    if (!spool) {
+      // Another mount was faster, or something is wrong with it that a person should look at.
+      LogWarning(spool.error().message);
+      continue;
+    }
+    writing.spools.push_back(*std::move(spool));
+    writing.paths.push_back(path);
+  }
+  if (writing.spools.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string name, MakeSpoolDirectory(*files, options));
+    UNSHARD_ASSIGN_OR_RETURN(auto spool, OpenSpool(folder + "/" + name, options, identity));
+    writing.spools.push_back(std::move(spool));
+    writing.paths.push_back(folder + "/" + name);
+  }
+  return writing;
+}
+
+void RemoveEmptySpools(const VolumeFs::Writing& writing) {
+  for (std::size_t i = 0; i < writing.spools.size(); ++i) {
+    const std::string& path = writing.paths[i];
+    const auto emptied = writing.spools[i]->RemoveIfEmpty();
+    Status removed = emptied ? Status() : tl::unexpected<Error>(emptied.error());
+    if (emptied && *emptied) {
+      const auto folder = OpenPosixFileSystem(ParentPath(path));
+      if (folder) {
+        const auto gone = (*folder)->Remove(BaseName(path));
+        removed = gone ? (*folder)->SyncDirectory("") : tl::unexpected<Error>(gone.error());
+      } else {
+        removed = tl::unexpected<Error>(folder.error());
+      }
+    }
+    // One that was deleted behind our back is gone, as it should be.
+    if (!removed && removed.error().system_errno != ENOENT) LogWarning(removed.error().message);
+  }
+}
+
+void WarnOfUnpublished(const MountOptions& options) {
+  const std::string folder = FolderOf(options);
+  const auto files = OpenPosixFileSystem(folder);
+  if (!files) return;  // none was ever made here
+  const auto identity = IdentifySource(options.source);
+  const auto found = FindSpools(**files);
+  if (!identity || !found) return;
+  const SpoolOwner ours = ThisProcess(options.source, *identity);
+  for (const FoundSpool& one : *found) {
+    const std::string path = folder + "/" + one.path;
+    if (!IsLeftOver(one, ours, path)) continue;
+    const auto contents = ReadSpool(path);
+    if (!contents || contents->chunks.empty()) continue;
+    LogWarning(DescribeSpooled(contents->chunks.size(), contents->bytes, path) +
+               " of a mount that has ended, and are not shown here; mount it writable or run "
+               "`unshard spool publish " +
+               options.source + "` to publish them");
+  }
+}
+
+}  // namespace unshard

@@ -1,0 +1,164 @@
+#include "fs/write/chunk_writers.h"
+
+#include <algorithm>
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kMostEmptied = std::size_t{1} << 16;
+// A thread that was killed between the two opens never comes back.
+constexpr std::chrono::seconds kPatience{30};
+// The kernel's second attempt follows the first one at once, unless the machine is busy.
+constexpr std::chrono::seconds kSecondAttempt{5};
+
+}  // namespace
+
+void ChunkWriters::Enter(const ChunkId& chunk, const StagedPtr& staged) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Writer>& writers = writers_[chunk];
+  const auto found = std::find_if(writers.begin(), writers.end(),
+                                  [&](const Writer& writer) { return writer.staged == staged; });
+  if (found != writers.end()) {
+    ++found->opens;
+  } else {
+    writers.push_back({staged, 1});
+  }
+}
+
+bool ChunkWriters::LeaveLocked(const ChunkId& chunk, const StagedPtr& staged) {
+  const auto found = writers_.find(chunk);
+  if (found == writers_.end()) return false;
+  std::vector<Writer>& writers = found->second;
+  const auto writer = std::find_if(writers.begin(), writers.end(),
+                                   [&](const Writer& one) { return one.staged == staged; });
+  if (writer == writers.end() || --writer->opens != 0) return false;
+  writers.erase(writer);
+  if (writers.empty()) writers_.erase(found);
+  left_.notify_all();
+  return true;
+}
+
+bool ChunkWriters::Leave(const ChunkId& chunk, const StagedPtr& staged) {
+  const std::lock_guard lock(mutex_);
+  return LeaveLocked(chunk, staged);
+}
+
+ChunkWriters::StagedPtr ChunkWriters::Latest(const ChunkId& chunk) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = writers_.find(chunk);
+  return found == writers_.end() ? nullptr : found->second.back().staged;
+}
+
+std::vector<ChunkWriters::StagedPtr> ChunkWriters::All(const ChunkId& chunk) const {
+  std::vector<StagedPtr> all;
+  const std::lock_guard lock(mutex_);
+  const auto found = writers_.find(chunk);
+  if (found == writers_.end()) return all;
+  for (const Writer& writer : found->second) all.push_back(writer.staged);
+  return all;
+}
+
+bool ChunkWriters::WritesLocked(const ChunkId& chunk, const StagedPtr& staged) const {
+  const auto found = writers_.find(chunk);
+  return found != writers_.end() &&
+         std::any_of(found->second.begin(), found->second.end(),
+                     [&](const Writer& writer) { return writer.staged == staged; });
+}
+
+void ChunkWriters::MarkEmptied(const ChunkId& chunk) {
+  const std::lock_guard lock(mutex_);
+  if (emptied_.size() >= kMostEmptied) emptied_.erase(emptied_.begin());
+  emptied_.insert(chunk);
+}
+
+void ChunkWriters::ForgetEmptied(const ChunkId& chunk) {
+  const std::lock_guard lock(mutex_);
+  emptied_.erase(chunk);
+}
+
+bool ChunkWriters::IsEmptied(const ChunkId& chunk) const {
+  const std::lock_guard lock(mutex_);
+  return emptied_.contains(chunk);
+}
+
+bool ChunkWriters::IsWriter(const ChunkId& chunk, const StagedPtr& staged) const {
+  const std::lock_guard lock(mutex_);
+  return WritesLocked(chunk, staged);
+}
+
+bool ChunkWriters::WaitForEnd(const ChunkId& chunk, const StagedPtr& staged) {
+  std::unique_lock lock(mutex_);
+  if (waiters_ == kMostWaiters) return !WritesLocked(chunk, staged);
+  ++waiters_;
+  const bool ended =
+      left_.wait_for(lock, kLongestWait, [&] { return !WritesLocked(chunk, staged); });
+  --waiters_;
+  return ended;
+}
+
+void ChunkWriters::Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& staged) {
+  Enter(chunk, staged);
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    const bool replaced = at->thread == thread && at->chunk == chunk;
+    if (!replaced && now - at->since < kPatience) {
+      ++at;
+      continue;
+    }
+    LeaveLocked(at->chunk, at->staged);
+    at->staged->LetGo();
+    at = waiting_.erase(at);
+  }
+  waiting_.push_back({thread, chunk, staged, now});
+}
+
+ChunkWriters::StagedPtr ChunkWriters::Redirected(pid_t thread, const ChunkId& chunk) const {
+  const std::lock_guard lock(mutex_);
+  for (const Waiting& waiting : waiting_) {
+    if (waiting.thread == thread && waiting.chunk == chunk) return waiting.staged;
+  }
+  return nullptr;
+}
+
+void ChunkWriters::SendAway(pid_t thread, const ChunkId& chunk, NodeId node) {
+  const std::lock_guard lock(mutex_);
+  sent_away_.remove_if([&](const SentAway& sent) {
+    return sent.thread == thread && sent.chunk == chunk && (thread != 0 || sent.node == node);
+  });
+  sent_away_.push_front({thread, chunk, node, std::chrono::steady_clock::now()});
+  if (sent_away_.size() > kMostSentAway) sent_away_.pop_back();
+}
+
+bool ChunkWriters::WasSentAway(pid_t thread, const ChunkId& chunk,
+                               std::optional<NodeId> from) const {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  for (const SentAway& sent : sent_away_) {
+    if (now - sent.since >= kSecondAttempt) break;
+    if (sent.thread == thread && sent.chunk == chunk && from.value_or(sent.node) == sent.node) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ChunkWriters::Arrive(pid_t thread, const ChunkId& chunk) {
+  if (thread == 0) return;
+  const std::lock_guard lock(mutex_);
+  sent_away_.remove_if(
+      [&](const SentAway& sent) { return sent.thread == thread && sent.chunk == chunk; });
+}
+
+void ChunkWriters::TakeRedirect(pid_t thread, const StagedPtr& staged) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
+    return waiting.thread == thread && waiting.staged == staged;
+  });
+  if (found == waiting_.end()) return;
+  LeaveLocked(found->chunk, found->staged);
+  found->staged->LetGo();
+  waiting_.erase(found);
+}
+
+}  // namespace unshard

@@ -1,0 +1,77 @@
+// Which node a look-up of a chunk's name is answered with.
+//
+// The kernel has one i_size and one page cache for each node, remembers names (dentries) for as
+// long as it was told to, and opens the node of a name in a request of its own. A writer's bytes
+// must not be seen before they are committed, and an open(2) must not end with ESTALE, which the
+// kernel answers by looking the name up once more, but only once. It does not say which process a
+// request belongs to (from another pid name space every thread has the number 0), so:
+//   1. Names that are only read lead to the node that everybody has, and are remembered (kCached).
+//   2. While an array is written to, and while a chunk has a writer, its names lead to nodes that
+//      are given out without a time to live (kRevalidated). An open of such a node follows a
+//      look-up by the same open(2): for reading, the version that was looked up is the right one;
+//      for writing, the writer takes the node over unless somebody has it open. The next look-up
+//      leads to another node.
+//   3. An open that cannot be answered (the name was remembered and its version is gone; a writer
+//      has taken the node; readers have it open) is answered with ESTALE. From then on each look-up
+//      of this chunk leads to a node of its own (kOwn), whose version is held, so that the kernel's
+//      second attempt succeeds whatever others do in between. (A writer without O_TRUNC is led to a
+//      staged inode instead: chunk_writers.h.)
+//      So is a rename of a chunk whose name may be remembered: the kernel's dentry goes to the new
+//      name, and is to have no time to live there.
+//   4. Who opens a node for writing that is remembered, while its chunk is in state 3, has no name
+//      to look up (/proc/self/fd): he takes the node over.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <map>
+#include <mutex>
+
+#include "fs/tree/chunk_content.h"
+#include "fs/write/written_chunks.h"
+
+namespace unshard {
+
+enum class NodeUse { kCached, kRevalidated, kOwn };
+
+// Thread-safe; does no I/O under its lock. Remembers a bounded number of chunks and arrays for a
+// short time.
+class NodeChoice {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // The second look-up follows the ESTALE at once, unless the machine is busy.
+  static constexpr std::chrono::seconds kContended{5};
+  static constexpr std::chrono::seconds kWritten{10};
+  static constexpr std::size_t kMostChunks = 4096;
+  static constexpr std::size_t kMostTrees = 256;
+  static constexpr std::size_t kMostHeld = 256;
+
+  explicit NodeChoice(std::chrono::milliseconds contended = kContended,
+                      std::chrono::milliseconds written = kWritten)
+      : contended_for_(contended), written_for_(written) {}
+
+  // State 2: a chunk of this array was opened for writing.
+  void Wrote(const ChunkId& chunk);
+  // State 3: an open, or a rename, of this chunk was answered with ESTALE.
+  void SendAway(const ChunkId& chunk);
+  [[nodiscard]] bool IsContended(const ChunkId& chunk) const;
+  [[nodiscard]] NodeUse UseFor(const ChunkId& chunk) const;
+  // Keeps the content of a node of state 3 readable until it is opened, or for a while.
+  void Hold(ContentPtr content);
+
+ private:
+  struct Written {
+    std::uint32_t tree = 0;
+    Clock::time_point last;
+  };
+
+  const std::chrono::milliseconds contended_for_;
+  const std::chrono::milliseconds written_for_;
+  mutable std::mutex mutex_;
+  std::map<ChunkId, Clock::time_point, ChunkIdLess> contended_;  // guarded by mutex_
+  std::list<Written> written_;                                   // guarded by mutex_; latest first
+  std::list<ContentPtr> held_;                                   // guarded by mutex_; latest first
+};
+
+}  // namespace unshard

@@ -1,0 +1,215 @@
+#include "fs/write/staged_inode.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace unshard {
+
+timespec TimeNow() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now;
+}
+
+StagedInode::StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base,
+                         std::uint64_t inode)
+    : spool_(std::move(spool)),
+      inode_(inode),
+      purpose_(std::move(purpose)),
+      base_(std::move(base)),
+      modified_(TimeNow()) {}
+
+Result<FilePiece> StagedInode::Read(std::uint64_t offset, std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (!staged_) {
+    if (!base_) return FilePiece(Bytes());
+    return base_->Read(offset, size);
+  }
+  const std::uint64_t begin = std::min(offset, staged_->size());
+  ByteVector bytes(std::min(size, staged_->size() - begin));
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, staged_->Read(begin, bytes));
+  bytes.resize(read);
+  return FilePiece(Bytes(std::move(bytes)));
+}
+
+Status StagedInode::Reserve() {
+  const std::lock_guard lock(mutex_);
+  if (reserved_ || (staged_ && !sealed_)) return {};
+  UNSHARD_ASSIGN_OR_RETURN(reserved_, spool_->Reserve());
+  return {};
+}
+
+Result<std::shared_ptr<StagedFile>> StagedInode::Fresh() {
+  if (reserved_) return std::move(reserved_);
+  return spool_->Stage();
+}
+
+// Makes sure that there are staged bytes which nobody has been promised anything about.
+Status StagedInode::OwnBytes() {
+  if (staged_ && !sealed_) return {};
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> fresh, Fresh());
+  if (staged_) {
+    UNSHARD_RETURN_IF_ERROR(fresh->CopyFrom(staged_->file(), {0, staged_->size()}, 0));
+  } else if (base_) {
+    UNSHARD_RETURN_IF_ERROR(ForEachPiece(
+        *base_, [&](std::uint64_t offset, ByteSpan piece) { return fresh->Write(offset, piece); }));
+  }
+  staged_ = std::move(fresh);
+  sealed_ = false;
+  base_.reset();
+  return {};
+}
+
+Status StagedInode::Write(std::uint64_t offset, ByteSpan bytes) {
+  const std::lock_guard lock(mutex_);
+  UNSHARD_RETURN_IF_ERROR(OwnBytes());
+  dirty_ = true;
+  modified_ = TimeNow();
+  return staged_->Write(offset, bytes);
+}
+
+Status StagedInode::Truncate(std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (size == 0 && (!staged_ || sealed_)) {
+    // Nothing of what was there is needed.
+    UNSHARD_ASSIGN_OR_RETURN(staged_, Fresh());
+    sealed_ = false;
+    base_.reset();
+  } else {
+    UNSHARD_RETURN_IF_ERROR(OwnBytes());
+    UNSHARD_RETURN_IF_ERROR(staged_->Truncate(size));
+  }
+  dirty_ = true;
+  modified_ = TimeNow();
+  return {};
+}
+
+void StagedInode::MarkTruncated() {
+  const std::lock_guard lock(mutex_);
+  dirty_ = true;
+}
+
+void StagedInode::StartOver() {
+  const std::lock_guard lock(mutex_);
+  dirty_ = true;
+  always_direct_ = true;
+}
+
+void StagedInode::SetFlushed(bool& flushed, bool now) {
+  const std::lock_guard lock(mutex_);
+  if (flushed == now) return;
+  flushed = now;
+  flushed_ += now ? 1 : ~std::uint64_t{0};
+}
+
+bool StagedInode::all_flushed() const {
+  const std::lock_guard lock(mutex_);
+  return flushed_ >= writers_;
+}
+
+Status StagedInode::Sync() {
+  const std::lock_guard lock(mutex_);
+  if (!staged_ || sealed_) return {};
+  return staged_->Sync();
+}
+
+std::uint64_t StagedInode::size() const {
+  const std::lock_guard lock(mutex_);
+  if (staged_) return staged_->size();
+  return base_ ? base_->size() : 0;
+}
+
+timespec StagedInode::modified() const {
+  const std::lock_guard lock(mutex_);
+  return modified_;
+}
+
+void StagedInode::SetModified(const timespec& modified) {
+  const std::lock_guard lock(mutex_);
+  modified_ = modified;
+}
+
+StagedInode::Purpose StagedInode::purpose() const {
+  const std::lock_guard lock(mutex_);
+  return purpose_;
+}
+
+void StagedInode::SetPurpose(Purpose purpose) {
+  const std::lock_guard lock(mutex_);
+  purpose_ = std::move(purpose);
+}
+
+bool StagedInode::dirty() const {
+  const std::lock_guard lock(mutex_);
+  return dirty_;
+}
+
+StagedInode::Opened StagedInode::Open(bool reads, bool writable) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return Opened::kEnded;
+  if (opens_ == 0) direct_ = always_direct_ || (!cached_ && !reads);
+  if (!direct_) cached_ = true;
+  if (direct_ && reads) pages_doubtful_ = true;
+  ++opens_;
+  if (writable) ++writers_;
+  return direct_ ? Opened::kDirect : Opened::kCached;
+}
+
+std::uint64_t StagedInode::Close(bool writable) {
+  const std::lock_guard lock(mutex_);
+  if (writable && --writers_ == 0) reserved_.reset();
+  return --opens_;
+}
+
+std::uint64_t StagedInode::opens() const {
+  const std::lock_guard lock(mutex_);
+  return opens_;
+}
+
+std::uint64_t StagedInode::writers() const {
+  const std::lock_guard lock(mutex_);
+  return writers_;
+}
+
+bool StagedInode::pages_doubtful() const {
+  const std::lock_guard lock(mutex_);
+  return pages_doubtful_;
+}
+
+bool StagedInode::Hold() {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return false;
+  ++holds_;
+  return true;
+}
+
+void StagedInode::LetGo() {
+  const std::lock_guard lock(mutex_);
+  --holds_;
+}
+
+bool StagedInode::End() {
+  const std::lock_guard lock(mutex_);
+  if (opens_ != 0 || holds_ != 0) return false;
+  ended_ = true;
+  reserved_.reset();
+  staged_.reset();
+  base_.reset();
+  return true;
+}
+
+bool StagedInode::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+Status StagedInode::CommitWith(const Commit& commit) {
+  const std::lock_guard lock(mutex_);
+  UNSHARD_RETURN_IF_ERROR(OwnBytes());
+  UNSHARD_RETURN_IF_ERROR(commit(*staged_));
+  sealed_ = true;
+  dirty_ = false;
+  return {};
+}
+
+}  // namespace unshard

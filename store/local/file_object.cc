@@ -1,0 +1,242 @@
+#include "store/local/file_object.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <limits>
+#include <new>
+#include <thread>
+
+namespace unshard {
+namespace {
+
+// A file that was written to this recently may be written to again between our check and the
+// kernel's splice, so its bytes are copied and checked afterwards.
+constexpr time_t kSettledSeconds = 2;
+
+bool SameTime(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool Settled(const FileVersion& version) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  // The change time cannot be set at will, the modification time can: it may lie in the future.
+  const bool changed_recently = version.changed.tv_sec + kSettledSeconds >= now.tv_sec;
+  const bool modified_recently = version.modified.tv_sec + kSettledSeconds >= now.tv_sec &&
+                                 version.modified.tv_sec <= now.tv_sec + kSettledSeconds;
+  return !changed_recently && !modified_recently;
+}
+
+// Fills `to` from `begin`; shorter where the file ends.
+Result<std::size_t> ReadFully(int descriptor, std::uint64_t begin, std::span<std::uint8_t> to,
+                              const std::string& described) {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t size =
+        ::pread(descriptor, to.data() + done, to.size() - done, static_cast<off_t>(begin + done));
+    if (size > 0) {
+      done += static_cast<std::size_t>(size);
+    } else if (size == 0) {
+      break;
+    } else if (errno != EINTR) {
+      return FailErrno(errno, described + ": reading");
+    }
+  }
+  return done;
+}
+
+// Whether an open file still has the bytes of a version. While a file is replaced by renaming its
+// change time and its number of names are seen to change one after the other.
+Result<bool> StillSame(int descriptor, const FileVersion& version, const std::string& described) {
+  constexpr int kLooks = 4;
+  for (int i = 1;; ++i) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) {
+      return FailErrno(errno, described + ": reading its attributes");
+    }
+    const FileVersion now = FileVersion::Of(status);
+    if (version.SameBytesNow(now)) return true;
+    const bool only_changed = version.size == now.size && SameTime(version.modified, now.modified);
+    if (!only_changed || i == kLooks) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+class FileObject final : public ObjectHandle {
+ public:
+  FileObject(std::shared_ptr<FileStoreParts> parts, std::string_view key, OpenedFile opened)
+      : parts_(std::move(parts)), key_(key), version_(opened.version) {
+    info_.kind = ObjectInfo::Kind::kFile;
+    info_.size = static_cast<std::uint64_t>(version_.size);
+    info_.generation = version_.generation();
+    info_.modified = version_.modified;
+    parts_->pool.Put(slot_, std::make_shared<const FileDescriptor>(std::move(opened.descriptor)));
+  }
+  ~FileObject() override { parts_->pool.Remove(slot_); }
+
+  const ObjectInfo& info() const override { return info_; }
+  Result<ReadResult> Read(const RangeRequest& range) override;
+  std::optional<FileSlice> Slice(const ByteRange& range) override;
+  void Anticipate(const ByteRange& range) override;
+
+ private:
+  Result<SharedDescriptor> Descriptor();
+
+  const std::shared_ptr<FileStoreParts> parts_;
+  const std::string key_;
+  const FileVersion version_;
+  ObjectInfo info_;
+  DescriptorPool::Slot slot_;
+};
+
+// The open file; null where another version stands under the key by now.
+Result<SharedDescriptor> FileObject::Descriptor() {
+  if (SharedDescriptor descriptor = parts_->pool.Get(slot_)) return descriptor;
+  UNSHARD_ASSIGN_OR_RETURN(OpenedFile opened, OpenFile(*parts_, key_));
+  if (!opened.descriptor.valid() || !opened.version.SameAs(version_)) return nullptr;
+  return parts_->pool.Put(slot_,
+                          std::make_shared<const FileDescriptor>(std::move(opened.descriptor)));
+}
+
+Result<ReadResult> FileObject::Read(const RangeRequest& range) {
+  UNSHARD_ASSIGN_OR_RETURN(const SharedDescriptor descriptor, Descriptor());
+  if (!descriptor) {
+    return ReadResult{ReadResult::State::kConditionFailed, {}, info_.size, info_.generation};
+  }
+  return ReadFile(descriptor->get(), version_, info_.generation, range,
+                  parts_->root->Describe(key_));
+}
+
+std::optional<FileSlice> FileObject::Slice(const ByteRange& range) {
+  if (!MakeByteRange(range.begin, range.size, info_.size)) return std::nullopt;
+  Result<SharedDescriptor> descriptor = Descriptor();
+  if (!descriptor || !*descriptor) return std::nullopt;
+  struct stat status {};
+  if (::fstat((*descriptor)->get(), &status) != 0) return std::nullopt;
+  const FileVersion now = FileVersion::Of(status);
+  if (!version_.SameBytesNow(now) || !Settled(now)) return std::nullopt;
+  const int number = (*descriptor)->get();
+  return FileSlice{number, range, *std::move(descriptor)};
+}
+
+void FileObject::Anticipate(const ByteRange& range) {
+  const SharedDescriptor descriptor = parts_->pool.Get(slot_);
+  if (!descriptor || range.size == 0) return;
+  // The kernel cuts off what is above the readahead of the disk, without a word: 128 KiB by
+  // default.
+  constexpr std::uint64_t kStep = std::uint64_t{128} << 10;
+  for (std::uint64_t at = range.begin; at < range.end(); at += kStep) {
+    // Only a hint: that it fails means nothing.
+    ::posix_fadvise(descriptor->get(), static_cast<off_t>(at),
+                    static_cast<off_t>(std::min(kStep, range.end() - at)), POSIX_FADV_WILLNEED);
+  }
+}
+
+}  // namespace
+
+FileVersion FileVersion::Of(const struct stat& status) {
+  return {status.st_dev,  status.st_ino,  status.st_size,
+          status.st_mtim, status.st_ctim, status.st_nlink};
+}
+
+FileVersion FileVersion::Of(const FileStatus& status) {
+  return {status.device,   status.inode,   static_cast<off_t>(status.size),
+          status.modified, status.changed, status.links};
+}
+
+bool FileVersion::SameAs(const FileVersion& other) const {
+  return device == other.device && inode == other.inode && size == other.size &&
+         SameTime(modified, other.modified) && SameTime(changed, other.changed);
+}
+
+bool FileVersion::SameBytesNow(const FileVersion& now) const {
+  return size == now.size && SameTime(modified, now.modified) &&
+         (SameTime(changed, now.changed) || now.links < links);
+}
+
+Generation FileVersion::generation() const {
+  std::string tag = std::to_string(device);
+  for (const auto part :
+       {static_cast<long long>(inode), static_cast<long long>(size),
+        static_cast<long long>(modified.tv_sec), static_cast<long long>(modified.tv_nsec),
+        static_cast<long long>(changed.tv_sec), static_cast<long long>(changed.tv_nsec)}) {
+    tag += '-';
+    tag += std::to_string(part);
+  }
+  return {std::move(tag)};
+}
+
+ObjectInfo InfoOf(const struct stat& status) {
+  ObjectInfo info;
+  info.kind = S_ISREG(status.st_mode)   ? ObjectInfo::Kind::kFile
+              : S_ISDIR(status.st_mode) ? ObjectInfo::Kind::kDirectory
+                                        : ObjectInfo::Kind::kOther;
+  info.size = status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  info.generation = FileVersion::Of(status).generation();
+  info.modified = status.st_mtim;
+  return info;
+}
+
+Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK;
+  auto opened = parts.root->OpenBeneath(key, kFlags);
+  while (!opened &&
+         (opened.error().system_errno == EMFILE || opened.error().system_errno == ENFILE) &&
+         parts.pool.Shrink()) {
+    opened = parts.root->OpenBeneath(key, kFlags);
+  }
+  if (!opened && opened.error().system_errno == ENXIO) {
+    return Fail(ErrorCode::kDataLoss, parts.root->Describe(key) + ": expected a file");
+  }
+  if (!opened) return tl::unexpected<Error>(std::move(opened).error());
+  if (!opened->valid()) return OpenedFile{};
+  struct stat status {};
+  if (::fstat(opened->get(), &status) != 0) {
+    return FailErrno(errno, parts.root->Describe(key) + ": reading its attributes");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return Fail(ErrorCode::kDataLoss,
+                parts.root->Describe(key) + ": expected a file, found " +
+                    (S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
+  }
+  return OpenedFile{*std::move(opened), FileVersion::Of(status)};
+}
+
+Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
+                            const Generation& generation, const RangeRequest& range,
+                            const std::string& described) {
+  const auto object_size = static_cast<std::uint64_t>(version.size);
+  const ByteRange wanted = ClipRange(range, object_size);
+  ByteVector bytes;
+  if (wanted.size > bytes.max_size()) {
+    return Fail(ErrorCode::kResourceExhausted, described + ": more than memory can hold");
+  }
+  try {
+    bytes.resize(static_cast<std::size_t>(wanted.size));
+  } catch (const std::bad_alloc&) {
+    return Fail(ErrorCode::kResourceExhausted,
+                described + ": no memory for " + std::to_string(wanted.size) + " bytes");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t size,
+                           ReadFully(descriptor, wanted.begin, bytes, described));
+  UNSHARD_ASSIGN_OR_RETURN(const bool same, StillSame(descriptor, version, described));
+  ReadResult result{ReadResult::State::kConditionFailed, {}, object_size, generation};
+  if (size == bytes.size() && same) {
+    result.state = ReadResult::State::kFound;
+    result.value = Bytes(std::move(bytes));
+  }
+  return result;
+}
+
+std::shared_ptr<ObjectHandle> MakeFileObject(std::shared_ptr<FileStoreParts> parts,
+                                             std::string_view key, OpenedFile opened) {
+  // Chunks are read in no order: the kernel's readahead would fetch bytes that nobody wants.
+  ::posix_fadvise(opened.descriptor.get(), 0, 0, POSIX_FADV_RANDOM);
+  return std::make_shared<FileObject>(std::move(parts), key, std::move(opened));
+}
+
+}  // namespace unshard

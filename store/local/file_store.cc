@@ -1,0 +1,106 @@
+#include "store/local/file_store.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "store/local/directory_entries.h"
+#include "store/local/file_object.h"
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+constexpr int kAttempts = 8;
+
+class FileStore final : public KvStore {
+ public:
+  explicit FileStore(std::shared_ptr<FileStoreParts> parts) : parts_(std::move(parts)) {}
+
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
+  Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
+  Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
+  Status List(std::string_view key, const ListVisitor& visitor) override {
+    return ListFrom(key, 0, visitor);
+  }
+  Status ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) override;
+  std::string Describe(std::string_view key) const override { return parts_->root->Describe(key); }
+
+ private:
+  Result<std::optional<ObjectInfo::Kind>> KindOf(std::string_view key, const dirent& entry);
+
+  const std::shared_ptr<FileStoreParts> parts_;
+};
+
+Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
+  UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor place, parts_->root->OpenBeneath(key, O_PATH));
+  if (!place.valid()) return std::nullopt;
+  struct stat status {};
+  if (::fstat(place.get(), &status) != 0) {
+    return FailErrno(errno, Describe(key) + ": reading its attributes");
+  }
+  return InfoOf(status);
+}
+
+Result<std::shared_ptr<ObjectHandle>> FileStore::Open(std::string_view key) {
+  UNSHARD_ASSIGN_OR_RETURN(OpenedFile opened, OpenFile(*parts_, key));
+  if (!opened.descriptor.valid()) return nullptr;
+  return MakeFileObject(parts_, key, std::move(opened));
+}
+
+Result<ReadResult> FileStore::Read(std::string_view key, const ReadOptions& options) {
+  for (int i = 0; i < kAttempts; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(const OpenedFile opened, OpenFile(*parts_, key));
+    if (!opened.descriptor.valid()) return ReadResult{ReadResult::State::kMissing, {}, 0, {}};
+    const Generation generation = opened.version.generation();
+    if (options.if_match && *options.if_match != generation) {
+      return ReadResult{ReadResult::State::kConditionFailed,
+                        {},
+                        static_cast<std::uint64_t>(opened.version.size),
+                        generation};
+    }
+    UNSHARD_ASSIGN_OR_RETURN(ReadResult read, ReadFile(opened.descriptor.get(), opened.version,
+                                                       generation, options.range, Describe(key)));
+    if (read.state == ReadResult::State::kFound || options.if_match) return read;
+  }
+  return Fail(ErrorCode::kConflict, Describe(key) + ": kept changing while it was read");
+}
+
+// Nothing for an entry that leads nowhere.
+Result<std::optional<ObjectInfo::Kind>> FileStore::KindOf(std::string_view key,
+                                                          const dirent& entry) {
+  if (entry.d_type == DT_REG) return ObjectInfo::Kind::kFile;
+  if (entry.d_type == DT_DIR) return ObjectInfo::Kind::kDirectory;
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return ObjectInfo::Kind::kOther;
+  const auto info = Stat(JoinPath(key, entry.d_name));
+  // A link out of the store or in a circle is there all the same.
+  if (!info) return ObjectInfo::Kind::kOther;
+  if (!*info) return std::nullopt;
+  return (*info)->kind;
+}
+
+// Entries are numbered as the file system numbers them: such a number stays good while others are
+// removed.
+Status FileStore::ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) {
+  UNSHARD_ASSIGN_OR_RETURN(FileDescriptor descriptor,
+                           parts_->root->OpenBeneath(key, O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+  if (!descriptor.valid()) return {};
+  return ForEachEntry(std::move(descriptor), resume, Describe(key),
+                      [&](const dirent& entry) -> Result<bool> {
+                        UNSHARD_ASSIGN_OR_RETURN(const auto kind, KindOf(key, entry));
+                        const auto next = static_cast<std::uint64_t>(entry.d_off);
+                        return !kind || visitor(ListEntry{entry.d_name, *kind, next});
+                      });
+}
+
+}  // namespace
+
+Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root, std::size_t max_descriptors,
+                                               std::shared_ptr<const OwnMount> own) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
+  return std::make_shared<FileStore>(std::shared_ptr<FileStoreParts>(
+      new FileStoreParts{std::move(directory), DescriptorPool(max_descriptors)}));
+}
+
+}  // namespace unshard

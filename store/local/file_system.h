@@ -1,0 +1,125 @@
+// The few file operations that publishing and the spool are made of, below one root directory.
+//
+// All paths are keys (store/object/kv_store.h). The real implementation is PosixFileSystem; tests
+// put a simulated disk in its place that fails, tears, and forgets what was not synced. Nothing
+// that has to survive a crash is written in any other way.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "codec/core/byte_range.h"
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+#include "store/object/own_mount.h"
+
+namespace unshard {
+
+struct FileStatus {
+  enum class Kind { kFile, kDirectory, kOther };
+  Kind kind = Kind::kFile;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::uint64_t links = 0;
+  std::uint32_t mode = 0;
+  timespec modified{};
+  timespec changed{};
+};
+
+// One open file. Its methods may be called from several threads at a time.
+class File {
+ public:
+  virtual ~File() = default;
+  // Fills `to` from `offset`; the count is smaller only where the file ends.
+  virtual Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to) = 0;
+  // Writes all of it. After a failure any part may have been written.
+  virtual Status Write(std::uint64_t offset, ByteSpan bytes) = 0;
+  // Puts bytes of `source`, a file of the same implementation, at `offset`: by the kernel where it
+  // can (copy_file_range), else through a small buffer. Fails with kDataLoss where the source ends
+  // before the range does.
+  virtual Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) = 0;
+  // Makes this file share all bytes of `source` (FICLONE). False where the file system cannot.
+  virtual Result<bool> CloneFrom(File& source) = 0;
+  virtual Status Truncate(std::uint64_t size) = 0;
+  // The modification time, as programs set it.
+  virtual Status SetModified(const timespec& modified) = 0;
+  // Sets the permission bits (0777).
+  virtual Status SetMode(std::uint32_t mode) = 0;
+  // Gives this file the permission bits of `source`, a file of the same implementation, and its
+  // owner, group, access control list and extended attributes, as far as this process may.
+  virtual Status TakeAttributesOf(File& source) = 0;
+  // Returns once the bytes and the size are on the disk. After a failure nothing is known about any
+  // byte written since the last success, and a later success says nothing about them either.
+  virtual Status Sync() = 0;
+  virtual Result<FileStatus> Stat() = 0;
+  // Waits for the exclusive lock of the open file description (F_OFD_SETLKW), which ends with this
+  // object. With `wait` unset returns false where somebody else holds it.
+  virtual Result<bool> Lock(bool wait) = 0;
+  // For splicing; -1 where there is none.
+  [[nodiscard]] virtual int descriptor() const = 0;
+};
+
+struct OpenFlags {
+  bool write = false;      // reading is always possible
+  bool create = false;     // with the mode that NewFiles says
+  bool exclusive = false;  // with create: fails with EEXIST where something is there
+  bool truncate = false;
+};
+
+// Thread-safe. Every failure carries the errno and names the path.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  // Null where nothing is there (and `create` is not set). Never follows a symbolic link that
+  // leaves the root.
+  virtual Result<std::shared_ptr<File>> Open(const std::string& path, const OpenFlags& flags) = 0;
+  virtual Result<std::optional<FileStatus>> Stat(const std::string& path) = 0;
+  // Replaces `to`. Atomic to every observer; lasting only after SyncDirectory of both parents.
+  virtual Status Rename(const std::string& from, const std::string& to) = 0;
+  // A second name for a file; EEXIST where `to` is there.
+  virtual Status Link(const std::string& from, const std::string& to) = 0;
+  // Removes a file or an empty directory. False where nothing was there.
+  virtual Result<bool> Remove(const std::string& path) = 0;
+  // False where it was there already. The parent has to exist.
+  virtual Result<bool> MakeDirectory(const std::string& path) = 0;
+  // Returns once names that were made, renamed or removed directly in this directory are on the
+  // disk as they are now.
+  virtual Status SyncDirectory(const std::string& path) = 0;
+  // Calls `visitor` with each name until it returns false; any order. A missing directory is empty.
+  virtual Status List(const std::string& path,
+                      const std::function<bool(std::string_view name)>& visitor) = 0;
+  // Bytes that an unprivileged writer can still store.
+  virtual Result<std::uint64_t> FreeBytes() = 0;
+  [[nodiscard]] virtual std::string Describe(const std::string& path) const = 0;
+};
+
+// Makes the directory `path` and all above it that are missing, each lasting before the next.
+Status MakeDirectories(FileSystem& files, const std::string& path);
+
+// The names in a directory, in order; none where it is missing.
+Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::string& directory);
+
+// Puts a whole small file in place of `path`, made where it is missing: readers see the old bytes
+// or the new ones, also after a crash. Waits for others who replace it in the same way, through the
+// lock on `<path>.__lock`.
+Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes);
+
+// The modes of files and directories that are made: 0666 and 0777 less the process's umask, or 0600
+// and 0700, whatever the umask.
+enum class NewFiles { kShared, kPrivate };
+
+// The directory `root` of this machine. Fails where it is no directory that can be opened. Nothing
+// is asked of the mount `own`, also where it is below `root`.
+Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(
+    const std::string& root, NewFiles modes = NewFiles::kShared,
+    std::shared_ptr<const OwnMount> own = nullptr);
+
+}  // namespace unshard

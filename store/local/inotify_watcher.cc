@@ -1,0 +1,134 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "store/local/file_descriptor.h"
+#include "store/local/watch_tree.h"
+#include "store/object/change_watcher.h"
+#include "store/object/kv_store.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
+
+class InotifyWatcher final : public ChangeWatcher {
+ public:
+  InotifyWatcher(std::unique_ptr<RootDirectory> root, FileDescriptor inotify, FileDescriptor stop,
+                 Listener listener)
+      : root_(std::move(root)),
+        inotify_(std::move(inotify)),
+        stop_(std::move(stop)),
+        listener_(std::move(listener)),
+        tree_(inotify_.get(), *root_),
+        thread_([this] { Run(); }) {}
+
+  ~InotifyWatcher() override {
+    const std::uint64_t one = 1;
+    while (::write(stop_.get(), &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+    thread_.join();
+  }
+
+  bool Watch(std::string_view directory_key) override {
+    return CheckKey(directory_key) && tree_.Watch(directory_key);
+  }
+
+ private:
+  void Run();
+  bool Drain();
+  void Deliver(const char* buffer, std::size_t size);
+
+  const std::unique_ptr<RootDirectory> root_;
+  const FileDescriptor inotify_;
+  const FileDescriptor stop_;
+  const Listener listener_;
+  WatchTree tree_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+void InotifyWatcher::Run() {
+  std::array<pollfd, 2> waiting{{{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+  for (;;) {
+    const int ready = ::poll(waiting.data(), waiting.size(), -1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0 || waiting[1].revents != 0) return;
+    if (waiting[0].revents != 0 && !Drain()) return;
+  }
+}
+
+// Reads one buffer of events and tells of them. False where there will be no more.
+bool InotifyWatcher::Drain() {
+  alignas(inotify_event) std::array<char, kBufferBytes> buffer;
+  const ssize_t size = ::read(inotify_.get(), buffer.data(), buffer.size());
+  if (size > 0) {
+    Deliver(buffer.data(), static_cast<std::size_t>(size));
+    return true;
+  }
+  if (size < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+  LogError(root_->Describe("") + ": watching for changes has ended: " + std::strerror(errno) +
+           "; shards are looked at again every ttl= seconds");
+  listener_(Event{{}, true});
+  return false;
+}
+
+void InotifyWatcher::Deliver(const char* buffer, std::size_t size) {
+  // A file that is being written makes one event per write: one of them is enough.
+  std::unordered_set<std::string> seen;
+  std::vector<std::string> keys;
+  bool everything = false;
+  for (std::size_t at = 0; at + sizeof(inotify_event) <= size;) {
+    inotify_event event{};
+    std::memcpy(&event, buffer + at, sizeof(event));
+    const char* name = buffer + at + sizeof(event);
+    at += sizeof(event) + event.len;
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      tree_.Rebuild();
+      everything = true;
+      continue;
+    }
+    const std::string_view text(name, ::strnlen(name, event.len));
+    for (std::string& key : tree_.Take(event.wd, event.mask, text)) {
+      if (seen.insert(key).second) keys.push_back(std::move(key));
+    }
+  }
+  if (everything) listener_(Event{{}, true});
+  for (std::string& key : keys) {
+    const bool is_root = key.empty();
+    listener_(Event{std::move(key), is_root});
+  }
+}
+
+class NullWatcher final : public ChangeWatcher {
+ public:
+  bool Watch(std::string_view) override { return false; }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(const std::string& root,
+                                                          ChangeWatcher::Listener listener,
+                                                          std::shared_ptr<const OwnMount> own) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
+  FileDescriptor inotify(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!inotify.valid()) return FailErrno(errno, root + ": starting to watch it");
+  FileDescriptor stop(::eventfd(0, EFD_CLOEXEC));
+  if (!stop.valid()) return FailErrno(errno, root + ": starting to watch it");
+  return std::make_unique<InotifyWatcher>(std::move(directory), std::move(inotify), std::move(stop),
+                                          std::move(listener));
+}
+
+std::unique_ptr<ChangeWatcher> MakeNullWatcher() { return std::make_unique<NullWatcher>(); }
+
+}  // namespace unshard

@@ -1,0 +1,44 @@
+// One open file of this machine.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include "store/local/file_descriptor.h"
+#include "store/local/file_system.h"
+
+namespace unshard {
+
+FileStatus FileStatusOf(const struct stat& status);
+
+class PosixFile final : public File {
+ public:
+  // `described` is the path that messages name.
+  PosixFile(FileDescriptor descriptor, std::string described)
+      : descriptor_(std::move(descriptor)), described_(std::move(described)) {}
+
+  Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to) override;
+  Status Write(std::uint64_t offset, ByteSpan bytes) override;
+  Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override;
+  Result<bool> CloneFrom(File& source) override;
+  Status Truncate(std::uint64_t size) override;
+  Status SetModified(const timespec& modified) override;
+  Status SetMode(std::uint32_t mode) override;
+  Status TakeAttributesOf(File& source) override;
+  Status Sync() override;
+  Result<FileStatus> Stat() override;
+  Result<bool> Lock(bool wait) override;
+  [[nodiscard]] int descriptor() const override { return descriptor_.get(); }
+
+ private:
+  Status CheckOffsets(std::uint64_t offset, std::uint64_t size) const;
+  Result<std::uint64_t> CopyByKernel(const PosixFile& source, const ByteRange& range,
+                                     std::uint64_t offset);
+  Status CopyByBuffer(PosixFile& source, const ByteRange& range, std::uint64_t offset);
+
+  const FileDescriptor descriptor_;
+  const std::string described_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,116 @@
+#include "store/local/root_directory.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "store/local/path_walk.h"
+#include "store/object/key.h"
+#include "store/object/kv_store.h"
+
+namespace unshard {
+namespace {
+
+constexpr int kAttempts = 16;
+
+int Openat2(int directory, const char* path, int flags, __u64 resolve) {
+  open_how how{};
+  // openat2 refuses flags that mean nothing together, such as these two.
+  const int terminal = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
+  how.flags = static_cast<__u64>(flags | O_CLOEXEC | terminal);
+  how.resolve = resolve | RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof(how)));
+}
+
+bool IsInside(std::string_view path, std::string_view root) {
+  if (root.empty() || !path.starts_with(root)) return false;
+  return root == "/" || path.size() == root.size() || path[root.size()] == '/';
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RootDirectory>> RootDirectory::Open(const std::string& path,
+                                                           Resolver resolver,
+                                                           std::shared_ptr<const OwnMount> own) {
+  FileDescriptor root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) return FailErrno(errno, path + ": opening the directory");
+  // Old kernels answer ENOSYS, some containers EPERM: any failure here means "not available".
+  const FileDescriptor probe(resolver == Resolver::kBest ? Openat2(root.get(), ".", O_PATH, 0)
+                                                         : -1);
+  return std::unique_ptr<RootDirectory>(
+      new RootDirectory(path, std::move(root), probe.valid(), std::move(own)));
+}
+
+RootDirectory::RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2,
+                             std::shared_ptr<const OwnMount> own)
+    : path_(std::move(path)),
+      descriptor_(std::move(descriptor)),
+      has_openat2_(has_openat2),
+      own_(std::move(own)) {}
+
+int RootDirectory::TryOpenat2(const char* key, int flags) const {
+  int descriptor = -1;
+  const __u64 resolve = own_ && own_->known() ? RESOLVE_NO_XDEV : 0;
+  // EAGAIN: a rename somewhere in the system kept the kernel from proving that we stayed inside.
+  for (int i = 0; i < kAttempts; ++i) {
+    descriptor = Openat2(descriptor_.get(), key, flags, resolve);
+    if (descriptor >= 0 || (errno != EINTR && errno != EAGAIN)) break;
+  }
+  return descriptor;
+}
+
+// Follows what the kernel refuses as a whole: absolute links that come back into the root, and
+// other mounts, of which one may be our own.
+Result<FileDescriptor> RootDirectory::OpenByWalking(std::string_view key, int flags) const {
+  auto place = WalkPath(descriptor_.get(), std::string(key), own_.get());
+  if (!place) return Forward(std::move(place).error(), Describe(key));
+  if (!place->valid()) return FileDescriptor();
+  if (!IsInside(RealPath(place->get()), RealPath(descriptor_.get()))) {
+    return Fail(ErrorCode::kPermissionDenied,
+                Describe(key) + ": a symbolic link leads out of the mounted directory");
+  }
+  // Through the descriptor, not the path: what is opened is what was checked.
+  const std::string link = "/proc/self/fd/" + std::to_string(place->get());
+  int descriptor = -1;
+  do {
+    descriptor = ::open(link.c_str(), flags | O_CLOEXEC | O_NOCTTY);
+  } while (descriptor < 0 && errno == EINTR);
+  return Opened(descriptor, key);
+}
+
+// An invalid descriptor where nothing is there; by errno.
+Result<FileDescriptor> RootDirectory::Opened(int descriptor, std::string_view key) const {
+  if (descriptor >= 0) return FileDescriptor(descriptor);
+  if (errno == ENOENT || errno == ENOTDIR) return FileDescriptor();
+  return FailErrno(errno, Describe(key) + ": opening");
+}
+
+Result<FileDescriptor> RootDirectory::OpenBeneath(std::string_view key, int flags) const {
+  UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+  if (!has_openat2_) return OpenByWalking(key, flags);
+  const int descriptor = TryOpenat2(key.empty() ? "." : std::string(key).c_str(), flags);
+  if (descriptor < 0 && errno == EXDEV) return OpenByWalking(key, flags);
+  return Opened(descriptor, key);
+}
+
+Result<RootDirectory::Place> RootDirectory::OpenParent(std::string_view key) const {
+  UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+  if (key.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, Describe(key) + ": expected a path below the root");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(FileDescriptor directory,
+                           OpenBeneath(ParentPath(key), O_PATH | O_DIRECTORY));
+  return Place{std::move(directory), BaseName(key)};
+}
+
+std::string RootDirectory::Describe(std::string_view key) const {
+  std::string path = path_;
+  if (key.empty()) return path;
+  if (!path.ends_with('/')) path += '/';
+  path += key;
+  return path;
+}
+
+}  // namespace unshard

@@ -1,0 +1,115 @@
+#include "store/local/shard_lock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::string_view kLockSuffix = ".__lock";
+// Ends like a lock file, so that TensorStore does not list it.
+constexpr std::string_view kVersionSuffix = ".new.__lock";
+// Each time somebody else has published the shard, so that this is far beyond any contention.
+constexpr int kAttempts = 10'000;
+
+// The open file still has this name. Opened anew, because a network file system asks its server
+// for a name only then.
+Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> named, files.Open(path, {}));
+  if (!named) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus there, named->Stat());
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus ours, file.Stat());
+  return there.device == ours.device && there.inode == ours.inode;
+}
+
+// Polls: a lock that is waited for inside the kernel can be given up by nobody but its holder.
+Status WaitForLock(const std::string& described, File& file, const LockPatience& patience) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kLongestPause{50};
+  const auto begin = std::chrono::steady_clock::now();
+  milliseconds pause{1};
+  for (bool noticed = false;;) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool locked, file.Lock(/*wait=*/false));
+    if (locked) return {};
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    const bool ending = patience.ending != nullptr && patience.ending->load();
+    if (waited >= (ending ? std::min(patience.at_end, patience.total) : patience.total)) {
+      return Fail(ErrorCode::kUnavailable,
+                  described +
+                      ": another process that writes this file holds its lock; what it "
+                      "keeps waiting is published once the lock is released");
+    }
+    if (!noticed && waited >= patience.notice) {
+      noticed = true;
+      LogWarning(
+          described +
+          ": publishing waits for this lock, which another process holds that writes the file");
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+// An empty file under `path` that has no other name. What has this name, which a crash may have
+// left, is unlinked and not written to: it may be a link to any file.
+Result<std::shared_ptr<File>> MakeVersion(FileSystem& files, const std::string& path) {
+  const OpenFlags anew{.write = true, .create = true, .exclusive = true};
+  auto version = files.Open(path, anew);
+  if (version || version.error().system_errno != EEXIST) return version;
+  UNSHARD_RETURN_IF_ERROR(files.Remove(path));
+  return files.Open(path, anew);
+}
+
+}  // namespace
+
+Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
+                                     const LockPatience& patience) {
+  const std::string path = key + std::string(kLockSuffix);
+  UNSHARD_ASSIGN_OR_RETURN(const auto shard, files.Stat(key));
+  if (!shard) {
+    const std::size_t slash = key.rfind('/');
+    const std::string parent = slash == std::string::npos ? std::string() : key.substr(0, slash);
+    UNSHARD_RETURN_IF_ERROR(MakeDirectories(files, parent));
+  }
+  for (int i = 0; i < kAttempts; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
+                             files.Open(path, {.write = true, .create = true}));
+    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, patience));
+    UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
+    if (!ours) continue;
+    ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));
+    // What stands in the lock file stays: it may be another writer's, who goes by its name alone.
+    auto version = MakeVersion(files, lock.version_path_);
+    if (!version) {
+      lock.Remove(files);
+      return tl::unexpected<Error>(std::move(version).error());
+    }
+    lock.version_ = *std::move(version);
+    return lock;
+  }
+  return Fail(ErrorCode::kUnavailable, files.Describe(path) + ": other writers keep replacing it");
+}
+
+void ShardLock::Remove(FileSystem& files) {
+  const auto is_ours = [&](const std::string& path, File& file) {
+    const auto ours = HasName(files, path, file);
+    return ours && *ours;
+  };
+  if (version_ && is_ours(version_path_, *version_)) {
+    static_cast<void>(version_->Truncate(0));  // room, even if the name cannot be removed
+    static_cast<void>(files.Remove(version_path_));
+  }
+  if (is_ours(path_, *file_)) static_cast<void>(files.Remove(path_));
+}
+
+std::string_view WithoutLockSuffix(std::string_view key) {
+  for (const std::string_view suffix : {kVersionSuffix, kLockSuffix}) {
+    if (key.ends_with(suffix)) return key.substr(0, key.size() - suffix.size());
+  }
+  return key;
+}
+
+}  // namespace unshard

@@ -1,0 +1,59 @@
+// The lock file of a shard: whoever holds its lock is the only writer of the shard. TensorStore's
+// file driver takes the same lock. It puts the new version into the lock file itself, and does not
+// mind what stands in one that somebody left behind: we write nothing to it, and the new version is
+// a file of its own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "store/local/file_system.h"
+
+namespace unshard {
+
+// How long a lock that another writer holds is waited for.
+struct LockPatience {
+  std::chrono::milliseconds notice{3000};  // then a warning says what is waited for
+  std::chrono::milliseconds total{10000};  // then the wait fails
+  std::chrono::milliseconds at_end{2000};  // the same once `ending` is set
+  const std::atomic<bool>* ending = nullptr;
+};
+
+// Used by one thread. The lock ends with this object.
+class ShardLock {
+ public:
+  // Opens `<key>.__lock`, which is made where it is missing, waits for its lock, and opens the path
+  // again: unless that is the same file, the one we have locked has been renamed onto the shard or
+  // removed meanwhile, and we start over. Then an empty file for the new version is made, and
+  // whatever had its name is unlinked: other names of that file keep its bytes. Missing directories
+  // above the shard are made durable. Fails with kUnavailable where the lock is not released in
+  // time, or others are always faster.
+  static Result<ShardLock> Acquire(FileSystem& files, const std::string& key,
+                                   const LockPatience& patience = {});
+
+  // Where the new version is put, to be renamed onto the shard.
+  [[nodiscard]] const std::shared_ptr<File>& version() const { return version_; }
+  [[nodiscard]] const std::string& version_path() const { return version_path_; }
+
+  // Removes the lock file while it is still locked, and the new version unless that has been
+  // renamed. What stands under their names and is not ours stays. Failures mean only that a file is
+  // left behind, which harms nobody.
+  void Remove(FileSystem& files);
+
+ private:
+  ShardLock(std::string path, std::shared_ptr<File> file, std::string version_path)
+      : path_(std::move(path)), file_(std::move(file)), version_path_(std::move(version_path)) {}
+
+  std::string path_;
+  std::shared_ptr<File> file_;
+  std::string version_path_;
+  std::shared_ptr<File> version_;
+};
+
+// The key of which `key` is the lock file or the unfinished version; any other key as it is.
+std::string_view WithoutLockSuffix(std::string_view key);
+
+}  // namespace unshard

@@ -1,0 +1,87 @@
+#include "store/local/source_identity.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+
+#include "codec/core/crc32c.h"
+#include "store/local/file_system.h"
+#include "store/object/change_watcher.h"
+
+namespace unshard {
+namespace {
+
+constexpr const char* kNetwork = "network";
+constexpr std::array<const char*, 4> kDocuments = {"zarr.json", "info", ".zgroup", ".zarray"};
+constexpr std::size_t kBuffer = std::size_t{1} << 20;
+
+std::string MachineId() {
+  std::ifstream file("/etc/machine-id");
+  std::string id;
+  return std::getline(file, id) && !id.empty() ? id : "unknown";
+}
+
+std::string BornText(const std::string& root) {
+  struct statx status {};
+  if (::statx(AT_FDCWD, root.c_str(), 0, STATX_BTIME, &status) != 0) return "";
+  if ((status.stx_mask & STATX_BTIME) == 0) return "";
+  return std::to_string(status.stx_btime.tv_sec) + "." + std::to_string(status.stx_btime.tv_nsec);
+}
+
+// What cannot be read is as good as missing: it is looked at again with the next mount.
+std::string DocumentText(FileSystem& files) {
+  for (const char* name : kDocuments) {
+    const auto file = files.Open(name, {});
+    if (!file || !*file) continue;
+    ByteVector buffer(kBuffer);
+    std::uint32_t crc = 0;
+    std::uint64_t at = 0;
+    for (;;) {
+      const auto got = (*file)->Read(at, buffer);
+      if (!got) return "";
+      crc = Crc32cExtend(crc, ByteSpan(buffer).first(*got));
+      at += *got;
+      if (*got < buffer.size()) break;
+    }
+    return std::string(name) + " " + std::to_string(at) + " " + std::to_string(crc);
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<SourceIdentity> IdentifySource(const std::string& root) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto files, OpenPosixFileSystem(root));
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, files->Stat(""));
+  if (!status) return FailErrno(ENOENT, root);
+  SourceIdentity identity;
+  identity.machine = IsNetworkFileSystem(root) ? kNetwork : MachineId();
+  identity.device = status->device;
+  identity.inode = status->inode;
+  identity.born = BornText(root);
+  identity.document = DocumentText(*files);
+  return identity;
+}
+
+bool IsNetworkSource(const SourceIdentity& identity) { return identity.machine == kNetwork; }
+
+bool IsSameSource(const SourceIdentity& recorded, const SourceIdentity& present) {
+  if (recorded.machine != present.machine) return false;  // 1
+  const bool same_inode = recorded.inode == present.inode;
+  if (!recorded.born.empty() && !present.born.empty()) {  // 2
+    return same_inode && recorded.born == present.born;
+  }
+  if (same_inode && recorded.device == present.device) return true;                      // 3
+  if (recorded.document.empty() || recorded.document != present.document) return false;  // 4
+  return same_inode || IsNetworkSource(present);
+}
+
+bool IsMovedSource(const SourceIdentity& recorded, const SourceIdentity& present) {
+  const bool decided = !recorded.born.empty() && !present.born.empty();
+  return decided && !IsNetworkSource(present) && IsSameSource(recorded, present);
+}
+
+}  // namespace unshard

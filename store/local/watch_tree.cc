@@ -1,0 +1,149 @@
+#include "store/local/watch_tree.h"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint32_t kNames = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
+constexpr std::uint32_t kSelf = IN_DELETE_SELF | IN_MOVE_SELF;
+constexpr std::uint32_t kContents = IN_MODIFY | IN_CLOSE_WRITE;
+constexpr std::uint32_t kGone = kSelf | IN_IGNORED | IN_UNMOUNT;
+
+const std::string& KeyOf(const std::string& key) { return key; }
+template <class Value>
+const std::string& KeyOf(const std::pair<const std::string, Value>& item) {
+  return item.first;
+}
+
+// Calls `visitor` with the keys of `sorted` at or below the directory `top` until it returns false.
+template <class Sorted, class Visitor>
+void ForEachBelow(const Sorted& sorted, const std::string& top, const Visitor& visitor) {
+  const auto self = sorted.find(top);
+  if (self != sorted.end() && !visitor(KeyOf(*self))) return;
+  // The root is its own prefix, and has just been visited.
+  const std::string prefix = top.empty() ? top : top + '/';
+  for (auto at = sorted.lower_bound(prefix); at != sorted.end(); ++at) {
+    if (!KeyOf(*at).starts_with(prefix)) return;
+    if (at != self && !visitor(KeyOf(*at))) return;
+  }
+}
+
+}  // namespace
+
+int WatchTree::AddWatch(const std::string& directory, bool asked_for) const {
+  const auto place = root_.OpenBeneath(directory, O_PATH | O_DIRECTORY);
+  if (!place) errno = place.error().system_errno;
+  if (place && !place->valid()) errno = ENOENT;
+  if (!place || !place->valid()) return -1;
+  const std::string path = "/proc/self/fd/" + std::to_string(place->get());
+  const std::uint32_t mask = kNames | kSelf | (asked_for ? kContents : 0u);
+  return ::inotify_add_watch(inotify_, path.c_str(), mask | IN_ONLYDIR | IN_MASK_ADD);
+}
+
+bool WatchTree::Watch(std::string_view directory) {
+  const std::lock_guard lock(mutex_);
+  const auto node = nodes_.find(directory);
+  if (node != nodes_.end() && node->second.asked_for) return true;
+  if (missing_.contains(directory)) return true;
+  return Attach(std::string(directory));
+}
+
+// From the root downwards: whatever appears after the look at a level is told by the level above.
+bool WatchTree::Attach(const std::string& directory) {
+  for (std::size_t end = 0;;) {
+    const std::string level = directory.substr(0, end);
+    const bool asked_for = end == directory.size();
+    const auto node = nodes_.find(level);
+    if (node == nodes_.end() || (asked_for && !node->second.asked_for)) {
+      const int watch = AddWatch(level, asked_for);
+      if (watch >= 0) {
+        SetNode(level, Node{watch, asked_for});
+      } else if (errno == ENOENT || errno == ENOTDIR) {
+        missing_.insert(directory);
+        return true;
+      } else if (asked_for || errno != EACCES) {
+        return false;
+      }
+    }
+    if (asked_for) return true;
+    end = std::min(directory.find('/', end == 0 ? 0 : end + 1), directory.size());
+  }
+}
+
+void WatchTree::SetNode(const std::string& directory, const Node& node) {
+  const auto [known, added] = nodes_.try_emplace(directory, node);
+  // Another watch than before: the directory has been replaced, and the event is still to come.
+  if (!added && known->second.watch != node.watch) Detach(directory, known->second);
+  if (added || known->second.watch != node.watch) by_watch_[node.watch].push_back(directory);
+  known->second = node;
+}
+
+void WatchTree::Detach(const std::string& directory, const Node& node) {
+  const auto keys = by_watch_.find(node.watch);
+  if (keys == by_watch_.end()) return;
+  std::erase(keys->second, directory);
+  if (!keys->second.empty()) return;
+  by_watch_.erase(keys);
+  ::inotify_rm_watch(inotify_, node.watch);
+}
+
+// Sets the watches at and below `top` anew: other directories may stand there now.
+void WatchTree::Renew(const std::string& top) {
+  std::vector<std::string> asked_for;
+  std::vector<std::string> stale;
+  ForEachBelow(missing_, top, [&](const std::string& key) {
+    asked_for.push_back(key);
+    return true;
+  });
+  for (const std::string& key : asked_for) missing_.erase(key);
+  ForEachBelow(nodes_, top, [&](const std::string& key) {
+    stale.push_back(key);
+    return true;
+  });
+  for (const std::string& key : stale) {
+    const Node node = nodes_[key];
+    nodes_.erase(key);
+    Detach(key, node);
+    if (node.asked_for) asked_for.push_back(key);
+  }
+  // One that fails is not watched any more; who hears of the change asks again and learns that.
+  for (const std::string& key : asked_for) Attach(key);
+}
+
+bool WatchTree::HasBelow(const std::string& top) const {
+  bool found = false;
+  const auto note = [&](const std::string&) {
+    found = true;
+    return false;
+  };
+  ForEachBelow(nodes_, top, note);
+  if (!found) ForEachBelow(missing_, top, note);
+  return found;
+}
+
+std::vector<std::string> WatchTree::Take(int watch, std::uint32_t mask, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_watch_.find(watch);
+  if (found == by_watch_.end()) return {};  // removed by us; what it saw has been told
+  std::vector<std::string> keys;
+  for (const std::string& directory : found->second) keys.push_back(JoinPath(directory, name));
+  for (const std::string& key : keys) {
+    const bool gone = name.empty() && (mask & kGone) != 0;
+    if (gone || ((mask & kNames) != 0 && HasBelow(key))) Renew(key);
+  }
+  return keys;
+}
+
+void WatchTree::Rebuild() {
+  const std::lock_guard lock(mutex_);
+  Renew("");
+}
+
+}  // namespace unshard

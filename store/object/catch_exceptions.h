@@ -1,0 +1,24 @@
+// Where threads wait for the outcome of a call, an exception in it must become that outcome.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// What `call` returns, a Result or Status; kResourceExhausted where memory ran out, and kInternal
+// for any other exception.
+template <typename Call>
+auto CatchExceptions(const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return Fail(ErrorCode::kResourceExhausted, "out of memory");
+  } catch (const std::exception& exception) {
+    return Fail(ErrorCode::kInternal, exception.what());
+  }
+}
+
+}  // namespace unshard

@@ -1,0 +1,165 @@
+#include "store/object/index_cache.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "store/object/catch_exceptions.h"
+
+namespace unshard {
+namespace {
+
+// What an entry costs beside its value: list and hash nodes. Counted, so that very many very small
+// values stay within the budget too.
+constexpr std::uint64_t kEntryOverhead = 160;
+
+struct HashCacheKey {
+  std::size_t operator()(const CacheKey& key) const {
+    std::uint64_t hash = key.owner;
+    for (const std::uint64_t part : {key.shard, key.count, key.page}) {
+      hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 32;
+    }
+    return static_cast<std::size_t>(hash);
+  }
+};
+
+struct Entry {
+  CacheKey key;
+  ByteBudgetCache::Value value;
+  std::uint64_t bytes = 0;
+};
+
+// One load that any number of threads wait for.
+struct Flight {
+  std::condition_variable landed;
+  std::optional<Result<ByteBudgetCache::Value>> result;
+  bool keep = true;  // false: the key was erased meanwhile
+};
+
+}  // namespace
+
+std::uint64_t NewCacheOwner() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+struct ByteBudgetCache::State {
+  using Entries = std::list<Entry>;
+
+  explicit State(std::uint64_t max) : max_bytes(max) {}
+
+  // Returns the evicted entries, to be destroyed after the lock.
+  Entries Insert(const CacheKey& key, const Loaded& loaded);
+  Entries Remove(const CacheKey& key);
+
+  const std::uint64_t max_bytes;
+  mutable std::mutex mutex;
+  // All guarded by mutex.
+  Entries entries;  // most recently used first
+  std::unordered_map<CacheKey, Entries::iterator, HashCacheKey> by_key;
+  std::unordered_map<CacheKey, std::shared_ptr<Flight>, HashCacheKey> flights;
+  CacheCounters counters;
+};
+
+ByteBudgetCache::State::Entries ByteBudgetCache::State::Insert(const CacheKey& key,
+                                                               const Loaded& loaded) {
+  if (loaded.bytes > max_bytes || kEntryOverhead > max_bytes - loaded.bytes) return {};
+  Entries evicted = Remove(key);
+  entries.push_front({key, loaded.value, loaded.bytes + kEntryOverhead});
+  by_key.emplace(key, entries.begin());
+  counters.bytes += entries.front().bytes;
+  while (counters.bytes > max_bytes) {
+    counters.bytes -= entries.back().bytes;
+    by_key.erase(entries.back().key);
+    evicted.splice(evicted.end(), entries, std::prev(entries.end()));
+    ++counters.evictions;
+  }
+  return evicted;
+}
+
+ByteBudgetCache::State::Entries ByteBudgetCache::State::Remove(const CacheKey& key) {
+  Entries removed;
+  const auto found = by_key.find(key);
+  if (found == by_key.end()) return removed;
+  counters.bytes -= found->second->bytes;
+  removed.splice(removed.end(), entries, found->second);
+  by_key.erase(found);
+  return removed;
+}
+
+ByteBudgetCache::ByteBudgetCache(std::uint64_t max_bytes)
+    : state_(std::make_unique<State>(max_bytes)) {}
+
+ByteBudgetCache::~ByteBudgetCache() = default;
+
+Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const Loader& load) {
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  if (const auto found = state.by_key.find(key); found != state.by_key.end()) {
+    ++state.counters.hits;
+    state.entries.splice(state.entries.begin(), state.entries, found->second);
+    return found->second->value;
+  }
+  ++state.counters.misses;
+  if (const auto found = state.flights.find(key); found != state.flights.end()) {
+    const std::shared_ptr<Flight> flight = found->second;
+    flight->landed.wait(lock, [&] { return flight->result.has_value(); });
+    return *flight->result;
+  }
+  const auto flight = std::make_shared<Flight>();
+  state.flights.emplace(key, flight);
+  lock.unlock();
+
+  // An uncaught exception would leave the waiting threads waiting for ever.
+  Result<Loaded> loaded = CatchExceptions(load);
+
+  lock.lock();
+  State::Entries evicted;
+  if (loaded && flight->keep) {
+    const Status kept = CatchExceptions([&]() -> Status {
+      evicted = state.Insert(key, *loaded);
+      return {};
+    });
+    if (!kept) loaded = tl::unexpected<Error>(kept.error());
+  }
+  Result<Value> result = loaded.map([](Loaded& value) { return value.value; });
+  flight->result = result;
+  // After Erase the key may have a younger flight.
+  const auto found = state.flights.find(key);
+  if (found != state.flights.end() && found->second == flight) state.flights.erase(found);
+  flight->landed.notify_all();
+  lock.unlock();
+  return result;
+}
+
+ByteBudgetCache::Value ByteBudgetCache::Peek(const CacheKey& key) {
+  const std::lock_guard lock(state_->mutex);
+  const auto found = state_->by_key.find(key);
+  if (found == state_->by_key.end()) return nullptr;
+  ++state_->counters.hits;
+  state_->entries.splice(state_->entries.begin(), state_->entries, found->second);
+  return found->second->value;
+}
+
+void ByteBudgetCache::Erase(const CacheKey& key) {
+  State::Entries removed;  // destroyed after the lock
+  const std::lock_guard lock(state_->mutex);
+  removed = state_->Remove(key);
+  if (const auto found = state_->flights.find(key); found != state_->flights.end()) {
+    found->second->keep = false;
+    state_->flights.erase(found);
+  }
+}
+
+CacheCounters ByteBudgetCache::counters() const {
+  const std::lock_guard lock(state_->mutex);
+  CacheCounters counters = state_->counters;
+  counters.entries = state_->entries.size();
+  return counters;
+}
+
+}  // namespace unshard

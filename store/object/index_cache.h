@@ -1,0 +1,60 @@
+// A byte-budgeted cache with single-flight loads; one serves the index pages of all shard sets,
+// one the decoded chunks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+#include "codec/shard/format.h"
+
+namespace unshard {
+
+// What a cached value belongs to. `owner` is unique per shard set or view (NewCacheOwner), the rest
+// is the owner's own.
+struct CacheKey {
+  std::uint64_t owner = 0;
+  std::uint64_t shard = 0;
+  std::uint64_t count = 0;
+  std::uint64_t page = 0;
+  friend bool operator==(const CacheKey&, const CacheKey&) = default;
+};
+
+std::uint64_t NewCacheOwner();
+
+struct CacheCounters {
+  std::uint64_t hits = 0, misses = 0, evictions = 0, bytes = 0, entries = 0;
+};
+
+// Least-recently-used within `max_bytes`. Values are shared and immutable. Thread-safe; loads run
+// without a lock, and concurrent misses of one key share one load (also its failure, which is not
+// kept). A value larger than the whole budget is returned but not kept.
+class ByteBudgetCache {
+ public:
+  using Value = std::shared_ptr<const void>;
+  struct Loaded {
+    Value value;
+    std::uint64_t bytes = 0;
+  };
+  using Loader = std::function<Result<Loaded>()>;
+
+  explicit ByteBudgetCache(std::uint64_t max_bytes);
+  ~ByteBudgetCache();
+
+  Result<Value> Get(const CacheKey& key, const Loader& load);
+  // The value if it is there; null otherwise. Starts nothing.
+  Value Peek(const CacheKey& key);
+  void Erase(const CacheKey& key);
+  [[nodiscard]] CacheCounters counters() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+using IndexCache = ByteBudgetCache;
+
+}  // namespace unshard

@@ -1,0 +1,49 @@
+#include "store/publish/can_publish.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+// Every page of a base is walked to. Zarr shards with so many nested ones are walked for minutes.
+constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;
+
+}  // namespace
+
+Status CanPublishFormat(const ShardFormat& format, const PublishCaps& caps) {
+  UNSHARD_RETURN_IF_ERROR(format.CanWrite());
+  const std::uint64_t pages = format.page_count();
+  if (pages == 0 || pages > kMaxPages) {
+    return Fail(ErrorCode::kNotSupported, "a shard of more than " + std::to_string(kMaxPages) +
+                                              " minishards or nested shards cannot be rewritten");
+  }
+  const std::uint64_t index = format.fixed_index_bytes();
+  // Several pages are read one by one, unless the whole shard has to be in memory.
+  std::uint64_t cap = pages == 1 ? caps.index_bytes : index;
+  if (format.is_wrapped()) cap = std::min(cap, caps.wrapped_bytes);
+  if (index <= cap) return {};
+  return Fail(ErrorCode::kNotSupported,
+              "the index of a shard takes at least " + std::to_string(index) +
+                  " bytes, which is above the cap of " + std::to_string(cap) +
+                  ": mount with a larger memory= to write it");
+}
+
+Status CanPublishInto(FileSystem& files, const std::string& key) {
+  for (std::string directory = ParentPath(key);; directory = ParentPath(directory)) {
+    const std::string path = files.Describe(directory);
+    if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+    if (errno == EROFS || errno == EACCES || errno == EPERM) {
+      return FailErrno(errno, path + ": its shards cannot be rewritten");
+    }
+    // Whatever else is wrong is found by who publishes.
+    if ((errno != ENOENT && errno != ENOTDIR) || directory.empty()) return {};
+  }
+}
+
+}  // namespace unshard

@@ -1,0 +1,333 @@
+// How the threads choose:
+//
+//   1. A shard that is due: somebody waits for it, it is complete, idle for long enough, or has
+//      failed and its pause is over. Earliest first.
+//   2. Above high water, or while writers wait for room: the largest that has not failed.
+//   3. While writers wait for room and all that is left has failed: one of these, but not sooner
+//      than the shortest pause after the last failure, so that a dead store is not asked at each
+//      write.
+//
+// A waiter remembers the number of the last addition and of the last attempt (4). It is done once
+// that addition is published, and has failed once an attempt with a larger number has (5): an
+// attempt that ran when it came may have met a trouble that is over.
+#include "store/publish/queue.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "store/object/caller.h"
+#include "store/object/catch_exceptions.h"
+#include "store/object/log.h"
+#include "store/publish/dirty_shards.h"
+
+namespace unshard {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kShortestPause{500};
+constexpr milliseconds kLongestPause{60000};
+// Of these another attempt means the same: somebody has to change something first.
+bool IsPermanent(const Error& error) {
+  // Without an errno: one of our caps, and not a disk that is full.
+  const bool above_cap = error.code == ErrorCode::kResourceExhausted && error.system_errno == 0;
+  return above_cap || error.code == ErrorCode::kNotSupported ||
+         error.code == ErrorCode::kReadOnly || error.code == ErrorCode::kPermissionDenied;
+}
+
+// So many failures in a row, and a writer that waits for room is told.
+constexpr unsigned kHopelessFailures = 3;
+// How long a writer waits for room while nothing is there to publish: others may be about to
+// commit.
+constexpr milliseconds kPatience{1000};
+// Room may come without a publish, where a file is given up.
+constexpr milliseconds kLookForRoom{50};
+// A signal for the caller wakes nobody either.
+constexpr milliseconds kLookForSignal{50};
+// An injected clock wakes nobody when it moves.
+constexpr milliseconds kLookAtInjectedClock{1};
+
+tl::unexpected<Error> Interrupted() {
+  return FailErrno(EINTR, "waiting until chunks are published");
+}
+
+}  // namespace
+
+struct PublishQueue::State {
+  using Time = DirtyShards::Time;
+
+  State(Publish publish_shard, const PublishQueueOptions& queue_options, Clock queue_clock)
+      : publish(std::move(publish_shard)),
+        options(queue_options),
+        injected(queue_clock != nullptr),
+        clock(injected ? std::move(queue_clock) : [] { return std::chrono::steady_clock::now(); }),
+        dirty(queue_options.publish_after) {}
+
+  struct Ticket {
+    DirtyShard shard;
+    std::uint64_t addition, attempt;
+  };
+
+  // All of these with the mutex held.
+  [[nodiscard]] bool AboveHighWater() const;
+  [[nodiscard]] std::optional<DirtyShard> Choose(Time now) const;
+  [[nodiscard]] std::optional<Time> NextLook() const;
+  void Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock);
+  void WaitForWork(Time now, std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] std::optional<Status> Outcome(const Ticket& ticket) const;
+  Status WaitForOutcome(const Ticket& ticket, std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] bool IsHopeless(std::uint64_t failures_before, Time since) const;
+
+  void Work();
+
+  const Publish publish;
+  const PublishQueueOptions options;
+  const bool injected;
+  const Clock clock;
+
+  std::mutex mutex;
+  std::condition_variable work;   // something may be due sooner than it was
+  std::condition_variable ended;  // an attempt has ended
+  // All guarded by mutex:
+  DirtyShards dirty;
+  std::uint64_t publishes = 0, failures = 0;
+  unsigned failures_in_a_row = 0;
+  Time last_failure = Time::min();
+  Time last_change = Time::min();  // the last addition or end of an attempt
+  unsigned writers_waiting = 0;
+  bool stopping = false;
+
+  std::vector<std::thread> threads;
+};
+
+bool PublishQueue::State::AboveHighWater() const {
+  const auto above = [](std::int64_t amount, std::uint64_t limit) {
+    return limit != 0 && amount > 0 && static_cast<std::uint64_t>(amount) > limit;
+  };
+  return above(dirty.waiting_bytes(), options.high_water_bytes) ||
+         above(dirty.waiting_chunks(), options.high_water_files);
+}
+
+std::optional<DirtyShard> PublishQueue::State::Choose(Time now) const {
+  if (const auto due = dirty.Due(now)) return due;  // 1
+  if (writers_waiting > 0 || AboveHighWater()) {    // 2
+    if (const auto largest = dirty.Largest()) return largest;
+  }
+  if (writers_waiting > 0 && dirty.running() == 0 && now - kShortestPause >= last_failure) {  // 3
+    return dirty.Earliest();
+  }
+  return std::nullopt;
+}
+
+std::optional<PublishQueue::State::Time> PublishQueue::State::NextLook() const {
+  std::optional<Time> next = dirty.NextDue();
+  if (next && writers_waiting > 0 && dirty.running() == 0) {
+    next = std::min(*next, last_failure + kShortestPause);
+  }
+  return next;
+}
+
+void PublishQueue::State::WaitForWork(Time now, std::unique_lock<std::mutex>& lock) {
+  const auto next = NextLook();
+  if (!next || *next == Time::max()) return work.wait(lock);
+  const Time soonest = now + milliseconds(1);
+  const auto until_next = std::max(*next, soonest) - now;
+  work.wait_for(lock, injected ? Time::duration(kLookAtInjectedClock) : until_next);
+}
+
+void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock) {
+  dirty.Begin(shard);
+  // While this thread is busy somebody else has to keep an eye on what comes next.
+  if (dirty.NextDue()) work.notify_one();
+  lock.unlock();
+  // An exception would end the process, and leave the shard running for ever.
+  Result<Done> result = CatchExceptions([&] { return publish(shard); });
+  lock.lock();
+  const Time now = clock();
+  last_change = now;
+  if (result) {
+    dirty.Succeed(shard, *result);
+    if (result->rewritten) ++publishes;
+    failures_in_a_row = 0;
+  } else {
+    const milliseconds before = dirty.Find(shard)->pause;
+    const milliseconds pause = std::clamp(before * 2, kShortestPause, kLongestPause);
+    ++failures;
+    ++failures_in_a_row;
+    last_failure = now;
+    const bool permanent = IsPermanent(result.error());
+    LogWarning(result.error().message + "; publishing " +
+               (permanent ? "it is not repeated until a flush or the next mount"
+                          : "it is repeated in " + std::to_string(pause.count()) + " ms"));
+    dirty.FailUntil(shard, std::move(result).error(), pause, permanent ? Time::max() : now + pause);
+  }
+  ended.notify_all();
+}
+
+void PublishQueue::State::Work() {
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    const Time now = clock();
+    if (const auto shard = Choose(now)) {
+      Run(*shard, lock);
+    } else {
+      WaitForWork(now, lock);
+    }
+  }
+}
+
+std::optional<Status> PublishQueue::State::Outcome(const Ticket& ticket) const {
+  const DirtyShards::Entry* entry = dirty.Find(ticket.shard);
+  if (entry == nullptr || entry->published >= ticket.addition) return Status{};
+  if (entry->error && entry->failed_attempt > ticket.attempt) {  // 5
+    return Status(tl::unexpected<Error>(*entry->error));
+  }
+  if (stopping) return Status(Fail(ErrorCode::kUnavailable, "the mount is ending"));
+  return std::nullopt;
+}
+
+Status PublishQueue::State::WaitForOutcome(const Ticket& ticket,
+                                           std::unique_lock<std::mutex>& lock) {
+  for (;;) {
+    if (auto outcome = Outcome(ticket)) return *std::move(outcome);
+    if (CallerIsInterrupted()) return Interrupted();
+    ended.wait_for(lock, kLookForSignal);
+  }
+}
+
+bool PublishQueue::State::IsHopeless(std::uint64_t failures_before, Time since) const {
+  if (stopping) return true;
+  const std::uint64_t failed = failures - failures_before;
+  if (dirty.entries().empty()) {
+    return clock() - std::max(since, last_change) >= Time::duration(kPatience);
+  }
+  const bool all_tried = dirty.running() == 0 && !dirty.Largest();
+  return failed > 0 &&
+         (all_tried || std::min<std::uint64_t>(failed, failures_in_a_row) >= kHopelessFailures);
+}
+
+PublishQueue::PublishQueue(Publish publish, const PublishQueueOptions& options, Clock clock)
+    : state_(std::make_unique<State>(std::move(publish), options, std::move(clock))) {
+  for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) {
+    state_->threads.emplace_back([this] { state_->Work(); });
+  }
+}
+
+PublishQueue::~PublishQueue() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->work.notify_all();
+  state_->ended.notify_all();
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+void PublishQueue::Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,
+                       bool complete) {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const auto before = state.dirty.NextDue();
+  state.last_change = state.clock();
+  state.dirty.Add(shard, chunks, bytes, complete, state.last_change);
+  const auto after = state.dirty.NextDue();
+  // Most additions make nothing due sooner: no thread is woken for them.
+  if ((after && (!before || *after < *before)) || state.writers_waiting > 0 ||
+      state.AboveHighWater()) {
+    state.work.notify_one();
+  }
+}
+
+Status PublishQueue::Flush(const DirtyShard& shard) {
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  const DirtyShards::Entry* entry = state.dirty.Find(shard);
+  if (entry == nullptr) return {};
+  const State::Ticket ticket{shard, entry->added, entry->attempt};  // 4
+  state.dirty.Force(shard);
+  state.work.notify_one();
+  return state.WaitForOutcome(ticket, lock);
+}
+
+Status PublishQueue::FlushAll() {
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  std::vector<State::Ticket> tickets;
+  for (const auto& [shard, entry] : state.dirty.entries()) {
+    tickets.push_back({shard, entry.added, entry.attempt});  // 4
+  }
+  for (const State::Ticket& ticket : tickets) state.dirty.Force(ticket.shard);
+  state.work.notify_all();
+  Status first;
+  for (const State::Ticket& ticket : tickets) {
+    Status outcome = state.WaitForOutcome(ticket, lock);
+    if (!outcome && outcome.error().system_errno == EINTR) return outcome;
+    if (first && !outcome) first = std::move(outcome);
+  }
+  return first;
+}
+
+Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room) {
+  // Without the mutex: whoever knows about room may wait for us in Add.
+  if (has_room()) return {};
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  const std::uint64_t failures_before = state.failures;
+  const State::Time since = state.clock();
+  ++state.writers_waiting;
+  state.work.notify_all();
+  bool room = false;
+  bool interrupted = false;
+  while (true) {
+    // Before the last look, so that room made by the last success is not overlooked.
+    const bool hopeless = state.IsHopeless(failures_before, since);
+    lock.unlock();
+    room = has_room();
+    lock.lock();
+    interrupted = CallerIsInterrupted();
+    if (room || hopeless || interrupted) break;
+    state.ended.wait_for(lock, state.injected ? kLookAtInjectedClock : kLookForRoom);
+  }
+  --state.writers_waiting;
+  if (room) return {};
+  if (interrupted) return Interrupted();
+  const std::optional<Error> error = state.dirty.LastError();
+  Error full{ErrorCode::kResourceExhausted, "the spool is full", ENOSPC};
+  if (error) full.message += ", and publishing fails: " + error->message;
+  return tl::unexpected<Error>(std::move(full));
+}
+
+void PublishQueue::Hurry() {
+  const std::lock_guard lock(state_->mutex);
+  state_->dirty.Hurry();
+  state_->work.notify_all();
+}
+
+PublishProgress PublishQueue::progress() const {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  PublishProgress progress;
+  const auto counted = [](std::int64_t amount) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(amount, 0));
+  };
+  progress.dirty_shards = state.dirty.entries().size();
+  progress.dirty_chunks = counted(state.dirty.chunks());
+  progress.dirty_bytes = counted(state.dirty.bytes());
+  progress.running = state.dirty.running();
+  std::optional<State::Time> oldest;
+  for (const auto& [shard, entry] : state.dirty.entries()) {
+    oldest = std::min(oldest.value_or(entry.first), entry.first);
+  }
+  if (oldest) {
+    progress.oldest = std::chrono::duration_cast<milliseconds>(state.clock() - *oldest);
+  }
+  progress.publishes = state.publishes;
+  progress.failures = state.failures;
+  progress.last_error = state.dirty.LastError();
+  return progress;
+}
+
+}  // namespace unshard

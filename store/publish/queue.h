@@ -1,0 +1,86 @@
+// Decides when shards are published, and runs publishes on a few threads.
+//
+// A dirty shard is published when it is complete, when nobody has written to it for a while or it
+// has been dirty for ten times as long, when the spool is above its high water (those with most
+// bytes first), when somebody waits for it, and when the queue is drained. A publish that fails is
+// repeated after a pause that grows to a minute; one that cannot succeed (the format cannot be
+// written, the directory is read-only) only when somebody waits for it.
+// Chunks that arrive while their shard is published make it dirty again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// A shard of the mount: the ordinal of its chunk tree, and its number there.
+struct DirtyShard {
+  std::uint64_t tree = 0;
+  std::uint64_t shard = 0;
+  friend auto operator<=>(const DirtyShard&, const DirtyShard&) = default;
+};
+
+struct PublishQueueOptions {
+  std::chrono::milliseconds publish_after{5000};
+  unsigned threads = 2;
+  // Above this much that is dirty the largest shards are published without waiting. 0: no limit.
+  std::uint64_t high_water_bytes = 0;
+  std::uint64_t high_water_files = 0;
+};
+
+struct PublishProgress {
+  std::uint64_t dirty_shards = 0, dirty_chunks = 0, dirty_bytes = 0;
+  std::uint64_t running = 0;
+  std::optional<std::chrono::milliseconds> oldest;  // age of the oldest unpublished chunk
+  std::uint64_t publishes = 0;                      // successful, since the start
+  std::uint64_t failures = 0;
+  std::optional<Error> last_error;  // of a shard that is still dirty
+};
+
+// Thread-safe.
+class PublishQueue {
+ public:
+  // What one publish has done: how many of the shard's chunks and bytes are no longer dirty.
+  struct Done {
+    std::uint64_t chunks = 0, bytes = 0;
+    bool rewritten = true;  // false: nothing was left to do, so that it does not count
+  };
+  using Publish = std::function<Result<Done>(const DirtyShard&)>;
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  // Starts the threads. `publish` is called on them, never twice at a time for one shard, and has
+  // to publish all that was added to the shard before it was called.
+  PublishQueue(Publish publish, const PublishQueueOptions& options, Clock clock = nullptr);
+  ~PublishQueue();  // stops after running publishes; does not drain
+
+  // `chunks` and `bytes` were committed to a shard; negative where a commit replaced a larger one.
+  // `complete`: all its chunks are in the spool now.
+  void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete);
+  // Publishes this shard at once, also where it failed a moment ago, and waits until what was added
+  // before the call is published. Returns the error of an attempt that began after the call, and
+  // EINTR where a signal comes for the caller (store/object/caller.h): what is under way goes on.
+  Status Flush(const DirtyShard& shard);
+  // The same for all; every shard is tried, the first error is returned.
+  Status FlushAll();
+  // Blocks while the spool is fuller than a writer may fill it. Gives up (kResourceExhausted with
+  // ENOSPC) where there is still no room after publishing has failed since the call, a few times in
+  // a row or with all that there is, and where nothing is left to publish; EINTR as above.
+  // `has_room` may lock.
+  Status WaitForRoom(const std::function<bool()>& has_room);
+  // No longer waits for shards to be idle: what is dirty and what comes is published at once.
+  void Hurry();
+  [[nodiscard]] PublishProgress progress() const;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,336 @@
+#include "store/shard/set.h"
+
+#include <algorithm>
+
+#include "store/local/shard_lock.h"
+#include "store/object/catch_exceptions.h"
+#include "store/object/concatenated_object.h"
+#include "store/object/key.h"
+#include "store/shard/set_state.h"
+
+namespace unshard {
+namespace {
+
+// A shard that changes again while we look at it is looked at again, this many times.
+constexpr int kLooks = 4;
+
+std::size_t DepthOf(std::string_view key) {
+  return static_cast<std::size_t>(std::count(key.begin(), key.end(), '/'));
+}
+
+std::optional<Generation> VersionOf(const std::shared_ptr<ObjectHandle>& object) {
+  if (!object) return std::nullopt;
+  return object->info().generation;
+}
+
+}  // namespace
+
+ShardSet::ShardSet(std::shared_ptr<KvStore> store, std::string directory,
+                   std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
+                   std::shared_ptr<ChangeWatcher> watcher, std::shared_ptr<IndexCache> cache,
+                   const ShardSetOptions& options)
+    : store_(std::move(store)),
+      directory_(std::move(directory)),
+      format_(std::move(format)),
+      keys_(std::move(keys)),
+      watcher_(std::move(watcher)),
+      cache_(std::move(cache)),
+      options_(options),
+      cache_owner_(NewCacheOwner()),
+      trim_at_(options.max_remembered) {}
+
+ShardSet::~ShardSet() = default;
+
+bool ShardSet::IsFresh(const Shard& entry) const {
+  if (!entry.current || entry.failed || entry.looked_epoch < entry.stale_since) return false;
+  return entry.watched || options_.immutable ||
+         std::chrono::steady_clock::now() - entry.looked <
+             std::chrono::milliseconds(options_.ttl_milliseconds);
+}
+
+Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard) {
+  Locked locked(mutex_);
+  const auto found = shards_.find(shard);
+  if (found != shards_.end() && IsFresh(*found->second)) {
+    found->second->used = true;
+    return found->second->current;
+  }
+  return Look(locked, shard);
+}
+
+ShardSet::Shard& ShardSet::Remember(Locked& locked, std::uint64_t shard) {
+  if (const auto found = shards_.find(shard); found != shards_.end()) return *found->second;
+  if (shards_.size() >= trim_at_) Trim(locked);
+  key_depth_ = std::max(key_depth_, DepthOf(keys_->Key(shard)));
+  auto entry = std::make_unique<Shard>();
+  entry->stale_since = epoch_;
+  return *shards_.emplace(shard, std::move(entry)).first->second;
+}
+
+// Forgets idle shards: first those that were not used since the last time, then any, so that a
+// quarter of the bound is free and the next trimming is far away.
+void ShardSet::Trim(Locked& locked) {
+  const std::size_t enough = options_.max_remembered - options_.max_remembered / 4;
+  for (const bool spare_used : {true, false}) {
+    for (auto at = shards_.begin(); at != shards_.end() && shards_.size() > enough;) {
+      Shard& entry = *at->second;
+      const bool spare = spare_used && std::exchange(entry.used, false);
+      if (spare || !entry.Idle()) {
+        ++at;
+        continue;
+      }
+      locked.forgotten.push_back(std::move(at->second));
+      at = shards_.erase(at);
+      trimmed_ = true;
+    }
+  }
+  trim_at_ = std::max(options_.max_remembered, shards_.size() + options_.max_remembered / 4 + 1);
+}
+
+// Looks once, or joins a look that is under way. A result that has been invalidated meanwhile is
+// not given out as long as there is hope for a better one: the kernel would keep it for long.
+Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard) {
+  const std::uint64_t wanted = Remember(locked, shard).stale_since;
+  for (int looks = 0;;) {
+    std::shared_ptr<Looking> looking = Remember(locked, shard).looking;
+    if (looking) {
+      looking->done.wait(locked.lock, [&] { return looking->over; });
+      if (!looking->result) continue;  // a publish that came to nothing
+    } else {
+      looking = BeginLook(locked, shard);
+      FinishLook(locked, shard, looking, nullptr);
+    }
+    ++looks;
+    const auto found = shards_.find(shard);
+    const bool up_to_date =
+        found == shards_.end() || looking->epoch >= found->second->stale_since || looks >= kLooks;
+    if (looking->epoch >= wanted && up_to_date) return *looking->result;
+  }
+}
+
+std::shared_ptr<ShardSet::Looking> ShardSet::BeginLook(Locked& locked, std::uint64_t shard) {
+  const auto looking = std::make_shared<Looking>();
+  Remember(locked, shard).looking = looking;
+  return looking;
+}
+
+void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
+                          const std::shared_ptr<Looking>& looking, const OwnPublish* own) {
+  looking->epoch = epoch_;
+  locked.lock.unlock();
+  Opened opened;
+  const Status no_exception = CatchExceptions([&]() -> Status {
+    opened = OpenShard(shard);
+    return {};
+  });
+  if (!no_exception) opened.object = tl::unexpected<Error>(no_exception.error());
+  locked.lock.lock();
+  Shard& entry = Remember(locked, shard);  // still there: a shard that is looked at is not idle
+  entry.looking = nullptr;
+  entry.used = true;
+  if (opened.object) {
+    entry.looked = opened.begun;
+    entry.looked_epoch = looking->epoch;
+    entry.watched = opened.watched;
+  }
+  looking->result = CatchExceptions([&] { return Adopt(locked, shard, std::move(opened), own); });
+  looking->over = true;
+  looking->done.notify_all();
+}
+
+ShardSetCounters ShardSet::counters() const { return {opens_.load(), index_reads_.load()}; }
+
+ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard) {
+  opens_.fetch_add(1, std::memory_order_relaxed);
+  Opened opened{JoinPath(directory_, keys_->Key(shard)), false, std::chrono::steady_clock::now(),
+                nullptr};
+  // Before the look, so that no change falls between the two.
+  if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentPath(opened.key));
+  opened.object = store_->Open(opened.key);
+  if (opened.object && !*opened.object) {
+    if (const auto pair = keys_->ObsoletePair(shard)) {
+      opened.object = OpenConcatenated(*store_, JoinPath(directory_, pair->index),
+                                       JoinPath(directory_, pair->data));
+    }
+  }
+  return opened;
+}
+
+Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, Opened opened,
+                                           const OwnPublish* own) {
+  Shard& entry = Remember(locked, shard);
+  if (!opened.object) {
+    entry.failed = true;  // what we knew before is not to be trusted either
+    return tl::unexpected<Error>(std::move(opened.object).error());
+  }
+  entry.failed = false;
+  const std::optional<Generation> version = VersionOf(*opened.object);
+  if (entry.current && VersionOf(entry.current->object) == version) {
+    if (!entry.told) entry.told = entry.current;
+    return entry.current;
+  }
+  if (own != nullptr && entry.current && VersionOf(entry.current->object) == own->base &&
+      version == own->published) {
+    return Succeed(locked, entry, std::move(opened));
+  }
+  // Nobody who waits for an event needs to be told of what no event will tell.
+  if (!opened.watched) entry.SetTold(nullptr, locked.retired);
+  entry.Retire(locked.retired);
+  const auto count = entry.TakeCount(options_.generation_count_limit);
+  if (!count) {
+    return Fail(ErrorCode::kResourceExhausted,
+                store_->Describe(opened.key) + ": " +
+                    std::to_string(options_.generation_count_limit) +
+                    " of its generations are in use at the same time");
+  }
+  ShardGeneration generation;
+  generation.shard = shard;
+  generation.count = *count;
+  generation.serial = ++last_serial_;
+  generation.key = std::move(opened.key);
+  generation.object = *std::move(opened.object);
+  if (generation.object) generation.modified = generation.object->info().modified;
+  generation.lease = std::make_shared<char>();
+  entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
+  entry.alive.push_back({*count, 0, entry.current, nullptr, entry.current->lease});
+  if (!entry.told) entry.told = entry.current;
+  return entry.current;
+}
+
+// What the outside knows stays true of all chunks but those that we published, so that no event
+// tells of it. A change by others that is still to be told, `told` being older, is told as before.
+ShardGenerationPtr ShardSet::Succeed(Locked& locked, Shard& entry, Opened opened) {
+  const ShardGenerationPtr before = entry.current;
+  ShardGeneration generation(*before);
+  generation.serial = ++last_serial_;
+  generation.object = *std::move(opened.object);
+  if (generation.object && !before->object) {
+    generation.modified = generation.object->info().modified;
+  }
+  entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
+  if (!entry.told || entry.told == before) entry.told = entry.current;
+  Shard::Alive* alive = entry.FindAlive(before->count);
+  alive->generation = entry.current;  // there, since `before` has its lease
+  if (alive->referenced) locked.retired.push_back(std::exchange(alive->referenced, entry.current));
+  locked.retired.push_back(before);
+  return entry.current;
+}
+
+ShardGenerationPtr ShardSet::Find(std::uint64_t shard, std::uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return nullptr;
+  const Shard::Alive* alive = found->second->FindAlive(count);
+  return alive == nullptr ? nullptr : alive->generation.lock();
+}
+
+void ShardSet::AddReference(const ShardGenerationPtr& generation) {
+  Locked locked(mutex_);
+  Shard& entry = Remember(locked, generation->shard);
+  Shard::Alive* alive = entry.FindAlive(generation->count);
+  if (alive == nullptr) {
+    entry.alive.push_back({generation->count, 0, generation, nullptr, generation->lease});
+    alive = &entry.alive.back();
+  }
+  // References of a count are to the latest generation that has it.
+  alive->referenced = alive->generation.lock();
+  if (!alive->referenced) alive->generation = alive->referenced = generation;
+  ++alive->references;
+}
+
+void ShardSet::DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number) {
+  Locked locked(mutex_);
+  const auto found = shards_.find(shard);
+  if (found == shards_.end()) return;
+  Shard::Alive* alive = found->second->FindAlive(count);
+  if (alive == nullptr) return;
+  alive->references -= std::min(number, alive->references);
+  if (alive->references == 0) locked.retired.push_back(std::move(alive->referenced));
+}
+
+void ShardSet::MarkStale(const ShardGeneration& generation) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(generation.shard);
+  if (found == shards_.end() || found->second->current.get() != &generation) return;
+  found->second->stale_since = ++epoch_;
+}
+
+// The shard that stands under a full store key; nothing where it is none of this set.
+std::optional<std::uint64_t> ShardSet::ShardAt(const std::string& key) const {
+  if (IsAtOrBelow(directory_, key) || !IsAtOrBelow(key, directory_)) return std::nullopt;
+  return keys_->Parse(directory_.empty() ? key : key.substr(directory_.size() + 1));
+}
+
+std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
+  const bool all = IsAtOrBelow(directory_, key);
+  std::string relative;
+  if (!all) {
+    if (!IsAtOrBelow(key, directory_)) return {};
+    relative = directory_.empty() ? key : key.substr(directory_.size() + 1);
+  }
+  const auto one = ShardAt(key);
+  std::vector<Affected> affected;
+  const std::lock_guard lock(mutex_);
+  ++epoch_;
+  const auto mark = [&](std::uint64_t shard, Shard& entry) {
+    entry.stale_since = epoch_;
+    if (entry.current || entry.looking || entry.told)
+      affected.push_back({shard, entry.told, false});
+  };
+  if (one) {
+    const auto found = shards_.find(*one);
+    if (found != shards_.end()) {
+      mark(*one, *found->second);
+    } else if (trimmed_) {
+      affected.push_back({*one, nullptr, true});
+    }
+  } else if (all || DepthOf(relative) < key_depth_) {
+    for (auto& [shard, entry] : shards_) {
+      if (all || IsAtOrBelow(keys_->Key(shard), relative)) mark(shard, *entry);
+    }
+  }
+  return affected;
+}
+
+std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key, bool* settled) {
+  const std::string shard_key(WithoutLockSuffix(key));
+  const bool beside_shard = shard_key != key && ShardAt(shard_key);
+  if (settled != nullptr) *settled = beside_shard;
+  if (options_.immutable || beside_shard) return {};
+  std::vector<Change> changes;
+  for (Affected& affected : MarkStale(key)) {
+    const bool forgotten = affected.forgotten;
+    Locked locked(mutex_);
+    const auto looked = Look(locked, affected.shard);
+    Shard& entry = Remember(locked, affected.shard);
+    ShardGenerationPtr before = std::move(affected.before);
+    // The first look may have ended after the mark: what it gave out has to be taken back.
+    if (!before && !affected.forgotten) before = entry.told;
+    // What our own publishes put in their places needs no telling, also if it came after the look.
+    before = entry.Latest(before);
+    ShardGenerationPtr after = entry.Latest(looked ? *looked : nullptr);
+    if (entry.untold_dropped && after) before = nullptr;
+    const std::vector<ShardGenerationPtr> between = entry.untold;
+    entry.SetTold(after, locked.retired);
+    if (before != after || !between.empty()) {
+      changes.push_back({affected.shard, std::move(before), std::move(after), between});
+    } else if (settled != nullptr) {
+      *settled = looked && !forgotten && ShardAt(key) == affected.shard;
+    }
+  }
+  return changes;
+}
+
+bool ShardSet::has_forgotten() const {
+  const std::lock_guard lock(mutex_);
+  return trimmed_;
+}
+
+std::size_t ShardSet::open_shards() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::count_if(
+      shards_.begin(), shards_.end(),
+      [](const auto& item) { return item.second->current && item.second->current->object; }));
+}
+
+}  // namespace unshard

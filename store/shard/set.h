@@ -1,0 +1,213 @@
+// The shards of one sharded directory or array: their generations and index pages.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/shard/chunk_locator.h"
+#include "codec/shard/format.h"
+#include "store/object/change_watcher.h"
+#include "store/object/index_cache.h"
+#include "store/object/kv_store.h"
+
+namespace unshard {
+
+// One generation of one shard. `count` distinguishes the generations of a shard that are alive at
+// the same time; it is part of FUSE node numbers. One that we published ourselves has the count of
+// the one before: its other chunks are the same files. Immutable; thread-safe.
+struct ShardGeneration {
+  std::uint64_t shard = 0;
+  std::uint32_t count = 0;
+  std::uint64_t serial = 0;              // never used again in this set: for cache keys
+  std::string key;                       // in the store, for messages
+  std::shared_ptr<ObjectHandle> object;  // null: the shard is missing, all its chunks are empty
+  // What its chunks show: of the object, or, after our own publish, of the generation before.
+  timespec modified{};
+  std::shared_ptr<const void> lease;  // of the count: held by all generations that have it
+};
+using ShardGenerationPtr = std::shared_ptr<const ShardGeneration>;
+
+struct ShardSetOptions {
+  std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of one decoded index page
+  std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of one decoded wrapped shard
+  std::uint32_t generation_count_limit = 1u << 9;              // counts run below this; 2 or more
+  std::uint64_t ttl_milliseconds = 1000;  // how long a shard that nobody watches is trusted
+  bool immutable = false;                 // the source never changes: neither watch nor look again
+  std::size_t max_remembered = 1u << 16;  // shards without references, see below
+};
+
+// What a shard set has asked of the store.
+struct ShardSetCounters {
+  std::uint64_t opens = 0;        // shards opened, or found missing
+  std::uint64_t index_reads = 0;  // range reads of index walks
+};
+
+// Thread-safe. No lock is held across I/O.
+//
+// Life of a shard here:
+//   1. The first Current() watches its directory, then opens the object: no change can fall
+//      between the two unseen.
+//   2. The generation stays current until Invalidate() (a watcher's event) or, unwatched, the ttl
+//      asks to look again. Looking again opens the object anew and compares generations; the same
+//      one keeps its count, a new one gets the next count that is free.
+//   3. A generation that is no longer current stays reachable by its count while referenced
+//      (AddReference/DropReferences, the kernel's look-ups), and so keeps its descriptor open.
+//   4. A read that meets kConditionFailed gives kConflict and makes the next Current() look again;
+//      the caller starts over there. Invalidate() still tells of that change when its event comes.
+//   5. Our own publish replaces a generation by one with the same count, to which its references
+//      move (BeginReplacement). Nothing is told of it.
+//   6. A shard without references that nobody uses is forgotten when more than `max_remembered` are
+//      known, those first that were not asked for since the last time. Missing shards are
+//      remembered like others. An error is never remembered.
+class ShardSet {
+  struct Looking;
+
+ public:
+  ShardSet(std::shared_ptr<KvStore> store, std::string directory,
+           std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
+           std::shared_ptr<ChangeWatcher> watcher, std::shared_ptr<IndexCache> cache,
+           const ShardSetOptions& options);
+  ~ShardSet();
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const ShardFormat& format() const { return *format_; }
+  [[nodiscard]] const ShardKeys& keys() const { return *keys_; }
+
+  // The generation that the store holds now, as far as the watcher or the ttl tells.
+  Result<ShardGenerationPtr> Current(std::uint64_t shard);
+  // The generation with this count: current, or old and still referenced. Null where it is gone.
+  ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
+  // An index page of a generation: cached, or walked by exactly one of the threads that want it.
+  // An empty page where the shard is missing. kConflict where the object was overwritten.
+  Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
+                                                std::uint64_t page);
+  // The size of the object that index ranges refer to; requires a generation that is not missing.
+  Result<std::uint64_t> DecodedSize(const ShardGenerationPtr& generation);
+  // Stored bytes of an entry: of the object, or of the decoded object where the format is wrapped.
+  // kConflict where the object was overwritten.
+  Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range);
+  // The same as a slice of the shard's file, where that is possible.
+  std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation,
+                                       const ByteRange& range);
+
+  // From return on, changes of entries directly in a directory of the store are told, or there are
+  // none. False where nobody tells.
+  bool Watch(const std::string& store_directory) {
+    return options_.immutable || (watcher_ && watcher_->Watch(store_directory));
+  }
+
+  // Counts the kernel's references to chunks of a generation.
+  void AddReference(const ShardGenerationPtr& generation);
+  void DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number);
+
+  // What we have published: the object that stood there before and the one that stands there now;
+  // nothing where there was or is none.
+  struct OwnPublish {
+    std::optional<Generation> base;
+    std::optional<Generation> published;
+  };
+  // Makes looks at one shard wait, from just before it is replaced by our own publish until the
+  // outcome is known. Its holder must not ask for Current() of this shard, and holds it shortly.
+  class Replacement {
+   public:
+    ~Replacement();  // without Finish: looks go on as if nothing had happened
+    Replacement(Replacement&&) = default;
+    Replacement& operator=(Replacement&&) = delete;
+    // Looks at the store, once, after the rename. Where it holds `own`, on the base that was
+    // current, the generation that is returned has the count of the one before and Invalidate will
+    // not tell of it; all else that it finds is a change by somebody else. Fails like Current().
+    Result<ShardGenerationPtr> Finish(const OwnPublish& own);
+
+   private:
+    friend class ShardSet;
+    Replacement(ShardSet& set, std::uint64_t shard, std::shared_ptr<Looking> looking)
+        : set_(&set), shard_(shard), looking_(std::move(looking)) {}
+    ShardSet* const set_;
+    const std::uint64_t shard_;
+    std::shared_ptr<Looking> looking_;
+  };
+  // Waits for a look or a replacement that is under way.
+  Replacement BeginReplacement(std::uint64_t shard);
+  // The next look gives the shard another count, as if somebody else had replaced it, and
+  // Invalidate tells of that.
+  void Renew(std::uint64_t shard);
+
+  // A change of a shard, told to the listener off any caller's path (the invalidating thread):
+  // `before` and `after` are never both null; null where not known.
+  struct Change {
+    std::uint64_t shard = 0;
+    ShardGenerationPtr before;
+    ShardGenerationPtr after;
+    // Given out after `before` and replaced before `after`: chunks that neither of those has may
+    // have been shown.
+    std::vector<ShardGenerationPtr> between;
+  };
+  // The object under `key` (full store key) may have changed; an empty key: every shard. Looks
+  // again at the shards that are remembered and returns those whose generation is another one than
+  // was last told of, or was first given out: `after` is null where the look failed, `before` where
+  // the shard had been forgotten, or has shown more generations since than are kept. A key that is
+  // an ancestor directory concerns all shards below it. `settled` says that nobody needs to hear of
+  // it: it is the key of one remembered shard that is what was told of, or what we have put there
+  // ourselves, or of what publishing puts beside a shard.
+  std::vector<Change> Invalidate(const std::string& key, bool* settled = nullptr);
+
+  // The number of remembered shards that exist.
+  [[nodiscard]] std::size_t open_shards() const;
+  // Whether a shard that was asked for has been forgotten.
+  [[nodiscard]] bool has_forgotten() const;
+  [[nodiscard]] ShardSetCounters counters() const;
+
+ private:
+  struct Shard;
+  struct Locked;
+  struct Opened;
+  struct Affected;
+
+  Shard& Remember(Locked& locked, std::uint64_t shard);
+  void Trim(Locked& locked);
+  [[nodiscard]] bool IsFresh(const Shard& entry) const;
+  Result<ShardGenerationPtr> Look(Locked& locked, std::uint64_t shard);
+  std::shared_ptr<Looking> BeginLook(Locked& locked, std::uint64_t shard);
+  void FinishLook(Locked& locked, std::uint64_t shard, const std::shared_ptr<Looking>& looking,
+                  const OwnPublish* own);
+  Opened OpenShard(std::uint64_t shard);
+  Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened,
+                                   const OwnPublish* own);
+  ShardGenerationPtr Succeed(Locked& locked, Shard& entry, Opened opened);
+  [[nodiscard]] std::optional<std::uint64_t> ShardAt(const std::string& key) const;
+  std::vector<Affected> MarkStale(const std::string& key);
+  void MarkStale(const ShardGeneration& generation);
+
+  Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page);
+  Result<ReadResult> ReadObject(const ShardGeneration& generation, const RangeRequest& range);
+  Result<Bytes> DecodedObject(const ShardGeneration& generation);
+
+  const std::shared_ptr<KvStore> store_;
+  const std::string directory_;
+  const std::shared_ptr<const ShardFormat> format_;
+  const std::shared_ptr<const ShardKeys> keys_;
+  const std::shared_ptr<ChangeWatcher> watcher_;
+  const std::shared_ptr<IndexCache> cache_;
+  const ShardSetOptions options_;
+  const std::uint64_t cache_owner_;  // distinguishes this set's pages in the shared cache
+
+  mutable std::mutex mutex_;
+  // All guarded by mutex_.
+  std::unordered_map<std::uint64_t, std::unique_ptr<Shard>> shards_;
+  std::uint64_t epoch_ = 0;        // counts invalidations
+  std::uint64_t last_serial_ = 0;  // of generations
+  std::size_t trim_at_;            // the number of shards that makes us forget some
+  std::size_t key_depth_ = 0;      // directories between directory_ and a shard
+  bool trimmed_ = false;           // some shard has been forgotten
+
+  std::atomic<std::uint64_t> opens_{0};
+  std::atomic<std::uint64_t> index_reads_{0};
+};
+
+}  // namespace unshard

@@ -1,0 +1,135 @@
+// What a shard set keeps of its shards. Only for the files of store/shard/set.h.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/shard/set.h"
+
+namespace unshard {
+
+// What is known of one shard. All members are guarded by the set's mutex.
+struct ShardSet::Shard {
+  // A count that is in use: by the current generation, a referenced one, or one that is still in
+  // somebody's hands.
+  struct Alive {
+    std::uint32_t count = 0;
+    std::uint64_t references = 0;
+    std::weak_ptr<const ShardGeneration> generation;  // the latest that has this count
+    ShardGenerationPtr referenced;                    // the same, while there are references
+    std::weak_ptr<const void> lease;
+  };
+
+  ShardGenerationPtr current;  // null before the first look that succeeded
+  // What the outside knows: what Invalidate last told of. Differs from `current` only between a
+  // look that found a change and the event that tells of it.
+  ShardGenerationPtr told;
+  // What was `current` after `told` and has been replaced already, by what our own publishes found
+  // before the event came. Each keeps a file open, so that only the first are kept.
+  std::vector<ShardGenerationPtr> untold;
+  bool untold_dropped = false;
+  std::vector<Alive> alive;
+  std::shared_ptr<Looking> looking;  // set while a thread looks, or replaces the shard
+  std::uint64_t stale_since = 0;     // the epoch of the last invalidation
+  std::uint64_t looked_epoch = 0;    // the epoch when the look began that gave `current`
+  std::chrono::steady_clock::time_point looked;
+  std::uint32_t next_count = 0;
+  bool watched = false;
+  bool failed = false;  // the last look
+  bool used = true;     // since the last trimming
+
+  // Gives up `current`.
+  void Retire(std::vector<ShardGenerationPtr>& retired) {
+    constexpr std::size_t kUntold = 8;
+    if (current && told && current != told) {
+      if (untold.size() < kUntold) {
+        untold.push_back(current);
+      } else {
+        untold_dropped = true;
+      }
+    }
+    retired.push_back(std::exchange(current, nullptr));
+  }
+
+  // All that has been shown up to `after` is told of, or nobody waits for an event.
+  void SetTold(ShardGenerationPtr after, std::vector<ShardGenerationPtr>& retired) {
+    retired.push_back(std::exchange(told, std::move(after)));
+    retired.insert(retired.end(), untold.begin(), untold.end());
+    untold.clear();
+    untold_dropped = false;
+  }
+
+  [[nodiscard]] bool Idle() const {
+    if (looking || (told && told != current)) return false;
+    const long ours = told ? 2 : 1;
+    if (current && current.use_count() > ours) return false;
+    return std::all_of(alive.begin(), alive.end(), [&](const Alive& one) {
+      if (one.references != 0) return false;
+      const auto holders = one.lease.use_count();
+      return holders == 0 || (holders == 1 && current && one.lease.lock() == current->lease);
+    });
+  }
+
+  Alive* FindAlive(std::uint32_t count) {
+    for (Alive& one : alive) {
+      if (one.count == count && !one.lease.expired()) return &one;
+    }
+    return nullptr;
+  }
+
+  // What our own publishes have put in a generation's place by now: itself where there were none.
+  ShardGenerationPtr Latest(const ShardGenerationPtr& generation) {
+    const Alive* one = generation ? FindAlive(generation->count) : nullptr;
+    if (one == nullptr || one->lease.lock() != generation->lease) return generation;
+    ShardGenerationPtr latest = one->generation.lock();
+    return latest ? latest : generation;
+  }
+
+  // The next count that no generation has which is alive.
+  std::optional<std::uint32_t> TakeCount(std::uint32_t limit) {
+    std::erase_if(alive, [](const Alive& one) { return one.lease.expired(); });
+    for (std::uint32_t i = 0; i < limit; ++i) {
+      const std::uint32_t count = next_count % limit;
+      next_count = (count + 1) % limit;
+      if (FindAlive(count) == nullptr) return count;
+    }
+    return std::nullopt;
+  }
+};
+
+// One look at the store that any number of threads wait for. Guarded by the set's mutex.
+struct ShardSet::Looking {
+  std::uint64_t epoch = 0;  // when it opened the shard
+  std::condition_variable done;
+  bool over = false;
+  std::optional<Result<ShardGenerationPtr>> result;  // nothing where a replacement was abandoned
+};
+
+// The set's mutex, and what is to be destroyed (closing files) only after it has been given up.
+struct ShardSet::Locked {
+  explicit Locked(std::mutex& mutex) : lock(mutex) {}
+  std::vector<ShardGenerationPtr> retired;
+  std::vector<std::unique_ptr<Shard>> forgotten;
+  std::unique_lock<std::mutex> lock;
+};
+
+struct ShardSet::Opened {
+  std::string key;
+  bool watched = false;
+  std::chrono::steady_clock::time_point begun;
+  Result<std::shared_ptr<ObjectHandle>> object;
+};
+
+struct ShardSet::Affected {
+  std::uint64_t shard = 0;
+  ShardGenerationPtr before;
+  bool forgotten = false;
+};
+
+}  // namespace unshard

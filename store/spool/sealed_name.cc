@@ -1,0 +1,159 @@
+#include "store/spool/sealed_name.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "codec/core/crc32c.h"
+#include "store/object/kv_store.h"
+#include "store/spool/spool.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kMaxDatasetName = 200;
+constexpr std::size_t kHexDigits = 8;
+
+std::string Hex(std::uint32_t value) {
+  std::array<char, kHexDigits + 1> text{};
+  std::snprintf(text.data(), text.size(), "%08x", value);
+  return text.data();
+}
+
+// Takes what is expected from the front of a name, strictly: each number in its one spelling.
+class SealReader {
+ public:
+  explicit SealReader(std::string_view rest) : rest_(rest) {}
+
+  [[nodiscard]] bool StartsWith(std::string_view text) const { return rest_.starts_with(text); }
+  bool Take(std::string_view text) {
+    if (!StartsWith(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+  bool TakeNumber(std::uint64_t& number) {
+    const char* const begin = rest_.data();
+    const auto [end, error] = std::from_chars(begin, begin + rest_.size(), number);
+    const auto length = static_cast<std::size_t>(end - begin);
+    if (error != std::errc() || (length > 1 && rest_.front() == '0')) return false;
+    rest_.remove_prefix(length);
+    return true;
+  }
+  bool TakeHex(std::uint32_t& number) {
+    if (rest_.size() < kHexDigits) return false;
+    const std::string_view digits = rest_.substr(0, kHexDigits);
+    if (digits.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
+    std::from_chars(digits.data(), digits.data() + kHexDigits, number, 16);
+    rest_.remove_prefix(kHexDigits);
+    return true;
+  }
+  [[nodiscard]] bool done() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+bool ReadFingerprint(SealReader& reader, ChunkFingerprint& fingerprint) {
+  fingerprint.absent = reader.Take("-a");
+  if (fingerprint.absent) return true;
+  return reader.Take("-b") && reader.TakeNumber(fingerprint.size) && reader.Take("-") &&
+         reader.TakeHex(fingerprint.crc32c);
+}
+
+std::string FingerprintText(const ChunkFingerprint& fingerprint) {
+  if (fingerprint.absent) return "-a";
+  return "-b" + std::to_string(fingerprint.size) + '-' + Hex(fingerprint.crc32c);
+}
+
+bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
+  SealReader reader(seal);
+  if (!reader.Take("s") || !reader.TakeNumber(chunk.sequence) || !reader.Take("-")) return false;
+  chunk.removed = reader.Take("r");
+  if (!chunk.removed) {
+    if (!reader.Take("f") || !reader.TakeNumber(chunk.size) || !reader.Take("-")) return false;
+    if (!reader.TakeHex(chunk.crc32c)) return false;
+  }
+  SealTerms& terms = chunk.terms;
+  if (!ReadFingerprint(reader, terms.base)) return false;
+  const bool other = reader.StartsWith("-a") || reader.StartsWith("-b");
+  if (other && !ReadFingerprint(reader, terms.other_base.emplace())) return false;
+  if (reader.Take("-l") && !reader.TakeHex(terms.layout.emplace())) return false;
+  if (chunk.removed && reader.Take("-w")) {
+    if (!reader.TakeNumber(chunk.only_with) || chunk.only_with == 0) return false;
+  }
+  return reader.done();
+}
+
+}  // namespace
+
+std::string EscapeName(std::string_view text) {
+  std::string name;
+  name.reserve(text.size());
+  for (const char c : text) {
+    if (c == '/') {
+      name += "%2F";
+    } else if (c == '%') {
+      name += "%25";
+    } else {
+      name += c;
+    }
+  }
+  return name;
+}
+
+std::optional<std::string> UnescapeName(std::string_view name) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    if (name[at] == '/') return std::nullopt;
+    if (name[at] != '%') {
+      text += name[at];
+      continue;
+    }
+    const std::string_view code = name.substr(at, 3);
+    if (code != "%2F" && code != "%25") return std::nullopt;
+    text += code == "%2F" ? '/' : '%';
+    at += 2;
+  }
+  return text;
+}
+
+std::string DatasetDirectory(std::string_view dataset) {
+  if (dataset.empty()) return "%2E";
+  std::string name = EscapeName(dataset);
+  if (name.size() <= kMaxDatasetName) return name;
+  return name.substr(0, kMaxDatasetName) + '%' + Hex(Crc32c(AsBytes(dataset)));
+}
+
+std::string DatasetPathText(std::string_view dataset) { return std::string(dataset) + '\n'; }
+
+std::optional<std::string> ParseDatasetPath(std::string_view text,
+                                            std::string_view directory_name) {
+  if (!text.ends_with('\n')) return std::nullopt;
+  text.remove_suffix(1);
+  if (DatasetDirectory(text) != directory_name) return std::nullopt;
+  return std::string(text);
+}
+
+std::string SealedName(const SpooledChunk& chunk) {
+  std::string name = EscapeName(chunk.chunk) + ",s" + std::to_string(chunk.sequence);
+  name += chunk.removed ? "-r" : "-f" + std::to_string(chunk.size) + '-' + Hex(chunk.crc32c);
+  const SealTerms& terms = chunk.terms;
+  name += FingerprintText(terms.base);
+  if (terms.other_base) name += FingerprintText(*terms.other_base);
+  if (terms.layout) name += "-l" + Hex(*terms.layout);
+  if (chunk.only_with != 0) name += "-w" + std::to_string(chunk.only_with);
+  return name;
+}
+
+std::optional<SpooledChunk> ParseSealedName(std::string_view name) {
+  const std::size_t comma = name.rfind(',');
+  if (comma == std::string_view::npos || comma == 0) return std::nullopt;
+  auto path = UnescapeName(name.substr(0, comma));
+  if (!path || !CheckKey(*path)) return std::nullopt;
+  SpooledChunk chunk;
+  chunk.chunk = *std::move(path);
+  if (!ReadSeal(name.substr(comma + 1), chunk)) return std::nullopt;
+  return chunk;
+}
+
+}  // namespace unshard

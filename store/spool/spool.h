@@ -1,0 +1,221 @@
+// The spool: committed chunks that wait for their shard, one plain file each.
+//
+// Layout of one spool directory (every live mount has its own):
+//
+//   owner                    JSON: source, its identity (store/local/source_identity.h), host,
+//                            boot, process; locked while a mount uses it
+//   owner.new                the same, before it is renamed
+//   staging/<number>         files being written; nobody has been promised anything about them
+//   chunks/<dataset>/…       committed chunks, "<chunk>,<seal>"; "/" in names is written "%2F"
+//   chunks/<dataset>/.path   the path of the dataset below the source
+//   conflicts/<dataset>/…    committed chunks that replay found another version of in the store
+//   damaged/<dataset>/…      files that did not match their seal when the spool was opened
+//
+// Other names, such as the ".nfs…" that NFS leaves of a file that was open, are ignored and never
+// removed.
+//
+// The seal says all there is to know about the file: sequence, kind (chunk or removal), length and
+// crc32c of the file, length and crc32c of what it replaces, and a digest of the layout that it was
+// written for. Renaming seals. A file whose bytes do
+// not match its seal was torn by a power loss before it was fsynced, or damaged since: nobody can
+// tell which, so it is quarantined and reported.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/local/file_system.h"
+#include "store/local/source_identity.h"
+#include "store/spool/owner.h"
+
+namespace unshard {
+
+// What a committed chunk replaced: nothing, or plain bytes with this length and crc32c.
+struct ChunkFingerprint {
+  bool absent = true;
+  std::uint64_t size = 0;
+  std::uint32_t crc32c = 0;
+  friend bool operator==(const ChunkFingerprint&, const ChunkFingerprint&) = default;
+};
+
+// What a seal says beside what the spool knows by itself.
+struct SealTerms {
+  ChunkFingerprint base;
+  // The version before this one, where it was in the spool as well: the store may have that by now.
+  std::optional<ChunkFingerprint> other_base = std::nullopt;
+  // Of what the metadata said of how chunks are stored; seals of earlier releases have none.
+  std::optional<std::uint32_t> layout = std::nullopt;
+};
+
+// One committed version of one chunk file. Immutable.
+struct SpooledChunk {
+  std::string dataset;         // path below the source of the directory that holds the shards
+  std::string chunk;           // path of the chunk file below that: "c/0/3", "0-64_0-64_0-64"
+  std::uint64_t sequence = 0;  // larger is later; never used twice in one spool
+  bool removed = false;        // a removal: the file is empty
+  // Of a removal by a move that is under way: counts only where that version stands in the spool.
+  std::uint64_t only_with = 0;
+  std::uint64_t size = 0;
+  std::uint32_t crc32c = 0;
+  SealTerms terms;
+  timespec committed{};
+};
+
+struct SpoolUsage {
+  std::uint64_t files = 0;  // staged and sealed; not those set aside
+  std::uint64_t bytes = 0;
+};
+
+struct SpoolOptions {
+  // What the chunks belong to; a spool of another source is never adopted. Without an identity only
+  // the names are compared.
+  std::string source;
+  std::optional<SourceIdentity> identity = std::nullopt;
+  std::uint64_t max_bytes = std::uint64_t{4} << 30;
+  std::uint64_t max_files = std::uint64_t{1} << 20;
+  // Of files that Reserve() gives, each of which holds a descriptor until it is destroyed. A
+  // quarter of this for sealed files, until they are synced.
+  std::size_t max_descriptors = std::size_t{1} << 20;
+};
+
+class Spool;
+
+// A file being written. Its bytes are kept until it is sealed or destroyed. Thread-safe.
+class StagedFile {
+ public:
+  ~StagedFile();
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
+
+  Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to);
+  // kResourceExhausted with ENOSPC where the spool's cap is reached; kReadOnly once it is sealed.
+  // The same holds of CopyFrom and Truncate.
+  Status Write(std::uint64_t offset, ByteSpan bytes);
+  Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset);
+  Status Truncate(std::uint64_t size);
+  // Gives the bytes to the disk. Promises nothing: only Spool::Sync of a sealed chunk does.
+  Status Sync();
+  [[nodiscard]] std::uint64_t size() const;
+  // Of all bytes; without reading them where they were written in order.
+  Result<std::uint32_t> Crc32c();
+  [[nodiscard]] File& file();
+
+  struct State;
+
+ private:
+  friend class Spool;
+  explicit StagedFile(std::unique_ptr<State> state);
+  const std::unique_ptr<State> state_;
+};
+
+// Thread-safe. Outlives its staged files.
+class Spool {
+ public:
+  // Takes the directory that is the root of `files` over, which is empty or a spool of the same
+  // source that no living process owns, and removes what was only staged. Fails with kUnavailable
+  // where somebody owns it, and with kInvalidArgument where it has no owner and something else is
+  // in it or it belongs to another source.
+  static Result<std::unique_ptr<Spool>> Open(std::shared_ptr<FileSystem> files,
+                                             const SpoolOptions& options);
+  ~Spool();
+
+  // What stood there at Open and is whole, latest version of each chunk, in order of sequence. The
+  // others have been moved to damaged/, each with a line in the log.
+  [[nodiscard]] std::vector<SpooledChunk> TakeRecovered();
+
+  Result<std::shared_ptr<StagedFile>> Stage();
+  // The same, for somebody who opens a file for writing: EMFILE where staged files have taken all
+  // descriptors. Stage() does not ask, so that what is open already can be written and committed.
+  Result<std::shared_ptr<StagedFile>> Reserve();
+  // Commits: the staged file becomes `dataset`/`chunk`, or a removal of it where `staged` is null.
+  // From return on it survives the end of this process. `staged` is sealed then: its bytes can
+  // still be read through it, and never be changed. Gives sequence, crc and time. Fails, with
+  // `staged` as it was, with kInvalidArgument and ENAMETOOLONG where the name of the chunk is too
+  // long for a file name, and with ENOSPC where a removal finds the cap reached.
+  Result<SpooledChunk> Seal(StagedFile* staged, const std::string& dataset,
+                            const std::string& chunk, const SealTerms& terms);
+  // One file of a move: the name that comes or goes, and its seal.
+  struct MoveEnd {
+    std::string chunk;
+    SealTerms terms;
+  };
+  struct SealedMove {
+    SpooledChunk copy;
+    SpooledChunk removal;
+  };
+  // Commits both, or neither: the staged file becomes `to`, and `from` is removed. Whatever ends
+  // the process or the machine meanwhile, the next Open() finds both or neither. Both survive a
+  // power loss from return on. Fails as Seal() and Sync() do; `staged` may be sealed then, and
+  // lost.
+  Result<SealedMove> SealMove(StagedFile& staged, const std::string& dataset, const MoveEnd& to,
+                              const MoveEnd& from);
+  // Returns once these survive a power loss; those that have been discarded are no longer ours to
+  // keep. Concurrent callers share the syncing. A file whose syncing fails is written once more to
+  // a new file; where that fails as well the error is returned, now and each time that version is
+  // asked for: the kernel would report success for bytes that never reached the disk. The chunk can
+  // still be read and published, or sealed anew from a new staged file.
+  Status Sync(const std::vector<SpooledChunk>& chunks);
+  // To be called before these are published: afterwards no earlier version of them can come back
+  // after a power loss and be published over them. Costs nothing for chunks that were sealed once;
+  // the others are synced, and fail as Sync does.
+  Status PrepareToPublish(const std::vector<SpooledChunk>& chunks);
+  // The bytes of a sealed chunk. kNotFound where it has been discarded; kDataLoss where it has not,
+  // and its file is gone nevertheless.
+  Result<std::shared_ptr<File>> Open(const SpooledChunk& chunk);
+  // Forgets a version: it has been published, or a later one has been sealed. Its file goes at
+  // once, or, where it survives a power loss and the later one does not, as soon as that does; or
+  // together with an earlier one that has not been discarded yet. An earlier version of a chunk
+  // never outlives the last one, not even where the power fails. Nothing happens where it has been
+  // discarded before.
+  Status Discard(const SpooledChunk& chunk);
+  // Moves a version aside for a person to look at; it is reported and no longer replayed, from
+  // return on. kNotFound where it has been discarded.
+  Status SetAside(const SpooledChunk& chunk);
+  [[nodiscard]] std::vector<SpooledChunk> Conflicts();
+  // Quarantined at an Open, this one or an earlier one, since their bytes do not match their seal.
+  [[nodiscard]] std::vector<SpooledChunk> Damaged();
+  // Removes the spool from its directory, where it holds no chunk, conflict or damaged file: true
+  // where the directory is empty now. False where something else is in it: it is still a spool
+  // then. What is only staged is lost; nothing may be staged from the call on.
+  Result<bool> RemoveIfEmpty();
+
+  [[nodiscard]] SpoolUsage usage() const;
+  [[nodiscard]] const SpoolOptions& options() const;
+  // Where a version stands: committed, or set aside.
+  [[nodiscard]] std::string Describe(const SpooledChunk& chunk) const;
+  [[nodiscard]] std::string DescribeConflict(const SpooledChunk& chunk) const;
+  [[nodiscard]] std::string DescribeDamaged(const SpooledChunk& chunk) const;
+
+  struct State;
+
+ private:
+  explicit Spool(std::unique_ptr<State> state);
+  Result<std::shared_ptr<StagedFile>> StageFile(bool may_be_spare);
+  const std::unique_ptr<State> state_;
+};
+
+// "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b-l9c0d1e2f" and back; nothing for any other name.
+// "-r" stands for a removal, "-a" for nothing replaced, a second "-b…" or "-a" for the other base,
+// "-w18" at the end of a removal for one that counts only with version 18. Neither dataset nor time
+// are in the name.
+std::string SealedName(const SpooledChunk& chunk);
+std::optional<SpooledChunk> ParseSealedName(std::string_view name);
+
+// Finding spools of one source below a folder of spools: the mount makes a new one in it and adopts
+// those whose owner is dead; `unshard spool` looks at all of them.
+struct FoundSpool {
+  std::string path;  // below the folder
+  std::string source;
+  std::string owner;   // "process 4711 on host", for people
+  SpoolOwner record;   // all that its owner file says
+  bool alive = false;  // somebody holds its lock
+};
+// In order of path. What is no spool is left out; a damaged owner file is, with a line in the log.
+Result<std::vector<FoundSpool>> FindSpools(FileSystem& folder);
+
+}  // namespace unshard

@@ -1,0 +1,218 @@
+#include "store/spool/state.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "codec/core/crc32c.h"
+#include "store/spool/sealed_name.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kMaxHeld = 256;
+constexpr std::size_t kMaxSpareFiles = 4096;
+constexpr std::size_t kReadBuffer = std::size_t{256} << 10;
+
+}  // namespace
+
+std::string SealedPath(const char* top, const SpooledChunk& chunk) {
+  return std::string(top) + '/' + DatasetDirectory(chunk.dataset) + '/' + SealedName(chunk);
+}
+
+Result<std::uint32_t> FileCrc32c(File& file, std::uint64_t begin, std::uint64_t end,
+                                 std::uint32_t crc) {
+  ByteVector buffer(std::min<std::uint64_t>(end - begin, kReadBuffer));
+  for (std::uint64_t at = begin; at < end;) {
+    const std::size_t wanted = std::min<std::uint64_t>(end - at, buffer.size());
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t size,
+                             file.Read(at, std::span(buffer).first(wanted)));
+    if (size < wanted) return Fail(ErrorCode::kDataLoss, "a file in the spool ends early");
+    crc = Crc32cExtend(crc, ByteSpan(buffer).first(wanted));
+    at += wanted;
+  }
+  return crc;
+}
+
+Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset) {
+  const std::string directory = std::string(top) + '/' + DatasetDirectory(dataset);
+  UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(directory));
+  // Always a new file, renamed: of one that is there the page cache may show bytes that a failed
+  // fsync has kept from the disk, and chunks may stand beside it already.
+  const std::string path = directory + '/' + kDatasetPathFile;
+  const std::string new_path = directory + '/' + kNewDatasetPathFile;
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                           files.Open(new_path, {.write = true, .create = true, .truncate = true}));
+  // A line end marks that it is whole.
+  UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(DatasetPathText(dataset))));
+  UNSHARD_RETURN_IF_ERROR(file->Sync());
+  UNSHARD_RETURN_IF_ERROR(files.Rename(new_path, path));
+  UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(directory));
+  return files.SyncDirectory(top);
+}
+
+Status SyncSealed(FileSystem& files, const SpooledChunk& chunk) {
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                           files.Open(SealedPath(kChunksDirectory, chunk), {.write = true}));
+  if (!file) return Fail(ErrorCode::kNotFound, chunk.chunk + ": is gone from the spool");
+  return file->Sync();
+}
+
+Status Spool::State::Charge(std::uint64_t more_files, std::uint64_t more_bytes) {
+  const std::lock_guard lock(mutex);
+  const auto new_bytes = CheckedAdd(usage.bytes, more_bytes);
+  if (!new_bytes || *new_bytes > options.max_bytes) {
+    return FailErrno(ENOSPC, files->Describe("") + ": this spool is full: its cap is " +
+                                 std::to_string(options.max_bytes) + " bytes");
+  }
+  if (usage.files + more_files > options.max_files) {
+    return FailErrno(ENOSPC, files->Describe("") + ": this spool is full: its cap is " +
+                                 std::to_string(options.max_files) + " files");
+  }
+  usage.bytes = *new_bytes;
+  usage.files += more_files;
+  return {};
+}
+
+void Spool::State::Discharge(std::uint64_t fewer_files, std::uint64_t fewer_bytes) {
+  const std::lock_guard lock(mutex);
+  usage.files -= fewer_files;
+  usage.bytes -= fewer_bytes;
+}
+
+std::string Spool::State::NextStagedPath() {
+  const std::lock_guard lock(mutex);
+  return std::string(kStagingDirectory) + '/' + std::to_string(next_staged++);
+}
+
+void Spool::State::Hold(std::uint64_t sequence, std::shared_ptr<File> file) {
+  held.emplace(sequence, std::move(file));
+  held_order.push_back(sequence);
+  if (held_order.size() <= std::min(kMaxHeld, options.max_descriptors / 4)) return;
+  held.erase(held_order.front());
+  held_order.pop_front();
+}
+
+SpoolDirectory* Spool::State::FindDirectory(const std::string& dataset) {
+  const auto found = directories.find(dataset);
+  return found == directories.end() ? nullptr : &found->second;
+}
+
+SpoolVersion* Spool::State::FindVersion(const SpooledChunk& chunk) {
+  SpoolDirectory* const directory = FindDirectory(chunk.dataset);
+  if (directory == nullptr) return nullptr;
+  const auto versions = directory->chunks.find(chunk.chunk);
+  if (versions == directory->chunks.end()) return nullptr;
+  const auto found =
+      std::find_if(versions->second.begin(), versions->second.end(),
+                   [&](const SpoolVersion& version) { return version.sequence == chunk.sequence; });
+  return found == versions->second.end() ? nullptr : &*found;
+}
+
+bool Spool::State::ForgetVersion(SpoolDirectory& directory, const SpooledChunk& chunk) {
+  const auto versions = directory.chunks.find(chunk.chunk);
+  if (versions == directory.chunks.end()) return false;
+  const auto forgotten = std::erase_if(versions->second, [&](const SpoolVersion& version) {
+    return version.sequence == chunk.sequence;
+  });
+  if (versions->second.empty()) directory.chunks.erase(versions);
+  superseded.erase(chunk.sequence);
+  held.erase(chunk.sequence);
+  if (forgotten == 0) return false;
+  usage.files -= 1;
+  usage.bytes -= chunk.size;
+  return true;
+}
+
+std::unique_ptr<StagedFile::State> Spool::State::StageSpare() {
+  std::string path;
+  {
+    const std::lock_guard lock(mutex);
+    if (spare_files.empty()) return nullptr;
+    path = std::move(spare_files.back());
+    spare_files.pop_back();
+  }
+  auto file = files->Open(path, {.write = true});
+  if (!file || !*file) return nullptr;
+  return std::make_unique<StagedFile::State>(*this, path, *std::move(file));
+}
+
+Result<std::unique_ptr<StagedFile::State>> Spool::State::StageNew() {
+  const std::string path = NextStagedPath();
+  UNSHARD_ASSIGN_OR_RETURN(auto file,
+                           files->Open(path, {.write = true, .create = true, .exclusive = true}));
+  return std::make_unique<StagedFile::State>(*this, path, std::move(file));
+}
+
+bool Spool::State::Recycle(const SpooledChunk& chunk) {
+  {
+    const std::lock_guard lock(mutex);
+    const SpoolVersion* const version = FindVersion(chunk);
+    // What is superseded cannot be opened any more: nobody joins those who read.
+    if (version == nullptr || !version->superseded || version->readers.use_count() != 1) {
+      return false;
+    }
+    // What the disk did not take once it may refuse again.
+    if (version->durability == Durability::kLost) return false;
+    if (spare_files.size() >= kMaxSpareFiles) return false;
+  }
+  const std::string path = NextStagedPath();
+  if (!files->Rename(SealedPath(kChunksDirectory, chunk), path)) return false;
+  // Emptied at once, so that bytes which are in the shard by now are not written to the disk.
+  const auto emptied = files->Open(path, {.write = true, .truncate = true});
+  if (emptied && *emptied) {
+    const std::lock_guard lock(mutex);
+    spare_files.push_back(path);
+  } else {
+    (void)files->Remove(path);  // or when the spool is opened next
+  }
+  return true;
+}
+
+Result<SpoolDirectory*> Spool::State::DirectoryOf(const std::string& dataset) {
+  const std::string path = std::string(kChunksDirectory) + '/' + DatasetDirectory(dataset);
+  std::unique_lock lock(mutex);
+  if (!directories.contains(dataset)) {
+    const auto same = std::find_if(directories.begin(), directories.end(),
+                                   [&](const auto& other) { return other.second.path == path; });
+    // Two long paths that begin alike and have the same checksum.
+    if (same != directories.end()) {
+      return FailErrno(ENAMETOOLONG, dataset + ": a name for this dataset in the spool");
+    }
+    directories[dataset].path = path;
+  }
+  SpoolDirectory& directory = directories[dataset];
+  changed.wait(lock, [&] { return !directory.making; });
+  if (directory.made) return &directory;
+  directory.making = true;
+  lock.unlock();
+  auto made = MakeDatasetDirectory(*files, kChunksDirectory, dataset);
+  lock.lock();
+  directory.making = false;
+  directory.made = made.has_value();
+  changed.notify_all();
+  if (!made) return tl::unexpected<Error>(std::move(made).error());
+  return &directory;
+}
+
+Status Spool::State::SyncRound(SpoolDirectory& directory) {
+  std::unique_lock lock(mutex);
+  const std::uint64_t wanted = directory.round_begun + 1;
+  changed.wait(lock, [&] { return !directory.round_running || directory.round_done >= wanted; });
+  if (directory.round_done >= wanted) return {};
+  const std::uint64_t round = ++directory.round_begun;
+  const std::uint64_t sealed_until = next_sequence;
+  directory.round_running = true;
+  lock.unlock();
+  auto synced = files->SyncDirectory(directory.path);
+  lock.lock();
+  directory.round_running = false;
+  if (synced) {
+    directory.round_done = round;
+  } else {
+    directory.doubtful_below = sealed_until;
+  }
+  changed.notify_all();
+  return synced;
+}
+
+}  // namespace unshard

@@ -1,0 +1,176 @@
+// What a spool knows of its files. Only for spool*.cc and staged_file.cc.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "store/spool/spool.h"
+
+namespace unshard {
+
+inline constexpr const char* kStagingDirectory = "staging";
+inline constexpr const char* kChunksDirectory = "chunks";
+inline constexpr const char* kConflictsDirectory = "conflicts";
+inline constexpr const char* kDamagedDirectory = "damaged";
+inline constexpr const char* kDatasetPathFile = ".path";
+inline constexpr const char* kNewDatasetPathFile = ".path.new";
+
+// How far one version of a chunk has come on its way to the disk.
+enum class Durability : std::uint8_t {
+  kUnsynced,
+  kSyncing,     // one thread syncs the file; others wait
+  kFileSynced,  // the bytes last, their name may not
+  kDurable,
+  kLost,  // syncing failed: nothing is ever promised about it
+};
+
+struct SpoolVersion {
+  std::uint64_t sequence = 0;
+  Durability durability = Durability::kUnsynced;
+  // Somebody may have been told that it survives a power loss: we said so, or, where it stood here
+  // at Open, the process before us may have.
+  bool promised = false;
+  // Discarded, and kept only until a later version lasts or an earlier one is discarded.
+  bool superseded = false;
+  // A copy is held by everything through which its bytes can still be read.
+  std::shared_ptr<const char> readers = std::make_shared<const char>();
+};
+
+// One directory of sealed chunks.
+struct SpoolDirectory {
+  std::string path;     // "chunks/<dataset>"
+  bool made = false;    // it and its `.path` are there to stay
+  bool making = false;  // one thread makes it; others wait
+
+  // Every version of every chunk, the earliest first. Nearly always one.
+  std::unordered_map<std::string, std::vector<SpoolVersion>> chunks;
+
+  // Rounds of syncing this directory: a change of names lasts once a round that began after it has
+  // ended well.
+  std::uint64_t round_begun = 0;
+  std::uint64_t round_done = 0;  // the last that ended well
+  bool round_running = false;
+  // Versions below this whose names did not last when a round failed never will.
+  std::uint64_t doubtful_below = 0;
+  // Chunks of which a file was removed, and the round after which that lasts.
+  std::unordered_map<std::string, std::uint64_t> removed;
+};
+
+struct Spool::State {
+  State(std::shared_ptr<FileSystem> the_files, SpoolOptions the_options)
+      : files(std::move(the_files)), options(std::move(the_options)) {}
+
+  const std::shared_ptr<FileSystem> files;
+  const SpoolOptions options;
+  std::shared_ptr<File> owner;  // holds the lock
+
+  // Never held across I/O.
+  mutable std::mutex mutex;
+  // Held while a directory of conflicts/ is made: two publishes would write one `.path.new`.
+  std::mutex making_conflicts;
+  std::condition_variable changed;  // durability, making, round_running
+  SpoolUsage usage;
+  std::size_t staged_files = 0;  // that are there, sealed ones included: each has a descriptor
+  std::uint64_t next_sequence = 1;
+  std::uint64_t next_staged = 1;
+  std::map<std::string, SpoolDirectory> directories;           // by dataset; never removed
+  std::unordered_map<std::uint64_t, SpooledChunk> superseded;  // by sequence
+  std::vector<SpooledChunk> recovered;
+  std::vector<SpooledChunk> conflicts;
+  std::vector<SpooledChunk> damaged;
+  // Files of the latest sealed versions, open until they are synced: the kernel tells an error of
+  // writing to who had the file open then. At most kMaxHeld, so that a million chunks need no more.
+  std::unordered_map<std::uint64_t, std::shared_ptr<File>> held;
+  std::deque<std::uint64_t> held_order;
+  // Empty files in staging/ that discarded versions have left, to be written again: making and
+  // removing a file costs a file system more than both of these.
+  std::vector<std::string> spare_files;
+
+  // Counts files and bytes up; ENOSPC where the cap does not allow it.
+  Status Charge(std::uint64_t more_files, std::uint64_t more_bytes);
+  void Discharge(std::uint64_t fewer_files, std::uint64_t fewer_bytes);
+  std::string NextStagedPath();
+  void Hold(std::uint64_t sequence, std::shared_ptr<File> file);  // requires the mutex
+
+  // The directory of a dataset, made to stay where it is not there yet.
+  Result<SpoolDirectory*> DirectoryOf(const std::string& dataset);
+  // Requires the mutex; null where it is unknown.
+  SpoolDirectory* FindDirectory(const std::string& dataset);
+  SpoolVersion* FindVersion(const SpooledChunk& chunk);
+  // True where it was known; it no longer counts then.
+  bool ForgetVersion(SpoolDirectory& directory, const SpooledChunk& chunk);
+
+  // Waits for a round of syncing that begins after the call; makes it where nobody else does.
+  Status SyncRound(SpoolDirectory& directory);
+  // Removes and forgets superseded versions of one chunk, in order of sequence.
+  Status RemoveVersions(SpoolDirectory& directory, const std::vector<SpooledChunk>& chunks);
+  Status RemoveVersion(SpoolDirectory& directory, const SpooledChunk& chunk);
+  // A staged file that was a spare one; null where there is none to be had.
+  std::unique_ptr<StagedFile::State> StageSpare();
+  // One that is made.
+  Result<std::unique_ptr<StagedFile::State>> StageNew();
+  // Gives a staged file, whose mutex the caller holds, the name of its seal; `sealed` says all but
+  // what the file says itself.
+  Status SealAs(SpoolDirectory& directory, StagedFile::State& from, SpooledChunk& sealed);
+  // Removes a version that nobody has been told of.
+  Status TakeBack(SpoolDirectory& directory, const SpooledChunk& chunk);
+  // Makes the file of a version that nobody reads any more a spare one. False where that is not
+  // possible; the file is as it was then.
+  bool Recycle(const SpooledChunk& chunk);
+};
+
+// The path of a sealed chunk below the spool.
+std::string SealedPath(const char* top, const SpooledChunk& chunk);
+// Makes `<top>/<dataset>` with its `.path` where they are not there, and returns once they last.
+Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset);
+// The crc32c of `begin` bytes (`crc`), continued to `end`. kDataLoss where the file ends before.
+Result<std::uint32_t> FileCrc32c(File& file, std::uint64_t begin, std::uint64_t end,
+                                 std::uint32_t crc);
+
+// Fails with kInvalidArgument or ENAMETOOLONG where no sealed file can have these names.
+Status CheckSealNames(const std::string& dataset, const std::string& chunk);
+// Syncs the bytes of a sealed chunk that no version here knows of.
+Status SyncSealed(FileSystem& files, const SpooledChunk& chunk);
+// Ends the moves that were cut off, among all whole files of the directory `path`: a removal whose
+// copy is there counts from now on, any other one is removed, also from `chunks`.
+Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks);
+// Brings a spool that stood there into `state`, removes what is staged or replaced, and quarantines
+// what is damaged.
+Status RecoverSpool(Spool::State& state);
+// Fails with kInvalidArgument, naming what is there, where the root is neither empty nor a spool.
+Status CheckSpoolRoot(FileSystem& files);
+// Removes all staged files, which are those that NextStagedPath names.
+Status RemoveStaged(FileSystem& files);
+
+// One staged file. The mutex is held across I/O: writes to one file are made one after another, as
+// the kernel does, so that length, checksum and cap belong to the same bytes.
+struct StagedFile::State {
+  State(Spool::State& the_spool, std::string the_path, std::shared_ptr<File> the_file)
+      : spool(the_spool), path(std::move(the_path)), file(std::move(the_file)) {}
+
+  Spool::State& spool;
+  const std::string path;
+  const std::shared_ptr<File> file;
+
+  mutable std::mutex mutex;
+  bool sealed = false;
+  std::shared_ptr<const char> reader;  // of the version that it is sealed as
+  std::uint64_t size = 0;
+  // The first bytes whose checksum is known.
+  std::uint64_t summed = 0;
+  std::uint32_t sum = 0;
+
+  Status CheckUnsealed() const;
+  // Before bytes up to `end` are written; after that failed.
+  Status Grow(std::uint64_t end);
+  void Recount();
+  void ForgetSumFrom(std::uint64_t offset);
+  Result<std::uint32_t> Checksum();
+};
+
+}  // namespace unshard

@@ -1,0 +1,323 @@
+#include "codec/compression/bytes_codec.h"
+
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unshard {
+namespace {
+
+// 64 times "unshard " as numcodecs 0.16 encodes it.
+struct Sample {
+  const char* codec;
+  const char* hex;
+};
+const Sample kSamples[] = {
+    {"gzip", "1f8b0800fc8a016b04ff2bcd2bce482c4a51281da5476438000055fce18d00020000"},
+    {"numcodecs.gzip", "1f8b0800fc8a016b04ff2bcd2bce482c4a51281da5476438000055fce18d00020000"},
+    {"numcodecs.zlib", "78012bcd2bce482c4a51281da54764380000021ac541"},
+    {"zstd", "28b52ffd6000017d000040756e7368617264200100f5530b17"},
+    {"numcodecs.zstd", "28b52ffd6000017d000040756e7368617264200100f5530b17"},
+    {"blosc",
+     "02012001000200000002000034000000140000001c000000ff01756e736861726420756e7368617264201000ffd95"
+     "0"
+     "6861726420"},
+    {"numcodecs.blosc",
+     "02012001000200000002000034000000140000001c000000ff01756e736861726420756e7368617264201000ffd95"
+     "0"
+     "6861726420"},
+    {"numcodecs.bz2",
+     "425a6831314159265359c11f1c620000ff9180400024411a002000508604055434cd3c05016060100c020100d1772"
+     "4"
+     "5385090c11f1c620"},
+    {"numcodecs.lz4", "000200008f756e7368617264200800ffe1506861726420"},
+};
+
+std::string Plain() {
+  std::string plain;
+  for (int i = 0; i < 64; ++i) plain += "unshard ";
+  return plain;
+}
+
+ByteVector FromHex(std::string_view hex) {
+  ByteVector bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(
+        static_cast<std::uint8_t>(std::stoul(std::string(hex.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+std::shared_ptr<const BytesCodec> Make(const std::string& name, const char* configuration = "{}") {
+  const auto value = ParseJson(configuration);
+  EXPECT_TRUE(value);
+  const auto codec = MakeBytesCodec(name, &*value, "codecs[1]");
+  EXPECT_TRUE(codec) << codec.error().message;
+  return codec ? *codec : nullptr;
+}
+
+TEST(BytesCodecTest, DecodesWhatNumcodecsEncodes) {
+  for (const Sample& sample : kSamples) {
+    const auto codec = Make(sample.codec);
+    ASSERT_NE(codec, nullptr) << sample.codec;
+    const auto plain = codec->Decode(FromHex(sample.hex), 512);
+    ASSERT_TRUE(plain) << sample.codec << ": " << plain.error().message;
+    EXPECT_EQ(AsText(*plain), Plain()) << sample.codec;
+    EXPECT_EQ(codec->fixed_overhead(), std::nullopt) << sample.codec;
+    EXPECT_EQ(codec->name(), sample.codec);
+  }
+}
+
+TEST(BytesCodecTest, StopsAtTheBound) {
+  for (const Sample& sample : kSamples) {
+    const auto plain = Make(sample.codec)->Decode(FromHex(sample.hex), 511);
+    ASSERT_FALSE(plain) << sample.codec;
+    EXPECT_EQ(plain.error().code, ErrorCode::kResourceExhausted) << sample.codec;
+  }
+}
+
+TEST(BytesCodecTest, RefusesEveryTruncation) {
+  for (const Sample& sample : kSamples) {
+    const ByteVector stored = FromHex(sample.hex);
+    for (std::size_t size = 0; size < stored.size(); ++size) {
+      const auto plain = Make(sample.codec)->Decode(ByteSpan(stored).first(size), 512);
+      ASSERT_FALSE(plain) << sample.codec << " cut to " << size;
+      EXPECT_EQ(plain.error().code, ErrorCode::kDataLoss) << sample.codec << " cut to " << size;
+    }
+  }
+}
+
+TEST(BytesCodecTest, SurvivesEveryDamagedByte) {
+  for (const Sample& sample : kSamples) {
+    const ByteVector stored = FromHex(sample.hex);
+    for (std::size_t at = 0; at < stored.size(); ++at) {
+      ByteVector damaged = stored;
+      damaged[at] ^= 0xff;
+      const auto plain = Make(sample.codec)->Decode(damaged, 4096);
+      if (plain) {
+        EXPECT_LE(plain->size(), 4096u) << sample.codec << " byte " << at;
+      }
+    }
+  }
+}
+
+TEST(BytesCodecTest, DecodesZstdFramesWithoutContentSize) {
+  const std::string plain = Plain();
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
+  ByteVector frame(ZSTD_compressBound(plain.size()));
+  frame.resize(ZSTD_compress2(context, frame.data(), frame.size(), plain.data(), plain.size()));
+  ZSTD_freeCCtx(context);
+  ASSERT_EQ(ZSTD_getFrameContentSize(frame.data(), frame.size()), ZSTD_CONTENTSIZE_UNKNOWN);
+  const auto decoded = Make("zstd")->Decode(frame, 512);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(AsText(*decoded), plain);
+  ByteVector two_frames = frame;
+  two_frames.insert(two_frames.end(), frame.begin(), frame.end());
+  EXPECT_EQ(AsText(*Make("zstd")->Decode(two_frames, 1024)), plain + plain);
+}
+
+TEST(BytesCodecTest, DoesNotTrustAnnouncedSizes) {
+  ByteVector blosc = FromHex(kSamples[5].hex);
+  StoreU32Le(blosc.data() + 4, 0x7fffffff);
+  EXPECT_FALSE(Make("blosc")->Decode(blosc, 1024));
+  ByteVector lz4 = FromHex(kSamples[8].hex);
+  StoreU32Le(lz4.data(), 0x7e000000);
+  const auto plain = Make("numcodecs.lz4")->Decode(lz4, ~std::uint64_t{0});
+  ASSERT_FALSE(plain);
+  EXPECT_EQ(plain.error().code, ErrorCode::kDataLoss);
+}
+
+TEST(BytesCodecTest, DecodesLargeOutputWithoutALimit) {
+  const ByteVector zeros(std::size_t{3} << 20);
+  ByteVector frame(ZSTD_compressBound(zeros.size()));
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), zeros.data(), zeros.size(), 3));
+  const auto plain = Make("zstd")->Decode(frame, ~std::uint64_t{0});
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(*plain, zeros);
+}
+
+struct ChecksumSample {
+  const char* codec;
+  const char* configuration;
+  const char* hex;  // of "123456789"
+};
+const ChecksumSample kChecksums[] = {
+    {"crc32c", "{}", "313233343536373839839206e3"},
+    {"numcodecs.crc32c", "{}", "313233343536373839839206e3"},
+    {"numcodecs.crc32c", R"({"location":"start"})", "839206e3313233343536373839"},
+    {"numcodecs.crc32", "{}", "2639f4cb313233343536373839"},
+    {"numcodecs.crc32", R"({"location":"end"})", "3132333435363738392639f4cb"},
+    {"numcodecs.adler32", "{}", "de011e09313233343536373839"},
+    {"numcodecs.adler32", "null", "de011e09313233343536373839"},
+    {"numcodecs.adler32", R"({"location":"end"})", "313233343536373839de011e09"},
+};
+
+TEST(BytesCodecTest, ChecksAndRemovesChecksums) {
+  for (const ChecksumSample& sample : kChecksums) {
+    const auto codec = Make(sample.codec, sample.configuration);
+    ASSERT_NE(codec, nullptr) << sample.codec;
+    EXPECT_EQ(codec->fixed_overhead(), 4u);
+    const bool at_start = !std::string_view(sample.hex).starts_with("31323334");
+    EXPECT_EQ(codec->leading_overhead(), at_start ? 4u : 0u) << sample.codec;
+    const ByteVector stored = FromHex(sample.hex);
+    const auto plain = codec->Decode(stored, 9);
+    ASSERT_TRUE(plain) << sample.codec << ": " << plain.error().message;
+    EXPECT_EQ(AsText(*plain), "123456789");
+    EXPECT_EQ(codec->Decode(stored, 8).error().code, ErrorCode::kResourceExhausted);
+    for (std::size_t at = 0; at < stored.size(); ++at) {
+      ByteVector damaged = stored;
+      damaged[at] ^= 1;
+      EXPECT_EQ(codec->Decode(damaged, 9).error().code, ErrorCode::kDataLoss) << at;
+    }
+    EXPECT_EQ(codec->Decode(ByteSpan(stored).first(3), 9).error().code, ErrorCode::kDataLoss);
+  }
+}
+
+TEST(BytesCodecTest, EncodesChecksumsWholeAndInPieces) {
+  for (const ChecksumSample& sample : kChecksums) {
+    const auto codec = Make(sample.codec, sample.configuration);
+    EXPECT_TRUE(codec->CanEncode());
+    const ByteVector expected = FromHex(sample.hex);
+    EXPECT_EQ(codec->Encode(AsBytes("123456789")).value(), expected) << sample.codec;
+    const auto digest = codec->MakeDigest();
+    ASSERT_NE(digest, nullptr);
+    for (const char* piece : {"1", "", "2345678", "9"}) digest->Update(AsBytes(piece));
+    const std::size_t at = codec->leading_overhead() > 0 ? 0 : 9;
+    const ByteSpan checksum = ByteSpan(expected).subspan(at, 4);
+    EXPECT_EQ(digest->Finish(), ByteVector(checksum.begin(), checksum.end())) << sample.codec;
+    const auto empty = codec->Encode({});
+    ASSERT_TRUE(empty) << sample.codec;
+    EXPECT_EQ(codec->MakeDigest()->Finish(), *empty) << sample.codec;
+    const auto nothing = codec->MakeDigest();
+    nothing->Update({});
+    EXPECT_EQ(nothing->Finish(), *empty) << sample.codec;
+  }
+}
+
+TEST(BytesCodecTest, DecodesWhatItEncodes) {
+  ByteVector noise(100000);
+  std::uint32_t state = 1;
+  for (std::uint8_t& byte : noise) {
+    byte = static_cast<std::uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+  }
+  for (const Sample& sample : kSamples) {
+    const auto codec = Make(sample.codec);
+    EXPECT_TRUE(codec->CanEncode()) << sample.codec;
+    EXPECT_EQ(codec->MakeDigest(), nullptr) << sample.codec;
+    for (const ByteVector& plain : {ByteVector(), ByteVector{7}, ByteVector(100000, 3), noise}) {
+      const auto stored = codec->Encode(plain);
+      ASSERT_TRUE(stored) << sample.codec << ": " << stored.error().message;
+      EXPECT_EQ(*codec->Encode(plain), *stored) << sample.codec;
+      const auto decoded = codec->Decode(*stored, 100000);
+      ASSERT_TRUE(decoded) << sample.codec << ": " << decoded.error().message;
+      EXPECT_EQ(*decoded, plain) << sample.codec;
+    }
+  }
+}
+
+// One byte of a header that tells what the stream was made with.
+struct ConfigurationSample {
+  const char* codec;
+  const char* configuration;
+  std::size_t at;
+  unsigned mask;
+  unsigned expected;
+};
+const ConfigurationSample kConfigurations[] = {
+    {"gzip", R"({"level":9})", 8, 0xFF, 2},
+    {"gzip", R"({"level":1})", 8, 0xFF, 4},
+    {"gzip", "{}", 8, 0xFF, 0},
+    {"numcodecs.gzip", "{}", 8, 0xFF, 4},
+    {"gzip", R"({"level":0})", 10, 0x07, 1},  // a block that is last and stored
+    {"numcodecs.zlib", "{}", 1, 0xC0, 0x00},
+    {"numcodecs.zlib", R"({"level":9})", 1, 0xC0, 0xC0},
+    {"zstd", R"({"level":3,"checksum":true})", 4, 0x04, 0x04},
+    {"zstd", R"({"level":-5,"checksum":false})", 4, 0x04, 0},
+    {"numcodecs.bz2", R"({"level":7})", 3, 0xFF, '7'},
+    {"numcodecs.bz2", "null", 3, 0xFF, '1'},
+    {"blosc", R"({"cname":"zstd","clevel":5,"shuffle":"bitshuffle"})", 2, 0xE4, 0x84},
+    {"blosc", R"({"cname":"zlib","clevel":5,"shuffle":"shuffle","typesize":8})", 2, 0xE5, 0x61},
+    {"blosc", R"({"cname":"lz4","shuffle":"noshuffle","typesize":8})", 2, 0xE5, 0x20},
+    {"blosc", R"({"shuffle":"shuffle","typesize":8})", 3, 0xFF, 8},
+    {"blosc", R"({"typesize":4,"blocksize":256})", 9, 0xFF, 1},
+    {"numcodecs.blosc", R"({"cname":"blosclz","shuffle":-1})", 2, 0xE4, 0x04},
+    {"numcodecs.blosc", R"({"cname":"lz4hc","shuffle":-1,"typesize":2})", 2, 0xE5, 0x21},
+    {"numcodecs.blosc", R"({"shuffle":0})", 2, 0x05, 0x00},
+};
+
+TEST(BytesCodecTest, EncodesAsTheConfigurationSays) {
+  std::string plain;
+  while (plain.size() < 4096) plain += Plain();
+  for (const ConfigurationSample& sample : kConfigurations) {
+    SCOPED_TRACE(std::string(sample.codec) + " " + sample.configuration);
+    const auto codec = Make(sample.codec, sample.configuration);
+    const auto stored = codec->Encode(AsBytes(plain));
+    ASSERT_TRUE(stored) << stored.error().message;
+    EXPECT_EQ((*stored)[sample.at] & sample.mask, sample.expected);
+    EXPECT_EQ(AsText(*codec->Decode(*stored, plain.size())), plain);
+  }
+}
+
+TEST(BytesCodecTest, Lz4AcceleratesAsTheConfigurationSays) {
+  std::string plain;
+  for (int i = 0; i < 2000; ++i) plain += std::to_string(i * i);
+  const auto slow = Make("numcodecs.lz4")->Encode(AsBytes(plain));
+  const auto fast = Make("numcodecs.lz4", R"({"acceleration":50})")->Encode(AsBytes(plain));
+  EXPECT_LT(slow->size(), fast->size());
+}
+
+TEST(BytesCodecTest, SaysWhyItCannotEncodeAndDecodesAllTheSame) {
+  const struct {
+    const char* codec;
+    const char* configuration;
+    const char* named;
+  } cases[] = {
+      {"gzip", R"({"level":10})", "level"},
+      {"gzip", R"({"level":"best"})", "level"},
+      {"gzip", "[]", "configuration"},
+      {"zstd", R"({"level":23})", "level"},
+      {"zstd", R"({"checksum":1})", "checksum"},
+      {"blosc", R"({"cname":"snapzip"})", "cname"},
+      {"blosc", R"({"shuffle":"autoshuffle"})", "shuffle"},
+      {"numcodecs.blosc", R"({"shuffle":3})", "shuffle"},
+      {"numcodecs.blosc", R"({"typesize":0})", "typesize"},
+      {"numcodecs.bz2", R"({"level":0})", "level"},
+      {"numcodecs.lz4", R"({"acceleration":1.5})", "acceleration"},
+  };
+  for (const auto& each : cases) {
+    SCOPED_TRACE(std::string(each.codec) + " " + each.configuration);
+    const auto codec = Make(each.codec, each.configuration);
+    const auto can = codec->CanEncode();
+    ASSERT_FALSE(can);
+    EXPECT_EQ(can.error().code, ErrorCode::kNotSupported);
+    EXPECT_NE(can.error().message.find(each.codec), std::string::npos) << can.error().message;
+    EXPECT_NE(can.error().message.find(each.named), std::string::npos) << can.error().message;
+    EXPECT_EQ(codec->Encode(AsBytes("x")).error().code, ErrorCode::kNotSupported);
+    const auto stored = Make(each.codec)->Encode(AsBytes("x"));
+    EXPECT_EQ(AsText(codec->Decode(*stored, 1).value()), "x");
+  }
+}
+
+TEST(BytesCodecTest, NamesAWrongChecksumLocation) {
+  const auto configuration = ParseJson(R"({"location":"middle"})");
+  const auto codec = MakeBytesCodec("numcodecs.crc32", &*configuration, "codecs[1]");
+  ASSERT_FALSE(codec);
+  EXPECT_NE(codec.error().message.find("codecs[1].configuration.location"), std::string::npos)
+      << codec.error().message;
+}
+
+TEST(BytesCodecTest, DoesNotKnowOtherNames) {
+  for (const char* name : {"", "lzma", "numcodecs.lzma", "bytes", "transpose", "GZIP", "bz2"}) {
+    const auto codec = MakeBytesCodec(name, nullptr, "codecs[0]");
+    ASSERT_TRUE(codec) << name;
+    EXPECT_EQ(*codec, nullptr) << name;
+  }
+}
+
+}  // namespace
+}  // namespace unshard

@@ -1,0 +1,275 @@
+#include "codec/zarr3/metadata.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace unshard {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+const std::string kBytes = R"({"name": "bytes", "configuration": {"endian": "little"}})";
+const std::string kGzip = R"({"name": "gzip", "configuration": {"level": 5}})";
+
+// An array of [16, 20] in chunks of [8, 10]; `more` are further members.
+std::string Array(const std::string& codecs, const std::string& more = "",
+                  const std::string& encoding = R"({"name": "default"})",
+                  const std::string& data_type = R"("int16")") {
+  return R"({"zarr_format": 3, "node_type": "array", "shape": [16, 20], "data_type": )" +
+         data_type + R"(, "chunk_grid": {"name": "regular", "configuration": )" +
+         R"({"chunk_shape": [8, 10]}}, "chunk_key_encoding": )" + encoding +
+         R"(, "fill_value": 0, "codecs": )" + codecs + more + "}";
+}
+
+std::string Sharding(const std::string& chunk_shape, const std::string& inner,
+                     const std::string& index = R"(["bytes", "crc32c"])") {
+  return R"({"name": "sharding_indexed", "configuration": {"chunk_shape": )" + chunk_shape +
+         R"(, "codecs": )" + inner + R"(, "index_codecs": )" + index + "}}";
+}
+
+ZarrNode Parse(const std::string& text) {
+  auto node = ParseZarrMetadata(text);
+  EXPECT_TRUE(node) << node.error().message << "\n" << text;
+  return node ? *std::move(node) : ZarrNode();
+}
+
+JsonValue ShownMember(const ZarrNode& node, std::string_view key) {
+  const auto document = ParseJson(node.unsharded_text);
+  EXPECT_TRUE(document) << node.unsharded_text;
+  const JsonValue* member = document ? document->Find(key) : nullptr;
+  return member != nullptr ? *member : JsonValue::String("absent");
+}
+
+void ExpectShown(const ZarrNode& node, std::string_view key, const std::string& expected) {
+  EXPECT_EQ(WriteJson(ShownMember(node, key), 0), WriteJson(*ParseJson(expected), 0));
+}
+
+void ExpectFailure(const std::string& text, ErrorCode code, const std::string& part) {
+  const auto node = ParseZarrMetadata(text);
+  ASSERT_FALSE(node) << text;
+  EXPECT_EQ(node.error().code, code) << node.error().message;
+  EXPECT_NE(node.error().message.find(part), std::string::npos) << node.error().message;
+}
+
+TEST(ZarrMetadataTest, ShowsTheUnshardedEquivalent) {
+  const std::string more = R"(, "attributes": {"n": 18446744073709551615, "f": 1.50, "x": NaN},
+    "zz": {"must_understand": false}, "dimension_names": ["y", null])";
+  const std::string sharded =
+      Array("[" + Sharding("[4, 5]", "[" + kBytes + ", " + kGzip + "]") + "]", more);
+  auto expected = *ParseJson(sharded);
+  expected.Set("codecs", *ParseJson("[" + kBytes + "," + kGzip + "]"));
+  expected.Find("chunk_grid")->Find("configuration")->Set("chunk_shape", *ParseJson("[4,5]"));
+  const ZarrNode node = Parse(sharded);
+  EXPECT_EQ(node.unsharded_text, WriteJson(expected));
+  EXPECT_EQ(node.type, ZarrNode::Type::kArray);
+  EXPECT_EQ(node.data_type, "int16");
+  EXPECT_EQ(node.shape, (Shape{16, 20}));
+  EXPECT_EQ(node.chunk_shape, (Shape{4, 5}));
+  EXPECT_EQ(node.codecs, "bytes, gzip");
+  ASSERT_TRUE(node.sharded);
+  EXPECT_EQ(node.sharded->grid.grid_shape(), (Shape{4, 4}));
+  EXPECT_EQ(node.sharded->shard_grid.grid_shape(), (Shape{2, 2}));
+  EXPECT_EQ(node.sharded->keys->Key(3), "c/1/1");
+  EXPECT_EQ(node.sharded->locator->Locate(GridCell{3, 1}), (ShardSlot{2, 0, 3}));
+}
+
+TEST(ZarrMetadataTest, KeepsTheTextOfUnshardedArraysAndGroups) {
+  for (const std::string& text :
+       {" " + Array("[" + kBytes + "]") + "\n",
+        Array("[" + kBytes + R"(, {"name": "x.unknown", "configuration": {"a": 1}}])"),
+        Array("[" + kBytes + "]", R"(, "unknown": 7)"),
+        std::string(R"({"zarr_format":3,"node_type":"group"})"),
+        std::string(R"({"zarr_format":3,"node_type":"group","consolidated_metadata":null})")}) {
+    const ZarrNode node = Parse(text);
+    EXPECT_EQ(node.unsharded_text, text);
+    EXPECT_FALSE(node.sharded);
+  }
+}
+
+TEST(ZarrMetadataTest, SpellsOutFormsThatCurrentReadersRefuse) {
+  ExpectShown(Parse(Array(R"(["bytes", "crc32c"])")), "codecs",
+              R"([{"name": "bytes"}, {"name": "crc32c"}])");
+  ExpectShown(Parse(Array(R"([{"name": "endian", "configuration": {"endian": "big"}}])")), "codecs",
+              R"([{"name": "bytes", "configuration": {"endian": "big"}}])");
+  ExpectShown(Parse(Array(R"([{"name": "https://purl.org/zarr/spec/codec/endian/1.0"}])")),
+              "codecs", R"([{"name": "bytes"}])");
+  ExpectShown(Parse(Array(R"([{"name": "transpose", "configuration": {"order": "F"}}, "bytes"])")),
+              "codecs",
+              R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes"}])");
+  ExpectShown(Parse(Array(R"([{"name": "bytes", "configuration": null}])")), "codecs",
+              R"([{"name": "bytes"}])");
+  ExpectShown(Parse(Array(R"([{"name": "bytes", "must_understand": true}])")), "codecs",
+              R"([{"name": "bytes"}])");
+  ExpectShown(Parse(Array("[" + kBytes + "]", "", R"("v2")")), "chunk_key_encoding",
+              R"({"name": "v2"})");
+  ExpectShown(Parse(Array("[" + kBytes + "]", "", "\"v2\"", R"({"name": "int16"})")), "data_type",
+              R"("int16")");
+  ExpectShown(Parse(Array("[" + kBytes + "]", R"(, "dimension_names": null)")), "dimension_names",
+              R"("absent")");
+  ExpectShown(Parse(Array("[" + kBytes + "]", "", "\"v2\"", R"("bool")")), "fill_value", "false");
+}
+
+TEST(ZarrMetadataTest, KeepsFormsThatCurrentReadersTake) {
+  const std::string parametric =
+      R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}})";
+  ExpectShown(Parse(Array("[" + kBytes + "]", "", "\"v2\"", parametric)), "data_type", parametric);
+  const std::string unknown = R"([{"name": "x", "must_understand": false}])";
+  ExpectShown(Parse(Array(unknown, "", "\"v2\"")), "codecs", unknown);
+}
+
+TEST(ZarrMetadataTest, FlattensNestedShardingAndKeepsInnerCodecsAsTheyAre) {
+  const std::string unknown = R"({"name": "x.unknown", "configuration": {"deep": [1.0]}})";
+  const std::string inner = "[" + Sharding("[2, 5]", "[" + kBytes + "," + unknown + "]") + "]";
+  const ZarrNode node = Parse(Array("[" + Sharding("[4, 5]", inner) + R"(, "crc32c"])"));
+  ExpectShown(node, "codecs", "[" + kBytes + "," + unknown + "]");
+  EXPECT_EQ(node.chunk_shape, (Shape{2, 5}));
+  ASSERT_TRUE(node.sharded);
+  EXPECT_EQ(node.sharded->format->page_count(), 4u);
+}
+
+TEST(ZarrMetadataTest, ReadsTheInnerShapeInTransposedDimensions) {
+  const std::string transpose = R"({"name": "transpose", "configuration": {"order": [1, 0]}})";
+  const ZarrNode node =
+      Parse(Array("[" + transpose + "," + Sharding("[5, 4]", "[" + kBytes + "]") + "]"));
+  EXPECT_EQ(node.chunk_shape, (Shape{4, 5}));
+  ExpectShown(node, "codecs", "[" + transpose + "," + kBytes + "]");
+}
+
+TEST(ZarrMetadataTest, TakesElementwiseCodecsBeforeSharding) {
+  const std::string cast = R"({"name": "cast_value", "configuration": {"data_type": "int8"}})";
+  const ZarrNode node =
+      Parse(Array("[" + cast + "," + Sharding("[4, 5]", "[" + kBytes + "]") + "]"));
+  ExpectShown(node, "codecs", "[" + cast + "," + kBytes + "]");
+}
+
+TEST(ZarrMetadataTest, ReadsBothKeyEncodings) {
+  const std::string codecs = "[" + Sharding("[4, 5]", R"(["bytes"])") + "]";
+  const auto key = [&](const std::string& encoding) {
+    const ZarrNode node = Parse(Array(codecs, "", encoding));
+    return node.sharded ? node.sharded->keys->Key(1) : "none";
+  };
+  EXPECT_EQ(key(R"("default")"), "c/0/1");
+  EXPECT_EQ(key(R"({"name": "default", "configuration": {"separator": "."}})"), "c.0.1");
+  EXPECT_EQ(key(R"({"name": "v2"})"), "0.1");
+  EXPECT_EQ(key(R"({"name": "v2", "configuration": {"separator": "/"}})"), "0/1");
+  ExpectFailure(Array(codecs, "", R"("x.fan")"), ErrorCode::kNotSupported, "x.fan");
+  ExpectFailure(Array(codecs, "", R"({"name": "v2", "configuration": {"separator": "-"}})"),
+                ErrorCode::kDataLoss, "chunk_key_encoding.configuration.separator");
+}
+
+TEST(ZarrMetadataTest, RefusesWhatStandsAroundOrInTheWayOfTheIndexByName) {
+  const std::string sharding = Sharding("[4, 5]", R"(["bytes"])");
+  const auto refuse = [](const std::string& codecs, const std::string& name) {
+    ExpectFailure(Array(codecs), ErrorCode::kNotSupported, name);
+  };
+  refuse("[" + sharding + R"(, "x.unknown"])", "codecs[1]: \"x.unknown\"");
+  refuse(R"([{"name": "reshape", "configuration": {"shape": [-1]}}, )" + sharding + "]", "reshape");
+  refuse(R"(["numcodecs.delta", )" + sharding + "]", "numcodecs.delta");
+  refuse("[" + Sharding("[4, 5]", "[\"bytes\"]", "[\"bytes\", " + kGzip + "]") + "]", "gzip");
+  refuse("[" + Sharding("[4, 5]", "[\"bytes\"]", R"(["bytes", "x.sum"])") + "]", "x.sum");
+  refuse("[" + Sharding("[4, 5]", "[\"bytes\"]", R"(["vlen-bytes"])") + "]", "vlen-bytes");
+  refuse("[" + Sharding("[4, 5]", "[" + sharding + "," + kGzip + "]") + "]", "gzip");
+}
+
+TEST(ZarrMetadataTest, RefusesShapesThatDoNotDivide) {
+  ExpectFailure(Array("[" + Sharding("[3, 5]", R"(["bytes"])") + "]"), ErrorCode::kNotSupported,
+                "codecs[0].configuration.chunk_shape[0]");
+  ExpectFailure(Array("[" + Sharding("[4, 20]", R"(["bytes"])") + "]"), ErrorCode::kNotSupported,
+                "chunk_shape[1]");
+}
+
+TEST(ZarrMetadataTest, NamesWhatIsBroken) {
+  const auto broken = [](const std::string& text, const std::string& path) {
+    ExpectFailure(text, ErrorCode::kDataLoss, path);
+  };
+  broken(Array("[" + Sharding("[0, 5]", R"(["bytes"])") + "]"),
+         "codecs[0].configuration.chunk_shape[0]");
+  broken(Array("[" + Sharding("[4]", R"(["bytes"])") + "]"), "codecs[0].configuration.chunk_shape");
+  broken(Array("[" + Sharding("[4, 5]", "[]") + "]"), "codecs[0].configuration.codecs");
+  broken(Array("[" + Sharding("[4, 5]", "[\"bytes\"]", "[]") + "]"), "index_codecs");
+  broken(Array("[" + Sharding("[4, 5]", "[\"bytes\"]", "[7]") + "]"), "index_codecs[0]");
+  broken(Array(R"([{"name": "sharding_indexed"}])"), "codecs[0]");
+  broken(Array("[5]"), "codecs[0]");
+  broken(Array("{}"), "codecs");
+  broken(Array(R"([{"name": "transpose", "configuration": {"order": [0, 0]}}, )" +
+               Sharding("[4, 5]", R"(["bytes"])") + "]"),
+         "codecs[0].configuration.order");
+  broken(R"({"zarr_format": 2, "shape": [1]})", "zarr_format");
+  broken(R"({"zarr_format": 3, "node_type": "bush"})", "node_type");
+  broken("[]", "expected an object");
+  std::string zero = Array("[\"bytes\"]");
+  zero.replace(zero.find("[8, 10]"), 7, "[8, 0]");
+  broken(zero, "chunk_grid.configuration.chunk_shape[1]");
+  std::string huge = Array("[\"bytes\"]");
+  huge.replace(huge.find("[16, 20]"), 8, "[9223372036854775807, 9223372036854775807]");
+  broken(huge, "chunk_grid.configuration.chunk_shape");
+}
+
+TEST(ZarrMetadataTest, BoundsTheEntriesOfAnIndex) {
+  std::string text = Array("[" + Sharding("[1, 1]", R"(["bytes"])") + "]");
+  text.replace(text.find("[8, 10]"), 7, "[65536, 65536]");
+  ExpectFailure(text, ErrorCode::kNotSupported, "2^30");
+}
+
+TEST(ZarrMetadataTest, RefusesStorageTransformers) {
+  ExpectFailure(Array("[" + kBytes + "]", R"(, "storage_transformers": [{"name": "x"}])"),
+                ErrorCode::kNotSupported, "storage_transformers");
+  Parse(Array("[" + kBytes + "]", R"(, "storage_transformers": [])"));
+}
+
+TEST(ZarrMetadataTest, PassesRectilinearGridsThroughButNotUnderSharding) {
+  const auto with_grid = [](std::string text) {
+    const std::string regular = R"({"name": "regular", "configuration": {"chunk_shape": [8, 10]}})";
+    return text.replace(text.find(regular), regular.size(),
+                        R"({"name": "rectilinear", "configuration": {"kind": "inline"}})");
+  };
+  const std::string plain = with_grid(Array("[" + kBytes + "]"));
+  EXPECT_EQ(Parse(plain).unsharded_text, plain);
+  ExpectFailure(with_grid(Array("[" + Sharding("[4, 5]", R"(["bytes"])") + "]")),
+                ErrorCode::kNotSupported, "rectilinear");
+}
+
+TEST(ZarrMetadataTest, ServesRankZero) {
+  std::string text = Array("[" + Sharding("[]", R"(["bytes"])") + "]");
+  text.replace(text.find("[16, 20]"), 8, "[]");
+  text.replace(text.find("[8, 10]"), 7, "[]");
+  const ZarrNode node = Parse(text);
+  ASSERT_TRUE(node.sharded);
+  EXPECT_EQ(node.sharded->grid.cell_count(), 1u);
+  EXPECT_EQ(node.sharded->keys->Key(0), "c");
+}
+
+std::string Group(const std::string& metadata) {
+  return R"({"zarr_format": 3, "node_type": "group", "consolidated_metadata": )"
+         R"({"kind": "inline", "must_understand": false, "metadata": {)" +
+         metadata + "}}}";
+}
+
+TEST(ZarrMetadataTest, RewritesConsolidatedCopiesLikeTheDocumentsThemselves) {
+  const std::string array = Array("[" + Sharding("[4, 5]", "[" + kBytes + "]") + "]");
+  const ZarrNode node = Parse(Group("\"a/b\": " + array + ", \"g\": " + Group("\"b\": " + array)));
+  EXPECT_EQ(node.type, ZarrNode::Type::kGroup);
+  EXPECT_TRUE(node.warnings.empty());
+  const JsonValue shown = ShownMember(node, "consolidated_metadata");
+  const auto alone = ParseJson(Parse(array).unsharded_text);
+  EXPECT_EQ(*shown.Find("metadata")->Find("a/b"), *alone);
+  const JsonValue* nested = shown.Find("metadata")->Find("g")->Find("consolidated_metadata");
+  EXPECT_EQ(*nested->Find("metadata")->Find("b"), *alone);
+}
+
+TEST(ZarrMetadataTest, LeavesBrokenConsolidatedCopiesWithAWarning) {
+  const std::string good = Array("[" + Sharding("[4, 5]", "[" + kBytes + "]") + "]");
+  const std::string bad = Array("[" + Sharding("[3, 5]", "[" + kBytes + "]") + "]");
+  const ZarrNode node = Parse(Group("\"bad\": " + bad + ", \"good\": " + good + ", \"odd\": 5"));
+  ASSERT_EQ(node.warnings.size(), 2u);
+  EXPECT_EQ(node.warnings[0].rfind("bad: ", 0), 0u) << node.warnings[0];
+  EXPECT_EQ(node.warnings[1].rfind("odd: ", 0), 0u) << node.warnings[1];
+  const JsonValue shown = ShownMember(node, "consolidated_metadata");
+  EXPECT_EQ(*shown.Find("metadata")->Find("bad"), *ParseJson(bad));
+  EXPECT_EQ(*shown.Find("metadata")->Find("good"), *ParseJson(Parse(good).unsharded_text));
+}
+
+}  // namespace
+}  // namespace unshard

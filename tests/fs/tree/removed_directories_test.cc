@@ -1,0 +1,35 @@
+#include "fs/tree/removed_directories.h"
+
+#include <gtest/gtest.h>
+
+namespace unshard {
+namespace {
+
+TEST(RemovedDirectoriesTest, EachRemovalGivesAnotherGeneration) {
+  RemovedDirectories removed;
+  EXPECT_EQ(removed.GenerationOf("c/3"), 0u);
+  removed.Add("c/3");
+  const std::uint64_t first = removed.GenerationOf("c/3");
+  EXPECT_NE(first, 0u);
+  EXPECT_EQ(removed.GenerationOf("c/4"), 0u);
+  removed.Add("c/3");
+  EXPECT_NE(removed.GenerationOf("c/3"), first);
+}
+
+TEST(RemovedDirectoriesTest, TheLatestOnesAreRemembered) {
+  RemovedDirectories removed;
+  removed.Add("first");
+  removed.Add("second");
+  for (std::size_t i = 0; i + 2 < RemovedDirectories::kRemembered; ++i) {
+    removed.Add("c/" + std::to_string(i));
+  }
+  EXPECT_NE(removed.GenerationOf("first"), 0u);
+  removed.Add("first");
+  EXPECT_NE(removed.GenerationOf("first"), 0u) << "its earlier removal is forgotten, not this one";
+  removed.Add("one more");
+  EXPECT_EQ(removed.GenerationOf("second"), 0u);
+  EXPECT_NE(removed.GenerationOf("first"), 0u);
+}
+
+}  // namespace
+}  // namespace unshard

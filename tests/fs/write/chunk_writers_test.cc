@@ -1,0 +1,109 @@
+// Who is a writer of which chunk, and which thread's look-up is answered with a staged node.
+#include "fs/write/chunk_writers.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/support/simulated_disk.h"
+
+namespace unshard {
+namespace {
+
+class ChunkWritersTest : public testing::Test {
+ protected:
+  ChunkWriters::StagedPtr Staged() {
+    return std::make_shared<StagedInode>(spool_, StagedInode::Scratch{}, nullptr, 1);
+  }
+
+  const std::shared_ptr<Spool> spool_ =
+      *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source"});
+  ChunkWriters writers_;
+  const ChunkId chunk_{1, {2, 3, 4}, ChunkPart::kPlain};
+  const ChunkId other_{1, {2, 3, 5}, ChunkPart::kPlain};
+};
+
+TEST_F(ChunkWritersTest, AWriterIsOneUntilItsLastFileIsClosed) {
+  const auto staged = Staged();
+  writers_.Enter(chunk_, staged);
+  writers_.Enter(chunk_, staged);
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  EXPECT_FALSE(writers_.HasWriter(other_));
+  EXPECT_FALSE(writers_.Leave(chunk_, staged));
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  EXPECT_TRUE(writers_.Leave(chunk_, staged));
+  EXPECT_FALSE(writers_.HasWriter(chunk_));
+}
+
+TEST_F(ChunkWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
+  const auto first = Staged();
+  const auto second = Staged();
+  writers_.Enter(chunk_, first);
+  writers_.Enter(chunk_, second);
+  EXPECT_EQ(writers_.Latest(chunk_), second);
+  EXPECT_TRUE(writers_.Leave(chunk_, second));
+  EXPECT_EQ(writers_.Latest(chunk_), first);
+}
+
+TEST_F(ChunkWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
+  const auto staged = Staged();
+  ASSERT_TRUE(staged->Hold());
+  writers_.Redirect(10, chunk_, staged);
+  EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
+  EXPECT_EQ(writers_.Redirected(11, chunk_), nullptr);
+  EXPECT_EQ(writers_.Redirected(10, other_), nullptr);
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  // The kernel may look up more than once before it opens.
+  EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
+  writers_.Enter(chunk_, staged);
+  writers_.TakeRedirect(10, staged);
+  EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
+  EXPECT_TRUE(writers_.HasWriter(chunk_));
+  EXPECT_TRUE(writers_.Leave(chunk_, staged));
+}
+
+TEST_F(ChunkWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
+  const auto first = Staged();
+  const auto second = Staged();
+  ASSERT_TRUE(first->Hold() && second->Hold());
+  writers_.Redirect(10, chunk_, first);
+  writers_.Redirect(10, chunk_, second);
+  EXPECT_EQ(writers_.Redirected(10, chunk_), second);
+  EXPECT_TRUE(first->End());
+  EXPECT_FALSE(second->End()) << "a thread is on its way to it";
+  writers_.TakeRedirect(10, second);
+  EXPECT_TRUE(second->End());
+  EXPECT_FALSE(writers_.HasWriter(chunk_));
+}
+
+TEST_F(ChunkWritersTest, WhoWaitsForAWriterIsWokenWhenItEnds) {
+  const auto staged = Staged();
+  EXPECT_TRUE(writers_.WaitForEnd(chunk_, staged)) << "it is none";
+  writers_.Enter(chunk_, staged);
+  EXPECT_TRUE(writers_.IsWriter(chunk_, staged));
+  std::thread closing([&] { writers_.Leave(chunk_, staged); });
+  EXPECT_TRUE(writers_.WaitForEnd(chunk_, staged));
+  closing.join();
+}
+
+TEST_F(ChunkWritersTest, AThreadThatWasSentAwayIsRememberedUntilItArrives) {
+  writers_.SendAway(10, chunk_, 7);
+  EXPECT_TRUE(writers_.WasSentAway(10, chunk_));
+  EXPECT_TRUE(writers_.WasSentAway(10, chunk_, 7));
+  EXPECT_FALSE(writers_.WasSentAway(10, chunk_, 8));
+  EXPECT_FALSE(writers_.WasSentAway(11, chunk_));
+  writers_.SendAway(10, chunk_, 8);
+  EXPECT_FALSE(writers_.WasSentAway(10, chunk_, 7));
+  writers_.Arrive(10, chunk_);
+  EXPECT_FALSE(writers_.WasSentAway(10, chunk_));
+  // From another pid name space all threads have one number: one that arrives says nothing of the
+  // others.
+  writers_.SendAway(0, chunk_, 7);
+  writers_.SendAway(0, chunk_, 8);
+  writers_.Arrive(0, chunk_);
+  EXPECT_TRUE(writers_.WasSentAway(0, chunk_, 7));
+  EXPECT_TRUE(writers_.WasSentAway(0, chunk_, 8));
+}
+
+}  // namespace
+}  // namespace unshard

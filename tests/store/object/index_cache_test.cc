@@ -1,0 +1,109 @@
+#include "store/object/index_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace unshard {
+namespace {
+
+ByteBudgetCache::Loader Value(int value, std::uint64_t bytes) {
+  return [=]() -> Result<ByteBudgetCache::Loaded> {
+    return ByteBudgetCache::Loaded{std::make_shared<const int>(value), bytes};
+  };
+}
+
+int IntOf(const ByteBudgetCache::Value& value) {
+  return *std::static_pointer_cast<const int>(value);
+}
+
+CacheKey Key(std::uint64_t page) { return {1, 2, 3, page}; }
+
+TEST(IndexCacheTest, LoadsAKeyOnce) {
+  ByteBudgetCache cache(10000);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 100))), 7);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(8, 100))), 7);
+  EXPECT_EQ(cache.counters().hits, 1u);
+  EXPECT_EQ(cache.counters().misses, 1u);
+}
+
+TEST(IndexCacheTest, EvictsTheLeastRecentlyUsedWithinItsBudget) {
+  ByteBudgetCache cache(4000);
+  for (std::uint64_t page = 0; page < 3; ++page) ASSERT_TRUE(cache.Get(Key(page), Value(0, 1000)));
+  ASSERT_TRUE(cache.Peek(Key(0)));
+  ASSERT_TRUE(cache.Get(Key(3), Value(0, 1000)));
+  EXPECT_TRUE(cache.Peek(Key(0)));
+  EXPECT_FALSE(cache.Peek(Key(1)));
+  EXPECT_TRUE(cache.Peek(Key(3)));
+  EXPECT_LE(cache.counters().bytes, 4000u);
+  EXPECT_EQ(cache.counters().evictions, 1u);
+}
+
+TEST(IndexCacheTest, ManyTinyValuesStayWithinTheBudget) {
+  ByteBudgetCache cache(16000);
+  for (std::uint64_t page = 0; page < 10000; ++page) ASSERT_TRUE(cache.Get(Key(page), Value(0, 1)));
+  EXPECT_LE(cache.counters().entries, 100u);
+}
+
+TEST(IndexCacheTest, AValueAboveTheBudgetIsGivenButNotKept) {
+  ByteBudgetCache cache(1000);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, ~std::uint64_t{0}))), 7);
+  EXPECT_FALSE(cache.Peek(Key(1)));
+  EXPECT_EQ(cache.counters().bytes, 0u);
+}
+
+TEST(IndexCacheTest, AFailureIsNotKept) {
+  ByteBudgetCache cache(1000);
+  const auto failed = cache.Get(Key(1), []() -> Result<ByteBudgetCache::Loaded> {
+    return Fail(ErrorCode::kDataLoss, "damaged");
+  });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, "damaged");
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 1))), 7);
+}
+
+TEST(IndexCacheTest, AnExceptionIsAFailureAndTheKeyCanBeLoadedAgain) {
+  ByteBudgetCache cache(10000);
+  const auto failed = cache.Get(Key(1), []() -> Result<ByteBudgetCache::Loaded> {
+    throw std::length_error("a vector too long");
+  });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kInternal);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 100))), 7) << "nobody waits for the first load";
+}
+
+TEST(IndexCacheTest, ConcurrentMissesShareOneLoad) {
+  ByteBudgetCache cache(10000);
+  std::atomic<int> loads{0};
+  std::promise<void> go;
+  const auto gate = go.get_future().share();
+  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+    gate.wait();
+    return ByteBudgetCache::Loaded{std::make_shared<const int>(++loads), 1};
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(IntOf(*cache.Get(Key(1), load)), 1); });
+  }
+  while (cache.counters().misses < 4) std::this_thread::yield();
+  go.set_value();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(loads, 1);
+}
+
+TEST(IndexCacheTest, AKeyErasedDuringItsLoadIsNotKept) {
+  ByteBudgetCache cache(10000);
+  const auto value = cache.Get(Key(1), [&]() -> Result<ByteBudgetCache::Loaded> {
+    cache.Erase(Key(1));
+    return ByteBudgetCache::Loaded{std::make_shared<const int>(7), 1};
+  });
+  EXPECT_EQ(IntOf(*value), 7);
+  EXPECT_FALSE(cache.Peek(Key(1)));
+}
+
+}  // namespace
+}  // namespace unshard

@@ -1,0 +1,66 @@
+#include "store/publish/can_publish.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "tests/support/temporary_directory.h"
+#include "tests/support/tiny_shards.h"
+
+namespace unshard {
+namespace {
+
+constexpr PublishCaps kCaps{.index_bytes = 1000, .wrapped_bytes = 500};
+
+class ManyPages final : public TinyShardFormat {
+ public:
+  explicit ManyPages(std::uint64_t pages) : TinyShardFormat(4), pages_(pages) {}
+  std::uint64_t page_count() const override { return pages_; }
+
+ private:
+  const std::uint64_t pages_;
+};
+
+TEST(CanPublishTest, AShardOfMorePagesThanAreWalkedToIsRefused) {
+  EXPECT_TRUE(CanPublishFormat(TinyShardFormat(4), kCaps));
+  EXPECT_TRUE(CanPublishFormat(ManyPages(std::uint64_t{1} << 22), kCaps));
+  const std::uint64_t more = (std::uint64_t{1} << 22) + 1;
+  for (const std::uint64_t pages : {std::uint64_t{0}, more}) {  // 0: 2^64
+    const Status refused = CanPublishFormat(ManyPages(pages), kCaps);
+    ASSERT_FALSE(refused) << pages;
+    EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
+  }
+}
+
+TEST(CanPublishTest, AnIndexAboveTheCapsIsRefused) {
+  EXPECT_TRUE(CanPublishFormat(TinyShardFormat(62), kCaps));  // 16 bytes a slot
+  EXPECT_TRUE(CanPublishFormat(TinyShardFormat(31, /*wrapped=*/true), kCaps));
+  for (const auto& [slots, wrapped] : {std::pair{63U, false}, std::pair{32U, true}}) {
+    const Status refused = CanPublishFormat(TinyShardFormat(slots, wrapped), kCaps);
+    ASSERT_FALSE(refused) << slots;
+    EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
+    EXPECT_NE(refused.error().message.find("memory="), std::string::npos);
+  }
+}
+
+TEST(CanPublishTest, TheNearestDirectoryThatIsThereDecides) {
+  const TemporaryDirectory directory;
+  directory.Write("array/zarr.json", "{}");
+  const auto files = OpenPosixFileSystem(directory.path());
+  ASSERT_TRUE(files);
+  EXPECT_TRUE(CanPublishInto(**files, "array/c/0/0"));
+  EXPECT_TRUE(CanPublishInto(**files, "0.shard"));
+  if (::geteuid() == 0) return;  // who may write everywhere
+  std::filesystem::permissions(directory.At("array"), std::filesystem::perms(0500));
+  const Status refused = CanPublishInto(**files, "array/c/0/0");
+  std::filesystem::permissions(directory.At("array"), std::filesystem::perms(0700));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().system_errno, EACCES);
+  EXPECT_NE(refused.error().message.find("array"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace unshard
