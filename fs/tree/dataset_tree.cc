@@ -174,6 +174,16 @@ Result<std::shared_ptr<ChunkTree>> DatasetTree::KeepOrMake(const ContributionPtr
 }
 
 DatasetTree::ContributionPtr DatasetTree::Examine(const std::string& path) {
+  const PathLocks::Guard guard(examining_, path);
+  return ExamineLocked(path);
+}
+
+void DatasetTree::ExamineOnce(const std::string& path) {
+  const PathLocks::Guard guard(examining_, path);
+  if (!index_.ContributionAt(path)) ExamineLocked(path);
+}
+
+DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path) {
   auto contribution = std::make_shared<Contribution>();
   const auto read = [&](const char* name, auto&& parse) {
     const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
@@ -419,7 +429,7 @@ std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& pat
   if (examined) return overlay;
   if (overlay && (overlay->opaque || !overlay->trees.empty())) return overlay;
   if (index_.IsBelowOpaque(path)) return overlay;
-  Examine(path);
+  ExamineOnce(path);
   return index_.OverlayAt(path);
 }
 

@@ -15,6 +15,7 @@
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
 #include "fs/common/mount_options.h"
+#include "fs/common/path_locks.h"
 #include "fs/common/paths.h"
 #include "fs/tree/chunk_tree.h"
 #include "fs/tree/dataset_index.h"
@@ -36,7 +37,7 @@ struct DatasetTreeOptions {
   std::size_t max_directories = kSearchedAhead;
 };
 
-// Thread-safe. No lock is held across I/O.
+// Thread-safe. Across I/O only the lock of the directory is held whose documents are being read.
 class DatasetTree {
  public:
   DatasetTree(std::shared_ptr<KvStore> store, std::shared_ptr<ChangeWatcher> watcher,
@@ -81,8 +82,13 @@ class DatasetTree {
 
   // What was read at `path` last, if it was a dataset without a fault.
   ContributionPtr GoodBefore(const std::string& path) const;
-  // Reads the metadata in `path`. A document that has become broken changes nothing.
+  // Reads the metadata in `path`. A document that has become broken changes nothing. Of two threads
+  // the later one reads after the earlier one's result stands, which it replaces: what is served
+  // is never older than the last call.
   ContributionPtr Examine(const std::string& path);
+  // The same, unless another thread has done so before this one came to it.
+  void ExamineOnce(const std::string& path);
+  ContributionPtr ExamineLocked(const std::string& path);
   // True where the file `name` of the directory `path` is another version than `read`, or gone.
   [[nodiscard]] Result<bool> IsAnotherVersion(const std::string& path, const std::string& name,
                                               const ObjectInfo& read) const;
@@ -109,6 +115,7 @@ class DatasetTree {
   const std::shared_ptr<IndexCache> cache_;
   const DatasetTreeOptions options_;
   std::atomic<std::uint32_t> next_ordinal_{0};
+  PathLocks examining_;  // by directory
   DatasetIndex index_;
   std::mutex changed_mutex_;
   std::set<std::string> changed_;  // guarded by changed_mutex_

@@ -79,6 +79,7 @@ Result<std::optional<ObjectInfo>> CountingStore::Stat(std::string_view key) {
 
 Result<std::shared_ptr<ObjectHandle>> CountingStore::Open(std::string_view key) {
   tally_->Add(key, &AccessCounts::opens);
+  if (on_open_) on_open_(key);
   UNSHARD_ASSIGN_OR_RETURN(auto handle, below_->Open(key));
   if (!handle) return nullptr;
   return std::make_shared<Handle>(std::move(handle), key, tally_);

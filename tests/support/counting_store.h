@@ -42,6 +42,8 @@ class CountingStore final : public KvStore {
   void Reset();
   // Called after each Stat, before its answer is given.
   void OnStat(std::function<void(std::string_view key)> told) { on_stat_ = std::move(told); }
+  // Called before each Open.
+  void OnOpen(std::function<void(std::string_view key)> told) { on_open_ = std::move(told); }
 
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
   Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
@@ -62,6 +64,7 @@ class CountingStore final : public KvStore {
 
   const std::shared_ptr<KvStore> below_;
   std::function<void(std::string_view)> on_stat_;
+  std::function<void(std::string_view)> on_open_;
   const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
 };
 

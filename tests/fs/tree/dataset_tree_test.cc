@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+
+#include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
 
@@ -129,6 +134,36 @@ TEST_F(DatasetTreeTest, ATreeStaysWhileItsChunksAreStoredAsBefore) {
   EXPECT_FALSE(tree.Serves(*before.front()).value());
   EXPECT_TRUE(before.front()->retired());
   EXPECT_EQ(tree.index().SuccessorOf(*before.front()), nullptr) << "ids follow the size";
+}
+
+// The watcher's thread has read a document that is replaced before its result stands.
+TEST_F(DatasetTreeTest, WhatWasReadEarlierNeverReplacesWhatWasReadLater) {
+  using std::chrono::milliseconds;
+  const auto counting = std::make_shared<CountingStore>(store_);
+  store_->Put("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
+  store_->Put("a/zarr.json", Flat().document);
+  DatasetTree tree(counting, nullptr, std::make_shared<IndexCache>(std::uint64_t{1} << 20), {});
+  ASSERT_TRUE(tree.Discover());
+  store_->Remove("a/zarr.json");
+  std::promise<void> has_read;
+  std::promise<void> go_on;
+  std::atomic<bool> pause = true;
+  // After zarr.json was found missing, .zarray is asked for.
+  counting->OnOpen([&](std::string_view key) {
+    if (key != "a/.zarray" || !pause.exchange(false)) return;
+    has_read.set_value();
+    go_on.get_future().wait_for(milliseconds(10000));
+  });
+  auto earlier = std::async(std::launch::async, [&] { tree.Reload("a"); });
+  has_read.get_future().wait();
+  store_->Put("a/zarr.json", Flat().document);
+  auto later = std::async(std::launch::async, [&] { tree.Reload("a"); });
+  later.wait_for(milliseconds(200));  // for ever, where it waits for the earlier one
+  go_on.set_value();
+  earlier.get();
+  later.get();
+  ASSERT_TRUE(tree.Find("a"));
+  EXPECT_EQ(tree.Find("a")->trees.size(), 1u);
 }
 
 }  // namespace
