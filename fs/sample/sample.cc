@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "codec/grid/morton.h"
-#include "codec/zarr3/shard_writer.h"
 #include "codec/voxel/compressed_segmentation.h"
+#include "codec/zarr3/shard_writer.h"
 #include "fs/common/new_file.h"
 #include "fs/sample/labels.h"
 #include "fs/sample/layout.h"

@@ -18,9 +18,9 @@
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "codec/precomputed/shard.h"
-#include "codec/zarr3/shard_writer.h"
 #include "codec/voxel/compressed_segmentation.h"
 #include "codec/zarr3/metadata.h"
+#include "codec/zarr3/shard_writer.h"
 #include "tests/support/index_walking.h"
 
 namespace unshard {

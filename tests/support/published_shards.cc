@@ -4,8 +4,8 @@
 
 #include "codec/core/crc32c.h"
 #include "codec/precomputed/shard.h"
-#include "codec/zarr3/shard_writer.h"
 #include "codec/zarr3/metadata.h"
+#include "codec/zarr3/shard_writer.h"
 #include "tests/support/index_walking.h"
 
 namespace unshard {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "codec/precomputed/info.h"
-#include "codec/zarr3/shard_writer.h"
 #include "codec/shard/chunk_locator.h"
 #include "codec/zarr3/metadata.h"
+#include "codec/zarr3/shard_writer.h"
 
 namespace unshard {
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "codec/precomputed/shard.h"
-#include "codec/zarr3/shard_writer.h"
 #include "codec/zarr3/metadata.h"
+#include "codec/zarr3/shard_writer.h"
 #include "store/local/file_store.h"
 #include "store/shard/set.h"
 #include "tests/support/counting_store.h"
