@@ -1,38 +1,21 @@
-// One open file description of a writable mount: what a program got from open().
+// One open file description: what a program got from open(2). One class for each kind of file;
+// VolumeFs and the adapter to libfuse know none of them.
 #pragma once
 
 #include <sys/types.h>
 
-#include <atomic>
-#include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <memory>
-#include <string>
+#include <optional>
 
+#include "codec/core/error.h"
 #include "fs/tree/chunk_content.h"
 #include "fs/tree/node_id.h"
 #include "fs/write/staged_inode.h"
 #include "store/local/file_system.h"
 
 namespace unshard {
-
-// Exactly one of `content`, `staged` and `live` is set.
-struct OpenFile {
-  NodeId node = 0;
-  bool writable = false;
-  bool direct = false;   // the kernel is to keep no pages for it
-  bool flushed = false;  // nothing was written to it since it was closed; guarded by `staged`
-  pid_t opener = 0;      // the thread that opened it
-  // One version, which stays what it is whatever is written meanwhile.
-  ContentPtr content;
-  bool counted = false;  // among the open versions (fs/write/open_versions.h)
-  // A file that is being written.
-  std::shared_ptr<StagedInode> staged;
-  // A file of the source as it is.
-  std::shared_ptr<File> live;
-  // What the last close was refused with, which has been reported: the hash of its message, or 0.
-  std::atomic<std::size_t> refused{0};
-};
-using OpenFilePtr = std::unique_ptr<OpenFile>;
 
 struct OpenRequest {
   bool read = true;
@@ -46,6 +29,79 @@ struct OpenRequest {
 struct AttributeChange {
   std::optional<std::uint64_t> size;
   std::optional<timespec> modified;
+};
+
+// How the kernel keeps pages of an open file. kDirect: not at all (FOPEN_DIRECT_IO). kFresh: those
+// that it had before are dropped. kKept: what is read never changes (FOPEN_KEEP_CACHE).
+enum class PageUse { kDirect, kFresh, kKept };
+
+// Thread-safe, but for the destructor, which is RELEASE.
+class OpenFile {
+ public:
+  OpenFile(NodeId node, const OpenRequest& request) : node_(node), writable_(request.write) {}
+  virtual ~OpenFile() = default;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  [[nodiscard]] NodeId node() const { return node_; }
+  [[nodiscard]] bool writable() const { return writable_; }
+  [[nodiscard]] virtual PageUse page_use() const { return PageUse::kFresh; }
+
+  // Shorter than `size` at the end of the file only.
+  virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) = 0;
+  // kAppend: behind all that was written. The kernel's idea of the end is that of the node, which
+  // a chunk that was truncated and is still empty does not share.
+  static constexpr std::uint64_t kAppend = ~std::uint64_t{0};
+  virtual Status Write(std::uint64_t offset, ByteSpan bytes);
+  // A close(2) by `thread`.
+  virtual Status Flush(pid_t thread);
+  virtual Status Sync() { return {}; }
+
+  // What is written through this file; null where that is no staged inode.
+  [[nodiscard]] virtual std::shared_ptr<StagedInode> staged() const { return nullptr; }
+  // The file of the source that this is; null where it is none.
+  [[nodiscard]] virtual std::shared_ptr<File> source_file() const { return nullptr; }
+
+ private:
+  const NodeId node_;
+  const bool writable_;
+};
+using OpenFilePtr = std::unique_ptr<OpenFile>;
+
+class OpenVersions;
+
+// One version of a chunk or a document, which stays what it is whatever is written meanwhile.
+class OpenContent final : public OpenFile {
+ public:
+  // `counted_in`: where it was counted as open, until it is released; null: nowhere.
+  OpenContent(NodeId node, const OpenRequest& request, ContentPtr content, OpenVersions* counted_in)
+      : OpenFile(node, request), content_(std::move(content)), counted_in_(counted_in) {}
+  ~OpenContent() override;
+  [[nodiscard]] PageUse page_use() const override { return PageUse::kKept; }
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
+
+ private:
+  const ContentPtr content_;
+  OpenVersions* const counted_in_;
+};
+
+// A file of the source as it is.
+class OpenSourceFile final : public OpenFile {
+ public:
+  // `complete` is called at each close of a file that is open for writing.
+  using Complete = std::function<Status()>;
+  OpenSourceFile(NodeId node, const OpenRequest& request, std::shared_ptr<File> file,
+                 Complete complete)
+      : OpenFile(node, request), file_(std::move(file)), complete_(std::move(complete)) {}
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
+  Status Write(std::uint64_t offset, ByteSpan bytes) override;
+  Status Flush(pid_t thread) override;
+  Status Sync() override { return file_->Sync(); }
+  [[nodiscard]] std::shared_ptr<File> source_file() const override { return file_; }
+
+ private:
+  const std::shared_ptr<File> file_;
+  const Complete complete_;
 };
 
 }  // namespace unshard

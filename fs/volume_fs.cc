@@ -52,6 +52,12 @@ void VolumeFs::StartWriting(Writing writing) {
   writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
   changes_ =
       std::make_unique<DatasetChanges>(*parts_.store, *parts_.files, *parts_.datasets, *writes_);
+  staged_files_ = std::make_unique<StagedFiles>(StagedFiles::Parts{
+      *writes_, *parts_.written, writers_, open_versions_, scratch_,
+      [this](const auto& document, StagedFile& bytes, const timespec& modified) {
+        return CommitDocument(document, bytes, modified);
+      },
+      [this](NodeId node, const Error& error) { Report("release", node, "", error); }});
   writes_->Replay();
 }
 
@@ -156,7 +162,7 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
   }
   const std::string path = JoinPath(directory.path, name);
   if (writable() && (name == kZarrDocument || name == kInfoDocument)) {
-    const ChunkId id = DocumentId({directory.path, std::string(name)});
+    const ChunkId id = StagedFiles::DocumentId({directory.path, std::string(name)});
     if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
   }
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
@@ -170,7 +176,7 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
   if (overlay->document && overlay->document->name == name) {
     parts_.watcher->Watch(directory.path);
     if (writable()) {
-      const ChunkId id = DocumentId({directory.path, std::string(name)});
+      const ChunkId id = StagedFiles::DocumentId({directory.path, std::string(name)});
       if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
     }
     return ReferDocument(path, *overlay->document);
@@ -243,7 +249,7 @@ Result<Entry> VolumeFs::LookupInTree(const std::shared_ptr<ChunkTree>& tree,
   if (writable()) {
     const ChunkId id = ChunkId::Of(*tree, match.chunk);
     const auto staged = writers_.Redirected(thread, id);
-    if (staged && WriterId(*staged) == id) return ReferStaged(staged);
+    if (staged && StagedFiles::WriterId(*staged) == id) return ReferStaged(staged);
     // The chunk was removed, or renamed, since the thread was sent to look its name up.
     if (staged) writers_.TakeRedirect(thread, staged);
   }
@@ -355,7 +361,7 @@ Entry VolumeFs::ReferDocument(const std::string& path, const Document& document)
   NodeUse use = NodeUse::kCached;
   if (writable()) {
     use = std::max(NodeUse::kRevalidated,
-                   choice_.UseFor(DocumentId({ParentPath(path), BaseName(path)})));
+                   choice_.UseFor(StagedFiles::DocumentId({ParentPath(path), BaseName(path)})));
   }
   const std::string identity = "m:" + path + '\n' + document.source.generation.tag + '\n' +
                                std::to_string(std::hash<std::string>()(*document.text));

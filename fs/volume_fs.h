@@ -22,6 +22,7 @@
 #include "fs/node_table.h"
 #include "fs/open_file.h"
 #include "fs/request_epoch.h"
+#include "fs/staged_files.h"
 #include "fs/tree/chunk_reader.h"
 #include "fs/tree/dataset_tree.h"
 #include "fs/tree/directory_snapshots.h"
@@ -141,17 +142,20 @@ class VolumeFs {
   Result<Created> Create(NodeId parent, std::string_view name, const OpenRequest& request);
   // mknod(2) of a regular file, which is empty and open nowhere: EPERM for a chunk.
   Result<Entry> MakeFile(NodeId parent, std::string_view name, pid_t thread);
-  Result<FilePiece> Read(const OpenFile& file, std::uint64_t offset, std::uint64_t size);
-  // kAppend: behind all that was written. The kernel's idea of the end is that of the node, which
-  // a chunk that was truncated and is still empty does not share.
-  static constexpr std::uint64_t kAppend = ~std::uint64_t{0};
-  Status Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes);
+  // What an open file does itself, counted where that is counted.
+  static Result<FilePiece> Read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
+    return file.Read(offset, size);
+  }
+  Status Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
+    counters_.bytes_written.fetch_add(bytes.size(), std::memory_order_relaxed);
+    return file.Write(offset, bytes);
+  }
   // Commits what was written, where `thread` belongs to the process that opened the file; others
   // have it in common with that process, which goes on writing.
-  Status Flush(OpenFile& file, pid_t thread);
+  static Status Flush(OpenFile& file, pid_t thread) { return file.Flush(thread); }
   // Commits too, durably.
-  Status Sync(OpenFile& file);
-  void Release(OpenFilePtr file);
+  static Status Sync(OpenFile& file) { return file.Sync(); }
+  static void Release(OpenFilePtr file) { file.reset(); }
   Result<Entry> SetAttributes(NodeId node, OpenFile* file, const AttributeChange& change,
                               pid_t thread);
   Status SyncDirectory(NodeId node);
@@ -315,7 +319,7 @@ class VolumeFs {
     WrittenVersionPtr version = nullptr;  // the latest; null where the store has the say
     bool current = false;                 // the node stands for what readers are shown now
   };
-  [[nodiscard]] bool CountOpen(OpenFile& file);
+  [[nodiscard]] bool CountOpen(NodeId node, const ChunkContent& content);
   Result<Entry> AttributesNow(NodeId id);
   std::optional<SeenChunk> ChunkOf(NodeId node, const TablePtr& table) const;
   std::shared_ptr<StagedInode> StagedAt(NodeId node, const TablePtr& table) const;
@@ -339,10 +343,9 @@ class VolumeFs {
   std::shared_ptr<StagedInode> JoinableWriter(const Place& place);
   Result<OpenFilePtr> OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
                                  const OpenRequest& request);
-  OpenFilePtr OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId node,
-                     const OpenRequest& request);
-  void EndStaged(const std::shared_ptr<StagedInode>& staged);
   Result<OpenFilePtr> OpenLive(const TableNode& node, const OpenRequest& request);
+  OpenFilePtr OpenSource(const TableNode& node, std::shared_ptr<File> file,
+                         const OpenRequest& request);
   Result<OpenFilePtr> OpenPlainDocument(const TableNode& node, const std::string& path,
                                         const OpenRequest& request);
   Result<OpenFilePtr> OpenDocument(const TableNode& node, const DocumentTarget& document,
@@ -361,12 +364,6 @@ class VolumeFs {
   Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
                                    const AttributeChange& change, pid_t thread);
   Result<Entry> TruncateChunk(NodeId node, std::uint64_t size, pid_t thread);
-  Status CommitStaged(StagedInode& staged, WrittenVersionPtr* version);
-  static bool MayBeEmpty(const StagedInode& staged);
-  void ChangePurpose(const std::shared_ptr<StagedInode>& staged, StagedInode::Purpose purpose);
-  Status AwaitRoom(std::uint64_t bytes);
-  Status Reserve(StagedInode& staged);
-  Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write);
   Status CommitDocument(const StagedInode::Document& document, StagedFile& staged,
                         const timespec& modified);
   Status CommitDocumentText(const StagedInode::Document& document, const std::string& text,
@@ -381,13 +378,10 @@ class VolumeFs {
   Status MergeDocument(const StagedInode::Document& document, const std::string& before,
                        const std::string& text);
   [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
-  Status CompleteLive(const OpenFile& file);
+  Status CompleteLive(NodeId id);
   Result<bool> IsComplete(const std::string& path, const std::string& to) const;
   [[nodiscard]] std::uint64_t InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
                                            const ChunkRef& chunk) const;
-  static ChunkId DocumentId(const StagedInode::Document& document);
-  static std::optional<ChunkId> WriterId(const StagedInode& staged);
-  [[nodiscard]] static bool SameProcess(pid_t a, pid_t b);
 
   Status RenameScratch(const Place& from, const Place& to, bool replace);
   Status RenameChunk(const Place& from, const Place& to, bool replace);
@@ -438,6 +432,7 @@ class VolumeFs {
   std::mutex documents_mutex_;              // one document is merged at a time
   std::mutex links_mutex_;                  // one link at a time gives a chunk its name
   std::unique_ptr<DatasetChanges> changes_;
+  std::unique_ptr<StagedFiles> staged_files_;
   std::unique_ptr<ChunkWrites> writes_;  // goes first: its threads use all the others
 };
 

@@ -130,10 +130,10 @@ Result<Entry> VolumeFs::TruncateChunk(NodeId node, std::uint64_t size, pid_t thr
   request.truncate = size == 0;
   request.thread = thread;
   UNSHARD_ASSIGN_OR_RETURN(OpenFilePtr file, Open(node, request));
-  const std::shared_ptr<StagedInode> staged = file->staged;
+  const std::shared_ptr<StagedInode> staged = file->staged();
   const std::uint64_t more = size - std::min(size, staged->size());
-  Status done = WithRoom(more, [&] { return staged->Truncate(size); });
-  if (done && size != 0) done = CommitStaged(*staged, nullptr);
+  Status done = staged_files_->WithRoom(more, [&] { return staged->Truncate(size); });
+  if (done && size != 0) done = staged_files_->Commit(*staged);
   Entry entry = AttributesOfStaged(node, staged);
   entry.attributes_milliseconds = 0;
   Release(std::move(file));
@@ -141,15 +141,14 @@ Result<Entry> VolumeFs::TruncateChunk(NodeId node, std::uint64_t size, pid_t thr
   return entry;
 }
 
-// From now on until its release the file's node has the attributes of the version that it reads.
+// From now on until the file is released its node has the attributes of the version that it reads.
 // False where a writer has taken the node over.
-bool VolumeFs::CountOpen(OpenFile& file) {
-  const auto now = AttributesNow(file.node);
-  OpenVersions::Shown shown{file.node, file.content->size(), TimeNow()};
+bool VolumeFs::CountOpen(NodeId node, const ChunkContent& content) {
+  const auto now = AttributesNow(node);
+  OpenVersions::Shown shown{node, content.size(), TimeNow()};
   if (now) shown.inode = now->attributes.inode;
   if (now) shown.modified = now->attributes.modified;
-  file.counted = open_versions_.Opened(file.node, shown);
-  return file.counted;
+  return open_versions_.Opened(node, shown);
 }
 
 // Remembered while mounted.
@@ -170,17 +169,19 @@ void VolumeFs::SetShownTime(const SeenChunk& seen, const timespec& modified) {
 Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const AttributeChange& change,
                                       pid_t thread) {
   const TablePtr table = UnpackGridNode(id) ? nullptr : nodes_.Get(id);
-  const auto staged = file != nullptr && file->staged ? file->staged : StagedAt(id, table);
+  auto staged = file != nullptr ? file->staged() : nullptr;
+  if (!staged) staged = StagedAt(id, table);
   if (staged) {
     if (change.size && *change.size != staged->size()) {
       const std::uint64_t before = staged->size();
       const std::uint64_t more = *change.size - std::min(*change.size, before);
-      UNSHARD_RETURN_IF_ERROR(WithRoom(more, [&] { return staged->Truncate(*change.size); }));
+      UNSHARD_RETURN_IF_ERROR(
+          staged_files_->WithRoom(more, [&] { return staged->Truncate(*change.size); }));
       // Truncating by path is all there is to it: commit, as a close would.
-      const auto writer = WriterId(*staged);
+      const auto writer = StagedFiles::WriterId(*staged);
       if (file == nullptr && writer) {
         writers_.TakeRedirect(thread, staged);
-        UNSHARD_RETURN_IF_ERROR(CommitStaged(*staged, nullptr));
+        UNSHARD_RETURN_IF_ERROR(staged_files_->Commit(*staged));
       }
     }
     if (change.modified) {
@@ -188,7 +189,8 @@ Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const Attribute
       const StagedInode::Purpose purpose = staged->purpose();
       const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
       if (chunk != nullptr && !staged->dirty()) {
-        SetShownTime({chunk->tree, chunk->chunk, parts_.written->Find(*WriterId(*staged)), true},
+        SetShownTime({chunk->tree, chunk->chunk,
+                      parts_.written->Find(*StagedFiles::WriterId(*staged)), true},
                      *change.modified);
       }
     }

@@ -213,13 +213,13 @@ Result<VolumeFs::Created> VolumeFs::CreateChunk(const Place& place, const OpenRe
   } else {
     entry = ReferStaged(staged);
   }
-  OpenFilePtr file = OpenOn(staged, entry->node, request);
+  OpenFilePtr file = staged_files_->Open(staged, entry->node, request);
   staged->LetGo();
   return Created{*entry, std::move(file)};
 }
 
 Result<VolumeFs::Created> VolumeFs::CreateScratch(const Place& place, const OpenRequest& request) {
-  UNSHARD_RETURN_IF_ERROR(AwaitRoom(1));
+  UNSHARD_RETURN_IF_ERROR(staged_files_->AwaitRoom(1));
   const ScratchFiles::Found found = scratch_.Find(place.directory, place.name);
   if (found && request.exclusive) {
     return FailWith(EEXIST, ErrorCode::kInvalidArgument, place.path() + ": exists");
@@ -233,14 +233,14 @@ Result<VolumeFs::Created> VolumeFs::CreateScratch(const Place& place, const Open
     staged = std::make_shared<StagedInode>(
         writes_->spool(), StagedInode::Scratch{}, nullptr,
         StableInode("scratch:" + std::to_string(number) + ':' + place.path()));
-    UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
+    UNSHARD_RETURN_IF_ERROR(staged_files_->Reserve(*staged));
     if (!scratch_.Add(place.directory, place.name, staged)) {
       staged = scratch_.Find(place.directory, place.name).file;
     }
   }
   if (!staged) return tl::unexpected<Error>(GoneDirectory());
   const Entry entry = ReferStaged(staged);
-  OpenFilePtr file = OpenOn(staged, entry.node, request);
+  OpenFilePtr file = staged_files_->Open(staged, entry.node, request);
   if (!file) return tl::unexpected<Error>(GoneDirectory());
   return Created{entry, std::move(file)};
 }
@@ -284,26 +284,13 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
     after = StagedInode::Chunk{to.tree, to.chunk, to.gzipped};
   }
   const bool drop = BareNameIsRemembered(to);
-  ChangePurpose(staged, std::move(after));
-  if (const Status committed = CommitStaged(*staged, nullptr); !committed) {
-    ChangePurpose(staged, before);
+  staged_files_->ChangePurpose(staged, std::move(after));
+  if (const Status committed = staged_files_->Commit(*staged); !committed) {
+    staged_files_->ChangePurpose(staged, before);
     return committed;
   }
   if (drop) DropBareName(*to.tree, to.chunk);
   return {};
-}
-
-// Who has it open for writing goes on writing to what it has become.
-void VolumeFs::ChangePurpose(const std::shared_ptr<StagedInode>& staged,
-                             StagedInode::Purpose purpose) {
-  const std::lock_guard lock(staged->counting());
-  const auto before = WriterId(*staged);
-  staged->SetPurpose(std::move(purpose));
-  const auto after = WriterId(*staged);
-  for (std::uint64_t i = staged->writers(); i > 0; --i) {
-    if (before) writers_.Leave(*before, staged);
-    if (after) writers_.Enter(*after, staged);
-  }
 }
 
 Status VolumeFs::RenameScratch(const Place& from, const Place& to, bool replace) {
@@ -323,7 +310,7 @@ Status VolumeFs::RenameScratch(const Place& from, const Place& to, bool replace)
     case Place::Kind::kDocument:
       UNSHARD_RETURN_IF_ERROR(PutOnto(staged, to, replace));
       scratch_.Remove(from.directory, from.name);
-      if (staged->opens() == 0) EndStaged(staged);
+      if (staged->opens() == 0) staged_files_->End(staged);
       return {};
     case Place::Kind::kSource:
       return FailWith(EXDEV, ErrorCode::kNotSupported,
@@ -359,7 +346,7 @@ Status VolumeFs::RenameChunk(const Place& from, const Place& to, bool replace) {
   StagedInode copy(writes_->spool(), StagedInode::Chunk{to.tree, to.chunk, false}, content,
                    InodeOfChunk(to.tree, to.chunk));
   copy.SetModified(TimeOfChunk(from.tree, chunk));
-  UNSHARD_RETURN_IF_ERROR(AwaitRoom(content->size() + 1));
+  UNSHARD_RETURN_IF_ERROR(staged_files_->AwaitRoom(content->size() + 1));
   ChunkWrites::Commit put{to.tree, to.chunk, false, copy.modified(), copy.inode()};
   ChunkWrites::Commit removal{from.tree, from.chunk, false, TimeNow()};
   const bool drop_from = BareNameIsRemembered(from), drop_to = BareNameIsRemembered(to);
@@ -488,7 +475,7 @@ Status VolumeFs::RemoveChunk(const Place& place) {
 
 // Who has the chunk open for writing writes a file without a name from now on, or another chunk.
 void VolumeFs::Detach(const ChunkId& id, const StagedInode::Purpose& purpose) {
-  for (const auto& staged : writers_.All(id)) ChangePurpose(staged, purpose);
+  for (const auto& staged : writers_.All(id)) staged_files_->ChangePurpose(staged, purpose);
   writers_.ForgetEmptied(id);
 }
 
@@ -508,7 +495,7 @@ Status VolumeFs::Remove(NodeId parent, std::string_view name) {
     }
     case Place::Kind::kScratch:
       if (const auto staged = scratch_.Remove(place.directory, place.name)) {
-        if (staged->opens() == 0) EndStaged(staged);
+        if (staged->opens() == 0) staged_files_->End(staged);
         return {};
       }
       if (scratch_.Find(place.directory, place.name)) {

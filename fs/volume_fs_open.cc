@@ -12,9 +12,6 @@
 namespace unshard {
 namespace {
 
-// Writers that compete for the same room come to it in turn.
-constexpr int kRoomTries = 64;
-
 tl::unexpected<Error> BeingWritten() {
   return FailWith(EBUSY, ErrorCode::kUnavailable,
                   "is being written, and an open from another pid name space than the mount's, or "
@@ -25,41 +22,7 @@ tl::unexpected<Error> BeingWritten() {
 // Attempts of an open that the kernel does not repeat.
 constexpr int kLastTries = 64;
 
-// The process that a thread belongs to; 0 where that cannot be told.
-pid_t ProcessOf(pid_t thread) {
-  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("Tgid:")) return static_cast<pid_t>(std::strtol(&line[5], nullptr, 10));
-  }
-  return 0;
-}
-
 }  // namespace
-
-bool VolumeFs::SameProcess(pid_t a, pid_t b) {
-  if (a == b || a == 0 || b == 0) return true;
-  const pid_t process_a = ProcessOf(a);
-  const pid_t process_b = ProcessOf(b);
-  return process_a == 0 || process_b == 0 || process_a == process_b;
-}
-
-ChunkId VolumeFs::DocumentId(const StagedInode::Document& document) {
-  // No chunk tree has this ordinal.
-  return {~std::uint32_t{0},
-          {StableInode(JoinPath(document.directory, document.name)), 0, 0},
-          ChunkPart::kPlain};
-}
-
-std::optional<ChunkId> VolumeFs::WriterId(const StagedInode& staged) {
-  const StagedInode::Purpose purpose = staged.purpose();
-  if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
-    return ChunkId::Of(*chunk->tree, chunk->chunk);
-  }
-  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
-    return DocumentId(*document);
-  }
-  return std::nullopt;
-}
 
 // The chunk that a node stands for, and whether it is the version that readers are shown.
 std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkOf(NodeId node, const TablePtr& table) const {
@@ -97,7 +60,7 @@ std::shared_ptr<StagedInode> VolumeFs::StagedAt(NodeId node, const TablePtr& tab
   auto staged = open_versions_.StagedAt(node);
   if (!staged || open_versions_.IsTaken(node) || staged->opens() != 0) return staged;
   // A chunk that was created at this node, and is what readers are shown by now.
-  const auto id = WriterId(*staged);
+  const auto id = StagedFiles::WriterId(*staged);
   return id && writers_.IsWriter(*id, staged) ? staged : nullptr;
 }
 
@@ -133,7 +96,8 @@ Result<OpenFilePtr> VolumeFs::OpenOnce(NodeId id, const OpenRequest& request,
     const auto* document = table ? std::get_if<DocumentTarget>(&table->target) : nullptr;
     const auto seen = ChunkOf(id, table);
     if (document != nullptr) {
-      const ChunkId of = DocumentId({ParentPath(document->path), BaseName(document->path)});
+      const ChunkId of =
+          StagedFiles::DocumentId({ParentPath(document->path), BaseName(document->path)});
       return OpenTaken(id, of, staged, request);
     }
     if (!seen) return LookAgain();
@@ -176,12 +140,10 @@ Result<OpenFilePtr> VolumeFs::OpenChunk(NodeId node, const SeenChunk& seen,
                                         const OpenRequest& request, const TablePtr& table) {
   const ChunkId id = ChunkId::Of(*seen.tree, seen.chunk);
   if (request.write) return OpenForWriting(node, seen, request, table);
-  auto file = std::make_unique<OpenFile>();
-  file->node = node;
-  file->opener = request.thread;
-  UNSHARD_ASSIGN_OR_RETURN(file->content, ContentAt(node, seen, table));
-  if (!file->content || (writable() && !CountOpen(*file))) return SendAway(id, node, request);
-  return file;
+  UNSHARD_ASSIGN_OR_RETURN(ContentPtr content, ContentAt(node, seen, table));
+  if (!content || (writable() && !CountOpen(node, *content))) return SendAway(id, node, request);
+  OpenVersions* const counted_in = writable() ? &open_versions_ : nullptr;
+  return std::make_unique<OpenContent>(node, request, std::move(content), counted_in);
 }
 
 namespace {
@@ -331,7 +293,7 @@ Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bo
       *parts_.files,
       JoinPath(place.tree->directory(), place.tree->shards().keys().Key(place.chunk.slot.shard))));
   if (BareNameIsRemembered(place)) DropBareName(*place.tree, place.chunk);
-  UNSHARD_RETURN_IF_ERROR(AwaitRoom(1));
+  UNSHARD_RETURN_IF_ERROR(staged_files_->AwaitRoom(1));
   // Who truncated it before has not written anything yet.
   const bool emptied = !truncate && writers_.IsEmptied(ChunkId::Of(*place.tree, place.chunk));
   ContentPtr base;
@@ -346,7 +308,7 @@ Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bo
   auto staged = std::make_shared<StagedInode>(
       writes_->spool(), StagedInode::Chunk{place.tree, place.chunk, place.gzipped}, base,
       InodeOfChunk(place.tree, place.chunk));
-  UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
+  UNSHARD_RETURN_IF_ERROR(staged_files_->Reserve(*staged));
   // Somebody truncates: a close that finds nothing written says so.
   if (truncate) staged->MarkTruncated();
   if (emptied) staged->StartOver();
@@ -374,35 +336,16 @@ Result<Entry> VolumeFs::MakeFile(NodeId parent, std::string_view name, pid_t thr
 
 Result<OpenFilePtr> VolumeFs::OpenStaged(NodeId node, const std::shared_ptr<StagedInode>& staged,
                                          const OpenRequest& request) {
-  if (request.write && !staged->ended()) UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
-  OpenFilePtr file = OpenOn(staged, node, request);
+  if (request.write && !staged->ended()) UNSHARD_RETURN_IF_ERROR(staged_files_->Reserve(*staged));
+  OpenFilePtr file = staged_files_->Open(staged, node, request);
   if (!file) return LookAgain();
   // Also where the chunk was removed meanwhile: later look-ups are not to lead to this file.
   writers_.TakeRedirect(request.thread, staged);
-  if (const auto id = WriterId(*staged); id && request.write) writers_.Arrive(request.thread, *id);
+  if (const auto id = StagedFiles::WriterId(*staged); id && request.write)
+    writers_.Arrive(request.thread, *id);
   if (request.truncate && staged->size() != 0) {
-    if (const Status truncated = staged->Truncate(0); !truncated) {
-      Release(std::move(file));
-      return tl::unexpected<Error>(truncated.error());
-    }
+    UNSHARD_RETURN_IF_ERROR(staged->Truncate(0));
   }
-  return file;
-}
-
-// Null where it has ended.
-OpenFilePtr VolumeFs::OpenOn(const std::shared_ptr<StagedInode>& staged, NodeId node,
-                             const OpenRequest& request) {
-  auto file = std::make_unique<OpenFile>();
-  file->node = node;
-  file->writable = request.write;
-  file->opener = request.thread;
-  file->staged = staged;
-  const std::lock_guard lock(staged->counting());
-  const StagedInode::Opened opened = staged->Open(request.read, request.write);
-  if (opened == StagedInode::Opened::kEnded) return nullptr;
-  file->direct = opened == StagedInode::Opened::kDirect;
-  if (!request.write) return file;
-  if (const auto id = WriterId(*staged)) writers_.Enter(*id, staged);
   return file;
 }
 
@@ -414,182 +357,20 @@ Result<OpenFilePtr> VolumeFs::OpenDocument(const TableNode& node, const Document
   const ByteSpan text = AsBytes(*document.text);
   const ContentPtr content = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
   const StagedInode::Document purpose{ParentPath(document.path), BaseName(document.path)};
-  const ChunkId id = DocumentId(purpose);
+  const ChunkId id = StagedFiles::DocumentId(purpose);
   if (request.write) {
     auto staged = writers_.Latest(id);
     if (staged && !request.truncate && staged->Hold()) return Join(id, staged, node.id, request);
     staged = std::make_shared<StagedInode>(writes_->spool(), purpose,
                                            request.truncate ? nullptr : content, node.inode);
-    UNSHARD_RETURN_IF_ERROR(Reserve(*staged));
+    UNSHARD_RETURN_IF_ERROR(staged_files_->Reserve(*staged));
     if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
     return TakeOver(node.id, id, staged, request);
   }
-  auto file = std::make_unique<OpenFile>();
-  file->node = node.id;
-  file->opener = request.thread;
-  file->content = content;
-  if (!document.control && !CountOpen(*file)) return SendAway(id, node.id, request);
-  return file;
-}
-
-Result<FilePiece> VolumeFs::Read(const OpenFile& file, std::uint64_t offset, std::uint64_t size) {
-  if (file.staged) return file.staged->Read(offset, size);
-  if (file.content) return file.content->Read(offset, size);
-  if (file.live->descriptor() >= 0) {
-    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file.live->Stat());
-    const std::uint64_t begin = std::min(offset, status.size);
-    ByteVector bytes(std::min(size, status.size - begin));
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, file.live->Read(begin, bytes));
-    bytes.resize(read);
-    return FilePiece(Bytes(std::move(bytes)));
-  }
-  return Fail(ErrorCode::kInternal, "a file without a descriptor");
-}
-
-Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
-  counters_.bytes_written.fetch_add(bytes.size(), std::memory_order_relaxed);
-  if (file.staged && offset == kAppend) offset = file.staged->size();
-  if (file.staged) file.staged->SetFlushed(file.flushed, false);
-  if (file.live) {
-    if (offset == kAppend) {
-      UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file.live->Stat());
-      offset = status.size;
-    }
-    return file.live->Write(offset, bytes);
-  }
-  if (!file.staged) return Fail(ErrorCode::kInvalidArgument, "not open for writing");
-  return WithRoom(bytes.size(), [&] { return file.staged->Write(offset, bytes); });
-}
-
-Status VolumeFs::Reserve(StagedInode& staged) {
-  return WithRoom(0, [&] { return staged.Reserve(); });
-}
-
-// Nobody waits for the answer of a request that waits for room.
-Status VolumeFs::AwaitRoom(std::uint64_t bytes) {
-  return RequestEpoch::Outside([&] { return writes_->WaitForRoom(bytes); });
-}
-
-// Who fills the spool to its cap waits until something is published; others may take what room
-// there is in between. Where the disk itself is full there is room, and waiting ends at once.
-Status VolumeFs::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) {
-  Status written = write();
-  for (int i = 0; i < kRoomTries && !written && ErrnoOf(written.error()) == ENOSPC; ++i) {
-    if (const Status room = AwaitRoom(bytes); !room) {
-      return ErrnoOf(room.error()) == EINTR ? room : written;
-    }
-    written = write();
-  }
-  return written;
-}
-
-Status VolumeFs::CommitStaged(StagedInode& staged, WrittenVersionPtr* version) {
-  const StagedInode::Purpose purpose = staged.purpose();
-  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
-    const timespec modified = staged.modified();
-    return staged.CommitWith(
-        [&](StagedFile& bytes) { return CommitDocument(*document, bytes, modified); });
-  }
-  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-  if (chunk == nullptr) return {};
-  ChunkWrites::Commit commit{chunk->tree, chunk->chunk, chunk->gzipped, staged.modified(),
-                             staged.inode()};
-  commit.pages_doubtful = UnpackGridNode(staged.node()) && staged.pages_doubtful();
-  const auto committed = staged.CommitWith([&](StagedFile& bytes) -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(const WrittenVersionPtr sealed, writes_->CommitBytes(commit, bytes));
-    if (version != nullptr) *version = sealed;
-    return {};
-  });
-  if (committed) writers_.ForgetEmptied(ChunkId::Of(*chunk->tree, chunk->chunk));
-  return committed;
-}
-
-Status VolumeFs::Flush(OpenFile& file, pid_t thread) {
-  if (file.live && file.writable) return CompleteLive(file);
-  if (!file.staged || !file.writable) return {};
-  // A child that inherited the file has ended; who opened it may go on writing.
-  if (!SameProcess(thread, file.opener)) return {};
-  file.staged->SetFlushed(file.flushed, true);
-  if (!file.staged->dirty()) return {};
-  // A created file that is still empty is a shell's redirection: what it is for comes later.
-  if (file.staged->size() == 0) return {};
-  Status committed = CommitStaged(*file.staged, nullptr);
-  // Who closes a file that others are still writing is not to blame for what they have not written
-  // yet: the last of them is told.
-  const bool unfinished = !committed && committed.error().code == ErrorCode::kInvalidArgument;
-  if (unfinished && !file.staged->all_flushed()) return {};
-  return committed;
-}
-
-Status VolumeFs::Sync(OpenFile& file) {
-  if (file.live) return file.live->Sync();
-  if (!file.staged) return {};
-  if (!WriterId(*file.staged)) return file.staged->Sync();
-  if (file.staged->dirty() && file.staged->size() != 0) {
-    UNSHARD_RETURN_IF_ERROR(CommitStaged(*file.staged, nullptr));
-  }
-  const StagedInode::Purpose purpose = file.staged->purpose();
-  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-  if (chunk == nullptr) return {};
-  const WrittenVersionPtr version = parts_.written->Find(ChunkId::Of(*chunk->tree, chunk->chunk));
-  return version ? writes_->Sync(version) : Status{};
-}
-
-// A mesh whose manifest announces no bytes of fragments has an empty file of them.
-bool VolumeFs::MayBeEmpty(const StagedInode& staged) {
-  const StagedInode::Purpose purpose = staged.purpose();
-  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-  return chunk != nullptr && chunk->chunk.part == ChunkPart::kFragments;
-}
-
-void VolumeFs::Release(OpenFilePtr file) {
-  if (file->counted) open_versions_.Closed(file->node);
-  const std::shared_ptr<StagedInode> staged = std::move(file->staged);
-  if (!staged) return;
-  std::optional<ChunkId> id;
-  bool last = false;
-  {
-    const std::lock_guard lock(staged->counting());
-    id = WriterId(*staged);
-    staged->SetFlushed(file->flushed, false);
-    last = staged->Close(file->writable) == 0;
-  }
-  if (last && id && staged->dirty()) {
-    Status committed;
-    if (staged->size() == 0 && !MayBeEmpty(*staged)) {
-      writers_.MarkEmptied(*id);
-      committed = Fail(ErrorCode::kInvalidArgument, "closed while still empty");
-    } else {
-      committed = CommitStaged(*staged, nullptr);
-    }
-    if (!committed) {
-      Error error = std::move(committed).error();
-      if (UnpackGridNode(staged->node())) parts_.written->LeaveArithmeticNode(*id);
-      const bool reported = file->refused == std::hash<std::string>()(error.message);
-      error.message += "; what stood there before stays";
-      if (!reported) Report("release", file->node, "", error);
-    }
-  }
-  // Readers are sent to the version, and not to what becomes of this file, until here.
-  if (id && file->writable) writers_.Leave(*id, staged);
-  if (last) EndStaged(staged);
-}
-
-// The kernel looks the name of a staged inode up each time, and finds what has become of it. It is
-// not told to drop the name: FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the
-// directory, which a request to ourselves may hold; killed then, we would never end.
-void VolumeFs::EndStaged(const std::shared_ptr<StagedInode>& staged) {
-  const StagedInode::Purpose purpose = staged->purpose();
-  const bool scratch = std::holds_alternative<StagedInode::Scratch>(purpose);
-  if (scratch && open_versions_.StagedAt(staged->node()) != staged) return;
-  if (scratch_.Links(staged) != 0) return;
-  const bool dropped = staged->dirty();
-  if (!staged->End()) return;
-  // The kernel may have pages of what was dropped. Other nodes are forgotten soon.
-  const bool spoilt = dropped && open_versions_.IsTaken(staged->node());
-  const bool kept = spoilt || !UnpackGridNode(staged->node());
-  using End = OpenVersions::End;
-  open_versions_.EndWriting(staged->node(), staged, kept ? End::kStaysTaken : End::kGivenBack);
+  const bool counted = !document.control;
+  if (counted && !CountOpen(node.id, *content)) return SendAway(id, node.id, request);
+  return std::make_unique<OpenContent>(node.id, request, content,
+                                       counted ? &open_versions_ : nullptr);
 }
 
 }  // namespace unshard

@@ -70,15 +70,17 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
   OpenFlags flags;
   flags.write = request.write;
   flags.truncate = request.truncate;
-  auto file = std::make_unique<OpenFile>();
-  UNSHARD_ASSIGN_OR_RETURN(file->live, parts_.files->Open(path, flags));
-  if (!file->live) return LookAgain();
-  file->node = node.id;
-  file->writable = request.write;
-  file->opener = request.thread;
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, parts_.files->Open(path, flags));
+  if (!file) return LookAgain();
+  return OpenSource(node, std::move(file), request);
+}
+
+OpenFilePtr VolumeFs::OpenSource(const TableNode& node, std::shared_ptr<File> file,
+                                 const OpenRequest& request) {
   const std::lock_guard lock(node.mutex);
-  node.live_file = file->live;
-  return file;
+  node.live_file = file;
+  return std::make_unique<OpenSourceFile>(node.id, request, std::move(file),
+                                          [this, id = node.id] { return CompleteLive(id); });
 }
 
 // The document of a dataset is written aside, like the documents that are shown rewritten, until
@@ -86,7 +88,7 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
 Result<OpenFilePtr> VolumeFs::OpenPlainDocument(const TableNode& node, const std::string& path,
                                                 const OpenRequest& request) {
   const StagedInode::Document purpose{ParentPath(path), BaseName(path), true};
-  const ChunkId id = DocumentId(purpose);
+  const ChunkId id = StagedFiles::DocumentId(purpose);
   auto staged = writers_.Latest(id);
   if (staged && !request.truncate && staged->Hold()) return Join(id, staged, node.id, request);
   {
@@ -119,24 +121,16 @@ Result<VolumeFs::Created> VolumeFs::CreateInSource(const Place& place, const Ope
   flags.create = true;
   flags.exclusive = request.exclusive;
   flags.truncate = request.truncate;
-  auto file = std::make_unique<OpenFile>();
-  UNSHARD_ASSIGN_OR_RETURN(file->live, parts_.files->Open(place.path(), flags));
-  if (!file->live) return tl::unexpected<Error>(GoneFile());
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->live->Stat());
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, parts_.files->Open(place.path(), flags));
+  if (!file) return tl::unexpected<Error>(GoneFile());
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   const Entry entry = ReferLiveFile(place.path(), status);
-  file->node = entry.node;
-  file->writable = request.write;
-  file->opener = request.thread;
-  if (const TablePtr node = nodes_.Get(entry.node)) {
-    const std::lock_guard lock(node->mutex);
-    node->live_file = file->live;
-  }
-  return Created{entry, std::move(file)};
+  return Created{entry, OpenSource(*nodes_.Get(entry.node), std::move(file), request)};
 }
 
 Result<Entry> VolumeFs::SetLiveAttributes(const TableNode& node, OpenFile* file,
                                           const AttributeChange& change) {
-  std::shared_ptr<File> open = file != nullptr ? file->live : nullptr;
+  std::shared_ptr<File> open = file != nullptr ? file->source_file() : nullptr;
   if (!open) {
     std::string path;
     {
@@ -338,8 +332,8 @@ Result<bool> VolumeFs::IsComplete(const std::string& path, const std::string& to
 
 // A new document is written in place, as nothing stood there that anybody could go on seeing. What
 // it says may have been read, and believed, already.
-Status VolumeFs::CompleteLive(const OpenFile& file) {
-  const TablePtr node = nodes_.Get(file.node);
+Status VolumeFs::CompleteLive(NodeId id) {
+  const TablePtr node = nodes_.Get(id);
   if (!node) return {};
   std::string path;
   {

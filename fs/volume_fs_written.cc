@@ -26,7 +26,7 @@ Entry VolumeFs::ReferStaged(const std::shared_ptr<StagedInode>& staged) {
 
 // A scratch file that was linked onto a chunk's name has that name as well.
 std::uint32_t VolumeFs::LinksOf(const std::shared_ptr<StagedInode>& staged) const {
-  const std::size_t own = WriterId(*staged) ? 1 : 0;
+  const std::size_t own = StagedFiles::WriterId(*staged) ? 1 : 0;
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, scratch_.Links(staged) + own));
 }
 

@@ -28,10 +28,9 @@ OpenRequest RequestOf(fuse_req_t request, int flags) {
 }
 
 void HandOver(fuse_file_info* file, OpenFilePtr opened) {
-  // What a version of a chunk is never changes, so the kernel may keep its pages.
-  file->keep_cache = opened->content != nullptr;
-  file->direct_io = opened->direct;
-  file->noflush = !opened->writable;
+  file->keep_cache = opened->page_use() == PageUse::kKept;
+  file->direct_io = opened->page_use() == PageUse::kDirect;
+  file->noflush = !opened->writable();
   file->fh = reinterpret_cast<std::uint64_t>(opened.release());
 }
 
@@ -91,7 +90,7 @@ void Write(fuse_req_t request, fuse_ino_t node, const char* bytes, std::size_t s
   Guarded(request, Operation::kWrite, node, [&](VolumeFs& fs) {
     const ByteSpan span(reinterpret_cast<const std::uint8_t*>(bytes), size);
     const bool append = (file->flags & O_APPEND) != 0 && !file->writepage;
-    const auto at = append ? VolumeFs::kAppend : static_cast<std::uint64_t>(offset);
+    const auto at = append ? OpenFile::kAppend : static_cast<std::uint64_t>(offset);
     const Status written = fs.Write(*FileOf(file), at, span);
     if (!written) return ReplyError(request, "write", node, "", written.error());
     fuse_reply_write(request, size);
@@ -100,9 +99,7 @@ void Write(fuse_req_t request, fuse_ino_t node, const char* bytes, std::size_t s
 
 void Flush(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   Guarded(request, Operation::kFlush, node, [&](VolumeFs& fs) {
-    const Status flushed = fs.Flush(*FileOf(file), ThreadOf(request));
-    FileOf(file)->refused = flushed ? 0 : std::hash<std::string>()(flushed.error().message);
-    Answer(request, "close", node, "", flushed);
+    Answer(request, "close", node, "", fs.Flush(*FileOf(file), ThreadOf(request)));
   });
 }
 

@@ -198,7 +198,7 @@ TEST_F(WritableVolume, AWriterIsLedPastThoseWhoHaveTheChunkOpen) {
   EXPECT_FALSE(Open(shared, true)) << "the kernel has one size and one page cache for both";
   auto writer = Open(Find("1"), true);
   ASSERT_TRUE(writer);
-  EXPECT_NE((*writer)->node, shared);
+  EXPECT_NE((*writer)->node(), shared);
   ASSERT_TRUE(fs_->Write(**writer, 0, AsBytes("y")));
   ASSERT_TRUE(fs_->Flush(**writer, 0));
   EXPECT_EQ(fs_->GetAttributes(shared)->attributes.size, 1U);
@@ -246,7 +246,7 @@ TEST_F(WritableVolume, WhoCannotBeToldFromOthersIsNeverGivenTheirBytes) {
   ASSERT_FALSE(joined);
   EXPECT_EQ(ErrnoOf(joined.error()), EBUSY);
   EXPECT_EQ(Text(Open(Find("1"))), "b");
-  auto same = fs_->Open((*writer)->node, {.write = true});
+  auto same = fs_->Open((*writer)->node(), {.write = true});
   ASSERT_TRUE(same) << "without another look-up it is known whose version it is";
   fs_->Release(*std::move(same));
   fs_->Release(*std::move(writer));
@@ -259,9 +259,9 @@ TEST_F(WritableVolume, AThreadThatCanBeToldIsLedToTheVersionThatIsBeingWritten) 
   ASSERT_TRUE(file);
   auto joined = fs_->Open(Find("1"), {.write = true, .thread = kOther});
   ASSERT_FALSE(joined);
-  EXPECT_EQ(Find("1", kOther), (*file)->node);
-  EXPECT_NE(Find("1"), (*file)->node);
-  joined = fs_->Open((*file)->node, {.write = true, .thread = kOther});
+  EXPECT_EQ(Find("1", kOther), (*file)->node());
+  EXPECT_NE(Find("1"), (*file)->node());
+  joined = fs_->Open((*file)->node(), {.write = true, .thread = kOther});
   ASSERT_TRUE(joined);
   ASSERT_TRUE(fs_->Write(**joined, 0, AsBytes("z")));
   fs_->Release(*std::move(joined));
@@ -279,11 +279,11 @@ TEST_F(WritableVolume, WhoWasLedToAVersionIsNotLedThereOnceTheChunkIsRemoved) {
     ASSERT_TRUE(file);
     ASSERT_FALSE(fs_->Open(Find("1"), {.write = true, .thread = kOther}));
     if (when == "before the open") {
-      EXPECT_EQ(Find("1", kOther), (*file)->node);
+      EXPECT_EQ(Find("1", kOther), (*file)->node());
     }
     ASSERT_TRUE(fs_->Remove(kRootNode, "1"));
     if (when == "before the open") {
-      auto joined = fs_->Open((*file)->node, {.write = true, .thread = kOther});
+      auto joined = fs_->Open((*file)->node(), {.write = true, .thread = kOther});
       ASSERT_TRUE(joined) << "the file without a name that it found";
       fs_->Release(*std::move(joined));
     }
@@ -322,7 +322,7 @@ TEST_F(WritableVolume, ADocumentIsWrittenAtItsNodeWhileOthersReadIt) {
   EXPECT_EQ(Text(Open(node)), "look again");
   auto reader = Open(Find("zarr.json"));
   ASSERT_TRUE(reader);
-  EXPECT_NE((*reader)->node, node);
+  EXPECT_NE((*reader)->node(), node);
   fs_->Release(*std::move(reader));
   fs_->Release(*std::move(writer));
 }
@@ -424,19 +424,19 @@ TEST_F(WritableVolume, WhoOpensATruncatedChunkBeginsWithNothing) {
   EXPECT_EQ(Text(Open(Find("1"))), "b") << "nobody has written anything";
   auto untouched = fs_->Open(Find("1"), {.write = true});
   ASSERT_TRUE(untouched);
-  EXPECT_EQ((*untouched)->staged->size(), 0U);
+  EXPECT_EQ((*untouched)->staged()->size(), 0U);
   fs_->Release(*std::move(untouched));
   EXPECT_EQ(Text(Open(Find("1"))), "b");
   auto appended = fs_->Open(Find("1"), {.write = true});
   ASSERT_TRUE(appended);
-  EXPECT_TRUE((*appended)->direct);
-  ASSERT_TRUE(fs_->Write(**appended, VolumeFs::kAppend, AsBytes("c")));
+  EXPECT_EQ((*appended)->page_use(), PageUse::kDirect);
+  ASSERT_TRUE(fs_->Write(**appended, OpenFile::kAppend, AsBytes("c")));
   EXPECT_TRUE(fs_->Flush(**appended, kWriter));
   fs_->Release(*std::move(appended));
   EXPECT_EQ(Text(Open(Find("1"))), "c");
   auto later = fs_->Open(Find("1"), {.write = true});
   ASSERT_TRUE(later);
-  EXPECT_EQ((*later)->staged->size(), 1U);
+  EXPECT_EQ((*later)->staged()->size(), 1U);
   fs_->Release(*std::move(later));
 }
 
@@ -458,7 +458,7 @@ TEST_F(WritableVolume, OfTwoWhoLeaveWhatCannotBeAChunkOneIsTold) {
   Put("0", "x");
   auto one = fs_->Open(Find("1"), {.write = true, .thread = kWriter});
   ASSERT_TRUE(one);
-  auto two = fs_->Open((*one)->node, {.write = true, .thread = kWriter});
+  auto two = fs_->Open((*one)->node(), {.write = true, .thread = kWriter});
   ASSERT_TRUE(two);
   ASSERT_TRUE(fs_->Write(**one, 0, AsBytes("too long")));
   EXPECT_TRUE(fs_->Flush(**one, kWriter)) << "the other one may go on writing";
@@ -643,8 +643,8 @@ TEST_F(WritableVolume, AWriterInPlaceIsNotSentAwayTwice) {
   ASSERT_TRUE(first);
   auto second = open(Find("0", 3), 3);
   ASSERT_TRUE(second);
-  EXPECT_EQ((*first)->node, (*second)->node) << "they write the same version";
-  EXPECT_NE((*first)->node, (*truncating)->node);
+  EXPECT_EQ((*first)->node(), (*second)->node()) << "they write the same version";
+  EXPECT_NE((*first)->node(), (*truncating)->node());
   ASSERT_TRUE(fs_->Write(**second, 0, AsBytes("z")));
   EXPECT_EQ(Text(*std::move(first)), "z");
   EXPECT_EQ(Text(*std::move(reader)), "a");

@@ -1,0 +1,249 @@
+#include "fs/staged_files.h"
+
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include "fs/common/error_log.h"
+#include "fs/request_epoch.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+// Writers that compete for the same room come to it in turn.
+constexpr int kRoomTries = 64;
+
+// The process that a thread belongs to; 0 where that cannot be told.
+pid_t ProcessOf(pid_t thread) {
+  std::ifstream status("/proc/" + std::to_string(thread) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Tgid:")) return static_cast<pid_t>(std::strtol(&line[5], nullptr, 10));
+  }
+  return 0;
+}
+
+bool SameProcess(pid_t a, pid_t b) {
+  if (a == b || a == 0 || b == 0) return true;
+  const pid_t process_a = ProcessOf(a);
+  const pid_t process_b = ProcessOf(b);
+  return process_a == 0 || process_b == 0 || process_a == process_b;
+}
+
+}  // namespace
+
+// An open file on a staged inode. StagedFiles outlives it.
+class StagedFiles::Handle final : public OpenFile {
+ public:
+  Handle(StagedFiles& files, NodeId node, const OpenRequest& request, StagedPtr staged, bool direct)
+      : OpenFile(node, request),
+        files_(files),
+        staged_(std::move(staged)),
+        opener_(request.thread),
+        direct_(direct) {}
+  ~Handle() override { files_.Release(*this); }
+
+  [[nodiscard]] PageUse page_use() const override {
+    return direct_ ? PageUse::kDirect : PageUse::kFresh;
+  }
+  [[nodiscard]] StagedPtr staged() const override { return staged_; }
+
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
+    return staged_->Read(offset, size);
+  }
+
+  Status Write(std::uint64_t offset, ByteSpan bytes) override {
+    if (offset == kAppend) offset = staged_->size();
+    staged_->SetFlushed(flushed_, false);
+    return files_.WithRoom(bytes.size(), [&] { return staged_->Write(offset, bytes); });
+  }
+
+  Status Flush(pid_t thread) override {
+    const Status flushed = Committed(thread);
+    refused_ = flushed ? 0 : std::hash<std::string>()(flushed.error().message);
+    return flushed;
+  }
+
+  Status Sync() override { return files_.Sync(*staged_); }
+
+  // Whether a close has failed with this message already, and so was reported.
+  [[nodiscard]] bool WasRefused(const Error& error) const {
+    return refused_ == std::hash<std::string>()(error.message);
+  }
+  // Nothing was written to it since it was closed. Guarded by the staged inode.
+  bool flushed_ = false;
+
+ private:
+  Status Committed(pid_t thread) {
+    if (!writable()) return {};
+    // A child that inherited the file has ended; who opened it may go on writing.
+    if (!SameProcess(thread, opener_)) return {};
+    staged_->SetFlushed(flushed_, true);
+    if (!staged_->dirty()) return {};
+    // A created file that is still empty is a shell's redirection: what it is for comes later.
+    if (staged_->size() == 0) return {};
+    Status committed = files_.Commit(*staged_);
+    // Who closes a file that others are still writing is not to blame for what they have not
+    // written yet: the last of them is told.
+    const bool unfinished = !committed && committed.error().code == ErrorCode::kInvalidArgument;
+    if (unfinished && !staged_->all_flushed()) return {};
+    return committed;
+  }
+
+  StagedFiles& files_;
+  const StagedPtr staged_;
+  const pid_t opener_;
+  const bool direct_;
+  std::atomic<std::size_t> refused_{0};  // the hash of the message of the last close, or 0
+};
+
+ChunkId StagedFiles::DocumentId(const StagedInode::Document& document) {
+  // No chunk tree has this ordinal.
+  return {~std::uint32_t{0},
+          {StableInode(JoinPath(document.directory, document.name)), 0, 0},
+          ChunkPart::kPlain};
+}
+
+std::optional<ChunkId> StagedFiles::WriterId(const StagedInode& staged) {
+  const StagedInode::Purpose purpose = staged.purpose();
+  if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
+    return ChunkId::Of(*chunk->tree, chunk->chunk);
+  }
+  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+    return DocumentId(*document);
+  }
+  return std::nullopt;
+}
+
+OpenFilePtr StagedFiles::Open(const StagedPtr& staged, NodeId node, const OpenRequest& request) {
+  const std::lock_guard lock(staged->counting());
+  const StagedInode::Opened opened = staged->Open(request.read, request.write);
+  if (opened == StagedInode::Opened::kEnded) return nullptr;
+  const auto id = request.write ? WriterId(*staged) : std::nullopt;
+  if (id) parts_.writers.Enter(*id, staged);
+  return std::make_unique<Handle>(*this, node, request, staged,
+                                  opened == StagedInode::Opened::kDirect);
+}
+
+Status StagedFiles::Reserve(StagedInode& staged) {
+  return WithRoom(0, [&] { return staged.Reserve(); });
+}
+
+// Nobody waits for the answer of a request that waits for room.
+Status StagedFiles::AwaitRoom(std::uint64_t bytes) {
+  return RequestEpoch::Outside([&] { return parts_.writes.WaitForRoom(bytes); });
+}
+
+// Others may take what room there is in between. Where the disk itself is full there is room, and
+// waiting ends at once.
+Status StagedFiles::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) {
+  Status written = write();
+  for (int i = 0; i < kRoomTries && !written && ErrnoOf(written.error()) == ENOSPC; ++i) {
+    if (const Status room = AwaitRoom(bytes); !room) {
+      return ErrnoOf(room.error()) == EINTR ? room : written;
+    }
+    written = write();
+  }
+  return written;
+}
+
+Status StagedFiles::Commit(StagedInode& staged, WrittenVersionPtr* version) {
+  const StagedInode::Purpose purpose = staged.purpose();
+  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+    const timespec modified = staged.modified();
+    return staged.CommitWith(
+        [&](StagedFile& bytes) { return parts_.commit_document(*document, bytes, modified); });
+  }
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  if (chunk == nullptr) return {};
+  ChunkWrites::Commit commit{chunk->tree, chunk->chunk, chunk->gzipped, staged.modified(),
+                             staged.inode()};
+  commit.pages_doubtful = UnpackGridNode(staged.node()) && staged.pages_doubtful();
+  const auto committed = staged.CommitWith([&](StagedFile& bytes) -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(const WrittenVersionPtr sealed,
+                             parts_.writes.CommitBytes(commit, bytes));
+    if (version != nullptr) *version = sealed;
+    return {};
+  });
+  if (committed) parts_.writers.ForgetEmptied(ChunkId::Of(*chunk->tree, chunk->chunk));
+  return committed;
+}
+
+Status StagedFiles::Sync(StagedInode& staged) {
+  if (!WriterId(staged)) return staged.Sync();
+  if (staged.dirty() && staged.size() != 0) UNSHARD_RETURN_IF_ERROR(Commit(staged));
+  const StagedInode::Purpose purpose = staged.purpose();
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  if (chunk == nullptr) return {};
+  const auto version = parts_.written.Find(ChunkId::Of(*chunk->tree, chunk->chunk));
+  return version ? parts_.writes.Sync(version) : Status{};
+}
+
+void StagedFiles::ChangePurpose(const StagedPtr& staged, StagedInode::Purpose purpose) {
+  const std::lock_guard lock(staged->counting());
+  const auto before = WriterId(*staged);
+  staged->SetPurpose(std::move(purpose));
+  const auto after = WriterId(*staged);
+  for (std::uint64_t i = staged->writers(); i > 0; --i) {
+    if (before) parts_.writers.Leave(*before, staged);
+    if (after) parts_.writers.Enter(*after, staged);
+  }
+}
+
+// A mesh whose manifest announces no bytes of fragments has an empty file of them.
+bool StagedFiles::MayBeEmpty(const StagedInode& staged) {
+  const StagedInode::Purpose purpose = staged.purpose();
+  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+  return chunk != nullptr && chunk->chunk.part == ChunkPart::kFragments;
+}
+
+Status StagedFiles::CommitAtRelease(StagedInode& staged, const ChunkId& id) {
+  if (staged.size() != 0 || MayBeEmpty(staged)) return Commit(staged);
+  parts_.writers.MarkEmptied(id);
+  return Fail(ErrorCode::kInvalidArgument, "closed while still empty");
+}
+
+void StagedFiles::Release(Handle& file) {
+  const StagedPtr staged = file.staged();
+  std::optional<ChunkId> id;
+  bool last = false;
+  {
+    const std::lock_guard lock(staged->counting());
+    id = WriterId(*staged);
+    staged->SetFlushed(file.flushed_, false);
+    last = staged->Close(file.writable()) == 0;
+  }
+  if (last && id && staged->dirty()) {
+    if (const Status committed = CommitAtRelease(*staged, *id); !committed) {
+      Error error = committed.error();
+      if (UnpackGridNode(staged->node())) parts_.written.LeaveArithmeticNode(*id);
+      const bool reported = file.WasRefused(error);
+      error.message += "; what stood there before stays";
+      if (!reported) parts_.report(file.node(), error);
+    }
+  }
+  // Readers are sent to the version, and not to what becomes of this file, until here.
+  if (id && file.writable()) parts_.writers.Leave(*id, staged);
+  if (last) End(staged);
+}
+
+// The kernel looks the name of a staged inode up each time, and finds what has become of it. It is
+// not told to drop the name: FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the
+// directory, which a request to ourselves may hold; killed then, we would never end.
+void StagedFiles::End(const StagedPtr& staged) {
+  const StagedInode::Purpose purpose = staged->purpose();
+  const bool scratch = std::holds_alternative<StagedInode::Scratch>(purpose);
+  OpenVersions& versions = parts_.open_versions;
+  if (scratch && versions.StagedAt(staged->node()) != staged) return;
+  if (parts_.scratch.Links(staged) != 0) return;
+  const bool dropped = staged->dirty();
+  if (!staged->End()) return;
+  // The kernel may have pages of what was dropped. Other nodes are forgotten soon.
+  const bool spoilt = dropped && versions.IsTaken(staged->node());
+  const bool kept = spoilt || !UnpackGridNode(staged->node());
+  using End = OpenVersions::End;
+  versions.EndWriting(staged->node(), staged, kept ? End::kStaysTaken : End::kGivenBack);
+}
+
+}  // namespace unshard

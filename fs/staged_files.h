@@ -1,0 +1,73 @@
+// What happens to staged inodes from their first open to their last release: they are opened, given
+// room in the spool, committed, and end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "fs/open_file.h"
+#include "fs/write/chunk_writers.h"
+#include "fs/write/chunk_writes.h"
+#include "fs/write/open_versions.h"
+#include "fs/write/scratch_files.h"
+#include "fs/write/staged_inode.h"
+#include "fs/write/written_chunks.h"
+
+namespace unshard {
+
+// Thread-safe.
+class StagedFiles {
+ public:
+  using StagedPtr = std::shared_ptr<StagedInode>;
+  struct Parts {  // all outlive this object
+    ChunkWrites& writes;
+    WrittenChunks& written;
+    ChunkWriters& writers;
+    OpenVersions& open_versions;
+    ScratchFiles& scratch;
+    std::function<Status(const StagedInode::Document&, StagedFile& bytes, const timespec& modified)>
+        commit_document;
+    // A commit at the release of `node` failed, which no program is told.
+    std::function<void(NodeId node, const Error& error)> report;
+  };
+  explicit StagedFiles(Parts parts) : parts_(std::move(parts)) {}
+
+  // Under which id writers of a staged inode are counted: that of the chunk, or document, that it
+  // becomes. Nothing for scratch files.
+  static std::optional<ChunkId> WriterId(const StagedInode& staged);
+  static ChunkId DocumentId(const StagedInode::Document& document);
+
+  // One more open file on `staged`, at `node`. Null where it has ended.
+  OpenFilePtr Open(const StagedPtr& staged, NodeId node, const OpenRequest& request);
+
+  // Has a staged file ready for the first write: fails with EMFILE, ENOSPC where there is none.
+  Status Reserve(StagedInode& staged);
+  // Returns once the spool takes `bytes` more. EINTR where the caller is interrupted.
+  Status AwaitRoom(std::uint64_t bytes);
+  // Runs `write`, and again after waiting for room as long as it fails with ENOSPC. Who fills the
+  // spool to its cap waits until something is published.
+  Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write);
+
+  // Makes what was written the chunk, or the document. `version`, where given, is set to the
+  // committed version of a chunk.
+  Status Commit(StagedInode& staged, WrittenVersionPtr* version = nullptr);
+  // Makes its latest commit durable.
+  Status Sync(StagedInode& staged);
+  // It becomes something else, by being renamed; who has it open goes on writing to that.
+  void ChangePurpose(const StagedPtr& staged, StagedInode::Purpose purpose);
+  // Nobody has it open any more: releases its bytes, unless it has a name, or is opened meanwhile.
+  void End(const StagedPtr& staged);
+
+ private:
+  class Handle;
+  void Release(Handle& file);
+  Status CommitAtRelease(StagedInode& staged, const ChunkId& id);
+  static bool MayBeEmpty(const StagedInode& staged);
+
+  const Parts parts_;
+};
+
+}  // namespace unshard
