@@ -62,6 +62,13 @@ struct WrittenTarget {
 struct StagedTarget {
   std::shared_ptr<StagedInode> staged;
 };
+// The name of a chunk that is being written and has no committed version: it can be removed, and be
+// opened for writing. Nobody reads what is not committed.
+struct UncommittedTarget {
+  std::shared_ptr<StagedInode> staged;
+  std::shared_ptr<ChunkTree> tree;
+  ChunkRef chunk;
+};
 // A file of the source on a writable mount: whatever stands in the file, which others write to.
 struct LiveFileTarget {
   std::string path;  // where it was found first
@@ -74,7 +81,7 @@ struct ScratchDirectoryTarget {
 
 using NodeTarget = std::variant<DirectoryTarget, GridDirectoryTarget, FileTarget, DocumentTarget,
                                 ChunkTarget, ControlDirectoryTarget, WrittenTarget, StagedTarget,
-                                LiveFileTarget, ScratchDirectoryTarget>;
+                                UncommittedTarget, LiveFileTarget, ScratchDirectoryTarget>;
 
 struct TableNode {
   NodeId id = 0;

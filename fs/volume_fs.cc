@@ -272,11 +272,12 @@ Result<Entry> VolumeFs::LookupLatest(const std::shared_ptr<ChunkTree>& tree,
       if (use == NodeUse::kCached) use = NodeUse::kRevalidated;
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto written, LookupWritten(id, chunk, use));
-    if (written) return written->node != 0 ? *written : Entry{0, {}, absence};
+    if (written && written->node != 0) return *written;
+    if (written) return LookupUncommitted(tree, chunk).value_or(Entry{0, {}, absence});
   }
   attribute_demand_.ChunkLookedUp();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, chunk));
-  if (!facts) return Entry{0, {}, absence};
+  if (!facts) return LookupUncommitted(tree, chunk).value_or(Entry{0, {}, absence});
   Entry entry = ReferChunk(tree, chunk, *facts, use);
   if (!tree->shards().format().is_wrapped() && reader_.ExpectsRead()) {
     entry.next_object = facts->generation->object;
@@ -503,6 +504,9 @@ std::string VolumeFs::PathOf(NodeId id) const {
         return JoinPath(document->directory, document->name);
       }
       return scratch.PathOf(*target.staged).value_or("(a scratch file without a name)");
+    }
+    std::string operator()(const UncommittedTarget& target) const {
+      return JoinPath(target.tree->directory(), target.tree->Path(target.chunk));
     }
     std::string operator()(const LiveFileTarget& target) const { return target.path; }
     std::string operator()(const ScratchDirectoryTarget& target) const {

@@ -215,6 +215,8 @@ class VolumeFs {
   Entry ReferLiveFile(const std::string& path, const FileStatus& status);
   Entry ReferStaged(const std::shared_ptr<StagedInode>& staged);
   Result<Entry> ReferWritten(const WrittenVersionPtr& version, const ChunkRef& chunk, NodeUse use);
+  std::optional<Entry> LookupUncommitted(const std::shared_ptr<ChunkTree>& tree,
+                                         const ChunkRef& chunk);
   Result<std::optional<Entry>> LookupWritten(const ChunkId& id, const ChunkRef& chunk, NodeUse use);
   void DropArithmetic(NodeId node);
   std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,

@@ -92,6 +92,11 @@ Result<Entry> VolumeFs::AttributesOfTableNode(const TableNode& node) {
     Result<Entry> operator()(const StagedTarget& target) const {
       return fs.AttributesOfStaged(node.id, target.staged);
     }
+    Result<Entry> operator()(const UncommittedTarget& target) const {
+      Entry entry = fs.AttributesOfStaged(node.id, target.staged);
+      entry.attributes_milliseconds = 0;
+      return entry;
+    }
     Result<Entry> operator()(const LiveFileTarget&) const { return fs.AttributesOfLiveFile(node); }
     Result<Entry> operator()(const ScratchDirectoryTarget& target) const {
       return Entry{node.id, {node.inode, 0, target.directory->made, true}, fs.Timeout()};

@@ -50,6 +50,9 @@ std::optional<VolumeFs::SeenChunk> VolumeFs::ChunkOf(NodeId node, const TablePtr
     seen.current = seen.version == written->version;
     return seen;
   }
+  if (const auto* uncommitted = std::get_if<UncommittedTarget>(&table->target)) {
+    return SeenChunk{uncommitted->tree, uncommitted->chunk};
+  }
   return std::nullopt;
 }
 
@@ -153,6 +156,7 @@ NodeUse UseOf(const TableNode* node) {
   if (node == nullptr) return NodeUse::kCached;
   if (const auto* chunk = std::get_if<ChunkTarget>(&node->target)) return chunk->use;
   if (const auto* written = std::get_if<WrittenTarget>(&node->target)) return written->use;
+  if (std::holds_alternative<UncommittedTarget>(node->target)) return NodeUse::kOwn;
   return NodeUse::kCached;
 }
 
@@ -161,8 +165,9 @@ NodeUse UseOf(const TableNode* node) {
 // What who opens this node for reading is given:
 //   1. what the node holds;
 //   2. nothing, where the kernel may remember the name and another version has been committed;
-//   3. the written version that the node stands for, as long as its bytes are there;
-//   4. the chunk of the generation that the node stands for.
+//   3. ENOENT, where the chunk was being created when it was looked up, and still is;
+//   4. the written version that the node stands for, as long as its bytes are there;
+//   5. the chunk of the generation that the node stands for.
 // Null: the name is to be looked up again.
 Result<ContentPtr> VolumeFs::ContentAt(NodeId node, const SeenChunk& seen, const TablePtr& table) {
   const auto* written = table ? std::get_if<WrittenTarget>(&table->target) : nullptr;
@@ -173,6 +178,10 @@ Result<ContentPtr> VolumeFs::ContentAt(NodeId node, const SeenChunk& seen, const
   }
   const bool remembered = UseOf(table.get()) == NodeUse::kCached;
   if (remembered && !seen.current) return nullptr;
+  if (table && std::holds_alternative<UncommittedTarget>(table->target)) {
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr now, writes_->Current(seen.tree, seen.chunk));
+    return now ? Result<ContentPtr>(nullptr) : NotCommitted();
+  }
   const auto grid = UnpackGridNode(node);
   if (written != nullptr || (grid && seen.version)) {
     auto content = writes_->ContentOf(written != nullptr ? written->version : seen.version);

@@ -139,6 +139,28 @@ Result<std::optional<Entry>> VolumeFs::LookupWritten(const ChunkId& id, const Ch
   }
 }
 
+// A chunk without a committed version has a name while it is being written, so that unlink(2)
+// reaches us: who cleans up removes what he writes. It ends with the last close, whose RELEASE may
+// still be on its way.
+std::optional<Entry> VolumeFs::LookupUncommitted(const std::shared_ptr<ChunkTree>& tree,
+                                                 const ChunkRef& chunk) {
+  if (!writable()) return std::nullopt;
+  for (const auto& staged : writers_.All(ChunkId::Of(*tree, chunk))) {
+    const StagedInode::Purpose purpose = staged->purpose();
+    const auto* creates = std::get_if<StagedInode::Chunk>(&purpose);
+    const bool gzipped = chunk.part == ChunkPart::kStored;
+    if (creates == nullptr || creates->gzipped != gzipped || staged->all_flushed()) continue;
+    const Attributes attributes = AttributesOfStaged(0, staged).attributes;
+    const std::string identity = "n:" + JoinPath(tree->directory(), tree->Path(chunk));
+    Entry entry = ReferFree(identity, NodeUse::kOwn, attributes, [&](NodeUse) {
+      return UncommittedTarget{staged, tree, chunk};
+    });
+    entry.attributes_milliseconds = 0;
+    return entry;
+  }
+  return std::nullopt;
+}
+
 // Before a chunk is written or removed under its name with ".gz": whether the kernel may have a
 // dentry of the other name that it does not look up before it uses it. Of an absent chunk it never
 // has (LookupLatest), and from now on of no chunk of the array.

@@ -19,6 +19,11 @@ inline tl::unexpected<Error> LookAgain() {
   return error.code == ErrorCode::kConflict && error.message.empty();
 }
 
+// A reader asks for a chunk that is being created: as if it were not there, and nobody is told.
+inline tl::unexpected<Error> NotCommitted() {
+  return tl::unexpected<Error>(Error{ErrorCode::kNotFound, "", ENOENT});
+}
+
 // A node whose bytes cannot be had any more: ESTALE, and the failure is reported.
 inline Error StaleNode() {
   return Error{ErrorCode::kConflict, "this version is gone, and another one stands under its name",

@@ -54,7 +54,7 @@ void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std
                 const Error& error) {
   const int number = ErrnoOf(error);
   // Programs try whether a directory can go already, again and again: that is no failure.
-  const bool expected = IsLookAgain(error) || number == ENOTEMPTY;
+  const bool expected = error.message.empty() || number == ENOTEMPTY;
   if (!expected) ContextOf(request).fs->Report(operation, node, name, error);
   fuse_reply_err(request, number);
 }

@@ -464,6 +464,50 @@ def test_pattern_12_a_chunk_that_is_removed_while_it_is_written_stays_removed(ca
     case.check()
 
 
+UNLINKING = ["unlink", "unlink by another process", "rm in another pid namespace"]
+
+
+@pytest.mark.parametrize("how", UNLINKING)
+def test_pattern_12_a_chunk_that_is_removed_while_it_is_created_never_comes(case, how):
+    """The usual clean-up after a failure: unlink(partial), close. Half of it may look right."""
+    for name in case.absent(2):
+        path = case.path(name)
+        for data in (case.bytes_for(name, 1), *halves(case.bytes_for(name, 2))):
+            with open(path, "xb", buffering=0) as file:
+                file.write(data)
+                refused(errno.ENOENT, open, path, "rb")
+                refused(errno.EEXIST, open, path, "xb")
+                assert path.stat().st_size == len(data)
+                assert path.name not in os.listdir(path.parent)
+                if how == UNLINKING[0]:
+                    os.unlink(path)
+                else:
+                    namespace = ["unshare", "--pid", "--fork"] if how == UNLINKING[2] else []
+                    subprocess.run([*namespace, "rm", path], check=True)
+                refused(errno.ENOENT, os.unlink, path)
+                assert os.fstat(file.fileno()).st_size == len(data)
+            assert not path.exists()
+    flush(case.mount)
+    assert case.reasons() == ""
+    case.check()
+    case.put(case.absent()[0], 3)
+    case.check()
+
+
+def test_pattern_12_a_chunk_that_two_create_is_the_last_one_that_was_closed(case):
+    name = case.absent()[0]
+    with open(case.path(name), "wb", buffering=0) as first:
+        first.write(case.bytes_for(name, 1))
+        with open(case.path(name), "wb", buffering=0) as second:
+            second.write(case.bytes_for(name, 2))
+            joined = os.open(case.path(name), os.O_WRONLY)
+            os.write(joined, case.bytes_for(name, 3))
+        assert case.path(name).read_bytes() == case.bytes_for(name, 3)
+        os.close(joined)
+    case.expected[name] = case.bytes_for(name, 1)
+    case.check()
+
+
 def test_pattern_12_an_open_file_is_opened_again_for_writing(case):
     """As servers do, which check a path before they open it (O_PATH, then /proc/self/fd)."""
     for number, name in enumerate(case.present(2)):
