@@ -126,6 +126,16 @@ def measured(capsys):
     return tell
 
 
+@pytest.fixture(scope="session")
+def write_sample(unshard_binary):
+    """write_sample(DIRECTORY, MEGABYTES): runs the generator of the sample volume."""
+    def run(*arguments, prefix=(), cwd=None):
+        return subprocess.run([*prefix, unshard_binary.parent / "unshard-sample",
+                               *map(str, arguments)], cwd=cwd, capture_output=True, text=True,
+                              timeout=120)
+    return run
+
+
 @pytest.fixture
 def run_unshard(unshard_binary):
     """run_unshard("info", path, …) -> CompletedProcess with text output; never raises by itself."""

@@ -1,5 +1,5 @@
 // Whole shards in memory: assemblies run to their end, and two encoders on top of that, which
-// `unshard sample` and tests use.
+// the sample generator and tests use.
 #pragma once
 
 #include <cstdint>

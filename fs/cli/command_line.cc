@@ -19,7 +19,6 @@
 #include "fs/cli/spool_command.h"
 #include "fs/cli/why_command.h"
 #include "fs/control_files.h"
-#include "fs/sample/sample.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -27,7 +26,6 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  unshard sample demo              make a sharded sample dataset\n"
     "  unshard info demo                say what it holds\n"
     "  unshard mount demo /mnt/demo     show it as one file per chunk\n"
     "  unshard list                     see all mounts\n"
@@ -38,22 +36,6 @@ constexpr const char* kFooter =
     "\n"
     "`unshard help COMMAND` explains a command. Exit status: 0 done, 1 failed or not all\n"
     "done, 2 wrong arguments.";
-
-int Sample(const std::string& directory, std::uint64_t megabytes) {
-  SampleOptions options;
-  options.megabytes = megabytes;
-  const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (terminal) {
-    options.progress = [](std::uint64_t done, std::uint64_t total) {
-      std::cerr << "\r" << done * 100 / total << " %" << std::flush;
-    };
-  }
-  const Status written = WriteSample(directory, options);
-  if (terminal) std::cerr << "\r";
-  if (!written) return ReportFailure(written.error());
-  std::cout << directory << ": a sharded segmentation (precomputed) and image (Zarr v3)\n";
-  return 0;
-}
 
 int Info(const std::string& source, bool json) {
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
@@ -227,24 +209,6 @@ Command AddInfo(CLI::App& app) {
   return {info, [arguments] { return Info(arguments->source, arguments->json); }};
 }
 
-Command AddSample(CLI::App& app) {
-  struct Arguments {
-    std::string directory;
-    std::uint64_t megabytes = SampleOptions().megabytes;
-  };
-  const auto arguments = std::make_shared<Arguments>();
-  CLI::App* sample = app.add_subcommand("sample", "Make a sharded sample dataset");
-  sample->footer(
-      "Examples:\n"
-      "  unshard sample demo\n"
-      "  unshard sample demo --megabytes 2000");
-  sample->add_option("DIRECTORY", arguments->directory, "New or empty")->required();
-  sample->add_option("--megabytes", arguments->megabytes, "About how large it shall be")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  return {sample, [arguments] { return Sample(arguments->directory, arguments->megabytes); }};
-}
-
 Command AddList(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* list = app.add_subcommand("list", "All mounts, and what they have not published");
@@ -313,9 +277,9 @@ int RunCommands(int argument_count, char** arguments) {
   app.footer(kFooter);
   app.set_version_flag("--version", "unshard " + std::string(kVersion));
   app.require_subcommand(1);
-  const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app), AddStatus(app),
-                              AddList(app),   AddWhy(app),    AddSpool(app), AddInfo(app),
-                              AddSample(app), AddHelp(app)};
+  const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app),
+                              AddStatus(app), AddList(app),   AddWhy(app),
+                              AddSpool(app),  AddInfo(app),   AddHelp(app)};
   if (ReportUnknownCommand(app, argument_count, arguments)) return kWrongArguments;
   if (const auto over = Parse(app, argument_count, arguments)) return *over;
   for (const Command& command : commands) {

@@ -1,8 +1,7 @@
-"""The volume that `unshard sample` writes is what it says: peers read it, it is no noise, the labels
+"""The volume that packaging/sample writes is what it says: peers read it, it is no noise, the labels
 and the image belong together, and the mounted view of it equals it."""
 
 import json
-import subprocess
 
 import numpy as np
 import pytest
@@ -27,10 +26,9 @@ def read_level(directory, level):
 
 
 @pytest.fixture(scope="module")
-def sample(unshard_binary, module_work):
+def sample(write_sample, module_work):
     directory = module_work / "sample"
-    done = subprocess.run([unshard_binary, "sample", directory, "--megabytes", str(MEGABYTES)],
-                          capture_output=True, text=True, timeout=120)
+    done = write_sample(directory, MEGABYTES)
     assert done.returncode == 0, done.stderr
     return directory
 
@@ -137,8 +135,35 @@ def test_the_mounted_sample_equals_the_sample(sample, labels, image, mount):
     assert all("sharding" not in scale for scale in info["scales"])
 
 
-def test_a_directory_that_is_not_empty_is_refused(run_unshard, work):
+def files_of(directory):
+    return {path.relative_to(directory): path.read_bytes()
+            for path in directory.rglob("*") if path.is_file()}
+
+
+def test_it_is_the_same_bytes_each_time_and_nothing_else_is_left(write_sample, sample, work):
+    assert write_sample(work / "again", MEGABYTES).returncode == 0
+    again = files_of(work / "again")
+    assert again == files_of(sample)
+    assert {path.suffix for path in again} <= {"", ".json", ".shard"}
+
+
+@pytest.mark.parametrize("arguments", [[], ["--megabytes", "4"], ["d", "none"], ["d", "0"],
+                                       ["d", "1000001"], ["d", "1", "more"]])
+def test_wrong_arguments_write_nothing(write_sample, work, arguments):
+    done = write_sample(*arguments, cwd=work)
+    assert done.returncode == 2 and done.stderr
+    assert list(work.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_written_is_named_and_the_rest_is_removed(write_sample, work):
+    done = write_sample(work / "sample", 1, prefix=["prlimit", "--fsize=100000:100000"])
+    assert done.returncode == 1
+    assert f"{work}/sample/" in done.stderr and "File too large" in done.stderr
+    assert list((work / "sample").iterdir()) == []
+
+
+def test_a_directory_that_is_not_empty_is_refused(write_sample, work):
     (work / "mine").write_text("precious")
-    done = run_unshard("sample", work, "--megabytes", "1")
+    done = write_sample(work, 1)
     assert done.returncode != 0 and "not empty" in done.stderr and str(work) in done.stderr
     assert [path.name for path in work.iterdir()] == ["mine"]

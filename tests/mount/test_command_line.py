@@ -339,7 +339,7 @@ def test_words_that_fstab_systemd_and_mount_add_are_accepted(source, point, run_
                                        ["flush"], ["status"], ["status", "--watch", "--json", "a"],
                                        ["spool"], ["spool", "publish"], ["spool", "export"],
                                        ["spool", "frob"], ["infoo", "x"], ["why"], ["help", "frob"],
-                                       ["list", "x"], ["sample", "d", "--megabytes", "none"]])
+                                       ["list", "x"]])
 def test_a_wrong_command_line_is_refused_with_2_and_one_line_with_a_hint(run_unshard, arguments):
     done = run_unshard(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -828,7 +828,7 @@ def test_info_refuses_what_mount_refuses(work, run_unshard):
         assert done.returncode != 0 and all(word in done.stderr for word in words), done.stderr
 
 
-COMMANDS = ("mount", "umount", "flush", "status", "list", "why", "spool", "info", "sample", "help")
+COMMANDS = ("mount", "umount", "flush", "status", "list", "why", "spool", "info", "help")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "spool list", "spool publish", "spool export"])

@@ -1,4 +1,4 @@
-#include "fs/sample/layout.h"
+#include "packaging/sample/layout.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "codec/json/json.h"
-#include "fs/sample/labels.h"
+#include "packaging/sample/labels.h"
 
 namespace unshard {
 namespace {

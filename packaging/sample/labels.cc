@@ -2,12 +2,12 @@
 // cells take the label of a neighbour, so that labels branch and are not convex. What makes it
 // fast: the squared distances to sites are computed at the corners of blocks of 8 × 8 × 8 voxels
 // and interpolated between them, and only for sites that can matter within the block.
-#include "fs/sample/labels.h"
+#include "packaging/sample/labels.h"
 
 #include <algorithm>
 #include <span>
 
-#include "fs/sample/noise.h"
+#include "packaging/sample/noise.h"
 
 namespace unshard {
 namespace {

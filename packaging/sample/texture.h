@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fs/sample/labels.h"
+#include "packaging/sample/labels.h"
 
 namespace unshard {
 

@@ -1,9 +1,9 @@
-#include "fs/sample/texture.h"
+#include "packaging/sample/texture.h"
 
 #include <algorithm>
 #include <array>
 
-#include "fs/sample/noise.h"
+#include "packaging/sample/noise.h"
 
 namespace unshard {
 namespace {

@@ -1,11 +1,13 @@
-#include "fs/sample/sample.h"
+#include "packaging/sample/volume.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -14,10 +16,9 @@
 #include "codec/grid/morton.h"
 #include "codec/voxel/compressed_segmentation.h"
 #include "codec/zarr3/shard_writer.h"
-#include "fs/common/new_file.h"
-#include "fs/sample/labels.h"
-#include "fs/sample/layout.h"
-#include "fs/sample/texture.h"
+#include "packaging/sample/labels.h"
+#include "packaging/sample/layout.h"
+#include "packaging/sample/texture.h"
 
 namespace unshard {
 namespace {
@@ -25,7 +26,6 @@ namespace {
 namespace filesystem = std::filesystem;
 
 constexpr std::size_t kEdge = kSampleTileExtent;
-constexpr std::uint64_t kMaxMegabytes = 1'000'000;
 constexpr unsigned kMaxThreads = 4;  // what the memory bound allows; the disk is the limit anyway
 
 SampleExtent OriginOf(const SampleExtent& cell) {
@@ -51,31 +51,18 @@ SampleExtent CellOfCube(const SampleExtent& corner, std::uint64_t edge, std::uin
           corner[2] + number / edge / edge};
 }
 
-// Writes files below the sample's directory and tells how many are done. Thread-safe.
-class SampleOutput {
- public:
-  SampleOutput(std::string directory, std::uint64_t shard_count, const SampleOptions& options)
-      : directory_(std::move(directory)), shard_count_(shard_count), progress_(options.progress) {}
-
-  [[nodiscard]] std::string PathOf(const std::string& relative) const {
-    return directory_ + "/" + relative;
-  }
-
-  Status WriteShard(const std::string& relative, ByteSpan bytes) {
-    UNSHARD_RETURN_IF_ERROR(WriteNewFile(PathOf(relative), bytes));
-    const std::lock_guard lock(mutex_);
-    ++done_;
-    if (progress_) progress_(done_, shard_count_);
-    return {};
-  }
-
- private:
-  const std::string directory_;
-  const std::uint64_t shard_count_;
-  const std::function<void(std::uint64_t, std::uint64_t)> progress_;
-  std::mutex mutex_;
-  std::uint64_t done_ = 0;  // guarded by mutex_
-};
+// The file `path` with these bytes, and its parent directories.
+Status WriteFile(const std::string& path, ByteSpan bytes) {
+  std::error_code error;
+  filesystem::create_directories(filesystem::path(path).parent_path(), error);
+  if (error) return FailErrno(error.value(), path + ": making its directory");
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  if (file) file.close();
+  return file ? Status{} : FailErrno(errno != 0 ? errno : EIO, path + ": writing it");
+}
 
 // --- The image: each task writes one shard of level 1 and the 8 shards of level 0 below it.
 
@@ -122,7 +109,7 @@ class ImageTask {
   ImageTask(const std::array<SampleLevel, 2>& levels, const SampleExtent& coarse_shard)
       : levels_(levels), coarse_shard_(coarse_shard) {}
 
-  Status Run(SampleOutput& output) {
+  Status Run(const std::string& output) {
     coarse_.resize(kSlots);
     for (std::uint64_t i = 0; i < 8; ++i) {
       const SampleExtent corner{2 * coarse_shard_[0], 2 * coarse_shard_[1], 2 * coarse_shard_[2]};
@@ -135,7 +122,7 @@ class ImageTask {
   }
 
  private:
-  Status WriteFineShard(const SampleExtent& shard, SampleOutput& output) {
+  Status WriteFineShard(const SampleExtent& shard, const std::string& output) {
     std::vector<ShardChunk> chunks(kSlots);
     SampleLabelTile labels;
     const SampleExtent corner{kSampleChunksPerShard * shard[0], kSampleChunksPerShard * shard[1],
@@ -162,10 +149,10 @@ class ImageTask {
 
   // Writes a shard of chunks that are in slot order; those without bytes lie outside the volume.
   static Status WriteShard(std::size_t level, const SampleExtent& shard,
-                           std::vector<ShardChunk> chunks, SampleOutput& output) {
+                           std::vector<ShardChunk> chunks, const std::string& output) {
     for (std::uint64_t slot = 0; slot < kSlots; ++slot) chunks[slot].slot = slot;
     std::erase_if(chunks, [](const ShardChunk& chunk) { return chunk.plain.empty(); });
-    return output.WriteShard(ImageShardPath(level, shard), EncodeZarrShard(kSlots, chunks));
+    return WriteFile(output + "/" + ImageShardPath(level, shard), EncodeZarrShard(kSlots, chunks));
   }
 
   const std::array<SampleLevel, 2>& levels_;
@@ -227,7 +214,8 @@ unsigned BitsWithinShard(const SampleLevel& level) {
 }
 
 Status WriteLabelShard(const std::array<SampleLevel, 2>& levels, std::size_t level,
-                       const CompressedMorton& morton, std::uint64_t shard, SampleOutput& output) {
+                       const CompressedMorton& morton, std::uint64_t shard,
+                       const std::string& output) {
   const unsigned bits = BitsWithinShard(levels[level]);
   std::vector<ShardChunk> chunks;
   for (std::uint64_t id = shard << bits; id < (shard + 1) << bits; ++id) {
@@ -237,28 +225,25 @@ Status WriteLabelShard(const std::array<SampleLevel, 2>& levels, std::size_t lev
     chunks.push_back({id, std::move(encoded)});
   }
   const ShardingSpec& sharding = levels[level].sharding;
-  return output.WriteShard(
-      "segmentation/" + levels[level].scale_key() + "/" + ShardFileName(sharding, shard),
+  return WriteFile(
+      output + "/segmentation/" + levels[level].scale_key() + "/" + ShardFileName(sharding, shard),
       EncodeNeuroglancerShard(sharding, std::move(chunks)));
 }
 
 // --- All of it.
 
-using Task = std::function<Status(SampleOutput&)>;
+using Task = std::function<Status(const std::string& output)>;
 
 struct Plan {
   std::array<SampleLevel, 2> levels;
   std::vector<Task> tasks;  // they refer to `levels`
-  std::uint64_t shard_count = 0;
 };
 
 void PlanImage(Plan& plan) {
-  const SampleExtent fine = plan.levels[0].shard_grid();
   const SampleExtent coarse = plan.levels[1].shard_grid();
-  plan.shard_count += fine[0] * fine[1] * fine[2] + coarse[0] * coarse[1] * coarse[2];
   for (std::uint64_t i = 0; i < coarse[0] * coarse[1] * coarse[2]; ++i) {
     const SampleExtent shard{i % coarse[0], i / coarse[0] % coarse[1], i / coarse[0] / coarse[1]};
-    plan.tasks.emplace_back([&levels = plan.levels, shard](SampleOutput& output) {
+    plan.tasks.emplace_back([&levels = plan.levels, shard](const std::string& output) {
       return ImageTask(levels, shard).Run(output);
     });
   }
@@ -273,17 +258,17 @@ Status PlanSegmentation(Plan& plan) {
       // A shard's first id is its lowest corner: where that lies outside, all of it does.
       SampleExtent corner;
       if (!morton.Decode(shard << bits, corner)) continue;
-      ++plan.shard_count;
-      plan.tasks.emplace_back([&levels = plan.levels, level, morton, shard](SampleOutput& output) {
-        return WriteLabelShard(levels, level, morton, shard, output);
-      });
+      plan.tasks.emplace_back(
+          [&levels = plan.levels, level, morton, shard](const std::string& output) {
+            return WriteLabelShard(levels, level, morton, shard, output);
+          });
     }
   }
   return {};
 }
 
 // Runs all tasks, the first ones first; after a failure none is started any more.
-Status RunTasks(const std::vector<Task>& tasks, unsigned thread_count, SampleOutput& output) {
+Status RunTasks(const std::vector<Task>& tasks, unsigned thread_count, const std::string& output) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   Status result;  // guarded by mutex
@@ -316,36 +301,29 @@ Status PrepareDirectory(const std::string& directory) {
   return {};
 }
 
-Status WriteEverything(const Plan& plan, unsigned thread_count, SampleOutput& output) {
+Status WriteEverything(const Plan& plan, unsigned thread_count, const std::string& output) {
   UNSHARD_RETURN_IF_ERROR(RunTasks(plan.tasks, thread_count, output));
   for (const SampleDocument& document : MakeSampleDocuments(plan.levels)) {
-    UNSHARD_RETURN_IF_ERROR(WriteNewFile(output.PathOf(document.path), AsBytes(document.text)));
+    UNSHARD_RETURN_IF_ERROR(WriteFile(output + "/" + document.path, AsBytes(document.text)));
   }
   return {};
 }
 
 }  // namespace
 
-Status WriteSample(const std::string& directory, const SampleOptions& options) {
-  if (options.megabytes < 1 || options.megabytes > kMaxMegabytes) {
-    return Fail(ErrorCode::kInvalidArgument, "option --megabytes: expected 1 to 1000000, found " +
-                                                 std::to_string(options.megabytes));
-  }
+Status WriteSample(const std::string& directory, std::uint64_t megabytes) {
   UNSHARD_RETURN_IF_ERROR(PrepareDirectory(directory));
   Plan plan;
-  plan.levels = MakeSampleLevels(options.megabytes);
+  plan.levels = MakeSampleLevels(megabytes);
   PlanImage(plan);  // first, because its tasks take longest
   UNSHARD_RETURN_IF_ERROR(PlanSegmentation(plan));
   const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
-  const unsigned threads =
-      options.threads != 0 ? options.threads : std::min(kMaxThreads, processors);
-  SampleOutput output(directory, plan.shard_count, options);
-  Status status = WriteEverything(plan, threads, output);
+  Status status = WriteEverything(plan, std::min(kMaxThreads, processors), directory);
   if (!status) {
     // The directory was empty when we came: what stands there is ours, and half of a sample.
     std::error_code ignored;
-    for (const char* part : {"segmentation", "image"}) {
-      filesystem::remove_all(output.PathOf(part), ignored);
+    for (const char* part : {"/segmentation", "/image"}) {
+      filesystem::remove_all(directory + part, ignored);
     }
   }
   return status;
