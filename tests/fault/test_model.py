@@ -231,9 +231,9 @@ class Model:
         name, data = self.any_chunk(), self.fresh()
         descriptor = os.open(self.root / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.pwrite(descriptor, data[:1000], 0)
-        self.compare_one(name)
+        self.compare_one(name, being_written=True)
         os.pwrite(descriptor, data[1000:], 1000)
-        self.compare_one(name)
+        self.compare_one(name, being_written=True)
         os.close(descriptor)
         (self.plain / name).write_bytes(data)
 
@@ -269,10 +269,13 @@ class Model:
 
     # ------------------------------------------------------------------------------- comparisons
 
-    def compare_one(self, name):
+    def compare_one(self, name, being_written=False):
         path = self.root / name
         if not self.exists(name):
-            assert not path.exists(), name
+            # While it is created it can be seen and removed, but not read.
+            assert path.exists() == being_written, name
+            with pytest.raises(FileNotFoundError):
+                path.read_bytes()
             return
         expected = (self.plain / name).read_bytes()
         assert path.read_bytes() == expected, name
