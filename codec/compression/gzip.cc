@@ -11,6 +11,9 @@
 #include <new>
 #include <string>
 
+#include "codec/compression/codecs.h"
+#include "codec/compression/compressor.h"
+
 namespace unshard {
 namespace {
 
@@ -121,6 +124,11 @@ std::uint64_t LargestMember(std::uint64_t plain_size) {
          kMinMemberSize;
 }
 
+Result<Encoder> MakeEncoder(const CodecOptions& options, int level_if_absent) {
+  UNSHARD_ASSIGN_OR_RETURN(const int level, options.Integer("level", level_if_absent, 0, 9));
+  return [level](ByteSpan plain) -> Result<ByteVector> { return GzipEncode(plain, level); };
+}
+
 }  // namespace
 
 Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
@@ -175,6 +183,17 @@ std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t s
   if (claim / kMaxRatio > stored_size) return std::nullopt;
   if (stored_size > LargestMember(claim)) return std::nullopt;
   return claim;
+}
+
+// The levels where none is given are those of the reference implementations.
+Result<std::shared_ptr<const BytesCodec>> MakeGzip(const std::string& name,
+                                                   const CodecOptions& options) {
+  const bool zarr = name == "gzip";
+  if (!zarr && name != "numcodecs.gzip") return nullptr;
+  const auto decode = [](ByteSpan stored, std::uint64_t max_bytes) {
+    return GzipDecode(stored, max_bytes);
+  };
+  return MakeCompressor(name, decode, MakeEncoder(options, zarr ? 6 : 1));
 }
 
 }  // namespace unshard

@@ -1,0 +1,108 @@
+// Blosc: one Blosc 1 buffer.
+#include <blosc.h>
+
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "codec/compression/codecs.h"
+#include "codec/compression/compressor.h"
+
+namespace unshard {
+namespace {
+
+constexpr int kLargest = std::numeric_limits<int>::max();
+
+Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
+  std::size_t plain_size = 0;
+  if (stored.size() < BLOSC_MIN_HEADER_LENGTH ||
+      blosc_cbuffer_validate(stored.data(), stored.size(), &plain_size) != 0) {
+    return Damaged("blosc", "expected a Blosc buffer of " + std::to_string(stored.size()) +
+                                " bytes with a valid header");
+  }
+  if (plain_size > max_bytes) return DecodesToMore("blosc", max_bytes);
+  ByteVector plain(plain_size);
+  if (plain_size == 0) return plain;
+  const int decoded =
+      blosc_decompress_ctx(stored.data(), plain.data(), plain.size(), /*numinternalthreads=*/1);
+  if (decoded < 0 || static_cast<std::size_t>(decoded) != plain_size) {
+    return Damaged("blosc", "the buffer does not decode to the " + std::to_string(plain_size) +
+                                " bytes that it announces");
+  }
+  return plain;
+}
+
+struct BloscOptions {
+  std::string compressor = "lz4";
+  int level = 5;  // 0..9
+  enum class Shuffle { kNone = 0, kBytes = 1, kBits = 2 };
+  Shuffle shuffle = Shuffle::kBytes;
+  std::uint64_t element_size = 1;  // of what is shuffled
+  std::uint64_t block_size = 0;    // 0: the library chooses
+};
+
+Result<ByteVector> Encode(ByteSpan plain, const BloscOptions& options) {
+  if (plain.size() > BLOSC_MAX_BUFFERSIZE) return TooLargeToEncode("blosc", BLOSC_MAX_BUFFERSIZE);
+  ByteVector stored(plain.size() + BLOSC_MAX_OVERHEAD);
+  const int size =
+      blosc_compress_ctx(options.level, static_cast<int>(options.shuffle), options.element_size,
+                         plain.size(), plain.data(), stored.data(), stored.size(),
+                         options.compressor.c_str(), options.block_size, /*numinternalthreads=*/1);
+  if (size <= 0) {
+    return Fail(ErrorCode::kResourceExhausted, "blosc: no memory, or no " + options.compressor);
+  }
+  stored.resize(static_cast<std::size_t>(size));
+  return stored;
+}
+
+// Zarr's codec names the shuffle, numcodecs numbers it. What stands around a shard has elements of
+// one byte unless it says otherwise; numcodecs' automatic shuffle (-1) shuffles bits of those.
+Result<BloscOptions::Shuffle> ParseShuffle(const JsonCursor& shuffle, std::uint64_t element_size) {
+  using Shuffle = BloscOptions::Shuffle;
+  constexpr std::array<std::pair<std::string_view, Shuffle>, 3> kNames{
+      {{"noshuffle", Shuffle::kNone},
+       {"shuffle", Shuffle::kBytes},
+       {"bitshuffle", Shuffle::kBits}}};
+  if (const auto name = shuffle.String()) {
+    for (const auto& [known, value] : kNames) {
+      if (known == *name) return value;
+    }
+    return shuffle.Expected("\"noshuffle\", \"shuffle\" or \"bitshuffle\"");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const std::int64_t number, shuffle.Integer(-1, 2));
+  if (number == -1) return element_size == 1 ? Shuffle::kBits : Shuffle::kBytes;
+  return static_cast<Shuffle>(number);
+}
+
+Result<Encoder> MakeEncoder(const CodecOptions& options) {
+  BloscOptions blosc;
+  UNSHARD_ASSIGN_OR_RETURN(const auto compressors, options.Find("cname"));
+  if (!compressors.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(blosc.compressor, compressors.front().String());
+    if (blosc_compname_to_compcode(blosc.compressor.c_str()) < 0) {
+      return compressors.front().Expected("a compressor that this Blosc library has");
+    }
+  }
+  UNSHARD_ASSIGN_OR_RETURN(blosc.level, options.Integer("clevel", 5, 0, 9));
+  UNSHARD_ASSIGN_OR_RETURN(const int element_size, options.Integer("typesize", 1, 1, kLargest));
+  blosc.element_size = static_cast<std::uint64_t>(element_size);
+  UNSHARD_ASSIGN_OR_RETURN(const auto shuffles, options.Find("shuffle"));
+  if (!shuffles.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(blosc.shuffle, ParseShuffle(shuffles.front(), blosc.element_size));
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const int block_size, options.Integer("blocksize", 0, 0, kLargest));
+  blosc.block_size = static_cast<std::uint64_t>(block_size);
+  return [blosc](ByteSpan plain) { return Encode(plain, blosc); };
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const BytesCodec>> MakeBlosc(const std::string& name,
+                                                    const CodecOptions& options) {
+  if (name != "blosc" && name != "numcodecs.blosc") return nullptr;
+  return MakeCompressor(name, Decode, MakeEncoder(options));
+}
+
+}  // namespace unshard

@@ -1,0 +1,64 @@
+#include "codec/compression/compressor.h"
+
+#include <optional>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+class Compressor final : public BytesCodec {
+ public:
+  Compressor(std::string name, Decoder decoder, Result<Encoder> encoder)
+      : name_(std::move(name)), decoder_(decoder), encoder_(std::move(encoder)) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] std::optional<std::uint64_t> fixed_overhead() const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t leading_overhead() const override { return 0; }
+  [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
+    return decoder_(stored, max_bytes);
+  }
+  [[nodiscard]] Status CanEncode() const override {
+    if (encoder_) return {};
+    return Fail(ErrorCode::kNotSupported,
+                "the codec \"" + name_ + "\" cannot encode: " + encoder_.error().message);
+  }
+  [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
+    UNSHARD_RETURN_IF_ERROR(CanEncode());
+    return (*encoder_)(plain);
+  }
+  [[nodiscard]] std::unique_ptr<BytesDigest> MakeDigest() const override { return nullptr; }
+
+ private:
+  const std::string name_;
+  const Decoder decoder_;
+  const Result<Encoder> encoder_;
+};
+
+}  // namespace
+
+std::shared_ptr<const BytesCodec> MakeCompressor(const std::string& name, Decoder decoder,
+                                                 Result<Encoder> encoder) {
+  return std::make_shared<Compressor>(name, decoder, std::move(encoder));
+}
+
+tl::unexpected<Error> Damaged(const char* format, const std::string& expected) {
+  return Fail(ErrorCode::kDataLoss, std::string(format) + ": " + expected);
+}
+
+tl::unexpected<Error> DecodesToMore(const char* format, std::uint64_t max_bytes) {
+  return Fail(ErrorCode::kResourceExhausted, std::string(format) + ": decodes to more than " +
+                                                 std::to_string(max_bytes) + " bytes");
+}
+
+tl::unexpected<Error> NoMemory(const char* format) {
+  return Fail(ErrorCode::kResourceExhausted, std::string(format) + ": no memory");
+}
+
+tl::unexpected<Error> TooLargeToEncode(const char* format, std::uint64_t limit) {
+  return Fail(ErrorCode::kResourceExhausted,
+              std::string(format) + ": takes at most " + std::to_string(limit) + " bytes at once");
+}
+
+}  // namespace unshard

@@ -1,0 +1,82 @@
+// What the compressors among the bytes-to-bytes codecs share: the codec made of the two directions,
+// the loop that bounds what a stream decodes to, and the texts of failures.
+//
+// Decoders fail with kDataLoss on damage, truncation and trailing bytes, and with
+// kResourceExhausted as soon as the output would exceed `max_bytes`; no announced size is trusted
+// before it is bounded. Encoders give the same bytes for the same input with the same version of
+// the library, and fail with kResourceExhausted where the format or its library cannot take so many
+// bytes, or memory is short. Messages begin with the name of the format. Thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "codec/compression/bytes_codec.h"
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+
+namespace unshard {
+
+using Decoder = Result<ByteVector> (*)(ByteSpan stored, std::uint64_t max_bytes);
+using Encoder = std::function<Result<ByteVector>(ByteSpan plain)>;
+
+// A compressor. Its stream describes itself, so that the configuration matters to encoding alone:
+// an `encoder` that failed, for one that cannot be followed, does not stand in the way of reading.
+std::shared_ptr<const BytesCodec> MakeCompressor(const std::string& name, Decoder decoder,
+                                                 Result<Encoder> encoder);
+
+// kDataLoss: `format`: `expected`.
+tl::unexpected<Error> Damaged(const char* format, const std::string& expected);
+// kResourceExhausted: the output of a decoder exceeds `max_bytes`.
+tl::unexpected<Error> DecodesToMore(const char* format, std::uint64_t max_bytes);
+// kResourceExhausted: the library has no memory.
+tl::unexpected<Error> NoMemory(const char* format);
+// kResourceExhausted: the format takes at most `limit` bytes.
+tl::unexpected<Error> TooLargeToEncode(const char* format, std::uint64_t limit);
+
+// zlib and bzip2 count in 32 bits.
+inline unsigned Clamp32(std::size_t size) {
+  return static_cast<unsigned>(std::min(size, std::size_t{1} << 30));
+}
+
+// These libraries never write through their input pointers, whatever its type says.
+template <class To>
+To* Unconst(const std::uint8_t* bytes) {
+  return reinterpret_cast<To*>(const_cast<std::uint8_t*>(bytes));
+}
+
+struct DecodeProgress {
+  std::size_t written = 0;
+  bool done = false;
+};
+
+// Grows the output as `step(at, room)` fills it. One byte above the bound is given to the decoder,
+// so that an output of exactly `max_bytes` is told from a longer one.
+template <class Step>
+Result<ByteVector> DecodeInSteps(const char* format, std::uint64_t max_bytes, const Step& step) {
+  constexpr std::size_t kFirstOutput = std::size_t{64} << 10;
+  const std::uint64_t limit =
+      std::min<std::uint64_t>(max_bytes, std::numeric_limits<std::ptrdiff_t>::max() - 1) + 1;
+  ByteVector output;
+  std::size_t used = 0;
+  for (;;) {
+    if (used == output.size()) {
+      const std::size_t wanted = std::max(kFirstOutput, output.size() * 2);
+      output.resize(static_cast<std::size_t>(std::min<std::uint64_t>(wanted, limit)));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const DecodeProgress progress,
+                             step(output.data() + used, output.size() - used));
+    used += progress.written;
+    if (used > max_bytes) return DecodesToMore(format, max_bytes);
+    if (progress.done) break;
+  }
+  output.resize(used);
+  return output;
+}
+
+}  // namespace unshard
