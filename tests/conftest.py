@@ -1,6 +1,7 @@
 """Fixtures shared by tests/conformance, tests/mount and tests/fault.
 
 UNSHARD              the program under test (default: build/unshard beside this folder)
+UNSHARD_SAMPLE       the generator of sample datasets (default: build/unshard-sample likewise)
 UNSHARD_STORE_TESTS  the unit tests of store (default: store_tests beside the program)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
 UNSHARD_KEEP         set to anything: work directories stay for a look
@@ -126,16 +127,6 @@ def measured(capsys):
     return tell
 
 
-@pytest.fixture(scope="session")
-def write_sample(unshard_binary):
-    """write_sample(DIRECTORY, MEGABYTES): runs the generator of the sample volume."""
-    def run(*arguments, prefix=(), cwd=None):
-        return subprocess.run([*prefix, unshard_binary.parent / "unshard-sample",
-                               *map(str, arguments)], cwd=cwd, capture_output=True, text=True,
-                              timeout=120)
-    return run
-
-
 @pytest.fixture
 def run_unshard(unshard_binary):
     """run_unshard("info", path, …) -> CompletedProcess with text output; never raises by itself."""
@@ -143,5 +134,18 @@ def run_unshard(unshard_binary):
     def run(*arguments, timeout=60, **more):
         return subprocess.run([str(unshard_binary), *map(str, arguments)], capture_output=True,
                               text=True, timeout=timeout, **more)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_sample():
+    """run_sample(directory, "--megabytes", 4) -> CompletedProcess, as of run_unshard."""
+    path = pathlib.Path(os.environ.get("UNSHARD_SAMPLE", ROOT / "build" / "unshard-sample")).resolve()
+    assert os.access(path, os.X_OK), f"{path} is not there: build it, or set UNSHARD_SAMPLE"
+
+    def run(*arguments, timeout=120, **more):
+        return subprocess.run([str(path), *map(str, arguments)], capture_output=True, text=True,
+                              timeout=timeout, **more)
 
     return run

@@ -6,27 +6,25 @@
 #include <cstdint>
 #include <vector>
 
-namespace unshard {
+namespace unshard::sample {
 
-// x, y, z of the sample's finest level; never negative.
-using SamplePosition = std::array<std::uint64_t, 3>;
+// x, y, z of a voxel of the finest level, or of a chunk; never negative.
+using Position = std::array<std::uint64_t, 3>;
 
 // Tiles and the chunks of every level are cubes of this extent.
-inline constexpr std::size_t kSampleTileExtent = 64;
-inline constexpr std::size_t kSampleTileVoxels =
-    kSampleTileExtent * kSampleTileExtent * kSampleTileExtent;
+inline constexpr std::size_t kEdge = 64;
+inline constexpr std::size_t kTileVoxels = kEdge * kEdge * kEdge;
 
 // Distances from boundaries are cut off here, in voxels.
-inline constexpr float kSampleFarFromBoundary = 4.0F;
+inline constexpr float kFarFromBoundary = 4.0F;
 
 // One cube of voxels, x fastest.
-struct SampleLabelTile {
+struct LabelTile {
   std::vector<std::uint64_t> labels;
   std::vector<float> boundary_distances;  // from the nearest voxel of another label, approximately
 };
 
-// Fills `tile` with the voxels from `origin`, which must be a multiple of the tile extent. A pure
-// function of the origin; thread-safe.
-void FillSampleLabels(const SamplePosition& origin, SampleLabelTile& tile);
+// The voxels from `origin`, which must be a multiple of the tile extent. Pure; thread-safe.
+LabelTile MakeLabels(const Position& origin);
 
-}  // namespace unshard
+}  // namespace unshard::sample

@@ -1,15 +1,14 @@
-// Reproducible noise for the sample: hashes of lattice points and smooth interpolation of them.
+// Reproducible noise: hashes of lattice points and smooth interpolation of them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace unshard {
+namespace unshard::sample {
 
 // A well-mixed 32-bit hash of a lattice point. The same on every machine.
-inline std::uint32_t SampleHash(std::uint32_t x, std::uint32_t y, std::uint32_t z,
-                                std::uint32_t seed) {
+inline std::uint32_t Hash(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t seed) {
   std::uint32_t hash = seed * 0x9e3779b1U;
   for (const std::uint32_t word : {x, y, z}) {
     hash ^= word * 0x85ebca6bU;
@@ -21,8 +20,8 @@ inline std::uint32_t SampleHash(std::uint32_t x, std::uint32_t y, std::uint32_t 
 }
 
 // The same as a number in [0, 1).
-inline float SampleUnitHash(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t seed) {
-  return static_cast<float>(SampleHash(x, y, z, seed) >> 8) * 0x1p-24F;
+inline float UnitHash(std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t seed) {
+  return static_cast<float>(Hash(x, y, z, seed) >> 8) * 0x1p-24F;
 }
 
 inline float Lerp(float a, float b, float t) { return a + (b - a) * t; }
@@ -36,7 +35,7 @@ inline float LerpCube(const std::array<float, 8>& corners, float x, float y, flo
 
 // Smooth noise in [0, 1) whose features are about `spacing` voxels wide. Requires: coordinates are
 // not negative.
-inline float SampleNoise(float x, float y, float z, float spacing, std::uint32_t seed) {
+inline float Noise(float x, float y, float z, float spacing, std::uint32_t seed) {
   const std::array<float, 3> scaled{x / spacing, y / spacing, z / spacing};
   std::array<std::uint32_t, 3> cell;
   std::array<float, 3> weight;
@@ -47,10 +46,9 @@ inline float SampleNoise(float x, float y, float z, float spacing, std::uint32_t
   }
   std::array<float, 8> corners;
   for (std::uint32_t i = 0; i < 8; ++i) {
-    corners[i] =
-        SampleUnitHash(cell[0] + (i & 1), cell[1] + (i >> 1 & 1), cell[2] + (i >> 2), seed);
+    corners[i] = UnitHash(cell[0] + (i & 1), cell[1] + (i >> 1 & 1), cell[2] + (i >> 2), seed);
   }
   return LerpCube(corners, weight[0], weight[1], weight[2]);
 }
 
-}  // namespace unshard
+}  // namespace unshard::sample

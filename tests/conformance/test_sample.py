@@ -1,7 +1,12 @@
-"""The volume that packaging/sample writes is what it says: peers read it, it is no noise, the labels
+"""The volume that unshard-sample writes is what it says: peers read it, it is no noise, the labels
 and the image belong together, and the mounted view of it equals it."""
 
 import json
+import math
+import pathlib
+import re
+import resource
+import signal
 
 import numpy as np
 import pytest
@@ -26,10 +31,10 @@ def read_level(directory, level):
 
 
 @pytest.fixture(scope="module")
-def sample(write_sample, module_work):
+def sample(run_sample, module_work):
     directory = module_work / "sample"
-    done = write_sample(directory, MEGABYTES)
-    assert done.returncode == 0, done.stderr
+    done = run_sample(directory, "--megabytes", MEGABYTES)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return directory
 
 
@@ -133,37 +138,56 @@ def test_the_mounted_sample_equals_the_sample(sample, labels, image, mount):
         np.testing.assert_array_equal(read_level(mounted / "image", index), image[index])
     info = json.loads((mounted / "segmentation" / "info").read_text())
     assert all("sharding" not in scale for scale in info["scales"])
+    for index, scale in enumerate(info["scales"]):
+        count = math.prod(-(-size // 64) for size in scale["size"])
+        for folder in (f"segmentation/{scale['key']}", f"image/{index}/c"):
+            assert sum(path.is_file() for path in (mounted / folder).rglob("*")) == count, folder
 
 
-def files_of(directory):
+def contents(directory):
     return {path.relative_to(directory): path.read_bytes()
             for path in directory.rglob("*") if path.is_file()}
 
 
-def test_it_is_the_same_bytes_each_time_and_nothing_else_is_left(write_sample, sample, work):
-    assert write_sample(work / "again", MEGABYTES).returncode == 0
-    again = files_of(work / "again")
-    assert again == files_of(sample)
-    assert {path.suffix for path in again} <= {"", ".json", ".shard"}
+def test_each_run_writes_the_same_bytes(sample, work, run_sample):
+    done = run_sample(work / "deeper/still", "--megabytes", MEGABYTES)
+    assert done.returncode == 0, done.stderr
+    assert contents(work / "deeper/still") == contents(sample)
 
 
-@pytest.mark.parametrize("arguments", [[], ["--megabytes", "4"], ["d", "none"], ["d", "0"],
-                                       ["d", "1000001"], ["d", "1", "more"]])
-def test_wrong_arguments_write_nothing(write_sample, work, arguments):
-    done = write_sample(*arguments, cwd=work)
-    assert done.returncode == 2 and done.stderr
-    assert list(work.iterdir()) == []
-
-
-def test_a_file_that_cannot_be_written_is_named_and_the_rest_is_removed(write_sample, work):
-    done = write_sample(work / "sample", 1, prefix=["prlimit", "--fsize=100000:100000"])
-    assert done.returncode == 1
-    assert f"{work}/sample/" in done.stderr and "File too large" in done.stderr
-    assert list((work / "sample").iterdir()) == []
-
-
-def test_a_directory_that_is_not_empty_is_refused(write_sample, work):
+def test_a_directory_that_is_not_empty_is_refused(run_sample, work):
     (work / "mine").write_text("precious")
-    done = write_sample(work, 1)
-    assert done.returncode != 0 and "not empty" in done.stderr and str(work) in done.stderr
-    assert [path.name for path in work.iterdir()] == ["mine"]
+    done = run_sample(work, "--megabytes", "1")
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr == (f"unshard-sample: {work}: is not empty; name a new or an empty directory "
+                           "for the sample\n")
+    assert contents(work) == {pathlib.Path("mine"): b"precious"}
+
+
+def test_a_directory_that_cannot_be_made_is_named(run_sample, work):
+    (work / "file").write_text("")
+    done = run_sample(work / "file/sample")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"unshard-sample: {work}/file/sample: making the directory: Not a dir")
+
+
+def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(run_sample, work):
+    def full_disk():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    done = run_sample(work / "sample", "--megabytes", "1", preexec_fn=full_disk)
+    assert done.returncode == 1
+    assert re.fullmatch(rf"unshard-sample: {work}/sample/\S+: writing: File too large\n", done.stderr)
+    assert not list((work / "sample").iterdir())
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["a", "--megabytes"], ["a", "--megabytes", "0"],
+                                       ["a", "--megabytes", "100001"], ["a", "--megabytes", "1x"],
+                                       ["a", "--megabytes", "-1"], ["a", "--size", "1"], [""]])
+def test_wrong_arguments_are_refused_with_the_usage(run_sample, work, arguments):
+    done = run_sample(*arguments, cwd=work)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Usage: unshard-sample DIR [--megabytes N]\n")
+    assert done.stderr == run_sample("--help").stdout
+    assert not list(work.iterdir())

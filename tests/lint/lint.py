@@ -91,8 +91,8 @@ def include_layering(tree):
                 findings.append(f"{name}:{line}: \"{included}\" is not a path from the root")
             elif folder and target and FOLDERS.index(target) > FOLDERS.index(folder):
                 findings.append(f"{name}:{line}: {folder} must not include {target} ({included})")
-            if layer and included.startswith("tests/"):
-                findings.append(f"{name}:{line}: {layer} must not include tests")
+            if layer and included.startswith(("packaging/", "tests/")):
+                findings.append(f"{name}:{line}: {layer} must not include {included.split('/')[0]}")
     return findings
 
 

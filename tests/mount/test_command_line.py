@@ -339,13 +339,13 @@ def test_words_that_fstab_systemd_and_mount_add_are_accepted(source, point, run_
                                        ["flush"], ["status"], ["status", "--watch", "--json", "a"],
                                        ["spool"], ["spool", "publish"], ["spool", "export"],
                                        ["spool", "frob"], ["infoo", "x"], ["why"], ["help", "frob"],
-                                       ["list", "x"]])
+                                       ["list", "x"], ["sample", "d"]])
 def test_a_wrong_command_line_is_refused_with_2_and_one_line_with_a_hint(run_unshard, arguments):
     done = run_unshard(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     line, = done.stderr.splitlines()
     assert line.startswith("unshard") and "--help`" in line
-    if arguments and arguments[0] in ("frob", "infoo"):
+    if arguments and arguments[0] in ("frob", "infoo", "sample"):
         assert f"unshard: {arguments[0]}: no such command, expected one of mount, " in line
 
 

@@ -83,7 +83,6 @@ REFUSED = {
                              "name a folder that was given to mount"),
     "export of an unknown source": ("spool export WORK/saved SOURCE --spool WORK/closed", 1,
                                     "WORK/closed", "no spool of the source", "expected: unshard spool"),
-    "sample over files": ("sample SOURCE", 1, "SOURCE", "is not empty", "name a new or an empty"),
 }
 
 

@@ -189,10 +189,10 @@ def test_zarr_python_2_reads_an_n5_tree_that_passes_through(frozen_python, work,
 
 
 def test_the_sample_reads_the_same_through_the_mount_as_from_its_shards(
-        work, mount, write_sample):
+        work, mount, run_sample):
     import tensorstore as ts
 
-    done = write_sample(work / "sample", 4)
+    done = run_sample(work / "sample", "--megabytes", "4")
     assert done.returncode == 0, done.stderr
     mounted = mount(work / "sample")
     compared = 0

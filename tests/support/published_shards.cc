@@ -5,8 +5,8 @@
 #include "codec/core/crc32c.h"
 #include "codec/precomputed/shard.h"
 #include "codec/zarr3/metadata.h"
-#include "codec/zarr3/shard_writer.h"
 #include "tests/support/index_walking.h"
+#include "tests/support/shard_writer.h"
 
 namespace unshard {
 namespace {

@@ -11,7 +11,7 @@
 #include "codec/precomputed/info.h"
 #include "codec/shard/chunk_locator.h"
 #include "codec/zarr3/metadata.h"
-#include "codec/zarr3/shard_writer.h"
+#include "tests/support/shard_writer.h"
 
 namespace unshard {
 

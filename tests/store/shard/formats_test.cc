@@ -3,10 +3,10 @@
 
 #include "codec/precomputed/shard.h"
 #include "codec/zarr3/metadata.h"
-#include "codec/zarr3/shard_writer.h"
 #include "store/local/file_store.h"
 #include "store/shard/set.h"
 #include "tests/support/counting_store.h"
+#include "tests/support/shard_writer.h"
 #include "tests/support/temporary_directory.h"
 
 namespace unshard {

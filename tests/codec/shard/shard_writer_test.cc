@@ -1,4 +1,4 @@
-#include "codec/zarr3/shard_writer.h"
+#include "tests/support/shard_writer.h"
 
 #include <gtest/gtest.h>
 

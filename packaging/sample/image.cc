@@ -1,16 +1,16 @@
-#include "packaging/sample/texture.h"
+#include "packaging/sample/image.h"
 
 #include <algorithm>
 #include <array>
 
 #include "packaging/sample/noise.h"
 
-namespace unshard {
+namespace unshard::sample {
 namespace {
 
 // Slow shading is computed on a lattice of this spacing and interpolated.
 constexpr std::size_t kStep = 4;
-constexpr std::size_t kPoints = kSampleTileExtent / kStep + 1;  // per dimension of a tile
+constexpr std::size_t kPoints = kEdge / kStep + 1;  // per dimension of a tile
 
 // Grey values.
 constexpr float kCytoplasm = 158.0F;
@@ -34,17 +34,17 @@ float SmoothStep(float begin, float end, float value) {
   return t * t * (3.0F - 2.0F * t);
 }
 
-float ShadeAt(std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-  const auto fx = static_cast<float>(x);
-  const auto fy = static_cast<float>(y);
-  const auto fz = static_cast<float>(z);
-  const float illumination = SampleNoise(fx, fy, fz, 180.0F, kShadeSeed) - 0.5F;
-  const float cytoplasm = SampleNoise(fx, fy, fz, 11.0F, kShadeSeed + 1) - 0.5F;
+float ShadeAt(const Position& at) {
+  const auto x = static_cast<float>(at[0]);
+  const auto y = static_cast<float>(at[1]);
+  const auto z = static_cast<float>(at[2]);
+  const float illumination = Noise(x, y, z, 180.0F, kShadeSeed) - 0.5F;
+  const float cytoplasm = Noise(x, y, z, 11.0F, kShadeSeed + 1) - 0.5F;
   const float vesicles =
-      SampleUnitHash(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
-                     static_cast<std::uint32_t>(z), kVesicleSeed) -
+      UnitHash(static_cast<std::uint32_t>(at[0]), static_cast<std::uint32_t>(at[1]),
+               static_cast<std::uint32_t>(at[2]), kVesicleSeed) -
       0.5F;
-  const float organelle = SampleNoise(fx, fy, fz * 0.6F, 34.0F, kOrganelleSeed);
+  const float organelle = Noise(x, y, z * 0.6F, 34.0F, kOrganelleSeed);
   const float inside = SmoothStep(0.70F, 0.74F, organelle);
   // A dark rim, and cristae inside.
   const float rim = inside * (1.0F - SmoothStep(0.74F, 0.79F, organelle));
@@ -52,12 +52,12 @@ float ShadeAt(std::uint64_t x, std::uint64_t y, std::uint64_t z) {
          kOrganelleDepth * (0.6F * inside + 0.4F * rim);
 }
 
-std::vector<float> ShadeLattice(const SamplePosition& origin) {
+std::vector<float> ShadeLattice(const Position& origin) {
   std::vector<float> lattice(kPoints * kPoints * kPoints);
   for (std::size_t i = 0; i < lattice.size(); ++i) {
     lattice[i] =
-        ShadeAt(origin[0] + kStep * (i % kPoints), origin[1] + kStep * (i / kPoints % kPoints),
-                origin[2] + kStep * (i / kPoints / kPoints));
+        ShadeAt({origin[0] + kStep * (i % kPoints), origin[1] + kStep * (i / kPoints % kPoints),
+                 origin[2] + kStep * (i / kPoints / kPoints)});
   }
   return lattice;
 }
@@ -79,8 +79,8 @@ std::array<float, kPoints> ShadeRow(const std::vector<float>& lattice, std::size
 
 // Each label is a little lighter or darker than the others.
 float ToneOf(std::uint64_t label) {
-  return 22.0F * (SampleUnitHash(static_cast<std::uint32_t>(label),
-                                 static_cast<std::uint32_t>(label >> 32), 0, kToneSeed) -
+  return 22.0F * (UnitHash(static_cast<std::uint32_t>(label),
+                           static_cast<std::uint32_t>(label >> 32), 0, kToneSeed) -
                   0.5F);
 }
 
@@ -101,21 +101,20 @@ float MembraneAt(float boundary_distance) {
 
 }  // namespace
 
-void FillSampleImage(const SamplePosition& origin, const SampleLabelTile& labels,
-                     std::vector<std::uint8_t>& grey) {
-  grey.resize(kSampleTileVoxels);
+ByteVector MakeImage(const Position& origin, const LabelTile& labels) {
+  ByteVector grey(kTileVoxels);
   const std::vector<float> lattice = ShadeLattice(origin);
-  for (std::size_t row = 0; row < kSampleTileExtent * kSampleTileExtent; ++row) {
-    const std::size_t y = row % kSampleTileExtent;
-    const std::size_t z = row / kSampleTileExtent;
-    const std::size_t at = kSampleTileExtent * row;
+  for (std::size_t row = 0; row < kEdge * kEdge; ++row) {
+    const std::size_t y = row % kEdge;
+    const std::size_t z = row / kEdge;
+    const std::size_t at = kEdge * row;
     const auto shade = ShadeRow(lattice, y, z);
     const std::uint32_t row_hash =
-        SampleHash(static_cast<std::uint32_t>(origin[0]), static_cast<std::uint32_t>(origin[1] + y),
-                   static_cast<std::uint32_t>(origin[2] + z), kGrainSeed);
+        Hash(static_cast<std::uint32_t>(origin[0]), static_cast<std::uint32_t>(origin[1] + y),
+             static_cast<std::uint32_t>(origin[2] + z), kGrainSeed);
     std::uint64_t label = labels.labels[at];
     float tone = ToneOf(label);
-    for (std::size_t x = 0; x < kSampleTileExtent; ++x) {
+    for (std::size_t x = 0; x < kEdge; ++x) {
       if (labels.labels[at + x] != label) {
         label = labels.labels[at + x];
         tone = ToneOf(label);
@@ -126,6 +125,7 @@ void FillSampleImage(const SamplePosition& origin, const SampleLabelTile& labels
       grey[at + x] = static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
     }
   }
+  return grey;
 }
 
-}  // namespace unshard
+}  // namespace unshard::sample

@@ -1,5 +1,4 @@
-// Whole shards in memory: assemblies run to their end, and two encoders on top of that, which
-// the sample generator and tests use.
+// Whole shards in memory: assemblies run to their end, and two encoders on top of that.
 #pragma once
 
 #include <cstdint>
