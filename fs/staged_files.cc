@@ -239,8 +239,9 @@ void StagedFiles::End(const StagedPtr& staged) {
   if (parts_.scratch.Links(staged) != 0) return;
   const bool dropped = staged->dirty();
   if (!staged->End()) return;
-  // The kernel may have pages of what was dropped. Other nodes are forgotten soon.
-  const bool spoilt = dropped && versions.IsTaken(staged->node());
+  // The kernel may have pages of what was dropped, also of a chunk that was removed while it was
+  // created, whose inode it keeps without a name. Other nodes are forgotten soon.
+  const bool spoilt = dropped && (scratch || versions.IsTaken(staged->node()));
   const bool kept = spoilt || !UnpackGridNode(staged->node());
   using End = OpenVersions::End;
   versions.EndWriting(staged->node(), staged, kept ? End::kStaysTaken : End::kGivenBack);
