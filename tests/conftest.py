@@ -1,7 +1,7 @@
 """Fixtures shared by tests/conformance, tests/mount and tests/fault.
 
 UNSHARD              the program under test (default: build/unshard beside this folder)
-UNSHARD_SAMPLE       the generator of sample datasets (default: build/unshard-sample likewise)
+UNSHARD_SAMPLE       the generator of sample datasets (default: beside the program)
 UNSHARD_STORE_TESTS  the unit tests of store (default: store_tests beside the program)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
 UNSHARD_KEEP         set to anything: work directories stay for a look
@@ -139,13 +139,13 @@ def run_unshard(unshard_binary):
 
 
 @pytest.fixture(scope="session")
-def run_sample():
+def run_sample(unshard_binary):
     """run_sample(directory, "--megabytes", 4) -> CompletedProcess, as of run_unshard."""
-    path = pathlib.Path(os.environ.get("UNSHARD_SAMPLE", ROOT / "build" / "unshard-sample")).resolve()
+    path = pathlib.Path(os.environ.get("UNSHARD_SAMPLE", unshard_binary.parent / "unshard-sample"))
     assert os.access(path, os.X_OK), f"{path} is not there: build it, or set UNSHARD_SAMPLE"
 
     def run(*arguments, timeout=120, **more):
-        return subprocess.run([str(path), *map(str, arguments)], capture_output=True, text=True,
+        return subprocess.run([str(path.resolve()), *map(str, arguments)], capture_output=True, text=True,
                               timeout=timeout, **more)
 
     return run
