@@ -116,6 +116,11 @@ bool operator==(const JsonValue& a, const JsonValue& b) {
   });
 }
 
+std::string TextOf(const JsonValue& object, std::string_view key) {
+  const JsonValue* member = object.Find(key);
+  return member != nullptr && member->is_string() ? member->text() : "";
+}
+
 JsonMemberIndex::JsonMemberIndex(const JsonValue& object)
     : object_(object), sorted_(object.members().size()) {
   std::iota(sorted_.begin(), sorted_.end(), 0);

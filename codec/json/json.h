@@ -74,6 +74,9 @@ class JsonValue {
       value_;
 };
 
+// The string member `key` of an object; "" where it is absent or something else.
+std::string TextOf(const JsonValue& object, std::string_view key);
+
 // The members of one object by their keys, each found in logarithmic time. Refers to the object,
 // whose keys must neither move nor change meanwhile.
 class JsonMemberIndex {

@@ -1,8 +1,6 @@
 #include "codec/precomputed/info.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <limits>
 #include <map>
 #include <optional>
@@ -10,42 +8,17 @@
 #include <utility>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/lower_case.h"
 #include "codec/precomputed/object_check.h"
+#include "codec/voxel/data_type.h"
 #include "codec/voxel/volume_check.h"
 
 namespace unshard {
 namespace {
 
+constexpr auto kVolume = DataTypeDialect::kPrecomputedVolume;
 constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
 constexpr std::int64_t kMaxCoordinate = std::numeric_limits<std::int64_t>::max();
-
-struct ItemSize {
-  std::string_view data_type;
-  std::uint64_t bytes;
-};
-constexpr std::array<ItemSize, 10> kItemSizes = {{{"uint8", 1},
-                                                  {"int8", 1},
-                                                  {"uint16", 2},
-                                                  {"int16", 2},
-                                                  {"uint32", 4},
-                                                  {"int32", 4},
-                                                  {"float32", 4},
-                                                  {"uint64", 8},
-                                                  {"int64", 8},
-                                                  {"float64", 8}}};
-
-// 0: not known.
-std::uint64_t ItemSizeOf(std::string_view data_type) {
-  for (const ItemSize& size : kItemSizes) {
-    if (size.data_type == data_type) return size.bytes;
-  }
-  return 0;
-}
-
-std::string LowerCase(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 // Resolves "." and ".." and drops empty components; ".." above the info's directory stays in front.
 std::string NormaliseKey(std::string_view key) {
@@ -67,12 +40,6 @@ std::string NormaliseKey(std::string_view key) {
     normalised += part;
   }
   return normalised;
-}
-
-// The string member `key`, or "" where it is absent or something else.
-std::string TextOf(const JsonValue& object, std::string_view key) {
-  const JsonValue* member = object.Find(key);
-  return member != nullptr && member->is_string() ? member->text() : "";
 }
 
 // An object whose `sharding` member may be absent or null.
@@ -322,7 +289,7 @@ class InfoParser {
     directory.description = data_type.empty() ? "" : data_type + " ";
     directory.description += type.empty() ? "volume" : type;
     if (!encoding.empty()) directory.description += ", " + encoding;
-    const std::uint64_t item_size = ItemSizeOf(data_type);
+    const std::uint64_t item_size = DataTypeSize(kVolume, data_type).value_or(0);
     if (encoding != "raw" || item_size == 0) return {};
     UNSHARD_ASSIGN_OR_RETURN(const auto channels, root_.OptionalMember("num_channels"));
     if (channels.empty()) return {};
@@ -338,7 +305,7 @@ class InfoParser {
     VolumeChunks chunks;
     chunks.grid = directory.grid;
     chunks.encoding = directory.array.encoding;
-    chunks.item_size = ItemSizeOf(directory.array.data_type);
+    chunks.item_size = DataTypeSize(kVolume, directory.array.data_type).value_or(0);
     if (const auto channels = root_.Member("num_channels")) {
       chunks.channels = channels->Unsigned(1, kMostChannels).value_or(0);
     }

@@ -2,7 +2,6 @@
 // taken over. Scales go by their keys; lists of indices are compared item by item, in their order.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/core/lower_case.h"
 #include "codec/json/meaning.h"
 #include "codec/precomputed/info.h"
 #include "codec/shard/layout_change.h"
@@ -50,10 +50,7 @@ bool IsName(std::string_view key) {
 }
 
 JsonValue InLowerCase(const JsonValue& value) {
-  if (!value.is_string()) return value;
-  std::string text = value.text();
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return JsonValue::String(std::move(text));
+  return value.is_string() ? JsonValue::String(LowerCase(value.text())) : value;
 }
 
 // The order of dimensions is that of coordinates.

@@ -1,51 +1,22 @@
 #include "codec/precomputed/object_check.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/lower_case.h"
 #include "codec/precomputed/mesh_manifest.h"
+#include "codec/voxel/data_type.h"
 
 namespace unshard {
 namespace {
 
+constexpr auto kAttributes = DataTypeDialect::kPrecomputedAttributes;
 constexpr std::uint64_t kFloatSize = 4;
 constexpr std::uint64_t kIdSize = 8;
-
-struct TypeSize {
-  std::string_view name;
-  std::uint64_t bytes;
-};
-constexpr std::array<TypeSize, 9> kTypeSizes = {{{"uint8", 1},
-                                                 {"int8", 1},
-                                                 {"rgb", 3},
-                                                 {"rgba", 4},
-                                                 {"uint16", 2},
-                                                 {"int16", 2},
-                                                 {"uint32", 4},
-                                                 {"int32", 4},
-                                                 {"float32", 4}}};
-
-// The text of a string member in lower case, as the names of types come in any; "" where it is no
-// string.
-std::string LowerText(const JsonValue& object, std::string_view key) {
-  const JsonValue* member = object.Find(key);
-  std::string text = member != nullptr && member->is_string() ? member->text() : "";
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-std::optional<std::uint64_t> SizeOfType(const std::string& name) {
-  for (const TypeSize& type : kTypeSizes) {
-    if (type.name == name) return type.bytes;
-  }
-  return std::nullopt;
-}
 
 // The items of a list; none where the member is something else.
 const std::vector<JsonValue>& ListOf(const JsonValue& object, std::string_view key) {
@@ -132,7 +103,7 @@ AnnotationForm DescribeAnnotations(const JsonValue& info) {
   const JsonValue* dimensions = info.Find("dimensions");
   const std::uint64_t rank =
       dimensions != nullptr && dimensions->is_object() ? dimensions->members().size() : 0;
-  const std::string type = LowerText(info, "annotation_type");
+  const std::string type = LowerCase(TextOf(info, "annotation_type"));
   const bool two_points =
       type == "line" || type == "axis_aligned_bounding_box" || type == "ellipsoid";
   form.fixed = rank != 0 && (two_points || type == "point");
@@ -140,7 +111,7 @@ AnnotationForm DescribeAnnotations(const JsonValue& info) {
   if (type == "polyline") form.least = 4;  // the number of points
   std::uint64_t properties = 0;
   for (const JsonValue& property : ListOf(info, "properties")) {
-    const auto size = SizeOfType(LowerText(property, "type"));
+    const auto size = DataTypeSize(kAttributes, LowerCase(TextOf(property, "type")));
     if (!size) form.fixed = false;
     properties += size.value_or(0);
   }
@@ -214,7 +185,7 @@ std::shared_ptr<const ChunkCheck> MakeSkeletonCheck(const JsonValue& info) {
   std::uint64_t vertex_size = 3 * kFloatSize;
   for (const JsonValue& attribute : ListOf(info, "vertex_attributes")) {
     const JsonValue* count = attribute.Find("num_components");
-    const auto size = SizeOfType(LowerText(attribute, "data_type"));
+    const auto size = DataTypeSize(kAttributes, LowerCase(TextOf(attribute, "data_type")));
     if (count == nullptr || !size) continue;
     const auto components = JsonCursor(*count, "").Unsigned(1, kMostComponents);
     if (components) vertex_size = Grow(vertex_size, *components, *size);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "codec/compression/gzip.h"
+#include "codec/core/lower_case.h"
 #include "codec/precomputed/assembly.h"
 
 namespace unshard {
@@ -23,11 +23,6 @@ std::uint64_t ShiftRight(std::uint64_t value, unsigned bits) {
 }
 std::uint64_t LowBits(std::uint64_t value, unsigned bits) {
   return bits < 64 ? value & ((std::uint64_t{1} << bits) - 1) : value;
-}
-
-std::string LowerCase(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 // The enumerator that a string names in any case.

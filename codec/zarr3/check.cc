@@ -11,33 +11,12 @@
 
 #include "codec/compression/bytes_codec.h"
 #include "codec/core/byte_range.h"
+#include "codec/voxel/data_type.h"
 
 namespace unshard {
 namespace {
 
 using BytesCodecs = std::vector<std::shared_ptr<const BytesCodec>>;
-
-struct ItemSize {
-  std::string_view data_type;
-  std::uint64_t bytes;
-};
-constexpr std::array<ItemSize, 17> kItemSizes = {{{"bool", 1},
-                                                  {"int8", 1},
-                                                  {"uint8", 1},
-                                                  {"int16", 2},
-                                                  {"uint16", 2},
-                                                  {"float16", 2},
-                                                  {"bfloat16", 2},
-                                                  {"int32", 4},
-                                                  {"uint32", 4},
-                                                  {"float32", 4},
-                                                  {"int64", 8},
-                                                  {"uint64", 8},
-                                                  {"float64", 8},
-                                                  {"complex64", 8},
-                                                  {"complex128", 16},
-                                                  {"numpy.datetime64", 8},
-                                                  {"numpy.timedelta64", 8}}};
 
 // Data types whose configuration says how many bytes a value has.
 constexpr std::array<std::string_view, 3> kSizedTypes = {"fixed_length_utf32",
@@ -66,9 +45,7 @@ std::optional<std::uint64_t> RawBitsSize(std::string_view name) {
 std::optional<std::uint64_t> FixedItemSize(const JsonValue& data_type) {
   const JsonValue* name = data_type.Find("name");
   if (name == nullptr || !name->is_string()) return std::nullopt;
-  for (const ItemSize& size : kItemSizes) {
-    if (size.data_type == name->text()) return size.bytes;
-  }
+  if (const auto size = DataTypeSize(DataTypeDialect::kZarr, name->text())) return size;
   if (!IsOneOf(kSizedTypes, name->text())) return RawBitsSize(name->text());
   const JsonValue* configuration = data_type.Find("configuration");
   const JsonValue* length =

@@ -9,11 +9,6 @@ namespace {
 
 constexpr unsigned kMostBits = 64;
 
-std::string TextOf(const JsonValue& object, std::string_view key) {
-  const JsonValue* member = object.Find(key);
-  return member != nullptr && member->is_string() ? member->text() : "";
-}
-
 const std::vector<JsonValue>& ItemsOf(const JsonValue& object, std::string_view key) {
   static const std::vector<JsonValue> none;
   const JsonValue* member = object.Find(key);

@@ -1,0 +1,15 @@
+// Names that may come in any case.
+#pragma once
+
+#include <cctype>
+#include <string>
+
+namespace unshard {
+
+// The letters A to Z in lower case; all else stays as it is.
+inline std::string LowerCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+}  // namespace unshard
