@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/local/shard_lock.h"
+#include "store/object/key.h"
 #include "store/object/kv_store.h"
 
 namespace unshard {
@@ -43,8 +44,7 @@ Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes) {
   const Status replaced = replace();
   lock.Remove(files);
   UNSHARD_RETURN_IF_ERROR(replaced);
-  const std::size_t slash = path.rfind('/');
-  return files.SyncDirectory(slash == std::string::npos ? std::string() : path.substr(0, slash));
+  return files.SyncDirectory(ParentPath(path));
 }
 
 }  // namespace unshard

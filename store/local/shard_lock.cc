@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "store/object/key.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -70,9 +71,7 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
   const std::string path = key + std::string(kLockSuffix);
   UNSHARD_ASSIGN_OR_RETURN(const auto shard, files.Stat(key));
   if (!shard) {
-    const std::size_t slash = key.rfind('/');
-    const std::string parent = slash == std::string::npos ? std::string() : key.substr(0, slash);
-    UNSHARD_RETURN_IF_ERROR(MakeDirectories(files, parent));
+    UNSHARD_RETURN_IF_ERROR(MakeDirectories(files, ParentPath(key)));
   }
   for (int i = 0; i < kAttempts; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,

@@ -5,6 +5,7 @@
 #include "store/local/file_object.h"
 #include "store/local/memory_file.h"
 #include "store/local/shard_lock.h"
+#include "store/object/key.h"
 #include "store/publish/base_shard.h"
 #include "store/publish/can_publish.h"
 #include "store/publish/plan.h"
@@ -15,11 +16,6 @@ namespace {
 
 // Somebody who writes past the lock replaced the shard each time.
 constexpr int kAttempts = 8;
-
-std::string ParentOf(const std::string& key) {
-  const std::size_t slash = key.rfind('/');
-  return slash == std::string::npos ? std::string() : key.substr(0, slash);
-}
 
 Status CheckRequest(const FileSystem& files, const PublishRequest& request,
                     const PublisherOptions& options) {
@@ -100,7 +96,7 @@ Status Attempt::LeaveUnchanged() {
   result_.unchanged = true;
   result_.object_size = base_->object().size();
   if (!base_->missing() && !base_->is_pair()) UNSHARD_RETURN_IF_ERROR(RemovePair());
-  return files_.SyncDirectory(ParentOf(request_.key));
+  return files_.SyncDirectory(ParentPath(request_.key));
 }
 
 Result<ShardPlan> Attempt::Plan() {
@@ -210,7 +206,7 @@ Result<bool> Attempt::Replace() {
     Tell(std::nullopt);  // whatever stands there will be found to be something else
     return tl::unexpected<Error>(std::move(status).error());
   }
-  UNSHARD_RETURN_IF_ERROR(files_.SyncDirectory(ParentOf(request_.key)));
+  UNSHARD_RETURN_IF_ERROR(files_.SyncDirectory(ParentPath(request_.key)));
   UNSHARD_RETURN_IF_ERROR(RemovePair());
   return true;
 }
@@ -243,7 +239,7 @@ Result<bool> Attempt::RemoveShard() {
   result_.object_size = 0;
   result_.status = {};
   Tell(std::nullopt);
-  UNSHARD_RETURN_IF_ERROR(files_.SyncDirectory(ParentOf(request_.key)));
+  UNSHARD_RETURN_IF_ERROR(files_.SyncDirectory(ParentPath(request_.key)));
   return true;
 }
 
@@ -252,7 +248,7 @@ Status Attempt::RemovePair() {
   UNSHARD_ASSIGN_OR_RETURN(const bool index, files_.Remove(request_.obsolete->index));
   UNSHARD_ASSIGN_OR_RETURN(const bool data, files_.Remove(request_.obsolete->data));
   if (!index && !data) return {};
-  return files_.SyncDirectory(ParentOf(request_.key));
+  return files_.SyncDirectory(ParentPath(request_.key));
 }
 
 }  // namespace

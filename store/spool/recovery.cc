@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "codec/core/crc32c.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/owner.h"
 #include "store/spool/sealed_name.h"
@@ -103,7 +104,7 @@ Status Quarantine(Spool::State& state, SpooledChunk chunk) {
   const std::string to = SealedPath(kDamagedDirectory, chunk);
   UNSHARD_RETURN_IF_ERROR(MakeDatasetDirectory(files, kDamagedDirectory, chunk.dataset));
   UNSHARD_RETURN_IF_ERROR(files.Rename(from, to));
-  UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(to.substr(0, to.rfind('/'))));
+  UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(ParentPath(to)));
   LogWarning(files.Describe(from) +
              ": its bytes are not those that were committed: torn by a power loss before it was "
              "fsynced, or damaged since. It is not published; it is kept as " +

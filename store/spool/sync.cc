@@ -22,6 +22,7 @@
 #include <cerrno>
 
 #include "codec/core/crc32c.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/state.h"
 
@@ -305,7 +306,7 @@ Status Spool::SetAside(const SpooledChunk& chunk) {
     state_->conflicts.push_back(chunk);
     waiting = AllSuperseded(*state_, *directory, chunk.chunk);
   }
-  UNSHARD_RETURN_IF_ERROR(state_->files->SyncDirectory(to.substr(0, to.rfind('/'))));
+  UNSHARD_RETURN_IF_ERROR(state_->files->SyncDirectory(ParentPath(to)));
   UNSHARD_RETURN_IF_ERROR(state_->SyncRound(*directory));
   if (waiting.empty()) return {};
   return state_->RemoveVersions(*directory, waiting);
