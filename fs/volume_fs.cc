@@ -50,12 +50,12 @@ void VolumeFs::StartWriting(Writing writing) {
   parts.reader = &reader_;
   parts.on_renewed = writing_.look_again;
   writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
-  changes_ =
-      std::make_unique<DatasetChanges>(*parts_.store, *parts_.files, *parts_.datasets, *writes_);
+  documents_ = std::make_unique<MetadataDocuments>(*parts_.store, *parts_.files, *parts_.datasets,
+                                                   *writes_, writing_.look_again);
   staged_files_ = std::make_unique<StagedFiles>(StagedFiles::Parts{
       *writes_, *parts_.written, writers_, open_versions_, scratch_,
       [this](const auto& document, StagedFile& bytes, const timespec& modified) {
-        return CommitDocument(document, bytes, modified);
+        return documents_->Commit(document, bytes, modified);
       },
       [this](NodeId node, const Error& error) { Report("release", node, "", error); }});
   writes_->Replay();
@@ -161,7 +161,7 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
     return Entry{node->id, {node->inode, 0, mounted_, true}, kDayMilliseconds};
   }
   const std::string path = JoinPath(directory.path, name);
-  if (writable() && (name == kZarrDocument || name == kInfoDocument)) {
+  if (writable() && IsDocumentName(name)) {
     const ChunkId id = StagedFiles::DocumentId({directory.path, std::string(name)});
     if (const auto staged = writers_.Redirected(thread, id)) return ReferStaged(staged);
   }

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "codec/shard/metadata_merge.h"
 #include "fs/attribute_demand.h"
 #include "fs/common/counters.h"
 #include "fs/common/error_log.h"
@@ -31,7 +30,7 @@
 #include "fs/tree/watch_monitor.h"
 #include "fs/write/chunk_writers.h"
 #include "fs/write/chunk_writes.h"
-#include "fs/write/dataset_changes.h"
+#include "fs/write/metadata_documents.h"
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
 #include "fs/write/scratch_files.h"
@@ -366,22 +365,7 @@ class VolumeFs {
   Result<Entry> SetChunkAttributes(NodeId node, const SeenChunk& seen,
                                    const AttributeChange& change, pid_t thread);
   Result<Entry> TruncateChunk(NodeId node, std::uint64_t size, pid_t thread);
-  Status CommitDocument(const StagedInode::Document& document, StagedFile& staged,
-                        const timespec& modified);
-  Status CommitDocumentText(const StagedInode::Document& document, const std::string& text,
-                            const timespec& modified);
-  Status StoreDocument(const StagedInode::Document& document, const std::string& text,
-                       const std::optional<std::string>& before,
-                       const std::optional<timespec>& modified);
-  [[nodiscard]] bool IsPlainDocument(const std::string& path) const;
-  [[nodiscard]] Result<std::string> Complete(const std::string& path,
-                                             const std::string& text) const;
-  Status RemoveDocument(const Place& place);
-  Status MergeDocument(const StagedInode::Document& document, const std::string& before,
-                       const std::string& text);
-  [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
-  Status CompleteLive(NodeId id);
-  Result<bool> IsComplete(const std::string& path, const std::string& to) const;
+  Status CompleteLive(NodeId id, File& file);
   [[nodiscard]] std::uint64_t InodeOfChunk(const std::shared_ptr<ChunkTree>& tree,
                                            const ChunkRef& chunk) const;
 
@@ -431,9 +415,8 @@ class VolumeFs {
     std::uint32_t generation_count = 0;
   };
   std::map<std::string, GivenTime> times_;  // guarded by times_mutex_
-  std::mutex documents_mutex_;              // one document is merged at a time
   std::mutex links_mutex_;                  // one link at a time gives a chunk its name
-  std::unique_ptr<DatasetChanges> changes_;
+  std::unique_ptr<MetadataDocuments> documents_;
   std::unique_ptr<StagedFiles> staged_files_;
   std::unique_ptr<ChunkWrites> writes_;  // goes first: its threads use all the others
 };

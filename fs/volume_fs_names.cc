@@ -110,7 +110,7 @@ Result<VolumeFs::Place> VolumeFs::PlaceInDirectory(Place place, const DirectoryT
   place.directory = directory.path;
   if (directory.path.empty() && place.name == kControlDirectory) return place;
   place.kind = Place::Kind::kSource;
-  place.plain_document = IsPlainDocument(place.path()) && !directory.opaque;
+  place.plain_document = !directory.opaque && parts_.datasets->HoldsPlainDocument(place.path());
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
   if (!overlay) return place;
   if (overlay->fault) return tl::unexpected<Error>(*overlay->fault);
@@ -417,7 +417,7 @@ Result<Entry> VolumeFs::Link(NodeId node, NodeId new_parent, std::string_view ne
       path = table->live_path;
     }
     if (to.plain_document) {
-      UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(path, to.path()));
+      UNSHARD_ASSIGN_OR_RETURN(const bool complete, documents_->IsComplete(path, to.path()));
       if (!complete) {
         return FailWith(EPERM, ErrorCode::kPermissionDenied,
                         to.path() + ": embeds copies of sharded arrays, which are stored in " +
@@ -503,7 +503,7 @@ Status VolumeFs::Remove(NodeId parent, std::string_view name) {
       }
       return FailWith(ENOENT, ErrorCode::kNotFound, place.path() + ": is gone");
     case Place::Kind::kDocument:
-      return RemoveDocument(place);
+      return documents_->Remove(place.path());
     case Place::Kind::kSource: {
       UNSHARD_ASSIGN_OR_RETURN(const bool removed, parts_.files->Remove(place.path()));
       if (removed) return {};

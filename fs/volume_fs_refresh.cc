@@ -38,7 +38,7 @@ void VolumeFs::Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifi
     return;
   }
   const std::string name = BaseName(event.key);
-  if (name == kInfoDocument || name == kZarrDocument) {
+  if (IsDocumentName(name)) {
     const std::string directory = ParentPath(event.key);
     datasets.Reload(directory);
     if (datasets.TakeChange(directory)) {

@@ -1,5 +1,5 @@
-// Files of the source on a writable mount: passed through, whatever they hold. And the metadata
-// documents of sharded datasets, of which only what does not concern the layout can be changed.
+// Files of the source on a writable mount: passed through, whatever they hold, but for metadata
+// documents (fs/write/metadata_documents.h).
 #include <algorithm>
 #include <cerrno>
 
@@ -9,12 +9,6 @@
 
 namespace unshard {
 namespace {
-
-constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
-
-tl::unexpected<Error> TooLarge() {
-  return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
-}
 
 Error GoneFile() { return Error{ErrorCode::kConflict, "the file is gone", 0}; }
 
@@ -64,7 +58,7 @@ Result<OpenFilePtr> VolumeFs::OpenLive(const TableNode& node, const OpenRequest&
     const std::lock_guard lock(node.mutex);
     path = node.live_path;
   }
-  const bool document = request.write && IsPlainDocument(path) &&
+  const bool document = request.write && parts_.datasets->HoldsPlainDocument(path) &&
                         parts_.datasets->HasPlainDocument(ParentPath(path), BaseName(path));
   if (document) return OpenPlainDocument(node, path, request);
   OpenFlags flags;
@@ -79,8 +73,8 @@ OpenFilePtr VolumeFs::OpenSource(const TableNode& node, std::shared_ptr<File> fi
                                  const OpenRequest& request) {
   const std::lock_guard lock(node.mutex);
   node.live_file = file;
-  return std::make_unique<OpenSourceFile>(node.id, request, std::move(file),
-                                          [this, id = node.id] { return CompleteLive(id); });
+  return std::make_unique<OpenSourceFile>(
+      node.id, request, file, [this, id = node.id, file] { return CompleteLive(id, *file); });
 }
 
 // The document of a dataset is written aside, like the documents that are shown rewritten, until
@@ -175,7 +169,7 @@ Status VolumeFs::RenameInSource(const Place& from, const Place& to, bool replace
 Status VolumeFs::RenameOntoPlainDocument(const Place& from, const Place& to, bool replace) {
   UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(from.path()));
   if (!status || status->kind != FileStatus::Kind::kFile) return RenameInSource(from, to, replace);
-  UNSHARD_ASSIGN_OR_RETURN(const bool complete, IsComplete(from.path(), to.path()));
+  UNSHARD_ASSIGN_OR_RETURN(const bool complete, documents_->IsComplete(from.path(), to.path()));
   return complete ? RenameInSource(from, to, replace) : RenameSourceFileOnto(from, to, replace);
 }
 
@@ -203,136 +197,7 @@ Status VolumeFs::RenameSourceFileOnto(const Place& from, const Place& to, bool r
   return {};
 }
 
-Status VolumeFs::CommitDocument(const StagedInode::Document& document, StagedFile& staged,
-                                const timespec& modified) {
-  if (staged.size() > kMaxDocumentBytes) return TooLarge();
-  std::string text(staged.size(), '\0');
-  UNSHARD_ASSIGN_OR_RETURN(
-      const std::size_t read,
-      staged.Read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
-  text.resize(read);
-  return CommitDocumentText(document, text, modified);
-}
-
-Status VolumeFs::CommitDocumentText(const StagedInode::Document& document, const std::string& text,
-                                    const timespec& modified) {
-  const std::string key = JoinPath(document.directory, document.name);
-  const std::lock_guard lock(documents_mutex_);
-  UNSHARD_ASSIGN_OR_RETURN(const auto original, ReadWhole(*parts_.store, key, kMaxDocumentBytes));
-  const std::optional<std::string> before = original ? std::optional(original->text) : std::nullopt;
-  if (document.plain && IsPlainDocument(key)) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(key, text));
-    return StoreDocument(document, complete, before, modified);
-  }
-  if (!before) {
-    return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                    key + ": is gone from the source, and how chunks are stored is not known here");
-  }
-  return MergeDocument(document, *before, text);
-}
-
-Status VolumeFs::MergeDocument(const StagedInode::Document& document, const std::string& before,
-                               const std::string& text) {
-  const std::string key = JoinPath(document.directory, document.name);
-  const bool info = document.name == kInfoDocument;
-  const auto merged =
-      info ? MergeNeuroglancerInfo(before, text, changes_->InDirectoriesBelow(document.directory))
-           : MergeZarrMetadata(before, text, NodesBelow(document.directory));
-  if (!merged) return Forward(merged.error(), key);
-  const auto trees = changes_->TreesOf(document.directory);
-  if (!info && *merged != before) {
-    UNSHARD_RETURN_IF_ERROR(changes_->RemoveOutside(document.directory, before, *merged));
-  }
-  UNSHARD_RETURN_IF_ERROR(StoreDocument(document, *merged, before, std::nullopt));
-  changes_->LeaveRetired(trees);
-  return {};
-}
-
-// Removals of its chunks may still wait to be published.
-Status VolumeFs::RemoveDocument(const Place& place) {
-  const std::lock_guard lock(documents_mutex_);
-  UNSHARD_RETURN_IF_ERROR(changes_->RemoveDocument(place.directory, place.name));
-  parts_.datasets->Reload(place.directory);
-  if (writing_.look_again) writing_.look_again(place.path());
-  return {};
-}
-
-// `before`: what stands there now. `modified`: the time of a document that passes through.
-Status VolumeFs::StoreDocument(const StagedInode::Document& document, const std::string& text,
-                               const std::optional<std::string>& before,
-                               const std::optional<timespec>& modified) {
-  const std::string key = JoinPath(document.directory, document.name);
-  // What copies of arrays are merged into can make them longer.
-  if (text.size() > kMaxDocumentBytes) return TooLarge();
-  if (text != before) {
-    UNSHARD_RETURN_IF_ERROR(ReplaceFile(*parts_.files, key, AsBytes(text)));
-  }
-  if (modified) {
-    OpenFlags flags;
-    flags.write = true;
-    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file, parts_.files->Open(key, flags));
-    if (file) UNSHARD_RETURN_IF_ERROR(file->SetModified(*modified));
-  }
-  parts_.datasets->Reload(document.directory);
-  if (writing_.look_again) writing_.look_again(key);
-  return {};
-}
-
-bool VolumeFs::IsPlainDocument(const std::string& path) const {
-  const std::string name = BaseName(path);
-  return (name == kZarrDocument || name == kInfoDocument) &&
-         parts_.datasets->HoldsPlainDocument(ParentPath(path), name);
-}
-
-// What is to be stored at `path` for `text`, which takes the place of none or of a plain document.
-Result<std::string> VolumeFs::Complete(const std::string& path, const std::string& text) const {
-  if (BaseName(path) == kInfoDocument) {
-    const Status plain = CheckNewInfo(text);
-    if (!plain) return Forward(plain.error(), path);
-    return text;
-  }
-  auto complete = CompleteZarrMetadata(text, NodesBelow(ParentPath(path)));
-  if (!complete) return Forward(complete.error(), path);
-  return complete;
-}
-
-// For one merge: what it reads is bounded.
-StoredNodes VolumeFs::NodesBelow(const std::string& directory) const {
-  struct Spent {
-    std::size_t nodes = 0;
-    std::uint64_t bytes = 0;
-  };
-  return [this, directory, spent = std::make_shared<Spent>()](
-             std::string_view node_path) -> Result<std::optional<std::string>> {
-    constexpr std::size_t kMostNodes = 65536;
-    constexpr std::uint64_t kMostBytes = 4 * kMaxDocumentBytes;
-    if (++spent->nodes > kMostNodes || spent->bytes > kMostBytes) {
-      return FailWith(EFBIG, ErrorCode::kInvalidArgument,
-                      "expected at most 65536 new copies of arrays, and 256 MiB of documents of "
-                      "their own");
-    }
-    // Nobody who reads through this mount, or through the source, finds an array outside.
-    const auto path = ResolvePath(directory, node_path);
-    if (!path) return std::nullopt;
-    UNSHARD_ASSIGN_OR_RETURN(
-        auto object, ReadWhole(*parts_.store, JoinPath(*path, kZarrDocument), kMaxDocumentBytes));
-    if (!object) return std::nullopt;
-    spent->bytes += object->text.size();
-    return std::move(object->text);
-  };
-}
-
-// Whether the file at `path` can be renamed to be the document `to` as it is.
-Result<bool> VolumeFs::IsComplete(const std::string& path, const std::string& to) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(*parts_.store, path, kMaxDocumentBytes));
-  if (!object) return true;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(to, object->text));
-  return complete == object->text;
-}
-
-// A new document is written in place, as nothing stood there that anybody could go on seeing. What
-// it says may have been read, and believed, already.
-Status VolumeFs::CompleteLive(NodeId id) {
+Status VolumeFs::CompleteLive(NodeId id, File& file) {
   const TablePtr node = nodes_.Get(id);
   if (!node) return {};
   std::string path;
@@ -340,27 +205,7 @@ Status VolumeFs::CompleteLive(NodeId id) {
     const std::lock_guard lock(node->mutex);
     path = node->live_path;
   }
-  const std::string name = BaseName(path);
-  const bool document = name == kZarrDocument || name == kInfoDocument;
-  if (!document || parts_.datasets->index().IsBelowOpaque(ParentPath(path))) return {};
-  const std::lock_guard lock(documents_mutex_);
-  UNSHARD_ASSIGN_OR_RETURN(const auto status, parts_.files->Stat(path));
-  if (!status || IdentityOf(*status) != node->identity) return {};
-  const auto object = ReadWhole(*parts_.store, path, kMaxDocumentBytes);
-  if (!object) return tl::unexpected<Error>(object.error());
-  if (!*object) return {};
-  const auto complete = Complete(path, (*object)->text);
-  if (!complete) {
-    // As with other files, what is refused does not stay.
-    const auto removed = parts_.files->Remove(path);
-    if (!removed) LogWarning(removed.error().message);
-    parts_.datasets->Reload(ParentPath(path));
-    if (writing_.look_again) writing_.look_again(path);
-    return tl::unexpected<Error>(complete.error());
-  }
-  if (*complete == (*object)->text) return {};
-  return StoreDocument({ParentPath(path), BaseName(path), true}, *complete, (*object)->text,
-                       status->modified);
+  return documents_->CompleteInPlace(path, file);
 }
 
 }  // namespace unshard

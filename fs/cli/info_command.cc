@@ -16,7 +16,6 @@ namespace {
 constexpr std::uint64_t kCountedShards = 4096;
 // What fits into precomputed shards is counted id by id: no more than about a second's worth.
 constexpr std::uint64_t kCountedIds = std::uint64_t{1} << 26;
-constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kAllDirectories = ~std::size_t{0};
 
 struct ShardCount {

@@ -13,7 +13,6 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
 // A directory with more entries than this is data, not a place to search for datasets.
 constexpr std::size_t kMaxSearchedEntries = 100000;
 
@@ -433,12 +432,15 @@ std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& pat
   return index_.OverlayAt(path);
 }
 
-bool DatasetTree::HoldsPlainDocument(const std::string& path, std::string_view name) {
-  const auto overlay = Find(path);
+bool DatasetTree::HoldsPlainDocument(const std::string& path) {
+  const std::string name = BaseName(path);
+  if (!IsDocumentName(name)) return false;
+  const std::string directory = ParentPath(path);
+  const auto overlay = Find(directory);
   if (overlay && overlay->fault) return false;
   if (overlay && overlay->document && overlay->document->name == name) return false;
-  if (overlay && overlay->opaque && !HasPlainDocument(path, name)) return false;
-  return !index_.IsBelowOpaque(path);
+  if (overlay && overlay->opaque && !HasPlainDocument(directory, name)) return false;
+  return !index_.IsBelowOpaque(directory);
 }
 
 bool DatasetTree::HasPlainDocument(const std::string& path, std::string_view name) {

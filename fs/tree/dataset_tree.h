@@ -26,6 +26,12 @@ namespace unshard {
 
 inline constexpr std::string_view kZarrDocument = "zarr.json";
 inline constexpr std::string_view kInfoDocument = "info";
+// Longer documents are refused before they are read.
+inline constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
+
+inline bool IsDocumentName(std::string_view name) {
+  return name == kZarrDocument || name == kInfoDocument;
+}
 
 inline constexpr std::size_t kSearchedAhead = 4096;
 
@@ -51,11 +57,10 @@ class DatasetTree {
   // What is special about `path`; null where nothing is. Looks into a directory that the search has
   // not reached, and again at a document that was broken and has changed.
   std::shared_ptr<const DirectoryOverlay> Find(const std::string& path);
-  // Whether a file `name`, "info" or "zarr.json", in `path` is, or would be, the document of a
-  // dataset that is shown as it is stored: not where another one has the directory, or one above
-  // it, to itself.
-  bool HoldsPlainDocument(const std::string& path, std::string_view name);
-  // Whether that file is there, and was read as such.
+  // Whether the file at `path` is, or would be, the document of a dataset that is shown as it is
+  // stored: not where another one has the directory, or one above it, to itself.
+  bool HoldsPlainDocument(const std::string& path);
+  // Whether the file `name` in `path` is there, and was read as such.
   bool HasPlainDocument(const std::string& path, std::string_view name);
 
   // Reads the metadata in `path` again after a change. Trees that other ones replace retire
