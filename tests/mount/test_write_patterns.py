@@ -494,23 +494,6 @@ def test_pattern_12_a_chunk_that_is_removed_while_it_is_created_never_comes(case
     case.check()
 
 
-@pytest.mark.parametrize("options", ["", "umask=022"])
-def test_pattern_12_pages_of_what_was_dropped_are_not_those_of_the_next_version(work, mount, options):
-    """The kernel keeps the inode of the file that was removed, with its pages."""
-    for kind in KINDS:
-        case = WriteCase(kind, work / kind, mount, ",".join(filter(None, [PATIENT, options])))
-        name = case.absent()[0]
-        path = case.path(name)
-        with open(path, "x+b", buffering=0) as file:
-            file.write(case.bytes_for(name, 1))
-            assert os.pread(file.fileno(), 8, 0) == case.bytes_for(name, 1)[:8]
-            os.unlink(path)
-        case.expected[name] = case.bytes_for(name, 2)
-        write_file(path.with_name("whole.partial"), case.expected[name])
-        os.rename(path.with_name("whole.partial"), path)
-        case.check()
-
-
 def test_pattern_12_a_chunk_that_two_create_is_the_last_one_that_was_closed(case):
     name = case.absent()[0]
     with open(case.path(name), "wb", buffering=0) as first:

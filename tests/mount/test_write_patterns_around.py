@@ -287,6 +287,23 @@ def test_pattern_25_a_directory_is_no_chunk(case):
     case.check(quiet=False)
 
 
+@pytest.mark.parametrize("options", ["", "umask=022"])
+def test_pattern_12_pages_of_what_was_dropped_are_not_those_of_the_next_version(work, mount, options):
+    """The kernel keeps the inode of the file that was removed, with its pages."""
+    for kind in KINDS:
+        case = WriteCase(kind, work / kind, mount, ",".join(filter(None, [PATIENT, options])))
+        name = case.absent()[0]
+        path = case.path(name)
+        with open(path, "x+b", buffering=0) as file:
+            file.write(case.bytes_for(name, 1))
+            assert os.pread(file.fileno(), 8, 0) == case.bytes_for(name, 1)[:8]
+            os.unlink(path)
+        case.expected[name] = case.bytes_for(name, 2)
+        write_file(path.with_name("whole.partial"), case.expected[name])
+        os.rename(path.with_name("whole.partial"), path)
+        case.check()
+
+
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_pattern_26_unlink_while_iterating_removes_everything(work, mount, kind):
     case = WriteCase(kind, work, mount, share=1)
