@@ -188,7 +188,11 @@ Result<VolumeFs::Created> VolumeFs::CreateChunk(const Place& place, const OpenRe
   const ChunkId id = ChunkId::Of(*place.tree, place.chunk);
   if (request.exclusive) {
     UNSHARD_ASSIGN_OR_RETURN(const ContentPtr there, writes_->Current(place.tree, place.chunk));
-    if (there || writers_.HasWriter(id)) {
+    // A close that was refused ends it, although its RELEASE may still be on its way.
+    const auto writers = writers_.All(id);
+    const bool created = std::any_of(writers.begin(), writers.end(),
+                                     [](const auto& staged) { return !staged->all_flushed(); });
+    if (there || created) {
       return FailWith(EEXIST, ErrorCode::kInvalidArgument, place.path() + ": is being written");
     }
   }

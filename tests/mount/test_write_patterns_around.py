@@ -287,6 +287,18 @@ def test_pattern_25_a_directory_is_no_chunk(case):
     case.check(quiet=False)
 
 
+def test_a_create_that_was_refused_at_close_can_be_repeated_with_o_excl_at_once(case):
+    for turn in range(50):
+        name = case.absent()[0]
+        with pytest.raises(OSError) as refusal, open(case.path(name), "xb") as file:
+            file.write(b"no chunk")
+        assert refusal.value.errno == errno.EINVAL, turn
+    with open(case.path(name), "xb") as file:
+        file.write(case.bytes_for(name, 1))
+    case.expected[name] = case.bytes_for(name, 1)
+    case.check(quiet=False)
+
+
 @pytest.mark.parametrize("options", ["", "umask=022"])
 def test_pattern_12_pages_of_what_was_dropped_are_not_those_of_the_next_version(work, mount, options):
     """The kernel keeps the inode of the file that was removed, with its pages."""
