@@ -254,7 +254,8 @@ def test_the_requests_of_cp_for_one_chunk_are_few(work, mount_again):
 def test_a_program_that_writes_one_chunk_after_the_other_opens_each_of_them_once(work, mount_again):
     source = LineSource(str(work / "source"), "zarr/", shards=4, per_shard=64,
                         chunk_bytes=4096).create()
-    mounted = mount_again(source, NEVER)
+    # However slow the machine is, no name of a directory runs out of time meanwhile.
+    mounted = mount_again(source, f"{NEVER},ttl=3600")
     # No shard is complete, so that nothing is published meanwhile.
     names = {chunk: mounted.path / name for chunk, name in enumerate(source.names())
              if chunk % source.per_shard != 0}
