@@ -268,6 +268,7 @@ class VolumeFs {
                        KernelNotifier& notifier);
   std::optional<NodeId> KnownNode(const ChunkTree& tree, const GridDirectory& in) const;
   void RefreshPath(const std::string& path, KernelNotifier& notifier);
+  void RefreshDocuments(const std::string& directory, KernelNotifier& notifier);
   void RefreshListing(const std::string& path, KernelNotifier& notifier);
 
   [[nodiscard]] static bool IsHidden(const DirectoryOverlay& overlay, std::string_view name);

@@ -32,29 +32,34 @@ void VolumeFs::Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifi
        event.everything ? datasets.trees() : datasets.index().TreesNear(event.key)) {
     if (!RefreshTree(tree, event, notifier)) shown = false;
   }
-  if (!shown) return;
   if (event.everything) {
+    for (const std::string& path : datasets.index().examined()) datasets.Reload(path);
     for (const std::string& path : nodes_.SourcePaths()) RefreshPath(path, notifier);
     return;
   }
-  const std::string name = BaseName(event.key);
-  if (IsDocumentName(name)) {
-    const std::string directory = ParentPath(event.key);
-    datasets.Reload(directory);
-    if (datasets.TakeChange(directory)) {
-      for (const std::string& path : nodes_.SourcePaths()) {
-        if (Concerns(path, directory)) RefreshPath(path, notifier);
-      }
-      for (const auto& tree : datasets.index().TreesNear(directory)) {
-        TellFirstLevel(tree, notifier);
-      }
-    }
+  if (datasets.index().ContributionAt(event.key)) {
+    // A directory that came, or in which anything may have changed.
+    RefreshDocuments(event.key, notifier);
   }
+  if (!shown) return;
+  if (IsDocumentName(BaseName(event.key))) RefreshDocuments(ParentPath(event.key), notifier);
   if (writable()) {
     RefreshListing(event.key, notifier);  // the name has little or no time to live (NameTimeout)
   } else {
     RefreshPath(event.key, notifier);
   }
+}
+
+// Reads the metadata in `directory` again, and where they say something else invalidates what was
+// shown of it.
+void VolumeFs::RefreshDocuments(const std::string& directory, KernelNotifier& notifier) {
+  DatasetTree& datasets = *parts_.datasets;
+  datasets.Reload(directory);
+  if (!datasets.TakeChange(directory)) return;
+  for (const std::string& path : nodes_.SourcePaths()) {
+    if (Concerns(path, directory)) RefreshPath(path, notifier);
+  }
+  for (const auto& tree : datasets.index().TreesNear(directory)) TellFirstLevel(tree, notifier);
 }
 
 // The kernel keeps what is in use below a directory that it looks up again, and would go on to find
@@ -80,10 +85,12 @@ void VolumeFs::RefreshPath(const std::string& path, KernelNotifier& notifier) {
   notifier.InvalidateInode(*parent);
 }
 
-// The listing and the attributes of the directory that the path is in.
+// The listing and the attributes of the directory that the path is in, and of itself where it is
+// one.
 void VolumeFs::RefreshListing(const std::string& path, KernelNotifier& notifier) {
   epoch_.WaitForRunning();
   if (const auto parent = nodes_.Find("d:" + ParentPath(path))) notifier.InvalidateInode(*parent);
+  if (const auto self = nodes_.Find("d:" + path)) notifier.InvalidateInode(*self);
 }
 
 // False where the key stands for nothing that is shown, or for a shard that shows what was told

@@ -124,6 +124,14 @@ void DatasetIndex::Retire(const std::shared_ptr<ChunkTree>& tree,
   trees_.erase(oldest);
 }
 
+std::vector<std::string> DatasetIndex::examined() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> paths;
+  paths.reserve(contributions_.size());
+  for (const auto& [path, contribution] : contributions_) paths.push_back(path);
+  return paths;
+}
+
 std::shared_ptr<ChunkTree> DatasetIndex::TreeAt(std::uint32_t ordinal) const {
   const std::shared_lock lock(mutex_);
   const auto found = trees_.find(ordinal);

@@ -81,6 +81,9 @@ class DatasetIndex {
   // latest kRetiredTrees can still be found by their number, for who has an old chunk open.
   void Put(const std::string& path, std::shared_ptr<Contribution> contribution);
 
+  // All directories that have been looked into.
+  [[nodiscard]] std::vector<std::string> examined() const;
+
   // Retired trees included.
   [[nodiscard]] std::shared_ptr<ChunkTree> TreeAt(std::uint32_t ordinal) const;
   [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> trees() const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "store/object/key.h"
 
@@ -94,8 +95,9 @@ void WatchTree::Detach(const std::string& directory, const Node& node) {
   ::inotify_rm_watch(inotify_, node.watch);
 }
 
-// Sets the watches at and below `top` anew: other directories may stand there now.
-void WatchTree::Renew(const std::string& top) {
+// Sets the watches at and below `top` anew: other directories may stand there now. The directories
+// that are asked for there: events that their old watches have queued are told to nobody.
+std::vector<std::string> WatchTree::Renew(const std::string& top) {
   std::vector<std::string> asked_for;
   std::vector<std::string> stale;
   ForEachBelow(missing_, top, [&](const std::string& key) {
@@ -115,6 +117,7 @@ void WatchTree::Renew(const std::string& top) {
   }
   // One that fails is not watched any more; who hears of the change asks again and learns that.
   for (const std::string& key : asked_for) Attach(key);
+  return asked_for;
 }
 
 bool WatchTree::HasBelow(const std::string& top) const {
@@ -131,13 +134,17 @@ bool WatchTree::HasBelow(const std::string& top) const {
 std::vector<std::string> WatchTree::Take(int watch, std::uint32_t mask, std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto found = by_watch_.find(watch);
-  if (found == by_watch_.end()) return {};  // removed by us; what it saw has been told
+  if (found == by_watch_.end()) return {};  // removed by us, and told as changed then
   std::vector<std::string> keys;
   for (const std::string& directory : found->second) keys.push_back(JoinPath(directory, name));
+  std::vector<std::string> renewed;
   for (const std::string& key : keys) {
     const bool gone = name.empty() && (mask & kGone) != 0;
-    if (gone || ((mask & kNames) != 0 && HasBelow(key))) Renew(key);
+    if (!gone && ((mask & kNames) == 0 || !HasBelow(key))) continue;
+    std::vector<std::string> below = Renew(key);
+    std::move(below.begin(), below.end(), std::back_inserter(renewed));
   }
+  std::move(renewed.begin(), renewed.end(), std::back_inserter(keys));
   return keys;
 }
 

@@ -23,7 +23,8 @@ class WatchTree {
 
   // False where the directory cannot be watched. One that is missing is watched for.
   bool Watch(std::string_view directory);
-  // Takes one event in; returns the keys that it is about.
+  // Takes one event in; returns the keys that it is about. A directory whose watch was set anew is
+  // among them: anything in it may have changed.
   std::vector<std::string> Take(int watch, std::uint32_t mask, std::string_view name);
   // Sets every watch anew, for when events were lost.
   void Rebuild();
@@ -40,7 +41,7 @@ class WatchTree {
   bool Attach(const std::string& directory);
   void SetNode(const std::string& directory, const Node& node);
   void Detach(const std::string& directory, const Node& node);
-  void Renew(const std::string& top);
+  std::vector<std::string> Renew(const std::string& top);
   [[nodiscard]] bool HasBelow(const std::string& top) const;
 
   const int inotify_;

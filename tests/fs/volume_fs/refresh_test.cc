@@ -193,6 +193,23 @@ TEST_F(RefreshTest, DirectoriesOfAShardDirectoryThatAppearsAreLookedUpAgain) {
   }
 }
 
+// The watch of a directory that came a moment ago tells of the directory, and no more; after lost
+// events there is one for everything.
+TEST_F(RefreshTest, MetadataAreReadAgainWhereAnythingInTheirDirectoryMayHaveChanged) {
+  const ShardedSource flat = ZarrSource({8}, {1}, {4}, {ChunkKeyEncoding::Kind::kV2, '.'});
+  Write("first", flat, {{0, "0123"}});
+  for (const char* name : {"told", "lost"}) std::filesystem::create_directory(source_.At(name));
+  Mount();
+  for (const char* name : {"told", "lost"}) {
+    const std::string directory = name;
+    EXPECT_EQ(Text(directory + "/0"), "ENOENT");
+    Write(directory, flat, {{0, "0123"}});
+    EXPECT_NE(Text(directory + "/0"), "0123") << "a shard, as nobody has said anything yet";
+    directory == "told" ? Changed("told") : fs_->Refresh({"", true}, notifier_);
+    EXPECT_EQ(Text(directory + "/0"), "0123");
+  }
+}
+
 TEST_F(RefreshTest, DirectoriesOfEveryLevelFollowTheirShardDirectories) {
   const ShardedSource source = ZarrSource({4, 4, 4}, {1, 1, 1}, {2, 2, 2});
   Write("", source, {{0, "000"}});

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "store/object/change_watcher.h"
 #include "tests/support/temporary_directory.h"
@@ -17,6 +18,7 @@ class InotifyWatcherTest : public testing::Test {
  protected:
   void SetUp() override {
     auto watcher = MakeInotifyWatcher(directory_.path(), [this](const ChangeWatcher::Event& event) {
+      const std::lock_guard pause(pause_);
       const std::lock_guard lock(mutex_);
       keys_.insert(event.key);
       everything_ |= event.everything;
@@ -42,6 +44,7 @@ class InotifyWatcherTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
+  std::mutex pause_;  // held by a test: the watcher's thread is slow
   std::mutex mutex_;
   std::condition_variable told_;
   std::set<std::string> keys_;
@@ -75,6 +78,21 @@ TEST_F(InotifyWatcherTest, MovesDownWhenAMissingDirectoryAppears) {
   Forget();
   directory_.Write("c/0/1/2", "x");
   EXPECT_TRUE(Told("c/0/1/2"));
+}
+
+// The watch of a directory is set anew once the event that made it is taken in; what its old watch
+// has seen until then is in the queue behind that event.
+TEST_F(InotifyWatcherTest, TellsOfADirectoryThatIsWatchedBeforeItsOwnEventIsTakenIn) {
+  ASSERT_TRUE(watcher_->Watch(""));
+  {
+    const std::lock_guard pause(pause_);
+    directory_.Write("marker", "x");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    fs::create_directories(directory_.At("a/b"));
+    ASSERT_TRUE(watcher_->Watch("a/b"));
+    directory_.Write("a/b/file", "x");
+  }
+  EXPECT_TRUE(Told("a/b"));
 }
 
 TEST_F(InotifyWatcherTest, FollowsADirectoryThatIsReplacedByRenamingItsParent) {
