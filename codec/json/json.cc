@@ -121,6 +121,12 @@ std::string TextOf(const JsonValue& object, std::string_view key) {
   return member != nullptr && member->is_string() ? member->text() : "";
 }
 
+const std::vector<JsonValue>& ItemsOf(const JsonValue& object, std::string_view key) {
+  static const std::vector<JsonValue> kNone;
+  const JsonValue* member = object.Find(key);
+  return member != nullptr && member->is_array() ? member->items() : kNone;
+}
+
 JsonMemberIndex::JsonMemberIndex(const JsonValue& object)
     : object_(object), sorted_(object.members().size()) {
   std::iota(sorted_.begin(), sorted_.end(), 0);

@@ -76,6 +76,9 @@ class JsonValue {
 
 // The string member `key` of an object; "" where it is absent or something else.
 std::string TextOf(const JsonValue& object, std::string_view key);
+// The items of the array member `key`; none where it is absent or something else. Refers to the
+// object.
+const std::vector<JsonValue>& ItemsOf(const JsonValue& object, std::string_view key);
 
 // The members of one object by their keys, each found in logarithmic time. Refers to the object,
 // whose keys must neither move nor change meanwhile.

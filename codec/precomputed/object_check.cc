@@ -18,13 +18,6 @@ constexpr auto kAttributes = DataTypeDialect::kPrecomputedAttributes;
 constexpr std::uint64_t kFloatSize = 4;
 constexpr std::uint64_t kIdSize = 8;
 
-// The items of a list; none where the member is something else.
-const std::vector<JsonValue>& ListOf(const JsonValue& object, std::string_view key) {
-  static const std::vector<JsonValue> kNone;
-  const JsonValue* member = object.Find(key);
-  return member != nullptr && member->is_array() ? member->items() : kNone;
-}
-
 // a + count * each, 2^64-1 where it is more: no chunk is that long.
 std::uint64_t Grow(std::uint64_t a, std::uint64_t count, std::uint64_t each) {
   const auto product = CheckedMultiply(count, each);
@@ -110,7 +103,7 @@ AnnotationForm DescribeAnnotations(const JsonValue& info) {
   if (form.fixed) form.least = rank * kFloatSize * (two_points ? 2 : 1);
   if (type == "polyline") form.least = 4;  // the number of points
   std::uint64_t properties = 0;
-  for (const JsonValue& property : ListOf(info, "properties")) {
+  for (const JsonValue& property : ItemsOf(info, "properties")) {
     const auto size = DataTypeSize(kAttributes, LowerCase(TextOf(property, "type")));
     if (!size) form.fixed = false;
     properties += size.value_or(0);
@@ -119,7 +112,7 @@ AnnotationForm DescribeAnnotations(const JsonValue& info) {
   constexpr std::uint64_t kLongProperties = 128;
   if (properties > kLongProperties) form.fixed = false;
   form.least += (properties + 3) / 4 * 4;
-  form.relationships = ListOf(info, "relationships").size();
+  form.relationships = ItemsOf(info, "relationships").size();
   return form;
 }
 
@@ -183,7 +176,7 @@ std::shared_ptr<const ChunkCheck> MakeMeshManifestCheck() {
 std::shared_ptr<const ChunkCheck> MakeSkeletonCheck(const JsonValue& info) {
   constexpr std::uint64_t kMostComponents = 1u << 20;
   std::uint64_t vertex_size = 3 * kFloatSize;
-  for (const JsonValue& attribute : ListOf(info, "vertex_attributes")) {
+  for (const JsonValue& attribute : ItemsOf(info, "vertex_attributes")) {
     const JsonValue* count = attribute.Find("num_components");
     const auto size = DataTypeSize(kAttributes, LowerCase(TextOf(attribute, "data_type")));
     if (count == nullptr || !size) continue;

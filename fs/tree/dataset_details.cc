@@ -9,12 +9,6 @@ namespace {
 
 constexpr unsigned kMostBits = 64;
 
-const std::vector<JsonValue>& ItemsOf(const JsonValue& object, std::string_view key) {
-  static const std::vector<JsonValue> none;
-  const JsonValue* member = object.Find(key);
-  return member != nullptr && member->is_array() ? member->items() : none;
-}
-
 std::vector<std::string> NumbersOf(const JsonValue& object, std::string_view key) {
   std::vector<std::string> numbers;
   for (const JsonValue& item : ItemsOf(object, key)) {
