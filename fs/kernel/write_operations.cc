@@ -7,8 +7,8 @@
 #include <cstring>
 #include <memory>
 
-#include "fs/control_files.h"
 #include "fs/kernel/replies.h"
+#include "fs/nodes/control_files.h"
 
 namespace unshard {
 namespace {

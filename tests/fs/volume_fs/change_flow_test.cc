@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "fs/change_queue.h"
-#include "fs/request_epoch.h"
+#include "fs/write/request_epoch.h"
 
 namespace unshard {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "codec/compression/gzip.h"
 #include "codec/json/json.h"
-#include "fs/control_files.h"
+#include "fs/nodes/control_files.h"
 #include "tests/support/mounted_volume.h"
 
 namespace unshard {
@@ -418,7 +418,7 @@ TEST_F(VolumeFsTest, EntriesOfAListingHoldReferencesThatForgetGivesBack) {
   for (std::uint64_t id = 1; id <= 6; ++id) chunks.push_back({id, {1, 2}});
   source_.Write("0.shard", AsText(EncodeNeuroglancerShard(spec, chunks)));
   Mount();
-  const std::size_t before = fs_->node_count();
+  const std::size_t before = fs_->superblock().nodes.size();
   std::vector<NodeId> referred;
   std::size_t taken = 0;
   ASSERT_TRUE(fs_->ReadDirectory(kRootNode, 0, true, [&](const DirectoryName& name) {
@@ -431,9 +431,9 @@ TEST_F(VolumeFsTest, EntriesOfAListingHoldReferencesThatForgetGivesBack) {
     return true;
   }));
   EXPECT_EQ(referred.size(), 4u);
-  EXPECT_EQ(fs_->node_count(), before + 4);
+  EXPECT_EQ(fs_->superblock().nodes.size(), before + 4);
   for (const NodeId node : referred) fs_->Forget(node, 1);
-  EXPECT_EQ(fs_->node_count(), before);
+  EXPECT_EQ(fs_->superblock().nodes.size(), before);
 }
 
 TEST_F(VolumeFsTest, InodesOfLookupListingAndAttributesAgree) {
@@ -458,7 +458,7 @@ TEST_F(VolumeFsTest, InodesOfLookupListingAndAttributesAgree) {
       ASSERT_TRUE(attributes);
       EXPECT_EQ(attributes->attributes.inode, inode) << directory << '/' << name;
       EXPECT_EQ(attributes->attributes.size, entry->attributes.size);
-      EXPECT_EQ(fs_->PathOf(entry->node), JoinPath(directory, name));
+      EXPECT_EQ(fs_->superblock().PathOf(entry->node), JoinPath(directory, name));
     }
   }
 }

@@ -8,9 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "fs/open_file.h"
 #include "fs/write/chunk_writers.h"
 #include "fs/write/chunk_writes.h"
+#include "fs/write/open_file.h"
 #include "fs/write/open_versions.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"

@@ -8,7 +8,7 @@
 
 namespace unshard {
 
-class VolumeFs;
+struct Superblock;
 
 inline constexpr std::string_view kControlDirectory = ".unshard";
 inline constexpr std::string_view kVersion = "0.1.0";
@@ -16,6 +16,6 @@ inline constexpr std::string_view kVersion = "0.1.0";
 // The names of the control files, for listings.
 const std::vector<std::string>& ControlFileNames();
 // The present text of a control file; nothing for other names. Thread-safe.
-std::optional<std::string> ControlFileText(VolumeFs& fs, std::string_view name);
+std::optional<std::string> ControlFileText(Superblock& superblock, std::string_view name);
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-#include "fs/open_file.h"
+#include "fs/write/open_file.h"
 
 #include <algorithm>
 

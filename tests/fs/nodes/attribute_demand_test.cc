@@ -1,4 +1,4 @@
-#include "fs/attribute_demand.h"
+#include "fs/nodes/attribute_demand.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fs/staged_files.h"
+#include "fs/write/staged_files.h"
 
 #include <atomic>
 #include <cerrno>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fs/common/error_log.h"
-#include "fs/request_epoch.h"
+#include "fs/write/request_epoch.h"
 #include "store/object/log.h"
 
 namespace unshard {

@@ -1,11 +1,11 @@
-#include "fs/control_files.h"
+#include "fs/nodes/control_files.h"
 
 #include <unistd.h>
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "fs/common/process_table.h"
-#include "fs/volume_fs.h"
+#include "fs/nodes/superblock.h"
 #include "fs/write/write_status.h"
 
 namespace unshard {
@@ -25,9 +25,9 @@ struct StoreTotals {
   std::uint64_t open_shards = 0;
 };
 
-StoreTotals Totals(const VolumeFs& fs) {
+StoreTotals Totals(const Superblock& superblock) {
   StoreTotals totals;
-  for (const auto& tree : fs.parts().datasets->trees()) {
+  for (const auto& tree : superblock.parts.datasets->trees()) {
     const ShardSetCounters counters = tree->shards().counters();
     totals.opens += counters.opens;
     totals.index_reads += counters.index_reads;
@@ -36,11 +36,11 @@ StoreTotals Totals(const VolumeFs& fs) {
   return totals;
 }
 
-std::vector<Metric> Metrics(VolumeFs& fs) {
-  const Counters& counters = fs.counters();
-  const StoreTotals store = Totals(fs);
-  const CacheCounters indexes = fs.parts().indexes->counters();
-  const CacheCounters decoded = fs.parts().decoded->counters();
+std::vector<Metric> Metrics(Superblock& superblock) {
+  const Counters& counters = superblock.counters;
+  const StoreTotals store = Totals(superblock);
+  const CacheCounters indexes = superblock.parts.indexes->counters();
+  const CacheCounters decoded = superblock.parts.decoded->counters();
   return {
       {"errors_total", "Failed requests.", counters.errors},
       {"bytes_read_total", "Bytes given to readers.", counters.bytes_read},
@@ -55,7 +55,7 @@ std::vector<Metric> Metrics(VolumeFs& fs) {
        "FUSE_NOTIFY_INVAL_ENTRY sent: names that the kernel is to look up again.",
        counters.entries_invalidated},
       {"shards_in_use", "Shards remembered.", store.open_shards},
-      {"nodes", "Nodes in the table.", fs.node_count()},
+      {"nodes", "Nodes in the table.", superblock.nodes.size()},
       {"index_cache_bytes", "Bytes of index pages kept.", indexes.bytes},
       {"index_cache_hits_total", "Index pages found in the cache.", indexes.hits},
       {"index_cache_misses_total", "Index pages loaded.", indexes.misses},
@@ -75,9 +75,9 @@ JsonValue CacheObject(const CacheCounters& counters) {
   return object;
 }
 
-JsonValue CountersObject(VolumeFs& fs) {
-  const Counters& counters = fs.counters();
-  const StoreTotals totals = Totals(fs);
+JsonValue CountersObject(Superblock& superblock) {
+  const Counters& counters = superblock.counters;
+  const StoreTotals totals = Totals(superblock);
   JsonValue requests = JsonValue::Object();
   for (std::size_t i = 0; i < kOperationNames.size(); ++i) {
     requests.Set(kOperationNames[i], JsonValue::Number(counters.requests[i]));
@@ -95,27 +95,27 @@ JsonValue CountersObject(VolumeFs& fs) {
   object.Set("chunks_decoded", JsonValue::Number(counters.chunks_decoded));
   object.Set("shards_changed", JsonValue::Number(counters.shards_changed));
   object.Set("entries_invalidated", JsonValue::Number(counters.entries_invalidated));
-  object.Set("index_cache", CacheObject(fs.parts().indexes->counters()));
-  object.Set("chunk_cache", CacheObject(fs.parts().decoded->counters()));
-  object.Set("nodes", JsonValue::Number(fs.node_count()));
+  object.Set("index_cache", CacheObject(superblock.parts.indexes->counters()));
+  object.Set("chunk_cache", CacheObject(superblock.parts.decoded->counters()));
+  object.Set("nodes", JsonValue::Number(superblock.nodes.size()));
   return object;
 }
 
-std::string StatusText(VolumeFs& fs) {
+std::string StatusText(Superblock& superblock) {
   JsonValue status = JsonValue::Object();
   status.Set("pid", JsonValue::Number(static_cast<std::uint64_t>(getpid())));
   const auto name_space = OwnPidNamespace();
   status.Set("pid_namespace", name_space ? JsonValue::Number(*name_space) : JsonValue());
   status.Set("version", JsonValue::String(std::string(kVersion)));
-  status.Set("source", JsonValue::String(EscapeBytes(fs.options().source)));
-  status.Set("mount_point", JsonValue::String(EscapeBytes(fs.options().mount_point)));
-  status.Set("read_only", JsonValue::Boolean(fs.options().read_only));
-  status.Set("watched", JsonValue::Boolean(fs.parts().watcher->complete()));
-  const auto writing = fs.write_status();
+  status.Set("source", JsonValue::String(EscapeBytes(superblock.options.source)));
+  status.Set("mount_point", JsonValue::String(EscapeBytes(superblock.options.mount_point)));
+  status.Set("read_only", JsonValue::Boolean(superblock.options.read_only));
+  status.Set("watched", JsonValue::Boolean(superblock.parts.watcher->complete()));
+  const auto writing = superblock.write_status();
   status.Set("write", writing ? WriteStatusObject(*writing) : JsonValue());
-  status.Set("counters", CountersObject(fs));
+  status.Set("counters", CountersObject(superblock));
   std::vector<JsonValue> datasets;
-  for (const FoundDataset& found : fs.parts().datasets->found()) {
+  for (const FoundDataset& found : superblock.parts.datasets->found()) {
     JsonValue dataset = JsonValue::Object();
     dataset.Set("path", JsonValue::String(EscapeBytes(found.path)));
     dataset.Set("format", JsonValue::String(found.format));
@@ -124,29 +124,29 @@ std::string StatusText(VolumeFs& fs) {
   }
   status.Set("datasets", JsonValue::Array(std::move(datasets)));
   std::vector<JsonValue> errors;
-  for (const std::string& line : fs.errors().Latest(kShownErrors)) {
+  for (const std::string& line : superblock.errors.Latest(kShownErrors)) {
     errors.push_back(JsonValue::String(EscapeBytes(line)));
   }
   status.Set("last_errors", JsonValue::Array(std::move(errors)));
   return WriteJson(status) + "\n";
 }
 
-std::string MetricsText(VolumeFs& fs) {
+std::string MetricsText(Superblock& superblock) {
   std::string text =
       "# HELP unshard_requests_total Requests of the kernel.\n"
       "# TYPE unshard_requests_total counter\n";
   for (std::size_t i = 0; i < kOperationNames.size(); ++i) {
     text += "unshard_requests_total{operation=\"" + std::string(kOperationNames[i]) + "\"} " +
-            std::to_string(fs.counters().requests[i]) + "\n";
+            std::to_string(superblock.counters.requests[i]) + "\n";
   }
-  for (const Metric& metric : Metrics(fs)) {
+  for (const Metric& metric : Metrics(superblock)) {
     const std::string name = std::string("unshard_") + metric.name;
     const bool counter = name.ends_with("_total");
     text += "# HELP " + name + " " + metric.help + "\n";
     text += "# TYPE " + name + (counter ? " counter\n" : " gauge\n");
     text += name + " " + std::to_string(metric.value) + "\n";
   }
-  if (const auto writing = fs.write_status()) text += WriteMetricsText(*writing);
+  if (const auto writing = superblock.write_status()) text += WriteMetricsText(*writing);
   return text;
 }
 
@@ -157,11 +157,11 @@ const std::vector<std::string>& ControlFileNames() {
   return names;
 }
 
-std::optional<std::string> ControlFileText(VolumeFs& fs, std::string_view name) {
-  if (name == "status.json") return StatusText(fs);
-  if (name == "metrics") return MetricsText(fs);
-  if (name == "config.json") return DescribeOptions(fs.options());
-  if (name == "errors") return fs.errors().Text();
+std::optional<std::string> ControlFileText(Superblock& superblock, std::string_view name) {
+  if (name == "status.json") return StatusText(superblock);
+  if (name == "metrics") return MetricsText(superblock);
+  if (name == "config.json") return DescribeOptions(superblock.options);
+  if (name == "errors") return superblock.errors.Text();
   return std::nullopt;
 }
 

@@ -1,0 +1,211 @@
+// Following changes of the source:
+//
+// 1. A watcher's event names a key. Trees that it concerns look again at their shards; from then on
+//    every new look-up is answered by the new generation.
+// 2. Answers that were computed before step 1 are waited for until they have reached the kernel.
+// 3. The kernel is told to look up again: each chunk that the old generation holds, the new one, or
+//    one that was given out between the two, and the directories that came or went. What none of
+//    them holds was absent and is absent.
+//    A writable mount drops names only where somebody else replaced shards or metadata, or events
+//    were lost: a chunk's node cannot answer ESTALE to stat(2) while a reader has it open, whose
+//    fstat(2) is the same GETATTR. Names of the source need none (NameTimeout), and neither do our
+//    own publishes.
+// 4. Who still has an old node open goes on reading its generation, whole: old and new have
+//    different node numbers, and the old shard stays open as long as the kernel refers to it.
+#include "fs/kernel_invalidation.h"
+
+#include <set>
+
+#include "fs/nodes/grid_directory.h"
+
+namespace unshard {
+namespace {
+
+bool Concerns(const std::string& key, const std::string& directory) {
+  return IsAtOrBelow(key, directory) || IsAtOrBelow(directory, key);
+}
+
+}  // namespace
+
+std::optional<NodeId> KernelInvalidation::NodeOf(const std::string& directory) const {
+  return superblock_.nodes.Find(NodeTable::DirectoryIdentity(directory));
+}
+
+void KernelInvalidation::Invalidate(std::optional<NodeId> node) {
+  if (node) notifier_.InvalidateInode(*node);
+}
+
+void KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
+  DatasetTree& datasets = *superblock_.parts.datasets;
+  bool shown = true;
+  for (const auto& tree :
+       event.everything ? datasets.trees() : datasets.index().TreesNear(event.key)) {
+    if (!RefreshTree(tree, event)) shown = false;
+  }
+  if (event.everything) {
+    for (const std::string& path : datasets.index().examined()) datasets.Reload(path);
+    for (const std::string& path : superblock_.nodes.SourcePaths()) RefreshPath(path);
+    return;
+  }
+  if (datasets.index().ContributionAt(event.key)) {
+    // A directory that came, or in which anything may have changed.
+    RefreshDocuments(event.key);
+  }
+  if (!shown) return;
+  if (IsDocumentName(BaseName(event.key))) RefreshDocuments(ParentPath(event.key));
+  if (superblock_.writable()) {
+    RefreshListing(event.key);  // the name has little or no time to live (NameTimeout)
+  } else {
+    RefreshPath(event.key);
+  }
+}
+
+// Reads the metadata in `directory` again, and where they say something else invalidates what was
+// shown of it.
+void KernelInvalidation::RefreshDocuments(const std::string& directory) {
+  DatasetTree& datasets = *superblock_.parts.datasets;
+  datasets.Reload(directory);
+  if (!datasets.TakeChange(directory)) return;
+  for (const std::string& path : superblock_.nodes.SourcePaths()) {
+    if (Concerns(path, directory)) RefreshPath(path);
+  }
+  for (const auto& tree : datasets.index().TreesNear(directory)) RefreshFirstLevel(tree);
+}
+
+// The kernel keeps what is in use below a directory that it looks up again, and would go on to find
+// the directories of a tree that was replaced.
+void KernelInvalidation::RefreshFirstLevel(const TreePtr& tree) {
+  if (tree->depth() == 0) return;
+  const auto drop = [&](const ChunkTree::Listed& listed) {
+    if (listed.match.kind == ChunkTree::Match::Kind::kDirectory) {
+      DropDirectory(tree, listed.match.directory);
+    }
+    return true;
+  };
+  const auto listed = tree->List({}, 0, ListMode::kPresent, drop, [](const Error&) {});
+  if (!listed) RefreshPath(tree->directory());
+}
+
+void KernelInvalidation::RefreshPath(const std::string& path) {
+  superblock_.epoch.WaitForRunning();
+  const auto parent = NodeOf(ParentPath(path));
+  if (parent && !path.empty()) notifier_.InvalidateEntry(*parent, BaseName(path));
+  Invalidate(parent);
+}
+
+// The listing and the attributes of the directory that the path is in, and of itself where it is
+// one.
+void KernelInvalidation::RefreshListing(const std::string& path) {
+  superblock_.epoch.WaitForRunning();
+  Invalidate(NodeOf(ParentPath(path)));
+  Invalidate(NodeOf(path));
+}
+
+bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::Event& event) {
+  bool settled = false;
+  const auto changes =
+      tree->shards().Invalidate(event.everything ? std::string() : event.key, &settled);
+  tree->ForgetListings();
+  if (settled) return false;
+  superblock_.epoch.WaitForRunning();
+  if (event.everything) {
+    RefreshAllDirectories(tree);
+  } else {
+    // Our own publishes make and remove directories, which the grid has all the time. Where no
+    // shard has changed, and none has been forgotten, no name below leads elsewhere.
+    const bool drop_names =
+        !superblock_.writable() || !changes.empty() || tree->shards().has_forgotten();
+    RefreshDirectories(tree, event.key, drop_names);
+  }
+  for (const ShardSet::Change& change : changes) {
+    superblock_.counters.shards_changed.fetch_add(1, std::memory_order_relaxed);
+    if (superblock_.writable()) superblock_.writes->ShardReplaced({tree->ordinal(), change.shard});
+    AnnounceChange(tree, change);
+  }
+  return true;
+}
+
+// Directories of the tree that stand on a directory of the store come, go and are listed with it,
+// also where no shard in them is in use.
+void KernelInvalidation::RefreshDirectories(const TreePtr& tree, const std::string& key,
+                                            bool drop_names) {
+  const std::string& directory = tree->directory();
+  if (key.size() <= directory.size() || !Concerns(key, directory)) return;
+  const std::string below = key.substr(directory.empty() ? 0 : directory.size() + 1);
+  tree->ForEachDirectoryAt(below, [&](const GridDirectory& in) {
+    if (drop_names) return DropDirectory(tree, in);
+    Invalidate(KnownNode(superblock_, *tree, in));
+  });
+  tree->ForEachDirectoryAt(ParentPath(below), [&](const GridDirectory& in) {
+    Invalidate(KnownNode(superblock_, *tree, in));
+  });
+}
+
+// With a name the kernel drops all that it knows below.
+void KernelInvalidation::RefreshAllDirectories(const TreePtr& tree) {
+  if (tree->depth() == 0) return;
+  const auto drop = [&](const ChunkTree::Listed& listed) {
+    DropDirectory(tree, listed.match.directory);
+    return true;
+  };
+  tree->List({}, 0, ListMode::kGrid, drop, [](const Error&) {});
+}
+
+// A directory of chunks is listed in those above it from its first chunk to its last.
+void KernelInvalidation::DropListings(const ChunkTree& tree, GridDirectory in) {
+  while (true) {
+    Invalidate(KnownNode(superblock_, tree, in));
+    if (in.level == 0) return;
+    in = tree.Parent(in);
+  }
+}
+
+// Also by the other names of its bytes. False where the grid has no such chunk.
+bool KernelInvalidation::DropChunk(const ChunkTree& tree, const ChunkRef& chunk, NodeId parent) {
+  const std::string name = BaseName(tree.Path(chunk));
+  if (name.empty()) return false;
+  notifier_.InvalidateEntry(parent, name);
+  if (tree.is_mesh()) {
+    notifier_.InvalidateEntry(parent, BaseName(tree.Path({chunk.slot, ChunkPart::kFragments})));
+  } else if (!tree.shards().format().stored_is_plain()) {
+    notifier_.InvalidateEntry(parent, BaseName(tree.Path({chunk.slot, ChunkPart::kStored})));
+  }
+  return true;
+}
+
+void KernelInvalidation::AnnounceChange(const TreePtr& tree, const ShardSet::Change& change) {
+  const bool had = change.before && change.before->object;
+  const bool has = change.after && change.after->object;
+  bool complete = change.before && change.after;
+  std::set<std::pair<unsigned, std::uint64_t>> parents;
+  const auto drop = [&](const ChunkRef& chunk) {
+    const GridDirectory in = tree->Parent(chunk);
+    const auto parent = KnownNode(superblock_, *tree, in);
+    if (!parent || !DropChunk(*tree, chunk, *parent)) return;
+    if (parents.emplace(in.level, in.prefix).second) DropListings(*tree, in);
+  };
+  std::vector<ShardGenerationPtr> shown = change.between;
+  shown.insert(shown.end(), {change.before, change.after});
+  for (const ShardGenerationPtr& generation : shown) {
+    if (!tree->ForEachPresent(generation, drop)) complete = false;
+  }
+  if (had != has) {
+    tree->ForEachDirectory(change.shard, [&](const GridDirectory& in) { DropDirectory(tree, in); });
+  }
+  // An index that cannot be read does not say which names it has: all of them are looked up again.
+  if (complete) return;
+  if (tree->directory().empty()) {
+    RefreshAllDirectories(tree);  // the root itself has no name to be dropped
+  } else {
+    RefreshPath(tree->directory());
+  }
+}
+
+void KernelInvalidation::DropDirectory(const TreePtr& tree, const GridDirectory& in) {
+  const auto parent = KnownNode(superblock_, *tree, tree->Parent(in));
+  if (parent) notifier_.InvalidateEntry(*parent, BaseName(tree->Path(in)));
+  Invalidate(parent);
+  Invalidate(KnownNode(superblock_, *tree, in));
+}
+
+}  // namespace unshard

@@ -1,0 +1,57 @@
+// Following changes of the source: what the kernel keeps of them is invalidated.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "fs/nodes/superblock.h"
+#include "store/object/change_watcher.h"
+
+namespace unshard {
+
+// What the kernel is notified of. Called from the invalidating thread only.
+class KernelNotifier {
+ public:
+  virtual ~KernelNotifier() = default;
+  // FUSE_NOTIFY_INVAL_ENTRY: a dentry is dropped.
+  virtual void InvalidateEntry(NodeId parent, const std::string& name) = 0;
+  // FUSE_NOTIFY_INVAL_INODE: attributes, pages and a kept listing are dropped.
+  virtual void InvalidateInode(NodeId node) = 0;
+};
+
+// For one event; used by the invalidating thread.
+class KernelInvalidation {
+ public:
+  KernelInvalidation(Superblock& superblock, KernelNotifier& notifier)
+      : superblock_(superblock), notifier_(notifier) {}
+
+  // Revalidates what may have changed under `event`, and notifies the kernel.
+  void Refresh(const ChangeWatcher::Event& event);
+
+ private:
+  using TreePtr = std::shared_ptr<ChunkTree>;
+
+  // The node of a directory of the source, if the kernel refers to it.
+  [[nodiscard]] std::optional<NodeId> NodeOf(const std::string& directory) const;
+  void Invalidate(std::optional<NodeId> node);
+
+  // False where the key stands for nothing that is shown, or for a shard that shows what was
+  // announced before: that is all that our own publishes leave.
+  bool RefreshTree(const TreePtr& tree, const ChangeWatcher::Event& event);
+  void RefreshDocuments(const std::string& directory);
+  void RefreshDirectories(const TreePtr& tree, const std::string& key, bool drop_names);
+  void RefreshAllDirectories(const TreePtr& tree);
+  void RefreshFirstLevel(const TreePtr& tree);
+  void RefreshPath(const std::string& path);
+  void RefreshListing(const std::string& path);
+  void AnnounceChange(const TreePtr& tree, const ShardSet::Change& change);
+  bool DropChunk(const ChunkTree& tree, const ChunkRef& chunk, NodeId parent);
+  void DropDirectory(const TreePtr& tree, const GridDirectory& in);
+  void DropListings(const ChunkTree& tree, GridDirectory in);
+
+  Superblock& superblock_;
+  KernelNotifier& notifier_;
+};
+
+}  // namespace unshard
