@@ -12,12 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include "fs/tree/chunk_tree.h"
 #include "fs/tree/node_id.h"
 #include "fs/write/node_choice.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
-#include "fs/write/written_chunks.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/chunks/written_chunks.h"
 #include "store/object/kv_store.h"
 
 namespace unshard {

@@ -22,18 +22,18 @@
 #include "fs/open_file.h"
 #include "fs/request_epoch.h"
 #include "fs/staged_files.h"
-#include "fs/tree/chunk_reader.h"
-#include "fs/tree/dataset_tree.h"
 #include "fs/tree/directory_snapshots.h"
 #include "fs/tree/node_id.h"
 #include "fs/tree/removed_directories.h"
-#include "fs/tree/watch_monitor.h"
 #include "fs/write/chunk_writers.h"
-#include "fs/write/chunk_writes.h"
-#include "fs/write/metadata_documents.h"
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
 #include "fs/write/scratch_files.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/dataset/chunk_writes.h"
+#include "store/dataset/dataset_tree.h"
+#include "store/dataset/metadata_documents.h"
+#include "store/dataset/watch_monitor.h"
 
 namespace unshard {
 

@@ -1,5 +1,5 @@
 // Files of the source on a writable mount: passed through, whatever they hold, but for metadata
-// documents (fs/write/metadata_documents.h).
+// documents (store/dataset/metadata_documents.h).
 #include <algorithm>
 #include <cerrno>
 
