@@ -2,6 +2,30 @@
 
 namespace unshard {
 
+ChunkTree::Match ChunkTree::Resolve(const GridDirectory& in, std::string_view name) const {
+  const NameMeaning meaning = names().Parse(in, name);
+  Match match{meaning.kind, meaning.directory, {}};
+  if (meaning.kind == NameKind::kChunk) match.chunk = {Locate(meaning.chunk), meaning.chunk.part};
+  return match;
+}
+
+std::string ChunkTree::Path(const ChunkRef& chunk) const {
+  auto file = ChunkAt(chunk.slot);
+  if (!file) return {};
+  file->part = chunk.part;
+  return names().Path(*file);
+}
+
+GridDirectory ChunkTree::Parent(const ChunkRef& chunk) const {
+  const auto file = depth() > 0 ? ChunkAt(chunk.slot) : std::nullopt;
+  return file ? names().Parent(*file) : GridDirectory{};
+}
+
+std::optional<std::uint64_t> ChunkTree::FixedSize(const ChunkRef& chunk) const {
+  if (chunk.part == ChunkPart::kFragments) return std::nullopt;
+  return check().FixedSize(CellOf(chunk));
+}
+
 bool ChunkTree::HoldsNothing(const ShardGeneration& generation, const IndexPage& page) {
   return page.entries().empty() && generation.object->info().size == 0;
 }

@@ -1,5 +1,5 @@
-// The virtual tree of one sharded array, scale or index: which names it has, and which entry of
-// which shard stands behind each of them.
+// The virtual tree of one sharded array, scale or index: which of its names are there, and which
+// entry of which shard stands behind each of them.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/grid/chunk_grid.h"
+#include "codec/grid/chunk_names.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
 #include "store/chunks/list_mode.h"
@@ -22,26 +22,11 @@ namespace unshard {
 // Positions of chunks and directories in a tree have at most so many bits.
 inline constexpr unsigned kPositionBits = 41;
 
-// Which bytes of an entry a virtual file shows.
-enum class ChunkPart : std::uint8_t {
-  kPlain,      // the inner chunk as an unsharded dataset stores it
-  kStored,     // "<name>.gz": the gzip member as it stands in the shard
-  kFragments,  // mesh "<id>": the fragment bytes before the manifest
-};
-
+// One file of a chunk, by where its entry stands.
 struct ChunkRef {
   ShardSlot slot;
   ChunkPart part = ChunkPart::kPlain;
   friend bool operator==(const ChunkRef&, const ChunkRef&) = default;
-};
-
-// A directory inside the tree. Level 0 is the directory of the array itself; deeper levels exist
-// where chunk keys contain '/'. `prefix` is the C-order position of the indices that lead there.
-// Every directory of the grid exists, whether or not it holds chunks; listings have those that do.
-struct GridDirectory {
-  unsigned level = 0;
-  std::uint64_t prefix = 0;
-  friend bool operator==(const GridDirectory&, const GridDirectory&) = default;
 };
 
 // What listings show beside what the store has: chunks that are committed and not published yet,
@@ -71,7 +56,8 @@ class UnpublishedChunks {
 class ChunkTree {
  public:
   struct Match {
-    enum class Kind { kOther, kNoChunk, kDirectory, kChunk } kind = Kind::kOther;
+    using Kind = NameKind;
+    Kind kind = Kind::kOther;
     GridDirectory directory;
     ChunkRef chunk;
   };
@@ -99,16 +85,27 @@ class ChunkTree {
   // The store directory of level 0.
   [[nodiscard]] const std::string& directory() const { return shards_->directory(); }
 
-  // What `name` in a directory of the tree is; by grammar alone, without I/O.
-  [[nodiscard]] virtual Match Resolve(const GridDirectory& in, std::string_view name) const = 0;
-  // The path of a chunk or directory below directory(): "c/0/3", "0-64_0-64_0-64".
-  [[nodiscard]] virtual std::string Path(const ChunkRef& chunk) const = 0;
-  [[nodiscard]] virtual std::string Path(const GridDirectory& directory) const = 0;
+  // Names, without I/O (codec/grid/chunk_names.h). Paths are those below directory(); "" for slots
+  // that no chunk has.
+  [[nodiscard]] virtual const ChunkNames& names() const = 0;
+  [[nodiscard]] Match Resolve(const GridDirectory& in, std::string_view name) const;
+  [[nodiscard]] std::string Path(const ChunkRef& chunk) const;
+  [[nodiscard]] std::string Path(const GridDirectory& directory) const {
+    return names().Path(directory);
+  }
   // The directory of the tree that a chunk, or a directory of level 1 or deeper, stands in.
-  [[nodiscard]] virtual GridDirectory Parent(const ChunkRef& chunk) const = 0;
-  [[nodiscard]] virtual GridDirectory Parent(const GridDirectory& directory) const = 0;
+  [[nodiscard]] GridDirectory Parent(const ChunkRef& chunk) const;
+  [[nodiscard]] GridDirectory Parent(const GridDirectory& directory) const {
+    return names().Parent(directory);
+  }
   // The number of directory levels below level 0.
-  [[nodiscard]] virtual unsigned depth() const { return 0; }
+  [[nodiscard]] unsigned depth() const { return names().depth(); }
+  // Where the entry of a chunk stands.
+  [[nodiscard]] virtual ShardSlot Locate(const ChunkFile& chunk) const = 0;
+  // The plain file of the chunk whose entry stands there; nothing for slots that no chunk has
+  // (unused Morton codes, slots beyond the array).
+  [[nodiscard]] virtual std::optional<ChunkFile> ChunkAt(const ShardSlot& slot) const = 0;
+
   // The store directory that holds the shards under a directory of the tree.
   [[nodiscard]] virtual std::string StoreDirectory(const GridDirectory& in) const = 0;
   // True where that directory has the same name: level 0 and the "c" of the default key encoding.
@@ -176,11 +173,14 @@ class ChunkTree {
 
   // Writing. What a chunk has to look like (codec/voxel/chunk_check.h): as many bytes from the
   // start of a chunk of `size` bytes as CheckChunk wants to see; and whether it can be right.
-  [[nodiscard]] virtual std::uint64_t BytesToCheck(std::uint64_t size) const = 0;
-  [[nodiscard]] virtual Status CheckChunk(const ChunkRef& chunk, std::uint64_t size,
-                                          ByteSpan start) const = 0;
+  [[nodiscard]] std::uint64_t BytesToCheck(std::uint64_t size) const {
+    return check().NeededBytes(size);
+  }
+  [[nodiscard]] Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const {
+    return check().Check(CellOf(chunk), size, start);
+  }
   // The only length that a chunk can have; nothing where it varies.
-  [[nodiscard]] virtual std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const = 0;
+  [[nodiscard]] std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const;
   // The number of chunks that a full shard has; 0 where nobody knows.
   [[nodiscard]] virtual std::uint64_t ChunksInShard(std::uint64_t shard) const {
     (void)shard;
@@ -192,6 +192,10 @@ class ChunkTree {
   [[nodiscard]] virtual bool TakesGzipNames() const { return false; }
 
  protected:
+  [[nodiscard]] virtual const ChunkCheck& check() const = 0;
+  // Empty where chunks have ids. Requires: a chunk of the tree.
+  [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const { return ChunkAt(chunk.slot)->cell; }
+
   // ShardSet::Watch of a set that outlives what it is given to.
   static auto WatchOf(ShardSet& shards) {
     return [&shards](const std::string& key) { return shards.Watch(key); };

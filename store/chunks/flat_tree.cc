@@ -89,7 +89,8 @@ Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
   std::size_t at = resumed ? index_page.LowerBound(cursor.last->slot.slot) : 0;
   for (; at < entries.size(); ++at) {
     const ShardSlot slot{shard, page, entries[at].slot};
-    if (!IsNamed(slot)) continue;
+    auto file = ChunkAt(slot);
+    if (!file) continue;
     for (const ChunkPart part : {ChunkPart::kPlain, ChunkPart::kFragments}) {
       if (part == ChunkPart::kFragments && !is_mesh()) continue;
       const ChunkRef chunk{slot, part};
@@ -97,7 +98,8 @@ Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
           resumed && slot == cursor.last->slot && PartOrder(part) <= PartOrder(cursor.last->part);
       if (listed) continue;
       UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t cookie, Cookie(chunk));
-      const std::string name = Path(chunk);
+      file->part = part;
+      const std::string name = names().Path(*file);
       if (!cursor.visitor({name, {Match::Kind::kChunk, {}, chunk}, cookie})) return false;
     }
   }

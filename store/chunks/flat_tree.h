@@ -1,5 +1,6 @@
 // Trees whose chunk names all stand in one directory: precomputed volumes, annotations, skeletons,
-// meshes, and Zarr arrays with a flat chunk key encoding.
+// meshes, and Zarr arrays with a flat chunk key encoding; other Zarr arrays have more directories
+// (store/chunks/zarr_tree.h).
 #pragma once
 
 #include <mutex>
@@ -19,11 +20,7 @@ class FlatTree : public ChunkTree {
   FlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, std::shared_ptr<KvStore> store)
       : ChunkTree(ordinal, std::move(shards)), lister_(std::move(store), WatchOf(this->shards())) {}
 
-  using ChunkTree::Path;
   using ChunkTree::Position;
-  std::string Path(const GridDirectory&) const override { return {}; }
-  GridDirectory Parent(const ChunkRef&) const override { return {}; }
-  GridDirectory Parent(const GridDirectory&) const override { return {}; }
   std::string StoreDirectory(const GridDirectory&) const override { return directory(); }
   bool IsStoreDirectory(const GridDirectory&) const override { return true; }
   std::optional<std::uint64_t> Position(const GridDirectory&) const override {
@@ -41,8 +38,7 @@ class FlatTree : public ChunkTree {
   // What a slot is numbered by in cookies, and back: a chunk id or an arithmetic position.
   [[nodiscard]] virtual std::uint64_t Number(const ShardSlot& slot) const = 0;
   [[nodiscard]] virtual ShardSlot SlotOf(std::uint64_t number) const = 0;
-  // False for slots that no cell of the grid has (unused Morton codes, slots beyond the array).
-  [[nodiscard]] virtual bool IsNamed(const ShardSlot& slot) const = 0;
+  [[nodiscard]] ShardLister& lister() { return lister_; }
 
  private:
   struct Cursor {

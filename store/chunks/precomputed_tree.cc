@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "codec/grid/chunk_key.h"
+#include "codec/precomputed/chunk_names.h"
 #include "codec/precomputed/shard.h"
 #include "codec/zarr3/layout_digest.h"
 #include "store/chunks/flat_tree.h"
@@ -32,28 +32,22 @@ class PrecomputedTree final : public FlatTree {
                   std::shared_ptr<KvStore> store)
       : FlatTree(ordinal, std::move(shards), std::move(store)),
         description_(directory),
+        names_(MakePrecomputedNames(directory)),
         layout_digest_(LayoutDigest(directory.layout)),
         locator_(std::move(locator)),
         order_(directory.sharding, BitsOfIds(locator_.get(), directory.grid_shape), kPositionBits) {
   }
 
   std::uint32_t layout_digest() const override { return layout_digest_; }
-  Match Resolve(const GridDirectory&, std::string_view name) const override {
-    if (const auto match = ResolveChunk(name, ChunkPart::kPlain);
-        match.kind != Match::Kind::kOther) {
-      if (match.kind == Match::Kind::kChunk || !has_stored_names()) return match;
-    }
-    // The stored bytes are a gzip member: "<name>.gz" shows them to servers that serve such files.
-    const bool suffixed = name.size() > 3 && name.substr(name.size() - 3) == ".gz";
-    if (has_stored_names() && suffixed) {
-      const auto match = ResolveChunk(name.substr(0, name.size() - 3), ChunkPart::kStored);
-      if (match.kind == Match::Kind::kChunk) return match;
-    }
-    return ResolveChunk(name, ChunkPart::kPlain);
+  const ChunkNames& names() const override { return *names_; }
+  ShardSlot Locate(const ChunkFile& chunk) const override {
+    return locator_ ? locator_->Locate(chunk.cell) : SlotOf(chunk.id);
   }
-
-  std::string Path(const ChunkRef& chunk) const override {
-    return ChunkName(chunk) + (chunk.part == ChunkPart::kStored ? ".gz" : "");
+  std::optional<ChunkFile> ChunkAt(const ShardSlot& slot) const override {
+    if (!locator_) return ChunkFile{{}, slot.slot};
+    ChunkFile chunk{GridCell(description_.grid_shape.size())};
+    if (!locator_->CellAt(slot, chunk.cell)) return std::nullopt;
+    return chunk;
   }
 
   std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
@@ -66,9 +60,9 @@ class PrecomputedTree final : public FlatTree {
 
   std::uint64_t PlainSize(const ShardSlot& slot) const override {
     if (description_.bytes_per_voxel == 0) return 0;
-    GridCell cell(description_.grid.rank());
-    if (!locator_->CellAt(slot, cell)) return 0;
-    return description_.grid.ClippedElementCount(cell) * description_.bytes_per_voxel;
+    const auto chunk = ChunkAt(slot);
+    if (!chunk) return 0;
+    return description_.grid.ClippedElementCount(chunk->cell) * description_.bytes_per_voxel;
   }
   std::uint64_t ShardIndexBytes() const override {
     const unsigned bits = description_.sharding.minishard_bits;
@@ -76,16 +70,6 @@ class PrecomputedTree final : public FlatTree {
   }
   bool is_mesh() const override { return description_.names == Names::kMeshes; }
 
-  std::uint64_t BytesToCheck(std::uint64_t size) const override {
-    return description_.check->NeededBytes(size);
-  }
-  Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const override {
-    return description_.check->Check(CellOf(chunk), size, start);
-  }
-  std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const override {
-    if (chunk.part == ChunkPart::kFragments) return std::nullopt;
-    return description_.check->FixedSize(CellOf(chunk));
-  }
   std::uint64_t ChunksInShard(std::uint64_t shard) const override;
   bool HoldsScratch() const override { return description_.names == Names::kChunkRanges; }
   bool TakesGzipNames() const override { return !is_mesh(); }
@@ -95,71 +79,11 @@ class PrecomputedTree final : public FlatTree {
   ShardSlot SlotOf(std::uint64_t number) const override {
     return LocateChunkId(description_.sharding, number);
   }
-  bool IsNamed(const ShardSlot& slot) const override {
-    if (!locator_) return true;
-    GridCell cell(description_.grid_shape.size());
-    return locator_->CellAt(slot, cell);
-  }
+  const ChunkCheck& check() const override { return *description_.check; }
 
  private:
-  GridCell CellOf(const ChunkRef& chunk) const {
-    if (!locator_) return {};
-    GridCell cell(description_.grid_shape.size());
-    locator_->CellAt(chunk.slot, cell);
-    return cell;
-  }
-
-  bool has_stored_names() const {
-    return description_.sharding.data_encoding == ShardEncoding::kGzip && !is_mesh();
-  }
-
-  Match ResolveChunk(std::string_view name, ChunkPart part) const {
-    GridCell cell;
-    std::uint64_t id = 0;
-    MeshFile file = MeshFile::kManifest;
-    NameMatch match = NameMatch::kOther;
-    switch (description_.names) {
-      case Names::kChunkRanges:
-        match = ParseChunkRangeName(description_.grid, name, cell);
-        break;
-      case Names::kCellCoordinates:
-        match = ParseCellCoordinatesName(description_.grid_shape, name, cell);
-        break;
-      case Names::kIds:
-        match = ParseIdName(name, id);
-        break;
-      case Names::kMeshes:
-        match = ParseMeshFileName(name, id, file);
-        if (match == NameMatch::kChunk && file == MeshFile::kFragments) {
-          part = ChunkPart::kFragments;
-        }
-        break;
-    }
-    if (match == NameMatch::kOther) return {};
-    if (match == NameMatch::kNoChunk) return {Match::Kind::kNoChunk, {}, {}};
-    const ShardSlot slot = locator_ ? locator_->Locate(cell) : SlotOf(id);
-    return {Match::Kind::kChunk, {}, {slot, part}};
-  }
-
-  std::string ChunkName(const ChunkRef& chunk) const {
-    GridCell cell(description_.grid_shape.size());
-    if (locator_ && !locator_->CellAt(chunk.slot, cell)) return {};
-    switch (description_.names) {
-      case Names::kChunkRanges:
-        return ChunkRangeName(description_.grid, cell);
-      case Names::kCellCoordinates:
-        return CellCoordinatesName(cell);
-      case Names::kIds:
-        return std::to_string(chunk.slot.slot);
-      case Names::kMeshes:
-        return MeshFileName(chunk.slot.slot, chunk.part == ChunkPart::kFragments
-                                                 ? MeshFile::kFragments
-                                                 : MeshFile::kManifest);
-    }
-    return {};
-  }
-
   const ShardedDirectory description_;
+  const std::unique_ptr<const ChunkNames> names_;
   const std::uint32_t layout_digest_;
   const std::shared_ptr<const ChunkLocator> locator_;
   const StorageOrder order_;

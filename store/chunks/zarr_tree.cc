@@ -9,11 +9,6 @@
 namespace unshard {
 namespace {
 
-std::span<const std::uint64_t> FirstDimensions(const std::vector<std::uint64_t>& shape,
-                                               std::size_t count) {
-  return std::span<const std::uint64_t>(shape).first(count);
-}
-
 // Whether one of the `slots` slots from `first` on is shown. `unpublished` says what of them
 // differs from the page.
 bool HoldsAny(const IndexPage& page, const std::vector<UnpublishedChunks::Difference>& unpublished,
@@ -46,55 +41,19 @@ ShardSlot ZarrPositions::At(std::uint64_t position) const {
   return {position / chunks_per_shard_, in_shard / slots_per_page_, in_shard % slots_per_page_};
 }
 
-std::uint64_t ChunksInZarrShard(const ZarrShardedArray& array, std::uint64_t shard) {
-  GridCell in_shard_grid(array.grid.rank());
-  CellOfLinearIndex(array.shard_grid.grid_shape(), shard, in_shard_grid);
-  std::uint64_t count = 1;
-  for (std::size_t d = 0; d < in_shard_grid.size(); ++d) {
-    const std::uint64_t per_shard = array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d];
-    const std::uint64_t begin = in_shard_grid[d] * per_shard;
-    count *= std::min(per_shard, array.grid.grid_shape()[d] - begin);
-  }
-  return count;
-}
-
-ChunkTree::Match ZarrFlatTree::Resolve(const GridDirectory&, std::string_view name) const {
-  GridCell cell;
-  switch (ParseZarrChunkKey(array_.key_encoding, array_.grid.grid_shape(), name, cell)) {
-    case NameMatch::kChunk:
-      return {Match::Kind::kChunk, {}, {array_.locator->Locate(cell), ChunkPart::kPlain}};
-    case NameMatch::kNoChunk:
-      return {Match::Kind::kNoChunk, {}, {}};
-    case NameMatch::kOther:
-      return {};
-  }
-  return {};
-}
-
-std::string ZarrFlatTree::Path(const ChunkRef& chunk) const {
-  GridCell cell(array_.grid.rank());
-  if (!array_.locator->CellAt(chunk.slot, cell)) return {};
-  return ZarrChunkKey(array_.key_encoding, cell);
-}
-
-bool ZarrFlatTree::IsNamed(const ShardSlot& slot) const {
-  GridCell cell(array_.grid.rank());
-  return array_.locator->CellAt(slot, cell);
-}
-
-ZarrNestedTree::ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                               const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
-    : ChunkTree(ordinal, std::move(shards)),
+ZarrTree::ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                   const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
+    : FlatTree(ordinal, std::move(shards), std::move(store)),
       array_(array),
       positions_(array),
-      prefix_components_(array.key_encoding.kind == ChunkKeyEncoding::Kind::kDefault ? 1 : 0),
-      depth_(static_cast<unsigned>(ZarrChunkKeyDepth(array.key_encoding, array.grid.rank()) - 1)),
-      lister_(std::move(store), WatchOf(this->shards())) {
+      names_(array.key_encoding, array.grid.grid_shape()) {
   std::uint64_t next = positions_.end();
-  for (unsigned level = 0; level <= depth_; ++level) {
+  for (unsigned level = 0; level <= depth(); ++level) {
     first_of_level_.push_back(next);
     std::uint64_t count = 1;
-    for (std::size_t d = 0; d < IndexCount({level, 0}); ++d) count *= array.grid.grid_shape()[d];
+    for (std::size_t d = 0; d < names_.IndexCount({level, 0}); ++d) {
+      count *= array.grid.grid_shape()[d];
+    }
     next += count;
   }
   for (std::size_t d = 0; d < array.grid.rank(); ++d) {
@@ -102,78 +61,34 @@ ZarrNestedTree::ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> 
   }
 }
 
-GridCell ZarrNestedTree::Indices(const GridDirectory& in) const {
-  GridCell indices(IndexCount(in));
-  CellOfLinearIndex(FirstDimensions(array_.grid.grid_shape(), indices.size()), in.prefix, indices);
-  return indices;
-}
-
-ChunkTree::Match ZarrNestedTree::Child(const GridDirectory& in, std::uint64_t index) const {
-  const std::size_t dimension = IndexCount(in);
-  if (dimension + 1 < array_.grid.rank()) {
-    return {Match::Kind::kDirectory,
-            {in.level + 1, in.prefix * array_.grid.grid_shape()[dimension] + index},
-            {}};
+std::uint64_t ZarrTree::ChunksInShard(std::uint64_t shard) const {
+  GridCell in_shard_grid(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
+  std::uint64_t count = 1;
+  for (std::size_t d = 0; d < in_shard_grid.size(); ++d) {
+    const std::uint64_t begin = in_shard_grid[d] * chunks_per_shard_[d];
+    count *= std::min(chunks_per_shard_[d], array_.grid.grid_shape()[d] - begin);
   }
-  GridCell cell = Indices(in);
-  cell.push_back(index);
-  return {Match::Kind::kChunk, {}, {array_.locator->Locate(cell), ChunkPart::kPlain}};
+  return count;
 }
 
-ChunkTree::Match ZarrNestedTree::Resolve(const GridDirectory& in, std::string_view name) const {
-  if (in.level == 0 && prefix_components_ == 1) {
-    if (name == "c") return {Match::Kind::kDirectory, {1, 0}, {}};
-    return {};
-  }
-  const auto bare = WithoutCompressionSuffix(name);
-  const std::string_view digits = bare.value_or(name);
-  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return {};
-  const auto index = ParseDecimal(name);
-  if (!index || *index >= array_.grid.grid_shape()[IndexCount(in)]) {
-    return {Match::Kind::kNoChunk, {}, {}};
-  }
-  return Child(in, *index);
+ChunkTree::Match ZarrTree::Child(const GridDirectory& in, std::uint64_t index) const {
+  const NameMeaning child = names_.Child(in, index);
+  if (child.kind == NameKind::kDirectory) return {child.kind, child.directory, {}};
+  return {child.kind, {}, {Locate(child.chunk), ChunkPart::kPlain}};
 }
 
-std::string ZarrNestedTree::Path(const ChunkRef& chunk) const {
-  GridCell cell(array_.grid.rank());
-  if (!array_.locator->CellAt(chunk.slot, cell)) return {};
-  return ZarrChunkKey(array_.key_encoding, cell);
-}
-
-std::string ZarrNestedTree::Path(const GridDirectory& in) const {
-  std::string path = in.level > 0 && prefix_components_ == 1 ? "c" : "";
-  for (const std::uint64_t index : Indices(in)) path = JoinPath(path, std::to_string(index));
-  return path;
-}
-
-GridDirectory ZarrNestedTree::ParentOfCell(std::span<const std::uint64_t> cell) const {
-  const std::size_t count = cell.size() - 1;
-  return {depth_, LinearIndex(FirstDimensions(array_.grid.grid_shape(), count), cell.first(count))};
-}
-
-GridDirectory ZarrNestedTree::Parent(const ChunkRef& chunk) const {
-  GridCell cell(array_.grid.rank());
-  if (!array_.locator->CellAt(chunk.slot, cell)) return {};
-  return ParentOfCell(cell);
-}
-
-GridDirectory ZarrNestedTree::Parent(const GridDirectory& in) const {
-  if (in.level <= 1) return {};
-  return {in.level - 1, in.prefix / array_.grid.grid_shape()[IndexCount(in) - 1]};
-}
-
-std::string ZarrNestedTree::StoreDirectory(const GridDirectory& in) const {
+std::string ZarrTree::StoreDirectory(const GridDirectory& in) const {
   std::string path = directory();
-  if (in.level > 0 && prefix_components_ == 1) path = JoinPath(path, "c");
-  const GridCell indices = Indices(in);
+  if (in.level > 0 && names_.prefix_levels() > 0) path = JoinPath(path, names_.Path({1, 0}));
+  const GridCell indices = names_.Indices(in);
   for (std::size_t d = 0; d < indices.size(); ++d) {
     path = JoinPath(path, std::to_string(indices[d] / chunks_per_shard_[d]));
   }
   return path;
 }
 
-Result<bool> ZarrNestedTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last) {
+Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last) {
   const ShardSlot& slot = chunk.slot;
   if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
     last.page = nullptr;
@@ -191,9 +106,9 @@ Result<bool> ZarrNestedTree::IsPresent(const ChunkRef& chunk, std::uint64_t row,
   return last.page->Find(slot.slot).has_value();
 }
 
-Result<bool> ZarrNestedTree::HoldsChunks(const GridDirectory& in) {
+Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in) {
   if (HoldsWritten(in)) return true;
-  const GridCell indices = Indices(in);
+  const GridCell indices = names_.Indices(in);
   GridCell shard_cell;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     shard_cell.push_back(indices[d] / chunks_per_shard_[d]);
@@ -202,11 +117,11 @@ Result<bool> ZarrNestedTree::HoldsChunks(const GridDirectory& in) {
 }
 
 // `shard_cell`: the indices of the shard grid that lead to `store_directory`.
-Result<bool> ZarrNestedTree::HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
-                                           const GridCell& indices) {
+Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
+                                     const GridCell& indices) {
   const std::vector<std::uint64_t>& shape = array_.shard_grid.grid_shape();
   const auto parse = [](std::string_view name) { return ParseDecimal(name); };
-  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister_.List(store_directory, parse, true));
+  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister().List(store_directory, parse, true));
   for (const std::uint64_t number : *numbers) {
     if (number >= shape[shard_cell.size()]) break;
     shard_cell.push_back(number);
@@ -221,7 +136,7 @@ Result<bool> ZarrNestedTree::HoldsChunksIn(const std::string& store_directory, G
 }
 
 // Whether a shard holds a chunk whose first indices are these.
-Result<bool> ZarrNestedTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
+Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
   UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(shard));
   if (!generation->object) return false;
   GridCell cell(array_.grid.rank());
@@ -248,9 +163,8 @@ Result<bool> ZarrNestedTree::ShardHoldsChunks(std::uint64_t shard, const GridCel
   return false;
 }
 
-Status ZarrNestedTree::ListIndices(const GridDirectory& in, const Run& run,
-                                   const ListVisitor& visitor, const DamageVisitor& damaged,
-                                   bool& more) {
+Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const ListVisitor& visitor,
+                             const DamageVisitor& damaged, bool& more) {
   bool reported = false;
   LastPage last;
   for (std::uint64_t index = run.begin; index < run.end && more; ++index) {
@@ -274,10 +188,10 @@ Status ZarrNestedTree::ListIndices(const GridDirectory& in, const Run& run,
 }
 
 // The numbers of a directory level, with those that only shards in the spool have.
-std::vector<std::uint64_t> ZarrNestedTree::WithUnpublished(
+std::vector<std::uint64_t> ZarrTree::WithUnpublished(
     const GridDirectory& in, const std::vector<std::uint64_t>& stored) const {
-  const std::size_t dimension = IndexCount(in);
-  const GridCell indices = Indices(in);
+  const std::size_t dimension = names_.IndexCount(in);
+  const GridCell indices = names_.Indices(in);
   std::vector<std::uint64_t> numbers = stored;
   GridCell shard_cell(array_.grid.rank());
   for (const std::uint64_t shard : UnpublishedShards()) {
@@ -293,27 +207,31 @@ std::vector<std::uint64_t> ZarrNestedTree::WithUnpublished(
   return numbers;
 }
 
-Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
-                            const ListVisitor& visitor, const DamageVisitor& damaged,
-                            const std::vector<GridDirectory>& others) {
-  if (in.level == 0 && prefix_components_ == 1) {
-    if (cookie == 0) visitor({"c", {Match::Kind::kDirectory, {1, 0}, {}}, 1});
+Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+                      const ListVisitor& visitor, const DamageVisitor& damaged,
+                      const std::vector<GridDirectory>& others) {
+  if (depth() == 0) return FlatTree::List(in, cookie, mode, visitor, damaged, others);
+  if (names_.HoldsPrefix(in)) {
+    const GridDirectory only{1, 0};
+    const std::string name = Path(only);
+    if (cookie == 0) visitor({name, {Match::Kind::kDirectory, only, {}}, 1});
     return {};
   }
   if (mode == ListMode::kNone) return {};
-  const std::size_t dimension = IndexCount(in);
+  const std::size_t dimension = names_.IndexCount(in);
   const std::uint64_t extent = array_.grid.grid_shape()[dimension];
   bool more = true;
-  if (mode == ListMode::kGrid && in.level < depth_) {
+  if (mode == ListMode::kGrid && in.level < depth()) {
     return ListIndices(in, {cookie, extent, true}, visitor, damaged, more);
   }
   const std::uint64_t per_shard = chunks_per_shard_[dimension];
   const auto parse = [&](std::string_view name) { return ParseDecimal(name); };
-  UNSHARD_ASSIGN_OR_RETURN(const auto stored, lister_.List(StoreDirectory(in), parse, cookie == 0));
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored,
+                           lister().List(StoreDirectory(in), parse, cookie == 0));
   std::vector<std::uint64_t> numbers = *stored;
   Run run;
   for (const GridDirectory& other : others) {
-    run.others.push_back(Indices(other).back());
+    run.others.push_back(names_.Indices(other).back());
     numbers.push_back(run.others.back() / per_shard);
   }
   std::sort(run.others.begin(), run.others.end());
@@ -328,9 +246,8 @@ Status ZarrNestedTree::List(const GridDirectory& in, std::uint64_t cookie, ListM
   return {};
 }
 
-void ZarrNestedTree::ForEachDirectoryIn(
-    std::span<const std::uint64_t> shard_indices,
-    const std::function<void(const GridDirectory&)>& visitor) const {
+void ZarrTree::ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
+                                  const std::function<void(const GridDirectory&)>& visitor) const {
   std::vector<std::uint64_t> prefixes{0};
   for (std::size_t d = 0; d < shard_indices.size(); ++d) {
     const std::uint64_t extent = array_.grid.grid_shape()[d];
@@ -344,12 +261,13 @@ void ZarrNestedTree::ForEachDirectoryIn(
     }
     prefixes = std::move(deeper);
   }
-  const unsigned level = prefix_components_ + static_cast<unsigned>(shard_indices.size());
+  const unsigned level = names_.prefix_levels() + static_cast<unsigned>(shard_indices.size());
   for (const std::uint64_t prefix : prefixes) visitor({level, prefix});
 }
 
-void ZarrNestedTree::ForEachDirectory(
-    std::uint64_t shard, const std::function<void(const GridDirectory&)>& visitor) const {
+void ZarrTree::ForEachDirectory(std::uint64_t shard,
+                                const std::function<void(const GridDirectory&)>& visitor) const {
+  if (depth() == 0) return;
   GridCell in_shard_grid(array_.grid.rank());
   CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
   for (std::size_t count = 1; count < in_shard_grid.size(); ++count) {
@@ -357,9 +275,10 @@ void ZarrNestedTree::ForEachDirectory(
   }
 }
 
-void ZarrNestedTree::ForEachDirectoryAt(
-    std::string_view key, const std::function<void(const GridDirectory&)>& visitor) const {
-  if (prefix_components_ == 1) {
+void ZarrTree::ForEachDirectoryAt(std::string_view key,
+                                  const std::function<void(const GridDirectory&)>& visitor) const {
+  if (depth() == 0) return;
+  if (names_.prefix_levels() > 0) {
     if (key != "c" && !key.starts_with("c/")) return;
     key.remove_prefix(std::min<std::size_t>(key.size(), 2));
   } else if (key.empty()) {
@@ -379,11 +298,12 @@ void ZarrNestedTree::ForEachDirectoryAt(
   ForEachDirectoryIn(shard_indices, visitor);
 }
 
-std::optional<std::uint64_t> ZarrNestedTree::Position(const GridDirectory& in) const {
+std::optional<std::uint64_t> ZarrTree::Position(const GridDirectory& in) const {
+  if (depth() == 0) return std::nullopt;
   return first_of_level_[in.level] + in.prefix;
 }
 
-ChunkTree::Match ZarrNestedTree::AtPosition(std::uint64_t position) const {
+ChunkTree::Match ZarrTree::AtPosition(std::uint64_t position) const {
   if (position < positions_.end()) {
     return {Match::Kind::kChunk, {}, {positions_.At(position), ChunkPart::kPlain}};
   }
@@ -395,10 +315,7 @@ ChunkTree::Match ZarrNestedTree::AtPosition(std::uint64_t position) const {
 std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                                         const ZarrShardedArray& array,
                                         std::shared_ptr<KvStore> store) {
-  if (ZarrChunkKeyDepth(array.key_encoding, array.grid.rank()) == 1) {
-    return std::make_unique<ZarrFlatTree>(ordinal, std::move(shards), array, std::move(store));
-  }
-  return std::make_unique<ZarrNestedTree>(ordinal, std::move(shards), array, std::move(store));
+  return std::make_unique<ZarrTree>(ordinal, std::move(shards), array, std::move(store));
 }
 
 }  // namespace unshard

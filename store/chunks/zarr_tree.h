@@ -1,8 +1,9 @@
-// Trees of Zarr v3 arrays: flat where a chunk key is one path component, nested where it has more.
+// Trees of Zarr v3 arrays.
 #pragma once
 
 #include <vector>
 
+#include "codec/zarr3/chunk_names.h"
 #include "store/chunks/flat_tree.h"
 
 namespace unshard {
@@ -26,78 +27,33 @@ class ZarrPositions {
   std::uint64_t end_ = 0;
 };
 
-// How many inner chunks of an array stand in one of its shards when it is full.
-std::uint64_t ChunksInZarrShard(const ZarrShardedArray& array, std::uint64_t shard);
-
-// "0.0.1", "c.0.0.1", or any key of one component.
-class ZarrFlatTree final : public FlatTree {
+// "0.0.1", "c.0.0.1" or any key of one component stands in one directory (depth 0); of "c/0/0/1"
+// and "0/0/1" each index but the last is a directory.
+class ZarrTree final : public FlatTree {
  public:
-  ZarrFlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-               const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
-      : FlatTree(ordinal, std::move(shards), std::move(store)), array_(array), positions_(array) {}
+  ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, const ZarrShardedArray& array,
+           std::shared_ptr<KvStore> store);
 
   std::uint32_t layout_digest() const override { return array_.layout_digest; }
-  Match Resolve(const GridDirectory& in, std::string_view name) const override;
-  std::string Path(const ChunkRef& chunk) const override;
-  using FlatTree::Path;
-  std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
-    return positions_.Of(chunk.slot);
+  const ChunkNames& names() const override { return names_; }
+  ShardSlot Locate(const ChunkFile& chunk) const override {
+    return array_.locator->Locate(chunk.cell);
   }
-  using FlatTree::Position;
-  Match AtPosition(std::uint64_t position) const override {
-    return {Match::Kind::kChunk, {}, {positions_.At(position), ChunkPart::kPlain}};
+  std::optional<ChunkFile> ChunkAt(const ShardSlot& slot) const override {
+    ChunkFile chunk{GridCell(array_.grid.rank())};
+    if (!array_.locator->CellAt(slot, chunk.cell)) return std::nullopt;
+    return chunk;
   }
-  std::uint64_t BytesToCheck(std::uint64_t size) const override {
-    return array_.check->NeededBytes(size);
-  }
-  Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const override {
-    return array_.check->Check(CellOf(chunk), size, start);
-  }
-  std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const override {
-    return array_.check->FixedSize(CellOf(chunk));
-  }
-  std::uint64_t ChunksInShard(std::uint64_t shard) const override {
-    return ChunksInZarrShard(array_, shard);
-  }
-
- protected:
-  std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
-  ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
-  bool IsNamed(const ShardSlot& slot) const override;
-
- private:
-  [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const {
-    GridCell cell(array_.grid.rank());
-    array_.locator->CellAt(chunk.slot, cell);
-    return cell;
-  }
-
-  const ZarrShardedArray array_;
-  const ZarrPositions positions_;
-};
-
-// "c/0/0/1" or "0/0/1": a directory per index but the last.
-class ZarrNestedTree final : public ChunkTree {
- public:
-  ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                 const ZarrShardedArray& array, std::shared_ptr<KvStore> store);
-
-  std::uint32_t layout_digest() const override { return array_.layout_digest; }
-  Match Resolve(const GridDirectory& in, std::string_view name) const override;
-  std::string Path(const ChunkRef& chunk) const override;
-  std::string Path(const GridDirectory& in) const override;
-  GridDirectory Parent(const ChunkRef& chunk) const override;
-  GridDirectory Parent(const GridDirectory& in) const override;
-  unsigned depth() const override { return depth_; }
   std::string StoreDirectory(const GridDirectory& in) const override;
-  bool IsStoreDirectory(const GridDirectory& in) const override { return IndexCount(in) == 0; }
+  bool IsStoreDirectory(const GridDirectory& in) const override {
+    return names_.IndexCount(in) == 0;
+  }
   Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
               const ListVisitor& visitor, const DamageVisitor& damaged,
               const std::vector<GridDirectory>& others) override;
   Result<std::optional<timespec>> Modified(const GridDirectory& in) override {
-    return lister_.Modified(StoreDirectory(in));
+    return lister().Modified(StoreDirectory(in));
   }
-  void ForgetListings() override { lister_.Forget(); }
   void ForEachDirectory(std::uint64_t shard,
                         const std::function<void(const GridDirectory&)>& visitor) const override;
   void ForEachDirectoryAt(std::string_view key,
@@ -107,32 +63,14 @@ class ZarrNestedTree final : public ChunkTree {
   }
   std::optional<std::uint64_t> Position(const GridDirectory& in) const override;
   Match AtPosition(std::uint64_t position) const override;
-  std::uint64_t BytesToCheck(std::uint64_t size) const override {
-    return array_.check->NeededBytes(size);
-  }
-  Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const override {
-    return array_.check->Check(CellOf(chunk), size, start);
-  }
-  std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const override {
-    return array_.check->FixedSize(CellOf(chunk));
-  }
-  std::uint64_t ChunksInShard(std::uint64_t shard) const override {
-    return ChunksInZarrShard(array_, shard);
-  }
+  std::uint64_t ChunksInShard(std::uint64_t shard) const override;
+
+ protected:
+  std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
+  ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
+  const ChunkCheck& check() const override { return *array_.check; }
 
  private:
-  [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const {
-    GridCell cell(array_.grid.rank());
-    array_.locator->CellAt(chunk.slot, cell);
-    return cell;
-  }
-
-  // How many indices of the grid lead to a directory, and which.
-  [[nodiscard]] std::size_t IndexCount(const GridDirectory& in) const {
-    return in.level - (in.level > 0 ? prefix_components_ : 0);
-  }
-  [[nodiscard]] GridCell Indices(const GridDirectory& in) const;
-  [[nodiscard]] GridDirectory ParentOfCell(std::span<const std::uint64_t> cell) const;
   [[nodiscard]] Match Child(const GridDirectory& in, std::uint64_t index) const;
   // Calls `visitor` for the directories whose indices lie in the shards that have `shard_indices`
   // as their first ones, and that have as many.
@@ -167,11 +105,9 @@ class ZarrNestedTree final : public ChunkTree {
 
   const ZarrShardedArray array_;
   const ZarrPositions positions_;
-  const unsigned prefix_components_;  // 1 for the "c" of the default key encoding, else 0
-  const unsigned depth_;
+  const ZarrNames names_;
   std::vector<std::uint64_t> chunks_per_shard_;  // along each dimension
   std::vector<std::uint64_t> first_of_level_;    // position of the first directory of a level
-  ShardLister lister_;
 };
 
 }  // namespace unshard
