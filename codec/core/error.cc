@@ -75,7 +75,11 @@ Error Error::Annotate(std::string_view context) && {
 }
 
 tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
-  return tl::unexpected<Error>(Error{code, std::move(message), 0});
+  return FailWith(0, code, std::move(message));
+}
+
+tl::unexpected<Error> FailWith(int system_errno, ErrorCode code, std::string message) {
+  return tl::unexpected<Error>(Error{code, std::move(message), system_errno});
 }
 
 tl::unexpected<Error> FailErrno(int system_errno, std::string_view doing) {

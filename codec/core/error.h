@@ -44,6 +44,8 @@ using Status = Result<void>;
 
 // The failure `code` with `message`, to be returned from a function that returns any Result.
 tl::unexpected<Error> Fail(ErrorCode code, std::string message);
+// The same, with the errno that programs expect of it.
+tl::unexpected<Error> FailWith(int system_errno, ErrorCode code, std::string message);
 
 // The failure of a system call: "doing: strerror", with a code that fits `system_errno`.
 tl::unexpected<Error> FailErrno(int system_errno, std::string_view doing);

@@ -16,12 +16,12 @@
 #include "fs/cli/mount_command.h"
 #include "fs/common/error_log.h"
 #include "fs/common/mount_options.h"
-#include "fs/common/paths.h"
 #include "fs/common/readable.h"
 #include "fs/kernel/mount_record.h"
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/session.h"
 #include "fs/mount/spool_contents.h"
+#include "store/object/key.h"
 #include "store/spool/spool.h"
 
 namespace unshard {

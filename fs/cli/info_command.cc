@@ -6,8 +6,8 @@
 #include "codec/json/json.h"
 #include "fs/common/readable.h"
 #include "fs/mount/mount.h"
-#include "fs/tree/dataset_details.h"
-#include "fs/tree/shard_visitor.h"
+#include "store/chunks/shard_visitor.h"
+#include "store/dataset/dataset_details.h"
 
 namespace unshard {
 namespace {

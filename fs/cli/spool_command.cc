@@ -10,12 +10,12 @@
 
 #include "codec/core/escaped_text.h"
 #include "fs/cli/mount_command.h"
-#include "fs/common/paths.h"
 #include "fs/common/readable.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mount_status.h"
 #include "fs/mount/spool_contents.h"
 #include "fs/mount/spool_folder.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 
 namespace unshard {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "store/chunks/chunk_reader.h"
+
 namespace unshard {
 
 enum class Operation : std::size_t {
@@ -43,14 +45,12 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
                        "rename",  "link",    "mkdir",   "rmdir",    "access"};
 
 // Thread-safe. Requests that concern .unshard itself are left out, so that looking does not count.
-struct Counters {
+struct Counters : ReadCounters {
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Operation::kCount)> requests{};
   std::atomic<std::uint64_t> errors{0};
   std::atomic<std::uint64_t> bytes_read{0};
   std::atomic<std::uint64_t> bytes_spliced{0};
   std::atomic<std::uint64_t> bytes_written{0};
-  std::atomic<std::uint64_t> data_reads{0};
-  std::atomic<std::uint64_t> chunks_decoded{0};
   std::atomic<std::uint64_t> shards_changed{0};
   std::atomic<std::uint64_t> entries_invalidated{0};
 

@@ -7,15 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "codec/core/error.h"
+#include "store/object/error_number.h"
 
 namespace unshard {
-
-// The errno that a program sees for an error. Missing and damaged data are told apart: damage is
-// EIO, never ENOENT.
-int ErrnoOf(const Error& error);
-// "EIO", "ESTALE", …; the number where it has no name here.
-std::string ErrnoName(int number);
 
 // Keeps the latest lines. Thread-safe.
 class ErrorLog {

@@ -9,38 +9,16 @@
 #include <vector>
 
 #include "codec/core/error.h"
+#include "store/chunks/list_mode.h"
+#include "store/dataset/volume_options.h"
 
 namespace unshard {
 
-enum class ListMode { kPresent, kGrid, kNone };
-enum class MortonChoice { kDetect, kStandard, kLegacy };
-enum class WatchMode { kAutomatic, kOff };
-// What fsync waits for: that the chunk lasts in the spool, or that it stands in its shard.
-enum class SyncMode { kSpool, kStore };
-
-struct MountOptions {
-  std::string source;
+struct MountOptions : VolumeOptions {
   std::string mount_point;
   ListMode list = ListMode::kPresent;
-  MortonChoice morton = MortonChoice::kDetect;
-  WatchMode watch = WatchMode::kAutomatic;
-  std::uint64_t ttl_milliseconds = 1000;
-  bool immutable = false;  // implies read_only
-  bool read_only = false;
   // "rw" was asked for: a mount that can only be read is a failure. mount(8) says it unasked.
   bool must_write = false;
-  // The folder in which each writable mount has a spool of its own; "": DefaultSpoolFolder().
-  std::string spool;
-  std::uint64_t spool_bytes = std::uint64_t{4} << 30;
-  std::uint64_t spool_files = std::uint64_t{1} << 17;  // each takes a few hundred bytes of memory
-  std::uint64_t publish_after_milliseconds = 5000;
-  unsigned publish_threads = 2;
-  SyncMode sync = SyncMode::kSpool;
-  // A chunk that another host has written meanwhile is refused; else the last publisher wins.
-  bool strict = false;
-  // No other host writes the source: locks between hosts are not needed.
-  bool single_writer = false;
-  std::uint64_t memory_bytes = std::uint64_t{512} << 20;
   std::optional<uid_t> user;
   std::optional<gid_t> group;
   // Permissions that are taken away: from all, from files, from directories. Where none is given

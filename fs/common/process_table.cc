@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "fs/common/paths.h"
+#include "store/object/key.h"
 
 namespace unshard {
 

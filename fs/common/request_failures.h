@@ -30,11 +30,6 @@ inline Error StaleNode() {
                0};
 }
 
-// A failure with the errno that programs expect of it.
-inline tl::unexpected<Error> FailWith(int number, ErrorCode code, std::string message) {
-  return tl::unexpected<Error>(Error{code, std::move(message), number});
-}
-
 // What file systems take for a name; the kernel lets longer ones through.
 inline constexpr std::size_t kMaxNameBytes = 255;
 inline Status CheckName(std::string_view name) {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "fs/common/paths.h"
 #include "store/local/file_descriptor.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/sealed_name.h"
 

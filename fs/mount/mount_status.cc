@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "codec/core/escaped_text.h"
-#include "fs/common/paths.h"
 #include "fs/common/readable.h"
+#include "store/object/key.h"
 
 namespace unshard {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
-#include "fs/write/write_status.h"
+#include "store/dataset/write_status.h"
 
 namespace unshard {
 

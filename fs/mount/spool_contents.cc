@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "codec/core/crc32c.h"
-#include "fs/common/paths.h"
+#include "store/object/key.h"
 #include "store/object/kv_store.h"
 #include "store/spool/sealed_name.h"
 

@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "fs/common/paths.h"
 #include "fs/mount/mount_status.h"
 #include "fs/mount/spool_contents.h"
 #include "store/local/file_system.h"
 #include "store/local/source_identity.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 
 namespace unshard {

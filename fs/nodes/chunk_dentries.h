@@ -3,8 +3,8 @@
 #pragma once
 
 #include "fs/nodes/entry.h"
-#include "fs/tree/chunk_tree.h"
 #include "fs/write/staged_inode.h"
+#include "store/chunks/chunk_tree.h"
 
 namespace unshard {
 

@@ -9,7 +9,7 @@
 
 #include "codec/core/error.h"
 #include "fs/nodes/entry.h"
-#include "fs/tree/chunk_tree.h"
+#include "store/chunks/chunk_tree.h"
 
 namespace unshard {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "fs/nodes/name.h"
-#include "fs/tree/chunk_tree.h"
+#include "store/chunks/chunk_tree.h"
 
 namespace unshard {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "fs/nodes/node.h"
-#include "fs/tree/chunk_reader.h"
-#include "fs/tree/chunk_tree.h"
 #include "fs/write/node_choice.h"
-#include "fs/write/written_chunks.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/chunks/written_chunks.h"
 
 namespace unshard {
 

@@ -20,9 +20,9 @@
 #include "codec/core/error.h"
 #include "fs/nodes/name.h"
 #include "fs/nodes/node.h"
-#include "fs/tree/chunk_content.h"
 #include "fs/write/staged_inode.h"
-#include "fs/write/written_chunks.h"
+#include "store/chunks/chunk_content.h"
+#include "store/chunks/written_chunks.h"
 
 namespace unshard {
 

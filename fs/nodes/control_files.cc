@@ -6,7 +6,7 @@
 #include "codec/json/json.h"
 #include "fs/common/process_table.h"
 #include "fs/nodes/superblock.h"
-#include "fs/write/write_status.h"
+#include "store/dataset/write_status.h"
 
 namespace unshard {
 namespace {

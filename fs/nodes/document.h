@@ -8,7 +8,7 @@
 
 #include "fs/nodes/name.h"
 #include "fs/nodes/node.h"
-#include "fs/tree/dataset_index.h"
+#include "store/dataset/dataset_index.h"
 
 namespace unshard {
 

@@ -8,7 +8,7 @@
 
 #include "fs/nodes/name.h"
 #include "fs/nodes/node.h"
-#include "fs/tree/chunk_tree.h"
+#include "store/chunks/chunk_tree.h"
 
 namespace unshard {
 

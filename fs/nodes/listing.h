@@ -14,9 +14,9 @@
 
 #include "codec/core/error.h"
 #include "fs/nodes/entry.h"
-#include "fs/tree/chunk_tree.h"
-#include "fs/tree/dataset_tree.h"
 #include "fs/tree/directory_snapshots.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/dataset/dataset_tree.h"
 
 namespace unshard {
 

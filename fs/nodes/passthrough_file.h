@@ -20,7 +20,7 @@ class PassthroughFile final : public Node {
   [[nodiscard]] std::string Path() const override;
   Result<Entry> SetAttributes(OpenFile* file, const AttributeChange& change, pid_t thread) override;
   // The document of a dataset is staged like those that are shown rewritten, until it is known
-  // whether it can stand there (fs/write/metadata_documents.h).
+  // whether it can stand there (store/dataset/metadata_documents.h).
   Result<OpenFilePtr> Open(const OpenRequest& request) override;
   Result<Entry> LinkTo(Name& to) override;
   [[nodiscard]] std::optional<std::string> SourcePath() const override { return Path(); }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fs/nodes/node.h"
-#include "fs/tree/dataset_tree.h"
+#include "store/dataset/dataset_tree.h"
 
 namespace unshard {
 

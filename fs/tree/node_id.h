@@ -15,12 +15,13 @@
 #include <optional>
 #include <string_view>
 
+#include "store/chunks/chunk_tree.h"
+
 namespace unshard {
 
 using NodeId = std::uint64_t;
 
 inline constexpr NodeId kRootNode = 1;
-inline constexpr unsigned kPositionBits = 41;
 inline constexpr unsigned kGenerationBits = 9;
 inline constexpr unsigned kOrdinalBits = 13;
 inline constexpr std::uint32_t kGenerationCountLimit = 1u << kGenerationBits;

@@ -27,7 +27,7 @@
 
 #include "fs/tree/node_id.h"
 #include "fs/write/staged_inode.h"
-#include "fs/write/written_chunks.h"
+#include "store/chunks/written_chunks.h"
 
 namespace unshard {
 

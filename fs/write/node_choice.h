@@ -28,8 +28,8 @@
 #include <map>
 #include <mutex>
 
-#include "fs/tree/chunk_content.h"
-#include "fs/write/written_chunks.h"
+#include "store/chunks/chunk_content.h"
+#include "store/chunks/written_chunks.h"
 
 namespace unshard {
 

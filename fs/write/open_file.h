@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "codec/core/error.h"
-#include "fs/tree/chunk_content.h"
 #include "fs/tree/node_id.h"
 #include "fs/write/staged_inode.h"
+#include "store/chunks/chunk_content.h"
 #include "store/local/file_system.h"
 
 namespace unshard {

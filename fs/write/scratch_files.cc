@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "fs/common/paths.h"
 #include "fs/common/request_failures.h"
+#include "store/object/key.h"
 
 namespace unshard {
 

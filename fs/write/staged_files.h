@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "fs/write/chunk_writers.h"
-#include "fs/write/chunk_writes.h"
 #include "fs/write/open_file.h"
 #include "fs/write/open_versions.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
-#include "fs/write/written_chunks.h"
+#include "store/chunks/written_chunks.h"
+#include "store/dataset/chunk_writes.h"
 
 namespace unshard {
 

@@ -5,12 +5,6 @@
 
 namespace unshard {
 
-timespec TimeNow() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now;
-}
-
 StagedInode::StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base,
                          std::uint64_t inode)
     : spool_(std::move(spool)),

@@ -11,8 +11,10 @@
 #include <string>
 #include <variant>
 
-#include "fs/tree/chunk_content.h"
-#include "fs/tree/chunk_tree.h"
+#include "store/chunks/chunk_content.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/dataset/metadata_documents.h"
+#include "store/object/time_now.h"
 #include "store/spool/spool.h"
 
 namespace unshard {
@@ -27,11 +29,7 @@ class StagedInode {
     ChunkRef chunk;
     bool gzipped = false;  // written under the name "<chunk>.gz"
   };
-  struct Document {
-    std::string directory;
-    std::string name;
-    bool plain = false;  // a group's that was shown as it is stored, or a new one
-  };
+  using Document = EditedDocument;
   using Purpose = std::variant<Scratch, Chunk, Document>;
 
   // `base` is what it holds before anything is written (null: nothing).
@@ -120,8 +118,5 @@ class StagedInode {
   bool pages_doubtful_ = false;
   timespec modified_{};
 };
-
-// The time of day, as files are stamped with it.
-timespec TimeNow();
 
 }  // namespace unshard

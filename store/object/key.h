@@ -2,6 +2,7 @@
 // is the root. Pure functions; CheckKey (store/object/kv_store.h) says which strings are keys.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,5 +15,8 @@ std::string ParentPath(std::string_view path);
 std::string BaseName(std::string_view path);
 // True for the directory itself and for all below it; everything is below the root.
 bool IsAtOrBelow(std::string_view path, std::string_view directory);
+// A directory that metadata name relative to their own, `base`, without "." and ".."; nothing where
+// it leaves the root.
+std::optional<std::string> ResolvePath(std::string_view base, std::string_view directory);
 
 }  // namespace unshard

@@ -1,5 +1,7 @@
 // Arbitrary bytes as names of chunks: whatever is accepted is written back exactly.
 #include "codec/grid/chunk_key.h"
+#include "codec/precomputed/chunk_names.h"
+#include "codec/zarr3/chunk_names.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {
@@ -13,6 +15,49 @@ void ParseZarrKeys(std::string_view name, std::span<const std::uint64_t> grid_sh
       if (ParseZarrChunkKey(encoding, grid_shape, name, cell) == NameMatch::kChunk) {
         Require(ZarrChunkKey(encoding, cell) == name, "Zarr keys are strict");
       }
+    }
+  }
+}
+
+// A path whose components lead to a chunk or a directory is the one that is written for it.
+void WalkNames(const ChunkNames& names, std::string_view path) {
+  GridDirectory in;
+  for (std::string_view rest = path;;) {
+    const std::size_t slash = rest.find('/');
+    const NameMeaning meaning = names.Parse(in, rest.substr(0, slash));
+    if (slash == std::string_view::npos) {
+      if (meaning.kind == NameKind::kChunk) {
+        Require(names.Path(meaning.chunk) == path, "chunk paths are strict");
+        Require(names.Parent(meaning.chunk) == in, "a chunk is in one directory");
+      }
+      if (meaning.kind == NameKind::kDirectory) {
+        Require(names.Path(meaning.directory) == path, "directory paths are strict");
+        Require(names.Parent(meaning.directory) == in, "a directory is in one directory");
+      }
+      return;
+    }
+    if (meaning.kind != NameKind::kDirectory) return;
+    in = meaning.directory;
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+void WalkAllNames(const ChunkGrid& grid, std::string_view path) {
+  for (const auto kind : {ChunkKeyEncoding::Kind::kDefault, ChunkKeyEncoding::Kind::kV2}) {
+    for (const char separator : {'/', '.'}) {
+      WalkNames(ZarrNames({kind, separator}, grid.grid_shape()), path);
+    }
+  }
+  using Names = ShardedDirectory::Names;
+  for (const auto names :
+       {Names::kChunkRanges, Names::kCellCoordinates, Names::kIds, Names::kMeshes}) {
+    ShardedDirectory directory;
+    directory.names = names;
+    directory.grid = grid;
+    directory.grid_shape = grid.grid_shape();
+    for (const auto encoding : {ShardEncoding::kRaw, ShardEncoding::kGzip}) {
+      directory.sharding.data_encoding = encoding;
+      WalkNames(*MakePrecomputedNames(directory), path);
     }
   }
 }
@@ -41,6 +86,7 @@ void FuzzChunkName(ByteSpan input) {
   }
   ParseZarrKeys(name, grid->grid_shape());
   ParseZarrKeys(name, {});
+  WalkAllNames(*grid, name);
 }
 
 }  // namespace unshard

@@ -21,6 +21,7 @@ FOLDERS = [
     "codec/core", "codec/json", "codec/compression", "codec/grid", "codec/voxel", "codec/shard",
     "codec/precomputed", "codec/zarr3",
     "store/object", "store/local", "store/spool", "store/shard", "store/publish",
+    "store/chunks", "store/dataset",
     "fs/common", "fs/tree", "fs/write", "fs/nodes", "fs", "fs/mount", "fs/kernel", "fs/cli"]
 LAYERS = ["codec", "store", "fs"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

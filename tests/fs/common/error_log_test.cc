@@ -3,44 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <thread>
 
 namespace unshard {
 namespace {
-
-TEST(ErrorLogTest, EveryCodeHasItsErrno) {
-  const std::pair<ErrorCode, int> expected[] = {{ErrorCode::kInvalidArgument, EINVAL},
-                                                {ErrorCode::kNotFound, ENOENT},
-                                                {ErrorCode::kPermissionDenied, EACCES},
-                                                {ErrorCode::kNotSupported, EOPNOTSUPP},
-                                                {ErrorCode::kDataLoss, EIO},
-                                                {ErrorCode::kConflict, ESTALE},
-                                                {ErrorCode::kUnavailable, EIO},
-                                                {ErrorCode::kResourceExhausted, EIO},
-                                                {ErrorCode::kReadOnly, EROFS},
-                                                {ErrorCode::kInternal, EIO}};
-  for (const auto& [code, number] : expected) {
-    EXPECT_EQ(ErrnoOf(Error{code, "", 0}), number) << ErrorCodeName(code);
-  }
-}
-
-TEST(ErrorLogTest, AFullOrExhaustedSystemIsToldAsItIs) {
-  for (const int number : {ENOSPC, EDQUOT, ENAMETOOLONG, EMFILE, ENFILE, ENOMEM}) {
-    EXPECT_EQ(ErrnoOf(Error{ErrorCode::kResourceExhausted, "", number}), number);
-  }
-}
-
-// Links of the source that lead in a circle are no mistake of the caller.
-TEST(ErrorLogTest, ALoopOfLinksIsToldAsOne) {
-  EXPECT_EQ(ErrnoOf(FailErrno(ELOOP, "opening a shard").value()), ELOOP);
-}
-
-TEST(ErrorLogTest, DamageIsNeverTakenForAMissingFile) {
-  for (const int number : {0, ENOENT, ENOTDIR, EISDIR, ESTALE}) {
-    EXPECT_EQ(ErrnoOf(Error{ErrorCode::kDataLoss, "", number}), EIO) << number;
-  }
-}
 
 TEST(ErrorLogTest, AFailedRequestIsOneLineWithOperationPathErrnoAndReason) {
   ErrorLog log;
@@ -75,12 +41,6 @@ TEST(ErrorLogTest, OnlyTheLatestLinesAreKept) {
   ASSERT_EQ(latest.size(), 2u);
   EXPECT_NE(latest[1].find("/n1004!"), std::string::npos);
   EXPECT_EQ(ErrorLog().Latest(5).size(), 0u);
-}
-
-TEST(ErrorLogTest, ErrnosAreNamed) {
-  EXPECT_EQ(ErrnoName(EIO), "EIO");
-  EXPECT_EQ(ErrnoName(ESTALE), "ESTALE");
-  EXPECT_EQ(ErrnoName(123456), "123456");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "fs/write/write_status.h"
+#include "store/dataset/write_status.h"
 
 #include <gtest/gtest.h>
 

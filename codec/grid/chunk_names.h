@@ -1,0 +1,82 @@
+// Names of the files of chunks, and of the directories between them, as an unsharded dataset has
+// them below the directory of one array, scale or index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "codec/grid/chunk_grid.h"
+
+namespace unshard {
+
+// Which bytes of a chunk a file shows.
+enum class ChunkPart : std::uint8_t {
+  kPlain,      // the inner chunk as an unsharded dataset stores it
+  kStored,     // "<name>.gz": the gzip member as it stands in the shard
+  kFragments,  // mesh "<id>": the fragment bytes before the manifest
+};
+
+// One file of a chunk, wherever its bytes are stored.
+struct ChunkFile {
+  GridCell cell{};       // of the grid; empty where chunks have ids
+  std::uint64_t id = 0;  // where there is no grid
+  ChunkPart part = ChunkPart::kPlain;
+  friend bool operator==(const ChunkFile&, const ChunkFile&) = default;
+};
+
+// A directory of the grid. Level 0 is the directory of the array itself; deeper levels exist where
+// chunk keys contain '/'. `prefix` is the C-order position of the indices that lead there.
+// Every directory of the grid exists, whether or not it holds chunks; listings have those that do.
+struct GridDirectory {
+  unsigned level = 0;
+  std::uint64_t prefix = 0;
+  friend bool operator==(const GridDirectory&, const GridDirectory&) = default;
+};
+
+enum class NameKind {
+  kOther,      // nothing like a chunk's name
+  kNoChunk,    // has the shape of one, and no chunk can have it: it lies outside the grid
+  kDirectory,  // of the grid
+  kChunk,
+};
+
+struct NameMeaning {
+  NameKind kind = NameKind::kOther;
+  GridDirectory directory{};  // kDirectory only
+  ChunkFile chunk{};          // kChunk only
+};
+
+// Immutable; thread-safe; pure functions of the metadata. Names are strict: each file and directory
+// has exactly one, which Parse takes and Path gives.
+class ChunkNames {
+ public:
+  virtual ~ChunkNames() = default;
+
+  // What `name`, one path component, is in a directory of the grid.
+  [[nodiscard]] virtual NameMeaning Parse(const GridDirectory& in, std::string_view name) const = 0;
+  // The path below level 0: "c/0/3", "0-64_0-64_0-64". Requires: a cell of the grid.
+  [[nodiscard]] virtual std::string Path(const ChunkFile& chunk) const = 0;
+  // "" for level 0.
+  [[nodiscard]] virtual std::string Path(const GridDirectory& directory) const {
+    (void)directory;
+    return {};
+  }
+  // The directory that a chunk, or a directory of level 1 or deeper, is in.
+  [[nodiscard]] virtual GridDirectory Parent(const ChunkFile& chunk) const {
+    (void)chunk;
+    return {};
+  }
+  [[nodiscard]] virtual GridDirectory Parent(const GridDirectory& directory) const {
+    (void)directory;
+    return {};
+  }
+  // The number of directory levels below level 0; 0: all names are in one directory.
+  [[nodiscard]] virtual unsigned depth() const { return 0; }
+};
+
+// The same names, and "<name>.gz" beside each, which means ChunkPart::kStored. Requires: depth 0.
+std::unique_ptr<const ChunkNames> WithGzipNames(std::unique_ptr<const ChunkNames> names);
+
+}  // namespace unshard

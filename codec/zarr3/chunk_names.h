@@ -1,0 +1,48 @@
+// Names of the chunks of a Zarr v3 array: one path component each, or a directory for each index
+// but the last.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/grid/chunk_key.h"
+#include "codec/grid/chunk_names.h"
+
+namespace unshard {
+
+// Immutable; thread-safe. Of depth 0, flat, where a whole chunk key is one path component.
+class ZarrNames final : public ChunkNames {
+ public:
+  ZarrNames(const ChunkKeyEncoding& encoding, std::vector<std::uint64_t> grid_shape);
+
+  NameMeaning Parse(const GridDirectory& in, std::string_view name) const override;
+  std::string Path(const ChunkFile& chunk) const override;
+  std::string Path(const GridDirectory& in) const override;
+  GridDirectory Parent(const ChunkFile& chunk) const override;
+  GridDirectory Parent(const GridDirectory& in) const override;
+  unsigned depth() const override { return depth_; }
+
+  // 1 where the "c" of the default key encoding is a directory, else 0.
+  [[nodiscard]] unsigned prefix_levels() const { return prefix_levels_; }
+  // Whether all that a directory holds is the directory "c".
+  [[nodiscard]] bool HoldsPrefix(const GridDirectory& in) const {
+    return in.level < prefix_levels_;
+  }
+  // How many indices of the grid lead to a directory, and which.
+  [[nodiscard]] std::size_t IndexCount(const GridDirectory& in) const {
+    return in.level - (in.level > 0 ? prefix_levels_ : 0);
+  }
+  [[nodiscard]] GridCell Indices(const GridDirectory& in) const;
+  // The directory or chunk of one more index. Requires: depth() > 0, !HoldsPrefix(in).
+  [[nodiscard]] NameMeaning Child(const GridDirectory& in, std::uint64_t index) const;
+
+ private:
+  const ChunkKeyEncoding encoding_;
+  const std::vector<std::uint64_t> grid_shape_;
+  const unsigned depth_;
+  const unsigned prefix_levels_;
+};
+
+}  // namespace unshard

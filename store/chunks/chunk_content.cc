@@ -1,0 +1,127 @@
+#include "store/chunks/chunk_content.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/core/crc32c.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+
+class StoredContent final : public ChunkContent {
+ public:
+  StoredContent(ChunkReader& reader, std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
+                const ChunkFacts& facts)
+      : reader_(reader), tree_(std::move(tree)), chunk_(chunk), facts_(facts) {}
+  std::uint64_t size() const override { return facts_.size; }
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
+    return reader_.Read(*tree_, chunk_, facts_.generation, offset, size);
+  }
+
+ private:
+  ChunkReader& reader_;
+  const std::shared_ptr<ChunkTree> tree_;
+  const ChunkRef chunk_;
+  const ChunkFacts facts_;
+};
+
+class FileContent final : public ChunkContent {
+ public:
+  FileContent(std::shared_ptr<File> file, std::uint64_t size)
+      : file_(std::move(file)), size_(size) {}
+  std::uint64_t size() const override { return size_; }
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
+    const std::uint64_t begin = std::min(offset, size_);
+    const ByteRange range{begin, std::min(size, size_ - begin)};
+    if (range.size == 0) return FilePiece(Bytes());
+    if (file_->descriptor() >= 0) return FilePiece(FileSlice{file_->descriptor(), range, file_});
+    ByteVector bytes(range.size);
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, file_->Read(range.begin, bytes));
+    bytes.resize(read);
+    return FilePiece(Bytes(std::move(bytes)));
+  }
+
+ private:
+  const std::shared_ptr<File> file_;
+  const std::uint64_t size_;
+};
+
+class BytesContent final : public ChunkContent {
+ public:
+  explicit BytesContent(Bytes bytes) : bytes_(std::move(bytes)) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
+    const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes_.size());
+    return FilePiece(bytes_.Slice(begin, std::min<std::uint64_t>(size, bytes_.size() - begin)));
+  }
+
+ private:
+  const Bytes bytes_;
+};
+
+Result<Bytes> BytesOf(FilePiece piece) {
+  if (auto* bytes = std::get_if<Bytes>(&piece)) return std::move(*bytes);
+  const auto& slice = std::get<FileSlice>(piece);
+  ByteVector bytes(slice.range.size);
+  UNSHARD_RETURN_IF_ERROR(ReadSlice(slice, bytes));
+  return Bytes(std::move(bytes));
+}
+
+}  // namespace
+
+ContentPtr MakeStoredContent(ChunkReader& reader, std::shared_ptr<ChunkTree> tree,
+                             const ChunkRef& chunk, const ChunkFacts& facts) {
+  return std::make_shared<StoredContent>(reader, std::move(tree), chunk, facts);
+}
+
+ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size) {
+  return std::make_shared<FileContent>(std::move(file), size);
+}
+
+ContentPtr MakeBytesContent(Bytes bytes) {
+  return std::make_shared<BytesContent>(std::move(bytes));
+}
+
+Status ForEachPiece(ChunkContent& content,
+                    const std::function<Status(std::uint64_t offset, ByteSpan)>& take) {
+  for (std::uint64_t offset = 0; offset < content.size();) {
+    const std::uint64_t wanted = std::min(kPiece, content.size() - offset);
+    UNSHARD_ASSIGN_OR_RETURN(FilePiece piece, content.Read(offset, wanted));
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, BytesOf(std::move(piece)));
+    if (bytes.empty()) {
+      return Fail(ErrorCode::kDataLoss, "expected " + std::to_string(content.size()) +
+                                            " bytes, found " + std::to_string(offset));
+    }
+    UNSHARD_RETURN_IF_ERROR(take(offset, bytes.span()));
+    offset += bytes.size();
+  }
+  return {};
+}
+
+Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes) {
+  if (content.size() > max_bytes) {
+    return Fail(ErrorCode::kResourceExhausted, "expected at most " + std::to_string(max_bytes) +
+                                                   " bytes, found " +
+                                                   std::to_string(content.size()));
+  }
+  ByteVector all;
+  all.reserve(content.size());
+  UNSHARD_RETURN_IF_ERROR(ForEachPiece(content, [&](std::uint64_t, ByteSpan piece) {
+    all.insert(all.end(), piece.begin(), piece.end());
+    return Status{};
+  }));
+  return Bytes(std::move(all));
+}
+
+Result<std::uint32_t> Crc32cOf(ChunkContent& content) {
+  std::uint32_t crc = 0;
+  UNSHARD_RETURN_IF_ERROR(ForEachPiece(content, [&](std::uint64_t, ByteSpan piece) {
+    crc = Crc32cExtend(crc, piece);
+    return Status{};
+  }));
+  return crc;
+}
+
+}  // namespace unshard

@@ -1,0 +1,37 @@
+// The bytes of one version of a file, wherever they are: in a shard, in the spool, in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "store/chunks/chunk_reader.h"
+#include "store/local/file_system.h"
+
+namespace unshard {
+
+// Immutable; thread-safe. Keeps its bytes readable for as long as it lives.
+class ChunkContent {
+ public:
+  virtual ~ChunkContent() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  // Up to `size` bytes from `offset`, fewer only at the end.
+  virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) = 0;
+};
+using ContentPtr = std::shared_ptr<ChunkContent>;
+
+// A chunk of one generation of its shard, which `reader` reads; `reader` outlives it.
+ContentPtr MakeStoredContent(ChunkReader& reader, std::shared_ptr<ChunkTree> tree,
+                             const ChunkRef& chunk, const ChunkFacts& facts);
+// A file that nobody writes to any more.
+ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size);
+ContentPtr MakeBytesContent(Bytes bytes);
+
+// All bytes in memory. Fails with kResourceExhausted where they are more than `max_bytes`.
+Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes);
+// Length and crc32c of all bytes, read in pieces.
+Result<std::uint32_t> Crc32cOf(ChunkContent& content);
+// Calls `take` with pieces of the content in order, until it fails.
+Status ForEachPiece(ChunkContent& content,
+                    const std::function<Status(std::uint64_t offset, ByteSpan)>& take);
+
+}  // namespace unshard

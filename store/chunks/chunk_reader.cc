@@ -1,0 +1,221 @@
+#include "store/chunks/chunk_reader.h"
+
+#include <algorithm>
+
+#include "codec/compression/gzip.h"
+#include "codec/precomputed/mesh_manifest.h"
+
+namespace unshard {
+namespace {
+
+// After this many look-ups in a row whose chunks nobody read (ls -l, du), sizes come from gzip
+// trailers and no bytes are asked for ahead; before, the look-up decodes the chunk that is about to
+// be read, once for both.
+constexpr std::uint32_t kPatience = 16;
+constexpr std::uint64_t kTrailerBytes = 4;
+constexpr std::size_t kMaxCorrected = 65536;
+
+Error InShard(const Error& error, const ShardGeneration& generation) {
+  return Error(error).Annotate(generation.key);
+}
+
+Error DamagedEntry(const ShardGeneration& generation) {
+  return Error{ErrorCode::kDataLoss,
+               generation.key + ": the index entry of this chunk reaches beyond the shard", 0};
+}
+
+}  // namespace
+
+ChunkReader::ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
+                         ReadCounters& counters)
+    : decoded_(std::move(decoded)),
+      max_chunk_bytes_(max_chunk_bytes),
+      cache_owner_(NewCacheOwner()),
+      counters_(counters) {}
+
+bool ChunkReader::SizeIsFree(const ChunkTree& tree, const ChunkRef& chunk) {
+  if (chunk.part == ChunkPart::kFragments) return false;
+  if (chunk.part == ChunkPart::kStored || tree.shards().format().stored_is_plain()) return true;
+  return tree.PlainSize(chunk.slot) != 0;
+}
+
+Result<std::optional<ChunkFacts>> ChunkReader::Find(ChunkTree& tree, const ChunkRef& chunk) {
+  // A shard that is overwritten in place while its index is read is looked at again, which the
+  // failed read has made sure of. Invalidate() belongs to the thread that tells the kernel: a
+  // change that it returned here would be taken for told, and the kernel would never hear of it.
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree.shards().Current(chunk.slot.shard));
+    auto found = FindIn(tree, chunk, generation);
+    if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
+  }
+}
+
+Result<std::optional<ByteRange>> ChunkReader::Entry(ChunkTree& tree, const ShardSlot& slot,
+                                                    const ShardGenerationPtr& generation) {
+  if (!generation->object) return std::nullopt;
+  const auto page = tree.shards().Page(generation, slot.page);
+  if (!page) return tl::unexpected<Error>(page.error());
+  const auto range = (*page)->Find(slot.slot);
+  if (range && *range == kDamagedRange) {
+    return tl::unexpected<Error>(DamagedEntry(*generation));
+  }
+  return range;
+}
+
+Result<std::optional<ChunkFacts>> ChunkReader::FindIn(ChunkTree& tree, const ChunkRef& chunk,
+                                                      const ShardGenerationPtr& generation) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
+  if (!entry) return std::nullopt;
+  ChunkFacts facts{0, *entry, generation};
+  UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
+  if (verbatim) {
+    facts.size = verbatim->size;
+    facts.stored = *verbatim;
+    return facts;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(facts.size, PlainSize(tree, chunk.slot, generation, *entry));
+  return facts;
+}
+
+Result<std::optional<ByteRange>> ChunkReader::VerbatimRange(ChunkTree& tree, const ChunkRef& chunk,
+                                                            const ShardGenerationPtr& generation,
+                                                            const ByteRange& entry) {
+  if (chunk.part == ChunkPart::kStored) return entry;
+  if (chunk.part == ChunkPart::kPlain) {
+    if (tree.shards().format().stored_is_plain()) return entry;
+    return std::nullopt;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto manifest, Decoded(tree, chunk.slot, generation, entry));
+  const auto fragments = MeshFragmentBytes(manifest->plain.span());
+  if (!fragments) return tl::unexpected<Error>(InShard(fragments.error(), *generation));
+  const std::uint64_t index_bytes = tree.ShardIndexBytes();
+  if (entry.begin < index_bytes || *fragments > entry.begin - index_bytes) {
+    return Fail(ErrorCode::kDataLoss, generation->key + ": the manifest announces " +
+                                          std::to_string(*fragments) +
+                                          " fragment bytes, more than stand before it");
+  }
+  return ByteRange{entry.begin - *fragments, *fragments};
+}
+
+Result<std::uint64_t> ChunkReader::PlainSize(ChunkTree& tree, const ShardSlot& slot,
+                                             const ShardGenerationPtr& generation,
+                                             const ByteRange& entry) {
+  if (const std::uint64_t size = tree.PlainSize(slot); size != 0) return size;
+  const bool impatient = unread_lookups_.load(std::memory_order_relaxed) >= kPatience &&
+                         !trailers_lie_.load(std::memory_order_relaxed);
+  if (impatient && entry.size >= kTrailerBytes) {
+    counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
+    UNSHARD_ASSIGN_OR_RETURN(
+        const Bytes trailer,
+        tree.shards().ReadStored(generation, {entry.end() - kTrailerBytes, kTrailerBytes}));
+    if (const auto size = PlausibleGzipSize(trailer.span(), entry.size)) {
+      trailers_used_.store(true, std::memory_order_relaxed);
+      return *size;
+    }
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, slot, generation, entry));
+  return decoded->plain.size();
+}
+
+// Only precomputed entries are ever encoded, and there the slot alone says which one it is.
+CacheKey ChunkReader::KeyOf(const ChunkTree& tree, const ShardSlot& slot,
+                            const ShardGenerationPtr& generation) const {
+  return {cache_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, slot.shard,
+          generation->serial, slot.slot};
+}
+
+Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
+    ChunkTree& tree, const ShardSlot& slot, const ShardGenerationPtr& generation,
+    const ByteRange& entry) {
+  const CacheKey key = KeyOf(tree, slot, generation);
+  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+    if (entry.size > max_chunk_bytes_) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  generation->key + ": a stored chunk of " + std::to_string(entry.size) +
+                      " bytes is larger than the memory cap allows to decode");
+    }
+    counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
+    UNSHARD_ASSIGN_OR_RETURN(Bytes stored, tree.shards().ReadStored(generation, entry));
+    auto plain = tree.shards().format().DecodeEntry(stored, max_chunk_bytes_);
+    if (!plain) return tl::unexpected<Error>(InShard(plain.error(), *generation));
+    counters_.chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+    auto chunk = std::make_shared<DecodedChunk>();
+    chunk->plain = *std::move(plain);
+    if (stored.size() >= kTrailerBytes && !tree.shards().format().stored_is_plain()) {
+      const auto announced = PlausibleGzipSize(stored.span().last(kTrailerBytes), stored.size());
+      chunk->trailer_lies = announced && *announced != chunk->plain.size();
+    }
+    if (chunk->trailer_lies) trailers_lie_.store(true, std::memory_order_relaxed);
+    return ByteBudgetCache::Loaded{chunk, chunk->plain.size() + sizeof(DecodedChunk)};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, decoded_->Get(key, load));
+  return std::static_pointer_cast<const DecodedChunk>(value);
+}
+
+Status ChunkReader::CheckAnnouncedSize(const ShardGeneration& generation, const ShardSlot& slot,
+                                       const DecodedChunk& decoded) {
+  if (!decoded.trailer_lies || !trailers_used_.load(std::memory_order_relaxed)) return {};
+  const std::lock_guard lock(mutex_);
+  if (corrected_.size() >= kMaxCorrected) corrected_.clear();
+  if (!corrected_.emplace(generation.key, slot.slot).second) return {};
+  return Fail(ErrorCode::kConflict,
+              generation.key + ": a gzip of several members announced a wrong size; it is " +
+                  std::to_string(decoded.plain.size()) + " bytes, open the file again");
+}
+
+bool ChunkReader::ExpectsRead() {
+  if (unread_lookups_.load(std::memory_order_relaxed) >= kPatience) return false;
+  unread_lookups_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void ChunkReader::AnticipateSweep(const ChunkTree& tree, const ShardGeneration& generation,
+                                  const ByteRange& entry) {
+  if (tree.shards().format().is_wrapped()) return;
+  const ReadAhead::Shard shard{tree.ordinal(), generation.shard, generation.serial};
+  const ByteRange ahead = read_ahead_.Note(shard, entry, generation.object->info().size);
+  if (ahead.size != 0) generation.object->Anticipate(ahead);
+}
+
+Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
+                                            const ByteRange& range) {
+  counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
+  if (auto slice = tree.shards().SliceStored(generation, range))
+    return FilePiece(*std::move(slice));
+  UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, tree.shards().ReadStored(generation, range));
+  return FilePiece(std::move(bytes));
+}
+
+Result<FilePiece> ChunkReader::Read(ChunkTree& tree, const ChunkRef& chunk,
+                                    const ShardGenerationPtr& generation, std::uint64_t offset,
+                                    std::uint64_t size) {
+  if (unread_lookups_.load(std::memory_order_relaxed) != 0) unread_lookups_.store(0);
+  UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
+  if (!entry) {
+    return Fail(ErrorCode::kConflict, generation->key + ": the chunk is no longer in this shard");
+  }
+  if (offset == 0) AnticipateSweep(tree, *generation, *entry);
+  UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
+  if (verbatim) {
+    const std::uint64_t begin = std::min(offset, verbatim->size);
+    const ByteRange range{verbatim->begin + begin, std::min(size, verbatim->size - begin)};
+    if (range.size == 0) return FilePiece(Bytes());
+    return ReadVerbatim(tree, generation, range);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, chunk.slot, generation, *entry));
+  UNSHARD_RETURN_IF_ERROR(CheckAnnouncedSize(*generation, chunk.slot, *decoded));
+  const Bytes& plain = decoded->plain;
+  const std::uint64_t expected = tree.PlainSize(chunk.slot);
+  if (expected != 0 && plain.size() != expected) {
+    return Fail(ErrorCode::kDataLoss, generation->key + ": a raw chunk has " +
+                                          std::to_string(plain.size()) + " bytes, expected " +
+                                          std::to_string(expected));
+  }
+  // The kernel keeps what it has read: a second copy would only take memory.
+  if (offset == 0 && size >= plain.size()) decoded_->Erase(KeyOf(tree, chunk.slot, generation));
+  const std::uint64_t begin = std::min<std::uint64_t>(offset, plain.size());
+  return FilePiece(plain.Slice(begin, std::min<std::uint64_t>(size, plain.size() - begin)));
+}
+
+}  // namespace unshard

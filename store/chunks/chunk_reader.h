@@ -1,0 +1,100 @@
+// From a chunk of a tree to its bytes: sizes, ranges, decoding.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "store/chunks/chunk_tree.h"
+#include "store/chunks/read_ahead.h"
+#include "store/object/index_cache.h"
+
+namespace unshard {
+
+// A piece of a file, as bytes or as a slice of an open file.
+using FilePiece = std::variant<Bytes, FileSlice>;
+
+// What a look-up needs to know of a chunk that is there.
+struct ChunkFacts {
+  std::uint64_t size = 0;
+  ByteRange stored;  // in the shard
+  ShardGenerationPtr generation;
+};
+
+// What reading has cost so far. Thread-safe.
+struct ReadCounters {
+  std::atomic<std::uint64_t> data_reads{0};  // of the store
+  std::atomic<std::uint64_t> chunks_decoded{0};
+};
+
+// Thread-safe. Every failure names the shard.
+class ChunkReader {
+ public:
+  // Decoded chunks are kept in `decoded` until they have been read whole; one of them may have at
+  // most `max_chunk_bytes`. `counters` outlives this object.
+  ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
+              ReadCounters& counters);
+
+  // The entry of a chunk in the present generation of its shard. Nothing where it is empty;
+  // kDataLoss where its entry is damaged.
+  Result<std::optional<ChunkFacts>> Find(ChunkTree& tree, const ChunkRef& chunk);
+  // The same in a given generation. The size is exact; what it costs: nothing where it follows from
+  // the metadata or the index, else one read (codec/FORMATS.md, "Sizes").
+  Result<std::optional<ChunkFacts>> FindIn(ChunkTree& tree, const ChunkRef& chunk,
+                                           const ShardGenerationPtr& generation);
+  // Whether a chunk that was looked up is likely to be read: false after many that were not. Counts
+  // one more look-up.
+  bool ExpectsRead();
+  // Whether FindIn gives the size without I/O once the index page is there.
+  static bool SizeIsFree(const ChunkTree& tree, const ChunkRef& chunk);
+
+  // Up to `size` bytes from `offset` of a chunk, fewer only at its end.
+  Result<FilePiece> Read(ChunkTree& tree, const ChunkRef& chunk,
+                         const ShardGenerationPtr& generation, std::uint64_t offset,
+                         std::uint64_t size);
+
+ private:
+  Result<std::optional<ByteRange>> Entry(ChunkTree& tree, const ShardSlot& slot,
+                                         const ShardGenerationPtr& generation);
+  // The stored range that a part shows verbatim; nothing where it has to be decoded.
+  Result<std::optional<ByteRange>> VerbatimRange(ChunkTree& tree, const ChunkRef& chunk,
+                                                 const ShardGenerationPtr& generation,
+                                                 const ByteRange& entry);
+  Result<std::uint64_t> PlainSize(ChunkTree& tree, const ShardSlot& slot,
+                                  const ShardGenerationPtr& generation, const ByteRange& entry);
+  CacheKey KeyOf(const ChunkTree& tree, const ShardSlot& slot,
+                 const ShardGenerationPtr& generation) const;
+  struct DecodedChunk {
+    Bytes plain;
+    bool trailer_lies = false;  // the gzip trailer announces another size (several members)
+  };
+  Result<std::shared_ptr<const DecodedChunk>> Decoded(ChunkTree& tree, const ShardSlot& slot,
+                                                      const ShardGenerationPtr& generation,
+                                                      const ByteRange& entry);
+  // Fails once for each chunk whose size a look-up may have taken from a lying trailer.
+  Status CheckAnnouncedSize(const ShardGeneration& generation, const ShardSlot& slot,
+                            const DecodedChunk& decoded);
+  void AnticipateSweep(const ChunkTree& tree, const ShardGeneration& generation,
+                       const ByteRange& entry);
+  Result<FilePiece> ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
+                                 const ByteRange& range);
+
+  const std::shared_ptr<ByteBudgetCache> decoded_;
+  const std::uint64_t max_chunk_bytes_;
+  const std::uint64_t cache_owner_;
+  ReadCounters& counters_;
+  ReadAhead read_ahead_;
+  // Look-ups since the last read.
+  std::atomic<std::uint32_t> unread_lookups_{0};
+  std::atomic<bool> trailers_used_{false};
+  std::atomic<bool> trailers_lie_{false};
+  std::mutex mutex_;
+  std::set<std::pair<std::string, std::uint64_t>> corrected_;  // guarded by mutex_
+};
+
+}  // namespace unshard

@@ -1,0 +1,139 @@
+#include "store/chunks/flat_tree.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace unshard {
+namespace {
+
+// Cookies stay below 2^62, because the caller adds a bit of its own and offsets are signed.
+constexpr std::uint64_t kLargeNumber = std::uint64_t{1} << 60;
+constexpr std::uint64_t kFirstLargeCookie = std::uint64_t{1} << 61;
+constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
+// A shard with more unreadable index pages than this is given up on.
+constexpr int kMaxDamagedPages = 16;
+
+// Meshes show two names for one entry; they are listed manifest first.
+std::uint64_t PartOrder(ChunkPart part) { return part == ChunkPart::kFragments ? 1 : 0; }
+
+}  // namespace
+
+Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
+                      const ListVisitor& visitor, const DamageVisitor& damaged,
+                      const std::vector<GridDirectory>&) {
+  if (mode == ListMode::kNone) return {};
+  const Cursor cursor{AtCookie(cookie), visitor, damaged};
+  const auto parse = [this](std::string_view name) { return shards().keys().Parse(name); };
+  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister_.List(directory(), parse, cookie == 0));
+  const std::vector<std::uint64_t> unpublished = UnpublishedShards();
+  std::vector<std::uint64_t> all;
+  if (!unpublished.empty()) {
+    std::set_union(numbers->begin(), numbers->end(), unpublished.begin(), unpublished.end(),
+                   std::back_inserter(all));
+  }
+  const std::vector<std::uint64_t>& shards = unpublished.empty() ? *numbers : all;
+  auto shard = shards.begin();
+  if (cursor.last) {
+    shard = std::lower_bound(shards.begin(), shards.end(), cursor.last->slot.shard);
+  }
+  for (; shard != shards.end(); ++shard) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool more, ListShard(*shard, cursor));
+    if (!more) return {};
+  }
+  return {};
+}
+
+Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
+  const auto generation = shards().Current(shard);
+  if (!generation) return cursor.damaged(generation.error()), true;
+  const bool resumed = cursor.last && cursor.last->slot.shard == shard;
+  if (!(*generation)->object || (*generation)->object->info().size == 0) {
+    return ListUnpublished(*generation, cursor);
+  }
+  const std::uint64_t page_count = shards().format().page_count();
+  int damaged_pages = 0;
+  for (std::uint64_t page = resumed ? cursor.last->slot.page : 0;
+       page_count == 0 || page < page_count; ++page) {
+    const auto index_page = ShownPage(*generation, page);
+    if (!index_page) {
+      cursor.damaged(index_page.error());
+      if (++damaged_pages == kMaxDamagedPages) return true;
+      continue;
+    }
+    if (HoldsNothing(**generation, **index_page)) return true;
+    UNSHARD_ASSIGN_OR_RETURN(const bool more, ListPage(shard, page, **index_page, cursor));
+    if (!more) return false;
+  }
+  return true;
+}
+
+// A shard that the store does not have.
+Result<bool> FlatTree::ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor) {
+  const std::uint64_t shard = generation->shard;
+  const bool resumed = cursor.last && cursor.last->slot.shard == shard;
+  for (const std::uint64_t page : UnpublishedPages(shard)) {
+    if (resumed && page < cursor.last->slot.page) continue;
+    const auto index_page = ShownPage(generation, page);
+    if (!index_page) return cursor.damaged(index_page.error()), true;
+    UNSHARD_ASSIGN_OR_RETURN(const bool more, ListPage(shard, page, **index_page, cursor));
+    if (!more) return false;
+  }
+  return true;
+}
+
+Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
+                                const IndexPage& index_page, const Cursor& cursor) {
+  const bool resumed =
+      cursor.last && cursor.last->slot.shard == shard && cursor.last->slot.page == page;
+  const auto& entries = index_page.entries();
+  std::size_t at = resumed ? index_page.LowerBound(cursor.last->slot.slot) : 0;
+  for (; at < entries.size(); ++at) {
+    const ShardSlot slot{shard, page, entries[at].slot};
+    auto file = ChunkAt(slot);
+    if (!file) continue;
+    for (const ChunkPart part : {ChunkPart::kPlain, ChunkPart::kFragments}) {
+      if (part == ChunkPart::kFragments && !is_mesh()) continue;
+      const ChunkRef chunk{slot, part};
+      const bool listed =
+          resumed && slot == cursor.last->slot && PartOrder(part) <= PartOrder(cursor.last->part);
+      if (listed) continue;
+      UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t cookie, Cookie(chunk));
+      file->part = part;
+      const std::string name = names().Path(*file);
+      if (!cursor.visitor({name, {Match::Kind::kChunk, {}, chunk}, cookie})) return false;
+    }
+  }
+  return true;
+}
+
+Result<std::uint64_t> FlatTree::Cookie(const ChunkRef& chunk) {
+  const std::uint64_t number = Number(chunk.slot);
+  if (number < kLargeNumber) return number * 2 + PartOrder(chunk.part) + 1;
+  const std::lock_guard lock(mutex_);
+  const auto [found, added] = large_positions_.try_emplace(number, large_numbers_.size());
+  if (added) {
+    if (large_numbers_.size() == kMaxLargeNumbers) {
+      large_positions_.erase(found);
+      return Fail(ErrorCode::kResourceExhausted,
+                  directory() + ": too many ids above 2^60 to list in one directory");
+    }
+    large_numbers_.push_back(number);
+  }
+  return kFirstLargeCookie + found->second * 2 + PartOrder(chunk.part) + 1;
+}
+
+std::optional<ChunkRef> FlatTree::AtCookie(std::uint64_t cookie) {
+  if (cookie == 0) return std::nullopt;
+  const std::uint64_t relative =
+      (cookie > kFirstLargeCookie ? cookie - kFirstLargeCookie : cookie) - 1;
+  std::uint64_t number = relative / 2;
+  if (cookie > kFirstLargeCookie) {
+    const std::lock_guard lock(mutex_);
+    if (number >= large_numbers_.size()) return std::nullopt;
+    number = large_numbers_[number];
+  }
+  const ChunkPart part = is_mesh() && relative % 2 == 1 ? ChunkPart::kFragments : ChunkPart::kPlain;
+  return ChunkRef{SlotOf(number), part};
+}
+
+}  // namespace unshard

@@ -1,0 +1,132 @@
+// Flat trees of the precomputed format: volumes, annotations, skeletons, meshes.
+#include <algorithm>
+#include <bit>
+
+#include "codec/precomputed/chunk_names.h"
+#include "codec/precomputed/shard.h"
+#include "codec/zarr3/layout_digest.h"
+#include "store/chunks/flat_tree.h"
+
+namespace unshard {
+namespace {
+
+using Names = ShardedDirectory::Names;
+
+// How many bits the ids of a grid have. Each bit of an index becomes one bit of a Morton code; the
+// highest of each dimension are looked at, whichever rule made the codes.
+unsigned BitsOfIds(const ChunkLocator* locator, const std::vector<std::uint64_t>& grid_shape) {
+  unsigned bits = 0;
+  for (std::size_t d = 0; locator != nullptr && d < grid_shape.size(); ++d) {
+    if (grid_shape[d] < 2) continue;
+    GridCell cell(grid_shape.size());
+    cell[d] = std::bit_floor(grid_shape[d] - 1);
+    bits = std::max(bits, static_cast<unsigned>(std::bit_width(locator->Locate(cell).slot)));
+  }
+  return bits;
+}
+
+class PrecomputedTree final : public FlatTree {
+ public:
+  PrecomputedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                  const ShardedDirectory& directory, std::shared_ptr<const ChunkLocator> locator,
+                  std::shared_ptr<KvStore> store)
+      : FlatTree(ordinal, std::move(shards), std::move(store)),
+        description_(directory),
+        names_(MakePrecomputedNames(directory)),
+        layout_digest_(LayoutDigest(directory.layout)),
+        locator_(std::move(locator)),
+        order_(directory.sharding, BitsOfIds(locator_.get(), directory.grid_shape), kPositionBits) {
+  }
+
+  std::uint32_t layout_digest() const override { return layout_digest_; }
+  const ChunkNames& names() const override { return *names_; }
+  ShardSlot Locate(const ChunkFile& chunk) const override {
+    return locator_ ? locator_->Locate(chunk.cell) : SlotOf(chunk.id);
+  }
+  std::optional<ChunkFile> ChunkAt(const ShardSlot& slot) const override {
+    if (!locator_) return ChunkFile{{}, slot.slot};
+    ChunkFile chunk{GridCell(description_.grid_shape.size())};
+    if (!locator_->CellAt(slot, chunk.cell)) return std::nullopt;
+    return chunk;
+  }
+
+  std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
+    if (!locator_ || chunk.part != ChunkPart::kPlain) return std::nullopt;
+    return order_.NumberOf(chunk.slot.slot);
+  }
+  Match AtPosition(std::uint64_t position) const override {
+    return {Match::Kind::kChunk, {}, {SlotOf(order_.IdAt(position)), ChunkPart::kPlain}};
+  }
+
+  std::uint64_t PlainSize(const ShardSlot& slot) const override {
+    if (description_.bytes_per_voxel == 0) return 0;
+    const auto chunk = ChunkAt(slot);
+    if (!chunk) return 0;
+    return description_.grid.ClippedElementCount(chunk->cell) * description_.bytes_per_voxel;
+  }
+  std::uint64_t ShardIndexBytes() const override {
+    const unsigned bits = description_.sharding.minishard_bits;
+    return bits < 60 ? std::uint64_t{16} << bits : ~std::uint64_t{0};
+  }
+  bool is_mesh() const override { return description_.names == Names::kMeshes; }
+
+  std::uint64_t ChunksInShard(std::uint64_t shard) const override;
+  bool HoldsScratch() const override { return description_.names == Names::kChunkRanges; }
+  bool TakesGzipNames() const override { return !is_mesh(); }
+
+ protected:
+  std::uint64_t Number(const ShardSlot& slot) const override { return slot.slot; }
+  ShardSlot SlotOf(std::uint64_t number) const override {
+    return LocateChunkId(description_.sharding, number);
+  }
+  const ChunkCheck& check() const override { return *description_.check; }
+
+ private:
+  const ShardedDirectory description_;
+  const std::unique_ptr<const ChunkNames> names_;
+  const std::uint32_t layout_digest_;
+  const std::shared_ptr<const ChunkLocator> locator_;
+  const StorageOrder order_;
+};
+
+// With the identity hash a shard holds runs of 2^preshift consecutive ids in each of its
+// minishards: those ids that are cells of the grid are counted. Other hashes scatter ids over all
+// shards.
+std::uint64_t PrecomputedTree::ChunksInShard(std::uint64_t shard) const {
+  constexpr unsigned kMostBits = 20;
+  const ShardingSpec& spec = description_.sharding;
+  const unsigned bits = spec.preshift_bits + spec.minishard_bits;
+  const bool known = locator_ && spec.hash == ChunkIdHash::kIdentity && bits <= kMostBits;
+  if (!known || bits + spec.shard_bits > 63) return 0;
+  std::uint64_t highest = 0;
+  {
+    GridCell last(description_.grid_shape.size());
+    for (std::size_t d = 0; d < last.size(); ++d) {
+      if (description_.grid_shape[d] == 0) return 0;
+      last[d] = description_.grid_shape[d] - 1;
+    }
+    highest = locator_->Locate(last).slot;
+  }
+  // Ids beyond 2^(all bits) come back to the same shards.
+  if (bits + spec.shard_bits < 64 && highest >> (bits + spec.shard_bits) != 0) return 0;
+  const std::uint64_t first = shard << bits;
+  std::uint64_t count = 0;
+  GridCell cell(description_.grid_shape.size());
+  for (std::uint64_t id = first; id < first + (std::uint64_t{1} << bits); ++id) {
+    if (locator_->CellAt(SlotOf(id), cell)) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,
+                                               std::shared_ptr<ShardSet> shards,
+                                               const ShardedDirectory& directory,
+                                               std::shared_ptr<const ChunkLocator> locator,
+                                               std::shared_ptr<KvStore> store) {
+  return std::make_unique<PrecomputedTree>(ordinal, std::move(shards), directory,
+                                           std::move(locator), std::move(store));
+}
+
+}  // namespace unshard

@@ -1,0 +1,82 @@
+#include "store/chunks/shard_lister.h"
+
+#include <algorithm>
+
+namespace unshard {
+
+ShardLister::Known* ShardLister::Find(const std::string& store_directory) {
+  const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const Known& known) {
+    return known.directory == store_directory;
+  });
+  if (found == recent_.end()) return nullptr;
+  recent_.splice(recent_.begin(), recent_, found);
+  return &recent_.front();
+}
+
+// What was read before a change is not remembered after it.
+void ShardLister::Remember(std::uint64_t epoch, const std::string& store_directory,
+                           const std::function<void(Known&)>& change) {
+  const std::lock_guard lock(mutex_);
+  if (epoch != epoch_) return;
+  if (Find(store_directory) == nullptr) {
+    recent_.push_front({store_directory, nullptr, false, std::nullopt});
+    if (recent_.size() > kRemembered) recent_.pop_back();
+  }
+  change(recent_.front());
+}
+
+Result<ShardLister::Numbers> ShardLister::List(const std::string& store_directory,
+                                               const NameParser& parse, bool begins) {
+  // Before the look, so that no change falls between the two.
+  const bool watched = watch_(store_directory);
+  std::uint64_t epoch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    epoch = epoch_;
+    const Known* known = Find(store_directory);
+    const bool usable = known != nullptr && known->numbers;
+    if (usable && (!begins || (watched && known->numbers_are_watched))) return known->numbers;
+  }
+  std::vector<std::uint64_t> numbers;
+  UNSHARD_RETURN_IF_ERROR(store_->List(store_directory, [&](const ListEntry& entry) {
+    if (const auto number = parse(entry.name)) numbers.push_back(*number);
+    return true;
+  }));
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  auto listed = std::make_shared<const std::vector<std::uint64_t>>(std::move(numbers));
+  Remember(epoch, store_directory, [&](Known& known) {
+    known.numbers = listed;
+    known.numbers_are_watched = watched;
+  });
+  return listed;
+}
+
+Result<std::optional<timespec>> ShardLister::Modified(const std::string& store_directory) {
+  std::uint64_t epoch = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    epoch = epoch_;
+    const Known* known = Find(store_directory);
+    if (known != nullptr && known->modified) return known->modified;
+  }
+  const auto look = [&]() -> Result<std::optional<timespec>> {
+    UNSHARD_ASSIGN_OR_RETURN(const auto info, store_->Stat(store_directory));
+    if (!info || info->kind != ObjectInfo::Kind::kDirectory) return std::nullopt;
+    return info->modified;
+  };
+  UNSHARD_ASSIGN_OR_RETURN(auto modified, look());
+  // Names that are not there are asked for without end; they are neither watched nor remembered.
+  if (!modified || !watch_(store_directory)) return modified;
+  UNSHARD_ASSIGN_OR_RETURN(modified, look());
+  if (modified) Remember(epoch, store_directory, [&](Known& known) { known.modified = modified; });
+  return modified;
+}
+
+void ShardLister::Forget() {
+  const std::lock_guard lock(mutex_);
+  ++epoch_;
+  recent_.clear();
+}
+
+}  // namespace unshard

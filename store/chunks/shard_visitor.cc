@@ -1,0 +1,38 @@
+#include "store/chunks/shard_visitor.h"
+
+#include <vector>
+
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+Result<bool> VisitBelow(KvStore& store, const ChunkTree& tree, const std::string& below,
+                        const ShardVisitor& visitor) {
+  std::vector<std::string> deeper;
+  Result<bool> more = true;
+  UNSHARD_RETURN_IF_ERROR(
+      store.List(JoinPath(tree.directory(), below), [&](const ListEntry& entry) {
+        const std::string key = JoinPath(below, entry.name);
+        if (entry.kind == ObjectInfo::Kind::kDirectory) {
+          deeper.push_back(key);
+          return true;
+        }
+        const auto shard = tree.shards().keys().Parse(key);
+        if (shard) more = visitor(*shard, key);
+        return more.value_or(false);
+      }));
+  for (const std::string& key : deeper) {
+    if (!more || !*more) break;
+    more = VisitBelow(store, tree, key, visitor);
+  }
+  return more;
+}
+
+}  // namespace
+
+Result<bool> VisitShards(KvStore& store, const ChunkTree& tree, const ShardVisitor& visitor) {
+  return VisitBelow(store, tree, "", visitor);
+}
+
+}  // namespace unshard

@@ -1,0 +1,20 @@
+// The shards of a tree that are in the store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "store/chunks/chunk_tree.h"
+#include "store/object/kv_store.h"
+
+namespace unshard {
+
+// Gets a shard and its key below the tree's directory; false ends the visit.
+using ShardVisitor = std::function<Result<bool>(std::uint64_t shard, const std::string& key)>;
+
+// Lists the tree's directory and all below it. False where the visitor has ended it, a failure
+// where that or a listing fails.
+Result<bool> VisitShards(KvStore& store, const ChunkTree& tree, const ShardVisitor& visitor);
+
+}  // namespace unshard

@@ -1,0 +1,312 @@
+#include "store/chunks/written_chunks.h"
+
+#include <utility>
+
+namespace unshard {
+
+ChunkFingerprint FingerprintOf(const WrittenVersion& version) {
+  if (version.removed) return {};
+  return {false, version.size, version.crc32c};
+}
+
+WrittenChunks::PlaceInShard WrittenChunks::PlaceOf(const ChunkRef& chunk) {
+  const bool fragments = chunk.part == ChunkPart::kFragments;
+  return {chunk.slot.page, chunk.slot.slot, fragments ? ChunkPart::kFragments : ChunkPart::kPlain};
+}
+
+WrittenChunks::DirectoryKey WrittenChunks::ParentKey(const WrittenVersion& version) {
+  const GridDirectory in = version.tree->Parent(version.chunk);
+  return {version.tree->ordinal(), in.level, in.prefix};
+}
+
+void WrittenChunks::ForgetUnsynced(WrittenVersion& version) {
+  const auto found = unsynced_.find(ParentKey(version));
+  if (found == unsynced_.end()) return;
+  found->second.erase(version.shared_from_this());
+  if (found->second.empty()) unsynced_.erase(found);
+}
+
+void WrittenChunks::MarkSynced(WrittenVersion& version) {
+  const std::lock_guard lock(mutex_);
+  ForgetUnsynced(version);
+}
+
+std::vector<WrittenVersionPtr> WrittenChunks::Unsynced(const ChunkTree& tree,
+                                                       const GridDirectory& in) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = unsynced_.find({tree.ordinal(), in.level, in.prefix});
+  if (found == unsynced_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+WrittenVersionPtr WrittenChunks::Find(const ChunkId& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto shard = shards_.find(id.shard());
+  if (shard == shards_.end()) return nullptr;
+  const auto found = shard->second.versions.find({id.slot.page, id.slot.slot, id.part});
+  return found == shard->second.versions.end() ? nullptr : found->second;
+}
+
+std::map<ShardPlace, std::uint64_t> WrittenChunks::SpooledSizes(const DirtyShard& at) const {
+  std::map<ShardPlace, std::uint64_t> sizes;
+  const std::lock_guard lock(mutex_);
+  const auto shard = shards_.find(at);
+  if (shard == shards_.end()) return sizes;
+  for (const auto& [place, version] : shard->second.versions) {
+    if (version->spooled) sizes[{place.page, place.slot}] = version->removed ? 0 : version->size;
+  }
+  return sizes;
+}
+
+void WrittenChunks::LeaveArithmeticNode(const ChunkId& id) {
+  if (const WrittenVersionPtr latest = Find(id)) latest->first = false;
+}
+
+std::optional<WrittenChunks::Spooled> WrittenChunks::SpooledOf(
+    const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  if (!version.spooled) return std::nullopt;
+  return Spooled{version.spool, *version.spooled};
+}
+
+timespec WrittenChunks::ModifiedOf(const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  return version.modified;
+}
+
+void WrittenChunks::SetModified(WrittenVersion& version, const timespec& modified) {
+  const std::lock_guard lock(mutex_);
+  version.modified = modified;
+}
+
+void WrittenChunks::Count(Shard& shard, const WrittenVersion& version, int sign) {
+  const std::uint64_t step = sign > 0 ? 1 : ~std::uint64_t{0};
+  shard.spooled_versions += step;
+  spooled_ += step;
+  if (version.removed || version.chunk.part == ChunkPart::kFragments) return;
+  shard.spooled_chunks += step;
+  const ChunkTree& tree = *version.tree;
+  for (GridDirectory in = tree.Parent(version.chunk);; in = tree.Parent(in)) {
+    const auto counted = directories_.try_emplace({tree.ordinal(), in.level, in.prefix}).first;
+    counted->second += step;
+    if (counted->second == 0) directories_.erase(counted);
+    if (in.level == 0) break;
+  }
+}
+
+bool WrittenChunks::HoldsChunks(std::uint32_t tree, const GridDirectory& in) const {
+  const std::lock_guard lock(mutex_);
+  return directories_.contains({tree, in.level, in.prefix});
+}
+
+namespace {
+
+// Versions that are superseded before they are published never get there, however many: only one
+// that is being published may be in the store by the time that its successor is.
+ReplacedBytes AfterLocked(const WrittenVersion& version) {
+  if (!version.spooled) return {FingerprintOf(version), std::nullopt};
+  if (version.publishing) return {version.replaces.base, FingerprintOf(version)};
+  return version.replaces;
+}
+
+}  // namespace
+
+ReplacedBytes WrittenChunks::ReplacedBy(const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  return version.replaces;
+}
+
+ReplacedBytes WrittenChunks::ReplacedAfter(const WrittenVersion& version) const {
+  const std::lock_guard lock(mutex_);
+  return AfterLocked(version);
+}
+
+WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version) {
+  Replaced result;
+  const std::lock_guard lock(mutex_);
+  Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
+  WrittenVersionPtr& latest = shard.versions[PlaceOf(version->chunk)];
+  const auto bytes = [](const WrittenVersion& of) { return static_cast<std::int64_t>(of.size); };
+  version->origin = version->spool.get();
+  version->sequence = version->spooled->sequence;
+  if (latest && latest->origin == version->origin && latest->sequence > version->sequence) {
+    version->superseded = true;
+    result.discard = Spooled{std::exchange(version->spool, nullptr), *version->spooled};
+    version->spooled.reset();
+    result.in_shard = shard.spooled_chunks;
+    return result;
+  }
+  // Publishing may have begun, or ended, since the version was sealed.
+  version->replaces =
+      latest ? AfterLocked(*latest)
+             : ReplacedBytes{version->spooled->terms.base, version->spooled->terms.other_base};
+  if (latest) {
+    latest->superseded = true;
+    ForgetUnsynced(*latest);
+    if (latest->spooled) {
+      Count(shard, *latest, -1);
+      --result.chunks;
+      result.bytes -= bytes(*latest);
+      if (!latest->publishing) {
+        result.discard = Spooled{std::exchange(latest->spool, nullptr), *latest->spooled};
+        latest->spooled.reset();
+      }
+    } else {
+      --published_;
+    }
+  }
+  version->first = version->first && !latest;
+  latest = version;
+  unsynced_[ParentKey(*version)].insert(version);
+  Count(shard, *version, 1);
+  ++result.chunks;
+  result.bytes += bytes(*version);
+  result.in_shard = shard.spooled_chunks;
+  return result;
+}
+
+std::vector<WrittenVersionPtr> WrittenChunks::BeginPublish(const DirtyShard& at) {
+  std::vector<WrittenVersionPtr> versions;
+  const std::lock_guard lock(mutex_);
+  const auto shard = shards_.find(at);
+  if (shard == shards_.end()) return versions;
+  for (const auto& [place, version] : shard->second.versions) {
+    if (!version->spooled) continue;
+    version->publishing = true;
+    versions.push_back(version);
+  }
+  return versions;
+}
+
+void WrittenChunks::Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard) {
+  discard.push_back(Spooled{std::exchange(version.spool, nullptr), *version.spooled});
+  version.spooled.reset();
+  ForgetUnsynced(version);
+  if (version.superseded) return;  // was taken out of the counts by its successor
+  Count(shard, version, -1);
+  ++published_;
+}
+
+std::vector<WrittenChunks::Spooled> WrittenChunks::AbandonPublish(
+    const std::vector<WrittenVersionPtr>& versions) {
+  std::vector<Spooled> discard;
+  const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) {
+    version->publishing = false;
+    if (!version->superseded || !version->spooled) continue;
+    Unspool(shards_[{version->tree->ordinal(), version->chunk.slot.shard}], *version, discard);
+  }
+  return discard;
+}
+
+WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVersionPtr>& versions) {
+  Published published;
+  const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) {
+    const DirtyShard at{version->tree->ordinal(), version->chunk.slot.shard};
+    Shard& shard = shards_[at];
+    version->publishing = false;
+    if (!version->spooled) continue;
+    Unspool(shard, *version, published.discard);
+    if (version->superseded) {
+      const auto latest = shard.versions.find(PlaceOf(version->chunk));
+      if (latest != shard.versions.end()) {
+        latest->second->replaces = {FingerprintOf(*version), std::nullopt};
+      }
+      continue;
+    }
+    ++published.chunks;
+    published.bytes += version->size;
+    if (shard.listed) recent_.erase(shard.recent);
+    shard.recent = recent_.insert(recent_.end(), at);
+    shard.listed = true;
+  }
+  return published;
+}
+
+WrittenChunks::Withdrawn WrittenChunks::Withdraw(const std::vector<WrittenVersionPtr>& versions) {
+  Withdrawn withdrawn;
+  const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) {
+    version->publishing = false;
+    if (!version->spooled) continue;
+    std::vector<Spooled>& to = version->superseded ? withdrawn.discard : withdrawn.keep;
+    ForgetUnsynced(*version);
+    if (!version->superseded) {
+      Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
+      Count(shard, *version, -1);
+      shard.versions.erase(PlaceOf(version->chunk));
+      version->superseded = true;
+    }
+    to.push_back(Spooled{std::exchange(version->spool, nullptr), *version->spooled});
+    version->spooled.reset();
+  }
+  return withdrawn;
+}
+
+bool WrittenChunks::ForgetPublished(const DirtyShard& at) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(at);
+  if (found == shards_.end()) return false;
+  Shard& shard = found->second;
+  const std::size_t forgotten = std::erase_if(shard.versions, [](const auto& item) {
+    if (item.second->spooled) return false;
+    item.second->superseded = true;
+    return true;
+  });
+  published_ -= forgotten;
+  if (shard.listed) recent_.erase(shard.recent);
+  shard.listed = false;
+  if (shard.versions.empty()) shards_.erase(found);
+  return forgotten != 0;
+}
+
+std::optional<DirtyShard> WrittenChunks::Oldest(std::size_t max_published) const {
+  const std::lock_guard lock(mutex_);
+  if (published_ <= max_published || recent_.empty()) return std::nullopt;
+  return recent_.front();
+}
+
+std::vector<UnpublishedChunks::Difference> WrittenChunks::InPage(std::uint32_t tree,
+                                                                 std::uint64_t shard,
+                                                                 std::uint64_t page,
+                                                                 std::uint64_t first,
+                                                                 std::uint64_t last) const {
+  std::vector<Difference> differences;
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find({tree, shard});
+  if (found == shards_.end()) return differences;
+  const auto& versions = found->second.versions;
+  for (auto at = versions.lower_bound({page, first, ChunkPart::kPlain});
+       at != versions.end() && at->first.page == page && at->first.slot <= last; ++at) {
+    if (at->first.part != ChunkPart::kPlain || !at->second->spooled) continue;
+    differences.push_back({at->first.slot, at->second->removed});
+  }
+  return differences;
+}
+
+std::vector<std::uint64_t> WrittenChunks::Pages(std::uint32_t tree, std::uint64_t shard) const {
+  std::vector<std::uint64_t> pages;
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find({tree, shard});
+  if (found == shards_.end()) return pages;
+  for (const auto& [place, version] : found->second.versions) {
+    if (!version->spooled) continue;
+    if (pages.empty() || pages.back() != place.page) pages.push_back(place.page);
+  }
+  return pages;
+}
+
+std::vector<std::uint64_t> WrittenChunks::Shards(std::uint32_t tree) const {
+  std::vector<std::uint64_t> shards;
+  const std::lock_guard lock(mutex_);
+  for (auto at = shards_.lower_bound({tree, 0}); at != shards_.end() && at->first.tree == tree;
+       ++at) {
+    if (at->second.spooled_versions != 0) shards.push_back(at->first.shard);
+  }
+  return shards;
+}
+
+bool WrittenChunks::empty() const { return spooled_.load(std::memory_order_relaxed) == 0; }
+
+}  // namespace unshard

@@ -1,0 +1,199 @@
+// What has been written through this mount: the latest committed version of each chunk file, from
+// its commit on until it is forgotten after its publish.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "store/chunks/chunk_tree.h"
+#include "store/publish/queue.h"
+#include "store/spool/spool.h"
+
+namespace unshard {
+
+// A chunk file of the mount. "<name>.gz" is the same file as "<name>".
+struct ChunkId {
+  std::uint32_t tree = 0;
+  ShardSlot slot;
+  ChunkPart part = ChunkPart::kPlain;
+
+  static ChunkId Of(const ChunkTree& tree, const ChunkRef& chunk) {
+    const bool fragments = chunk.part == ChunkPart::kFragments;
+    return {tree.ordinal(), chunk.slot, fragments ? ChunkPart::kFragments : ChunkPart::kPlain};
+  }
+  [[nodiscard]] DirtyShard shard() const { return {tree, slot.shard}; }
+  friend bool operator==(const ChunkId&, const ChunkId&) = default;
+};
+
+// Page and slot of a chunk in its shard.
+using ShardPlace = std::pair<std::uint64_t, std::uint64_t>;
+
+// An order of chunks, for maps.
+struct ChunkIdLess {
+  bool operator()(const ChunkId& a, const ChunkId& b) const {
+    const auto key = [](const ChunkId& id) {
+      return std::tuple(id.tree, id.slot.shard, id.slot.page, id.slot.slot, id.part);
+    };
+    return key(a) < key(b);
+  }
+};
+
+// What the store may hold in a version's place when it is published; anything else was put there by
+// somebody else.
+struct ReplacedBytes {
+  ChunkFingerprint base;
+  std::optional<ChunkFingerprint> other;
+};
+
+// One committed version of one chunk file.
+struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
+  std::shared_ptr<ChunkTree> tree;
+  ChunkRef chunk;
+  std::uint64_t number = 0;  // of all versions of this mount; never used again
+  bool removed = false;
+  // The chunk was absent until this version, and the kernel has no other bytes of its arithmetic
+  // node.
+  std::atomic<bool> first = false;
+  // The kernel was told that it may remember the name with this version's node.
+  std::atomic<bool> remembered = false;
+  std::uint64_t size = 0;
+  std::uint32_t crc32c = 0;
+  std::uint64_t inode = 0;  // st_ino
+
+  // Guarded by the table.
+  timespec modified{};
+  std::shared_ptr<Spool> spool;         // null once it is published
+  std::optional<SpooledChunk> spooled;  // the same
+  // Which of two versions is the later one, published or not: of one spool the higher sequence.
+  const Spool* origin = nullptr;
+  std::uint64_t sequence = 0;
+  ReplacedBytes replaces;  // what its name in the spool says, or what is known better since
+  bool publishing = false;
+  bool superseded = false;
+};
+using WrittenVersionPtr = std::shared_ptr<WrittenVersion>;
+
+ChunkFingerprint FingerprintOf(const WrittenVersion& version);
+
+// Thread-safe; does no I/O.
+class WrittenChunks final : public UnpublishedChunks {
+ public:
+  // The latest version, removals included; null where the store has the say.
+  WrittenVersionPtr Find(const ChunkId& id) const;
+  // Whether bytes of `version` are in the spool, and where.
+  struct Spooled {
+    std::shared_ptr<Spool> spool;
+    SpooledChunk chunk;
+  };
+  std::optional<Spooled> SpooledOf(const WrittenVersion& version) const;
+  timespec ModifiedOf(const WrittenVersion& version) const;
+  // Of `version`, and of one that is written after it.
+  ReplacedBytes ReplacedBy(const WrittenVersion& version) const;
+  ReplacedBytes ReplacedAfter(const WrittenVersion& version) const;
+  void SetModified(WrittenVersion& version, const timespec& modified);
+
+  // Of the latest versions in the spool of one shard's chunks; 0 of removals.
+  [[nodiscard]] std::map<ShardPlace, std::uint64_t> SpooledSizes(const DirtyShard& at) const;
+
+  // What was written to the arithmetic node of the latest version since is dropped: it gets a node
+  // of its own.
+  void LeaveArithmeticNode(const ChunkId& id);
+
+  // Makes `version` the latest. What is to be discarded from the spool: the version before, unless
+  // it is being published, or `version` itself where a later one came in between.
+  struct Replaced {
+    std::optional<Spooled> discard;
+    std::int64_t chunks = 0;  // by how much more is in the spool for this shard
+    std::int64_t bytes = 0;
+    std::uint64_t in_shard = 0;  // chunks (not removals) of the shard that are in the spool now
+  };
+  Replaced Replace(const WrittenVersionPtr& version);
+
+  // All that is in the spool for a shard, marked as being published.
+  std::vector<WrittenVersionPtr> BeginPublish(const DirtyShard& shard);
+  // Ends that for versions that are not published after all.
+  std::vector<Spooled> AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
+  // These are in the store now: what is to be discarded from the spool, and how much less waits
+  // there for this shard.
+  struct Published {
+    std::vector<Spooled> discard;
+    std::uint64_t chunks = 0;
+    std::uint64_t bytes = 0;
+  };
+  Published EndPublish(const std::vector<WrittenVersionPtr>& versions);
+
+  // These cannot be published: the store has the say again, as if they had never been written. What
+  // is to be kept for people to look at, and what is to be discarded since a later version is
+  // there.
+  struct Withdrawn {
+    std::vector<Spooled> keep;
+    std::vector<Spooled> discard;
+  };
+  Withdrawn Withdraw(const std::vector<WrittenVersionPtr>& versions);
+
+  // Somebody else replaced the shard: what is published is no longer ours to know. Returns whether
+  // anything was forgotten.
+  bool ForgetPublished(const DirtyShard& shard);
+  // The shard whose published versions were least recently made, where more than `max_published`
+  // are known; they are to be forgotten.
+  std::optional<DirtyShard> Oldest(std::size_t max_published) const;
+
+  // For listings.
+  [[nodiscard]] bool empty() const override;
+  [[nodiscard]] bool HoldsChunks(std::uint32_t tree, const GridDirectory& in) const override;
+  [[nodiscard]] std::vector<std::uint64_t> Shards(std::uint32_t tree) const override;
+  [[nodiscard]] std::vector<std::uint64_t> Pages(std::uint32_t tree,
+                                                 std::uint64_t shard) const override;
+  [[nodiscard]] std::vector<Difference> InPage(std::uint32_t tree, std::uint64_t shard,
+                                               std::uint64_t page, std::uint64_t first,
+                                               std::uint64_t last) const override;
+  // Versions of chunks directly in this directory that are in the spool and not known to be
+  // durable.
+  [[nodiscard]] std::vector<WrittenVersionPtr> Unsynced(const ChunkTree& tree,
+                                                        const GridDirectory& in) const;
+  void MarkSynced(WrittenVersion& version);
+
+ private:
+  struct PlaceInShard {
+    std::uint64_t page = 0, slot = 0;
+    ChunkPart part = ChunkPart::kPlain;
+    friend auto operator<=>(const PlaceInShard&, const PlaceInShard&) = default;
+  };
+  struct Shard {
+    std::map<PlaceInShard, WrittenVersionPtr> versions;
+    std::uint64_t spooled_chunks = 0;  // not removals, not fragments
+    std::uint64_t spooled_versions = 0;
+    std::list<DirtyShard>::iterator recent;
+    bool listed = false;  // in recent_
+  };
+  using DirectoryKey = std::tuple<std::uint32_t, unsigned, std::uint64_t>;  // tree, level, prefix
+  static PlaceInShard PlaceOf(const ChunkRef& chunk);
+  static DirectoryKey ParentKey(const WrittenVersion& version);
+  void ForgetUnsynced(WrittenVersion& version);  // requires the mutex
+  void Count(Shard& shard, const WrittenVersion& version, int sign);
+  void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard);
+
+  mutable std::mutex mutex_;
+  std::map<DirtyShard, Shard> shards_;  // guarded by mutex_
+  // How many chunks in the spool stand in, or below, a directory. Guarded; never zero.
+  std::map<DirectoryKey, std::uint64_t> directories_;
+  // Latest versions that are in the spool and not known to be durable. Guarded; no set is empty.
+  std::map<DirectoryKey, std::set<WrittenVersionPtr>> unsynced_;
+  std::list<DirtyShard> recent_;           // guarded; shards with published versions, latest last
+  std::size_t published_ = 0;              // guarded; versions that are not in the spool
+  std::atomic<std::uint64_t> spooled_{0};  // versions that are
+};
+
+}  // namespace unshard

@@ -1,0 +1,321 @@
+#include "store/chunks/zarr_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/grid/chunk_key.h"
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+// Whether one of the `slots` slots from `first` on is shown. `unpublished` says what of them
+// differs from the page.
+bool HoldsAny(const IndexPage& page, const std::vector<UnpublishedChunks::Difference>& unpublished,
+              std::uint64_t first, std::uint64_t slots) {
+  auto difference = unpublished.begin();
+  const auto& entries = page.entries();
+  for (std::size_t at = page.LowerBound(first);
+       at < entries.size() && entries[at].slot - first < slots; ++at) {
+    while (difference != unpublished.end() && difference->slot < entries[at].slot) ++difference;
+    const bool removed = difference != unpublished.end() && difference->slot == entries[at].slot &&
+                         difference->removed;
+    if (!removed) return true;
+  }
+  return std::any_of(unpublished.begin(), unpublished.end(),
+                     [](const auto& each) { return !each.removed; });
+}
+
+}  // namespace
+
+ZarrPositions::ZarrPositions(const ZarrShardedArray& array) {
+  for (std::size_t d = 0; d < array.grid.rank(); ++d) {
+    chunks_per_shard_ *= array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d];
+  }
+  slots_per_page_ = chunks_per_shard_ / std::max<std::uint64_t>(array.format->page_count(), 1);
+  end_ = array.shard_grid.cell_count() * chunks_per_shard_;
+}
+
+ShardSlot ZarrPositions::At(std::uint64_t position) const {
+  const std::uint64_t in_shard = position % chunks_per_shard_;
+  return {position / chunks_per_shard_, in_shard / slots_per_page_, in_shard % slots_per_page_};
+}
+
+ZarrTree::ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                   const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
+    : FlatTree(ordinal, std::move(shards), std::move(store)),
+      array_(array),
+      positions_(array),
+      names_(array.key_encoding, array.grid.grid_shape()) {
+  std::uint64_t next = positions_.end();
+  for (unsigned level = 0; level <= depth(); ++level) {
+    first_of_level_.push_back(next);
+    std::uint64_t count = 1;
+    for (std::size_t d = 0; d < names_.IndexCount({level, 0}); ++d) {
+      count *= array.grid.grid_shape()[d];
+    }
+    next += count;
+  }
+  for (std::size_t d = 0; d < array.grid.rank(); ++d) {
+    chunks_per_shard_.push_back(array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d]);
+  }
+}
+
+std::uint64_t ZarrTree::ChunksInShard(std::uint64_t shard) const {
+  GridCell in_shard_grid(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
+  std::uint64_t count = 1;
+  for (std::size_t d = 0; d < in_shard_grid.size(); ++d) {
+    const std::uint64_t begin = in_shard_grid[d] * chunks_per_shard_[d];
+    count *= std::min(chunks_per_shard_[d], array_.grid.grid_shape()[d] - begin);
+  }
+  return count;
+}
+
+ChunkTree::Match ZarrTree::Child(const GridDirectory& in, std::uint64_t index) const {
+  const NameMeaning child = names_.Child(in, index);
+  if (child.kind == NameKind::kDirectory) return {child.kind, child.directory, {}};
+  return {child.kind, {}, {Locate(child.chunk), ChunkPart::kPlain}};
+}
+
+std::string ZarrTree::StoreDirectory(const GridDirectory& in) const {
+  std::string path = directory();
+  if (in.level > 0 && names_.prefix_levels() > 0) path = JoinPath(path, names_.Path({1, 0}));
+  const GridCell indices = names_.Indices(in);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    path = JoinPath(path, std::to_string(indices[d] / chunks_per_shard_[d]));
+  }
+  return path;
+}
+
+Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last) {
+  const ShardSlot& slot = chunk.slot;
+  if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
+    last.page = nullptr;
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard));
+    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page));
+    // The last dimension is the fastest one of an index: a row has one slot after the other.
+    last.unpublished = UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1));
+    last.slot = slot;
+  }
+  const auto& unpublished = last.unpublished;
+  const auto found =
+      std::lower_bound(unpublished.begin(), unpublished.end(), slot.slot,
+                       [](const auto& each, std::uint64_t wanted) { return each.slot < wanted; });
+  if (found != unpublished.end() && found->slot == slot.slot) return !found->removed;
+  return last.page->Find(slot.slot).has_value();
+}
+
+Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in) {
+  if (HoldsWritten(in)) return true;
+  const GridCell indices = names_.Indices(in);
+  GridCell shard_cell;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    shard_cell.push_back(indices[d] / chunks_per_shard_[d]);
+  }
+  return HoldsChunksIn(StoreDirectory(in), shard_cell, indices);
+}
+
+// `shard_cell`: the indices of the shard grid that lead to `store_directory`.
+Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
+                                     const GridCell& indices) {
+  const std::vector<std::uint64_t>& shape = array_.shard_grid.grid_shape();
+  const auto parse = [](std::string_view name) { return ParseDecimal(name); };
+  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister().List(store_directory, parse, true));
+  for (const std::uint64_t number : *numbers) {
+    if (number >= shape[shard_cell.size()]) break;
+    shard_cell.push_back(number);
+    const Result<bool> holds =
+        shard_cell.size() == shape.size()
+            ? ShardHoldsChunks(LinearIndex(shape, shard_cell), indices)
+            : HoldsChunksIn(JoinPath(store_directory, std::to_string(number)), shard_cell, indices);
+    shard_cell.pop_back();
+    if (!holds || *holds) return holds;
+  }
+  return false;
+}
+
+// Whether a shard holds a chunk whose first indices are these.
+Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(shard));
+  if (!generation->object) return false;
+  GridCell cell(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
+  std::uint64_t slots = 1;
+  for (std::size_t d = 0; d < cell.size(); ++d) {
+    cell[d] = d < indices.size() ? indices[d] : cell[d] * chunks_per_shard_[d];
+    if (d >= indices.size()) slots *= chunks_per_shard_[d];
+  }
+  const std::uint64_t page_count = shards().format().page_count();
+  if (page_count == 1) {
+    // The slots of a shard are in C order: those that share their first indices are neighbours.
+    const std::uint64_t first = array_.locator->Locate(cell).slot;
+    UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, 0));
+    return HoldsAny(*page, UnpublishedInPage(shard, 0, first, first + (slots - 1)), first, slots);
+  }
+  for (std::uint64_t page = 0; page < page_count; ++page) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto index_page, ShownPage(generation, page));
+    for (const IndexEntry& entry : index_page->entries()) {
+      if (!array_.locator->CellAt({shard, page, entry.slot}, cell)) continue;
+      if (std::equal(indices.begin(), indices.end(), cell.begin())) return true;
+    }
+  }
+  return false;
+}
+
+Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const ListVisitor& visitor,
+                             const DamageVisitor& damaged, bool& more) {
+  bool reported = false;
+  LastPage last;
+  for (std::uint64_t index = run.begin; index < run.end && more; ++index) {
+    const Match match = Child(in, index);
+    const bool directory = match.kind == Match::Kind::kDirectory;
+    if (!run.all && !std::binary_search(run.others.begin(), run.others.end(), index)) {
+      const auto present =
+          directory ? HoldsChunks(match.directory) : IsPresent(match.chunk, run.end - index, last);
+      if (!present) {
+        if (!std::exchange(reported, true)) damaged(present.error());
+        // A shard that is not nested has one index for the whole run.
+        if (!directory && shards().format().page_count() == 1) return {};
+      }
+      // What cannot be read may hold chunks.
+      if (!present.value_or(directory)) continue;
+    }
+    const std::string name = std::to_string(index);
+    more = visitor({name, match, index + 1});
+  }
+  return {};
+}
+
+// The numbers of a directory level, with those that only shards in the spool have.
+std::vector<std::uint64_t> ZarrTree::WithUnpublished(
+    const GridDirectory& in, const std::vector<std::uint64_t>& stored) const {
+  const std::size_t dimension = names_.IndexCount(in);
+  const GridCell indices = names_.Indices(in);
+  std::vector<std::uint64_t> numbers = stored;
+  GridCell shard_cell(array_.grid.rank());
+  for (const std::uint64_t shard : UnpublishedShards()) {
+    CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
+    bool below = true;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      below = below && shard_cell[d] == indices[d] / chunks_per_shard_[d];
+    }
+    if (below) numbers.push_back(shard_cell[dimension]);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+                      const ListVisitor& visitor, const DamageVisitor& damaged,
+                      const std::vector<GridDirectory>& others) {
+  if (depth() == 0) return FlatTree::List(in, cookie, mode, visitor, damaged, others);
+  if (names_.HoldsPrefix(in)) {
+    const GridDirectory only{1, 0};
+    const std::string name = Path(only);
+    if (cookie == 0) visitor({name, {Match::Kind::kDirectory, only, {}}, 1});
+    return {};
+  }
+  if (mode == ListMode::kNone) return {};
+  const std::size_t dimension = names_.IndexCount(in);
+  const std::uint64_t extent = array_.grid.grid_shape()[dimension];
+  bool more = true;
+  if (mode == ListMode::kGrid && in.level < depth()) {
+    return ListIndices(in, {cookie, extent, true}, visitor, damaged, more);
+  }
+  const std::uint64_t per_shard = chunks_per_shard_[dimension];
+  const auto parse = [&](std::string_view name) { return ParseDecimal(name); };
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored,
+                           lister().List(StoreDirectory(in), parse, cookie == 0));
+  std::vector<std::uint64_t> numbers = *stored;
+  Run run;
+  for (const GridDirectory& other : others) {
+    run.others.push_back(names_.Indices(other).back());
+    numbers.push_back(run.others.back() / per_shard);
+  }
+  std::sort(run.others.begin(), run.others.end());
+  numbers = WithUnpublished(in, numbers);
+  auto number = std::lower_bound(numbers.begin(), numbers.end(), cookie / per_shard);
+  for (; number != numbers.end() && more; ++number) {
+    if (*number >= array_.shard_grid.grid_shape()[dimension]) break;
+    run.begin = std::max(cookie, *number * per_shard);
+    run.end = std::min(extent, (*number + 1) * per_shard);
+    UNSHARD_RETURN_IF_ERROR(ListIndices(in, run, visitor, damaged, more));
+  }
+  return {};
+}
+
+void ZarrTree::ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
+                                  const std::function<void(const GridDirectory&)>& visitor) const {
+  std::vector<std::uint64_t> prefixes{0};
+  for (std::size_t d = 0; d < shard_indices.size(); ++d) {
+    const std::uint64_t extent = array_.grid.grid_shape()[d];
+    const std::uint64_t begin = shard_indices[d] * chunks_per_shard_[d];
+    const std::uint64_t end = std::min(extent, begin + chunks_per_shard_[d]);
+    std::vector<std::uint64_t> deeper;
+    for (const std::uint64_t prefix : prefixes) {
+      for (std::uint64_t index = begin; index < end; ++index) {
+        deeper.push_back(prefix * extent + index);
+      }
+    }
+    prefixes = std::move(deeper);
+  }
+  const unsigned level = names_.prefix_levels() + static_cast<unsigned>(shard_indices.size());
+  for (const std::uint64_t prefix : prefixes) visitor({level, prefix});
+}
+
+void ZarrTree::ForEachDirectory(std::uint64_t shard,
+                                const std::function<void(const GridDirectory&)>& visitor) const {
+  if (depth() == 0) return;
+  GridCell in_shard_grid(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, in_shard_grid);
+  for (std::size_t count = 1; count < in_shard_grid.size(); ++count) {
+    ForEachDirectoryIn(std::span(in_shard_grid).first(count), visitor);
+  }
+}
+
+void ZarrTree::ForEachDirectoryAt(std::string_view key,
+                                  const std::function<void(const GridDirectory&)>& visitor) const {
+  if (depth() == 0) return;
+  if (names_.prefix_levels() > 0) {
+    if (key != "c" && !key.starts_with("c/")) return;
+    key.remove_prefix(std::min<std::size_t>(key.size(), 2));
+  } else if (key.empty()) {
+    return;  // level 0
+  }
+  GridCell shard_indices;
+  while (!key.empty()) {
+    const std::size_t d = shard_indices.size();
+    const std::size_t slash = std::min(key.find('/'), key.size());
+    const auto index = ParseDecimal(key.substr(0, slash));
+    if (!index || *index >= array_.shard_grid.grid_shape()[d]) return;
+    shard_indices.push_back(*index);
+    // A key with as many indices as the grid is that of a shard.
+    if (shard_indices.size() == array_.grid.rank()) return;
+    key.remove_prefix(std::min(slash + 1, key.size()));
+  }
+  ForEachDirectoryIn(shard_indices, visitor);
+}
+
+std::optional<std::uint64_t> ZarrTree::Position(const GridDirectory& in) const {
+  if (depth() == 0) return std::nullopt;
+  return first_of_level_[in.level] + in.prefix;
+}
+
+ChunkTree::Match ZarrTree::AtPosition(std::uint64_t position) const {
+  if (position < positions_.end()) {
+    return {Match::Kind::kChunk, {}, {positions_.At(position), ChunkPart::kPlain}};
+  }
+  const auto above = std::upper_bound(first_of_level_.begin(), first_of_level_.end(), position);
+  const auto level = static_cast<unsigned>(above - first_of_level_.begin() - 1);
+  return {Match::Kind::kDirectory, {level, position - first_of_level_[level]}, {}};
+}
+
+std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                                        const ZarrShardedArray& array,
+                                        std::shared_ptr<KvStore> store) {
+  return std::make_unique<ZarrTree>(ordinal, std::move(shards), array, std::move(store));
+}
+
+}  // namespace unshard

@@ -1,0 +1,113 @@
+// Trees of Zarr v3 arrays.
+#pragma once
+
+#include <vector>
+
+#include "codec/zarr3/chunk_names.h"
+#include "store/chunks/flat_tree.h"
+
+namespace unshard {
+
+// Arithmetic positions of the chunks of an array, in storage order: shard by shard in C order, in
+// each shard by page and slot. Immutable.
+class ZarrPositions {
+ public:
+  ZarrPositions(const ZarrShardedArray& array);
+
+  [[nodiscard]] std::uint64_t Of(const ShardSlot& slot) const {
+    return slot.shard * chunks_per_shard_ + slot.page * slots_per_page_ + slot.slot;
+  }
+  [[nodiscard]] ShardSlot At(std::uint64_t position) const;
+  // One more than the largest position.
+  [[nodiscard]] std::uint64_t end() const { return end_; }
+
+ private:
+  std::uint64_t chunks_per_shard_ = 1;
+  std::uint64_t slots_per_page_ = 1;
+  std::uint64_t end_ = 0;
+};
+
+// "0.0.1", "c.0.0.1" or any key of one component stands in one directory (depth 0); of "c/0/0/1"
+// and "0/0/1" each index but the last is a directory.
+class ZarrTree final : public FlatTree {
+ public:
+  ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, const ZarrShardedArray& array,
+           std::shared_ptr<KvStore> store);
+
+  std::uint32_t layout_digest() const override { return array_.layout_digest; }
+  const ChunkNames& names() const override { return names_; }
+  ShardSlot Locate(const ChunkFile& chunk) const override {
+    return array_.locator->Locate(chunk.cell);
+  }
+  std::optional<ChunkFile> ChunkAt(const ShardSlot& slot) const override {
+    ChunkFile chunk{GridCell(array_.grid.rank())};
+    if (!array_.locator->CellAt(slot, chunk.cell)) return std::nullopt;
+    return chunk;
+  }
+  std::string StoreDirectory(const GridDirectory& in) const override;
+  bool IsStoreDirectory(const GridDirectory& in) const override {
+    return names_.IndexCount(in) == 0;
+  }
+  Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+              const ListVisitor& visitor, const DamageVisitor& damaged,
+              const std::vector<GridDirectory>& others) override;
+  Result<std::optional<timespec>> Modified(const GridDirectory& in) override {
+    return lister().Modified(StoreDirectory(in));
+  }
+  void ForEachDirectory(std::uint64_t shard,
+                        const std::function<void(const GridDirectory&)>& visitor) const override;
+  void ForEachDirectoryAt(std::string_view key,
+                          const std::function<void(const GridDirectory&)>& visitor) const override;
+  std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
+    return positions_.Of(chunk.slot);
+  }
+  std::optional<std::uint64_t> Position(const GridDirectory& in) const override;
+  Match AtPosition(std::uint64_t position) const override;
+  std::uint64_t ChunksInShard(std::uint64_t shard) const override;
+
+ protected:
+  std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
+  ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
+  const ChunkCheck& check() const override { return *array_.check; }
+
+ private:
+  [[nodiscard]] Match Child(const GridDirectory& in, std::uint64_t index) const;
+  // Calls `visitor` for the directories whose indices lie in the shards that have `shard_indices`
+  // as their first ones, and that have as many.
+  void ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
+                          const std::function<void(const GridDirectory&)>& visitor) const;
+  [[nodiscard]] std::vector<std::uint64_t> WithUnpublished(
+      const GridDirectory& in, const std::vector<std::uint64_t>& stored) const;
+  // The index page of the last chunk that was looked for: neighbours stand in the same one.
+  struct LastPage {
+    ShardSlot slot;
+    std::shared_ptr<const IndexPage> page;
+    std::vector<UnpublishedChunks::Difference> unpublished;
+  };
+  // Whether a chunk of the last directory level is there. `row`: how many chunks from this one on
+  // will be asked for.
+  Result<bool> IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last);
+  // Whether a chunk stands in, or below, a directory. Reads the indexes of the shards there until
+  // one is found.
+  Result<bool> HoldsChunks(const GridDirectory& in);
+  Result<bool> HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
+                             const GridCell& indices);
+  Result<bool> ShardHoldsChunks(std::uint64_t shard, const GridCell& indices);
+  // A run of indices in a directory, and which of them are listed.
+  struct Run {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    bool all = false;                     // otherwise those that are present, and `others`
+    std::vector<std::uint64_t> others{};  // ascending
+  };
+  Status ListIndices(const GridDirectory& in, const Run& run, const ListVisitor& visitor,
+                     const DamageVisitor& damaged, bool& more);
+
+  const ZarrShardedArray array_;
+  const ZarrPositions positions_;
+  const ZarrNames names_;
+  std::vector<std::uint64_t> chunks_per_shard_;  // along each dimension
+  std::vector<std::uint64_t> first_of_level_;    // position of the first directory of a level
+};
+
+}  // namespace unshard

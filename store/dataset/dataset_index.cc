@@ -1,0 +1,207 @@
+#include "store/dataset/dataset_index.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
+  if (from.document) to.document = from.document;
+  to.trees.insert(to.trees.end(), from.trees.begin(), from.trees.end());
+  to.virtual_children.insert(from.virtual_children.begin(), from.virtual_children.end());
+  to.opaque |= from.opaque;
+  to.holds_plain_chunks |= from.holds_plain_chunks;
+  if (from.fault) to.fault = from.fault;
+}
+
+}  // namespace
+
+bool Contribution::has_fault() const {
+  return std::any_of(found.begin(), found.end(),
+                     [](const FoundDataset& dataset) { return dataset.fault.has_value(); });
+}
+
+void AddVirtualChildren(const std::string& path, Contribution& contribution) {
+  std::vector<std::string> roots;
+  for (const auto& [at, overlay] : contribution.overlays) {
+    if (!overlay.trees.empty()) roots.push_back(at);
+  }
+  for (std::string child : roots) {
+    // What is above the document exists.
+    for (; !IsAtOrBelow(path, child); child = ParentPath(child)) {
+      contribution.overlays[ParentPath(child)].virtual_children.insert(BaseName(child));
+    }
+  }
+}
+
+std::shared_ptr<const Contribution> DatasetIndex::ContributionAt(const std::string& path) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = contributions_.find(path);
+  return found == contributions_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const DirectoryOverlay> DatasetIndex::OverlayAt(const std::string& path) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = overlays_.find(path);
+  return found == overlays_.end() ? nullptr : found->second;
+}
+
+bool DatasetIndex::IsBelowOpaque(const std::string& path) const {
+  const std::shared_lock lock(mutex_);
+  for (std::string at = path; !at.empty();) {
+    at = ParentPath(at);
+    const auto above = overlays_.find(at);
+    if (above != overlays_.end() && above->second->opaque) return true;
+  }
+  return false;
+}
+
+void DatasetIndex::Put(const std::string& path, std::shared_ptr<Contribution> contribution) {
+  std::vector<std::shared_ptr<ChunkTree>> released;  // closes files after the lock is given up
+  const std::unique_lock lock(mutex_);
+  std::set<std::string> touched;
+  auto& known = contributions_[path];
+  if (known) {
+    for (const auto& [at, overlay] : known->overlays) {
+      touched.insert(at);
+      const auto contributors = contributors_.find(at);
+      contributors->second.erase(path);
+      if (contributors->second.empty()) contributors_.erase(contributors);
+    }
+  }
+  for (const auto& [at, overlay] : contribution->overlays) {
+    touched.insert(at);
+    contributors_[at].insert(path);
+  }
+  const std::shared_ptr<const Contribution> before =
+      std::exchange(known, std::shared_ptr<const Contribution>(std::move(contribution)));
+  for (const std::string& at : touched) PutOverlay(at);
+
+  std::set<std::uint32_t> served;
+  for (const ServedTree& one : known->trees) {
+    const std::uint32_t ordinal = one.tree->ordinal();
+    served.insert(ordinal);
+    trees_[ordinal] = {one.tree, path};
+    by_directory_.emplace(one.tree->directory(), ordinal);
+  }
+  if (!before) return;
+  for (const ServedTree& one : before->trees) {
+    if (!served.contains(one.tree->ordinal())) Retire(one.tree, released);
+  }
+}
+
+void DatasetIndex::PutOverlay(const std::string& at) {
+  const auto contributors = contributors_.find(at);
+  if (contributors == contributors_.end()) {
+    overlays_.erase(at);
+    return;
+  }
+  if (contributors->second.size() == 1) {
+    const auto& only = contributions_.at(*contributors->second.begin());
+    overlays_[at] = std::shared_ptr<const DirectoryOverlay>(only, &only->overlays.at(at));
+    return;
+  }
+  auto merged = std::make_shared<DirectoryOverlay>();
+  for (const std::string& path : contributors->second) {
+    Merge(contributions_.at(path)->overlays.at(at), *merged);
+  }
+  overlays_[at] = std::move(merged);
+}
+
+void DatasetIndex::Retire(const std::shared_ptr<ChunkTree>& tree,
+                          std::vector<std::shared_ptr<ChunkTree>>& released) {
+  tree->Retire();
+  retired_.push_back(tree->ordinal());
+  if (retired_.size() <= kRetiredTrees) return;
+  const auto oldest = trees_.find(retired_.front());
+  retired_.pop_front();
+  by_directory_.erase({oldest->second.tree->directory(), oldest->first});
+  released.push_back(std::move(oldest->second.tree));
+  trees_.erase(oldest);
+}
+
+std::vector<std::string> DatasetIndex::examined() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> paths;
+  paths.reserve(contributions_.size());
+  for (const auto& [path, contribution] : contributions_) paths.push_back(path);
+  return paths;
+}
+
+std::shared_ptr<ChunkTree> DatasetIndex::TreeAt(std::uint32_t ordinal) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = trees_.find(ordinal);
+  return found == trees_.end() ? nullptr : found->second.tree;
+}
+
+std::vector<std::shared_ptr<ChunkTree>> DatasetIndex::trees() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::shared_ptr<ChunkTree>> all;
+  all.reserve(trees_.size());
+  for (const auto& [ordinal, registered] : trees_) all.push_back(registered.tree);
+  return all;
+}
+
+std::vector<std::shared_ptr<ChunkTree>> DatasetIndex::TreesNear(const std::string& key) const {
+  std::vector<std::shared_ptr<ChunkTree>> near;
+  const std::shared_lock lock(mutex_);
+  const auto take = [&](const std::string& directory) {
+    for (auto at = by_directory_.lower_bound({directory, 0});
+         at != by_directory_.end() && at->first == directory; ++at) {
+      near.push_back(trees_.at(at->second).tree);
+    }
+  };
+  for (std::string above = key; !above.empty();) {
+    above = ParentPath(above);
+    take(above);
+  }
+  take(key);
+  const std::string prefix = key.empty() ? std::string() : key + "/";
+  for (auto at = by_directory_.lower_bound({prefix, 0});
+       at != by_directory_.end() && at->first.starts_with(prefix); ++at) {
+    if (at->first != key) near.push_back(trees_.at(at->second).tree);
+  }
+  return near;
+}
+
+bool DatasetIndex::ServesTreesIn(const std::string& path) const {
+  const auto near = TreesNear(path);
+  return std::any_of(near.begin(), near.end(), [&](const auto& tree) {
+    return !tree->retired() && IsAtOrBelow(tree->directory(), path);
+  });
+}
+
+std::optional<std::string> DatasetIndex::HomeOf(const ChunkTree& tree) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = trees_.find(tree.ordinal());
+  if (found == trees_.end()) return std::nullopt;
+  return found->second.home;
+}
+
+std::shared_ptr<ChunkTree> DatasetIndex::SuccessorOf(const ChunkTree& tree) const {
+  const std::shared_lock lock(mutex_);
+  const auto old = trees_.find(tree.ordinal());
+  if (old == trees_.end()) return nullptr;
+  const auto home = contributions_.find(old->second.home);
+  if (home == contributions_.end()) return nullptr;
+  for (const ServedTree& now : home->second->trees) {
+    if (now.tree->directory() != tree.directory()) continue;
+    if (now.tree->layout_digest() == tree.layout_digest()) return now.tree;
+  }
+  return nullptr;
+}
+
+std::vector<FoundDataset> DatasetIndex::found() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<FoundDataset> all;
+  for (const auto& [path, contribution] : contributions_) {
+    all.insert(all.end(), contribution->found.begin(), contribution->found.end());
+  }
+  return all;
+}
+
+}  // namespace unshard

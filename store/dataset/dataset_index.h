@@ -1,0 +1,126 @@
+// What has been found in the source so far: by directory what is special about it, and all chunk
+// trees by number and by directory. Every change and every question costs what it concerns, however
+// many datasets there are.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/chunks/chunk_tree.h"
+#include "store/object/kv_store.h"
+
+namespace unshard {
+
+// A metadata document as the mount shows it.
+struct Document {
+  std::string name;  // "info" or "zarr.json"
+  std::shared_ptr<const std::string> text;
+  ObjectInfo source;
+};
+
+// What is special about one directory of the source. Immutable.
+struct DirectoryOverlay {
+  std::optional<Document> document;
+  std::vector<std::shared_ptr<ChunkTree>> trees;  // rooted here
+  // Subdirectories that lead from a document to the trees that it names, and need not exist.
+  std::set<std::string> virtual_children;
+  bool opaque = false;              // nothing below is a dataset: never searched
+  bool holds_plain_chunks = false;  // unsharded chunk files stand here as well
+  std::optional<Error> fault;       // the dataset here is broken; its files answer EIO
+};
+
+// What was found, for people and programs.
+struct FoundDataset {
+  std::string path;         // directory below the source, "" for the source itself
+  std::string format;       // "precomputed volume", "zarr v3 array", "zarr v2 array", "n5 dataset"
+  std::string description;  // "uint64 [512, 512, 64], chunks [64, 64, 64], …"
+  std::shared_ptr<ChunkTree> tree;  // null where nothing is sharded
+  std::optional<Error> fault;
+  // Of arrays; empty for everything else.
+  std::string data_type;
+  std::string encoding;
+  std::vector<std::uint64_t> shape, chunk_shape, shard_shape;
+};
+
+// A chunk tree, and what its metadata say of how its chunks are stored.
+struct ServedTree {
+  std::shared_ptr<ChunkTree> tree;
+  std::string layout;  // JSON: the tree stays as long as that means the same
+};
+
+// What the metadata documents of one directory put into the tree. Immutable once it is put.
+struct Contribution {
+  std::map<std::string, DirectoryOverlay> overlays;
+  std::vector<FoundDataset> found;
+  std::vector<ServedTree> trees;
+  std::map<std::string, ObjectInfo> documents;  // by name: the versions that were read
+  std::string structure;                        // equal where nobody need be told of a change
+
+  [[nodiscard]] bool has_fault() const;
+};
+
+// Thread-safe; does no I/O.
+class DatasetIndex {
+ public:
+  // Null where the directory has not been looked into.
+  [[nodiscard]] std::shared_ptr<const Contribution> ContributionAt(const std::string& path) const;
+  // Null where nothing is special.
+  [[nodiscard]] std::shared_ptr<const DirectoryOverlay> OverlayAt(const std::string& path) const;
+  // Whether a directory above `path` has said that nothing below it is a dataset.
+  [[nodiscard]] bool IsBelowOpaque(const std::string& path) const;
+
+  // Takes the place of what was put for `path` before. Trees that are no longer served retire: the
+  // latest kRetiredTrees can still be found by their number, for who has an old chunk open.
+  void Put(const std::string& path, std::shared_ptr<Contribution> contribution);
+
+  // All directories that have been looked into.
+  [[nodiscard]] std::vector<std::string> examined() const;
+
+  // Retired trees included.
+  [[nodiscard]] std::shared_ptr<ChunkTree> TreeAt(std::uint32_t ordinal) const;
+  [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> trees() const;
+  // Those rooted at `key`, above or below it.
+  [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> TreesNear(const std::string& key) const;
+  // Whether a tree that is served is rooted at `path` or below it.
+  [[nodiscard]] bool ServesTreesIn(const std::string& path) const;
+  // The directory of the document that a tree comes from; nothing where it retired long ago.
+  [[nodiscard]] std::optional<std::string> HomeOf(const ChunkTree& tree) const;
+  // The tree that is served where a retired one was, if chunks of one name are stored alike in
+  // both; else null.
+  [[nodiscard]] std::shared_ptr<ChunkTree> SuccessorOf(const ChunkTree& tree) const;
+  [[nodiscard]] std::vector<FoundDataset> found() const;
+
+ private:
+  struct Registered {
+    std::shared_ptr<ChunkTree> tree;
+    std::string home;
+  };
+  void PutOverlay(const std::string& at);
+  void Retire(const std::shared_ptr<ChunkTree>& tree,
+              std::vector<std::shared_ptr<ChunkTree>>& released);
+
+  static constexpr std::size_t kRetiredTrees = 64;
+
+  mutable std::shared_mutex mutex_;
+  // All guarded by mutex_.
+  std::map<std::string, std::shared_ptr<const Contribution>> contributions_;
+  std::map<std::string, std::set<std::string>> contributors_;  // to each overlay; none is empty
+  std::map<std::string, std::shared_ptr<const DirectoryOverlay>> overlays_;
+  std::map<std::uint32_t, Registered> trees_;
+  std::set<std::pair<std::string, std::uint32_t>> by_directory_;  // of all in trees_
+  std::deque<std::uint32_t> retired_;                             // in trees_, oldest first
+};
+
+// What leads from `path`, where the document stands, to the trees that it names: into the overlays
+// of `contribution`.
+void AddVirtualChildren(const std::string& path, Contribution& contribution);
+
+}  // namespace unshard

@@ -1,0 +1,494 @@
+#include "store/dataset/dataset_tree.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "codec/grid/chunk_key.h"
+#include "codec/json/json.h"
+#include "codec/json/meaning.h"
+#include "store/dataset/morton_probe.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+// A directory with more entries than this is data, not a place to search for datasets.
+constexpr std::size_t kMaxSearchedEntries = 100000;
+
+std::string ShapeText(const std::vector<std::uint64_t>& shape) {
+  std::string text = "[";
+  for (const std::uint64_t extent : shape) {
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(extent);
+  }
+  return text + "]";
+}
+
+std::string_view NameOf(NeuroglancerInfo::Type type) {
+  switch (type) {
+    case NeuroglancerInfo::Type::kVolume:
+      return "precomputed volume";
+    case NeuroglancerInfo::Type::kMeshes:
+      return "precomputed meshes";
+    case NeuroglancerInfo::Type::kSkeletons:
+      return "precomputed skeletons";
+    case NeuroglancerInfo::Type::kAnnotations:
+      return "precomputed annotations";
+    case NeuroglancerInfo::Type::kOther:
+      return "precomputed";
+  }
+  return "precomputed";
+}
+
+FoundDataset FoundArray(const std::string& path, const std::string& format,
+                        const ArrayDescription& array) {
+  FoundDataset found;
+  found.path = path;
+  found.format = format;
+  found.data_type = array.data_type;
+  found.encoding = array.encoding;
+  found.shape = array.shape;
+  found.chunk_shape = array.chunk_shape;
+  if (!array.shape.empty()) {
+    found.description = array.data_type + " " + ShapeText(array.shape) + ", chunks " +
+                        ShapeText(array.chunk_shape) + ", " + array.encoding;
+  }
+  return found;
+}
+
+// Shape, chunks, type and compression of a Zarr v2 or N5 array, as far as the document says them.
+ArrayDescription DescribePlainArray(const JsonValue& document, const char* shape,
+                                    const char* chunk_shape, const char* data_type,
+                                    const char* compression) {
+  const auto numbers = [&](const char* name) {
+    std::vector<std::uint64_t> extents;
+    const JsonValue* member = document.Find(name);
+    if (member == nullptr || !member->is_array()) return extents;
+    for (const JsonValue& item : member->items()) {
+      extents.push_back(ParseDecimal(item.text()).value_or(0));
+    }
+    return extents;
+  };
+  const auto text = [](const JsonValue* member) {
+    return member != nullptr && member->is_string() ? member->text() : std::string();
+  };
+  ArrayDescription array{text(document.Find(data_type)), text(document.Find(compression)),
+                         numbers(shape), numbers(chunk_shape)};
+  if (const JsonValue* object = document.Find(compression); object && object->is_object()) {
+    array.encoding = text(object->Find(object->Find("id") ? "id" : "type"));
+  }
+  return array;
+}
+
+// The part of an array's metadata that decides about its trees.
+std::string LayoutOf(std::string_view text) {
+  auto document = ParseJson(text);
+  if (!document) return {};
+  for (const char* other : {"attributes", "dimension_names", "fill_value"}) document->Erase(other);
+  return WriteJson(*document, 0);
+}
+
+// Whether two texts of JSON mean the same; never where one of them is empty or no JSON.
+bool SameJson(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  if (a == b) return true;
+  const auto one = ParseJson(a);
+  const auto other = ParseJson(b);
+  return one && other && SameMeaning(*one, *other);
+}
+
+}  // namespace
+
+DatasetTree::DatasetTree(std::shared_ptr<KvStore> store, std::shared_ptr<ChangeWatcher> watcher,
+                         std::shared_ptr<IndexCache> cache, const DatasetTreeOptions& options)
+    : store_(std::move(store)),
+      watcher_(std::move(watcher)),
+      cache_(std::move(cache)),
+      options_(options) {}
+
+Status DatasetTree::Discover() {
+  UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat(""));
+  if (!root) return Fail(ErrorCode::kNotFound, store_->Describe("") + ": no such directory");
+  std::deque<std::string> pending{""};
+  std::size_t searched = 0;
+  bool any = false;
+  while (!pending.empty() && searched < options_.max_directories) {
+    const std::string path = pending.front();
+    pending.pop_front();
+    if (index_.IsBelowOpaque(path)) continue;
+    const auto contribution = Examine(path);
+    ++searched;
+    for (const FoundDataset& found : contribution->found) {
+      any = true;
+      if (!found.fault) continue;
+      if (path.empty()) return tl::unexpected<Error>(*found.fault);
+      LogWarning(found.fault->message);
+    }
+    const auto overlay = contribution->overlays.find(path);
+    if (overlay != contribution->overlays.end() && overlay->second.opaque) continue;
+    std::size_t entries = 0;
+    UNSHARD_RETURN_IF_ERROR(store_->List(path, [&](const ListEntry& entry) {
+      if (entry.kind == ObjectInfo::Kind::kDirectory) {
+        pending.push_back(JoinPath(path, entry.name));
+      }
+      return ++entries < kMaxSearchedEntries;
+    }));
+    if (entries == kMaxSearchedEntries) {
+      LogWarning(store_->Describe(path) + ": has more than " + std::to_string(entries) +
+                 " entries: directories among the others are searched when they are looked up");
+    }
+  }
+  if (any) return {};
+  const std::string directories =
+      std::to_string(searched) + (searched == 1 ? " directory" : " directories");
+  if (!pending.empty()) {
+    LogWarning(store_->Describe("") + ": no dataset in the first " + directories +
+               "; others are searched when they are looked up");
+    return {};
+  }
+  return Fail(ErrorCode::kNotFound,
+              store_->Describe("") +
+                  ": no dataset found: looked for info (precomputed), zarr.json (Zarr v3), "
+                  ".zarray and .zgroup (Zarr v2) and attributes.json (N5) in " +
+                  directories);
+}
+
+DatasetTree::ContributionPtr DatasetTree::GoodBefore(const std::string& path) const {
+  const auto before = index_.ContributionAt(path);
+  return before && !before->found.empty() && !before->has_fault() ? before : nullptr;
+}
+
+// Where only attributes changed the trees stay, with their generations and all that is cached.
+Result<std::shared_ptr<ChunkTree>> DatasetTree::KeepOrMake(const ContributionPtr& before,
+                                                           const std::string& directory,
+                                                           const ServedTree& wanted,
+                                                           const MakeTree& make) {
+  if (!before) return make();
+  const auto same =
+      std::find_if(before->trees.begin(), before->trees.end(), [&](const ServedTree& old) {
+        return old.tree->directory() == directory && SameJson(old.layout, wanted.layout);
+      });
+  return same == before->trees.end() ? make() : same->tree;
+}
+
+DatasetTree::ContributionPtr DatasetTree::Examine(const std::string& path) {
+  const PathLocks::Guard guard(examining_, path);
+  return ExamineLocked(path);
+}
+
+void DatasetTree::ExamineOnce(const std::string& path) {
+  const PathLocks::Guard guard(examining_, path);
+  if (!index_.ContributionAt(path)) ExamineLocked(path);
+}
+
+DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path) {
+  auto contribution = std::make_shared<Contribution>();
+  const auto read = [&](const char* name, auto&& parse) {
+    const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
+    Status status;
+    ObjectInfo source;
+    if (!object) {
+      status = tl::unexpected<Error>(object.error());
+      const auto unreadable = store_->Stat(JoinPath(path, name));
+      if (unreadable && *unreadable) source = **unreadable;
+      // A dataset, or anything else, of that name: only a file is a document.
+      if (source.kind == ObjectInfo::Kind::kDirectory) return;
+    } else if (*object) {
+      source = (*object)->info;
+      contribution->documents[name] = source;
+      if (watcher_) watcher_->Watch(path);
+      status = parse(**object);
+    }
+    if (status) return;
+    const Error fault = Error(status.error()).Annotate(store_->Describe(JoinPath(path, name)));
+    DirectoryOverlay broken;
+    broken.fault = fault;
+    broken.opaque = true;
+    broken.document = Document{name, nullptr, source};
+    contribution->trees.clear();
+    contribution->overlays.clear();
+    contribution->overlays[path] = broken;
+    FoundDataset found;
+    found.path = path;
+    found.format = "broken dataset";
+    found.fault = fault;
+    contribution->found = {found};
+  };
+  read("info",
+       [&](const WholeObject& object) { return ReadPrecomputed(path, object, *contribution); });
+  read("zarr.json",
+       [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
+  if (contribution->found.empty()) ReadOther(path, *contribution);
+  const auto known = index_.ContributionAt(path);
+  if (known && !known->has_fault() && contribution->has_fault()) {
+    // A writer that writes in place shows half a document for a moment.
+    LogWarning(contribution->found.front().fault->message +
+               (known->found.empty() ? "; it is passed through as it is"
+                                     : "; going on with what stood there before"));
+    return known;
+  }
+  AddVirtualChildren(path, *contribution);
+  index_.Put(path, contribution);
+  return contribution;
+}
+
+Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& object,
+                                    Contribution& to) {
+  auto info = ParseNeuroglancerInfo(object.text);
+  if (!info) {
+    // A file that happens to be called "info" and is no JSON object is not ours to judge.
+    const auto document = ParseJson(object.text);
+    const bool ours = path.empty() || (document && document->is_object()) || GoodBefore(path);
+    if (!ours) return {};
+    return tl::unexpected<Error>(info.error());
+  }
+  if (info->type == NeuroglancerInfo::Type::kOther) {
+    const auto document = ParseJson(object.text);
+    if (document->is_object()) {
+      // Meshes with a file for each fragment, properties of segments: nothing of it is sharded.
+      const JsonValue* type = document->Find("@type");
+      constexpr std::string_view kPrefix = "neuroglancer_";
+      if (type == nullptr || !type->is_string() || !type->text().starts_with(kPrefix)) return {};
+      FoundDataset other;
+      other.path = path;
+      other.format = "precomputed " + type->text().substr(kPrefix.size());
+      to.found.push_back(other);
+      return {};
+    }
+    if (!path.empty()) return {};
+    return JsonCursor(*document, "").Expected("an object");
+  }
+  to.structure = object.text;
+  DirectoryOverlay& here = to.overlays[path];
+  if (info->unsharded_text != object.text) {
+    here.document =
+        Document{"info", std::make_shared<const std::string>(info->unsharded_text), object.info};
+  }
+  for (const ReferredDirectory& referred : info->referred) {
+    const auto directory = ResolvePath(path, referred.directory);
+    if (!directory || !referred.holds_chunks) continue;
+    to.overlays[*directory].opaque = *directory != path;
+    to.overlays[*directory].holds_plain_chunks = true;
+    if (!referred.array.shape.empty()) {
+      to.found.push_back(FoundArray(*directory, "precomputed scale", referred.array));
+    }
+  }
+  const ContributionPtr before = GoodBefore(path);
+  FoundDataset volume;
+  volume.path = path;
+  volume.format = NameOf(info->type);
+  to.found.insert(to.found.begin(), volume);
+  const auto add = [&](const FoundDataset& found) {
+    // Meshes and skeletons lie in the directory of their document: they are what it describes.
+    const bool is_document = found.path == path && found.shape.empty();
+    is_document ? void(to.found.front() = found) : to.found.push_back(found);
+  };
+  for (const ShardedDirectory& sharded : info->sharded) {
+    const auto directory = ResolvePath(path, sharded.directory);
+    if (!directory) {
+      return Fail(ErrorCode::kPermissionDenied,
+                  sharded.json_path + ": the directory " + sharded.directory +
+                      " leaves the mounted source; mount a directory that holds both");
+    }
+    ServedTree served{nullptr, WriteJson(sharded.layout, 0)};
+    UNSHARD_ASSIGN_OR_RETURN(served.tree, KeepOrMake(before, *directory, served, [&] {
+                               return OpenPrecomputed(*directory, sharded);
+                             }));
+    const std::shared_ptr<ChunkTree> tree = served.tree;
+    to.trees.push_back(std::move(served));
+    to.overlays[*directory].trees.push_back(tree);
+    to.overlays[*directory].opaque |= *directory != path;
+    const bool scale = sharded.names == ShardedDirectory::Names::kChunkRanges;
+    const std::string format = scale ? "precomputed scale" : std::string(NameOf(info->type));
+    FoundDataset found = FoundArray(*directory, format + ", sharded", sharded.array);
+    if (!scale) found.description = sharded.description;
+    found.tree = tree;
+    add(found);
+  }
+  return {};
+}
+
+Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object, Contribution& to) {
+  UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrMetadata(object.text));
+  DirectoryOverlay& here = to.overlays[path];
+  if (node.unsharded_text != object.text) {
+    here.document = Document{"zarr.json", std::make_shared<const std::string>(node.unsharded_text),
+                             object.info};
+  }
+  for (const std::string& warning : node.warnings) {
+    LogWarning(store_->Describe(JoinPath(path, "zarr.json")) + ": " + warning);
+  }
+  FoundDataset found;
+  found.path = path;
+  found.format = node.type == ZarrNode::Type::kGroup ? "zarr v3 group" : "zarr v3 array";
+  found.data_type = node.data_type;
+  found.encoding = node.codecs;
+  found.shape = node.shape;
+  found.chunk_shape = node.chunk_shape;
+  std::string layout;
+  if (node.type == ZarrNode::Type::kArray) {
+    here.opaque = true;
+    found.description = node.data_type + " " + ShapeText(node.shape) + ", chunks " +
+                        ShapeText(node.chunk_shape) + ", " + node.codecs;
+    layout = LayoutOf(object.text);
+    to.structure = layout;
+  }
+  if (node.sharded) {
+    found.format = "zarr v3 array, sharded";
+    found.shard_shape = node.sharded->shard_grid.chunk_shape();
+    found.description += ", in shards of " + ShapeText(found.shard_shape);
+    ServedTree served{nullptr, layout};
+    const auto make = [&]() -> Result<std::shared_ptr<ChunkTree>> {
+      const auto shards = MakeShards(path, node.sharded->format, node.sharded->keys);
+      std::shared_ptr<ChunkTree> made = MakeZarrTree(NextOrdinal(), shards, *node.sharded, store_);
+      made->SetUnpublished(options_.unpublished);
+      return made;
+    };
+    UNSHARD_ASSIGN_OR_RETURN(served.tree, KeepOrMake(GoodBefore(path), path, served, make));
+    const std::shared_ptr<ChunkTree> tree = served.tree;
+    to.trees.push_back(std::move(served));
+    here.trees.push_back(tree);
+    found.tree = tree;
+  }
+  to.found.push_back(found);
+  return {};
+}
+
+void DatasetTree::ReadOther(const std::string& path, Contribution& to) {
+  const auto read = [&](const char* name) -> std::optional<JsonValue> {
+    const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
+    if (!object || !*object) return std::nullopt;
+    // These formats pass through: a document that we cannot read is for its reader to judge.
+    return ParseJson((*object)->text).value_or(JsonValue());
+  };
+  FoundDataset found;
+  found.path = path;
+  if (const auto array = read(".zarray")) {
+    found = FoundArray(path, "zarr v2 array",
+                       DescribePlainArray(*array, "shape", "chunks", "dtype", "compressor"));
+    to.overlays[path].opaque = true;
+  } else if (read(".zgroup")) {
+    found.format = "zarr v2 group";
+  } else if (const auto attributes = read("attributes.json")) {
+    found.format = "n5 group";
+    if (attributes->Find("dimensions") && attributes->Find("blockSize")) {
+      found = FoundArray(
+          path, "n5 dataset",
+          DescribePlainArray(*attributes, "dimensions", "blockSize", "dataType", "compression"));
+      to.overlays[path].opaque = true;
+    }
+  } else {
+    return;
+  }
+  to.found.push_back(found);
+}
+
+std::shared_ptr<ShardSet> DatasetTree::MakeShards(const std::string& directory,
+                                                  std::shared_ptr<const ShardFormat> format,
+                                                  std::shared_ptr<const ShardKeys> keys) {
+  return std::make_shared<ShardSet>(store_, directory, std::move(format), std::move(keys), watcher_,
+                                    cache_, options_.shards);
+}
+
+Result<std::shared_ptr<ChunkTree>> DatasetTree::OpenPrecomputed(const std::string& directory,
+                                                                const ShardedDirectory& sharded) {
+  const auto annotate = [&](const Error& error) { return Forward(error, sharded.json_path); };
+  auto access = MakeAccess(sharded, MortonRule::kStandard);
+  if (!access) return annotate(access.error());
+  const auto shards = MakeShards(directory, access->format, access->keys);
+  if (access->locator && options_.morton != MortonChoice::kStandard) {
+    const MortonRule rule = options_.morton == MortonChoice::kLegacy
+                                ? MortonRule::kLegacy
+                                : DetectMortonRule(*store_, *shards, sharded);
+    if (rule == MortonRule::kLegacy && options_.morton == MortonChoice::kDetect) {
+      LogWarning(store_->Describe(directory) +
+                 ": chunk ids follow the Morton rule of CloudVolume and igneous before June 2021");
+    }
+    access = MakeAccess(sharded, rule);
+    if (!access) return annotate(access.error());
+  }
+  const std::shared_ptr<ChunkTree> tree =
+      MakePrecomputedTree(NextOrdinal(), shards, sharded, access->locator, store_);
+  tree->SetUnpublished(options_.unpublished);
+  return tree;
+}
+
+std::uint32_t DatasetTree::NextOrdinal() { return next_ordinal_.fetch_add(1); }
+
+std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& path) {
+  const bool examined = index_.ContributionAt(path) != nullptr;
+  const auto overlay = index_.OverlayAt(path);
+  if (overlay && overlay->fault) {
+    const Document& broken = *overlay->document;
+    if (!IsAnotherVersion(path, broken.name, broken.source).value_or(false)) return overlay;
+    Examine(path);
+    return index_.OverlayAt(path);
+  }
+  if (examined) return overlay;
+  if (overlay && (overlay->opaque || !overlay->trees.empty())) return overlay;
+  if (index_.IsBelowOpaque(path)) return overlay;
+  ExamineOnce(path);
+  return index_.OverlayAt(path);
+}
+
+bool DatasetTree::HoldsPlainDocument(const std::string& path) {
+  const std::string name = BaseName(path);
+  if (!IsDocumentName(name)) return false;
+  const std::string directory = ParentPath(path);
+  const auto overlay = Find(directory);
+  if (overlay && overlay->fault) return false;
+  if (overlay && overlay->document && overlay->document->name == name) return false;
+  if (overlay && overlay->opaque && !HasPlainDocument(directory, name)) return false;
+  return !index_.IsBelowOpaque(directory);
+}
+
+bool DatasetTree::HasPlainDocument(const std::string& path, std::string_view name) {
+  const auto found = index_.ContributionAt(path);
+  return found && !found->found.empty() && found->trees.empty() &&
+         found->documents.contains(std::string(name));
+}
+
+Result<bool> DatasetTree::IsAnotherVersion(const std::string& path, const std::string& name,
+                                           const ObjectInfo& read) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto now, store_->Stat(JoinPath(path, name)));
+  return !now || now->generation != read.generation;
+}
+
+Result<bool> DatasetTree::IsUpToDate(const std::string& path,
+                                     const Contribution& contribution) const {
+  for (const auto& [name, read] : contribution.documents) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool another, IsAnotherVersion(path, name, read));
+    if (another) return false;
+  }
+  return true;
+}
+
+void DatasetTree::Reload(const std::string& path) {
+  const auto before = index_.ContributionAt(path);
+  const auto after = Examine(path);
+  if (before && before->structure == after->structure) return;
+  const std::lock_guard lock(changed_mutex_);
+  changed_.insert(path);
+}
+
+bool DatasetTree::TakeChange(const std::string& path) {
+  const std::lock_guard lock(changed_mutex_);
+  return changed_.erase(path) != 0;
+}
+
+Result<bool> DatasetTree::Serves(const ChunkTree& tree) {
+  const auto home = index_.HomeOf(tree);
+  if (tree.retired() || !home) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const bool as_read, IsUpToDate(*home, *index_.ContributionAt(*home)));
+  if (as_read) return true;
+  Reload(*home);
+  if (tree.retired()) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const bool now, IsUpToDate(*home, *index_.ContributionAt(*home)));
+  if (now) return true;
+  return Fail(ErrorCode::kUnavailable,
+              store_->Describe(*home) +
+                  ": its metadata are being changed, or are broken: chunks wait until they can be "
+                  "read");
+}
+
+}  // namespace unshard

@@ -1,0 +1,129 @@
+// Where in the source the datasets are: which directories hold shards, and which metadata documents
+// are shown rewritten.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/precomputed/info.h"
+#include "codec/zarr3/metadata.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/dataset/dataset_index.h"
+#include "store/dataset/path_locks.h"
+#include "store/dataset/volume_options.h"
+#include "store/object/change_watcher.h"
+#include "store/object/key.h"
+#include "store/object/kv_store.h"
+
+namespace unshard {
+
+inline constexpr std::string_view kZarrDocument = "zarr.json";
+inline constexpr std::string_view kInfoDocument = "info";
+// Longer documents are refused before they are read.
+inline constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
+
+inline bool IsDocumentName(std::string_view name) {
+  return name == kZarrDocument || name == kInfoDocument;
+}
+
+inline constexpr std::size_t kSearchedAhead = 4096;
+
+struct DatasetTreeOptions {
+  MortonChoice morton = MortonChoice::kDetect;
+  ShardSetOptions shards;
+  std::shared_ptr<const UnpublishedChunks> unpublished;  // of writable mounts, else null
+  // Searched ahead; others are when they are first looked up.
+  std::size_t max_directories = kSearchedAhead;
+};
+
+// Thread-safe. Across I/O only the lock of the directory is held whose documents are being read.
+class DatasetTree {
+ public:
+  DatasetTree(std::shared_ptr<KvStore> store, std::shared_ptr<ChangeWatcher> watcher,
+              std::shared_ptr<IndexCache> cache, const DatasetTreeOptions& options);
+
+  // Searches the source. Fails, naming file and field, where the source itself is a dataset that is
+  // broken, or where it was searched to its end and no dataset is there (the message says what was
+  // looked for).
+  Status Discover();
+
+  // What is special about `path`; null where nothing is. Looks into a directory that the search has
+  // not reached, and again at a document that was broken and has changed.
+  std::shared_ptr<const DirectoryOverlay> Find(const std::string& path);
+  // Whether the file at `path` is, or would be, the document of a dataset that is shown as it is
+  // stored: not where another one has the directory, or one above it, to itself.
+  bool HoldsPlainDocument(const std::string& path);
+  // Whether the file `name` in `path` is there, and was read as such.
+  bool HasPlainDocument(const std::string& path, std::string_view name);
+
+  // Reads the metadata in `path` again after a change. Trees that other ones replace retire
+  // (ChunkTree::retired); trees whose chunks are stored as before stay.
+  void Reload(const std::string& path);
+  // Whether Reload has found the metadata in `path` to say something else, since this was last
+  // asked: the kernel is to be told.
+  bool TakeChange(const std::string& path);
+  // Whether chunks can still be published into a tree: looks at its metadata, and reads them again
+  // where they have changed. False where it has retired. Fails where the metadata cannot be read
+  // at the moment, so that nobody knows.
+  Result<bool> Serves(const ChunkTree& tree);
+
+  // The following are those of DatasetIndex.
+  [[nodiscard]] std::shared_ptr<ChunkTree> TreeAt(std::uint32_t ordinal) const {
+    return index_.TreeAt(ordinal);
+  }
+  [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> trees() const { return index_.trees(); }
+  [[nodiscard]] std::vector<FoundDataset> found() const { return index_.found(); }
+  [[nodiscard]] const DatasetIndex& index() const { return index_; }
+
+ private:
+  using ContributionPtr = std::shared_ptr<const Contribution>;
+
+  // What was read at `path` last, if it was a dataset without a fault.
+  ContributionPtr GoodBefore(const std::string& path) const;
+  // Reads the metadata in `path`. A document that has become broken changes nothing. Of two threads
+  // the later one reads after the earlier one's result stands, which it replaces: what is served
+  // is never older than the last call.
+  ContributionPtr Examine(const std::string& path);
+  // The same, unless another thread has done so before this one came to it.
+  void ExamineOnce(const std::string& path);
+  ContributionPtr ExamineLocked(const std::string& path);
+  // True where the file `name` of the directory `path` is another version than `read`, or gone.
+  [[nodiscard]] Result<bool> IsAnotherVersion(const std::string& path, const std::string& name,
+                                              const ObjectInfo& read) const;
+  // Whether all documents of a directory are those that its contribution was made from.
+  Result<bool> IsUpToDate(const std::string& path, const Contribution& contribution) const;
+  Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
+  Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
+  void ReadOther(const std::string& path, Contribution& to);
+  // The tree of `before` whose chunks are stored just like those of `wanted`, else a new one.
+  using MakeTree = std::function<Result<std::shared_ptr<ChunkTree>>()>;
+  static Result<std::shared_ptr<ChunkTree>> KeepOrMake(const ContributionPtr& before,
+                                                       const std::string& directory,
+                                                       const ServedTree& wanted,
+                                                       const MakeTree& make);
+  Result<std::shared_ptr<ChunkTree>> OpenPrecomputed(const std::string& directory,
+                                                     const ShardedDirectory& sharded);
+  std::shared_ptr<ShardSet> MakeShards(const std::string& directory,
+                                       std::shared_ptr<const ShardFormat> format,
+                                       std::shared_ptr<const ShardKeys> keys);
+  std::uint32_t NextOrdinal();
+
+  const std::shared_ptr<KvStore> store_;
+  const std::shared_ptr<ChangeWatcher> watcher_;
+  const std::shared_ptr<IndexCache> cache_;
+  const DatasetTreeOptions options_;
+  std::atomic<std::uint32_t> next_ordinal_{0};
+  PathLocks examining_;  // by directory
+  DatasetIndex index_;
+  std::mutex changed_mutex_;
+  std::set<std::string> changed_;  // guarded by changed_mutex_
+};
+
+}  // namespace unshard

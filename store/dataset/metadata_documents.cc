@@ -1,0 +1,166 @@
+#include "store/dataset/metadata_documents.h"
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "store/object/key.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+tl::unexpected<Error> TooLarge() {
+  return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
+}
+
+Result<std::string> ReadText(StagedFile& file) {
+  if (file.size() > kMaxDocumentBytes) return TooLarge();
+  std::string text(file.size(), '\0');
+  UNSHARD_ASSIGN_OR_RETURN(
+      const std::size_t read,
+      file.Read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
+  text.resize(read);
+  return text;
+}
+
+}  // namespace
+
+Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& bytes,
+                                 const timespec& modified) {
+  UNSHARD_ASSIGN_OR_RETURN(const std::string text, ReadText(bytes));
+  const std::string path = JoinPath(document.directory, document.name);
+  const std::lock_guard lock(mutex_);
+  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store_, path, kMaxDocumentBytes));
+  const std::optional<std::string> stored = object ? std::optional(object->text) : std::nullopt;
+  if (document.plain && datasets_.HoldsPlainDocument(path)) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(path, text));
+    return Store(path, complete, stored, modified);
+  }
+  if (!stored) {
+    return FailWith(
+        EPERM, ErrorCode::kPermissionDenied,
+        path + ": is gone from the source, and how chunks are stored is not known here");
+  }
+  return Merge(path, *stored, text);
+}
+
+Status MetadataDocuments::Merge(const std::string& path, const std::string& stored,
+                                const std::string& text) {
+  const std::string directory = ParentPath(path);
+  const bool info = BaseName(path) == kInfoDocument;
+  const auto merged =
+      info ? MergeNeuroglancerInfo(stored, text, changes_.InDirectoriesBelow(directory))
+           : MergeZarrMetadata(stored, text, NodesBelow(directory));
+  if (!merged) return Forward(merged.error(), path);
+  const auto trees = changes_.TreesOf(directory);
+  if (!info && *merged != stored) {
+    UNSHARD_RETURN_IF_ERROR(changes_.RemoveOutside(directory, stored, *merged));
+  }
+  UNSHARD_RETURN_IF_ERROR(Store(path, *merged, stored, std::nullopt));
+  changes_.LeaveRetired(trees);
+  return {};
+}
+
+// Removals of its chunks may still wait to be published.
+Status MetadataDocuments::Remove(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  UNSHARD_RETURN_IF_ERROR(changes_.RemoveDocument(ParentPath(path), BaseName(path)));
+  Reload(path);
+  return {};
+}
+
+Status MetadataDocuments::Store(const std::string& path, const std::string& text,
+                                const std::optional<std::string>& stored,
+                                const std::optional<timespec>& modified) {
+  // What copies of arrays are merged into can make them longer.
+  if (text.size() > kMaxDocumentBytes) return TooLarge();
+  if (text != stored) {
+    UNSHARD_RETURN_IF_ERROR(ReplaceFile(files_, path, AsBytes(text)));
+  }
+  if (modified) {
+    OpenFlags flags;
+    flags.write = true;
+    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file, files_.Open(path, flags));
+    if (file) UNSHARD_RETURN_IF_ERROR(file->SetModified(*modified));
+  }
+  Reload(path);
+  return {};
+}
+
+void MetadataDocuments::Reload(const std::string& path) {
+  datasets_.Reload(ParentPath(path));
+  if (refresh_) refresh_(path);
+}
+
+// What is to be stored at `path` for `text`, which takes the place of none or of a plain document.
+Result<std::string> MetadataDocuments::Complete(const std::string& path,
+                                                const std::string& text) const {
+  if (BaseName(path) == kInfoDocument) {
+    const Status plain = CheckNewInfo(text);
+    if (!plain) return Forward(plain.error(), path);
+    return text;
+  }
+  auto complete = CompleteZarrMetadata(text, NodesBelow(ParentPath(path)));
+  if (!complete) return Forward(complete.error(), path);
+  return complete;
+}
+
+// For one merge: what it reads is bounded.
+StoredNodes MetadataDocuments::NodesBelow(const std::string& directory) const {
+  struct Spent {
+    std::size_t nodes = 0;
+    std::uint64_t bytes = 0;
+  };
+  return [this, directory, spent = std::make_shared<Spent>()](
+             std::string_view node_path) -> Result<std::optional<std::string>> {
+    constexpr std::size_t kMostNodes = 65536;
+    constexpr std::uint64_t kMostBytes = 4 * kMaxDocumentBytes;
+    if (++spent->nodes > kMostNodes || spent->bytes > kMostBytes) {
+      return FailWith(EFBIG, ErrorCode::kInvalidArgument,
+                      "expected at most 65536 new copies of arrays, and 256 MiB of documents of "
+                      "their own");
+    }
+    // An array outside is found neither through this mount nor through the source.
+    const auto path = ResolvePath(directory, node_path);
+    if (!path) return std::nullopt;
+    UNSHARD_ASSIGN_OR_RETURN(auto object,
+                             ReadWhole(store_, JoinPath(*path, kZarrDocument), kMaxDocumentBytes));
+    if (!object) return std::nullopt;
+    spent->bytes += object->text.size();
+    return std::move(object->text);
+  };
+}
+
+Result<bool> MetadataDocuments::IsComplete(const std::string& path, const std::string& to) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store_, path, kMaxDocumentBytes));
+  if (!object) return true;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(to, object->text));
+  return complete == object->text;
+}
+
+// A new document is written in place, as nothing stood there that a reader could go on seeing. What
+// it says may have been read, and believed, already.
+Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
+  if (!IsDocumentName(BaseName(path)) || datasets_.index().IsBelowOpaque(ParentPath(path))) {
+    return {};
+  }
+  const std::lock_guard lock(mutex_);
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus written, file.Stat());
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, files_.Stat(path));
+  if (!status || status->device != written.device || status->inode != written.inode) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store_, path, kMaxDocumentBytes));
+  if (!object) return {};
+  const auto complete = Complete(path, object->text);
+  if (!complete) {
+    // As with other files, what is refused does not stay.
+    const auto removed = files_.Remove(path);
+    if (!removed) LogWarning(removed.error().message);
+    Reload(path);
+    return tl::unexpected<Error>(complete.error());
+  }
+  if (*complete == object->text) return {};
+  return Store(path, *complete, object->text, status->modified);
+}
+
+}  // namespace unshard

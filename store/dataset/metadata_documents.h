@@ -1,0 +1,69 @@
+// Changes of the metadata documents, `info` and `zarr.json`, through a writable mount: what was
+// written is merged into what is stored, and refused where it contradicts how chunks are stored.
+#pragma once
+
+#include <ctime>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "codec/shard/metadata_merge.h"
+#include "store/dataset/dataset_changes.h"
+#include "store/dataset/dataset_tree.h"
+
+namespace unshard {
+
+// A metadata document that is being edited.
+struct EditedDocument {
+  std::string directory;
+  std::string name;
+  bool plain = false;  // a group's that was shown as it is stored, or a new one
+};
+
+// Thread-safe: one document is changed at a time. Paths are keys of the store. What is refused, and
+// with which errno, says codec/shard/metadata_merge.h; EFBIG beyond kMaxDocumentBytes. After a
+// failure what was stored before stays, but for CompleteInPlace.
+class MetadataDocuments {
+ public:
+  // Asks for a refresh of a key: what the mount shows of it may have changed. Must not wait.
+  using Refresh = std::function<void(const std::string& key)>;
+  // All outlive this object; `refresh` may be null.
+  MetadataDocuments(KvStore& store, FileSystem& files, DatasetTree& datasets, ChunkWrites& writes,
+                    Refresh refresh)
+      : store_(store),
+        files_(files),
+        datasets_(datasets),
+        changes_(store, files, datasets, writes),
+        refresh_(std::move(refresh)) {}
+
+  // Stores `bytes` as the document. One that is shown as it is stored gets the time `modified`.
+  // EPERM where a document that is shown rewritten is gone from the source.
+  Status Commit(const EditedDocument& document, StagedFile& bytes, const timespec& modified);
+  // Removes a document that is shown rewritten; EPERM where one of its chunks is stored.
+  Status Remove(const std::string& path);
+  // Whether the file at `path` can become the document `to`, which is shown as it is stored, with
+  // its bytes unchanged. True where there is no such file.
+  Result<bool> IsComplete(const std::string& path, const std::string& to) const;
+  // After `file` at `path` was written in place: where that is a new document, stores what it has
+  // to hold, and removes it where it is refused. Does nothing where `path` leads elsewhere by now.
+  Status CompleteInPlace(const std::string& path, File& file);
+
+ private:
+  Result<std::string> Complete(const std::string& path, const std::string& text) const;
+  Status Merge(const std::string& path, const std::string& stored, const std::string& text);
+  Status Store(const std::string& path, const std::string& text,
+               const std::optional<std::string>& stored, const std::optional<timespec>& modified);
+  void Reload(const std::string& path);
+  [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
+
+  KvStore& store_;
+  FileSystem& files_;
+  DatasetTree& datasets_;
+  DatasetChanges changes_;
+  const Refresh refresh_;
+  std::mutex mutex_;  // held while a document is changed
+};
+
+}  // namespace unshard

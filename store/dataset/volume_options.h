@@ -1,0 +1,35 @@
+// How a source is read and written, whoever presents it; plain values without behaviour.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace unshard {
+
+enum class MortonChoice { kDetect, kStandard, kLegacy };
+enum class WatchMode { kAutomatic, kOff };
+// What fsync waits for: that the chunk is durable in the spool, or that it stands in its shard.
+enum class SyncMode { kSpool, kStore };
+
+struct VolumeOptions {
+  std::string source;  // a directory
+  MortonChoice morton = MortonChoice::kDetect;
+  WatchMode watch = WatchMode::kAutomatic;
+  std::uint64_t ttl_milliseconds = 1000;
+  bool immutable = false;  // implies read_only
+  bool read_only = false;
+  // The folder in which each writable mount has a spool of its own; "": DefaultSpoolFolder().
+  std::string spool;
+  std::uint64_t spool_bytes = std::uint64_t{4} << 30;
+  std::uint64_t spool_files = std::uint64_t{1} << 17;  // each takes a few hundred bytes of memory
+  std::uint64_t publish_after_milliseconds = 5000;
+  unsigned publish_threads = 2;
+  SyncMode sync = SyncMode::kSpool;
+  // A chunk that another host has written meanwhile is refused; else the last publisher wins.
+  bool strict = false;
+  // No other host writes the source: locks between hosts are not needed.
+  bool single_writer = false;
+  std::uint64_t memory_bytes = std::uint64_t{512} << 20;
+};
+
+}  // namespace unshard
