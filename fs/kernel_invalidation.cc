@@ -16,7 +16,7 @@
 
 #include <set>
 
-#include "fs/nodes/grid_directory.h"
+#include "fs/tree/grid_directory.h"
 
 namespace unshard {
 namespace {

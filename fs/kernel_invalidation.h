@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "fs/nodes/superblock.h"
+#include "fs/tree/superblock.h"
 #include "store/object/change_watcher.h"
 
 namespace unshard {

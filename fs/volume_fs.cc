@@ -1,7 +1,7 @@
 #include "fs/volume_fs.h"
 
 #include "fs/common/request_failures.h"
-#include "fs/nodes/staged_node.h"
+#include "fs/tree/staged_node.h"
 
 namespace unshard {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "fs/kernel_invalidation.h"
-#include "fs/nodes/entry.h"
-#include "fs/nodes/name.h"
-#include "fs/nodes/superblock.h"
+#include "fs/tree/entry.h"
+#include "fs/tree/name.h"
+#include "fs/tree/superblock.h"
 
 namespace unshard {
 

@@ -18,7 +18,7 @@
 #include "fs/cli/mount_command.h"
 #include "fs/cli/spool_command.h"
 #include "fs/cli/why_command.h"
-#include "fs/nodes/control_files.h"
+#include "fs/tree/control_files.h"
 #include "store/object/log.h"
 
 namespace unshard {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "fs/kernel/replies.h"
-#include "fs/nodes/control_files.h"
+#include "fs/tree/control_files.h"
 
 namespace unshard {
 namespace {

@@ -25,7 +25,7 @@
 #include <set>
 #include <vector>
 
-#include "fs/tree/node_id.h"
+#include "fs/common/node_id.h"
 #include "fs/write/staged_inode.h"
 #include "store/chunks/written_chunks.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "codec/core/error.h"
-#include "fs/tree/node_id.h"
+#include "fs/common/node_id.h"
 #include "fs/write/staged_inode.h"
 #include "store/chunks/chunk_content.h"
 #include "store/local/file_system.h"

@@ -16,7 +16,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "fs/tree/node_id.h"
+#include "fs/common/node_id.h"
 #include "fs/write/staged_inode.h"
 
 namespace unshard {

@@ -16,13 +16,15 @@ import subprocess
 import sys
 import tempfile
 
+import classes
+
 # Each may include itself and those before it. Sources of fs/ itself are between its folders.
 FOLDERS = [
     "codec/core", "codec/json", "codec/compression", "codec/grid", "codec/voxel", "codec/shard",
     "codec/precomputed", "codec/zarr3",
     "store/object", "store/local", "store/spool", "store/shard", "store/publish",
     "store/chunks", "store/dataset",
-    "fs/common", "fs/tree", "fs/write", "fs/nodes", "fs", "fs/mount", "fs/kernel", "fs/cli"]
+    "fs/common", "fs/write", "fs/tree", "fs", "fs/mount", "fs/kernel", "fs/cli"]
 LAYERS = ["codec", "store", "fs"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -142,6 +144,33 @@ def file_size(tree):
     return findings
 
 
+METHODS_OF_A_CLASS = 40
+SOURCES_OF_A_CLASS = 2
+
+
+def class_size(tree):
+    """At most 40 methods a class, which stand in at most two sources."""
+    findings, places = [], {}
+    for name in tree.sources():
+        if not layer_of(name):
+            continue
+        text = tree.text(name)
+        findings += [f"{name}: {each} has {count} methods, the ceiling is {METHODS_OF_A_CLASS}"
+                     for each, count in classes.method_counts(text) if count > METHODS_OF_A_CLASS]
+        if name.endswith(".cc"):
+            for each in classes.classes_with_methods(text):
+                places.setdefault(each, []).append(name)
+    return findings + [f"{each} is defined in {len(names)} sources: {', '.join(sorted(names))}"
+                       for each, names in sorted(places.items()) if len(names) > SOURCES_OF_A_CLASS]
+
+
+def header_for_each_source(tree):
+    """A source has a header of its name, but for the one with main()."""
+    return [f"{name}: no header of its name" for name in tree.named("*.cc")
+            if layer_of(name) and not name.endswith("/main.cc")
+            and not (tree.root / name).with_suffix(".h").is_file()]
+
+
 def tests_are_built(tree):
     """Every *_test.cc on disk is compiled into a test program."""
     compiled = {os.path.realpath(os.path.join(each["directory"], each["file"]))
@@ -241,7 +270,8 @@ def words(tree):
 
 
 RULES = {rule.__name__: rule for rule in (
-    include_layering, heavy_headers, pure_codec, file_size, tests_are_built,
+    include_layering, heavy_headers, pure_codec, file_size, class_size,
+    header_for_each_source, tests_are_built,
     python_tests_are_registered, formatting, pragma_once, headers_compile_alone, words)}
 
 

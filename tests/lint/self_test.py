@@ -14,9 +14,12 @@ CLEAN = {
     ".clang-format": "BasedOnStyle: Google\nSortIncludes: Never\n",
     "codec/core/bytes.h": "#pragma once\n#include <cstddef>\nusing Size = std::size_t;\n",
     "codec/json/json.cc": '#include "codec/core/bytes.h"\n#include <nlohmann/json.hpp>\n',
+    "codec/json/json.h": "#pragma once\n",
     "store/object/page.h": '#pragma once\n#include "codec/core/bytes.h"\nSize page();\n',
     "store/object/log.cc":
         '#include "store/object/page.h"\n#include <mutex>\n#include <spdlog/spdlog.h>\n',
+    "store/object/log.h": "#pragma once\n",
+    "fs/kernel/session.h": "#pragma once\nclass Session {\n  int Run();\n  int run_ = 0;\n};\n",
     "fs/kernel/session.cc": '#include <fuse3/fuse_lowlevel.h>\n#include "store/object/page.h"\n',
     "fs/cli/main.cc": '#include "store/object/page.h"\n#include <CLI/CLI.hpp>\n',
     "tests/codec/bytes_test.cc": '#include "codec/core/bytes.h"\n',
@@ -72,6 +75,24 @@ class SelfTest(unittest.TestCase):
         tried = pathlib.Path(__file__).read_text()
         for rule in lint.RULES:
             self.assertIn(f'self.finds("{rule}"', tried)
+
+    def test_a_class_with_too_many_methods_is_found(self):
+        methods = "".join(f"  int Method{n}(int a) const {{ return a; }}\n" for n in range(40))
+        other = "  Class() = default;\n  int member = f(1);\n  std::function<int(int)> call;\n"
+        text = "#pragma once\nstruct Class {\n" + other + methods + "%s};\n"
+        self.put("store/object/class.h", text % "  // int Comment();\n")
+        self.assertEqual(self.findings("class_size"), [])
+        self.put("store/object/class.h", text % "  virtual int One() = 0;\n")
+        self.finds("class_size", "store/object/class.h: Class has 41 methods")
+
+    def test_a_class_in_three_sources_is_found(self):
+        for name in "abc":
+            self.put(f"store/object/{name}.cc", f"int Class::Method_{name}() {{\n  return 1;\n}}\n")
+        self.finds("class_size", "Class is defined in 3 sources")
+
+    def test_a_source_without_a_header_is_found(self):
+        self.put("store/object/list.cc", "")
+        self.finds("header_for_each_source", "store/object/list.cc")
 
     def test_an_include_upwards_is_found(self):
         self.put("codec/grid/morton.cc", '#include "store/object/page.h"\n')

@@ -5,7 +5,7 @@
 
 #include "codec/compression/gzip.h"
 #include "codec/json/json.h"
-#include "fs/nodes/control_files.h"
+#include "fs/tree/control_files.h"
 #include "tests/support/mounted_volume.h"
 
 namespace unshard {

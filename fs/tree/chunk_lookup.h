@@ -1,0 +1,26 @@
+// LOOKUP of a chunk's name: which of its nodes the kernel is answered with
+// (fs/write/node_choice.h).
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+
+#include "codec/core/error.h"
+#include "fs/tree/entry.h"
+#include "store/chunks/chunk_tree.h"
+
+namespace unshard {
+
+struct Superblock;
+
+// The node of the staged inode that `thread` was sent to look up, else of the version that readers
+// are shown. Node 0 where the chunk is absent.
+Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                          const ChunkRef& chunk, pid_t thread);
+// For a listing: the entry of a chunk that nobody writes, where that needs no I/O.
+std::optional<Entry> EntryWithoutIo(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                                    const ChunkRef& chunk);
+
+}  // namespace unshard

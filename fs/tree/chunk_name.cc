@@ -1,0 +1,186 @@
+#include "fs/tree/chunk_name.h"
+
+#include <algorithm>
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/chunk_dentries.h"
+#include "fs/tree/chunk_lookup.h"
+#include "fs/tree/chunk_node.h"
+#include "fs/tree/chunk_opening.h"
+#include "fs/tree/scratch_name.h"
+#include "fs/tree/source_name.h"
+#include "fs/tree/staged_node.h"
+#include "fs/tree/stored_chunk.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+namespace {
+
+ChunkId IdOf(const ChunkName::Chunk& chunk) { return ChunkId::Of(*chunk.tree, chunk.ref); }
+
+StagedInode::Chunk PurposeOf(const ChunkName::Chunk& chunk) {
+  return {chunk.tree, chunk.ref, chunk.gzipped()};
+}
+
+// What readers are shown as its time.
+timespec TimeOf(const Superblock& sb, const ChunkName::Chunk& chunk, const ChunkRef& ref) {
+  const WrittenVersionPtr version = sb.parts.written->Find(ChunkId::Of(*chunk.tree, ref));
+  if (version) return sb.parts.written->ModifiedOf(*version);
+  const auto generation = chunk.tree->shards().Current(ref.slot.shard);
+  return generation && *generation ? ShownTime(sb, *chunk.tree, ref, **generation) : TimeNow();
+}
+
+bool OfOneArray(const ChunkName::Chunk& a, const ChunkName::Chunk& b) {
+  return a.tree == b.tree && a.gzipped() == b.gzipped() &&
+         (a.ref.part == ChunkPart::kFragments) == (b.ref.part == ChunkPart::kFragments);
+}
+
+}  // namespace
+
+Result<Entry> ChunkName::Lookup(pid_t thread) {
+  Superblock& sb = superblock();
+  Entry absent = sb.Missing();
+  if (chunk_.shown) {
+    UNSHARD_ASSIGN_OR_RETURN(absent, LookupChunk(sb, chunk_.tree, chunk_.ref, thread));
+    if (absent.node != 0) return absent;
+  }
+  if (const auto scratch = LookupScratch(sb, directory(), name())) return *scratch;
+  if (!otherwise_) return absent;
+  UNSHARD_ASSIGN_OR_RETURN(Entry entry, otherwise_(thread));
+  if (entry.node != 0) return entry;
+  // A chunk that is being written is missing for a moment only.
+  entry.timeout_milliseconds = std::min(entry.timeout_milliseconds, absent.timeout_milliseconds);
+  return entry;
+}
+
+Result<bool> ChunkName::Exists() {
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr now,
+                           superblock().writes->Current(chunk_.tree, chunk_.ref));
+  return now != nullptr;
+}
+
+Result<Created> ChunkName::Create(const OpenRequest& request) {
+  Superblock& sb = superblock();
+  if (request.exclusive) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool there, Exists());
+    // A close that was refused ends it, although its RELEASE may still be on its way.
+    const auto writers = sb.writers.All(IdOf(chunk_));
+    const bool created = std::any_of(writers.begin(), writers.end(),
+                                     [](const auto& staged) { return !staged->all_flushed(); });
+    if (there || created) {
+      return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": is being written");
+    }
+  }
+  return CreateChunk(sb, PurposeOf(chunk_), request);
+}
+
+Result<Entry> ChunkName::MakeFile(pid_t) {
+  UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                  path() + ": mknod makes an empty file, and no chunk is empty: create it with " +
+                      "open and O_CREAT, and write it before it is closed");
+}
+
+Result<Entry> ChunkName::MakeDirectory() {
+  return Fail(ErrorCode::kInvalidArgument, path() + ": is the name of a chunk");
+}
+
+Status ChunkName::Remove() {
+  UNSHARD_ASSIGN_OR_RETURN(const bool there, Exists());
+  if (there) return CommitRemoval();
+  // What is being created has no name for others yet, and never gets one.
+  if (superblock().writers.HasWriter(IdOf(chunk_))) {
+    Detach(StagedInode::Scratch{});
+    return {};
+  }
+  return FailWith(ENOENT, ErrorCode::kNotFound, path() + ": is gone");
+}
+
+Status ChunkName::CommitRemoval() {
+  Superblock& sb = superblock();
+  UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk_.tree, chunk_.ref));
+  ChunkWrites::Commit removal;
+  removal.tree = chunk_.tree;
+  removal.chunk = chunk_.ref;
+  removal.modified = TimeNow();
+  const bool drop = BareNameIsRemembered(sb, PurposeOf(chunk_));
+  UNSHARD_RETURN_IF_ERROR(sb.writes->CommitRemoval(removal));
+  if (drop) DropBareName(sb, *chunk_.tree, chunk_.ref);
+  Detach(StagedInode::Scratch{});
+  return {};
+}
+
+void ChunkName::Detach(const StagedInode::Purpose& purpose) const {
+  Superblock& sb = superblock();
+  for (const auto& staged : sb.writers.All(IdOf(chunk_))) {
+    sb.staged_files->ChangePurpose(staged, purpose);
+  }
+  sb.writers.ForgetEmptied(IdOf(chunk_));
+}
+
+Status ChunkName::Commit(const std::shared_ptr<StagedInode>& staged) {
+  Superblock& sb = superblock();
+  UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk_.tree, chunk_.ref));
+  const bool drop = BareNameIsRemembered(sb, PurposeOf(chunk_));
+  UNSHARD_RETURN_IF_ERROR(CommitAs(sb, staged, PurposeOf(chunk_)));
+  if (drop) DropBareName(sb, *chunk_.tree, chunk_.ref);
+  return {};
+}
+
+Status ChunkName::TakeScratch(const ScratchName& from, bool replace) {
+  if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  return from.BecomeBy([&](const auto& staged) { return Commit(staged); }, *this);
+}
+
+Status ChunkName::TakeSource(const SourceName& from, bool replace) {
+  if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  return from.BecomeBy([&](const auto& staged) -> Status {
+    UNSHARD_RETURN_IF_ERROR(Commit(staged));
+    // What is removed from the source may have been durable.
+    const auto version = superblock().parts.written->Find(IdOf(chunk_));
+    return version ? superblock().writes->SyncInSpool(version) : Status();
+  });
+}
+
+// One of those who race for the name wins.
+Status ChunkName::LinkScratch(const std::shared_ptr<StagedInode>& staged) {
+  const std::lock_guard lock(superblock().links_mutex);
+  UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  return Commit(staged);
+}
+
+// The kernel's dentry goes to the new name, with its node and its time to live. A name that may be
+// remembered is answered with ESTALE: the kernel looks it up again, which leaves it no time to live
+// (fs/write/node_choice.h), and renames it then. So the new name is looked up when it is used next.
+Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
+  Superblock& sb = superblock();
+  const Chunk& source = from.chunk();
+  if (!OfOneArray(source, chunk_)) return Name::TakeChunk(from, replace);
+  if (chunk_.ref == source.ref) return {};
+  if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  ChunkRef plain = source.ref;
+  if (plain.part == ChunkPart::kStored) plain.part = ChunkPart::kPlain;
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, sb.writes->Current(source.tree, plain));
+  if (!content) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
+  if (!sb.choice.IsContended(IdOf(source)) && MayBeRemembered(sb, PurposeOf(source))) {
+    sb.choice.SendAway(IdOf(source));
+    return LookAgain();
+  }
+  StagedInode copy(sb.writes->spool(), StagedInode::Chunk{chunk_.tree, chunk_.ref, false}, content,
+                   InodeOfChunk(sb, *chunk_.tree, chunk_.ref));
+  copy.SetModified(TimeOf(sb, source, plain));
+  UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(content->size() + 1));
+  const ChunkWrites::Commit put{chunk_.tree, chunk_.ref, false, copy.modified(), copy.inode()};
+  const ChunkWrites::Commit removal{source.tree, source.ref, false, TimeNow()};
+  const bool drop_from = BareNameIsRemembered(sb, PurposeOf(source));
+  const bool drop_to = BareNameIsRemembered(sb, PurposeOf(chunk_));
+  UNSHARD_RETURN_IF_ERROR(copy.CommitWith(
+      [&](StagedFile& bytes) { return sb.writes->CommitMove(put, bytes, removal); }));
+  sb.writers.ForgetEmptied(IdOf(chunk_));
+  from.Detach(PurposeOf(chunk_));
+  if (drop_from) DropBareName(sb, *source.tree, source.ref);
+  if (drop_to) DropBareName(sb, *chunk_.tree, chunk_.ref);
+  return {};
+}
+
+}  // namespace unshard

@@ -1,0 +1,78 @@
+// What the nodes of chunk files have in common: a chunk, and the version of it that is shown.
+#pragma once
+
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fs/tree/node.h"
+#include "fs/write/node_choice.h"
+#include "fs/write/open_versions.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/chunks/written_chunks.h"
+
+namespace unshard {
+
+class ChunkNode : public Node {
+ public:
+  ChunkNode(Superblock& superblock, NodeId id, std::uint64_t inode, std::shared_ptr<ChunkTree> tree,
+            const ChunkRef& chunk, NodeUse use)
+      : Node(superblock, id, inode), tree_(std::move(tree)), chunk_(chunk), use_(use) {}
+
+  [[nodiscard]] std::string Path() const override;
+  Result<Entry> SetAttributes(OpenFile* file, const AttributeChange& change, pid_t thread) override;
+  Result<std::optional<std::string>> ExtendedAttribute(std::string_view name) override;
+  [[nodiscard]] std::vector<std::string> ExtendedAttributes() override;
+  // As fs/tree/chunk_opening.h says.
+  Result<OpenFilePtr> Open(const OpenRequest& request) override;
+
+  [[nodiscard]] const std::shared_ptr<ChunkTree>& tree() const { return tree_; }
+  [[nodiscard]] const ChunkRef& chunk() const { return chunk_; }
+  [[nodiscard]] ChunkId chunk_id() const { return ChunkId::Of(*tree_, chunk_); }
+  // kCached: the kernel may keep a dentry that leads here.
+  [[nodiscard]] NodeUse use() const { return use_; }
+  // What is written through this node is a gzip file with the chunk in it.
+  [[nodiscard]] virtual bool gzipped() const { return chunk_.part == ChunkPart::kStored; }
+
+  // The latest version that was written through this mount (null: the store's is the latest), and
+  // whether this node stands for what readers are shown now.
+  struct Seen {
+    WrittenVersionPtr latest;
+    bool current = false;
+  };
+  [[nodiscard]] virtual Seen Look() const = 0;
+  // Look() has found the latest version, and the kernel keeps no dentry of it that it would not
+  // look up.
+  [[nodiscard]] virtual bool IsUnremembered(const Seen& seen) const;
+  // The bytes that this node stands for, and the attributes that who opens them is shown until the
+  // release. Nothing: they are gone, and the name is to be looked up again.
+  struct Version {
+    ContentPtr content;
+    OpenVersions::Shown shown;
+  };
+  virtual Result<std::optional<Version>> OpenVersion(const Seen& seen) = 0;
+
+ protected:
+  [[nodiscard]] WrittenVersionPtr Latest() const;
+  // The generation of the shard that holds what the node stands for; null where none does.
+  virtual Result<ShardGenerationPtr> Generation() { return nullptr; }
+
+ private:
+  Result<Entry> Truncate(std::uint64_t size, pid_t thread);
+
+  const std::shared_ptr<ChunkTree> tree_;
+  const ChunkRef chunk_;
+  const NodeUse use_;
+};
+
+// What readers are shown as the modification time: what a program has set, else that of the shard.
+timespec ShownTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
+                   const ShardGeneration& generation);
+// A program sets it. `latest` as in ChunkNode::Seen.
+void SetShownTime(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
+                  const WrittenVersionPtr& latest, const timespec& modified);
+
+}  // namespace unshard

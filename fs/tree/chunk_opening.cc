@@ -1,0 +1,249 @@
+#include "fs/tree/chunk_opening.h"
+
+#include <cerrno>
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/chunk_dentries.h"
+#include "fs/tree/chunk_node.h"
+#include "fs/tree/staged_node.h"
+#include "fs/tree/stored_chunk.h"
+#include "fs/tree/superblock.h"
+#include "store/publish/can_publish.h"
+
+namespace unshard {
+namespace {
+
+using StagedPtr = std::shared_ptr<StagedInode>;
+
+tl::unexpected<Error> BeingWritten() {
+  return FailWith(EBUSY, ErrorCode::kUnavailable,
+                  "is being written, and an open from another pid name space than the mount's, or "
+                  "through /proc/self/fd, cannot be led to the file of its writer: write it with "
+                  "O_TRUNC, or once it is closed");
+}
+
+// Attempts of an open that the kernel does not repeat.
+constexpr int kLastTries = 64;
+
+// An eighth of the memory cap, as for chunks that are decoded.
+constexpr std::uint64_t kEncodedShare = 8;
+
+// Held: who is writing the next version of this chunk under this name; null where nobody is.
+StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
+  const auto latest = sb.writers.Latest(ChunkId::Of(*chunk.tree, chunk.chunk));
+  if (!latest) return nullptr;
+  const StagedInode::Purpose purpose = latest->purpose();
+  const auto* writes = std::get_if<StagedInode::Chunk>(&purpose);
+  const bool same = writes != nullptr && writes->gzipped == chunk.gzipped;
+  return same && latest->Hold() ? latest : nullptr;
+}
+
+// What a staged inode of a chunk begins with; null: nothing.
+Result<ContentPtr> BaseOf(Superblock& sb, const StagedInode::Chunk& chunk) {
+  UNSHARD_ASSIGN_OR_RETURN(ContentPtr base, sb.writes->Current(chunk.tree, chunk.chunk));
+  if (!base || !chunk.gzipped) return base;
+  return EncodedContent(sb, *chunk.tree, *base);
+}
+
+// A new staged inode for a chunk, held.
+Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bool truncate) {
+  UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk.tree, chunk.chunk));
+  if (BareNameIsRemembered(sb, chunk)) DropBareName(sb, *chunk.tree, chunk.chunk);
+  UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(1));
+  // Who truncated it before has not written anything yet.
+  const bool emptied = !truncate && sb.writers.IsEmptied(ChunkId::Of(*chunk.tree, chunk.chunk));
+  ContentPtr base;
+  if (!truncate && !emptied) {
+    UNSHARD_ASSIGN_OR_RETURN(base, BaseOf(sb, chunk));
+  }
+  auto staged = std::make_shared<StagedInode>(sb.writes->spool(), chunk, base,
+                                              InodeOfChunk(sb, *chunk.tree, chunk.chunk));
+  UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+  // Somebody truncates: a close that finds nothing written says so.
+  if (truncate) staged->MarkTruncated();
+  if (emptied) staged->StartOver();
+  if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
+  return staged;
+}
+
+// Whether this open is the kernel's second attempt, and came to the same node again.
+bool CameWithoutName(const Superblock& sb, const ChunkNode& node, const OpenRequest& request) {
+  return request.write && sb.writers.WasSentAway(request.thread, node.chunk_id(), node.id());
+}
+
+// Step 1. Null: there is nobody to join, any more.
+Result<OpenFilePtr> JoinWriter(Superblock& sb, const ChunkNode& node,
+                               const StagedInode::Chunk& chunk, const OpenRequest& request) {
+  if (request.truncate) return nullptr;
+  const ChunkId id = node.chunk_id();
+  while (const StagedPtr staged = JoinableWriter(sb, chunk)) {
+    const bool last = request.thread == 0 || sb.writers.WasSentAway(request.thread, id);
+    if (!last) return Join(sb, id, staged, node.id(), request);
+    staged->LetGo();
+    sb.writers.TakeRedirect(request.thread, staged);
+    if (RequestEpoch::Outside([&] { return sb.writers.WaitForEnd(id, staged); })) continue;
+    if (request.thread == 0) return BeingWritten();
+    if (staged->Hold()) return Join(sb, id, staged, node.id(), request);
+  }
+  return nullptr;
+}
+
+Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
+                                   const ChunkNode::Seen& seen, const OpenRequest& request) {
+  const ChunkId id = node.chunk_id();
+  const StagedInode::Chunk chunk{node.tree(), node.chunk(), node.gzipped()};
+  sb.choice.Wrote(id);
+  UNSHARD_ASSIGN_OR_RETURN(OpenFilePtr joined, JoinWriter(sb, node, chunk, request));
+  if (joined) return joined;
+  const bool nameless = CameWithoutName(sb, node, request);
+  const bool removed = seen.latest && seen.latest->removed;
+  const bool remembered = !node.IsUnremembered(seen);
+  const bool elsewhere =
+      (remembered && !sb.choice.IsContended(id)) || sb.open_versions.Find(node.id()).has_value();
+  const bool led = !request.truncate && request.thread != 0 && !nameless;
+  // Removed or renamed since a look-up that may be old: it is created by its name, or not at all.
+  const bool gone = removed && remembered && !nameless;
+  if (gone || (elsewhere && !led)) return SendAway(sb, id, node.id(), request);
+  UNSHARD_ASSIGN_OR_RETURN(const StagedPtr staged, StageChunk(sb, chunk, request.truncate));
+  if (elsewhere) {
+    sb.choice.SendAway(id);
+    return Join(sb, id, staged, node.id(), request);
+  }
+  // Removed since this open(2) has looked it up: as on a disk, a file without a name.
+  if (removed) staged->SetPurpose(StagedInode::Scratch{});
+  auto file = TakeOver(sb, node.id(), id, staged, request);
+  if (file && remembered && !removed) AwaitDrop(sb, *node.tree(), node.chunk());
+  return file;
+}
+
+Result<OpenFilePtr> OpenForReading(Superblock& sb, ChunkNode& node, const ChunkNode::Seen& seen,
+                                   const OpenRequest& request) {
+  UNSHARD_ASSIGN_OR_RETURN(auto version, node.OpenVersion(seen));
+  if (!version || !sb.open_versions.Opened(node.id(), version->shown)) {
+    return SendAway(sb, node.chunk_id(), node.id(), request);
+  }
+  return std::make_unique<OpenContent>(node.id(), request, std::move(version->content),
+                                       &sb.open_versions);
+}
+
+Result<OpenFilePtr> OpenOnce(Superblock& sb, ChunkNode& node, const OpenRequest& request) {
+  if (const StagedPtr staged = node.Staged()) {
+    if (!sb.open_versions.IsTaken(node.id())) return OpenStaged(sb, node.id(), staged, request);
+    if (!staged->ended() || !CameWithoutName(sb, node, request)) {
+      return OpenTaken(sb, node.id(), node.chunk_id(), staged, request);
+    }
+  }
+  // The metadata say otherwise now: what stands under the name is to be found by that.
+  if (node.tree()->retired()) return LookAgain();
+  const ChunkNode::Seen seen = node.Look();
+  return request.write ? OpenForWriting(sb, node, seen, request)
+                       : OpenForReading(sb, node, seen, request);
+}
+
+}  // namespace
+
+// Who comes to the same node twice has no name to look up: waits until nobody else has the node.
+Result<OpenFilePtr> OpenChunk(Superblock& superblock, ChunkNode& node, const OpenRequest& request) {
+  const bool last = CameWithoutName(superblock, node, request);
+  auto file = OpenOnce(superblock, node, request);
+  for (int i = 0; i < kLastTries && last && !file && IsLookAgain(file.error()); ++i) {
+    const auto wait = [&] { return superblock.open_versions.AwaitFree(node.id()); };
+    if (!RequestEpoch::Outside(wait)) break;
+    file = OpenOnce(superblock, node, request);
+  }
+  return file;
+}
+
+Result<Created> CreateChunk(Superblock& superblock, const StagedInode::Chunk& chunk,
+                            const OpenRequest& request) {
+  Superblock& sb = superblock;
+  const ChunkId id = ChunkId::Of(*chunk.tree, chunk.chunk);
+  sb.choice.Wrote(id);
+  sb.writers.Arrive(request.thread, id);
+  StagedPtr staged = request.truncate ? nullptr : JoinableWriter(sb, chunk);
+  if (!staged) {
+    UNSHARD_ASSIGN_OR_RETURN(staged, StageChunk(sb, chunk, request.truncate));
+  }
+  const bool fresh = !sb.writers.HasWriter(id) && staged->size() == 0 && !chunk.gzipped &&
+                     !sb.parts.written->Find(id);
+  std::optional<Entry> entry;
+  if (fresh) entry = ReferArithmetic(sb, chunk.tree, chunk.chunk);
+  using Begin = OpenVersions::Begin;
+  if (entry && !sb.open_versions.BeginWriting(entry->node, staged, Begin::kCreated)) {
+    sb.Forget(entry->node, 1);
+    entry.reset();
+  }
+  if (entry) {
+    staged->SetNode(entry->node);
+    entry = StagedEntry(sb, entry->node, staged);
+  } else {
+    entry = ReferStaged(sb, staged);
+  }
+  OpenFilePtr file = sb.staged_files->Open(staged, entry->node, request);
+  staged->LetGo();
+  return Created{*entry, std::move(file)};
+}
+
+Status CanWriteChunk(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk) {
+  if (const Status can = superblock.writes->CanWrite(tree); !can) {
+    return Fail(ErrorCode::kReadOnly, can.error().message);
+  }
+  const std::string shard = tree.shards().keys().Key(chunk.slot.shard);
+  return CanPublishInto(*superblock.parts.files, JoinPath(tree.directory(), shard));
+}
+
+Result<ContentPtr> EncodedContent(Superblock& superblock, const ChunkTree& tree,
+                                  ChunkContent& plain) {
+  const std::uint64_t most = superblock.options.memory_bytes / kEncodedShare;
+  UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, ReadAll(plain, most));
+  UNSHARD_ASSIGN_OR_RETURN(bytes, tree.shards().format().EncodeEntry(std::move(bytes)));
+  return MakeBytesContent(std::move(bytes));
+}
+
+tl::unexpected<Error> SendAway(Superblock& superblock, const ChunkId& of, NodeId node,
+                               const OpenRequest& request) {
+  superblock.choice.SendAway(of);
+  if (request.write) superblock.writers.SendAway(request.thread, of, node);
+  return LookAgain();
+}
+
+tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of, const StagedPtr& staged,
+                           NodeId node, const OpenRequest& request) {
+  if (request.thread == 0) {
+    staged->LetGo();
+    return BeingWritten();
+  }
+  superblock.writers.SendAway(request.thread, of, node);
+  superblock.writers.Redirect(request.thread, of, staged);
+  return LookAgain();
+}
+
+Result<OpenFilePtr> TakeOver(Superblock& superblock, NodeId node, const ChunkId& of,
+                             const StagedPtr& staged, const OpenRequest& request) {
+  OpenVersions& open_versions = superblock.open_versions;
+  if (!open_versions.BeginWriting(node, staged, OpenVersions::Begin::kTakenOver)) {
+    staged->LetGo();
+    // Another writer may have taken it over since the look-up.
+    const auto other = open_versions.StagedAt(node);
+    if (other && !request.truncate && !other->ended()) {
+      return OpenTaken(superblock, node, of, other, request);
+    }
+    return SendAway(superblock, of, node, request);
+  }
+  staged->SetNode(node);
+  auto file = OpenStaged(superblock, node, staged, request);
+  staged->LetGo();
+  return file;
+}
+
+Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId& of,
+                              const StagedPtr& staged, const OpenRequest& request) {
+  if (!request.write || request.truncate || staged->ended()) {
+    return SendAway(superblock, of, node, request);
+  }
+  auto file = OpenStaged(superblock, node, staged, request);
+  if (!file && IsLookAgain(file.error())) return SendAway(superblock, of, node, request);
+  return file;
+}
+
+}  // namespace unshard

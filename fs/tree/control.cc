@@ -1,0 +1,80 @@
+#include "fs/tree/control.h"
+
+#include <algorithm>
+
+#include "fs/tree/listing.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::string_view kIdentity = "control";
+
+std::string PathOfFile(std::string_view name) { return JoinPath(kControlDirectory, name); }
+
+// A name in .unshard: each look-up of a control file makes a snapshot of its text.
+class ControlFileName final : public Name {
+ public:
+  using Name::Name;
+  Result<Entry> Lookup(pid_t) override {
+    auto text = ControlFileText(superblock(), name());
+    if (!text) return Entry{0, {}, kDayMilliseconds};
+    const std::string identity = "s:" + std::to_string(++superblock().control_snapshots);
+    const NodePtr node = superblock().nodes.Refer(identity, [&](NodeId id) {
+      return std::make_shared<ControlFile>(superblock(), id, path(), *std::move(text));
+    });
+    return node->AttributesNow();
+  }
+};
+
+}  // namespace
+
+Result<Entry> ControlName::Lookup(pid_t) {
+  const NodePtr node = superblock().nodes.Refer(std::string(kIdentity), [&](NodeId id) {
+    return std::make_shared<ControlDirectory>(superblock(), id, StableInode(kIdentity));
+  });
+  return node->AttributesNow();
+}
+
+Result<NamePtr> ControlDirectory::Find(std::string_view name) {
+  return std::make_unique<ControlFileName>(superblock(), std::string(kControlDirectory), name);
+}
+
+Result<Entry> ControlDirectory::Stat() {
+  return Entry{id(), {inode(), 0, superblock().mount_time, true}, kDayMilliseconds};
+}
+
+bool ControlDirectory::ListingIsKept() const { return !superblock().writable(); }
+
+Status ControlDirectory::List(const Listing& listing) {
+  if (!ListDots(inode(), listing)) return {};
+  const auto& names = ControlFileNames();
+  for (std::uint64_t at = std::max(listing.cookie, kAfterDots) - kAfterDots; at < names.size();
+       ++at) {
+    const std::uint64_t inode_of_name = StableInode(PathOfFile(names[at]));
+    const std::uint64_t next = at + 1 + kAfterDots;
+    if (!listing.visitor({names[at], inode_of_name, false, next, std::nullopt})) return {};
+  }
+  return {};
+}
+
+ControlFile::ControlFile(Superblock& superblock, NodeId id, std::string path, std::string text)
+    : Node(superblock, id, StableInode(path)),
+      path_(std::move(path)),
+      text_(MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())))),
+      made_(TimeNow()) {}
+
+Result<Entry> ControlFile::Stat() {
+  return Entry{id(), {inode(), text_->size(), made_, false, 1, true}, 0};
+}
+
+Result<OpenFilePtr> ControlFile::Open(const OpenRequest& request) {
+  if (request.write) return Fail(ErrorCode::kReadOnly, "control files are not written");
+  return std::make_unique<OpenContent>(id(), request, text_, nullptr);
+}
+
+Result<FilePiece> ControlFile::Read(std::uint64_t offset, std::uint64_t size) {
+  return text_->Read(offset, size);
+}
+
+}  // namespace unshard

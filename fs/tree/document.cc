@@ -1,0 +1,104 @@
+#include "fs/tree/document.h"
+
+#include <algorithm>
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/chunk_opening.h"
+#include "fs/tree/free_node.h"
+#include "fs/tree/scratch_name.h"
+#include "fs/tree/source_name.h"
+#include "fs/tree/staged_node.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+namespace {
+
+ContentPtr ContentOf(const std::string& text) {
+  const ByteSpan bytes = AsBytes(text);
+  return MakeBytesContent(Bytes(ByteVector(bytes.begin(), bytes.end())));
+}
+
+StagedInode::Document PurposeOf(const std::string& path) {
+  return {ParentPath(path), BaseName(path), false};
+}
+
+}  // namespace
+
+std::uint64_t InodeOfDocument(const std::string& path) { return LastInode("f:" + path); }
+
+DocumentNode::DocumentNode(Superblock& superblock, NodeId id, std::string path,
+                           const Document& document)
+    : Node(superblock, id, InodeOfDocument(path)),
+      path_(std::move(path)),
+      text_(ContentOf(*document.text)),
+      modified_(document.source.modified) {}
+
+Result<Entry> DocumentNode::Stat() {
+  return Entry{id(), {inode(), text_->size(), modified_, false}, superblock().Timeout()};
+}
+
+Result<FilePiece> DocumentNode::Read(std::uint64_t offset, std::uint64_t size) {
+  return text_->Read(offset, size);
+}
+
+Result<OpenFilePtr> DocumentNode::Open(const OpenRequest& request) {
+  Superblock& sb = superblock();
+  const StagedInode::Document purpose = PurposeOf(path_);
+  const ChunkId of = StagedFiles::DocumentId(purpose);
+  if (const auto staged = Staged()) return OpenTaken(sb, id(), of, staged, request);
+  if (!request.write) {
+    const OpenVersions::Shown shown{inode(), text_->size(), modified_};
+    if (!sb.open_versions.Opened(id(), shown)) return SendAway(sb, of, id(), request);
+    return std::make_unique<OpenContent>(id(), request, text_, &sb.open_versions);
+  }
+  auto staged = sb.writers.Latest(of);
+  if (staged && !request.truncate && staged->Hold()) return Join(sb, of, staged, id(), request);
+  staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose,
+                                         request.truncate ? nullptr : text_, inode());
+  UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+  if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
+  return TakeOver(sb, id(), of, staged, request);
+}
+
+// A document that may be written here is looked up anew each time.
+Result<Entry> DocumentName::Lookup(pid_t) {
+  Superblock& sb = superblock();
+  sb.parts.watcher->Watch(directory());
+  NodeUse use = NodeUse::kCached;
+  if (sb.writable()) {
+    use = std::max(NodeUse::kRevalidated,
+                   sb.choice.UseFor(StagedFiles::DocumentId(PurposeOf(path()))));
+  }
+  const std::string identity = "m:" + path() + '\n' + document_.source.generation.tag + '\n' +
+                               std::to_string(std::hash<std::string>()(*document_.text));
+  const Attributes attributes{InodeOfDocument(path()), document_.text->size(),
+                              document_.source.modified, false};
+  Entry entry = ReferFreeNode(sb, identity, use, attributes, [&](NodeId id, NodeUse) {
+    return std::make_shared<DocumentNode>(sb, id, path(), document_);
+  });
+  if (sb.writable()) entry.attributes_milliseconds = 0;
+  return entry;
+}
+
+Status DocumentName::Remove() { return superblock().documents->Remove(path()); }
+
+Status DocumentName::Commit(const std::shared_ptr<StagedInode>& staged) {
+  return CommitAs(superblock(), staged, PurposeOf(path()));
+}
+
+Status DocumentName::TakeScratch(const ScratchName& from, bool replace) {
+  if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  return from.BecomeBy([&](const auto& staged) { return Commit(staged); }, *this);
+}
+
+Status DocumentName::TakeSource(const SourceName& from, bool replace) {
+  if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  return from.BecomeBy([&](const auto& staged) { return Commit(staged); });
+}
+
+tl::unexpected<Error> DocumentName::Refuse() const {
+  return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                  path() + ": metadata of a sharded dataset stay where they are");
+}
+
+}  // namespace unshard

@@ -1,0 +1,85 @@
+// Directories of the chunk grid: those inside a tree whose chunk keys have several components.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fs/tree/name.h"
+#include "fs/tree/node.h"
+#include "store/chunks/chunk_tree.h"
+
+namespace unshard {
+
+// Below the first level of its tree; every directory of the grid exists.
+class GridDirectoryNode final : public Directory {
+ public:
+  GridDirectoryNode(Superblock& superblock, NodeId id, std::uint64_t inode,
+                    std::shared_ptr<ChunkTree> tree, const GridDirectory& in)
+      : Directory(superblock, id, inode), tree_(std::move(tree)), in_(in) {}
+
+  [[nodiscard]] std::string Path() const override;
+  // Chunks and directories of the tree; else what the source has in a directory of the same name,
+  // or a scratch file.
+  Result<std::unique_ptr<Name>> Find(std::string_view name) override;
+  Status List(const Listing& listing) override;
+  // A directory of chunks is listed in those above it from its first chunk to its last.
+  [[nodiscard]] bool ListingIsKept() const override;
+  Status Sync() override;
+
+ protected:
+  Result<Entry> Stat() override;
+
+ private:
+  Result<std::unique_ptr<Name>> FindBesideChunks(std::string_view name);
+  [[nodiscard]] bool IsHidden(std::string_view name) const;
+
+  const std::shared_ptr<ChunkTree> tree_;
+  const GridDirectory in_;
+};
+
+class GridDirectoryName final : public Name {
+ public:
+  GridDirectoryName(Superblock& superblock, std::string directory, std::string_view name,
+                    std::shared_ptr<ChunkTree> tree, const GridDirectory& in)
+      : Name(superblock, std::move(directory), name), tree_(std::move(tree)), in_(in) {}
+
+  Result<Entry> Lookup(pid_t thread) override;
+  // The kernel answers EEXIST itself where it has found the directory. Asked for one of the grid,
+  // which always exists, it had not, and who makes a tree without looking goes on.
+  Result<Entry> MakeDirectory() override;
+  // Means that it is empty: it goes on existing.
+  Status RemoveDirectory() override;
+  Status RenameTo(Name& to, bool replace) override;
+
+ protected:
+  [[nodiscard]] tl::unexpected<Error> Refuse() const override;
+
+ private:
+  const std::shared_ptr<ChunkTree> tree_;
+  const GridDirectory in_;
+};
+
+// A directory of a tree, below the mount point.
+std::string PathIn(const ChunkTree& tree, const GridDirectory& in);
+std::uint64_t InodeOfGridDirectory(const ChunkTree& tree, const GridDirectory& in);
+Result<Entry> ReferGridDirectory(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                                 const GridDirectory& in);
+// The node of a directory of a tree, level 0 included, if the kernel may refer to it.
+std::optional<NodeId> KnownNode(const Superblock& superblock, const ChunkTree& tree,
+                                const GridDirectory& in);
+
+// A name in a directory of a tree, and what the tree makes of it.
+struct MatchedName {
+  std::shared_ptr<ChunkTree> tree;
+  GridDirectory in;
+  ChunkTree::Match match;
+};
+// The name of a chunk, of a directory, or (kNoChunk) of nothing.
+NamePtr NameInTree(Superblock& superblock, std::string directory, std::string_view name,
+                   const MatchedName& matched, LookupOtherwise otherwise);
+// "<chunk>.gz", which is not shown but may be written: a chunk in a gzip file.
+bool IsGzipName(const ChunkTree& tree, const GridDirectory& in, std::string_view name);
+
+}  // namespace unshard

@@ -1,0 +1,51 @@
+// READDIR: what the listings of all kinds of directories are put together from.
+//
+// A cookie says where to go on: 1 and 2 are "." and "..", then come names of the source by their
+// place in a snapshot, and from kTreeCookies on the chunks by their position in storage order.
+// Functions that return a Result<bool> give false where the visitor wants no more names.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "fs/tree/directory_snapshots.h"
+#include "fs/tree/entry.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/dataset/dataset_tree.h"
+
+namespace unshard {
+
+struct Superblock;
+
+inline constexpr std::uint64_t kAfterDots = 2;
+inline constexpr std::uint64_t kTreeCookies = std::uint64_t{1} << 62;
+// The store's cookies are moved up by two; ext4 ends its directories with the largest there is.
+inline constexpr std::uint64_t kLargestCookie = (std::uint64_t{1} << 63) - 1;
+
+// "." and "..", of a directory with this st_ino.
+bool ListDots(std::uint64_t inode, const Listing& listing);
+
+// Names that are collected when a listing begins, and kept until it ends.
+using NameCollector = std::function<Status(std::vector<DirectorySnapshots::Name>&)>;
+Result<bool> ListSnapshot(Superblock& superblock, const std::string& path,
+                          const NameCollector& collect, const Listing& listing);
+
+// Names of a directory of the source for which `shown` is true, those of its overlay, and scratch
+// files; sorted. `shown_as`: its path below the mount point.
+using NameFilter = std::function<bool(std::string_view)>;
+Result<bool> ListSourceNames(Superblock& superblock, const std::string& path,
+                             const std::string& shown_as, const DirectoryOverlay& overlay,
+                             const NameFilter& shown, const Listing& listing);
+// All names of a directory of the source, in the store's order.
+Status ListPlainDirectory(Superblock& superblock, const std::string& path, const Listing& listing);
+
+// The chunks and directories of a tree in one of its directories; cookies from `base_cookie` on.
+Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                      const GridDirectory& in, std::uint64_t base_cookie, const Listing& listing);
+
+}  // namespace unshard

@@ -1,0 +1,79 @@
+#include "fs/tree/node.h"
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/listing.h"
+#include "fs/tree/name.h"
+#include "fs/tree/staged_node.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+
+Result<Entry> Node::GetAttributes() {
+  auto now = AttributesNow();
+  if (!superblock_.writable()) return now;
+  const auto shown = superblock_.open_versions.Find(id_);
+  if (!shown || (now && now->attributes.size == shown->size)) return now;
+  return Entry{id_, {shown->inode, shown->size, shown->modified, false}, superblock_.Timeout()};
+}
+
+Result<Entry> Node::AttributesNow() {
+  const auto staged = superblock_.writable() ? Taker() : nullptr;
+  if (!staged) return Stat();
+  if (staged->ended()) return LookAgain();
+  return StagedEntry(superblock_, id_, staged);
+}
+
+Result<Entry> Node::SetAttributes(OpenFile*, const AttributeChange& change, pid_t) {
+  if (change.size) return Fail(ErrorCode::kReadOnly, "cannot be truncated");
+  return GetAttributes();
+}
+
+Result<std::optional<std::string>> Node::ExtendedAttribute(std::string_view) {
+  return std::nullopt;
+}
+
+Result<OpenFilePtr> Node::Open(const OpenRequest&) {
+  return Fail(ErrorCode::kInvalidArgument, "not a file");
+}
+
+Result<FilePiece> Node::Read(std::uint64_t, std::uint64_t) {
+  return Fail(ErrorCode::kInvalidArgument, "not a file");
+}
+
+std::shared_ptr<StagedInode> Node::Staged() const { return Taker(); }
+
+std::shared_ptr<StagedInode> Node::Taker() const {
+  auto staged = superblock_.open_versions.StagedAt(id_);
+  if (!staged || superblock_.open_versions.IsTaken(id_) || staged->opens() != 0) return staged;
+  // A chunk that was created at this node, and is what readers are shown by now.
+  const auto id = StagedFiles::WriterId(*staged);
+  return id && superblock_.writers.IsWriter(*id, staged) ? staged : nullptr;
+}
+
+Result<Entry> Node::LinkTo(Name& to) {
+  const auto staged = Staged();
+  if (!staged || !std::holds_alternative<StagedInode::Scratch>(staged->purpose())) {
+    return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                    to.path() + ": only scratch files can be linked");
+  }
+  UNSHARD_RETURN_IF_ERROR(to.LinkScratch(staged));
+  Entry entry = ReferStaged(superblock_, staged);
+  entry.attributes.links = 2;
+  return entry;
+}
+
+NodePtr Node::MovedTo(const std::string&) { return nullptr; }
+
+Result<Entry> Directory::Lookup(std::string_view name, pid_t thread) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, Find(name));
+  return found->Lookup(thread);
+}
+
+Result<bool> Directory::IsEmpty() {
+  bool empty = true;
+  const DirectoryVisitor visit = [&](const DirectoryName&) { return empty = false; };
+  UNSHARD_RETURN_IF_ERROR(List({kRootNode, kAfterDots, false, visit, ListMode::kPresent}));
+  return empty;
+}
+
+}  // namespace unshard

@@ -1,0 +1,132 @@
+#include "fs/tree/passthrough_file.h"
+
+#include <algorithm>
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/chunk_opening.h"
+#include "fs/tree/name.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+namespace {
+
+tl::unexpected<Error> GoneFile() { return Fail(ErrorCode::kConflict, "the file is gone"); }
+
+}  // namespace
+
+PassthroughFile::PassthroughFile(Superblock& superblock, NodeId id, std::string identity,
+                                 std::string path)
+    : Node(superblock, id, StableInode(identity)),
+      identity_(std::move(identity)),
+      path_(std::move(path)) {}
+
+std::string PassthroughFile::IdentityOf(const FileStatus& status) {
+  return "i:" + std::to_string(status.device) + ':' + std::to_string(status.inode);
+}
+
+std::shared_ptr<PassthroughFile> ReferPassthroughFile(Superblock& superblock,
+                                                      const std::string& path,
+                                                      const FileStatus& status) {
+  const std::string identity = PassthroughFile::IdentityOf(status);
+  const NodePtr node = superblock.nodes.Refer(identity, [&](NodeId id) {
+    return std::make_shared<PassthroughFile>(superblock, id, identity, path);
+  });
+  node->MovedTo(path);
+  return std::static_pointer_cast<PassthroughFile>(node);
+}
+
+std::string PassthroughFile::Path() const {
+  const std::lock_guard lock(mutex_);
+  return path_;
+}
+
+NodePtr PassthroughFile::MovedTo(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  path_ = path;
+  return nullptr;
+}
+
+Entry PassthroughFile::EntryOf(const FileStatus& status) const {
+  const auto links = std::min<std::uint64_t>(status.links, 1u << 31);
+  return Entry{
+      id(), {inode(), status.size, status.modified, false, static_cast<std::uint32_t>(links)}, 0};
+}
+
+Result<Entry> PassthroughFile::Stat() {
+  std::shared_ptr<File> open;
+  std::string path;
+  {
+    const std::lock_guard lock(mutex_);
+    open = file_.lock();
+    path = path_;
+  }
+  if (open) {
+    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, open->Stat());
+    return EntryOf(status);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, superblock().parts.files->Stat(path));
+  if (!status || IdentityOf(*status) != identity_) return GoneFile();
+  return EntryOf(*status);
+}
+
+Result<Entry> PassthroughFile::SetAttributes(OpenFile* file, const AttributeChange& change, pid_t) {
+  std::shared_ptr<File> open = file != nullptr ? file->source_file() : nullptr;
+  if (!open) {
+    OpenFlags flags;
+    flags.write = true;
+    UNSHARD_ASSIGN_OR_RETURN(open, superblock().parts.files->Open(Path(), flags));
+    if (!open) return GoneFile();
+  }
+  if (change.size) UNSHARD_RETURN_IF_ERROR(open->Truncate(*change.size));
+  if (change.modified) UNSHARD_RETURN_IF_ERROR(open->SetModified(*change.modified));
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, open->Stat());
+  return EntryOf(status);
+}
+
+Result<OpenFilePtr> PassthroughFile::Open(const OpenRequest& request) {
+  const std::string path = Path();
+  DatasetTree& datasets = *superblock().parts.datasets;
+  const bool document = request.write && datasets.HoldsPlainDocument(path) &&
+                        datasets.HasPlainDocument(ParentPath(path), BaseName(path));
+  if (document) return OpenDocument(path, request);
+  OpenFlags flags;
+  flags.write = request.write;
+  flags.truncate = request.truncate;
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, superblock().parts.files->Open(path, flags));
+  if (!file) return LookAgain();
+  return OpenAs(std::move(file), request);
+}
+
+OpenFilePtr PassthroughFile::OpenAs(std::shared_ptr<File> file, const OpenRequest& request) {
+  const std::lock_guard lock(mutex_);
+  file_ = file;
+  const auto complete = [&sb = superblock(), id = id(), file]() -> Status {
+    const NodePtr node = sb.At(id);
+    return node ? sb.documents->CompleteInPlace(node->Path(), *file) : Status();
+  };
+  return std::make_unique<OpenSourceFile>(id(), request, file, complete);
+}
+
+Result<OpenFilePtr> PassthroughFile::OpenDocument(const std::string& path,
+                                                  const OpenRequest& request) {
+  Superblock& sb = superblock();
+  const StagedInode::Document purpose{ParentPath(path), BaseName(path), true};
+  const ChunkId of = StagedFiles::DocumentId(purpose);
+  auto staged = sb.writers.Latest(of);
+  if (staged && !request.truncate && staged->Hold()) return Join(sb, of, staged, id(), request);
+  ContentPtr base;
+  if (!request.truncate) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto object,
+                             ReadWhole(*sb.parts.store, path, kMaxDocumentBytes));
+    if (!object) return LookAgain();
+    const ByteSpan text = AsBytes(object->text);
+    base = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
+  }
+  staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose, base, inode());
+  if (!staged->Hold()) return GoneFile();
+  return Join(sb, of, staged, id(), request);
+}
+
+Result<Entry> PassthroughFile::LinkTo(Name& to) { return to.LinkSource(Path()); }
+
+}  // namespace unshard

@@ -1,0 +1,49 @@
+// Names of chunk directories that are no chunk's: scratch files and directories.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fs/tree/name.h"
+#include "fs/write/scratch_files.h"
+
+namespace unshard {
+
+class ScratchName final : public Name {
+ public:
+  // `absence`: how long the kernel may keep that there is no such file.
+  ScratchName(Superblock& superblock, std::string directory, std::string_view name,
+              std::uint64_t absence)
+      : Name(superblock, std::move(directory), name), absence_(absence) {}
+
+  Result<Entry> Lookup(pid_t thread) override;
+  Result<Created> Create(const OpenRequest& request) override;
+  Status Remove() override;
+  Result<Entry> MakeDirectory() override;
+  Status RemoveDirectory() override;
+  Status RenameTo(Name& to, bool replace) override;
+  Status TakeScratch(const ScratchName& from, bool replace) override;
+  // Within one directory; elsewhere it would be lost with the other scratch files.
+  Status TakeSource(const SourceName& from, bool replace) override;
+  Status LinkScratch(const std::shared_ptr<StagedInode>& staged) override;
+
+  // What stands there now.
+  [[nodiscard]] ScratchFiles::Found Find() const;
+  // The scratch file becomes `to`, a chunk or a document: EXDEV for directories. Ends the scratch
+  // name where `commit` succeeds.
+  Status BecomeBy(const std::function<Status(const std::shared_ptr<StagedInode>&)>& commit,
+                  const Name& to) const;
+
+ protected:
+  Result<bool> Exists() override { return static_cast<bool>(Find()); }
+
+ private:
+  const std::uint64_t absence_;
+};
+
+// The entry of a scratch file or directory; nothing where there is none.
+std::optional<Entry> LookupScratch(Superblock& superblock, const std::string& directory,
+                                   std::string_view name);
+
+}  // namespace unshard

@@ -1,0 +1,215 @@
+#include "fs/tree/source_directory.h"
+
+#include <algorithm>
+
+#include "codec/grid/chunk_key.h"
+#include "fs/common/request_failures.h"
+#include "fs/tree/chunk_name.h"
+#include "fs/tree/control.h"
+#include "fs/tree/document.h"
+#include "fs/tree/grid_directory.h"
+#include "fs/tree/listing.h"
+#include "fs/tree/scratch_name.h"
+#include "fs/tree/source_name.h"
+#include "fs/tree/staged_node.h"
+#include "fs/tree/superblock.h"
+#include "store/local/shard_lock.h"
+
+namespace unshard {
+namespace {
+
+// Several trees share a directory only where several scales share a key.
+constexpr unsigned kTreeShift = 58;
+constexpr std::size_t kMaxSharedTrees = 16;
+// After all names of the source and all chunks.
+constexpr std::uint64_t kDocumentCookie = kLargestCookie;
+
+bool IsShard(const DirectoryOverlay& overlay, std::string_view name) {
+  return std::any_of(overlay.trees.begin(), overlay.trees.end(),
+                     [&](const auto& tree) { return tree->IsShardKey(name); });
+}
+
+// A shard, or its lock.
+bool IsHidden(const DirectoryOverlay& overlay, std::string_view name) {
+  return IsShard(overlay, WithoutLockSuffix(name));
+}
+
+// Where chunks stand one level deeper, this is a directory like any other, and so is one in which
+// programs rename their temporary files onto files of the source.
+bool HoldsScratch(const DirectoryOverlay& overlay) {
+  return !overlay.holds_plain_chunks &&
+         std::any_of(overlay.trees.begin(), overlay.trees.end(),
+                     [](const auto& tree) { return tree->HoldsScratch() && tree->depth() == 0; });
+}
+
+// "<chunk>.br": a chunk of this tree, compressed in a way that no shard takes.
+bool IsChunkWithSuffix(const ChunkTree& tree, std::string_view name) {
+  const auto bare = WithoutCompressionSuffix(name);
+  return bare && tree.Resolve({}, *bare).kind == ChunkTree::Match::Kind::kChunk;
+}
+
+}  // namespace
+
+Entry ReferDirectory(Superblock& superblock, const std::string& path, bool opaque,
+                     const timespec& modified) {
+  const std::string identity = NodeTable::DirectoryIdentity(path);
+  const NodePtr node = superblock.nodes.Refer(identity, [&](NodeId id) {
+    const std::uint64_t inode = path.empty() ? kRootNode : StableInode(identity);
+    return std::make_shared<SourceDirectory>(superblock, id, inode, path, opaque);
+  });
+  return Entry{node->id(), {node->inode(), 0, modified, true}, superblock.NameTimeout()};
+}
+
+NodePtr SourceDirectory::MovedTo(const std::string& path) {
+  return std::make_shared<SourceDirectory>(
+      superblock(), id(), StableInode(NodeTable::DirectoryIdentity(path)), path,
+      superblock().parts.datasets->index().IsBelowOpaque(path));
+}
+
+SourceDirectory::OverlayPtr SourceDirectory::Overlay() const {
+  return opaque_ ? nullptr : superblock().parts.datasets->Find(path_);
+}
+
+Result<Entry> SourceDirectory::Stat() {
+  return Entry{id(), {inode(), 0, superblock().ModifiedOf(path_), true}, superblock().Timeout()};
+}
+
+Result<Entry> SourceDirectory::Lookup(std::string_view name, pid_t thread) {
+  if (superblock().writable() && IsDocumentName(name)) {
+    const ChunkId document = StagedFiles::DocumentId({path_, std::string(name)});
+    const auto staged = superblock().writers.Redirected(thread, document);
+    if (staged) return ReferStaged(superblock(), staged);
+  }
+  return Directory::Lookup(name, thread);
+}
+
+Result<NamePtr> SourceDirectory::Find(std::string_view name) {
+  if (path_.empty() && name == kControlDirectory) {
+    return std::make_unique<ControlName>(superblock(), path_, name);
+  }
+  const OverlayPtr overlay = Overlay();
+  if (!overlay) return std::make_unique<SourceName>(superblock(), path_, name, opaque_);
+  if (overlay->fault) {
+    return std::make_unique<BrokenName>(superblock(), path_, name, *overlay->fault);
+  }
+  if (overlay->document && overlay->document->name == name) {
+    return std::make_unique<DocumentName>(superblock(), path_, name, *overlay->document);
+  }
+  if (NamePtr found = FindInTrees(overlay, name, 0)) return found;
+  return FindBesideChunks(overlay, name);
+}
+
+// What the trees from number `first` on make of a name; null where it is none of theirs. Where a
+// chunk is absent, it may be one of another tree, or a file of the source.
+NamePtr SourceDirectory::FindInTrees(const OverlayPtr& overlay, std::string_view name,
+                                     std::size_t first) {
+  using Kind = ChunkTree::Match::Kind;
+  const auto otherwise_after = [&](std::size_t tree) -> LookupOtherwise {
+    if (tree + 1 == overlay->trees.size() && !overlay->holds_plain_chunks) return nullptr;
+    return [this, overlay, name = std::string(name), tree](pid_t thread) -> Result<Entry> {
+      if (const NamePtr found = FindInTrees(overlay, name, tree + 1)) return found->Lookup(thread);
+      if (!overlay->holds_plain_chunks) return superblock().Missing();
+      return NameInSource(overlay, name)->Lookup(thread);
+    };
+  };
+  bool no_chunk = false;
+  for (std::size_t i = first; i < overlay->trees.size(); ++i) {
+    const std::shared_ptr<ChunkTree>& tree = overlay->trees[i];
+    const ChunkTree::Match match = tree->Resolve({}, name);
+    if (match.kind == Kind::kOther) continue;
+    if (match.kind != Kind::kNoChunk || IsGzipName(*tree, {}, name)) {
+      return NameInTree(superblock(), path_, name, {tree, {}, match}, otherwise_after(i));
+    }
+    // What is no chunk of this tree may be one that is a file of the source.
+    if (!overlay->holds_plain_chunks || IsChunkWithSuffix(*tree, name)) no_chunk = true;
+  }
+  if (!no_chunk) return nullptr;
+  return std::make_unique<NoChunkName>(superblock(), path_, name,
+                                       otherwise_after(overlay->trees.size() - 1));
+}
+
+Result<NamePtr> SourceDirectory::FindBesideChunks(const OverlayPtr& overlay,
+                                                  std::string_view name) {
+  Superblock& sb = superblock();
+  if (!sb.writable()) return NameInSource(overlay, name);
+  if (IsShard(*overlay, name)) return std::make_unique<HiddenName>(sb, path_, name);
+  const bool needed = overlay->virtual_children.contains(std::string(name));
+  if (needed || !HoldsScratch(*overlay)) return NameInSource(overlay, name);
+  // What is there already is a file of the source; a lock file of our own is hidden.
+  const bool hidden = IsHidden(*overlay, name);
+  if (!hidden && !sb.scratch.Find(path_, name)) {
+    sb.parts.watcher->Watch(path_);
+    UNSHARD_ASSIGN_OR_RETURN(const auto there, sb.parts.files->Stat(JoinPath(path_, name)));
+    if (there) return NameInSource(overlay, name);
+  }
+  return std::make_unique<ScratchName>(sb, path_, name, hidden ? sb.Timeout() : 0);
+}
+
+NamePtr SourceDirectory::NameInSource(const OverlayPtr& overlay, std::string_view name) {
+  using Shown = SourceName::Shown;
+  Shown shown = Shown::kAsIs;
+  if (IsHidden(*overlay, name)) {
+    shown = Shown::kHidden;
+  } else if (overlay->virtual_children.contains(std::string(name))) {
+    shown = Shown::kNeeded;
+  }
+  return std::make_unique<SourceName>(superblock(), path_, name, overlay->opaque, shown);
+}
+
+Status SourceDirectory::List(const Listing& listing) {
+  if (!ListDots(inode(), listing)) return {};
+  const OverlayPtr overlay = Overlay();
+  if (!overlay || (overlay->trees.empty() && overlay->virtual_children.empty())) {
+    return ListPlainDirectory(superblock(), path_, listing);
+  }
+  const auto shown = [&](std::string_view name) {
+    if (IsHidden(*overlay, name)) return false;
+    if (overlay->document && overlay->document->name == name) return false;
+    return overlay->holds_plain_chunks ||
+           std::all_of(overlay->trees.begin(), overlay->trees.end(), [&](const auto& tree) {
+             return tree->Resolve({}, name).kind == ChunkTree::Match::Kind::kOther;
+           });
+  };
+  bool more = listing.cookie < kDocumentCookie;
+  if (listing.cookie < kTreeCookies) {
+    UNSHARD_ASSIGN_OR_RETURN(more,
+                             ListSourceNames(superblock(), path_, path_, *overlay, shown, listing));
+  }
+  const std::size_t tree_count = std::min(overlay->trees.size(), kMaxSharedTrees);
+  for (std::size_t i = 0; i < tree_count && more; ++i) {
+    const std::uint64_t base = kTreeCookies + (std::uint64_t{i} << kTreeShift);
+    const bool later = tree_count > 1 && listing.cookie >= base + (std::uint64_t{1} << kTreeShift);
+    if (later) continue;
+    UNSHARD_ASSIGN_OR_RETURN(more, ListTree(superblock(), overlay->trees[i], {}, base, listing));
+  }
+  // Who removes a tree in the order of its listings removes the chunks before what tells how they
+  // are stored: that can go once they are gone.
+  if (!more || !overlay->document) return {};
+  const std::string& name = overlay->document->name;
+  listing.visitor(
+      {name, InodeOfDocument(JoinPath(path_, name)), false, kDocumentCookie, std::nullopt});
+  return {};
+}
+
+// A directory of chunks is listed in the one above it from its first chunk to its last. The kernel
+// is notified of what is made and removed in the directory itself, and of what changes in the
+// source.
+bool SourceDirectory::ListingIsKept() const {
+  if (!superblock().writable()) return true;
+  const OverlayPtr overlay = Overlay();
+  return !overlay || std::all_of(overlay->trees.begin(), overlay->trees.end(),
+                                 [](const auto& tree) { return tree->depth() == 0; });
+}
+
+Status SourceDirectory::Sync() {
+  Superblock& sb = superblock();
+  if (const OverlayPtr overlay = Overlay()) {
+    for (const auto& tree : overlay->trees) {
+      UNSHARD_RETURN_IF_ERROR(sb.writes->SyncDirectory(*tree, {}));
+    }
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto there, sb.parts.files->Stat(path_));
+  return there ? sb.parts.files->SyncDirectory(path_) : Status{};
+}
+
+}  // namespace unshard

@@ -1,0 +1,185 @@
+#include "fs/tree/source_name.h"
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/passthrough_file.h"
+#include "fs/tree/source_directory.h"
+#include "fs/tree/source_file.h"
+#include "fs/tree/staged_node.h"
+#include "fs/tree/superblock.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+tl::unexpected<Error> IsGone(const std::string& path) {
+  return FailWith(ENOENT, ErrorCode::kNotFound, path + ": is gone");
+}
+
+// A directory that is shown because chunks belong into it comes into being with what is put there.
+Status MakeShownDirectory(Superblock& sb, const std::string& path) {
+  const auto overlay = sb.parts.datasets->Find(path);
+  if (!overlay || (overlay->trees.empty() && overlay->virtual_children.empty())) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, sb.parts.files->Stat(path));
+  return status ? Status() : MakeDirectories(*sb.parts.files, path);
+}
+
+}  // namespace
+
+bool SourceName::IsPlainDocument() const {
+  return !opaque_ && superblock().parts.datasets->HoldsPlainDocument(path());
+}
+
+Result<bool> SourceName::Exists() {
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, superblock().parts.files->Stat(path()));
+  return status.has_value();
+}
+
+Result<Entry> SourceName::Lookup(pid_t) {
+  Superblock& sb = superblock();
+  if (shown_ == Shown::kHidden) return sb.Missing();
+  sb.parts.watcher->Watch(directory());
+  if (shown_ == Shown::kNeeded) return ReferDirectory(sb, path(), false, sb.ModifiedOf(path()));
+  if (sb.writable()) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto status, sb.parts.files->Stat(path()));
+    if (!status || status->kind == FileStatus::Kind::kOther) return Entry{0, {}, 0};
+    if (status->kind == FileStatus::Kind::kFile) {
+      return ReferPassthroughFile(sb, path(), *status)->EntryOf(*status);
+    }
+    return ReferDirectory(sb, path(), opaque_, status->modified);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto info, sb.parts.store->Stat(path()));
+  if (!info || info->kind == ObjectInfo::Kind::kOther) return sb.Missing();
+  if (info->kind == ObjectInfo::Kind::kDirectory) {
+    return ReferDirectory(sb, path(), opaque_, info->modified);
+  }
+  return ReferSourceFile(sb, path(), *info);
+}
+
+Result<Created> SourceName::Create(const OpenRequest& request) {
+  Superblock& sb = superblock();
+  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, directory()));
+  OpenFlags flags;
+  flags.write = true;
+  flags.create = true;
+  flags.exclusive = request.exclusive;
+  flags.truncate = request.truncate;
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, sb.parts.files->Open(path(), flags));
+  if (!file) return Fail(ErrorCode::kConflict, "the file is gone");
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
+  const auto node = ReferPassthroughFile(sb, path(), status);
+  return Created{node->EntryOf(status), node->OpenAs(std::move(file), request)};
+}
+
+Status SourceName::Remove() {
+  UNSHARD_ASSIGN_OR_RETURN(const bool removed, superblock().parts.files->Remove(path()));
+  if (removed) return {};
+  return IsGone(path());
+}
+
+Result<Entry> SourceName::MakeDirectory() {
+  Superblock& sb = superblock();
+  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, directory()));
+  UNSHARD_ASSIGN_OR_RETURN(const bool made, sb.parts.files->MakeDirectory(path()));
+  if (!made) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
+  return Lookup(0);
+}
+
+// Directories that chunks belong into go on existing, so that removing one means that it is empty.
+Status SourceName::RemoveDirectory() {
+  Superblock& sb = superblock();
+  const auto overlay = sb.parts.datasets->Find(path());
+  if (overlay && !overlay->trees.empty()) {
+    SourceDirectory directory(sb, kRootNode, 0, path(), false);
+    UNSHARD_ASSIGN_OR_RETURN(const bool empty, directory.IsEmpty());
+    if (!empty) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path() + ": is not empty");
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(const bool removed, sb.parts.files->Remove(path()));
+    if (!removed) return IsGone(path());
+  }
+  // The kernel has marked its inode dead (S_DEAD).
+  sb.nodes.Disown(NodeTable::DirectoryIdentity(path()));
+  return {};
+}
+
+Status SourceName::TakeScratch(const ScratchName&, bool) {
+  return FailWith(EXDEV, ErrorCode::kNotSupported,
+                  path() + ": scratch files become chunks, or are copied");
+}
+
+// The document of a dataset stays as it is, with its inode and its time, unless it embeds copies
+// of sharded arrays.
+Status SourceName::TakeSource(const SourceName& from, bool replace) {
+  Superblock& sb = superblock();
+  if (!IsPlainDocument()) return RenameInSource(sb, from, *this, replace);
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, sb.parts.files->Stat(from.path()));
+  const bool file = status && status->kind == FileStatus::Kind::kFile;
+  if (!file) return RenameInSource(sb, from, *this, replace);
+  UNSHARD_ASSIGN_OR_RETURN(const bool complete, sb.documents->IsComplete(from.path(), path()));
+  if (complete) return RenameInSource(sb, from, *this, replace);
+  if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
+  return from.BecomeBy([&](const auto& staged) {
+    return CommitAs(sb, staged, StagedInode::Document{directory(), name(), true});
+  });
+}
+
+Result<Entry> SourceName::LinkSource(const std::string& existing) {
+  Superblock& sb = superblock();
+  if (IsPlainDocument()) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool complete, sb.documents->IsComplete(existing, path()));
+    if (!complete) {
+      return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                      path() + ": embeds copies of sharded arrays, which are stored in another " +
+                          "form: write or rename it");
+    }
+  }
+  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, directory()));
+  UNSHARD_RETURN_IF_ERROR(sb.parts.files->Link(existing, path()));
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, sb.parts.files->Stat(path()));
+  if (!status) return Fail(ErrorCode::kConflict, "the directory is gone");
+  return ReferPassthroughFile(sb, path(), *status)->EntryOf(*status);
+}
+
+Status SourceName::LinkScratch(const std::shared_ptr<StagedInode>&) {
+  return FailWith(EXDEV, ErrorCode::kNotSupported, path() + ": is no scratch name");
+}
+
+Status SourceName::BecomeBy(const CommitStaged& commit) const {
+  Superblock& sb = superblock();
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file, sb.parts.files->Open(path(), {}));
+  if (!file) return IsGone(path());
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
+  if (status.kind != FileStatus::Kind::kFile) {
+    return FailWith(ENOTDIR, ErrorCode::kInvalidArgument, path() + ": is no file");
+  }
+  const auto staged = std::make_shared<StagedInode>(
+      sb.writes->spool(), StagedInode::Scratch{}, MakeFileContent(file, status.size),
+      StableInode(PassthroughFile::IdentityOf(status)));
+  staged->SetModified(status.modified);
+  UNSHARD_RETURN_IF_ERROR(commit(staged));
+  // The kernel has the file's node under the new name now, which has no time to live.
+  const auto removed = sb.parts.files->Remove(path());
+  if (!removed) LogWarning(removed.error().message);
+  return {};
+}
+
+Status RenameInSource(Superblock& sb, const SourceName& from, Name& to, bool replace) {
+  for (const Name* name : {static_cast<const Name*>(&from), static_cast<const Name*>(&to)}) {
+    // A dataset that moves away under its mount would take its chunks in the spool with it.
+    if (!sb.parts.datasets->index().ServesTreesIn(name->path())) continue;
+    return FailWith(EBUSY, ErrorCode::kPermissionDenied,
+                    name->path() + ": holds a sharded dataset that this mount serves: rename it " +
+                        "in the source, or copy it");
+  }
+  if (!replace) UNSHARD_RETURN_IF_ERROR(to.MustBeNew());
+  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, to.directory()));
+  std::vector<std::string> moved;
+  {
+    const DirectoryMoves::Move move(sb.directory_moves);
+    UNSHARD_RETURN_IF_ERROR(sb.parts.files->Rename(from.path(), to.path()));
+    moved = sb.nodes.Move(from.path(), to.path());
+  }
+  for (const std::string& directory : moved) sb.parts.watcher->Watch(directory);
+  return {};
+}
+
+}  // namespace unshard

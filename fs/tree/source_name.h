@@ -1,0 +1,52 @@
+// Names of files and directories of the source, whether or not they are there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "fs/tree/name.h"
+
+namespace unshard {
+
+class SourceName final : public Name {
+ public:
+  // kAsIs: what the source has. kNeeded: a directory that a metadata document names, which need not
+  // be there. kHidden: is not shown, as lock files are not.
+  enum class Shown { kAsIs, kNeeded, kHidden };
+  // `opaque`: nothing below the directory is a dataset.
+  SourceName(Superblock& superblock, std::string directory, std::string_view name,
+             bool opaque = false, Shown shown = Shown::kAsIs)
+      : Name(superblock, std::move(directory), name), opaque_(opaque), shown_(shown) {}
+
+  Result<Entry> Lookup(pid_t thread) override;
+  Result<Created> Create(const OpenRequest& request) override;
+  Status Remove() override;
+  Result<Entry> MakeDirectory() override;
+  Status RemoveDirectory() override;
+  Status RenameTo(Name& to, bool replace) override { return to.TakeSource(*this, replace); }
+  Status TakeScratch(const ScratchName& from, bool replace) override;
+  Status TakeSource(const SourceName& from, bool replace) override;
+  Result<Entry> LinkSource(const std::string& existing) override;
+  Status LinkScratch(const std::shared_ptr<StagedInode>& staged) override;
+
+  // The file is moved onto a chunk or a document, as which `commit` commits its bytes; then it is
+  // removed.
+  using CommitStaged = std::function<Status(const std::shared_ptr<StagedInode>&)>;
+  Status BecomeBy(const CommitStaged& commit) const;
+
+ protected:
+  Result<bool> Exists() override;
+
+ private:
+  // It is the document of a dataset that is shown as it is stored.
+  [[nodiscard]] bool IsPlainDocument() const;
+
+  const bool opaque_;
+  const Shown shown_;
+};
+
+// Renames what stands in the source. EBUSY for directories with a dataset that the mount serves.
+Status RenameInSource(Superblock& superblock, const SourceName& from, Name& to, bool replace);
+
+}  // namespace unshard

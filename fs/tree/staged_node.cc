@@ -1,0 +1,116 @@
+#include "fs/tree/staged_node.h"
+
+#include <algorithm>
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/chunk_node.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+namespace {
+
+// A scratch file that was linked onto a chunk's name has that name as well.
+std::uint32_t LinksOf(const Superblock& superblock, const std::shared_ptr<StagedInode>& staged) {
+  const std::size_t own = StagedFiles::WriterId(*staged) ? 1 : 0;
+  return static_cast<std::uint32_t>(
+      std::max<std::size_t>(1, superblock.scratch.Links(staged) + own));
+}
+
+}  // namespace
+
+std::string StagedNode::Path() const {
+  const StagedInode::Purpose purpose = staged_->purpose();
+  if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
+    return JoinPath(chunk->tree->directory(), chunk->tree->Path(chunk->chunk));
+  }
+  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+    return JoinPath(document->directory, document->name);
+  }
+  return superblock().scratch.PathOf(*staged_).value_or("(a scratch file without a name)");
+}
+
+Result<Entry> StagedNode::Stat() { return StagedEntry(superblock(), id(), staged_); }
+
+Result<OpenFilePtr> StagedNode::Open(const OpenRequest& request) {
+  return OpenStaged(superblock(), id(), staged_, request);
+}
+
+Entry ReferStaged(Superblock& superblock, const std::shared_ptr<StagedInode>& staged) {
+  if (UnpackGridNode(staged->node())) {
+    // Alive, because the kernel refers to it for whoever created the file.
+    if (const NodePtr node = superblock.At(staged->node())) node->ReferAgain();
+  } else if (!superblock.nodes.ReferAgain(staged->node())) {
+    // A staged inode lives as long as somebody has it open or it has a name; its address is its
+    // identity that long, and the node keeps it alive.
+    const auto address = reinterpret_cast<std::uintptr_t>(staged.get());
+    const NodePtr node = superblock.nodes.Refer("u:" + std::to_string(address), [&](NodeId id) {
+      return std::make_shared<StagedNode>(superblock, id, staged);
+    });
+    staged->SetNode(node->id());
+  }
+  return StagedEntry(superblock, staged->node(), staged);
+}
+
+Entry StagedEntry(const Superblock& superblock, NodeId node,
+                  const std::shared_ptr<StagedInode>& staged) {
+  Entry entry{
+      node,
+      {staged->inode(), staged->size(), staged->modified(), false, LinksOf(superblock, staged)},
+      0};
+  // All that changes them comes through the kernel, which keeps account of it; the name leads
+  // elsewhere once it is committed.
+  entry.attributes_milliseconds = superblock.Timeout();
+  return entry;
+}
+
+Result<Entry> SetStagedAttributes(Superblock& superblock, NodeId node,
+                                  const std::shared_ptr<StagedInode>& staged, const OpenFile* file,
+                                  const AttributeChange& change, pid_t thread) {
+  if (change.size && *change.size != staged->size()) {
+    const std::uint64_t more = *change.size - std::min(*change.size, staged->size());
+    UNSHARD_RETURN_IF_ERROR(
+        superblock.staged_files->WithRoom(more, [&] { return staged->Truncate(*change.size); }));
+    if (file == nullptr && StagedFiles::WriterId(*staged)) {
+      superblock.writers.TakeRedirect(thread, staged);
+      UNSHARD_RETURN_IF_ERROR(superblock.staged_files->Commit(*staged));
+    }
+  }
+  if (change.modified) {
+    staged->SetModified(*change.modified);
+    const StagedInode::Purpose purpose = staged->purpose();
+    const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
+    if (chunk != nullptr && !staged->dirty()) {
+      SetShownTime(superblock, *chunk->tree, chunk->chunk,
+                   superblock.parts.written->Find(*StagedFiles::WriterId(*staged)),
+                   *change.modified);
+    }
+  }
+  return StagedEntry(superblock, node, staged);
+}
+
+Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
+                               const std::shared_ptr<StagedInode>& staged,
+                               const OpenRequest& request) {
+  if (request.write && !staged->ended()) {
+    UNSHARD_RETURN_IF_ERROR(superblock.staged_files->Reserve(*staged));
+  }
+  OpenFilePtr file = superblock.staged_files->Open(staged, node, request);
+  if (!file) return LookAgain();
+  // Also where the chunk was removed meanwhile: later look-ups are not to lead to this file.
+  superblock.writers.TakeRedirect(request.thread, staged);
+  const auto id = StagedFiles::WriterId(*staged);
+  if (id && request.write) superblock.writers.Arrive(request.thread, *id);
+  if (request.truncate && staged->size() != 0) UNSHARD_RETURN_IF_ERROR(staged->Truncate(0));
+  return file;
+}
+
+Status CommitAs(Superblock& superblock, const std::shared_ptr<StagedInode>& staged,
+                StagedInode::Purpose purpose) {
+  const StagedInode::Purpose before = staged->purpose();
+  superblock.staged_files->ChangePurpose(staged, std::move(purpose));
+  const Status committed = superblock.staged_files->Commit(*staged);
+  if (!committed) superblock.staged_files->ChangePurpose(staged, before);
+  return committed;
+}
+
+}  // namespace unshard

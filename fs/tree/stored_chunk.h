@@ -1,0 +1,49 @@
+// A chunk as one generation of its shard holds it.
+#pragma once
+
+#include "fs/tree/chunk_node.h"
+
+namespace unshard {
+
+// Each reference of the kernel's is a reference to the shard's generation.
+class StoredChunk final : public ChunkNode {
+ public:
+  // `arithmetic`: the node number says it all, and the node is made for each request. Such a node
+  // stands for the first written version of an absent chunk as well.
+  struct Stored {
+    std::uint32_t generation_number = 0;
+    bool arithmetic = false;
+  };
+  StoredChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
+              std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk, const Stored& stored,
+              NodeUse use = NodeUse::kCached)
+      : ChunkNode(superblock, id, inode, std::move(tree), chunk, use), stored_(stored) {}
+
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
+  [[nodiscard]] Seen Look() const override;
+  [[nodiscard]] bool IsUnremembered(const Seen& seen) const override;
+  Result<std::optional<Version>> OpenVersion(const Seen& seen) override;
+  void ReferAgain() override;
+  void Forget(std::uint64_t references) override;
+
+ protected:
+  Result<Entry> Stat() override;
+  Result<ShardGenerationPtr> Generation() override;
+
+ private:
+  const Stored stored_;
+};
+
+// The entry of a chunk's node in the generation of `facts`; adds a reference to that.
+Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                       const ChunkRef& chunk, const ChunkFacts& facts, NodeUse use);
+// The entry of a chunk's arithmetic node in the present generation of its shard, whether or not it
+// holds the chunk; nothing where it has none. To be given back with Superblock::Forget where it is
+// not answered with.
+std::optional<Entry> ReferArithmetic(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                                     const ChunkRef& chunk);
+// st_ino of a chunk, whatever node it has: that of the version written last, where it has one.
+std::uint64_t InodeOfChunk(const Superblock& superblock, const ChunkTree& tree,
+                           const ChunkRef& chunk);
+
+}  // namespace unshard

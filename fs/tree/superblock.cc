@@ -1,0 +1,109 @@
+#include "fs/tree/superblock.h"
+
+#include <algorithm>
+
+#include "fs/tree/grid_directory.h"
+#include "fs/tree/source_directory.h"
+#include "fs/tree/stored_chunk.h"
+
+namespace unshard {
+namespace {
+
+// A decoded chunk may take an eighth of the memory cap; several are under way at a time.
+constexpr std::uint64_t kChunkShare = 8;
+
+}  // namespace
+
+Superblock::Superblock(MountParts mount_parts, const MountOptions& mount_options)
+    : parts(std::move(mount_parts)),
+      options(mount_options),
+      mount_time(TimeNow()),
+      reader(parts.decoded, options.memory_bytes / kChunkShare, counters) {
+  ReferDirectory(*this, "", false, TimeNow());  // the first node is kRootNode
+}
+
+// Trees and what is written into them know each other.
+Superblock::~Superblock() {
+  writes.reset();
+  for (const auto& tree : parts.datasets->trees()) tree->SetUnpublished(nullptr);
+}
+
+void Superblock::StartWriting(WriteParts with) {
+  writing = std::move(with);
+  ChunkWrites::Parts chunk_parts;
+  chunk_parts.source = parts.files;
+  chunk_parts.datasets = parts.datasets;
+  chunk_parts.written = parts.written;
+  chunk_parts.spools = writing.spools;
+  chunk_parts.spool_path = writing.paths.front();
+  chunk_parts.reader = &reader;
+  chunk_parts.on_renewed = writing.look_again;
+  writes = std::make_unique<ChunkWrites>(std::move(chunk_parts), options);
+  documents = std::make_unique<MetadataDocuments>(*parts.store, *parts.files, *parts.datasets,
+                                                  *writes, writing.look_again);
+  staged_files = std::make_unique<StagedFiles>(StagedFiles::Parts{
+      *writes, *parts.written, writers, open_versions, scratch,
+      [this](const auto& document, StagedFile& bytes, const timespec& modified) {
+        return documents->Commit(document, bytes, modified);
+      },
+      [this](NodeId node, const Error& error) { Report("release", node, "", error); }});
+  writes->Replay();
+}
+
+std::optional<WriteStatus> Superblock::write_status() const {
+  if (!writes) return std::nullopt;
+  return writes->status();
+}
+
+NodePtr Superblock::At(NodeId id) {
+  const auto grid = UnpackGridNode(id);
+  if (!grid) return nodes.Get(id);
+  auto tree = parts.datasets->TreeAt(grid->ordinal);
+  if (!tree) return nullptr;
+  const ChunkTree::Match match = tree->AtPosition(grid->position);
+  if (match.kind == ChunkTree::Match::Kind::kDirectory) {
+    return std::make_shared<GridDirectoryNode>(*this, id, GridInode(*grid), std::move(tree),
+                                               match.directory);
+  }
+  return std::make_shared<StoredChunk>(*this, id, GridInode(*grid), std::move(tree), match.chunk,
+                                       StoredChunk::Stored{grid->generation_count, true});
+}
+
+void Superblock::Forget(NodeId id, std::uint64_t references) {
+  const NodePtr node = At(id);
+  if (node) node->Forget(references);
+  if (UnpackGridNode(id)) return;
+  nodes.Forget(id, references);
+  if (node && writable() && !nodes.Get(id)) open_versions.Forget(id);
+}
+
+std::string Superblock::PathOf(NodeId id) {
+  const NodePtr node = At(id);
+  return node ? node->Path() : std::string();
+}
+
+void Superblock::Report(std::string_view operation, NodeId node, std::string_view name,
+                        const Error& error) {
+  counters.errors.fetch_add(1, std::memory_order_relaxed);
+  errors.Add(operation, JoinPath(PathOf(node), name), error);
+}
+
+std::uint64_t Superblock::Timeout() const {
+  if (options.immutable || parts.watcher->complete()) return kDayMilliseconds;
+  return options.ttl_milliseconds;
+}
+
+// FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the directory that the name is in,
+// which a request to ourselves may hold; so on a writable mount, all changes of which come back to
+// us as events of the watcher, no name of the source is dropped: names of files, and negative
+// entries, have no time to live, those of directories a short one.
+std::uint64_t Superblock::NameTimeout() const {
+  return writable() ? std::min(Timeout(), options.ttl_milliseconds) : Timeout();
+}
+
+timespec Superblock::ModifiedOf(const std::string& store_directory) const {
+  const auto info = parts.store->Stat(store_directory);
+  return info && *info ? (*info)->modified : mount_time;
+}
+
+}  // namespace unshard

@@ -1,0 +1,121 @@
+// What all nodes of one mount share: the layers below, the table of nodes, and who is writing.
+#pragma once
+
+#include <atomic>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/common/counters.h"
+#include "fs/common/error_log.h"
+#include "fs/common/mount_options.h"
+#include "fs/tree/attribute_demand.h"
+#include "fs/tree/directory_moves.h"
+#include "fs/tree/directory_snapshots.h"
+#include "fs/tree/entry.h"
+#include "fs/tree/given_times.h"
+#include "fs/tree/node.h"
+#include "fs/tree/node_table.h"
+#include "fs/tree/removed_directories.h"
+#include "fs/write/chunk_writers.h"
+#include "fs/write/node_choice.h"
+#include "fs/write/open_versions.h"
+#include "fs/write/request_epoch.h"
+#include "fs/write/scratch_files.h"
+#include "fs/write/staged_files.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/dataset/chunk_writes.h"
+#include "store/dataset/dataset_tree.h"
+#include "store/dataset/metadata_documents.h"
+#include "store/dataset/watch_monitor.h"
+
+namespace unshard {
+
+// The layers below a mount.
+struct MountParts {
+  std::shared_ptr<KvStore> store;
+  std::shared_ptr<WatchMonitor> watcher;
+  std::shared_ptr<DatasetTree> datasets;
+  std::shared_ptr<ByteBudgetCache> decoded;
+  std::shared_ptr<IndexCache> indexes;
+  // Of writable mounts; null otherwise.
+  std::shared_ptr<FileSystem> files;
+  std::shared_ptr<WrittenChunks> written;
+  // To be set once it is mounted.
+  std::shared_ptr<OwnMount> own_mount;
+};
+
+// What a writable mount has beside them.
+struct WriteParts {
+  std::vector<std::shared_ptr<Spool>> spools;
+  std::vector<std::string> paths;  // where they are
+  // Have the kernel drop a name, and a key revalidated; both asynchronously.
+  std::function<void(NodeId parent, const std::string& name)> drop_entry;
+  std::function<void(const std::string& key)> look_again;
+  // Returns once such a name is dropped, or after a while.
+  std::function<void(NodeId parent, const std::string& name)> await_drop;
+};
+
+// The members are thread-safe, each by itself; they are set up before requests come.
+struct Superblock {
+  Superblock(MountParts mount_parts, const MountOptions& mount_options);
+  ~Superblock();
+  // Makes the mount writable: once, before requests come. Replays what the spools hold.
+  void StartWriting(WriteParts parts);
+  [[nodiscard]] bool writable() const { return writes != nullptr; }
+  // Nothing on read-only mounts.
+  [[nodiscard]] std::optional<WriteStatus> write_status() const;
+
+  // The node of a number: made on the spot for a grid cell or grid directory, else that of the
+  // table. Null where the kernel holds no reference to it, or its array was replaced.
+  [[nodiscard]] NodePtr At(NodeId id);
+  // The kernel has dropped `references` to a node.
+  void Forget(NodeId id, std::uint64_t references);
+  // For messages: "" for the root, and for nodes that are gone.
+  [[nodiscard]] std::string PathOf(NodeId id);
+  // Logs a failed request.
+  void Report(std::string_view operation, NodeId node, std::string_view name, const Error& error);
+
+  // How long the kernel may keep what it is notified of.
+  [[nodiscard]] std::uint64_t Timeout() const;
+  // The same for names of the source.
+  [[nodiscard]] std::uint64_t NameTimeout() const;
+  // The entry of a name that is not there.
+  [[nodiscard]] Entry Missing() const { return Entry{0, {}, Timeout()}; }
+  // When a directory of the store was modified; when it was mounted, where there is none.
+  [[nodiscard]] timespec ModifiedOf(const std::string& store_directory) const;
+
+  const MountParts parts;
+  const MountOptions options;
+  const timespec mount_time;
+  Counters counters;
+  ErrorLog errors;
+  NodeTable nodes;
+  ChunkReader reader;
+  DirectorySnapshots snapshots;
+  AttributeDemand attribute_demand;
+  RequestEpoch epoch;
+  GivenTimes given_times;
+  std::atomic<std::uint64_t> control_snapshots{0};  // of control files, so far
+
+  // Of writable mounts.
+  WriteParts writing;
+  ScratchFiles scratch;
+  RemovedDirectories removed;
+  DirectoryMoves directory_moves;
+  ChunkWriters writers;
+  NodeChoice choice;
+  OpenVersions open_versions;
+  std::atomic<std::uint64_t> own_nodes{0};      // nodes that were given to one look-up each, so far
+  std::atomic<std::uint64_t> scratch_files{0};  // created so far
+  std::mutex links_mutex;                       // one link at a time gives a chunk its name
+  std::unique_ptr<MetadataDocuments> documents;
+  std::unique_ptr<StagedFiles> staged_files;
+  std::unique_ptr<ChunkWrites> writes;  // goes first: its threads use all the others
+};
+
+}  // namespace unshard

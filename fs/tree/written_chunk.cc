@@ -1,0 +1,69 @@
+#include "fs/tree/written_chunk.h"
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/staged_node.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+
+Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblock,
+                                                      const WrittenVersionPtr& version,
+                                                      std::uint64_t inode) {
+  auto content = superblock.writes->ContentOf(version);
+  if (!content && content.error().code == ErrorCode::kConflict) return std::nullopt;
+  if (!content) return tl::unexpected<Error>(content.error());
+  if (!*content) return std::nullopt;
+  const std::uint64_t size = (*content)->size();
+  return ChunkNode::Version{*std::move(content),
+                            {inode, size, superblock.parts.written->ModifiedOf(*version)}};
+}
+
+WrittenChunk::WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
+                           WrittenVersionPtr version, ContentPtr gzipped, NodeUse use,
+                           const ContentPtr& held)
+    : ChunkNode(superblock, id, inode, version->tree, version->chunk, use),
+      version_(std::move(version)),
+      gzipped_(std::move(gzipped)),
+      held_(held) {}
+
+ChunkNode::Seen WrittenChunk::Look() const {
+  Seen seen{Latest(), false};
+  seen.current = seen.latest == version_;
+  return seen;
+}
+
+Result<Entry> WrittenChunk::Stat() {
+  const std::uint64_t size = gzipped_ ? gzipped_->size() : version_->size;
+  return Entry{id(),
+               {inode(), size, superblock().parts.written->ModifiedOf(*version_), false},
+               superblock().Timeout()};
+}
+
+Result<std::optional<ChunkNode::Version>> WrittenChunk::OpenVersion(const Seen& seen) {
+  const ContentPtr held = gzipped_ ? gzipped_ : held_.lock();
+  if (held) {
+    const timespec modified = superblock().parts.written->ModifiedOf(*version_);
+    return Version{held, {inode(), held->size(), modified}};
+  }
+  if (use() == NodeUse::kCached && !seen.current) return std::nullopt;
+  return OpenWritten(superblock(), version_, inode());
+}
+
+Result<ShardGenerationPtr> WrittenChunk::Generation() {
+  if (superblock().parts.written->SpooledOf(*version_) || Latest() != version_) return nullptr;
+  return tree()->shards().Current(chunk().slot.shard);
+}
+
+Result<Entry> UncommittedChunk::Stat() {
+  Entry entry = StagedEntry(superblock(), id(), staged_);
+  entry.attributes_milliseconds = 0;
+  return entry;
+}
+
+Result<std::optional<ChunkNode::Version>> UncommittedChunk::OpenVersion(const Seen&) {
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr now, superblock().writes->Current(tree(), chunk()));
+  if (now) return std::nullopt;
+  return NotCommitted();
+}
+
+}  // namespace unshard

@@ -1,0 +1,60 @@
+// Chunk files as they were written through this mount.
+#pragma once
+
+#include <memory>
+
+#include "fs/tree/chunk_node.h"
+
+namespace unshard {
+
+// One committed version of a chunk.
+class WrittenChunk final : public ChunkNode {
+ public:
+  // `gzipped`: "<chunk>.gz" of this version; null: the chunk itself. `held`: the bytes of a node
+  // that one look-up was given; who opens it finds them, as long as NodeChoice holds them.
+  WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode, WrittenVersionPtr version,
+               ContentPtr gzipped, NodeUse use, const ContentPtr& held);
+
+  [[nodiscard]] Seen Look() const override;
+  [[nodiscard]] bool gzipped() const override { return gzipped_ != nullptr; }
+  Result<std::optional<Version>> OpenVersion(const Seen& seen) override;
+
+ protected:
+  Result<Entry> Stat() override;
+  // Published, the shard has it, unless another version came after it.
+  Result<ShardGenerationPtr> Generation() override;
+
+ private:
+  const WrittenVersionPtr version_;
+  const ContentPtr gzipped_;
+  const std::weak_ptr<ChunkContent> held_;
+};
+
+// The bytes of a written version, for a node with this st_ino. Nothing: they are gone.
+Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblock,
+                                                      const WrittenVersionPtr& version,
+                                                      std::uint64_t inode);
+
+// The name of a chunk that is being written and has no committed version: it can be removed, and be
+// opened for writing. Nobody reads what is not committed.
+class UncommittedChunk final : public ChunkNode {
+ public:
+  UncommittedChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
+                   std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
+                   std::shared_ptr<StagedInode> staged)
+      : ChunkNode(superblock, id, inode, std::move(tree), chunk, NodeUse::kOwn),
+        staged_(std::move(staged)) {}
+
+  [[nodiscard]] Seen Look() const override { return {}; }
+  // NotCommitted; nothing once there is a version.
+  Result<std::optional<Version>> OpenVersion(const Seen& seen) override;
+  [[nodiscard]] std::vector<std::string> ExtendedAttributes() override { return {}; }
+
+ protected:
+  Result<Entry> Stat() override;
+
+ private:
+  const std::shared_ptr<StagedInode> staged_;
+};
+
+}  // namespace unshard
