@@ -9,9 +9,6 @@
 namespace unshard {
 namespace {
 
-// A decoded chunk may take an eighth of the memory cap; several are under way at a time.
-constexpr std::uint64_t kChunkShare = 8;
-
 timespec Now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -27,29 +24,18 @@ std::string ChunkIdentity(const ChunkTree& tree, const ChunkRef& chunk,
 
 }  // namespace
 
-VolumeFs::VolumeFs(Parts parts, const MountOptions& options)
-    : parts_(std::move(parts)),
+VolumeFs::VolumeFs(std::unique_ptr<Volume> volume, const MountOptions& options)
+    : volume_(std::move(volume)),
+      parts_(volume_->parts()),
       options_(options),
       mounted_(Now()),
-      reader_(parts_.decoded, options.memory_bytes / kChunkShare, counters_) {}
+      reader_(volume_->reader()),
+      writes_(volume_->writes()) {}
 
-// Trees and what is written into them know each other.
-VolumeFs::~VolumeFs() {
-  writes_.reset();
-  for (const auto& tree : parts_.datasets->trees()) tree->SetUnpublished(nullptr);
-}
+VolumeFs::~VolumeFs() = default;
 
 void VolumeFs::StartWriting(Writing writing) {
   writing_ = std::move(writing);
-  ChunkWrites::Parts parts;
-  parts.source = parts_.files;
-  parts.datasets = parts_.datasets;
-  parts.written = parts_.written;
-  parts.spools = writing_.spools;
-  parts.spool_path = writing_.paths.front();
-  parts.reader = &reader_;
-  parts.on_renewed = writing_.look_again;
-  writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
   documents_ = std::make_unique<MetadataDocuments>(*parts_.store, *parts_.files, *parts_.datasets,
                                                    *writes_, writing_.look_again);
   staged_files_ = std::make_unique<StagedFiles>(StagedFiles::Parts{
@@ -58,7 +44,6 @@ void VolumeFs::StartWriting(Writing writing) {
         return documents_->Commit(document, bytes, modified);
       },
       [this](NodeId node, const Error& error) { Report("release", node, "", error); }});
-  writes_->Replay();
 }
 
 Status VolumeFs::FlushAll() { return writes_ ? writes_->Flush() : Status{}; }

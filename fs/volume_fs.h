@@ -29,11 +29,8 @@
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
 #include "fs/write/scratch_files.h"
-#include "store/chunks/chunk_reader.h"
-#include "store/dataset/chunk_writes.h"
-#include "store/dataset/dataset_tree.h"
 #include "store/dataset/metadata_documents.h"
-#include "store/dataset/watch_monitor.h"
+#include "store/dataset/volume.h"
 
 namespace unshard {
 
@@ -81,25 +78,12 @@ class KernelNotifier {
 // Report().
 class VolumeFs {
  public:
-  struct Parts {
-    std::shared_ptr<KvStore> store;
-    std::shared_ptr<WatchMonitor> watcher;
-    std::shared_ptr<DatasetTree> datasets;
-    std::shared_ptr<ByteBudgetCache> decoded;
-    std::shared_ptr<IndexCache> indexes;
-    // Of writable mounts; null otherwise.
-    std::shared_ptr<FileSystem> files;
-    std::shared_ptr<WrittenChunks> written;
-    // To be set once it is mounted.
-    std::shared_ptr<OwnMount> own_mount;
-  };
-  VolumeFs(Parts parts, const MountOptions& options);
+  using Parts = VolumeParts;
+  VolumeFs(std::unique_ptr<Volume> volume, const MountOptions& options);
   ~VolumeFs();
 
-  // Makes the mount writable: once, before requests come. Replays what the spools hold.
+  // Of a volume that can be written: once, before requests come.
   struct Writing {
-    std::vector<std::shared_ptr<Spool>> spools;
-    std::vector<std::string> paths;  // where they are
     // Told of names that the kernel should drop, and of keys to look at again; both asynchronously.
     std::function<void(NodeId parent, const std::string& name)> drop_entry;
     std::function<void(const std::string& key)> look_again;
@@ -107,7 +91,6 @@ class VolumeFs {
     std::function<void(NodeId parent, const std::string& name)> await_drop;
   };
   void StartWriting(Writing writing);
-  [[nodiscard]] const Writing& writing() const { return writing_; }
 
   // Held by a request until its answer has reached the kernel.
   [[nodiscard]] RequestEpoch::Ticket BeginRequest() { return epoch_.Enter(); }
@@ -183,6 +166,7 @@ class VolumeFs {
   [[nodiscard]] const MountOptions& options() const { return options_; }
   [[nodiscard]] Counters& counters() { return counters_; }
   [[nodiscard]] const Parts& parts() const { return parts_; }
+  [[nodiscard]] Volume& volume() { return *volume_; }
   [[nodiscard]] const ErrorLog& errors() const { return errors_; }
   [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
 
@@ -386,13 +370,14 @@ class VolumeFs {
   Status MustBeNew(const Place& place);
   Status RemoveDirectoryAt(const Place& place);
 
-  const Parts parts_;
+  const std::unique_ptr<Volume> volume_;  // goes last
+  const Parts& parts_;
   const MountOptions options_;
   const timespec mounted_;
   Counters counters_;
   ErrorLog errors_;
   NodeTable nodes_;
-  ChunkReader reader_;
+  ChunkReader& reader_;
   DirectorySnapshots snapshots_;
   AttributeDemand attribute_demand_;
   RequestEpoch epoch_;
@@ -419,7 +404,7 @@ class VolumeFs {
   std::mutex links_mutex_;                  // one link at a time gives a chunk its name
   std::unique_ptr<MetadataDocuments> documents_;
   std::unique_ptr<StagedFiles> staged_files_;
-  std::unique_ptr<ChunkWrites> writes_;  // goes first: its threads use all the others
+  ChunkWrites* const writes_;  // null where the mount is read-only
 };
 
 }  // namespace unshard
