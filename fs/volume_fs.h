@@ -20,16 +20,15 @@ namespace unshard {
 // again, and is no error.
 class VolumeFs {
  public:
-  using Parts = MountParts;
-  using Writing = WriteParts;
+  using Writing = WriteNotifications;
   using DirectoryVisitor = unshard::DirectoryVisitor;
   using Created = unshard::Created;
 
-  VolumeFs(Parts parts, const MountOptions& options) : superblock_(std::move(parts), options) {}
+  VolumeFs(std::unique_ptr<Volume> volume, const MountOptions& options)
+      : superblock_(std::move(volume), options) {}
 
-  // Makes the mount writable: once, before requests come. Replays what the spools hold.
+  // Of a volume that can be written: once, before requests come.
   void StartWriting(Writing writing) { superblock_.StartWriting(std::move(writing)); }
-  [[nodiscard]] const Writing& writing() const { return superblock_.writing; }
 
   // Held by a request until its answer has reached the kernel.
   [[nodiscard]] RequestEpoch::Ticket BeginRequest() { return superblock_.epoch.Enter(); }
@@ -99,7 +98,8 @@ class VolumeFs {
   [[nodiscard]] Superblock& superblock() { return superblock_; }
   [[nodiscard]] const MountOptions& options() const { return superblock_.options; }
   [[nodiscard]] Counters& counters() { return superblock_.counters; }
-  [[nodiscard]] const Parts& parts() const { return superblock_.parts; }
+  [[nodiscard]] Volume& volume() { return *superblock_.volume; }
+  [[nodiscard]] const VolumeParts& parts() const { return superblock_.parts; }
 
  private:
   // A name in a directory, and the directory's node, which outlives it.

@@ -6,6 +6,7 @@ namespace unshard {
 namespace {
 
 constexpr std::string_view kGzipSuffix = ".gz";
+constexpr ChunkPart kOneFile[] = {ChunkPart::kPlain};
 
 class GzipNames final : public ChunkNames {
  public:
@@ -26,12 +27,15 @@ class GzipNames final : public ChunkNames {
     return path;
   }
   using ChunkNames::Path;
+  std::span<const ChunkPart> parts() const override { return plain_->parts(); }
 
  private:
   const std::unique_ptr<const ChunkNames> plain_;
 };
 
 }  // namespace
+
+std::span<const ChunkPart> ChunkNames::parts() const { return kOneFile; }
 
 std::unique_ptr<const ChunkNames> WithGzipNames(std::unique_ptr<const ChunkNames> names) {
   return std::make_unique<GzipNames>(std::move(names));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ enum class ChunkPart : std::uint8_t {
   kStored,     // "<name>.gz": the gzip member as it stands in the shard
   kFragments,  // mesh "<id>": the fragment bytes before the manifest
 };
+
+// What is written through a file of this part: "<name>.gz" is another form of the plain one.
+constexpr ChunkPart WrittenPart(ChunkPart part) {
+  return part == ChunkPart::kStored ? ChunkPart::kPlain : part;
+}
 
 // One file of a chunk, wherever its bytes are stored.
 struct ChunkFile {
@@ -72,6 +78,8 @@ class ChunkNames {
     (void)directory;
     return {};
   }
+  // The files of one chunk that listings show, in their order; ChunkPart::kPlain is the first.
+  [[nodiscard]] virtual std::span<const ChunkPart> parts() const;
   // The number of directory levels below level 0; 0: all names are in one directory.
   [[nodiscard]] virtual unsigned depth() const { return 0; }
 };

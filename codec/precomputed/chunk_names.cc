@@ -69,6 +69,8 @@ class IdNames final : public ChunkNames {
   using ChunkNames::Path;
 };
 
+constexpr ChunkPart kMeshFiles[] = {ChunkPart::kPlain, ChunkPart::kFragments};
+
 // "17.index" and "17"
 class MeshNames final : public ChunkNames {
  public:
@@ -84,6 +86,7 @@ class MeshNames final : public ChunkNames {
     return MeshFileName(chunk.id, fragments ? MeshFile::kFragments : MeshFile::kManifest);
   }
   using ChunkNames::Path;
+  std::span<const ChunkPart> parts() const override { return kMeshFiles; }
 };
 
 std::unique_ptr<const ChunkNames> PlainNames(const ShardedDirectory& directory) {

@@ -20,9 +20,10 @@
 #include "fs/kernel/mount_record.h"
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/session.h"
-#include "fs/mount/spool_contents.h"
+#include "store/dataset/spool_folder.h"
 #include "store/object/key.h"
 #include "store/spool/spool.h"
+#include "store/spool/spool_contents.h"
 
 namespace unshard {
 namespace {

@@ -5,9 +5,9 @@
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "fs/common/readable.h"
-#include "fs/mount/mount.h"
 #include "store/chunks/shard_visitor.h"
 #include "store/dataset/dataset_details.h"
+#include "store/dataset/volume.h"
 
 namespace unshard {
 namespace {
@@ -213,22 +213,23 @@ DetailsByPath ReadDetails(KvStore& store, const std::vector<FoundDataset>& found
 }  // namespace
 
 Result<std::string> DescribeSource(const std::string& source, bool json) {
-  MountOptions options;
+  VolumeOptions options;
   options.source = source;
   options.immutable = true;
   options.read_only = true;
-  ChangeQueue changes;
-  UNSHARD_ASSIGN_OR_RETURN(const auto fs, OpenVolume(options, changes, kAllDirectories));
+  options.searched_ahead = kAllDirectories;
+  UNSHARD_ASSIGN_OR_RETURN(const auto volume, Volume::Open(options, nullptr));
+  const VolumeParts& parts = volume->parts();
   std::string text;
   std::vector<JsonValue> datasets;
-  const std::vector<FoundDataset> all = fs->parts().datasets->found();
-  DetailsByPath details = ReadDetails(*fs->parts().store, all);
+  const std::vector<FoundDataset> all = parts.datasets->found();
+  DetailsByPath details = ReadDetails(*parts.store, all);
   for (const FoundDataset& found : all) {
     const DatasetDetails& more = details[found.path];
     // Of finding out how many fit into one shard; ids of grids with so many bits are never counted.
     const std::uint64_t costs = std::uint64_t{1} << std::min(more.ids_in_shard_bits, 62u);
     const ShardCount count =
-        found.tree ? CountShards(*fs->parts().store, *found.tree, costs) : ShardCount();
+        found.tree ? CountShards(*parts.store, *found.tree, costs) : ShardCount();
     datasets.push_back(DatasetObject(found, more, count));
     text += DatasetLine(found, more, count);
   }

@@ -12,6 +12,7 @@
 #include "fs/common/daemon.h"
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/session.h"
+#include "store/dataset/spool_folder.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 

@@ -11,12 +11,11 @@
 #include "codec/core/escaped_text.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/readable.h"
-#include "fs/mount/mount.h"
 #include "fs/mount/mount_status.h"
-#include "fs/mount/spool_contents.h"
-#include "fs/mount/spool_folder.h"
+#include "store/dataset/volume.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/spool/spool_contents.h"
 
 namespace unshard {
 namespace {
@@ -122,15 +121,14 @@ Result<Left> CountLeft(const OpenedFolder& folder) {
   return left;
 }
 
-// A mount in all but the kernel: opening it takes over what dead mounts have left.
+// Opening it for writing takes over what dead mounts have left.
 Status PublishInto(const std::string& source, const std::string& folder) {
-  MountOptions options;
+  VolumeOptions options;
   options.source = source;
   options.spool = folder;
-  ChangeQueue changes;
-  UNSHARD_ASSIGN_OR_RETURN(const auto fs, OpenVolume(options, changes));
-  const Status flushed = fs->FlushAll();
-  RemoveEmptySpools(fs->writing());
+  UNSHARD_ASSIGN_OR_RETURN(const auto volume, Volume::Open(options, nullptr));
+  const Status flushed = volume->writes()->Flush();
+  RemoveEmptySpools(volume->spools());
   return flushed;
 }
 

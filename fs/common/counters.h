@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "store/chunks/chunk_reader.h"
-
 namespace unshard {
 
 enum class Operation : std::size_t {
@@ -45,7 +43,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
                        "rename",  "link",    "mkdir",   "rmdir",    "access"};
 
 // Thread-safe. Requests that concern .unshard itself are left out, so that looking does not count.
-struct Counters : ReadCounters {
+struct Counters {
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Operation::kCount)> requests{};
   std::atomic<std::uint64_t> errors{0};
   std::atomic<std::uint64_t> bytes_read{0};

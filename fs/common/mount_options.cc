@@ -234,19 +234,6 @@ std::optional<std::uint64_t> ParseByteCount(std::string_view text) {
   return *number << shift;
 }
 
-std::string DefaultSpoolFolder() {
-  // The specification of these folders has relative ones ignored.
-  const auto absolute = [](const char* name) {
-    const char* value = getenv(name);
-    return value != nullptr && *value == '/' ? std::string(value) : std::string();
-  };
-  if (const std::string state = absolute("XDG_STATE_HOME"); !state.empty()) {
-    return state + "/unshard/spool";
-  }
-  const std::string home = absolute("HOME");
-  return home.empty() ? "/var/lib/unshard/spool" : home + "/.local/state/unshard/spool";
-}
-
 std::string DescribeOptions(const MountOptions& options) {
   JsonValue object = JsonValue::Object();
   object.Set("source", JsonValue::String(EscapeBytes(options.source)));

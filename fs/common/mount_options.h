@@ -43,10 +43,6 @@ mode_t ShownMode(const MountOptions& options, bool directory, bool writable);
 // "512M", "1G", "65536": a number of bytes with an optional binary suffix.
 std::optional<std::uint64_t> ParseByteCount(std::string_view text);
 
-// Where spools are by default: below the user's folder for state that outlives a restart
-// ($XDG_STATE_HOME, else ~/.local/state), and below /var/lib where there is no home.
-std::string DefaultSpoolFolder();
-
 // The options as one JSON object (for .unshard/config.json).
 std::string DescribeOptions(const MountOptions& options);
 

@@ -23,7 +23,6 @@
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/operations.h"
 #include "fs/mount/mount.h"
-#include "fs/mount/spool_folder.h"
 #include "store/local/cross_host_locks.h"
 #include "store/object/log.h"
 
@@ -171,10 +170,11 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session) {
 // mount.
 void Drain(VolumeFs& fs) {
   if (const Status flushed = fs.FlushAll(); !flushed) {
-    LogError(fs.writing().paths.front() + ": not everything in this spool could be published: " +
-             flushed.error().message + "; the next mount takes up the rest");
+    LogError(fs.volume().spools().paths.front() +
+             ": not everything in this spool could be published: " + flushed.error().message +
+             "; the next mount takes up the rest");
   }
-  RemoveEmptySpools(fs.writing());
+  RemoveEmptySpools(fs.volume().spools());
 }
 
 // Tells those who need it which of the kernel's mounts has been made.
@@ -294,7 +294,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
     follower.join();
   };
   std::optional<MountRecord> record;
-  if (fs->writable()) record.emplace(options.mount_point, fs->writing().paths);
+  if (fs->writable()) record.emplace(options.mount_point, fs->volume().spools().paths);
   Status served;
   {
     const EndAtSignals ending(session.get(), [&] {

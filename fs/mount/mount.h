@@ -1,4 +1,4 @@
-// Opens a source as a VolumeFs, without any FUSE: what the mount command and `info` have in common.
+// Opens a source as a VolumeFs, without any FUSE.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,11 @@ namespace unshard {
 
 // Opens the source and searches it for datasets. Starts the watching thread, so call it after
 // daemonising. Fails, naming what is wrong, where there is nothing to mount. Events go to
-// `changes`, which must outlive the result. `max_directories` are searched ahead.
-Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes,
-                                             std::size_t max_directories = kSearchedAhead);
+// `changes`, which must outlive the result.
+Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes);
+
+// Logs a line for each spool in which chunks of this source wait that no mount is going to publish:
+// a read-only mount does not show them.
+void WarnOfUnpublished(const MountOptions& options);
 
 }  // namespace unshard

@@ -32,7 +32,7 @@ void DropBareName(Superblock& superblock, const ChunkTree& tree, const ChunkRef&
 
 void AwaitDrop(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk) {
   const auto parent = KnownNode(superblock, tree, tree.Parent(chunk));
-  const WriteParts& writing = superblock.writing;
+  const WriteNotifications& writing = superblock.writing;
   if (!parent || !writing.drop_entry || !writing.await_drop) return;
   const std::string name = BaseName(tree.Path(chunk));
   writing.drop_entry(*parent, name);

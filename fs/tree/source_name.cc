@@ -26,7 +26,7 @@ Status MakeShownDirectory(Superblock& sb, const std::string& path) {
 }  // namespace
 
 bool SourceName::IsPlainDocument() const {
-  return !opaque_ && superblock().parts.datasets->HoldsPlainDocument(path());
+  return superblock().parts.datasets->HoldsPlainDocument(path());
 }
 
 Result<bool> SourceName::Exists() {

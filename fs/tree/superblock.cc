@@ -7,38 +7,19 @@
 #include "fs/tree/stored_chunk.h"
 
 namespace unshard {
-namespace {
 
-// A decoded chunk may take an eighth of the memory cap; several are under way at a time.
-constexpr std::uint64_t kChunkShare = 8;
-
-}  // namespace
-
-Superblock::Superblock(MountParts mount_parts, const MountOptions& mount_options)
-    : parts(std::move(mount_parts)),
+Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount_options)
+    : volume(std::move(opened)),
+      parts(volume->parts()),
       options(mount_options),
       mount_time(TimeNow()),
-      reader(parts.decoded, options.memory_bytes / kChunkShare, counters) {
+      reader(volume->reader()),
+      writes(volume->writes()) {
   ReferDirectory(*this, "", false, TimeNow());  // the first node is kRootNode
 }
 
-// Trees and what is written into them know each other.
-Superblock::~Superblock() {
-  writes.reset();
-  for (const auto& tree : parts.datasets->trees()) tree->SetUnpublished(nullptr);
-}
-
-void Superblock::StartWriting(WriteParts with) {
-  writing = std::move(with);
-  ChunkWrites::Parts chunk_parts;
-  chunk_parts.source = parts.files;
-  chunk_parts.datasets = parts.datasets;
-  chunk_parts.written = parts.written;
-  chunk_parts.spools = writing.spools;
-  chunk_parts.spool_path = writing.paths.front();
-  chunk_parts.reader = &reader;
-  chunk_parts.on_renewed = writing.look_again;
-  writes = std::make_unique<ChunkWrites>(std::move(chunk_parts), options);
+void Superblock::StartWriting(WriteNotifications notifications) {
+  writing = std::move(notifications);
   documents = std::make_unique<MetadataDocuments>(*parts.store, *parts.files, *parts.datasets,
                                                   *writes, writing.look_again);
   staged_files = std::make_unique<StagedFiles>(StagedFiles::Parts{
@@ -47,7 +28,6 @@ void Superblock::StartWriting(WriteParts with) {
         return documents->Commit(document, bytes, modified);
       },
       [this](NodeId node, const Error& error) { Report("release", node, "", error); }});
-  writes->Replay();
 }
 
 std::optional<WriteStatus> Superblock::write_status() const {

@@ -27,32 +27,13 @@
 #include "fs/write/request_epoch.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_files.h"
-#include "store/chunks/chunk_reader.h"
-#include "store/dataset/chunk_writes.h"
-#include "store/dataset/dataset_tree.h"
 #include "store/dataset/metadata_documents.h"
-#include "store/dataset/watch_monitor.h"
+#include "store/dataset/volume.h"
 
 namespace unshard {
 
-// The layers below a mount.
-struct MountParts {
-  std::shared_ptr<KvStore> store;
-  std::shared_ptr<WatchMonitor> watcher;
-  std::shared_ptr<DatasetTree> datasets;
-  std::shared_ptr<ByteBudgetCache> decoded;
-  std::shared_ptr<IndexCache> indexes;
-  // Of writable mounts; null otherwise.
-  std::shared_ptr<FileSystem> files;
-  std::shared_ptr<WrittenChunks> written;
-  // To be set once it is mounted.
-  std::shared_ptr<OwnMount> own_mount;
-};
-
-// What a writable mount has beside them.
-struct WriteParts {
-  std::vector<std::shared_ptr<Spool>> spools;
-  std::vector<std::string> paths;  // where they are
+// How a writable mount reaches the kernel, and the invalidating thread.
+struct WriteNotifications {
   // Have the kernel drop a name, and a key revalidated; both asynchronously.
   std::function<void(NodeId parent, const std::string& name)> drop_entry;
   std::function<void(const std::string& key)> look_again;
@@ -62,10 +43,9 @@ struct WriteParts {
 
 // The members are thread-safe, each by itself; they are set up before requests come.
 struct Superblock {
-  Superblock(MountParts mount_parts, const MountOptions& mount_options);
-  ~Superblock();
-  // Makes the mount writable: once, before requests come. Replays what the spools hold.
-  void StartWriting(WriteParts parts);
+  Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount_options);
+  // Of a volume that can be written: once, before requests come.
+  void StartWriting(WriteNotifications notifications);
   [[nodiscard]] bool writable() const { return writes != nullptr; }
   // Nothing on read-only mounts.
   [[nodiscard]] std::optional<WriteStatus> write_status() const;
@@ -89,13 +69,14 @@ struct Superblock {
   // When a directory of the store was modified; when it was mounted, where there is none.
   [[nodiscard]] timespec ModifiedOf(const std::string& store_directory) const;
 
-  const MountParts parts;
+  const std::unique_ptr<Volume> volume;  // goes last
+  const VolumeParts& parts;
   const MountOptions options;
   const timespec mount_time;
   Counters counters;
   ErrorLog errors;
   NodeTable nodes;
-  ChunkReader reader;
+  ChunkReader& reader;
   DirectorySnapshots snapshots;
   AttributeDemand attribute_demand;
   RequestEpoch epoch;
@@ -103,7 +84,7 @@ struct Superblock {
   std::atomic<std::uint64_t> control_snapshots{0};  // of control files, so far
 
   // Of writable mounts.
-  WriteParts writing;
+  WriteNotifications writing;
   ScratchFiles scratch;
   RemovedDirectories removed;
   DirectoryMoves directory_moves;
@@ -115,7 +96,7 @@ struct Superblock {
   std::mutex links_mutex;                       // one link at a time gives a chunk its name
   std::unique_ptr<MetadataDocuments> documents;
   std::unique_ptr<StagedFiles> staged_files;
-  std::unique_ptr<ChunkWrites> writes;  // goes first: its threads use all the others
+  ChunkWrites* const writes;  // null where the mount is read-only
 };
 
 }  // namespace unshard

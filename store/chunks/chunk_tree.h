@@ -162,7 +162,8 @@ class ChunkTree {
   }
   // Smallest legal size of the index at the start of a shard; mesh fragments stand behind it.
   [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
-  [[nodiscard]] virtual bool is_mesh() const { return false; }
+  // Whether the entry of a chunk is two files, manifest and fragments.
+  [[nodiscard]] bool is_mesh() const { return names().parts().size() > 1; }
 
   // Set once, before the tree is used; null: the store is all there is.
   void SetUnpublished(std::shared_ptr<const UnpublishedChunks> unpublished) {

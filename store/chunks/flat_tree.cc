@@ -13,8 +13,11 @@ constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
 // A shard with more unreadable index pages than this is given up on.
 constexpr int kMaxDamagedPages = 16;
 
-// Meshes show two names for one entry; they are listed manifest first.
-std::uint64_t PartOrder(ChunkPart part) { return part == ChunkPart::kFragments ? 1 : 0; }
+// The place of a file among those of its chunk: one bit of a cookie.
+std::uint64_t PartIndex(const ChunkNames& names, ChunkPart part) {
+  const auto parts = names.parts();
+  return static_cast<std::uint64_t>(std::find(parts.begin(), parts.end(), part) - parts.begin());
+}
 
 }  // namespace
 
@@ -91,11 +94,10 @@ Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
     const ShardSlot slot{shard, page, entries[at].slot};
     auto file = ChunkAt(slot);
     if (!file) continue;
-    for (const ChunkPart part : {ChunkPart::kPlain, ChunkPart::kFragments}) {
-      if (part == ChunkPart::kFragments && !is_mesh()) continue;
+    for (const ChunkPart part : names().parts()) {
       const ChunkRef chunk{slot, part};
-      const bool listed =
-          resumed && slot == cursor.last->slot && PartOrder(part) <= PartOrder(cursor.last->part);
+      const bool listed = resumed && slot == cursor.last->slot &&
+                          PartIndex(names(), part) <= PartIndex(names(), cursor.last->part);
       if (listed) continue;
       UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t cookie, Cookie(chunk));
       file->part = part;
@@ -108,7 +110,7 @@ Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
 
 Result<std::uint64_t> FlatTree::Cookie(const ChunkRef& chunk) {
   const std::uint64_t number = Number(chunk.slot);
-  if (number < kLargeNumber) return number * 2 + PartOrder(chunk.part) + 1;
+  if (number < kLargeNumber) return number * 2 + PartIndex(names(), chunk.part) + 1;
   const std::lock_guard lock(mutex_);
   const auto [found, added] = large_positions_.try_emplace(number, large_numbers_.size());
   if (added) {
@@ -119,7 +121,7 @@ Result<std::uint64_t> FlatTree::Cookie(const ChunkRef& chunk) {
     }
     large_numbers_.push_back(number);
   }
-  return kFirstLargeCookie + found->second * 2 + PartOrder(chunk.part) + 1;
+  return kFirstLargeCookie + found->second * 2 + PartIndex(names(), chunk.part) + 1;
 }
 
 std::optional<ChunkRef> FlatTree::AtCookie(std::uint64_t cookie) {
@@ -132,8 +134,8 @@ std::optional<ChunkRef> FlatTree::AtCookie(std::uint64_t cookie) {
     if (number >= large_numbers_.size()) return std::nullopt;
     number = large_numbers_[number];
   }
-  const ChunkPart part = is_mesh() && relative % 2 == 1 ? ChunkPart::kFragments : ChunkPart::kPlain;
-  return ChunkRef{SlotOf(number), part};
+  const auto parts = names().parts();
+  return ChunkRef{SlotOf(number), parts[std::min<std::size_t>(relative % 2, parts.size() - 1)]};
 }
 
 }  // namespace unshard

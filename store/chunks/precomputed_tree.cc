@@ -68,7 +68,6 @@ class PrecomputedTree final : public FlatTree {
     const unsigned bits = description_.sharding.minishard_bits;
     return bits < 60 ? std::uint64_t{16} << bits : ~std::uint64_t{0};
   }
-  bool is_mesh() const override { return description_.names == Names::kMeshes; }
 
   std::uint64_t ChunksInShard(std::uint64_t shard) const override;
   bool HoldsScratch() const override { return description_.names == Names::kChunkRanges; }

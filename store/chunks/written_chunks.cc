@@ -10,8 +10,7 @@ ChunkFingerprint FingerprintOf(const WrittenVersion& version) {
 }
 
 WrittenChunks::PlaceInShard WrittenChunks::PlaceOf(const ChunkRef& chunk) {
-  const bool fragments = chunk.part == ChunkPart::kFragments;
-  return {chunk.slot.page, chunk.slot.slot, fragments ? ChunkPart::kFragments : ChunkPart::kPlain};
+  return {chunk.slot.page, chunk.slot.slot, WrittenPart(chunk.part)};
 }
 
 WrittenChunks::DirectoryKey WrittenChunks::ParentKey(const WrittenVersion& version) {

@@ -30,8 +30,7 @@ struct ChunkId {
   ChunkPart part = ChunkPart::kPlain;
 
   static ChunkId Of(const ChunkTree& tree, const ChunkRef& chunk) {
-    const bool fragments = chunk.part == ChunkPart::kFragments;
-    return {tree.ordinal(), chunk.slot, fragments ? ChunkPart::kFragments : ChunkPart::kPlain};
+    return {tree.ordinal(), chunk.slot, WrittenPart(chunk.part)};
   }
   [[nodiscard]] DirtyShard shard() const { return {tree, slot.shard}; }
   friend bool operator==(const ChunkId&, const ChunkId&) = default;

@@ -35,6 +35,24 @@ std::vector<WrittenVersionPtr> TakeAll(
 
 }  // namespace
 
+// What is to be published of one mesh.
+struct ChunkWrites::MeshFiles {
+  WrittenVersionPtr manifest, fragments;
+};
+
+std::vector<ChunkWrites::MeshFiles> ChunkWrites::PairMeshFiles(
+    const std::vector<WrittenVersionPtr>& versions) {
+  std::map<ShardPlace, MeshFiles> by_place;
+  for (const WrittenVersionPtr& version : versions) {
+    MeshFiles& files = by_place[{version->chunk.slot.page, version->chunk.slot.slot}];
+    const bool fragments = version->chunk.part == ChunkPart::kFragments;
+    (fragments ? files.fragments : files.manifest) = version;
+  }
+  std::vector<MeshFiles> pairs;
+  for (auto& [place, files] : by_place) pairs.push_back(std::move(files));
+  return pairs;
+}
+
 Result<std::shared_ptr<File>> ChunkWrites::OpenSpooled(const WrittenVersionPtr& version) {
   const auto spooled = parts_.written->SpooledOf(*version);
   if (!spooled) return Fail(ErrorCode::kInternal, "a version that is published has left the spool");
@@ -66,81 +84,76 @@ std::vector<ShardChange> ChunkWrites::Changes(const std::vector<WrittenVersionPt
 // they fit together. Versions that have to wait for their other half are taken out of `versions`.
 Result<std::vector<ShardChange>> ChunkWrites::MeshChanges(
     const std::shared_ptr<ChunkTree>& tree, std::vector<WrittenVersionPtr>& versions) {
-  struct Pair {
-    WrittenVersionPtr manifest, fragments;
-  };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Pair> pairs;
-  for (const WrittenVersionPtr& version : versions) {
-    Pair& pair = pairs[{version->chunk.slot.page, version->chunk.slot.slot}];
-    const bool fragments = version->chunk.part == ChunkPart::kFragments;
-    (fragments ? pair.fragments : pair.manifest) = version;
-  }
   std::vector<ShardChange> changes;
   std::vector<WrittenVersionPtr> waiting;
-  for (const auto& [place, pair] : pairs) {
-    const ShardSlot slot = (pair.manifest ? pair.manifest : pair.fragments)->chunk.slot;
-    if (pair.manifest && pair.manifest->removed) {
-      changes.push_back(ChangeOf(pair.manifest));
+  for (const MeshFiles& files : PairMeshFiles(versions)) {
+    if (files.manifest && files.manifest->removed) {
+      changes.push_back(ChangeOf(files.manifest));
       // Fragments that were written since are the first half of what is to come.
-      const bool anew = pair.fragments && !pair.fragments->removed &&
-                        pair.fragments->number > pair.manifest->number;
-      if (anew) waiting.push_back(pair.fragments);
+      const bool anew = files.fragments && !files.fragments->removed &&
+                        files.fragments->number > files.manifest->number;
+      if (anew) waiting.push_back(files.fragments);
       continue;
     }
-    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr manifest, Current(tree, {slot, ChunkPart::kPlain}));
-    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr fragments,
-                             Current(tree, {slot, ChunkPart::kFragments}));
-    bool fit = false;
-    bool none =
-        false;  // the manifest announces no fragments, and nobody has to write a file of them
-    ChunkFingerprint there;  // the manifest
-    if (manifest) {
-      UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*manifest, max_chunk_bytes_));
-      const auto announced = MeshFragmentBytes(bytes.span());
-      none = announced && *announced == 0 && !pair.fragments;
-      fit = announced && (none || (fragments && *announced == fragments->size()));
-      there = ChunkFingerprint{false, bytes.size(), Crc32c(bytes.span())};
-    }
-    if (!fit) {
-      for (const WrittenVersionPtr& half : {pair.manifest, pair.fragments}) {
-        if (half) waiting.push_back(half);
-      }
+    UNSHARD_ASSIGN_OR_RETURN(auto change, MeshChange(tree, files));
+    if (change) {
+      changes.push_back(*std::move(change));
       continue;
     }
-    ShardChange change = ChangeOf(pair.manifest ? pair.manifest : pair.fragments);
-    if (!pair.manifest) {
-      // The manifest of the base, which stays as it is.
-      change.expected = there;
-      change.also_expected.reset();
-      change.put = there;
-      change.size = manifest->size();
-      // In memory: a full spool has no room for it.
-      change.open = [manifest, size = max_chunk_bytes_]() -> Result<std::shared_ptr<File>> {
-        auto copy = std::make_shared<MemoryFile>("the manifest", size);
-        UNSHARD_RETURN_IF_ERROR(ForEachPiece(
-            *manifest, [&](std::uint64_t at, ByteSpan piece) { return copy->Write(at, piece); }));
-        return copy;
-      };
+    for (const WrittenVersionPtr& half : {files.manifest, files.fragments}) {
+      if (half) waiting.push_back(half);
     }
-    if (pair.fragments) {
-      const ShardChange of_fragments = ChangeOf(pair.fragments);
-      change.leading_size = pair.fragments->size;
-      change.leading =
-          ExpectedBytes{of_fragments.expected, of_fragments.also_expected, of_fragments.put};
-      change.open_leading = [this, version = pair.fragments] { return OpenSpooled(version); };
-    }
-    if (none) {
-      change.open_leading = []() -> Result<std::shared_ptr<File>> {
-        return std::make_shared<MemoryFile>("no fragments", 0);
-      };
-    }
-    changes.push_back(std::move(change));
   }
   std::erase_if(versions, [&](const WrittenVersionPtr& version) {
     return std::find(waiting.begin(), waiting.end(), version) != waiting.end();
   });
   Discard(parts_.written->AbandonPublish(waiting));
   return changes;
+}
+
+// Nothing where the halves that there are do not fit together.
+Result<std::optional<ShardChange>> ChunkWrites::MeshChange(const std::shared_ptr<ChunkTree>& tree,
+                                                           const MeshFiles& files) {
+  const ShardSlot slot = (files.manifest ? files.manifest : files.fragments)->chunk.slot;
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr manifest, Current(tree, {slot, ChunkPart::kPlain}));
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr fragments,
+                           Current(tree, {slot, ChunkPart::kFragments}));
+  if (!manifest) return std::nullopt;
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*manifest, max_chunk_bytes_));
+  const auto announced = MeshFragmentBytes(bytes.span());
+  // The manifest announces no fragments, and nobody has to write a file of them.
+  const bool none = announced && *announced == 0 && !files.fragments;
+  const bool fit = announced && (none || (fragments && *announced == fragments->size()));
+  if (!fit) return std::nullopt;
+  ShardChange change = ChangeOf(files.manifest ? files.manifest : files.fragments);
+  if (!files.manifest) {
+    // The manifest of the base, which stays as it is.
+    const ChunkFingerprint there{false, bytes.size(), Crc32c(bytes.span())};
+    change.expected = there;
+    change.also_expected.reset();
+    change.put = there;
+    change.size = manifest->size();
+    // In memory: a full spool has no room for it.
+    change.open = [manifest, size = max_chunk_bytes_]() -> Result<std::shared_ptr<File>> {
+      auto copy = std::make_shared<MemoryFile>("the manifest", size);
+      UNSHARD_RETURN_IF_ERROR(ForEachPiece(
+          *manifest, [&](std::uint64_t at, ByteSpan piece) { return copy->Write(at, piece); }));
+      return copy;
+    };
+  }
+  if (files.fragments) {
+    const ShardChange of_fragments = ChangeOf(files.fragments);
+    change.leading_size = files.fragments->size;
+    change.leading =
+        ExpectedBytes{of_fragments.expected, of_fragments.also_expected, of_fragments.put};
+    change.open_leading = [this, version = files.fragments] { return OpenSpooled(version); };
+  }
+  if (none) {
+    change.open_leading = []() -> Result<std::shared_ptr<File>> {
+      return std::make_shared<MemoryFile>("no fragments", 0);
+    };
+  }
+  return change;
 }
 
 Result<PublishQueue::Done> ChunkWrites::Publish(const DirtyShard& shard) {

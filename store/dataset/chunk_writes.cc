@@ -287,8 +287,7 @@ Result<WrittenVersionPtr> ChunkWrites::Seal(const Commit& commit, StagedFile* st
 }
 
 Result<ChunkWrites::Prepared> ChunkWrites::Prepare(const Commit& commit) {
-  ChunkRef chunk = commit.chunk;
-  if (chunk.part == ChunkPart::kStored) chunk.part = ChunkPart::kPlain;
+  const ChunkRef chunk{commit.chunk.slot, WrittenPart(commit.chunk.part)};
   const WrittenVersionPtr before = parts_.written->Find(ChunkId::Of(*commit.tree, chunk));
   UNSHARD_ASSIGN_OR_RETURN(const ReplacedBytes replaced,
                            WhatIsReplaced(before, commit.tree, chunk));

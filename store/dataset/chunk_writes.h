@@ -139,6 +139,10 @@ class ChunkWrites {
   std::vector<ShardChange> Changes(const std::vector<WrittenVersionPtr>& versions);
   Result<std::vector<ShardChange>> MeshChanges(const std::shared_ptr<ChunkTree>& tree,
                                                std::vector<WrittenVersionPtr>& versions);
+  struct MeshFiles;
+  static std::vector<MeshFiles> PairMeshFiles(const std::vector<WrittenVersionPtr>& versions);
+  Result<std::optional<ShardChange>> MeshChange(const std::shared_ptr<ChunkTree>& tree,
+                                                const MeshFiles& files);
   ShardChange ChangeOf(const WrittenVersionPtr& version);
   Result<std::shared_ptr<File>> OpenSpooled(const WrittenVersionPtr& version);
   void SyncTogether(const std::vector<WrittenVersionPtr>& versions);

@@ -33,8 +33,6 @@ inline bool IsDocumentName(std::string_view name) {
   return name == kZarrDocument || name == kInfoDocument;
 }
 
-inline constexpr std::size_t kSearchedAhead = 4096;
-
 struct DatasetTreeOptions {
   MortonChoice morton = MortonChoice::kDetect;
   ShardSetOptions shards;

@@ -1,6 +1,7 @@
 // How a source is read and written, whoever presents it; plain values without behaviour.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -11,9 +12,13 @@ enum class WatchMode { kAutomatic, kOff };
 // What fsync waits for: that the chunk is durable in the spool, or that it stands in its shard.
 enum class SyncMode { kSpool, kStore };
 
+inline constexpr std::size_t kSearchedAhead = 4096;
+
 struct VolumeOptions {
   std::string source;  // a directory
   MortonChoice morton = MortonChoice::kDetect;
+  // Directories that are searched for datasets ahead; others are when they are first looked up.
+  std::size_t searched_ahead = kSearchedAhead;
   WatchMode watch = WatchMode::kAutomatic;
   std::uint64_t ttl_milliseconds = 1000;
   bool immutable = false;  // implies read_only

@@ -27,19 +27,18 @@ Status MountedVolume::TryMount() {
   options_.source = source_.path();
   UNSHARD_ASSIGN_OR_RETURN(auto files, OpenFileStore(source_.path(), 64));
   store_ = std::make_shared<CountingStore>(std::move(files));
-  VolumeFs::Parts parts;
+  VolumeParts parts;
   parts.store = store_;
   parts.watcher = std::make_shared<WatchMonitor>(std::make_unique<TrustedWatcher>());
   parts.indexes = std::make_shared<IndexCache>(std::uint64_t{1} << 24);
   parts.decoded = std::make_shared<ByteBudgetCache>(std::uint64_t{1} << 24);
   DatasetTreeOptions options;
   options.morton = options_.morton;
-  options.shards.generation_count_limit = kGenerationCountLimit;
   options.shards.immutable = options_.immutable;
   parts.datasets =
       std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes, options);
   UNSHARD_RETURN_IF_ERROR(parts.datasets->Discover());
-  fs_ = std::make_unique<VolumeFs>(std::move(parts), options_);
+  fs_ = std::make_unique<VolumeFs>(std::make_unique<Volume>(std::move(parts), options_), options_);
   store_->Reset();
   return {};
 }

@@ -65,6 +65,22 @@ TEST(PrecomputedNamesTest, NamesAreThoseOfUnshardedData) {
   EXPECT_EQ(path(Names::kMeshes, {{}, 42, ChunkPart::kFragments}), "42");
 }
 
+TEST(PrecomputedNamesTest, AMeshIsTwoFilesAndListedManifestFirst) {
+  for (const auto encoding : {ShardEncoding::kRaw, ShardEncoding::kGzip}) {
+    for (const Names kind : {Names::kChunkRanges, Names::kCellCoordinates, Names::kIds}) {
+      const auto names = MakePrecomputedNames(Directory(kind, encoding));
+      ASSERT_EQ(names->parts().size(), 1u);
+      EXPECT_EQ(names->parts()[0], ChunkPart::kPlain) << "gzip members are not listed";
+    }
+    const auto meshes = MakePrecomputedNames(Directory(Names::kMeshes, encoding));
+    ASSERT_EQ(meshes->parts().size(), 2u);
+    EXPECT_EQ(meshes->parts()[0], ChunkPart::kPlain);
+    EXPECT_EQ(meshes->parts()[1], ChunkPart::kFragments);
+  }
+  EXPECT_EQ(WrittenPart(ChunkPart::kStored), ChunkPart::kPlain);
+  EXPECT_EQ(WrittenPart(ChunkPart::kFragments), ChunkPart::kFragments);
+}
+
 TEST(PrecomputedNamesTest, OnlyGzipMembersHaveASecondName) {
   const auto kind = [](Names names, ShardEncoding encoding, std::string_view name) {
     return MakePrecomputedNames(Directory(names, encoding))->Parse({}, name).kind;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "codec/json/json.h"
+#include "store/dataset/spool_folder.h"
 
 namespace unshard {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "fs/mount/mount.h"
-#include "fs/mount/spool_folder.h"
 #include "store/local/file_store.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/sharded_source.h"
@@ -287,7 +286,7 @@ class LayoutAtPublish : public LayoutChange {
     store_->OnStat([this](std::string_view key) {
       if (key == "a/zarr.json" && on_stat_) std::exchange(on_stat_, nullptr)();
     });
-    VolumeFs::Parts parts;
+    VolumeParts parts;
     parts.store = store_;
     parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
     parts.indexes = std::make_shared<IndexCache>(std::uint64_t{1} << 24);
@@ -296,16 +295,18 @@ class LayoutAtPublish : public LayoutChange {
     parts.written = std::make_shared<WrittenChunks>();
     DatasetTreeOptions tree;
     tree.unpublished = parts.written;
-    tree.shards.generation_count_limit = kGenerationCountLimit;
     parts.datasets = std::make_shared<DatasetTree>(store_, parts.watcher, parts.indexes, tree);
     ASSERT_TRUE(parts.datasets->Discover());
-    fs_ = std::make_unique<VolumeFs>(std::move(parts), options);
-    auto writing = OpenSpools(options);
-    ASSERT_TRUE(writing) << writing.error().message;
-    writing->drop_entry = [](NodeId, const std::string&) {};
-    writing->await_drop = [](NodeId, const std::string&) {};
-    writing->look_again = [](const std::string&) {};
-    fs_->StartWriting(*std::move(writing));
+    auto volume = std::make_unique<Volume>(std::move(parts), options);
+    auto spools = OpenSpools(options);
+    ASSERT_TRUE(spools) << spools.error().message;
+    volume->StartWriting(*std::move(spools), nullptr);
+    fs_ = std::make_unique<VolumeFs>(std::move(volume), options);
+    VolumeFs::Writing writing;
+    writing.drop_entry = [](NodeId, const std::string&) {};
+    writing.await_drop = [](NodeId, const std::string&) {};
+    writing.look_again = [](const std::string&) {};
+    fs_->StartWriting(std::move(writing));
   }
 
   std::shared_ptr<CountingStore> store_;

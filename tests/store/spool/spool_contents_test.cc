@@ -1,4 +1,4 @@
-#include "fs/mount/spool_contents.h"
+#include "store/spool/spool_contents.h"
 
 #include <gtest/gtest.h>
 

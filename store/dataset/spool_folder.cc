@@ -1,4 +1,4 @@
-#include "fs/mount/spool_folder.h"
+#include "store/dataset/spool_folder.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -6,9 +6,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
-#include "fs/mount/mount_status.h"
-#include "fs/mount/spool_contents.h"
 #include "store/local/file_system.h"
 #include "store/local/source_identity.h"
 #include "store/object/key.h"
@@ -20,11 +20,11 @@ namespace {
 constexpr int kMostSpools = 10000;
 constexpr mode_t kOthers = 0077;
 
-std::string FolderOf(const MountOptions& options) {
+std::string FolderOf(const VolumeOptions& options) {
   return options.spool.empty() ? DefaultSpoolFolder() : options.spool;
 }
 
-Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const MountOptions& options,
+Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const VolumeOptions& options,
                                          const SourceIdentity& identity) {
   UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(path, NewFiles::kPrivate));
   SpoolOptions spool_options;
@@ -60,7 +60,7 @@ Status CheckIsPrivate(const std::string& folder) {
 }
 
 // A new folder with a name that a person recognises, durable.
-Result<std::string> MakeSpoolDirectory(FileSystem& files, const MountOptions& options) {
+Result<std::string> MakeSpoolDirectory(FileSystem& files, const VolumeOptions& options) {
   std::string stem = BaseName(options.source);
   if (stem.empty()) stem = "root";
   for (int i = 1; i <= kMostSpools; ++i) {
@@ -88,6 +88,19 @@ bool IsLeftOver(const FoundSpool& found, const SpoolOwner& ours, const std::stri
 
 }  // namespace
 
+std::string DefaultSpoolFolder() {
+  // The specification of these folders has relative ones ignored.
+  const auto absolute = [](const char* name) {
+    const char* value = getenv(name);
+    return value != nullptr && *value == '/' ? std::string(value) : std::string();
+  };
+  if (const std::string state = absolute("XDG_STATE_HOME"); !state.empty()) {
+    return state + "/unshard/spool";
+  }
+  const std::string home = absolute("HOME");
+  return home.empty() ? "/var/lib/unshard/spool" : home + "/.local/state/unshard/spool";
+}
+
 Result<std::shared_ptr<FileSystem>> MakeFolder(const std::string& given, NewFiles modes) {
   std::string folder = given;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
@@ -106,7 +119,7 @@ Result<std::shared_ptr<FileSystem>> MakeFolder(const std::string& given, NewFile
   return OpenPosixFileSystem(folder, modes);
 }
 
-Result<VolumeFs::Writing> OpenSpools(const MountOptions& options) {
+Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
   const std::string folder = FolderOf(options);
   auto made = MakeFolder(folder, NewFiles::kPrivate);
   if (!made) {
@@ -118,7 +131,7 @@ Result<VolumeFs::Writing> OpenSpools(const MountOptions& options) {
   UNSHARD_RETURN_IF_ERROR(CheckIsPrivate(folder));
   UNSHARD_ASSIGN_OR_RETURN(const SourceIdentity identity, IdentifySource(options.source));
   const SpoolOwner ours = ThisProcess(options.source, identity);
-  VolumeFs::Writing writing;
+  OpenedSpools opened;
   UNSHARD_ASSIGN_OR_RETURN(const auto found, FindSpools(*files));
   for (const FoundSpool& one : found) {
     const std::string path = folder + "/" + one.path;
@@ -129,22 +142,22 @@ Result<VolumeFs::Writing> OpenSpools(const MountOptions& options) {
       LogWarning(spool.error().message);
       continue;
     }
-    writing.spools.push_back(*std::move(spool));
-    writing.paths.push_back(path);
+    opened.spools.push_back(*std::move(spool));
+    opened.paths.push_back(path);
   }
-  if (writing.spools.empty()) {
+  if (opened.spools.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, MakeSpoolDirectory(*files, options));
     UNSHARD_ASSIGN_OR_RETURN(auto spool, OpenSpool(folder + "/" + name, options, identity));
-    writing.spools.push_back(std::move(spool));
-    writing.paths.push_back(folder + "/" + name);
+    opened.spools.push_back(std::move(spool));
+    opened.paths.push_back(folder + "/" + name);
   }
-  return writing;
+  return opened;
 }
 
-void RemoveEmptySpools(const VolumeFs::Writing& writing) {
-  for (std::size_t i = 0; i < writing.spools.size(); ++i) {
-    const std::string& path = writing.paths[i];
-    const auto emptied = writing.spools[i]->RemoveIfEmpty();
+void RemoveEmptySpools(const OpenedSpools& opened) {
+  for (std::size_t i = 0; i < opened.spools.size(); ++i) {
+    const std::string& path = opened.paths[i];
+    const auto emptied = opened.spools[i]->RemoveIfEmpty();
     Status removed = emptied ? Status() : tl::unexpected<Error>(emptied.error());
     if (emptied && *emptied) {
       const auto folder = OpenPosixFileSystem(ParentPath(path));
@@ -160,24 +173,20 @@ void RemoveEmptySpools(const VolumeFs::Writing& writing) {
   }
 }
 
-void WarnOfUnpublished(const MountOptions& options) {
+std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options) {
   const std::string folder = FolderOf(options);
   const auto files = OpenPosixFileSystem(folder);
-  if (!files) return;  // none was ever made here
+  if (!files) return {};  // none was ever made here
   const auto identity = IdentifySource(options.source);
   const auto found = FindSpools(**files);
-  if (!identity || !found) return;
+  if (!identity || !found) return {};
   const SpoolOwner ours = ThisProcess(options.source, *identity);
+  std::vector<std::string> paths;
   for (const FoundSpool& one : *found) {
-    const std::string path = folder + "/" + one.path;
-    if (!IsLeftOver(one, ours, path)) continue;
-    const auto contents = ReadSpool(path);
-    if (!contents || contents->chunks.empty()) continue;
-    LogWarning(DescribeSpooled(contents->chunks.size(), contents->bytes, path) +
-               " of a mount that has ended, and are not shown here; mount it writable or run "
-               "`unshard spool publish " +
-               options.source + "` to publish them");
+    std::string path = folder + "/" + one.path;
+    if (IsLeftOver(one, ours, path)) paths.push_back(std::move(path));
   }
+  return paths;
 }
 
 }  // namespace unshard

@@ -1,0 +1,71 @@
+// A source that is open: its datasets, how their chunks are read and, where it can be written, how
+// they are committed and published. What a mount, `unshard info` and `unshard spool publish` have
+// in common; knows no kernel.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "store/chunks/chunk_reader.h"
+#include "store/chunks/written_chunks.h"
+#include "store/dataset/chunk_writes.h"
+#include "store/dataset/dataset_tree.h"
+#include "store/dataset/spool_folder.h"
+#include "store/dataset/volume_options.h"
+#include "store/dataset/watch_monitor.h"
+#include "store/object/own_mount.h"
+
+namespace unshard {
+
+struct VolumeParts {
+  std::shared_ptr<KvStore> store;
+  std::shared_ptr<WatchMonitor> watcher;
+  std::shared_ptr<DatasetTree> datasets;
+  std::shared_ptr<ByteBudgetCache> decoded;
+  std::shared_ptr<IndexCache> indexes;
+  std::shared_ptr<ReadCounters> reads = std::make_shared<ReadCounters>();
+  // Of writable volumes; null otherwise.
+  std::shared_ptr<FileSystem> files;
+  std::shared_ptr<WrittenChunks> written;
+  // To be set once it is mounted.
+  std::shared_ptr<OwnMount> own_mount;
+};
+
+// Thread-safe once it is open. Its destructor ends publishing where it stands: what is not
+// published stays in the spool.
+class Volume {
+ public:
+  // Notified of what has changed in the store, from threads of this object. Must not wait.
+  using OnChange = std::function<void(const ChangeWatcher::Event&)>;
+
+  // Opens the directory `options.source` and searches it for datasets. Unless it is to be read
+  // only, takes over what processes that have ended left in spools of this source, and publishes it
+  // in the background. Starts threads, so call it after daemonising. Without `on_change` nothing is
+  // watched. Fails, naming what is wrong, where there is nothing to open.
+  static Result<std::unique_ptr<Volume>> Open(const VolumeOptions& options, OnChange on_change);
+
+  // Of parts that are open already; `datasets` has been searched.
+  Volume(VolumeParts parts, const VolumeOptions& options);
+  ~Volume();
+  Volume(const Volume&) = delete;
+  Volume& operator=(const Volume&) = delete;
+
+  // Makes it writable: once, before others use it. Requires: parts.files, parts.written.
+  void StartWriting(OpenedSpools spools, const OnChange& on_change);
+
+  [[nodiscard]] const VolumeParts& parts() const { return parts_; }
+  [[nodiscard]] ChunkReader& reader() { return reader_; }
+  // Null where the volume is only read.
+  [[nodiscard]] ChunkWrites* writes() { return writes_.get(); }
+  // None where the volume is only read.
+  [[nodiscard]] const OpenedSpools& spools() const { return spools_; }
+
+ private:
+  const VolumeParts parts_;
+  const VolumeOptions options_;
+  ChunkReader reader_;
+  OpenedSpools spools_;
+  std::unique_ptr<ChunkWrites> writes_;  // goes first: its threads use all the others
+};
+
+}  // namespace unshard
