@@ -4,7 +4,7 @@
 
 #include "fs/common/request_failures.h"
 #include "fs/control_files.h"
-#include "store/local/shard_lock.h"
+#include "store/local/local_replacer.h"
 
 namespace unshard {
 namespace {
@@ -43,6 +43,7 @@ void VolumeFs::StartWriting(Writing writing) {
   writing_ = std::move(writing);
   ChunkWrites::Parts parts;
   parts.source = parts_.files;
+  parts.replacer = MakeLocalReplacer(parts_.files);
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
   parts.spools = writing_.spools;

@@ -7,7 +7,6 @@
 #include "fs/control_files.h"
 #include "fs/volume_fs.h"
 #include "store/object/log.h"
-#include "store/publish/can_publish.h"
 
 namespace unshard {
 namespace {
@@ -282,8 +281,7 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
     if (const Status can = writes_->CanWrite(*to.tree); !can) {
       return Fail(ErrorCode::kReadOnly, can.error().message);
     }
-    UNSHARD_RETURN_IF_ERROR(CanPublishInto(
-        *parts_.files,
+    UNSHARD_RETURN_IF_ERROR(writes_->CanReplace(
         JoinPath(to.tree->directory(), to.tree->shards().keys().Key(to.chunk.slot.shard))));
     after = StagedInode::Chunk{to.tree, to.chunk, to.gzipped};
   }
@@ -462,8 +460,7 @@ Status VolumeFs::RemoveChunk(const Place& place) {
   if (const Status can = writes_->CanWrite(*place.tree); !can) {
     return Fail(ErrorCode::kReadOnly, can.error().message);
   }
-  UNSHARD_RETURN_IF_ERROR(CanPublishInto(
-      *parts_.files,
+  UNSHARD_RETURN_IF_ERROR(writes_->CanReplace(
       JoinPath(place.tree->directory(), place.tree->shards().keys().Key(place.chunk.slot.shard))));
   ChunkWrites::Commit commit;
   commit.tree = place.tree;

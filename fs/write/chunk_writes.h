@@ -36,6 +36,7 @@ class ChunkWrites {
  public:
   struct Parts {
     std::shared_ptr<FileSystem> source;
+    std::shared_ptr<ObjectReplacer> replacer;  // of the same store
     std::shared_ptr<DatasetTree> datasets;
     std::shared_ptr<WrittenChunks> written;
     // This mount's own spool first, then adopted ones.
@@ -62,6 +63,10 @@ class ChunkWrites {
 
   // Succeeds where chunks of this tree can be written at all.
   [[nodiscard]] Status CanWrite(const ChunkTree& tree) const;
+  // Succeeds where the shard `key` can be replaced (ObjectReplacer::CanReplace).
+  [[nodiscard]] Status CanReplace(const std::string& key) const {
+    return parts_.replacer->CanReplace(key);
+  }
   // Waits until the spool has room for a new file and so many bytes, slowing down who writes faster
   // than the store.
   Status WaitForRoom(std::uint64_t bytes = 1);

@@ -170,14 +170,14 @@ Generation FileVersion::generation() const {
   return {std::move(tag)};
 }
 
-ObjectInfo InfoOf(const struct stat& status) {
+ObjectInfo InfoOf(const FileStatus& status) {
   ObjectInfo info;
-  info.kind = S_ISREG(status.st_mode)   ? ObjectInfo::Kind::kFile
-              : S_ISDIR(status.st_mode) ? ObjectInfo::Kind::kDirectory
-                                        : ObjectInfo::Kind::kOther;
-  info.size = status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  info.kind = status.kind == FileStatus::Kind::kFile        ? ObjectInfo::Kind::kFile
+              : status.kind == FileStatus::Kind::kDirectory ? ObjectInfo::Kind::kDirectory
+                                                            : ObjectInfo::Kind::kOther;
+  info.size = status.size;
   info.generation = FileVersion::Of(status).generation();
-  info.modified = status.st_mtim;
+  info.modified = status.modified;
   return info;
 }
 

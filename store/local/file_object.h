@@ -53,7 +53,7 @@ Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
                             const Generation& generation, const RangeRequest& range,
                             const std::string& described);
 
-ObjectInfo InfoOf(const struct stat& status);
+ObjectInfo InfoOf(const FileStatus& status);
 
 // A handle on `opened`, whose descriptor goes to the pool.
 std::shared_ptr<ObjectHandle> MakeFileObject(std::shared_ptr<FileStoreParts> parts,

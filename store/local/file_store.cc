@@ -6,6 +6,7 @@
 
 #include "store/local/directory_entries.h"
 #include "store/local/file_object.h"
+#include "store/local/posix_file.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -39,7 +40,7 @@ Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
   if (::fstat(place.get(), &status) != 0) {
     return FailErrno(errno, Describe(key) + ": reading its attributes");
   }
-  return InfoOf(status);
+  return InfoOf(FileStatusOf(status));
 }
 
 Result<std::shared_ptr<ObjectHandle>> FileStore::Open(std::string_view key) {

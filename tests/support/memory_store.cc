@@ -29,10 +29,27 @@ class MemoryObject final : public ObjectHandle {
 void MemoryStore::Put(const std::string& key, std::string_view text) {
   const std::lock_guard lock(mutex_);
   const ByteSpan span = AsBytes(text);
-  Object object{Bytes(ByteVector(span.begin(), span.end())), {}};
-  object.info.size = text.size();
+  PutLocked(key, Bytes(ByteVector(span.begin(), span.end())));
+}
+
+const ObjectInfo& MemoryStore::PutLocked(const std::string& key, Bytes bytes) {
+  Object& object = objects_[key];
+  object.bytes = std::move(bytes);
+  object.info.size = object.bytes.size();
   object.info.generation.tag = std::to_string(++last_generation_);
-  objects_[key] = std::move(object);
+  return object.info;
+}
+
+Committed MemoryStore::ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
+                                 std::optional<Bytes> bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = objects_.find(key);
+  std::optional<Generation> current;
+  if (found != objects_.end()) current = found->second.info.generation;
+  if (current != expected) return {};
+  if (bytes) return {Committed::Outcome::kCommitted, PutLocked(key, *std::move(bytes))};
+  objects_.erase(key);
+  return {Committed::Outcome::kCommitted};
 }
 
 void MemoryStore::Remove(const std::string& key) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 
+#include "store/local/local_replacer.h"
 #include "tests/support/published_shards.h"
 #include "tests/support/simulated_disk.h"
 
@@ -52,9 +53,10 @@ class PublishCrashTest : public testing::TestWithParam<Scenario> {
   }
   Result<PublishResult> Publish(const std::shared_ptr<SimulatedDisk>& disk) const {
     PublishRequest request = RequestFor(format_, kKey, changes_);
-    if (GetParam().base == Base::kPair) request.obsolete = ShardKeys::Pair{kIndexKey, kDataKey};
+    if (GetParam().base == Base::kPair)
+      request.object.obsolete = ShardKeys::Pair{kIndexKey, kDataKey};
     for (ShardChange& change : request.changes) change.check_expected = false;
-    return ShardPublisher(disk, {}).Publish(request);
+    return ShardPublisher(MakeLocalReplacer(disk), {}).Publish(request);
   }
   // What a reader finds: the shard before the pair.
   ShardContent Found(const SimulatedDisk& disk) const {
