@@ -174,18 +174,10 @@ Status ShardPutter::CheckNew(const PlannedChunk& chunk,
 }
 
 Result<std::uint32_t> ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) {
-  std::uint32_t crc32c = 0;
-  ByteVector piece;
-  for (std::uint64_t done = 0; done < size; done += piece.size()) {
-    piece.resize(static_cast<std::size_t>(std::min(kPiece, size - done)));
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, source.Read(done, piece));
-    if (found < piece.size()) {
-      return Fail(ErrorCode::kDataLoss, base_.described() + ": expected " + std::to_string(size) +
-                                            " new bytes, found " + std::to_string(done + found));
-    }
-    crc32c = Crc32cExtend(crc32c, piece);
-    UNSHARD_RETURN_IF_ERROR(Write(at + done, piece));
-  }
+  auto crc32c = ReadWithCrc32c(source, {0, size}, 0, [&](std::uint64_t done, ByteSpan piece) {
+    return Write(at + done, piece);
+  });
+  if (!crc32c) return Forward(std::move(crc32c).error(), base_.described() + ": its new bytes");
   return crc32c;
 }
 
