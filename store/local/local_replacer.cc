@@ -11,10 +11,11 @@
 //   3. The caller puts the new version into the new file: as a clone of the base (FICLONE) with
 //      additions at its end, or from copied ranges (copy_file_range) and writes.
 //   4. Sync the new file. The base must still be the file of step 2, else the condition has failed.
-//   5. Rename the new file onto the path, or, for a removal, remove an obsolete pair, which would
-//      come back to life, and then the file.
-//   6. Sync the directory. Only then remove the obsolete pair that the file supersedes: readers
-//      ask for the file first.
+//   5. Rename the new file onto the path, or, for a removal, take step 6, so that no pair comes
+//   back
+//      to life, and remove the file.
+//   6. Sync the directory. Only then remove the obsolete pair that the file supersedes, and sync
+//      again: readers ask for the file first.
 //   7. Remove the lock file while it is locked, and the new file unless it was renamed.
 //
 // A crash leaves the old file or the new one, and at most an unlocked and empty lock file and a
@@ -96,7 +97,6 @@ class LocalReplacement final : public ObjectReplacement {
   Status OpenPiece(const std::string& key);
   Status OpenPair();
   [[nodiscard]] Result<bool> BaseIsCurrent() const;
-  Status RemovePair();
   Status SyncDirectory() { return files_->SyncDirectory(ParentPath(object_.key)); }
 
   const std::shared_ptr<FileSystem> files_;
@@ -198,7 +198,8 @@ Result<Committed> LocalReplacement::Remove(const Committing& committing) {
   UNSHARD_RETURN_IF_ERROR(committing());
   UNSHARD_ASSIGN_OR_RETURN(const bool current, BaseIsCurrent());
   if (!current) return Committed{};
-  UNSHARD_RETURN_IF_ERROR(RemovePair());
+  // A pair must not come back to life, not half of it either when a power loss undoes one removal.
+  if (object_.obsolete) UNSHARD_RETURN_IF_ERROR(MakeDurable());
   UNSHARD_ASSIGN_OR_RETURN(const bool removed, files_->Remove(object_.key));
   if (!removed) return Committed{};
   pieces_.clear();
@@ -207,11 +208,7 @@ Result<Committed> LocalReplacement::Remove(const Committing& committing) {
 
 Status LocalReplacement::MakeDurable() {
   UNSHARD_RETURN_IF_ERROR(SyncDirectory());  // 6
-  return pieces_.size() == 1 ? RemovePair() : Status();
-}
-
-Status LocalReplacement::RemovePair() {
-  if (!object_.obsolete) return {};
+  if (pieces_.size() != 1 || !object_.obsolete) return {};
   UNSHARD_ASSIGN_OR_RETURN(const bool index, files_->Remove(object_.obsolete->index));
   UNSHARD_ASSIGN_OR_RETURN(const bool data, files_->Remove(object_.obsolete->data));
   return index || data ? SyncDirectory() : Status();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "tests/support/simulated_disk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace unshard {
@@ -28,6 +29,34 @@ TEST(LocalReplacerTest, WhetherFilesCanBeMadeIsDecidedByTheNearestDirectoryThatI
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().system_errno, EACCES);
   EXPECT_NE(refused.error().message.find("array"), std::string::npos);
+}
+
+// Reading the attributes of what was renamed can fail as well.
+TEST(LocalReplacerTest, EveryFailingOperationOfACommitIsToldAsWhatHasHappened) {
+  std::uint64_t unknown = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    SCOPED_TRACE("failures from operation " + std::to_string(n));
+    const auto disk = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.counts_reads = true});
+    disk->Put("a/0.shard", "base");
+    auto replacement = MakeLocalReplacer(disk)->Begin({"a/0.shard", std::nullopt}, {});
+    ASSERT_TRUE(replacement);
+    ASSERT_TRUE((*replacement)->Write(0, AsBytes("new!")));
+    disk->ResetCount();
+    disk->FailAt(n, EIO, /*lasting=*/true);
+    const auto committed = (*replacement)->Commit([]() -> Status { return {}; });
+    const auto text = disk->Text("a/0.shard");
+    if (!committed) {
+      EXPECT_EQ(committed.error().system_errno, EIO);
+      EXPECT_EQ(text, "base");
+      continue;
+    }
+    EXPECT_EQ(text, "new!");
+    if (committed->outcome == Committed::Outcome::kCommitted) break;
+    EXPECT_EQ(committed->outcome, Committed::Outcome::kUnknown);
+    EXPECT_EQ(committed->reason.system_errno, EIO);
+    ++unknown;
+  }
+  EXPECT_EQ(unknown, 1u);
 }
 
 }  // namespace
