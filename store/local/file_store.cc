@@ -36,11 +36,9 @@ class FileStore final : public KvStore {
 Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor place, parts_->root->OpenBeneath(key, O_PATH));
   if (!place.valid()) return std::nullopt;
-  struct stat status {};
-  if (::fstat(place.get(), &status) != 0) {
-    return FailErrno(errno, Describe(key) + ": reading its attributes");
-  }
-  return InfoOf(FileStatusOf(status));
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status,
+                           StatDescriptor(place.get(), [&] { return Describe(key); }));
+  return InfoOf(status);
 }
 
 Result<std::shared_ptr<ObjectHandle>> FileStore::Open(std::string_view key) {

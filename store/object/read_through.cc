@@ -1,6 +1,9 @@
 #include "store/object/read_through.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 namespace unshard {
@@ -31,6 +34,23 @@ class ReadThrough final : public ObjectHandle {
 };
 
 }  // namespace
+
+Result<std::size_t> ReadDescriptor(int descriptor, std::uint64_t at, std::span<std::uint8_t> to,
+                                   const std::string& described) {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t size =
+        ::pread(descriptor, to.data() + done, to.size() - done, static_cast<off_t>(at + done));
+    if (size > 0) {
+      done += static_cast<std::size_t>(size);
+    } else if (size == 0) {
+      break;
+    } else if (errno != EINTR) {
+      return FailErrno(errno, described + ": reading");
+    }
+  }
+  return done;
+}
 
 ReadBytes ReadFrom(Bytes bytes) {
   return [bytes = std::move(bytes)](std::uint64_t at, std::span<std::uint8_t> to) {

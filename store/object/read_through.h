@@ -1,4 +1,4 @@
-// Reading bytes through a function: into a buffer, and as an object.
+// Reading bytes of an open file, and through a function: into a buffer, and as an object.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,11 @@
 #include "store/object/kv_store.h"
 
 namespace unshard {
+
+// Fills `to` from byte `at` of an open file; the count is smaller only where the file ends.
+// Messages name `described`.
+Result<std::size_t> ReadDescriptor(int descriptor, std::uint64_t at, std::span<std::uint8_t> to,
+                                   const std::string& described);
 
 // Fills `to` from `at` on; the count is smaller where the bytes end.
 using ReadBytes = std::function<Result<std::size_t>(std::uint64_t at, std::span<std::uint8_t> to)>;
