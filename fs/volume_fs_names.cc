@@ -281,7 +281,7 @@ Status VolumeFs::PutOnto(const std::shared_ptr<StagedInode>& staged, const Place
     if (const Status can = writes_->CanWrite(*to.tree); !can) {
       return Fail(ErrorCode::kReadOnly, can.error().message);
     }
-    UNSHARD_RETURN_IF_ERROR(writes_->CanReplace(
+    UNSHARD_RETURN_IF_ERROR(writes_->replacer().CanReplace(
         JoinPath(to.tree->directory(), to.tree->shards().keys().Key(to.chunk.slot.shard))));
     after = StagedInode::Chunk{to.tree, to.chunk, to.gzipped};
   }
@@ -460,7 +460,7 @@ Status VolumeFs::RemoveChunk(const Place& place) {
   if (const Status can = writes_->CanWrite(*place.tree); !can) {
     return Fail(ErrorCode::kReadOnly, can.error().message);
   }
-  UNSHARD_RETURN_IF_ERROR(writes_->CanReplace(
+  UNSHARD_RETURN_IF_ERROR(writes_->replacer().CanReplace(
       JoinPath(place.tree->directory(), place.tree->shards().keys().Key(place.chunk.slot.shard))));
   ChunkWrites::Commit commit;
   commit.tree = place.tree;

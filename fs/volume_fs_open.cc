@@ -297,7 +297,7 @@ Result<std::shared_ptr<StagedInode>> VolumeFs::StageChunk(const Place& place, bo
   if (const Status writable = writes_->CanWrite(*place.tree); !writable) {
     return Fail(ErrorCode::kReadOnly, writable.error().message);
   }
-  UNSHARD_RETURN_IF_ERROR(writes_->CanReplace(
+  UNSHARD_RETURN_IF_ERROR(writes_->replacer().CanReplace(
       JoinPath(place.tree->directory(), place.tree->shards().keys().Key(place.chunk.slot.shard))));
   if (BareNameIsRemembered(place)) DropBareName(*place.tree, place.chunk);
   UNSHARD_RETURN_IF_ERROR(staged_files_->AwaitRoom(1));

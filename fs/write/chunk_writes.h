@@ -63,10 +63,8 @@ class ChunkWrites {
 
   // Succeeds where chunks of this tree can be written at all.
   [[nodiscard]] Status CanWrite(const ChunkTree& tree) const;
-  // Succeeds where the shard `key` can be replaced (ObjectReplacer::CanReplace).
-  [[nodiscard]] Status CanReplace(const std::string& key) const {
-    return parts_.replacer->CanReplace(key);
-  }
+  // Of the source.
+  [[nodiscard]] ObjectReplacer& replacer() const { return *parts_.replacer; }
   // Waits until the spool has room for a new file and so many bytes, slowing down who writes faster
   // than the store.
   Status WaitForRoom(std::uint64_t bytes = 1);

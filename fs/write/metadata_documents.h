@@ -28,6 +28,7 @@ class MetadataDocuments {
                     Refresh refresh)
       : store_(store),
         files_(files),
+        replacer_(writes.replacer()),
         datasets_(datasets),
         changes_(store, files, datasets, writes),
         refresh_(std::move(refresh)) {}
@@ -54,6 +55,7 @@ class MetadataDocuments {
 
   KvStore& store_;
   FileSystem& files_;
+  ObjectReplacer& replacer_;
   DatasetTree& datasets_;
   DatasetChanges changes_;
   const Refresh refresh_;

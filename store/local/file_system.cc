@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "codec/core/crc32c.h"
-#include "store/local/shard_lock.h"
-#include "store/object/key.h"
 #include "store/object/kv_store.h"
 
 namespace unshard {
@@ -51,21 +49,6 @@ Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::strin
   }));
   std::sort(names.begin(), names.end());
   return names;
-}
-
-Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes) {
-  UNSHARD_ASSIGN_OR_RETURN(ShardLock lock, ShardLock::Acquire(files, path));
-  const auto replace = [&]() -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> before, files.Open(path, {}));
-    if (before) UNSHARD_RETURN_IF_ERROR(lock.version()->TakeAttributesOf(*before));
-    UNSHARD_RETURN_IF_ERROR(lock.version()->Write(0, bytes));
-    UNSHARD_RETURN_IF_ERROR(lock.version()->Sync());
-    return files.Rename(lock.version_path(), path);
-  };
-  const Status replaced = replace();
-  lock.Remove(files);
-  UNSHARD_RETURN_IF_ERROR(replaced);
-  return files.SyncDirectory(ParentPath(path));
 }
 
 }  // namespace unshard

@@ -114,11 +114,6 @@ Status MakeDirectories(FileSystem& files, const std::string& path);
 // The names in a directory, in order; none where it is missing.
 Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::string& directory);
 
-// Puts a whole small file in place of `path`, made where it is missing: readers see the old bytes
-// or the new ones, also after a crash. Waits for others who replace it in the same way, through the
-// lock on `<path>.__lock`.
-Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes);
-
 // The modes of files and directories that are made: 0666 and 0777 less the process's umask, or 0600
 // and 0700, whatever the umask.
 enum class NewFiles { kShared, kPrivate };

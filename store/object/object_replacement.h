@@ -98,4 +98,9 @@ class ObjectReplacer {
   [[nodiscard]] virtual std::string Describe(const std::string& key) const = 0;
 };
 
+// Puts a whole small object in place of what stands under `key`, or makes it: readers see the old
+// bytes or the new ones, also after a power loss. Returns once the new ones are durable. kConflict
+// where other writers were faster many times in a row.
+Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan bytes);
+
 }  // namespace unshard

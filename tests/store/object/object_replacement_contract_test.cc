@@ -337,5 +337,57 @@ TEST_P(ObjectReplacementTest, HalfAPairIsDataLossAndThePairThatChangesFailsTheCo
   EXPECT_EQ(store_->Text(kKey), "past");
 }
 
+TEST_P(ObjectReplacementTest, AWholeObjectIsReplacedOrMade) {
+  for (const char* text : {"first", "2nd", ""}) {
+    const Status replaced = ReplaceObject(*replacer_, kKey, AsBytes(text));
+    ASSERT_TRUE(replaced) << replaced.error().message;
+    EXPECT_EQ(store_->Text(kKey), text);
+    EXPECT_EQ(store_->Names("a"), Names{"0.shard"});
+  }
+}
+
+TEST(ReplaceObjectTest, AnUnknownOutcomeIsAFailure) {
+  const auto store = ReplaceableStore::Make(StoreKind::kMemory, "");
+  store->Put("document", "old");
+  for (const auto lost : {MemoryReplacer::Lost::kRequest, MemoryReplacer::Lost::kAnswer}) {
+    store->memory()->LoseNext(lost);
+    const Status replaced = ReplaceObject(*store->memory(), "document", AsBytes("new"));
+    ASSERT_FALSE(replaced);
+    EXPECT_EQ(replaced.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(replaced.error().message.find("document"), std::string::npos);
+    EXPECT_EQ(store->Text("document"), lost == MemoryReplacer::Lost::kRequest ? "old" : "new");
+  }
+}
+
+// Another writer comes between each time a version has been put together.
+TEST(ReplaceObjectTest, WhoIsFasterEachTimeKeepsItsBytes) {
+  class Overtaken final : public ObjectReplacer {
+   public:
+    explicit Overtaken(ReplaceableStore& store) : store_(store) {}
+    Status CanReplace(const std::string& key) override { return store_.memory()->CanReplace(key); }
+    Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
+                                                     const std::stop_token& stop) override {
+      auto begun = store_.memory()->Begin(object, stop);
+      if (times > 0) store_.Put(object.key, "theirs " + std::to_string(times--));
+      return begun;
+    }
+    std::string Describe(const std::string& key) const override { return key; }
+    int times = 0;
+
+   private:
+    ReplaceableStore& store_;
+  };
+  const auto store = ReplaceableStore::Make(StoreKind::kMemory, "");
+  Overtaken overtaken(*store);
+  overtaken.times = 3;
+  ASSERT_TRUE(ReplaceObject(overtaken, "document", AsBytes("ours")));
+  EXPECT_EQ(store->Text("document"), "ours");
+  overtaken.times = 100;
+  const Status never = ReplaceObject(overtaken, "document", AsBytes("ours again"));
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(store->Text("document")->starts_with("theirs"));
+}
+
 }  // namespace
 }  // namespace unshard
