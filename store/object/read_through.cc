@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -33,6 +32,25 @@ class ReadThrough final : public ObjectHandle {
   const ReadBytes read_;
 };
 
+class InMemory final : public ObjectHandle {
+ public:
+  InMemory(const ObjectInfo& info, Bytes bytes) : info_(info), bytes_(std::move(bytes)) {}
+
+  const ObjectInfo& info() const override { return info_; }
+  Result<ReadResult> Read(const RangeRequest& range) override {
+    const ByteRange part = ClipRange(range, bytes_.size());
+    return ReadResult{
+        ReadResult::State::kFound,
+        bytes_.Slice(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size)),
+        info_.size, info_.generation};
+  }
+  std::optional<FileSlice> Slice(const ByteRange&) override { return std::nullopt; }
+
+ private:
+  const ObjectInfo info_;
+  const Bytes bytes_;
+};
+
 }  // namespace
 
 Result<std::size_t> ReadDescriptor(int descriptor, std::uint64_t at, std::span<std::uint8_t> to,
@@ -50,16 +68,6 @@ Result<std::size_t> ReadDescriptor(int descriptor, std::uint64_t at, std::span<s
     }
   }
   return done;
-}
-
-ReadBytes ReadFrom(Bytes bytes) {
-  return [bytes = std::move(bytes)](std::uint64_t at, std::span<std::uint8_t> to) {
-    const ByteRange range = ClipRange(RangeRequest::At(at, to.size()), bytes.size());
-    const auto from = bytes.span().subspan(static_cast<std::size_t>(range.begin),
-                                           static_cast<std::size_t>(range.size));
-    std::copy(from.begin(), from.end(), to.begin());
-    return Result<std::size_t>(from.size());
-  };
 }
 
 Result<ByteVector> ReadRange(const ByteRange& range, const std::string& described,
@@ -80,6 +88,10 @@ Result<ByteVector> ReadRange(const ByteRange& range, const std::string& describe
 std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, std::string described,
                                            ReadBytes read) {
   return std::make_shared<ReadThrough>(info, std::move(described), std::move(read));
+}
+
+std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, Bytes bytes) {
+  return std::make_shared<InMemory>(info, std::move(bytes));
 }
 
 }  // namespace unshard

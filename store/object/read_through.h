@@ -19,9 +19,6 @@ Result<std::size_t> ReadDescriptor(int descriptor, std::uint64_t at, std::span<s
 // Fills `to` from `at` on; the count is smaller where the bytes end.
 using ReadBytes = std::function<Result<std::size_t>(std::uint64_t at, std::span<std::uint8_t> to)>;
 
-// Reads what lies in memory.
-ReadBytes ReadFrom(Bytes bytes);
-
 // The bytes of `range`; fewer where they end. Fails with kResourceExhausted, naming `described`,
 // where memory cannot hold them.
 Result<ByteVector> ReadRange(const ByteRange& range, const std::string& described,
@@ -30,5 +27,7 @@ Result<ByteVector> ReadRange(const ByteRange& range, const std::string& describe
 // An object whose bytes `read` reads: kConditionFailed where they end before `info.size`.
 std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, std::string described,
                                            ReadBytes read);
+// The same of bytes that lie in memory: what is read is a part of them, not a copy.
+std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, Bytes bytes);
 
 }  // namespace unshard

@@ -97,7 +97,7 @@ Result<ShardObject> ShardObject::Decoded(const ShardFormat& format, std::uint64_
   if (!decoded) return Forward(std::move(decoded).error(), described_);
   ObjectInfo info;
   info.size = decoded->size();
-  return ShardObject(described_, MakeObjectOf(info, described_, ReadFrom(*std::move(decoded))));
+  return ShardObject(described_, MakeObjectOf(info, *std::move(decoded)));
 }
 
 Result<ShardIndex> ShardObject::ReadIndex(const ShardFormat& format, std::uint64_t shard,

@@ -32,7 +32,9 @@ class MemoryReplacement final : public ObjectReplacement {
   Status Write(std::uint64_t at, ByteSpan bytes) override;
   Status CopyBase(const ByteRange& range, std::uint64_t at) override;
   Result<std::size_t> ReadBack(std::uint64_t at, std::span<std::uint8_t> to) override {
-    return ReadFrom(Bytes(bytes_))(at, to);
+    const ByteRange part = ClipRange(RangeRequest::At(at, to.size()), bytes_.size());
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(part.begin), part.size, to.begin());
+    return static_cast<std::size_t>(part.size);
   }
   Status SetSize(std::uint64_t size) override {
     bytes_.resize(static_cast<std::size_t>(size));

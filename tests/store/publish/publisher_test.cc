@@ -254,8 +254,8 @@ TEST_F(ShardPublisherTest, FragmentsStayBeforeTheirManifestsThroughEveryRewrite)
     const std::string text = *Text();
     ObjectInfo info;
     info.size = text.size();
-    const auto stored = ReadFrom(Bytes(ByteVector(text.begin(), text.end())));
-    const ShardObject object("test", MakeObjectOf(info, "test", stored));
+    const Bytes stored(ByteVector(text.begin(), text.end()));
+    const ShardObject object("test", MakeObjectOf(info, stored));
     const auto index = object.ReadIndex(*format.format, 0, 1 << 20);
     ASSERT_TRUE(index);
     ASSERT_EQ(index->chunks.size(), fragments.size());
