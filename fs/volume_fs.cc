@@ -42,7 +42,6 @@ VolumeFs::~VolumeFs() {
 void VolumeFs::StartWriting(Writing writing) {
   writing_ = std::move(writing);
   ChunkWrites::Parts parts;
-  parts.source = parts_.files;
   parts.replacer = MakeLocalReplacer(parts_.files);
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;

@@ -365,18 +365,16 @@ void ChunkWrites::Replay() {
     }
   }
   for (const auto& [directory, chunks] : published) {
-    // The mount before may have ended between renaming a shard and syncing its directory.
-    const auto there = parts_.source->Stat(directory);
-    const bool gone = there && !*there;  // with all shards, whose removal was published
-    const Status synced = gone ? Status() : parts_.source->SyncDirectory(directory);
-    if (!synced) {
-      LogWarning(synced.error().message);
+    // The mount before may have ended between committing a shard and making it durable.
+    const Status durable = parts_.replacer->MakeDurable(directory);
+    if (!durable) {
+      LogWarning(durable.error().message);
     } else {
       Discard(chunks);
     }
   }
   if (found.empty()) return;
-  LogInfo(parts_.source->Describe("") + ": " + std::to_string(found.size()) +
+  LogInfo(parts_.replacer->Describe("") + ": " + std::to_string(found.size()) +
           " chunks of earlier mounts wait in the spool to be published");
 }
 

@@ -35,8 +35,7 @@ namespace unshard {
 class ChunkWrites {
  public:
   struct Parts {
-    std::shared_ptr<FileSystem> source;
-    std::shared_ptr<ObjectReplacer> replacer;  // of the same store
+    std::shared_ptr<ObjectReplacer> replacer;  // of the source
     std::shared_ptr<DatasetTree> datasets;
     std::shared_ptr<WrittenChunks> written;
     // This mount's own spool first, then adopted ones.

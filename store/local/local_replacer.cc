@@ -1,19 +1,17 @@
 // How a file is replaced:
 //
-//   1. Open `<file>.__lock` (made where it is missing), wait for its exclusive OFD lock, but not
-//   for
-//      ever, and open the path again: unless both are the same file another writer has renamed it,
+//   1. Open `<file>.__lock` (made where it is missing), wait for its exclusive OFD lock, a limited
+//      time, and open the path again: unless both are the same file another writer has renamed it,
 //      and we start over. TensorStore does the same, so that both may write one dataset.
-//   2. Make `<file>.new.__lock` anew. Open the file as it is now, the base; where it is missing,
-//   the
-//      pair of the obsolete form. Give the new file the base's owner, mode and attributes before
-//      there are bytes in it: who may not read the base may not read them either.
+//   2. Make `<file>.new.__lock` anew. Open the base: the file as it is now, or, where it is
+//      missing, the pair of the obsolete form. Give the new file the owner, mode and attributes of
+//      the base before there are bytes in it: a process that may not read the base may not read
+//      them either.
 //   3. The caller puts the new version into the new file: as a clone of the base (FICLONE) with
 //      additions at its end, or from copied ranges (copy_file_range) and writes.
 //   4. Sync the new file. The base must still be the file of step 2, else the condition has failed.
-//   5. Rename the new file onto the path, or, for a removal, take step 6, so that no pair comes
-//   back
-//      to life, and remove the file.
+//   5. Rename the new file onto the path. For a removal take step 6, so that no pair comes back to
+//      life, and remove the file.
 //   6. Sync the directory. Only then remove the obsolete pair that the file supersedes, and sync
 //      again: readers ask for the file first.
 //   7. Remove the lock file while it is locked, and the new file unless it was renamed.
@@ -163,7 +161,7 @@ Result<std::uint64_t> LocalReplacement::Size() {
   return status.size;
 }
 
-// False where another version stands there by now, or this one has been written to.
+// False where another version has taken the base's place, or the base has been written to.
 Result<bool> LocalReplacement::BaseIsCurrent() const {
   if (pieces_.size() != 1) {
     UNSHARD_ASSIGN_OR_RETURN(const auto object, files_->Stat(object_.key));
@@ -222,6 +220,7 @@ class LocalReplacer final : public ObjectReplacer {
   Status CanReplace(const std::string& key) override;
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                    const std::stop_token& stop) override;
+  Status MakeDurable(const std::string& directory) override;
   std::string Describe(const std::string& key) const override { return files_->Describe(key); }
 
  private:
@@ -240,6 +239,12 @@ Status LocalReplacer::CanReplace(const std::string& key) {
     // Whatever else is wrong is found by who publishes.
     if ((errno != ENOENT && errno != ENOTDIR) || directory.empty()) return {};
   }
+}
+
+Status LocalReplacer::MakeDurable(const std::string& directory) {
+  const auto there = files_->Stat(directory);
+  const bool gone = there && !*there;  // with all its files, whose removal was made durable
+  return gone ? Status() : files_->SyncDirectory(directory);
 }
 
 Result<std::unique_ptr<ObjectReplacement>> LocalReplacer::Begin(const ReplacedObject& object,

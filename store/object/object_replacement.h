@@ -94,6 +94,9 @@ class ObjectReplacer {
   // once `stop` is requested (kUnavailable). kDataLoss where only one half of a pair is there.
   virtual Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                            const std::stop_token& stop) = 0;
+  // ObjectReplacement::MakeDurable() of all objects directly in a directory at once, but for
+  // obsolete pairs: for commits of an earlier process. Succeeds where the directory is missing.
+  virtual Status MakeDurable(const std::string& directory) = 0;
   // For messages: where `key` lives. Never holds a credential.
   [[nodiscard]] virtual std::string Describe(const std::string& key) const = 0;
 };

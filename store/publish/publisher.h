@@ -1,14 +1,13 @@
 // Publishing: rewriting one shard of a store with committed chunks, never in place.
 //
-//   1. Begin to replace the shard (store/object/object_replacement.h), which opens its version of
-//      now, the base.
+//   1. Begin to replace the shard (store/object/object_replacement.h). Its current version is the
+//      base.
 //   2. Read the index of the base, all pages, and check it. Plan which of its chunks stay.
-//   3. Put the new version together: whole, or, where the store can start it from the base without
-//   a
-//      copy and little garbage results, by additions at the end of the base.
+//   3. Put the new version together: whole, or by additions at the end of the base, where the store
+//      starts it from the base without a copy and little garbage results.
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
 //   5. Commit the new version. A version without any chunk is not stored: the shard is removed
-//      instead. Where somebody has replaced the base since step 1, start over.
+//      instead. Where another writer has replaced the base since step 1, start over.
 //   6. Make it durable.
 //
 // Where the outcome of step 5 is unknown the publish fails, the spool keeps all, and the next
@@ -39,8 +38,8 @@ struct ExpectedBytes {
   ChunkFingerprint expected;
   // The same: of a version that may or may not have been published since.
   std::optional<ChunkFingerprint> also_expected;
-  // What is put; other bytes are refused. Where it stands there already, as after a publish that
-  // could not sync the directory, that is no conflict.
+  // What is put; other bytes are refused. Where the base has it already, as after a publish that
+  // could not be made durable, that is no conflict.
   std::optional<ChunkFingerprint> put;
 };
 

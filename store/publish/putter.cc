@@ -186,7 +186,7 @@ Status ShardPutter::Write(std::uint64_t at, ByteSpan bytes) {
   return to_.Write(at, bytes);
 }
 
-// Puts off: what stands behind in both files joins it, so that the store copies long ranges.
+// Puts off: a range that follows in both versions joins it, so that the store copies long ranges.
 Status ShardPutter::CopyBase(const ByteRange& range, std::uint64_t at) {
   if (range.begin == pending_.end() && at == pending_at_ + pending_.size) {
     pending_.size += range.size;

@@ -31,6 +31,23 @@ TEST(LocalReplacerTest, WhetherFilesCanBeMadeIsDecidedByTheNearestDirectoryThatI
   EXPECT_NE(refused.error().message.find("array"), std::string::npos);
 }
 
+TEST(LocalReplacerTest, WhatAnEarlierProcessHasCommittedIsMadeDurable) {
+  for (const bool by_directory : {false, true}) {
+    const auto disk = std::make_shared<SimulatedDisk>();
+    disk->Put("a/0.shard", "base");
+    auto replacement = MakeLocalReplacer(disk)->Begin({"a/0.shard", std::nullopt}, {});
+    ASSERT_TRUE(replacement);
+    ASSERT_TRUE((*replacement)->Write(0, AsBytes("new!")));
+    ASSERT_TRUE((*replacement)->Commit([]() -> Status { return {}; }));
+    EXPECT_EQ(disk->AfterPowerLoss(Survival::kNothing, 1)->Text("a/0.shard"), "base");
+    const auto next = disk->AfterKill();
+    const auto replacer = MakeLocalReplacer(next);
+    EXPECT_TRUE(by_directory ? replacer->MakeDurable("a")
+                             : (*replacer->Begin({"a/0.shard", std::nullopt}, {}))->MakeDurable());
+    EXPECT_EQ(next->AfterPowerLoss(Survival::kNothing, 1)->Text("a/0.shard"), "new!");
+  }
+}
+
 // Reading the attributes of what was renamed can fail as well.
 TEST(LocalReplacerTest, EveryFailingOperationOfACommitIsToldAsWhatHasHappened) {
   std::uint64_t unknown = 0;

@@ -270,6 +270,13 @@ TEST_P(ObjectReplacementTest, WhatStandsThereIsMadeDurableWithoutACommit) {
   EXPECT_EQ(store_->Text(kKey), "base");
 }
 
+TEST_P(ObjectReplacementTest, ADirectoryIsMadeDurableWhereItIsThere) {
+  EXPECT_TRUE(replacer_->MakeDurable("a"));
+  store_->Put(kKey, "base");
+  EXPECT_TRUE(replacer_->MakeDurable("a"));
+  EXPECT_EQ(store_->Names("a"), Names{"0.shard"});
+}
+
 TEST_P(ObjectReplacementTest, APairIsOneBaseAndGoesWhenItsSuccessorIsDurable) {
   object_.obsolete = ShardKeys::Pair{kIndex, kData};
   store_->Put(kIndex, "index");
@@ -370,6 +377,9 @@ TEST(ReplaceObjectTest, WhoIsFasterEachTimeKeepsItsBytes) {
       auto begun = store_.memory()->Begin(object, stop);
       if (times > 0) store_.Put(object.key, "theirs " + std::to_string(times--));
       return begun;
+    }
+    Status MakeDurable(const std::string& directory) override {
+      return store_.memory()->MakeDurable(directory);
     }
     std::string Describe(const std::string& key) const override { return key; }
     int times = 0;
