@@ -8,7 +8,6 @@
 #include "fs/tree/staged_node.h"
 #include "fs/tree/stored_chunk.h"
 #include "fs/tree/superblock.h"
-#include "store/publish/can_publish.h"
 
 namespace unshard {
 namespace {
@@ -189,7 +188,7 @@ Status CanWriteChunk(Superblock& superblock, const ChunkTree& tree, const ChunkR
     return Fail(ErrorCode::kReadOnly, can.error().message);
   }
   const std::string shard = tree.shards().keys().Key(chunk.slot.shard);
-  return CanPublishInto(*superblock.parts.files, JoinPath(tree.directory(), shard));
+  return superblock.writes->replacer().CanReplace(JoinPath(tree.directory(), shard));
 }
 
 Result<ContentPtr> EncodedContent(Superblock& superblock, const ChunkTree& tree,

@@ -48,9 +48,9 @@ std::vector<Metric> Metrics(Superblock& superblock) {
        counters.bytes_spliced},
       {"store_opens_total", "Shards opened.", store.opens},
       {"store_index_reads_total", "Reads of shard and minishard indexes.", store.index_reads},
-      {"store_data_reads_total", "Reads of chunk data.", fs.parts().reads->data_reads},
+      {"store_data_reads_total", "Reads of chunk data.", superblock.parts.reads->data_reads},
       {"chunks_decoded_total", "Chunks whose data_encoding was undone.",
-       fs.parts().reads->chunks_decoded},
+       superblock.parts.reads->chunks_decoded},
       {"shards_changed_total", "Shards found replaced, added or removed.", counters.shards_changed},
       {"entries_invalidated_total",
        "FUSE_NOTIFY_INVAL_ENTRY sent: names that the kernel is to look up again.",
@@ -86,14 +86,14 @@ JsonValue CountersObject(Superblock& superblock) {
   JsonValue store = JsonValue::Object();
   store.Set("opens", JsonValue::Number(totals.opens));
   store.Set("index_reads", JsonValue::Number(totals.index_reads));
-  store.Set("data_reads", JsonValue::Number(fs.parts().reads->data_reads));
+  store.Set("data_reads", JsonValue::Number(superblock.parts.reads->data_reads));
   JsonValue object = JsonValue::Object();
   object.Set("requests", std::move(requests));
   object.Set("errors", JsonValue::Number(counters.errors));
   object.Set("bytes_read", JsonValue::Number(counters.bytes_read));
   object.Set("bytes_spliced", JsonValue::Number(counters.bytes_spliced));
   object.Set("store", std::move(store));
-  object.Set("chunks_decoded", JsonValue::Number(fs.parts().reads->chunks_decoded));
+  object.Set("chunks_decoded", JsonValue::Number(superblock.parts.reads->chunks_decoded));
   object.Set("shards_changed", JsonValue::Number(counters.shards_changed));
   object.Set("entries_invalidated", JsonValue::Number(counters.entries_invalidated));
   object.Set("index_cache", CacheObject(superblock.parts.indexes->counters()));

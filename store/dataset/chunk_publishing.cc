@@ -219,10 +219,10 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
                                                         std::vector<WrittenVersionPtr> versions) {
   ShardSet& set = tree->shards();
   PublishRequest request;
-  request.key = JoinPath(tree->directory(), set.keys().Key(shard.shard));
+  request.object.key = JoinPath(tree->directory(), set.keys().Key(shard.shard));
   if (const auto pair = set.keys().ObsoletePair(shard.shard)) {
-    request.obsolete = ShardKeys::Pair{JoinPath(tree->directory(), pair->index),
-                                       JoinPath(tree->directory(), pair->data)};
+    request.object.obsolete = ShardKeys::Pair{JoinPath(tree->directory(), pair->index),
+                                              JoinPath(tree->directory(), pair->data)};
   }
   request.shard = shard.shard;
   request.format = &set.format();
@@ -234,7 +234,7 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
   const std::size_t waiting = begun.size() - versions.size();
   const auto still_waiting = [&] {
     return Fail(ErrorCode::kUnavailable,
-                request.key + ": " + std::to_string(waiting) +
+                request.object.key + ": " + std::to_string(waiting) +
                     " mesh files wait for their other half: a manifest announces as many fragment "
                     "bytes as its fragment file has");
   };
@@ -247,14 +247,14 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
   bool retired = false;
   // 3. The metadata may have been replaced since the shard was begun: one request, as late as can
   // be. Who looks at this shard in between waits, and sees the new one.
-  request.before_rename = [&]() -> Status {
+  request.committing = [&]() -> Status {
     UNSHARD_ASSIGN_OR_RETURN(const bool serves, parts_.datasets->Serves(*tree));
     retired = !serves;
-    if (retired) return Fail(ErrorCode::kConflict, request.key + ": " + kLaidOutAnew);
+    if (retired) return Fail(ErrorCode::kConflict, request.object.key + ": " + kLaidOutAnew);
     replacement.emplace(set.BeginReplacement(shard.shard));
     return {};
   };
-  request.after_rename = [&](const ShardSet::OwnPublish* own) {
+  request.committed = [&](const ShardSet::OwnPublish* own) {
     if (own != nullptr) {
       const auto generation = replacement->Finish(*own);
       if (!generation) LogWarning(generation.error().message);
@@ -273,7 +273,8 @@ Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<Ch
   if (!refused.empty()) return Withdraw(tree, shard, refused);
   conflicts_ += result->conflicts;
   for (const auto& [page, slot] : result->conflicting) {
-    LogWarning(request.key + ": " + tree->Path({{shard.shard, page, slot}, ChunkPart::kPlain}) +
+    LogWarning(request.object.key + ": " +
+               tree->Path({{shard.shard, page, slot}, ChunkPart::kPlain}) +
                " had been changed by somebody else; the version written here has replaced it");
   }
   ForgetOldPublishes();
@@ -377,18 +378,16 @@ void ChunkWrites::Replay() {
     }
   }
   for (const auto& [directory, chunks] : published) {
-    // The mount before may have ended between renaming a shard and syncing its directory.
-    const auto there = parts_.source->Stat(directory);
-    const bool gone = there && !*there;  // with all shards, whose removal was published
-    const Status synced = gone ? Status() : parts_.source->SyncDirectory(directory);
-    if (!synced) {
-      LogWarning(synced.error().message);
+    // The mount before may have ended between committing a shard and making it durable.
+    const Status durable = parts_.replacer->MakeDurable(directory);
+    if (!durable) {
+      LogWarning(durable.error().message);
     } else {
       Discard(chunks);
     }
   }
   if (found.empty()) return;
-  LogInfo(parts_.source->Describe("") + ": " + std::to_string(found.size()) +
+  LogInfo(parts_.replacer->Describe("") + ": " + std::to_string(found.size()) +
           " chunks of earlier mounts wait in the spool to be published");
 }
 

@@ -68,7 +68,7 @@ ChunkWrites::ChunkWrites(Parts parts, const VolumeOptions& options)
     : parts_(std::move(parts)),
       options_(options),
       max_chunk_bytes_(options.memory_bytes / kChunkShare),
-      publisher_(parts_.source, MakePublisherOptions(options)),
+      publisher_(parts_.replacer, MakePublisherOptions(options)),
       queue_(
           std::make_unique<PublishQueue>([this](const DirtyShard& shard) { return Publish(shard); },
                                          QueueOptions(options, *parts_.spools.front()))) {}

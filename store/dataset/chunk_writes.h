@@ -35,7 +35,7 @@ namespace unshard {
 class ChunkWrites {
  public:
   struct Parts {
-    std::shared_ptr<FileSystem> source;
+    std::shared_ptr<ObjectReplacer> replacer;  // of the source
     std::shared_ptr<DatasetTree> datasets;
     std::shared_ptr<WrittenChunks> written;
     // This mount's own spool first, then adopted ones.
@@ -62,6 +62,8 @@ class ChunkWrites {
 
   // Succeeds where chunks of this tree can be written at all.
   [[nodiscard]] Status CanWrite(const ChunkTree& tree) const;
+  // Of the source.
+  [[nodiscard]] ObjectReplacer& replacer() const { return *parts_.replacer; }
   // Waits until the spool has room for a new file and so many bytes, slowing down who writes faster
   // than the store.
   Status WaitForRoom(std::uint64_t bytes = 1);

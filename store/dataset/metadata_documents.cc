@@ -76,7 +76,7 @@ Status MetadataDocuments::Store(const std::string& path, const std::string& text
   // What copies of arrays are merged into can make them longer.
   if (text.size() > kMaxDocumentBytes) return TooLarge();
   if (text != stored) {
-    UNSHARD_RETURN_IF_ERROR(ReplaceFile(files_, path, AsBytes(text)));
+    UNSHARD_RETURN_IF_ERROR(ReplaceObject(replacer_, path, AsBytes(text)));
   }
   if (modified) {
     OpenFlags flags;

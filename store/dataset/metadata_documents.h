@@ -34,6 +34,7 @@ class MetadataDocuments {
                     Refresh refresh)
       : store_(store),
         files_(files),
+        replacer_(writes.replacer()),
         datasets_(datasets),
         changes_(store, files, datasets, writes),
         refresh_(std::move(refresh)) {}
@@ -60,6 +61,7 @@ class MetadataDocuments {
 
   KvStore& store_;
   FileSystem& files_;
+  ObjectReplacer& replacer_;
   DatasetTree& datasets_;
   DatasetChanges changes_;
   const Refresh refresh_;

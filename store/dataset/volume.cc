@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "store/local/file_store.h"
+#include "store/local/local_replacer.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -136,7 +137,7 @@ Volume::~Volume() {
 void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   spools_ = std::move(spools);
   ChunkWrites::Parts parts;
-  parts.source = parts_.files;
+  parts.replacer = MakeLocalReplacer(parts_.files);
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
   parts.spools = spools_.spools;

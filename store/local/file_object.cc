@@ -6,9 +6,10 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <limits>
-#include <new>
 #include <thread>
+
+#include "store/local/posix_file.h"
+#include "store/object/read_through.h"
 
 namespace unshard {
 namespace {
@@ -31,33 +32,13 @@ bool Settled(const FileVersion& version) {
   return !changed_recently && !modified_recently;
 }
 
-// Fills `to` from `begin`; shorter where the file ends.
-Result<std::size_t> ReadFully(int descriptor, std::uint64_t begin, std::span<std::uint8_t> to,
-                              const std::string& described) {
-  std::size_t done = 0;
-  while (done < to.size()) {
-    const ssize_t size =
-        ::pread(descriptor, to.data() + done, to.size() - done, static_cast<off_t>(begin + done));
-    if (size > 0) {
-      done += static_cast<std::size_t>(size);
-    } else if (size == 0) {
-      break;
-    } else if (errno != EINTR) {
-      return FailErrno(errno, described + ": reading");
-    }
-  }
-  return done;
-}
-
 // Whether an open file still has the bytes of a version. While a file is replaced by renaming its
 // change time and its number of names are seen to change one after the other.
 Result<bool> StillSame(int descriptor, const FileVersion& version, const std::string& described) {
   constexpr int kLooks = 4;
   for (int i = 1;; ++i) {
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0) {
-      return FailErrno(errno, described + ": reading its attributes");
-    }
+    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status,
+                             StatDescriptor(descriptor, [&] { return described; }));
     const FileVersion now = FileVersion::Of(status);
     if (version.SameBytesNow(now)) return true;
     const bool only_changed = version.size == now.size && SameTime(version.modified, now.modified);
@@ -115,9 +96,9 @@ std::optional<FileSlice> FileObject::Slice(const ByteRange& range) {
   if (!MakeByteRange(range.begin, range.size, info_.size)) return std::nullopt;
   Result<SharedDescriptor> descriptor = Descriptor();
   if (!descriptor || !*descriptor) return std::nullopt;
-  struct stat status {};
-  if (::fstat((*descriptor)->get(), &status) != 0) return std::nullopt;
-  const FileVersion now = FileVersion::Of(status);
+  const auto status = StatDescriptor((*descriptor)->get(), [&] { return key_; });
+  if (!status) return std::nullopt;
+  const FileVersion now = FileVersion::Of(*status);
   if (!version_.SameBytesNow(now) || !Settled(now)) return std::nullopt;
   const int number = (*descriptor)->get();
   return FileSlice{number, range, *std::move(descriptor)};
@@ -137,11 +118,6 @@ void FileObject::Anticipate(const ByteRange& range) {
 }
 
 }  // namespace
-
-FileVersion FileVersion::Of(const struct stat& status) {
-  return {status.st_dev,  status.st_ino,  status.st_size,
-          status.st_mtim, status.st_ctim, status.st_nlink};
-}
 
 FileVersion FileVersion::Of(const FileStatus& status) {
   return {status.device,   status.inode,   static_cast<off_t>(status.size),
@@ -170,14 +146,14 @@ Generation FileVersion::generation() const {
   return {std::move(tag)};
 }
 
-ObjectInfo InfoOf(const struct stat& status) {
+ObjectInfo InfoOf(const FileStatus& status) {
   ObjectInfo info;
-  info.kind = S_ISREG(status.st_mode)   ? ObjectInfo::Kind::kFile
-              : S_ISDIR(status.st_mode) ? ObjectInfo::Kind::kDirectory
-                                        : ObjectInfo::Kind::kOther;
-  info.size = status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  info.kind = status.kind == FileStatus::Kind::kFile        ? ObjectInfo::Kind::kFile
+              : status.kind == FileStatus::Kind::kDirectory ? ObjectInfo::Kind::kDirectory
+                                                            : ObjectInfo::Kind::kOther;
+  info.size = status.size;
   info.generation = FileVersion::Of(status).generation();
-  info.modified = status.st_mtim;
+  info.modified = status.modified;
   return info;
 }
 
@@ -194,14 +170,12 @@ Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
   }
   if (!opened) return tl::unexpected<Error>(std::move(opened).error());
   if (!opened->valid()) return OpenedFile{};
-  struct stat status {};
-  if (::fstat(opened->get(), &status) != 0) {
-    return FailErrno(errno, parts.root->Describe(key) + ": reading its attributes");
-  }
-  if (!S_ISREG(status.st_mode)) {
-    return Fail(ErrorCode::kDataLoss,
-                parts.root->Describe(key) + ": expected a file, found " +
-                    (S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
+  const auto describe = [&] { return parts.root->Describe(key); };
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, StatDescriptor(opened->get(), describe));
+  if (status.kind != FileStatus::Kind::kFile) {
+    const bool directory = status.kind == FileStatus::Kind::kDirectory;
+    return Fail(ErrorCode::kDataLoss, describe() + ": expected a file, found " +
+                                          (directory ? "a directory" : "a special file"));
   }
   return OpenedFile{*std::move(opened), FileVersion::Of(status)};
 }
@@ -211,21 +185,14 @@ Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
                             const std::string& described) {
   const auto object_size = static_cast<std::uint64_t>(version.size);
   const ByteRange wanted = ClipRange(range, object_size);
-  ByteVector bytes;
-  if (wanted.size > bytes.max_size()) {
-    return Fail(ErrorCode::kResourceExhausted, described + ": more than memory can hold");
-  }
-  try {
-    bytes.resize(static_cast<std::size_t>(wanted.size));
-  } catch (const std::bad_alloc&) {
-    return Fail(ErrorCode::kResourceExhausted,
-                described + ": no memory for " + std::to_string(wanted.size) + " bytes");
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const std::size_t size,
-                           ReadFully(descriptor, wanted.begin, bytes, described));
+  UNSHARD_ASSIGN_OR_RETURN(
+      ByteVector bytes,
+      ReadRange(wanted, described, [&](std::uint64_t at, std::span<std::uint8_t> to) {
+        return ReadDescriptor(descriptor, at, to, described);
+      }));
   UNSHARD_ASSIGN_OR_RETURN(const bool same, StillSame(descriptor, version, described));
   ReadResult result{ReadResult::State::kConditionFailed, {}, object_size, generation};
-  if (size == bytes.size() && same) {
+  if (bytes.size() == wanted.size && same) {
     result.state = ReadResult::State::kFound;
     result.value = Bytes(std::move(bytes));
   }

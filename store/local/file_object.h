@@ -1,7 +1,7 @@
 // One version of one file below a root directory.
 #pragma once
 
-#include <sys/stat.h>
+#include <sys/types.h>
 
 #include <memory>
 #include <string>
@@ -22,7 +22,6 @@ struct FileVersion {
   timespec changed{};
   nlink_t links = 0;
 
-  static FileVersion Of(const struct stat& status);
   static FileVersion Of(const FileStatus& status);
   // True where the path still leads to the same version.
   [[nodiscard]] bool SameAs(const FileVersion& other) const;
@@ -53,7 +52,7 @@ Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
                             const Generation& generation, const RangeRequest& range,
                             const std::string& described);
 
-ObjectInfo InfoOf(const struct stat& status);
+ObjectInfo InfoOf(const FileStatus& status);
 
 // A handle on `opened`, whose descriptor goes to the pool.
 std::shared_ptr<ObjectHandle> MakeFileObject(std::shared_ptr<FileStoreParts> parts,

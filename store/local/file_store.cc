@@ -6,6 +6,7 @@
 
 #include "store/local/directory_entries.h"
 #include "store/local/file_object.h"
+#include "store/local/posix_file.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -35,10 +36,8 @@ class FileStore final : public KvStore {
 Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor place, parts_->root->OpenBeneath(key, O_PATH));
   if (!place.valid()) return std::nullopt;
-  struct stat status {};
-  if (::fstat(place.get(), &status) != 0) {
-    return FailErrno(errno, Describe(key) + ": reading its attributes");
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status,
+                           StatDescriptor(place.get(), [&] { return Describe(key); }));
   return InfoOf(status);
 }
 

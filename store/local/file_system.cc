@@ -2,11 +2,30 @@
 
 #include <algorithm>
 
-#include "store/local/shard_lock.h"
-#include "store/object/key.h"
+#include "codec/core/crc32c.h"
 #include "store/object/kv_store.h"
 
 namespace unshard {
+
+Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::uint32_t crc,
+                                     const PieceVisitor& visit) {
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+  ByteVector buffer(static_cast<std::size_t>(std::min(range.size, kPiece)));
+  for (std::uint64_t done = 0; done < range.size;) {
+    const auto piece = std::span(buffer).first(
+        static_cast<std::size_t>(std::min<std::uint64_t>(range.size - done, buffer.size())));
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, file.Read(range.begin + done, piece));
+    if (found < piece.size()) {
+      return Fail(ErrorCode::kDataLoss, "a file ends early: expected " +
+                                            std::to_string(range.size) + " bytes, found " +
+                                            std::to_string(done + found));
+    }
+    crc = Crc32cExtend(crc, piece);
+    if (visit) UNSHARD_RETURN_IF_ERROR(visit(done, piece));
+    done += found;
+  }
+  return crc;
+}
 
 Status MakeDirectories(FileSystem& files, const std::string& path) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(path));
@@ -30,21 +49,6 @@ Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::strin
   }));
   std::sort(names.begin(), names.end());
   return names;
-}
-
-Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes) {
-  UNSHARD_ASSIGN_OR_RETURN(ShardLock lock, ShardLock::Acquire(files, path));
-  const auto replace = [&]() -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> before, files.Open(path, {}));
-    if (before) UNSHARD_RETURN_IF_ERROR(lock.version()->TakeAttributesOf(*before));
-    UNSHARD_RETURN_IF_ERROR(lock.version()->Write(0, bytes));
-    UNSHARD_RETURN_IF_ERROR(lock.version()->Sync());
-    return files.Rename(lock.version_path(), path);
-  };
-  const Status replaced = replace();
-  lock.Remove(files);
-  UNSHARD_RETURN_IF_ERROR(replaced);
-  return files.SyncDirectory(ParentPath(path));
 }
 
 }  // namespace unshard

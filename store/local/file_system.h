@@ -101,16 +101,18 @@ class FileSystem {
   [[nodiscard]] virtual std::string Describe(const std::string& path) const = 0;
 };
 
+// Reads `range` of a file piece by piece, a MiB each, and gives the crc32c of its bytes, which
+// continues `crc`. `visit` gets each piece and how far it is from the start of the range; its
+// failure ends the reading. kDataLoss where the file ends before the range does.
+using PieceVisitor = std::function<Status(std::uint64_t at, ByteSpan piece)>;
+Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::uint32_t crc = 0,
+                                     const PieceVisitor& visit = nullptr);
+
 // Makes the directory `path` and all above it that are missing, each lasting before the next.
 Status MakeDirectories(FileSystem& files, const std::string& path);
 
 // The names in a directory, in order; none where it is missing.
 Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::string& directory);
-
-// Puts a whole small file in place of `path`, made where it is missing: readers see the old bytes
-// or the new ones, also after a crash. Waits for others who replace it in the same way, through the
-// lock on `<path>.__lock`.
-Status ReplaceFile(FileSystem& files, const std::string& path, ByteSpan bytes);
 
 // The modes of files and directories that are made: 0666 and 0777 less the process's umask, or 0600
 // and 0700, whatever the umask.

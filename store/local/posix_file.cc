@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "store/local/extended_attributes.h"
+#include "store/object/read_through.h"
 
 namespace unshard {
 namespace {
@@ -59,19 +60,7 @@ Status PosixFile::CheckOffsets(std::uint64_t offset, std::uint64_t size) const {
 
 Result<std::size_t> PosixFile::Read(std::uint64_t offset, std::span<std::uint8_t> to) {
   UNSHARD_RETURN_IF_ERROR(CheckOffsets(offset, to.size()));
-  std::size_t done = 0;
-  while (done < to.size()) {
-    const ssize_t size = ::pread(descriptor_.get(), to.data() + done, to.size() - done,
-                                 static_cast<off_t>(offset + done));
-    if (size > 0) {
-      done += static_cast<std::size_t>(size);
-    } else if (size == 0) {
-      break;
-    } else if (errno != EINTR) {
-      return FailErrno(errno, described_ + ": reading");
-    }
-  }
-  return done;
+  return ReadDescriptor(descriptor_.get(), offset, to, described_);
 }
 
 Status PosixFile::Write(std::uint64_t offset, ByteSpan bytes) {
@@ -199,11 +188,7 @@ Status PosixFile::Sync() {
 }
 
 Result<FileStatus> PosixFile::Stat() {
-  struct stat status {};
-  if (::fstat(descriptor_.get(), &status) != 0) {
-    return FailErrno(errno, described_ + ": reading its attributes");
-  }
-  return FileStatusOf(status);
+  return StatDescriptor(descriptor_.get(), [this] { return described_; });
 }
 
 Result<bool> PosixFile::Lock(bool wait) {

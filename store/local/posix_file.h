@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <string>
 
 #include "store/local/file_descriptor.h"
@@ -11,6 +12,14 @@
 namespace unshard {
 
 FileStatus FileStatusOf(const struct stat& status);
+
+// The attributes of an open file or directory. `describe` gives its name for a message.
+template <class Describe>
+Result<FileStatus> StatDescriptor(int descriptor, const Describe& describe) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0) return FileStatusOf(status);
+  return FailErrno(errno, describe() + ": reading its attributes");
+}
 
 class PosixFile final : public File {
  public:

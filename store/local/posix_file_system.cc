@@ -96,11 +96,7 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
 Result<std::optional<FileStatus>> PosixFileSystem::Stat(const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor descriptor, root_->OpenBeneath(path, O_PATH));
   if (!descriptor.valid()) return std::nullopt;
-  struct stat status {};
-  if (::fstat(descriptor.get(), &status) != 0) {
-    return FailErrno(errno, Describe(path) + ": reading its attributes");
-  }
-  return FileStatusOf(status);
+  return StatDescriptor(descriptor.get(), [&] { return Describe(path); });
 }
 
 Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {

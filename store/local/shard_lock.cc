@@ -36,7 +36,7 @@ Status WaitForLock(const std::string& described, File& file, const LockPatience&
     UNSHARD_ASSIGN_OR_RETURN(const bool locked, file.Lock(/*wait=*/false));
     if (locked) return {};
     const auto waited = std::chrono::steady_clock::now() - begin;
-    const bool ending = patience.ending != nullptr && patience.ending->load();
+    const bool ending = patience.ending.stop_requested();
     if (waited >= (ending ? std::min(patience.at_end, patience.total) : patience.total)) {
       return Fail(ErrorCode::kUnavailable,
                   described +

@@ -4,9 +4,9 @@
 // a file of its own.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -18,8 +18,8 @@ namespace unshard {
 struct LockPatience {
   std::chrono::milliseconds notice{3000};  // then a warning says what is waited for
   std::chrono::milliseconds total{10000};  // then the wait fails
-  std::chrono::milliseconds at_end{2000};  // the same once `ending` is set
-  const std::atomic<bool>* ending = nullptr;
+  std::chrono::milliseconds at_end{2000};  // the same once `ending` is requested
+  std::stop_token ending{};
 };
 
 // Used by one thread. The lock ends with this object.

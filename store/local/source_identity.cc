@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <fstream>
 
-#include "codec/core/crc32c.h"
 #include "store/local/file_system.h"
 #include "store/object/change_watcher.h"
 
@@ -16,7 +15,6 @@ namespace {
 
 constexpr const char* kNetwork = "network";
 constexpr std::array<const char*, 4> kDocuments = {"zarr.json", "info", ".zgroup", ".zarray"};
-constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
 std::string MachineId() {
   std::ifstream file("/etc/machine-id");
@@ -36,17 +34,11 @@ std::string DocumentText(FileSystem& files) {
   for (const char* name : kDocuments) {
     const auto file = files.Open(name, {});
     if (!file || !*file) continue;
-    ByteVector buffer(kBuffer);
-    std::uint32_t crc = 0;
-    std::uint64_t at = 0;
-    for (;;) {
-      const auto got = (*file)->Read(at, buffer);
-      if (!got) return "";
-      crc = Crc32cExtend(crc, ByteSpan(buffer).first(*got));
-      at += *got;
-      if (*got < buffer.size()) break;
-    }
-    return std::string(name) + " " + std::to_string(at) + " " + std::to_string(crc);
+    const auto status = (*file)->Stat();
+    if (!status) return "";
+    const auto crc = ReadWithCrc32c(**file, {0, status->size});
+    if (!crc) return "";
+    return std::string(name) + " " + std::to_string(status->size) + " " + std::to_string(*crc);
   }
   return "";
 }

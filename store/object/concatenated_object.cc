@@ -69,8 +69,14 @@ Result<std::shared_ptr<ObjectHandle>> OpenConcatenated(KvStore& store, std::stri
                 store.Describe(first ? second_key : first_key) +
                     ": missing, although the other half of the shard is there");
   }
+  return Concatenate(std::move(first), std::move(second), store.Describe(second_key));
+}
+
+Result<std::shared_ptr<ObjectHandle>> Concatenate(std::shared_ptr<ObjectHandle> first,
+                                                  std::shared_ptr<ObjectHandle> second,
+                                                  const std::string& described) {
   const auto size = CheckedAdd(first->info().size, second->info().size);
-  if (!size) return Fail(ErrorCode::kDataLoss, store.Describe(second_key) + ": too large");
+  if (!size) return Fail(ErrorCode::kDataLoss, described + ": too large");
   return std::make_shared<ConcatenatedObject>(std::move(first), std::move(second), *size);
 }
 

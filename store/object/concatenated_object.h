@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "store/object/kv_store.h"
@@ -12,5 +13,10 @@ namespace unshard {
 // Its generation is made of both. A null pointer where both are missing; kDataLoss where one is.
 Result<std::shared_ptr<ObjectHandle>> OpenConcatenated(KvStore& store, std::string_view first_key,
                                                        std::string_view second_key);
+
+// The same of two open versions. kDataLoss, naming `described`, where they are too large together.
+Result<std::shared_ptr<ObjectHandle>> Concatenate(std::shared_ptr<ObjectHandle> first,
+                                                  std::shared_ptr<ObjectHandle> second,
+                                                  const std::string& described);
 
 }  // namespace unshard

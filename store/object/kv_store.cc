@@ -1,24 +1,19 @@
 #include "store/object/kv_store.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-
 #include <algorithm>
+
+#include "store/object/read_through.h"
 
 namespace unshard {
 
 Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to) {
-  for (std::size_t done = 0; done < to.size();) {
-    const ssize_t got = ::pread(slice.descriptor, to.data() + done, to.size() - done,
-                                static_cast<off_t>(slice.range.begin + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return FailErrno(errno, "reading an open file");
-    if (got == 0) return Fail(ErrorCode::kDataLoss, "an open file has become shorter");
-    done += static_cast<std::size_t>(got);
-  }
-  return {};
+  UNSHARD_ASSIGN_OR_RETURN(
+      const std::size_t size,
+      ReadDescriptor(slice.descriptor, slice.range.begin, to, "a slice of an open file"));
+  if (size == to.size()) return {};
+  return Fail(ErrorCode::kDataLoss, "an open file has become shorter");
 }
+
 namespace {
 
 constexpr int kAttempts = 8;

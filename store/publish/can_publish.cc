@@ -1,12 +1,7 @@
 #include "store/publish/can_publish.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-
-#include "store/object/key.h"
+#include <string>
 
 namespace unshard {
 namespace {
@@ -32,18 +27,6 @@ Status CanPublishFormat(const ShardFormat& format, const PublishCaps& caps) {
               "the index of a shard takes at least " + std::to_string(index) +
                   " bytes, which is above the cap of " + std::to_string(cap) +
                   ": mount with a larger memory= to write it");
-}
-
-Status CanPublishInto(FileSystem& files, const std::string& key) {
-  for (std::string directory = ParentPath(key);; directory = ParentPath(directory)) {
-    const std::string path = files.Describe(directory);
-    if (::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
-    if (errno == EROFS || errno == EACCES || errno == EPERM) {
-      return FailErrno(errno, path + ": its shards cannot be rewritten");
-    }
-    // Whatever else is wrong is found by who publishes.
-    if ((errno != ENOENT && errno != ENOTDIR) || directory.empty()) return {};
-  }
 }
 
 }  // namespace unshard

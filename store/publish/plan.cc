@@ -125,8 +125,8 @@ Result<Bytes> Planner::Plain(const StoredChunk& chunk) const {
                 Describe(chunk.page, chunk.slot) + ": is above the cap of " +
                     std::to_string(options_.max_chunk_bytes) + " bytes");
   }
-  UNSHARD_ASSIGN_OR_RETURN(ByteVector stored, base_.Read(chunk.range));
-  auto plain = request_.format->DecodeEntry(Bytes(std::move(stored)), options_.max_chunk_bytes);
+  UNSHARD_ASSIGN_OR_RETURN(Bytes stored, base_.Read(chunk.range));
+  auto plain = request_.format->DecodeEntry(std::move(stored), options_.max_chunk_bytes);
   if (!plain) return Forward(std::move(plain).error(), Describe(chunk.page, chunk.slot));
   return plain;
 }
@@ -215,8 +215,8 @@ Result<ChunkFingerprint> Planner::FingerprintOfBytes(const ByteRange& range) con
   std::uint32_t crc32c = 0;
   for (std::uint64_t done = 0; done < range.size;) {
     const std::uint64_t size = std::min(kPiece, range.size - done);
-    UNSHARD_ASSIGN_OR_RETURN(const ByteVector piece, base_.Read({range.begin + done, size}));
-    crc32c = Crc32cExtend(crc32c, piece);
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes piece, base_.Read({range.begin + done, size}));
+    crc32c = Crc32cExtend(crc32c, piece.span());
     done += size;
   }
   return ChunkFingerprint{false, range.size, crc32c};

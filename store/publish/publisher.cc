@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "store/local/file_object.h"
 #include "store/local/memory_file.h"
-#include "store/local/shard_lock.h"
-#include "store/object/key.h"
-#include "store/publish/base_shard.h"
+#include "store/object/read_through.h"
 #include "store/publish/can_publish.h"
 #include "store/publish/plan.h"
 #include "store/publish/putter.h"
@@ -14,96 +11,120 @@
 namespace unshard {
 namespace {
 
-// Somebody who writes past the lock replaced the shard each time.
+// Another writer replaced the shard each time.
 constexpr int kAttempts = 8;
 
-Status CheckRequest(const FileSystem& files, const PublishRequest& request,
-                    const PublisherOptions& options) {
+Status CheckRequest(const PublishRequest& request, const PublisherOptions& options,
+                    const std::string& described) {
   auto status =
       CanPublishFormat(*request.format, {options.max_index_bytes, options.max_wrapped_bytes});
   if (status) return {};
-  return Forward(std::move(status).error(), files.Describe(request.key));
+  return Forward(std::move(status).error(), described);
 }
 
-// Steps 2 to 8, once.
+// The decoded form of a wrapped shard: it is put together in memory, from a base in memory.
+class DecodedVersion final : public NewVersion {
+ public:
+  DecodedVersion(const ShardObject& base, std::uint64_t max_bytes)
+      : base_(base), file_(base.described(), max_bytes) {}
+  Status Write(std::uint64_t at, ByteSpan bytes) override { return file_.Write(at, bytes); }
+  Status CopyBase(const ByteRange& range, std::uint64_t at) override {
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, base_.Read(range));
+    return file_.Write(at, bytes.span());
+  }
+  Result<std::size_t> ReadBack(std::uint64_t at, std::span<std::uint8_t> to) override {
+    return file_.Read(at, to);
+  }
+  Status SetSize(std::uint64_t size) override { return file_.Truncate(size); }
+  Result<std::uint64_t> Size() override {
+    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file_.Stat());
+    return status.size;
+  }
+  Bytes Take() { return file_.Take(); }
+
+ private:
+  const ShardObject& base_;
+  MemoryFile file_;
+};
+
+// Steps 2 to 6, once.
 class Attempt {
  public:
-  Attempt(FileSystem& files, const PublisherOptions& options, const PublishRequest& request,
-          ShardLock lock)
-      : files_(files), options_(options), request_(request), lock_(std::move(lock)) {}
-  ~Attempt() { lock_.Remove(files_); }  // 8
-  Attempt(const Attempt&) = delete;
-  Attempt& operator=(const Attempt&) = delete;
+  Attempt(const PublisherOptions& options, const PublishRequest& request, std::string described,
+          std::unique_ptr<ObjectReplacement> replacement)
+      : options_(options),
+        request_(request),
+        replacement_(std::move(replacement)),
+        base_(std::move(described), replacement_->base()) {
+    if (!base_.missing()) base_generation_ = replacement_->base()->info().generation;
+  }
 
   // Nothing where the base was replaced meanwhile.
   Result<std::optional<PublishResult>> Run();
 
  private:
+  Status Prepare();
   Result<ShardPlan> Plan();
-  Status LeaveUnchanged();
   Result<PutShard> Put(const ShardPlan& plan);
   [[nodiscard]] bool LittleGarbage(std::uint64_t size, std::uint64_t live) const;
   Result<std::optional<PutShard>> PutAppended(const ShardPlan& plan);
   Result<PutShard> PutWrapped(const ShardPlan& plan);
   // The index of what was put, once it is found to say that.
   Result<ShardIndex> Verify(const PutShard& put);
-  Result<bool> Replace();
-  Result<bool> RenameOver();
-  Result<bool> RemoveShard();
-  Status RemovePair();
-  void Tell(const std::optional<Generation>& published);
-  [[nodiscard]] std::string Described() const { return files_.Describe(request_.key); }
+  using End = Result<Committed> (ObjectReplacement::*)(const ObjectReplacement::Committing&);
+  Result<bool> EndBy(End end);
 
-  FileSystem& files_;
   const PublisherOptions& options_;
   const PublishRequest& request_;
-  ShardLock lock_;
-  bool renamed_ = false;
-  std::optional<BaseShard> base_;
-  std::optional<ShardObject> body_;  // of the base: what its index refers to
+  const std::unique_ptr<ObjectReplacement> replacement_;
+  const ShardObject base_;
+  std::optional<Generation> base_generation_;  // of what the next commit replaces
+  std::optional<ShardObject> body_;            // of the base: what its index refers to
   std::uint64_t base_index_bytes_ = 0;
+  bool put_ = false;     // a new version is to be committed
+  bool remove_ = false;  // what is there then is to be removed
   PublishResult result_;
 };
 
 Result<std::optional<PublishResult>> Attempt::Run() {
-  UNSHARD_ASSIGN_OR_RETURN(const ShardPlan plan, Plan());  // 2
-  result_.conflicting = plan.conflicting;
-  result_.conflicts = plan.conflicting.size();
-  result_.chunks = plan.chunks.size();
-  const bool empty_shard = plan.chunks.empty() && !base_->missing();
-  if (plan.changed_pages.empty() && !empty_shard) {
-    UNSHARD_RETURN_IF_ERROR(LeaveUnchanged());
+  const Status prepared = Prepare();
+  if (!prepared && prepared.error().code == ErrorCode::kConflict) return std::nullopt;
+  UNSHARD_RETURN_IF_ERROR(prepared);
+  if (result_.unchanged) {
+    UNSHARD_RETURN_IF_ERROR(replacement_->MakeDurable());
     return result_;
   }
-  // A pair cannot be removed at once: an empty shard takes its place before.
-  const bool remove = plan.chunks.empty();
-  if (!remove || base_->is_pair()) {
-    UNSHARD_ASSIGN_OR_RETURN(const PutShard put, Put(plan));  // 3, 4
-    result_.bytes_written += put.bytes_written;
-    UNSHARD_RETURN_IF_ERROR(lock_.version()->Sync());  // 5
-    UNSHARD_ASSIGN_OR_RETURN(const bool replaced, Replace());
-    if (!replaced) return std::nullopt;
+  if (put_) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool committed, EndBy(&ObjectReplacement::Commit));
+    if (!committed) return std::nullopt;
   }
-  if (remove) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool removed, RemoveShard());
+  if (remove_) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool removed, EndBy(&ObjectReplacement::Remove));
     if (!removed) return std::nullopt;
   }
   return result_;
 }
 
-// What stands there may be what a publish left that could not sync the directory any more.
-Status Attempt::LeaveUnchanged() {
-  result_.unchanged = true;
-  result_.object_size = base_->object().size();
-  if (!base_->missing() && !base_->is_pair()) UNSHARD_RETURN_IF_ERROR(RemovePair());
-  return files_.SyncDirectory(ParentPath(request_.key));
+// Steps 2 to 4. Fails with kConflict where bytes of the base are no longer to be had.
+Status Attempt::Prepare() {
+  UNSHARD_ASSIGN_OR_RETURN(const ShardPlan plan, Plan());
+  result_.conflicting = plan.conflicting;
+  result_.conflicts = plan.conflicting.size();
+  result_.chunks = plan.chunks.size();
+  remove_ = plan.chunks.empty() && !base_.missing();
+  result_.unchanged = plan.changed_pages.empty() && !remove_;
+  result_.object_size = base_.size();
+  // A pair cannot be removed at once: an empty shard takes its place before.
+  put_ = !result_.unchanged && (!remove_ || replacement_->base_is_pair());
+  if (!put_) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const PutShard put, Put(plan));
+  result_.bytes_written += put.bytes_written;
+  return {};
 }
 
 Result<ShardPlan> Attempt::Plan() {
-  UNSHARD_ASSIGN_OR_RETURN(base_, BaseShard::Open(files_, request_));
   const auto read = [&]() -> Result<ShardIndex> {
-    UNSHARD_ASSIGN_OR_RETURN(body_,
-                             base_->object().Decoded(*request_.format, options_.max_wrapped_bytes));
+    UNSHARD_ASSIGN_OR_RETURN(body_, base_.Decoded(*request_.format, options_.max_wrapped_bytes));
     return body_->ReadIndex(*request_.format, request_.shard, options_.max_index_bytes);
   };
   auto index = read();
@@ -118,14 +139,10 @@ Result<ShardPlan> Attempt::Plan() {
 }
 
 Result<PutShard> Attempt::Put(const ShardPlan& plan) {
-  // Before there are bytes in it: whoever may not read the shard may not read them either.
-  if (!base_->missing()) {
-    UNSHARD_RETURN_IF_ERROR(lock_.version()->TakeAttributesOf(*base_->file()));
-  }
   if (request_.format->is_wrapped()) return PutWrapped(plan);
   UNSHARD_ASSIGN_OR_RETURN(auto appended, PutAppended(plan));
   if (appended) return *std::move(appended);
-  ShardPutter putter(request_, options_, *body_, plan, *lock_.version());
+  ShardPutter putter(request_, options_, *body_, plan, *replacement_);
   UNSHARD_ASSIGN_OR_RETURN(PutShard put, putter.PutWhole());
   UNSHARD_RETURN_IF_ERROR(Verify(put));
   return put;
@@ -137,17 +154,17 @@ bool Attempt::LittleGarbage(std::uint64_t size, std::uint64_t live) const {
   return size - std::min(size, live) <= size / 100 * percent + size % 100 * percent / 100;
 }
 
-// Nothing, and the new file empty, where appending is impossible or leaves too much garbage. That
-// is estimated before, because cloning for nothing takes time, and known only afterwards.
+// Nothing, and the new version empty, where appending is impossible or leaves too much garbage.
+// That is estimated before, because cloning for nothing takes time, and known only afterwards.
 Result<std::optional<PutShard>> Attempt::PutAppended(const ShardPlan& plan) {
-  if (base_->missing() || base_->is_pair() || plan.chunks.empty()) return std::nullopt;
+  if (base_.missing() || plan.chunks.empty()) return std::nullopt;
   const std::uint64_t added = plan.new_bytes + request_.format->fixed_index_bytes();
   if (!LittleGarbage(body_->size() + added, plan.kept_bytes + base_index_bytes_ + added)) {
     return std::nullopt;
   }
-  UNSHARD_ASSIGN_OR_RETURN(const bool cloned, lock_.version()->CloneFrom(*base_->file()));
-  if (!cloned) return std::nullopt;
-  ShardPutter putter(request_, options_, *body_, plan, *lock_.version());
+  UNSHARD_ASSIGN_OR_RETURN(const bool started, replacement_->StartFromBase());
+  if (!started) return std::nullopt;
+  ShardPutter putter(request_, options_, *body_, plan, *replacement_);
   UNSHARD_ASSIGN_OR_RETURN(auto put, putter.PutAppended());
   if (put) {
     UNSHARD_ASSIGN_OR_RETURN(const ShardIndex index, Verify(*put));
@@ -157,118 +174,78 @@ Result<std::optional<PutShard>> Attempt::PutAppended(const ShardPlan& plan) {
     }
     result_.bytes_written += put->bytes_written;  // for nothing
   }
-  UNSHARD_RETURN_IF_ERROR(lock_.version()->Truncate(0));
+  UNSHARD_RETURN_IF_ERROR(replacement_->SetSize(0));
   return std::nullopt;
 }
 
 Result<PutShard> Attempt::PutWrapped(const ShardPlan& plan) {
-  MemoryFile body(Described(), options_.max_wrapped_bytes);
+  DecodedVersion body(*body_, options_.max_wrapped_bytes);
   ShardPutter putter(request_, options_, *body_, plan, body);
   UNSHARD_ASSIGN_OR_RETURN(PutShard put, putter.PutWhole());
   auto encoded = request_.format->EncodeShard(body.Take(), options_.max_wrapped_bytes);
-  if (!encoded) return Forward(std::move(encoded).error(), Described());
-  UNSHARD_RETURN_IF_ERROR(lock_.version()->Write(0, encoded->span()));
+  if (!encoded) return Forward(std::move(encoded).error(), base_.described());
+  UNSHARD_RETURN_IF_ERROR(replacement_->Write(0, encoded->span()));
   put.size = put.bytes_written = encoded->size();
   UNSHARD_RETURN_IF_ERROR(Verify(put));
   return put;
 }
 
 Result<ShardIndex> Attempt::Verify(const PutShard& put) {
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, lock_.version()->Stat());
-  ShardObject object(files_.Describe(lock_.version_path()));
-  object.Add(lock_.version(), status.size);
+  const std::string described = base_.described() + ": its new version";
+  ObjectInfo info;
+  UNSHARD_ASSIGN_OR_RETURN(info.size, replacement_->Size());
+  const ShardObject object(
+      described,
+      MakeObjectOf(info, described, [this](std::uint64_t at, std::span<std::uint8_t> to) {
+        return replacement_->ReadBack(at, to);
+      }));
   UNSHARD_ASSIGN_OR_RETURN(const ShardObject body,
                            object.Decoded(*request_.format, options_.max_wrapped_bytes));
   UNSHARD_ASSIGN_OR_RETURN(
       ShardIndex index, body.ReadIndex(*request_.format, request_.shard, options_.max_index_bytes));
-  if (status.size == put.size && index.chunks == put.chunks) return index;
-  return Fail(ErrorCode::kInternal,
-              object.described() + ": the new version does not hold what was put into it");
+  if (info.size == put.size && index.chunks == put.chunks) return index;
+  return Fail(ErrorCode::kInternal, described + " does not hold what was put into it");
 }
 
-void Attempt::Tell(const std::optional<Generation>& published) {
-  const ShardSet::OwnPublish own{base_->generation(), published};
-  if (request_.after_rename) request_.after_rename(&own);
-}
-
-// Steps 5 (the second half) to 7.
-Result<bool> Attempt::Replace() {
-  const auto renamed = RenameOver();
-  if (!renamed || !*renamed) {
-    if (request_.after_rename) request_.after_rename(nullptr);
-    return renamed;
+// Steps 5 and 6, for a commit or a removal. False where the base was replaced.
+Result<bool> Attempt::EndBy(End end) {
+  bool announced = false;
+  const auto ended = (*replacement_.*end)([&]() -> Status {
+    announced = true;
+    return request_.committing ? request_.committing() : Status();
+  });
+  const bool nothing_happened = !ended || ended->outcome == Committed::Outcome::kConditionFailed;
+  ShardSet::OwnPublish own{base_generation_, std::nullopt};
+  if (ended && ended->object) own.published = ended->object->generation;
+  if (announced && request_.committed) request_.committed(nothing_happened ? nullptr : &own);
+  UNSHARD_RETURN_IF_ERROR(ended);
+  if (nothing_happened) return false;
+  if (ended->outcome == Committed::Outcome::kUnknown) {
+    return Forward(ended->reason, base_.described() + ": it is not known whether it was replaced");
   }
-  if (auto status = lock_.version()->Stat()) {
-    result_.status = *status;
-    result_.object_size = status->size;
-    Tell(FileVersion::Of(*status).generation());
-  } else {
-    Tell(std::nullopt);  // whatever stands there will be found to be something else
-    return tl::unexpected<Error>(std::move(status).error());
-  }
-  UNSHARD_RETURN_IF_ERROR(files_.SyncDirectory(ParentPath(request_.key)));
-  UNSHARD_RETURN_IF_ERROR(RemovePair());
+  base_generation_ = own.published;
+  result_.object_size = ended->object ? ended->object->size : 0;
+  UNSHARD_RETURN_IF_ERROR(replacement_->MakeDurable());
   return true;
-}
-
-Result<bool> Attempt::RenameOver() {
-  if (request_.before_rename) UNSHARD_RETURN_IF_ERROR(request_.before_rename());
-  UNSHARD_ASSIGN_OR_RETURN(const bool there, base_->StillThere(files_));
-  if (!there) return false;
-  UNSHARD_RETURN_IF_ERROR(files_.Rename(lock_.version_path(), request_.key));
-  renamed_ = true;
-  return true;
-}
-
-Result<bool> Attempt::RemoveShard() {
-  if (renamed_) {  // the empty shard that took the place of a pair, which is gone
-    UNSHARD_ASSIGN_OR_RETURN(base_, BaseShard::Open(files_, request_));
-  }
-  const auto remove = [&]() -> Result<bool> {
-    if (request_.before_rename) UNSHARD_RETURN_IF_ERROR(request_.before_rename());
-    UNSHARD_ASSIGN_OR_RETURN(const bool there, base_->StillThere(files_));
-    if (!there) return false;
-    UNSHARD_RETURN_IF_ERROR(RemovePair());
-    return files_.Remove(request_.key);
-  };
-  const auto removed = remove();
-  if (!removed || !*removed) {
-    if (request_.after_rename) request_.after_rename(nullptr);
-    return removed;
-  }
-  result_.object_size = 0;
-  result_.status = {};
-  Tell(std::nullopt);
-  UNSHARD_RETURN_IF_ERROR(files_.SyncDirectory(ParentPath(request_.key)));
-  return true;
-}
-
-Status Attempt::RemovePair() {
-  if (!request_.obsolete) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const bool index, files_.Remove(request_.obsolete->index));
-  UNSHARD_ASSIGN_OR_RETURN(const bool data, files_.Remove(request_.obsolete->data));
-  if (!index && !data) return {};
-  return files_.SyncDirectory(ParentPath(request_.key));
 }
 
 }  // namespace
 
-ShardPublisher::ShardPublisher(std::shared_ptr<FileSystem> store, const PublisherOptions& options)
+ShardPublisher::ShardPublisher(std::shared_ptr<ObjectReplacer> store,
+                               const PublisherOptions& options)
     : store_(std::move(store)), options_(options) {}
 
 Result<PublishResult> ShardPublisher::Publish(const PublishRequest& request) {
-  UNSHARD_RETURN_IF_ERROR(CheckRequest(*store_, request, options_));
-  LockPatience patience = options_.lock_patience;
-  patience.ending = &ending_;
+  const std::string described = store_->Describe(request.object.key);
+  UNSHARD_RETURN_IF_ERROR(CheckRequest(request, options_, described));
   for (int i = 0; i < kAttempts; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(ShardLock lock,
-                             ShardLock::Acquire(*store_, request.key, patience));  // 1
-    Attempt attempt(*store_, options_, request, std::move(lock));
-    UNSHARD_ASSIGN_OR_RETURN(auto result, attempt.Run());
+    UNSHARD_ASSIGN_OR_RETURN(auto replacement,
+                             store_->Begin(request.object, ending_.get_token()));  // 1
+    UNSHARD_ASSIGN_OR_RETURN(auto result,
+                             Attempt(options_, request, described, std::move(replacement)).Run());
     if (result) return *std::move(result);
   }
-  return Fail(ErrorCode::kConflict,
-              store_->Describe(request.key) + ": somebody keeps replacing it without its lock");
+  return Fail(ErrorCode::kConflict, described + ": other writers keep replacing it");
 }
 
 }  // namespace unshard

@@ -65,7 +65,7 @@ Result<PutShard> ShardPutter::Run(ShardAssembly& assembly) {
         break;
       case AssemblyStep::Kind::kDone:
         UNSHARD_RETURN_IF_ERROR(FlushCopy());
-        UNSHARD_RETURN_IF_ERROR(MakeLength(step.at));
+        UNSHARD_RETURN_IF_ERROR(to_.SetSize(step.at));
         put_.size = step.at;
         return std::move(put_);
     }
@@ -144,7 +144,8 @@ Status ShardPutter::PutChecksum(const AssemblyStep& step) {
   ByteVector piece;
   for (std::uint64_t done = 0; done < step.covered.size; done += piece.size()) {
     piece.resize(static_cast<std::size_t>(std::min(kPiece, step.covered.size - done)));
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, to_.Read(step.covered.begin + done, piece));
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t found,
+                             to_.ReadBack(step.covered.begin + done, piece));
     // Beyond what was put so far the object will be zeros.
     std::fill(piece.begin() + static_cast<std::ptrdiff_t>(found), piece.end(), std::uint8_t{0});
     step.digest->Update(piece);
@@ -173,18 +174,10 @@ Status ShardPutter::CheckNew(const PlannedChunk& chunk,
 }
 
 Result<std::uint32_t> ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) {
-  std::uint32_t crc32c = 0;
-  ByteVector piece;
-  for (std::uint64_t done = 0; done < size; done += piece.size()) {
-    piece.resize(static_cast<std::size_t>(std::min(kPiece, size - done)));
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, source.Read(done, piece));
-    if (found < piece.size()) {
-      return Fail(ErrorCode::kDataLoss, base_.described() + ": expected " + std::to_string(size) +
-                                            " new bytes, found " + std::to_string(done + found));
-    }
-    crc32c = Crc32cExtend(crc32c, piece);
-    UNSHARD_RETURN_IF_ERROR(Write(at + done, piece));
-  }
+  auto crc32c = ReadWithCrc32c(source, {0, size}, 0, [&](std::uint64_t done, ByteSpan piece) {
+    return Write(at + done, piece);
+  });
+  if (!crc32c) return Forward(std::move(crc32c).error(), base_.described() + ": its new bytes");
   return crc32c;
 }
 
@@ -193,7 +186,7 @@ Status ShardPutter::Write(std::uint64_t at, ByteSpan bytes) {
   return to_.Write(at, bytes);
 }
 
-// Puts off: what stands behind in both files joins it, so that the kernel copies long ranges.
+// Puts off: a range that follows in both versions joins it, so that the store copies long ranges.
 Status ShardPutter::CopyBase(const ByteRange& range, std::uint64_t at) {
   if (range.begin == pending_.end() && at == pending_at_ + pending_.size) {
     pending_.size += range.size;
@@ -205,18 +198,11 @@ Status ShardPutter::CopyBase(const ByteRange& range, std::uint64_t at) {
   return {};
 }
 
-Status ShardPutter::MakeLength(std::uint64_t size) {
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, to_.Stat());
-  // File systems take their time even where the length is right.
-  if (status.size == size) return {};
-  return to_.Truncate(size);
-}
-
 Status ShardPutter::FlushCopy() {
   const ByteRange range = std::exchange(pending_, {});
   if (range.size == 0) return {};
   put_.bytes_written += range.size;
-  return base_.CopyTo(to_, range, pending_at_);
+  return to_.CopyBase(range, pending_at_);
 }
 
 }  // namespace unshard

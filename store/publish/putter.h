@@ -1,10 +1,11 @@
-// Puts a new version of a shard into a file, as its assembly says.
+// Puts a new version of a shard together, as its assembly says.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "codec/shard/assembly.h"
+#include "store/object/object_replacement.h"
 #include "store/publish/plan.h"
 
 namespace unshard {
@@ -20,14 +21,14 @@ struct PutShard {
 // One run, used by one thread. Holds one chunk in memory where chunks are encoded, else none.
 class ShardPutter {
  public:
-  // `base` is decoded. All have to outlive the putter.
+  // `base` is decoded, and what `to` copies from. All have to outlive the putter.
   ShardPutter(const PublishRequest& request, const PublisherOptions& options,
-              const ShardObject& base, const ShardPlan& plan, File& to)
+              const ShardObject& base, const ShardPlan& plan, NewVersion& to)
       : request_(request), options_(options), base_(base), plan_(plan), to_(to) {}
 
-  // A whole shard, into an empty file.
+  // A whole shard, into an empty version.
   Result<PutShard> PutWhole();
-  // Adds to a file that has the bytes of the base. Nothing where the format cannot.
+  // Adds to a version that has the bytes of the base. Nothing where the format cannot.
   Result<std::optional<PutShard>> PutAppended();
 
  private:
@@ -48,7 +49,6 @@ class ShardPutter {
                                 const std::optional<ChunkFingerprint>& expected,
                                 std::uint32_t crc32c) const;
   Status Write(std::uint64_t at, ByteSpan bytes);
-  Status MakeLength(std::uint64_t size);
   Status CopyBase(const ByteRange& range, std::uint64_t at);
   Status FlushCopy();
   [[nodiscard]] std::string Describe(const PlannedChunk& chunk) const {
@@ -59,8 +59,8 @@ class ShardPutter {
   const PublisherOptions& options_;
   const ShardObject& base_;
   const ShardPlan& plan_;
-  File& to_;
-  // Of the base, still to be copied: neighbours are copied at once.
+  NewVersion& to_;
+  // Of the base, still to be copied: neighbours are copied at once, in long ranges.
   ByteRange pending_;
   std::uint64_t pending_at_ = 0;
   PutShard put_;

@@ -1,11 +1,9 @@
 #include "store/shard/object.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
-#include "store/local/memory_file.h"
-#include "store/object/kv_store.h"
+#include "store/object/read_through.h"
 
 namespace unshard {
 namespace {
@@ -29,14 +27,14 @@ class IndexReader {
                   object_.described() + ": an index of " + std::to_string(request.size) +
                       " bytes is above the cap of " + std::to_string(max_index_bytes_));
     }
-    if (first && first_ && *first_ == request) return ByteSpan(first_bytes_);
+    if (first && first_ && *first_ == request) return first_bytes_.span();
     const ByteRange range = ClipRange(request, object_.size());
     bytes_read_ += range.size;
     if (range.size <= kSmallRequest) return ReadInWindow(range);
-    ByteVector& bytes = first ? first_bytes_ : bytes_;
+    Bytes& bytes = first ? first_bytes_ : bytes_;
     UNSHARD_ASSIGN_OR_RETURN(bytes, object_.Read(range));
     if (first) first_ = request;
-    return ByteSpan(bytes);
+    return bytes.span();
   }
   // Of the object, each range once.
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
@@ -48,16 +46,16 @@ class IndexReader {
       UNSHARD_ASSIGN_OR_RETURN(window_, object_.Read({range.begin, size}));
       window_begin_ = range.begin;
     }
-    return ByteSpan(window_).subspan(static_cast<std::size_t>(range.begin - window_begin_),
-                                     static_cast<std::size_t>(range.size));
+    return window_.span().subspan(static_cast<std::size_t>(range.begin - window_begin_),
+                                  static_cast<std::size_t>(range.size));
   }
 
   const ShardObject& object_;
   const std::uint64_t max_index_bytes_;
   std::optional<RangeRequest> first_;
-  ByteVector first_bytes_;
-  ByteVector bytes_;
-  ByteVector window_;
+  Bytes first_bytes_;
+  Bytes bytes_;
+  Bytes window_;
   std::uint64_t window_begin_ = 0;
   std::uint64_t bytes_read_ = 0;
 };
@@ -76,70 +74,30 @@ Result<IndexPage> WalkTo(IndexWalk& walk, IndexReader& reader, const ShardObject
 
 }  // namespace
 
-void ShardObject::Add(std::shared_ptr<File> file, std::uint64_t size) {
-  parts_.push_back({std::move(file), {size_, size}});
-  size_ += size;
-}
-
-// Calls `visit` with the file, the range in it, and how far that is from the start of `range`.
-template <class Visit>
-Status ShardObject::ForEachPart(const ByteRange& range, const Visit& visit) const {
-  if (!MakeByteRange(range.begin, range.size, size_)) {
+Result<Bytes> ShardObject::Read(const ByteRange& range) const {
+  if (!MakeByteRange(range.begin, range.size, size())) {
     return Fail(ErrorCode::kDataLoss, described_ + ": an index entry reaches beyond the end");
   }
-  for (const Part& part : parts_) {
-    const std::uint64_t begin = std::max(range.begin, part.range.begin);
-    const std::uint64_t end = std::min(range.end(), part.range.end());
-    if (begin >= end) continue;
-    UNSHARD_RETURN_IF_ERROR(
-        visit(*part.file, ByteRange{begin - part.range.begin, end - begin}, begin - range.begin));
-  }
-  return {};
-}
-
-Result<ByteVector> ShardObject::Read(const ByteRange& range) const {
-  ByteVector bytes;
-  if (range.size > size_) {
-    return Fail(ErrorCode::kDataLoss, described_ + ": an index entry reaches beyond the end");
-  }
-  try {
-    bytes.resize(static_cast<std::size_t>(range.size));
-  } catch (const std::bad_alloc&) {
-    return Fail(ErrorCode::kResourceExhausted,
-                described_ + ": no memory for " + std::to_string(range.size) + " bytes");
-  }
-  const auto read = [&](File& file, const ByteRange& part, std::uint64_t at) -> Status {
-    const auto to =
-        std::span(bytes).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(part.size));
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, file.Read(part.begin, to));
-    if (size == to.size()) return {};
-    return Fail(ErrorCode::kDataLoss, described_ + ": became shorter while it was read");
-  };
-  UNSHARD_RETURN_IF_ERROR(ForEachPart(range, read));
-  return bytes;
-}
-
-Status ShardObject::CopyTo(File& to, const ByteRange& range, std::uint64_t offset) const {
-  return ForEachPart(range, [&](File& file, const ByteRange& part, std::uint64_t at) {
-    return to.CopyFrom(file, part, offset + at);
-  });
+  if (range.size == 0) return Bytes();
+  UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
+                           object_->Read(RangeRequest::At(range.begin, range.size)));
+  if (read.state == ReadResult::State::kFound) return std::move(read.value);
+  return Fail(ErrorCode::kConflict, described_ + ": was replaced while it was read");
 }
 
 Result<ShardObject> ShardObject::Decoded(const ShardFormat& format, std::uint64_t max_bytes) const {
   if (!format.is_wrapped() || missing()) return *this;
-  if (size_ > max_bytes) {
+  if (size() > max_bytes) {
     return Fail(ErrorCode::kResourceExhausted, described_ +
                                                    ": is compressed as a whole and above the cap " +
                                                    "of " + std::to_string(max_bytes) + " bytes");
   }
-  UNSHARD_ASSIGN_OR_RETURN(ByteVector stored, Read({0, size_}));
-  auto decoded = format.DecodeShard(Bytes(std::move(stored)), max_bytes);
+  UNSHARD_ASSIGN_OR_RETURN(Bytes stored, Read({0, size()}));
+  auto decoded = format.DecodeShard(std::move(stored), max_bytes);
   if (!decoded) return Forward(std::move(decoded).error(), described_);
-  auto file = std::make_shared<MemoryFile>(described_, max_bytes);
-  UNSHARD_RETURN_IF_ERROR(file->Write(0, decoded->span()));
-  ShardObject result(described_);
-  result.Add(std::move(file), decoded->size());
-  return result;
+  ObjectInfo info;
+  info.size = decoded->size();
+  return ShardObject(described_, MakeObjectOf(info, *std::move(decoded)));
 }
 
 Result<ShardIndex> ShardObject::ReadIndex(const ShardFormat& format, std::uint64_t shard,
@@ -170,7 +128,7 @@ Result<ShardIndex> ShardObject::ReadIndex(const ShardFormat& format, std::uint64
       index.chunks.push_back({page, entry.slot, entry.range});
     }
   }
-  index.bytes = std::min(reader.bytes_read(), size_);
+  index.bytes = std::min(reader.bytes_read(), size());
   return index;
 }
 

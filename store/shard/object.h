@@ -1,4 +1,4 @@
-// A shard as bytes: one file, the two of the obsolete form, or decoded in memory.
+// A shard as bytes: one version of its object, or decoded in memory.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/shard/format.h"
-#include "store/local/file_system.h"
+#include "store/object/kv_store.h"
 
 namespace unshard {
 
@@ -27,18 +27,17 @@ struct ShardIndex {
 // Used by one thread.
 class ShardObject {
  public:
-  // Without parts: a shard that is missing. `described` stands in messages.
-  explicit ShardObject(std::string described) : described_(std::move(described)) {}
-  // Adds the first `size` bytes of `file` at the end.
-  void Add(std::shared_ptr<File> file, std::uint64_t size);
+  // Null: a shard that is missing. `described` stands in messages.
+  ShardObject(std::string described, std::shared_ptr<ObjectHandle> object)
+      : described_(std::move(described)), object_(std::move(object)) {}
 
-  [[nodiscard]] bool missing() const { return parts_.empty(); }
-  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] bool missing() const { return !object_; }
+  [[nodiscard]] std::uint64_t size() const { return object_ ? object_->info().size : 0; }
   [[nodiscard]] const std::string& described() const { return described_; }
 
-  // kDataLoss where a file ends early.
-  Result<ByteVector> Read(const ByteRange& range) const;
-  Status CopyTo(File& to, const ByteRange& range, std::uint64_t offset) const;
+  // kDataLoss where the range reaches beyond the end, kConflict where this version of the object is
+  // no longer to be had.
+  Result<Bytes> Read(const ByteRange& range) const;
   // The object that index ranges refer to; itself where the format is not wrapped.
   Result<ShardObject> Decoded(const ShardFormat& format, std::uint64_t max_bytes) const;
   // Walks to all pages. Fails with kResourceExhausted where the pages together, or what a walk asks
@@ -48,16 +47,8 @@ class ShardObject {
                                std::uint64_t max_index_bytes) const;
 
  private:
-  struct Part {
-    std::shared_ptr<File> file;
-    ByteRange range;  // of the whole object
-  };
-  template <class Visit>
-  Status ForEachPart(const ByteRange& range, const Visit& visit) const;
-
   std::string described_;
-  std::vector<Part> parts_;
-  std::uint64_t size_ = 0;
+  std::shared_ptr<ObjectHandle> object_;
 };
 
 }  // namespace unshard

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "codec/core/crc32c.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/owner.h"
@@ -69,7 +68,7 @@ Result<bool> IsWhole(FileSystem& files, SpooledChunk& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   chunk.committed = status.modified;
   if (status.size != chunk.size) return false;
-  auto crc = FileCrc32c(*file, 0, chunk.size, 0);
+  auto crc = ReadWithCrc32c(*file, {0, chunk.size});
   if (!crc) return Forward(std::move(crc).error(), files.Describe(path));
   return *crc == chunk.crc32c;
 }

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "codec/core/crc32c.h"
 #include "store/object/key.h"
 #include "store/object/kv_store.h"
 #include "store/spool/sealed_name.h"
@@ -18,7 +17,6 @@ constexpr const char* kRemovedList = "REMOVED";
 constexpr const char* kConflictsFolder = "CONFLICTS";
 constexpr const char* kDamagedFolder = "DAMAGED";
 constexpr std::uint64_t kMaxPathBytes = 65536;
-constexpr std::size_t kCopyBuffer = 1 << 20;
 
 // A small file, whole; nothing where it is missing.
 Result<std::optional<std::string>> ReadSmall(FileSystem& files, const std::string& path) {
@@ -98,16 +96,10 @@ void KeepLatest(std::vector<SpoolFile>& files) {
 Result<bool> FitsItsSeal(File& file, const SpooledChunk& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file.Stat());
   if (status.size != chunk.size) return false;
-  std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(chunk.size, kCopyBuffer));
-  std::uint32_t crc = 0;
-  for (std::uint64_t at = 0; at < chunk.size;) {
-    const std::size_t wanted = std::min<std::uint64_t>(chunk.size - at, buffer.size());
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t got, file.Read(at, std::span(buffer).first(wanted)));
-    if (got < wanted) return false;
-    crc = Crc32cExtend(crc, ByteSpan(buffer).first(wanted));
-    at += wanted;
-  }
-  return crc == chunk.crc32c;
+  const auto crc = ReadWithCrc32c(file, {0, chunk.size});
+  if (!crc && crc.error().code == ErrorCode::kDataLoss) return false;  // it became shorter
+  UNSHARD_RETURN_IF_ERROR(crc);
+  return *crc == chunk.crc32c;
 }
 
 Status CopyChunk(FileSystem& spool, const SpoolFile& from, FileSystem& to,

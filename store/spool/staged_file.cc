@@ -34,7 +34,7 @@ void StagedFile::State::ForgetSumFrom(std::uint64_t offset) {
 
 Result<std::uint32_t> StagedFile::State::Checksum() {
   if (summed < size) {
-    UNSHARD_ASSIGN_OR_RETURN(sum, FileCrc32c(*file, summed, size, sum));
+    UNSHARD_ASSIGN_OR_RETURN(sum, ReadWithCrc32c(*file, {summed, size - summed}, sum));
     summed = size;
   }
   return sum;

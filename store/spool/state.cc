@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "codec/core/crc32c.h"
 #include "store/spool/sealed_name.h"
 
 namespace unshard {
@@ -11,26 +10,11 @@ namespace {
 
 constexpr std::size_t kMaxHeld = 256;
 constexpr std::size_t kMaxSpareFiles = 4096;
-constexpr std::size_t kReadBuffer = std::size_t{256} << 10;
 
 }  // namespace
 
 std::string SealedPath(const char* top, const SpooledChunk& chunk) {
   return std::string(top) + '/' + DatasetDirectory(chunk.dataset) + '/' + SealedName(chunk);
-}
-
-Result<std::uint32_t> FileCrc32c(File& file, std::uint64_t begin, std::uint64_t end,
-                                 std::uint32_t crc) {
-  ByteVector buffer(std::min<std::uint64_t>(end - begin, kReadBuffer));
-  for (std::uint64_t at = begin; at < end;) {
-    const std::size_t wanted = std::min<std::uint64_t>(end - at, buffer.size());
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t size,
-                             file.Read(at, std::span(buffer).first(wanted)));
-    if (size < wanted) return Fail(ErrorCode::kDataLoss, "a file in the spool ends early");
-    crc = Crc32cExtend(crc, ByteSpan(buffer).first(wanted));
-    at += wanted;
-  }
-  return crc;
 }
 
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset) {

@@ -128,9 +128,6 @@ struct Spool::State {
 std::string SealedPath(const char* top, const SpooledChunk& chunk);
 // Makes `<top>/<dataset>` with its `.path` where they are not there, and returns once they last.
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset);
-// The crc32c of `begin` bytes (`crc`), continued to `end`. kDataLoss where the file ends before.
-Result<std::uint32_t> FileCrc32c(File& file, std::uint64_t begin, std::uint64_t end,
-                                 std::uint32_t crc);
 
 // Fails with kInvalidArgument or ENAMETOOLONG where no sealed file can have these names.
 Status CheckSealNames(const std::string& dataset, const std::string& chunk);

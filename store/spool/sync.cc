@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "codec/core/crc32c.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/state.h"
@@ -29,28 +28,17 @@
 namespace unshard {
 namespace {
 
-constexpr std::size_t kCopyBuffer = std::size_t{1} << 20;
 // A chunk that is overwritten again and again costs one round for so many versions.
 constexpr std::size_t kMaxSuperseded = 16;
 constexpr std::size_t kMaxRemoved = 4096;
 
 // Puts the bytes of a sealed chunk into `to`, which lasts on return.
 Status CopyChecked(File& from, File& to, const SpooledChunk& chunk) {
-  ByteVector buffer(std::min<std::uint64_t>(chunk.size, kCopyBuffer));
-  std::uint32_t crc = 0;
-  for (std::uint64_t at = 0; at < chunk.size;) {
-    const auto part = std::span(buffer).first(
-        static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size - at, buffer.size())));
-    UNSHARD_ASSIGN_OR_RETURN(const std::size_t size, from.Read(at, part));
-    if (size < part.size()) break;
-    crc = Crc32cExtend(crc, part);
-    UNSHARD_RETURN_IF_ERROR(to.Write(at, part));
-    at += size;
-  }
-  if (crc != chunk.crc32c) {
-    return Fail(ErrorCode::kDataLoss, "the bytes of " + chunk.chunk + " are damaged");
-  }
-  return to.Sync();
+  auto crc = ReadWithCrc32c(from, {0, chunk.size}, 0,
+                            [&](std::uint64_t at, ByteSpan piece) { return to.Write(at, piece); });
+  if (!crc) return Forward(std::move(crc).error(), chunk.chunk);
+  if (*crc == chunk.crc32c) return to.Sync();
+  return Fail(ErrorCode::kDataLoss, "the bytes of " + chunk.chunk + " are damaged");
 }
 
 // After a failed sync the kernel takes bytes for written that are not; only another file can save

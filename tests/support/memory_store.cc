@@ -1,38 +1,33 @@
 #include "tests/support/memory_store.h"
 
-#include <vector>
+#include "store/object/read_through.h"
 
 namespace unshard {
-namespace {
-
-ReadResult Cut(const Bytes& bytes, const ObjectInfo& info, const RangeRequest& range) {
-  const ByteRange part = ClipRange(range, bytes.size());
-  return {ReadResult::State::kFound,
-          bytes.Slice(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size)),
-          info.size, info.generation};
-}
-
-class MemoryObject final : public ObjectHandle {
- public:
-  MemoryObject(Bytes bytes, ObjectInfo info) : bytes_(std::move(bytes)), info_(std::move(info)) {}
-  const ObjectInfo& info() const override { return info_; }
-  Result<ReadResult> Read(const RangeRequest& range) override { return Cut(bytes_, info_, range); }
-  std::optional<FileSlice> Slice(const ByteRange&) override { return std::nullopt; }
-
- private:
-  const Bytes bytes_;
-  const ObjectInfo info_;
-};
-
-}  // namespace
 
 void MemoryStore::Put(const std::string& key, std::string_view text) {
   const std::lock_guard lock(mutex_);
   const ByteSpan span = AsBytes(text);
-  Object object{Bytes(ByteVector(span.begin(), span.end())), {}};
-  object.info.size = text.size();
+  PutLocked(key, Bytes(ByteVector(span.begin(), span.end())));
+}
+
+const ObjectInfo& MemoryStore::PutLocked(const std::string& key, Bytes bytes) {
+  Object& object = objects_[key];
+  object.bytes = std::move(bytes);
+  object.info.size = object.bytes.size();
   object.info.generation.tag = std::to_string(++last_generation_);
-  objects_[key] = std::move(object);
+  return object.info;
+}
+
+Committed MemoryStore::ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
+                                 std::optional<Bytes> bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = objects_.find(key);
+  std::optional<Generation> current;
+  if (found != objects_.end()) current = found->second.info.generation;
+  if (current != expected) return {};
+  if (bytes) return {Committed::Outcome::kCommitted, PutLocked(key, *std::move(bytes))};
+  objects_.erase(key);
+  return {Committed::Outcome::kCommitted};
 }
 
 void MemoryStore::Remove(const std::string& key) {
@@ -62,7 +57,7 @@ Result<std::shared_ptr<ObjectHandle>> MemoryStore::Open(std::string_view key) {
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(std::string(key));
   if (found != objects_.end()) {
-    return std::make_shared<MemoryObject>(found->second.bytes, found->second.info);
+    return MakeObjectOf(found->second.info, found->second.bytes);
   }
   if (!IsDirectory(std::string(key))) return nullptr;
   return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_replacement.h"
 
 namespace unshard {
 
@@ -15,6 +15,10 @@ class MemoryStore final : public KvStore {
  public:
   void Put(const std::string& key, std::string_view text);
   void Remove(const std::string& key);
+  // Puts `bytes` in place of the object, or removes it (nothing), where its generation is
+  // `expected` (nothing: it is missing).
+  Committed ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
+                      std::optional<Bytes> bytes);
 
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
   Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
@@ -28,6 +32,7 @@ class MemoryStore final : public KvStore {
     ObjectInfo info;
   };
   [[nodiscard]] bool IsDirectory(const std::string& key) const;
+  const ObjectInfo& PutLocked(const std::string& key, Bytes bytes);
 
   std::mutex mutex_;
   std::map<std::string, Object> objects_;  // guarded by mutex_

@@ -192,7 +192,7 @@ std::vector<ShardChange> ChangeMaker::Random(const WritableFormat& format, Shard
 PublishRequest RequestFor(const WritableFormat& format, const std::string& key,
                           std::vector<ShardChange> changes) {
   PublishRequest request;
-  request.key = key;
+  request.object.key = key;
   request.format = format.format.get();
   request.changes = std::move(changes);
   return request;

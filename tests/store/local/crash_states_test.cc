@@ -17,6 +17,7 @@
 #include <set>
 
 #include "codec/json/json.h"
+#include "store/local/local_replacer.h"
 #include "tests/support/published_shards.h"
 #include "tests/support/sharded_source.h"
 #include "tests/support/simulated_disk.h"
@@ -158,7 +159,7 @@ class CrashStatesTest : public testing::TestWithParam<Scenario> {
       const ShardContent base = ContentOfShard(versions_[progress.begun], round.shard);
       const Chunks& next = versions_[++progress.begun];
       PublishRequest request;
-      request.key = Key(round.shard);
+      request.object.key = Key(round.shard);
       request.shard = round.shard;
       request.format = source_.format.get();
       const auto place = [&](std::uint64_t cell) {
@@ -172,7 +173,8 @@ class CrashStatesTest : public testing::TestWithParam<Scenario> {
         request.changes.push_back(maker_.Remove(place(cell), base));
       }
       // The arrays are so small that an index and one chunk are much of a shard.
-      const auto result = ShardPublisher(disk, {.garbage_percent = 60}).Publish(request);
+      const auto result =
+          ShardPublisher(MakeLocalReplacer(disk), {.garbage_percent = 60}).Publish(request);
       if (!result) {
         EXPECT_TRUE(disk->crashed()) << result.error().message;
         return progress;

@@ -1,13 +1,9 @@
 #include "store/publish/can_publish.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
 #include <utility>
 
-#include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_shards.h"
 
 namespace unshard {
@@ -44,22 +40,6 @@ TEST(CanPublishTest, AnIndexAboveTheCapsIsRefused) {
     EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
     EXPECT_NE(refused.error().message.find("memory="), std::string::npos);
   }
-}
-
-TEST(CanPublishTest, TheNearestDirectoryThatIsThereDecides) {
-  const TemporaryDirectory directory;
-  directory.Write("array/zarr.json", "{}");
-  const auto files = OpenPosixFileSystem(directory.path());
-  ASSERT_TRUE(files);
-  EXPECT_TRUE(CanPublishInto(**files, "array/c/0/0"));
-  EXPECT_TRUE(CanPublishInto(**files, "0.shard"));
-  if (::geteuid() == 0) return;  // who may write everywhere
-  std::filesystem::permissions(directory.At("array"), std::filesystem::perms(0500));
-  const Status refused = CanPublishInto(**files, "array/c/0/0");
-  std::filesystem::permissions(directory.At("array"), std::filesystem::perms(0700));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().system_errno, EACCES);
-  EXPECT_NE(refused.error().message.find("array"), std::string::npos);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cerrno>
+#include <tuple>
 
+#include "store/local/local_replacer.h"
 #include "tests/support/published_shards.h"
 #include "tests/support/simulated_disk.h"
 
@@ -52,9 +54,10 @@ class PublishCrashTest : public testing::TestWithParam<Scenario> {
   }
   Result<PublishResult> Publish(const std::shared_ptr<SimulatedDisk>& disk) const {
     PublishRequest request = RequestFor(format_, kKey, changes_);
-    if (GetParam().base == Base::kPair) request.obsolete = ShardKeys::Pair{kIndexKey, kDataKey};
+    if (GetParam().base == Base::kPair)
+      request.object.obsolete = ShardKeys::Pair{kIndexKey, kDataKey};
     for (ShardChange& change : request.changes) change.check_expected = false;
-    return ShardPublisher(disk, {}).Publish(request);
+    return ShardPublisher(MakeLocalReplacer(disk), {}).Publish(request);
   }
   // What a reader finds: the shard before the pair.
   ShardContent Found(const SimulatedDisk& disk) const {
@@ -162,6 +165,41 @@ TEST_P(PublishCrashTest, EveryFailingOperationIsAnErrorOrHarmless) {
       }
     }
   }
+}
+
+// The publish before has renamed its version, and could not sync the directory any more.
+TEST_P(PublishCrashTest, AfterAFailedSyncEveryCrashOfTheNextPublishLeavesOneVersion) {
+  std::uint64_t renamed = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    const auto begin = [&] {
+      auto disk = NewDisk();
+      disk->FailAt(n, EIO, /*lasting=*/true);
+      const bool published = Publish(disk).has_value();
+      const bool failed = disk->operations() >= n;
+      disk->ClearFaults();
+      disk->ResetCount();
+      return std::tuple(disk, published, failed);
+    };
+    const auto [left, published, failed] = begin();
+    if (!failed) break;
+    if (published || !(Found(*left) == new_)) continue;
+    ++renamed;
+    for (std::uint64_t m = 1;; ++m) {
+      SCOPED_TRACE("failures from operation " + std::to_string(n) + ", crash at " +
+                   std::to_string(m));
+      const auto disk = std::get<0>(begin());
+      disk->CrashAt(m);
+      const auto result = Publish(disk);
+      for (std::uint64_t seed = 0; seed <= 8; ++seed) {
+        const auto survival = seed == 0 ? Survival::kNothing : Survival::kRandom;
+        const ShardContent found = Found(*disk->AfterPowerLoss(survival, seed));
+        EXPECT_TRUE(found == new_ || (!result && found == old_)) << "with seed " << seed;
+      }
+      if (HasFailure()) return;
+      if (!disk->crashed()) break;
+    }
+  }
+  EXPECT_GT(renamed, 0u);
 }
 
 }  // namespace

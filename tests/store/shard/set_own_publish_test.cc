@@ -60,7 +60,7 @@ class ShardSetOwnPublishTest : public testing::Test {
     if (!info || !*info) return std::nullopt;
     return (*info)->generation;
   }
-  // Publishes as step 6 of the publisher does; an empty chunk removes the shard.
+  // Replaces the shard as a publish does; an empty chunk removes it.
   ShardGenerationPtr Publish(const std::string& chunk) {
     ShardSet::OwnPublish own;
     own.base = Stored();

@@ -1,0 +1,80 @@
+// What only a store of files does when it replaces one (all else:
+// object_replacement_contract_test).
+#include "store/local/local_replacer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "tests/support/simulated_disk.h"
+#include "tests/support/temporary_directory.h"
+
+namespace unshard {
+namespace {
+
+TEST(LocalReplacerTest, WhetherFilesCanBeMadeIsDecidedByTheNearestDirectoryThatIsThere) {
+  const TemporaryDirectory directory;
+  directory.Write("array/zarr.json", "{}");
+  const auto files = OpenPosixFileSystem(directory.path());
+  ASSERT_TRUE(files);
+  const auto replacer = MakeLocalReplacer(*files);
+  EXPECT_TRUE(replacer->CanReplace("array/c/0/0"));
+  EXPECT_TRUE(replacer->CanReplace("0.shard"));
+  if (::geteuid() == 0) return;  // who may write everywhere
+  std::filesystem::permissions(directory.At("array"), std::filesystem::perms(0500));
+  const Status refused = replacer->CanReplace("array/c/0/0");
+  std::filesystem::permissions(directory.At("array"), std::filesystem::perms(0700));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().system_errno, EACCES);
+  EXPECT_NE(refused.error().message.find("array"), std::string::npos);
+}
+
+TEST(LocalReplacerTest, WhatAnEarlierProcessHasCommittedIsMadeDurable) {
+  for (const bool by_directory : {false, true}) {
+    const auto disk = std::make_shared<SimulatedDisk>();
+    disk->Put("a/0.shard", "base");
+    auto replacement = MakeLocalReplacer(disk)->Begin({"a/0.shard", std::nullopt}, {});
+    ASSERT_TRUE(replacement);
+    ASSERT_TRUE((*replacement)->Write(0, AsBytes("new!")));
+    ASSERT_TRUE((*replacement)->Commit([]() -> Status { return {}; }));
+    EXPECT_EQ(disk->AfterPowerLoss(Survival::kNothing, 1)->Text("a/0.shard"), "base");
+    const auto next = disk->AfterKill();
+    const auto replacer = MakeLocalReplacer(next);
+    EXPECT_TRUE(by_directory ? replacer->MakeDurable("a")
+                             : (*replacer->Begin({"a/0.shard", std::nullopt}, {}))->MakeDurable());
+    EXPECT_EQ(next->AfterPowerLoss(Survival::kNothing, 1)->Text("a/0.shard"), "new!");
+  }
+}
+
+// Reading the attributes of what was renamed can fail as well.
+TEST(LocalReplacerTest, EveryFailingOperationOfACommitIsToldAsWhatHasHappened) {
+  std::uint64_t unknown = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    SCOPED_TRACE("failures from operation " + std::to_string(n));
+    const auto disk = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.counts_reads = true});
+    disk->Put("a/0.shard", "base");
+    auto replacement = MakeLocalReplacer(disk)->Begin({"a/0.shard", std::nullopt}, {});
+    ASSERT_TRUE(replacement);
+    ASSERT_TRUE((*replacement)->Write(0, AsBytes("new!")));
+    disk->ResetCount();
+    disk->FailAt(n, EIO, /*lasting=*/true);
+    const auto committed = (*replacement)->Commit([]() -> Status { return {}; });
+    const auto text = disk->Text("a/0.shard");
+    if (!committed) {
+      EXPECT_EQ(committed.error().system_errno, EIO);
+      EXPECT_EQ(text, "base");
+      continue;
+    }
+    EXPECT_EQ(text, "new!");
+    if (committed->outcome == Committed::Outcome::kCommitted) break;
+    EXPECT_EQ(committed->outcome, Committed::Outcome::kUnknown);
+    EXPECT_EQ(committed->reason.system_errno, EIO);
+    ++unknown;
+  }
+  EXPECT_EQ(unknown, 1u);
+}
+
+}  // namespace
+}  // namespace unshard

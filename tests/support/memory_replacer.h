@@ -1,0 +1,37 @@
+// Replacing objects of a store in memory as S3 does: without a lock, on the condition that the base
+// is still the current version, and without keeping versions that were replaced.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "store/object/object_replacement.h"
+#include "tests/support/memory_store.h"
+
+namespace unshard {
+
+// Thread-safe.
+class MemoryReplacer final : public ObjectReplacer {
+ public:
+  // `starts_from_base`: whether StartFromBase() works.
+  explicit MemoryReplacer(std::shared_ptr<MemoryStore> store, bool starts_from_base = false)
+      : store_(std::move(store)), starts_from_base_(starts_from_base) {}
+
+  // The answer to the next commit or removal is lost: on its way there, or on its way back.
+  enum class Lost { kNothing, kRequest, kAnswer };
+  void LoseNext(Lost lost) { lost_ = lost; }
+
+  Status CanReplace(const std::string& key) override { return CheckKey(key); }
+  Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
+                                                   const std::stop_token& stop) override;
+  Status MakeDurable(const std::string& directory) override { return CheckKey(directory); }
+  std::string Describe(const std::string& key) const override { return store_->Describe(key); }
+
+ private:
+  const std::shared_ptr<MemoryStore> store_;
+  const bool starts_from_base_;
+  std::atomic<Lost> lost_{Lost::kNothing};
+};
+
+}  // namespace unshard

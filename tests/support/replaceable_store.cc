@@ -1,0 +1,109 @@
+#include "tests/support/replaceable_store.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "store/local/file_object.h"
+#include "store/local/local_replacer.h"
+#include "store/object/key.h"
+#include "tests/support/simulated_disk.h"
+
+namespace unshard {
+namespace {
+
+class FilesOfTest final : public ReplaceableStore {
+ public:
+  explicit FilesOfTest(std::shared_ptr<FileSystem> files) : files_(std::move(files)) {}
+
+  std::shared_ptr<ObjectReplacer> Replacer(const LockPatience& patience) override {
+    return MakeLocalReplacer(files_, patience);
+  }
+  std::optional<std::string> Text(const std::string& key) override {
+    const auto file = files_->Open(key, {});
+    if (!file || !*file) return std::nullopt;
+    std::string text((*file)->Stat()->size, ' ');
+    EXPECT_TRUE((*file)->Read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
+    return text;
+  }
+  std::optional<ObjectInfo> Info(const std::string& key) override {
+    const auto status = files_->Stat(key);
+    if (!status || !*status) return std::nullopt;
+    return InfoOf(**status);
+  }
+  void Put(const std::string& key, std::string_view text) override {
+    const std::string part = key + ".part";
+    ASSERT_TRUE(MakeDirectories(*files_, ParentPath(key)));
+    const auto file = files_->Open(part, {.write = true, .create = true, .truncate = true});
+    ASSERT_TRUE(file) << file.error().message;
+    ASSERT_TRUE((*file)->Write(0, AsBytes(text)));
+    ASSERT_TRUE(files_->Rename(part, key));
+  }
+  void Remove(const std::string& key) override { ASSERT_TRUE(files_->Remove(key)); }
+  std::vector<std::string> Names(const std::string& directory) override {
+    return *SortedNames(*files_, directory);
+  }
+  std::shared_ptr<FileSystem> files() const override { return files_; }
+
+ private:
+  const std::shared_ptr<FileSystem> files_;
+};
+
+class MemoryOfTest final : public ReplaceableStore {
+ public:
+  explicit MemoryOfTest(bool starts_from_base)
+      : replacer_(std::make_shared<MemoryReplacer>(store_, starts_from_base)) {}
+
+  std::shared_ptr<ObjectReplacer> Replacer(const LockPatience&) override { return replacer_; }
+  std::optional<std::string> Text(const std::string& key) override {
+    const auto read = store_->Read(key, {RangeRequest::At(0, ~std::uint64_t{0}), {}});
+    if (!read || read->state != ReadResult::State::kFound) return std::nullopt;
+    return std::string(AsText(read->value.span()));
+  }
+  std::optional<ObjectInfo> Info(const std::string& key) override {
+    return store_->Stat(key).value_or(std::nullopt);
+  }
+  void Put(const std::string& key, std::string_view text) override { store_->Put(key, text); }
+  void Remove(const std::string& key) override { store_->Remove(key); }
+  std::vector<std::string> Names(const std::string& directory) override {
+    std::vector<std::string> names;
+    EXPECT_TRUE(store_->List(directory, [&](const ListEntry& entry) {
+      names.emplace_back(entry.name);
+      return true;
+    }));
+    return names;
+  }
+  MemoryReplacer* memory() override { return replacer_.get(); }
+
+ private:
+  const std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  const std::shared_ptr<MemoryReplacer> replacer_;
+};
+
+}  // namespace
+
+std::string NameOf(StoreKind kind) {
+  constexpr std::array kNames = {"Posix", "Simulated", "Cloning", "Memory", "MemoryAppended"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::unique_ptr<ReplaceableStore> ReplaceableStore::Over(std::shared_ptr<FileSystem> files) {
+  return std::make_unique<FilesOfTest>(std::move(files));
+}
+
+std::unique_ptr<ReplaceableStore> ReplaceableStore::Make(StoreKind kind,
+                                                         const std::string& directory) {
+  if (kind == StoreKind::kMemory || kind == StoreKind::kMemoryAppended) {
+    return std::make_unique<MemoryOfTest>(kind == StoreKind::kMemoryAppended);
+  }
+  if (kind == StoreKind::kPosix) {
+    auto opened = OpenPosixFileSystem(directory);
+    EXPECT_TRUE(opened) << opened.error().message;
+    return Over(*std::move(opened));
+  }
+  SimulatedDiskOptions options;
+  options.clones = kind == StoreKind::kCloning;
+  return Over(std::make_shared<SimulatedDisk>(options));
+}
+
+}  // namespace unshard

@@ -1,0 +1,48 @@
+// Stores whose objects can be replaced, as tests look at them from outside.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/local/file_system.h"
+#include "store/local/shard_lock.h"
+#include "store/object/object_replacement.h"
+#include "tests/support/memory_replacer.h"
+
+namespace unshard {
+
+enum class StoreKind {
+  kPosix,
+  kSimulated,
+  kCloning,         // a simulated disk that shares blocks
+  kMemory,          // conditional, without locks
+  kMemoryAppended,  // the same, with a copy of the base by the server
+};
+std::string NameOf(StoreKind kind);
+
+class ReplaceableStore {
+ public:
+  // `directory`: of kPosix, which has to be there.
+  static std::unique_ptr<ReplaceableStore> Make(StoreKind kind, const std::string& directory);
+  static std::unique_ptr<ReplaceableStore> Over(std::shared_ptr<FileSystem> files);
+  virtual ~ReplaceableStore() = default;
+
+  virtual std::shared_ptr<ObjectReplacer> Replacer(const LockPatience& patience = {}) = 0;
+  // Nothing where the object is missing.
+  virtual std::optional<std::string> Text(const std::string& key) = 0;
+  virtual std::optional<ObjectInfo> Info(const std::string& key) = 0;
+  // Replaces the object whole, as another process does that asks nobody.
+  virtual void Put(const std::string& key, std::string_view text) = 0;
+  virtual void Remove(const std::string& key) = 0;
+  // All that stands in a directory, in order.
+  virtual std::vector<std::string> Names(const std::string& directory) = 0;
+
+  // Null where it has none.
+  [[nodiscard]] virtual std::shared_ptr<FileSystem> files() const { return nullptr; }
+  [[nodiscard]] virtual MemoryReplacer* memory() { return nullptr; }
+};
+
+}  // namespace unshard
