@@ -10,7 +10,7 @@
 
 #include "fs/common/mount_options.h"
 #include "fs/common/node_id.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -30,7 +30,7 @@ struct Entry {
   Attributes attributes;
   std::uint64_t timeout_milliseconds = 0;
   // Bytes that will most likely be read next; to be prefetched once the answer is on its way.
-  std::shared_ptr<ObjectHandle> next_object = nullptr;
+  std::shared_ptr<ObjectVersion> next_object = nullptr;
   ByteRange next_range = {};
   // How long the kernel may keep the attributes, where that is not as long as the name.
   std::optional<std::uint64_t> attributes_milliseconds = std::nullopt;

@@ -24,7 +24,7 @@ Result<Entry> SourceFile::Stat() {
   return Entry{id(), {inode(), info_.size, info_.modified, false}, superblock().Timeout()};
 }
 
-Result<std::shared_ptr<ObjectHandle>> SourceFile::Opened() {
+Result<std::shared_ptr<ObjectVersion>> SourceFile::Opened() {
   {
     const std::lock_guard lock(mutex_);
     if (handle_) return handle_;

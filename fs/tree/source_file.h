@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fs/tree/node.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -24,12 +24,12 @@ class SourceFile final : public Node {
   Result<Entry> Stat() override;
 
  private:
-  Result<std::shared_ptr<ObjectHandle>> Opened();
+  Result<std::shared_ptr<ObjectVersion>> Opened();
 
   const std::string path_;
   const ObjectInfo info_;
   std::mutex mutex_;
-  std::shared_ptr<ObjectHandle> handle_;  // guarded by mutex_; null until the first read
+  std::shared_ptr<ObjectVersion> handle_;  // guarded by mutex_; null until the first read
 };
 
 Entry ReferSourceFile(Superblock& superblock, const std::string& path, const ObjectInfo& info);

@@ -42,7 +42,7 @@ ShardSlot ZarrPositions::At(std::uint64_t position) const {
 }
 
 ZarrTree::ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                   const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
+                   const ZarrShardedArray& array, std::shared_ptr<ObjectStore> store)
     : FlatTree(ordinal, std::move(shards), std::move(store)),
       array_(array),
       positions_(array),
@@ -314,7 +314,7 @@ ChunkTree::Match ZarrTree::AtPosition(std::uint64_t position) const {
 
 std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                                         const ZarrShardedArray& array,
-                                        std::shared_ptr<KvStore> store) {
+                                        std::shared_ptr<ObjectStore> store) {
   return std::make_unique<ZarrTree>(ordinal, std::move(shards), array, std::move(store));
 }
 

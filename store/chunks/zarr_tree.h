@@ -32,7 +32,7 @@ class ZarrPositions {
 class ZarrTree final : public FlatTree {
  public:
   ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, const ZarrShardedArray& array,
-           std::shared_ptr<KvStore> store);
+           std::shared_ptr<ObjectStore> store);
 
   std::uint32_t layout_digest() const override { return array_.layout_digest; }
   const ChunkNames& names() const override { return names_; }

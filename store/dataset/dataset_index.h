@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "store/chunks/chunk_tree.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 

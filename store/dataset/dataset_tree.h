@@ -20,7 +20,7 @@
 #include "store/dataset/volume_options.h"
 #include "store/object/change_watcher.h"
 #include "store/object/key.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -44,7 +44,7 @@ struct DatasetTreeOptions {
 // Thread-safe. Across I/O only the lock of the directory is held whose documents are being read.
 class DatasetTree {
  public:
-  DatasetTree(std::shared_ptr<KvStore> store, std::shared_ptr<ChangeWatcher> watcher,
+  DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
               std::shared_ptr<IndexCache> cache, const DatasetTreeOptions& options);
 
   // Searches the source. Fails, naming file and field, where the source itself is a dataset that is
@@ -113,7 +113,7 @@ class DatasetTree {
                                        std::shared_ptr<const ShardKeys> keys);
   std::uint32_t NextOrdinal();
 
-  const std::shared_ptr<KvStore> store_;
+  const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;
   const std::shared_ptr<IndexCache> cache_;
   const DatasetTreeOptions options_;

@@ -18,7 +18,7 @@
 namespace unshard {
 
 struct VolumeParts {
-  std::shared_ptr<KvStore> store;
+  std::shared_ptr<ObjectStore> store;
   std::shared_ptr<WatchMonitor> watcher;
   std::shared_ptr<DatasetTree> datasets;
   std::shared_ptr<ByteBudgetCache> decoded;

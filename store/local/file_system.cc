@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codec/core/crc32c.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 

@@ -59,7 +59,7 @@ Status ForEachPart(const Pieces& pieces, const ByteRange& range, const Visit& vi
   return {};
 }
 
-std::shared_ptr<ObjectHandle> ObjectOf(const Piece& piece, const std::string& described) {
+std::shared_ptr<ObjectVersion> ObjectOf(const Piece& piece, const std::string& described) {
   return MakeObjectOf(InfoOf(piece.status), described,
                       [file = piece.file](std::uint64_t at, std::span<std::uint8_t> to) {
                         return file->Read(at, to);
@@ -76,7 +76,7 @@ class LocalReplacement final : public ObjectReplacement {
 
   Status OpenBase();
 
-  const std::shared_ptr<ObjectHandle>& base() const override { return base_; }
+  const std::shared_ptr<ObjectVersion>& base() const override { return base_; }
   bool base_is_pair() const override { return pieces_.size() == 2; }
   Result<bool> StartFromBase() override;
   Status Write(std::uint64_t at, ByteSpan bytes) override { return version().Write(at, bytes); }
@@ -101,7 +101,7 @@ class LocalReplacement final : public ObjectReplacement {
   const ReplacedObject object_;
   ShardLock lock_;
   Pieces pieces_;  // of what is to be replaced; after a commit, the new version
-  std::shared_ptr<ObjectHandle> base_;
+  std::shared_ptr<ObjectVersion> base_;
 };
 
 // Does nothing where the file is missing.

@@ -16,7 +16,7 @@
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 #include "codec/shard/chunk_locator.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -54,7 +54,7 @@ class ObjectReplacement : public NewVersion {
  public:
   // The version that is to be replaced; null where the object is missing. A read gives
   // kConditionFailed once another process has replaced it and the store has not kept it.
-  [[nodiscard]] virtual const std::shared_ptr<ObjectHandle>& base() const = 0;
+  [[nodiscard]] virtual const std::shared_ptr<ObjectVersion>& base() const = 0;
   // Whether the base is the obsolete form in two objects, which no store removes in one step.
   [[nodiscard]] virtual bool base_is_pair() const = 0;
   // Makes all bytes of the base the start of the new version, which is empty, where that costs no

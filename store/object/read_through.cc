@@ -8,7 +8,7 @@
 namespace unshard {
 namespace {
 
-class ReadThrough final : public ObjectHandle {
+class ReadThrough final : public ObjectVersion {
  public:
   ReadThrough(const ObjectInfo& info, std::string described, ReadBytes read)
       : info_(info), described_(std::move(described)), read_(std::move(read)) {}
@@ -32,7 +32,7 @@ class ReadThrough final : public ObjectHandle {
   const ReadBytes read_;
 };
 
-class InMemory final : public ObjectHandle {
+class InMemory final : public ObjectVersion {
  public:
   InMemory(const ObjectInfo& info, Bytes bytes) : info_(info), bytes_(std::move(bytes)) {}
 
@@ -85,12 +85,12 @@ Result<ByteVector> ReadRange(const ByteRange& range, const std::string& describe
   return bytes;
 }
 
-std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, std::string described,
-                                           ReadBytes read) {
+std::shared_ptr<ObjectVersion> MakeObjectOf(const ObjectInfo& info, std::string described,
+                                            ReadBytes read) {
   return std::make_shared<ReadThrough>(info, std::move(described), std::move(read));
 }
 
-std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, Bytes bytes) {
+std::shared_ptr<ObjectVersion> MakeObjectOf(const ObjectInfo& info, Bytes bytes) {
   return std::make_shared<InMemory>(info, std::move(bytes));
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -25,9 +25,9 @@ Result<ByteVector> ReadRange(const ByteRange& range, const std::string& describe
                              const ReadBytes& read);
 
 // An object whose bytes `read` reads: kConditionFailed where they end before `info.size`.
-std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, std::string described,
-                                           ReadBytes read);
+std::shared_ptr<ObjectVersion> MakeObjectOf(const ObjectInfo& info, std::string described,
+                                            ReadBytes read);
 // The same of bytes that lie in memory: what is read is a part of them, not a copy.
-std::shared_ptr<ObjectHandle> MakeObjectOf(const ObjectInfo& info, Bytes bytes);
+std::shared_ptr<ObjectVersion> MakeObjectOf(const ObjectInfo& info, Bytes bytes);
 
 }  // namespace unshard

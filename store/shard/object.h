@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/shard/format.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -28,7 +28,7 @@ struct ShardIndex {
 class ShardObject {
  public:
   // Null: a shard that is missing. `described` stands in messages.
-  ShardObject(std::string described, std::shared_ptr<ObjectHandle> object)
+  ShardObject(std::string described, std::shared_ptr<ObjectVersion> object)
       : described_(std::move(described)), object_(std::move(object)) {}
 
   [[nodiscard]] bool missing() const { return !object_; }
@@ -48,7 +48,7 @@ class ShardObject {
 
  private:
   std::string described_;
-  std::shared_ptr<ObjectHandle> object_;
+  std::shared_ptr<ObjectVersion> object_;
 };
 
 }  // namespace unshard

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "store/object/key.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "store/spool/sealed_name.h"
 
 namespace unshard {

@@ -9,7 +9,7 @@ namespace unshard {
 namespace {
 
 // The object as it is now, or its obsolete pair; null where there is neither.
-Result<std::shared_ptr<ObjectHandle>> OpenNow(MemoryStore& store, const ReplacedObject& object) {
+Result<std::shared_ptr<ObjectVersion>> OpenNow(MemoryStore& store, const ReplacedObject& object) {
   UNSHARD_ASSIGN_OR_RETURN(auto now, store.Open(object.key));
   if (now || !object.obsolete) return now;
   return OpenConcatenated(store, object.obsolete->index, object.obsolete->data);
@@ -26,7 +26,7 @@ class MemoryReplacement final : public ObjectReplacement {
 
   Status OpenBase();
 
-  const std::shared_ptr<ObjectHandle>& base() const override { return base_; }
+  const std::shared_ptr<ObjectVersion>& base() const override { return base_; }
   bool base_is_pair() const override { return is_pair_; }
   Result<bool> StartFromBase() override;
   Status Write(std::uint64_t at, ByteSpan bytes) override;
@@ -52,7 +52,7 @@ class MemoryReplacement final : public ObjectReplacement {
   const ReplacedObject object_;
   const bool starts_from_base_;
   std::atomic<MemoryReplacer::Lost>& lost_;
-  std::shared_ptr<ObjectHandle> base_;
+  std::shared_ptr<ObjectVersion> base_;
   bool is_pair_ = false;
   std::optional<Generation> current_;  // of what stands under the key itself, as far as we know
   ByteVector bytes_;

@@ -52,7 +52,7 @@ Result<std::optional<ObjectInfo>> MemoryStore::Stat(std::string_view key) {
   return info;
 }
 
-Result<std::shared_ptr<ObjectHandle>> MemoryStore::Open(std::string_view key) {
+Result<std::shared_ptr<ObjectVersion>> MemoryStore::Open(std::string_view key) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(std::string(key));

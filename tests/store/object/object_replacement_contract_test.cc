@@ -25,7 +25,7 @@ class ObjectReplacementTest : public testing::TestWithParam<StoreKind> {
   static Status Write(NewVersion& version, std::uint64_t at, std::string_view text) {
     return version.Write(at, AsBytes(text));
   }
-  static std::string Read(ObjectHandle& object, std::uint64_t begin, std::uint64_t size) {
+  static std::string Read(ObjectVersion& object, std::uint64_t begin, std::uint64_t size) {
     const auto read = object.Read(RangeRequest::At(begin, size));
     EXPECT_TRUE(read) << read.error().message;
     if (!read || read->state != ReadResult::State::kFound) return "not to be had";
