@@ -18,7 +18,7 @@
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
 #include "fs/write/written_chunks.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -91,7 +91,7 @@ struct TableNode {
 
   // Keeps a file open from its first read on, so that who holds the node keeps its bytes.
   mutable std::mutex mutex;
-  mutable std::shared_ptr<ObjectHandle> handle;  // guarded by mutex
+  mutable std::shared_ptr<ObjectVersion> handle;  // guarded by mutex
   // A live file: where it was found last, and the file while anybody has it open.
   mutable std::string live_path;          // guarded by mutex
   mutable std::weak_ptr<File> live_file;  // guarded by mutex

@@ -442,7 +442,7 @@ Result<FilePiece> VolumeFs::ReadTableNode(const TableNode& node, std::uint64_t o
   }
   const auto* file = std::get_if<FileTarget>(&node.target);
   if (file == nullptr) return Fail(ErrorCode::kInvalidArgument, "not a file");
-  std::shared_ptr<ObjectHandle> handle;
+  std::shared_ptr<ObjectVersion> handle;
   {
     const std::lock_guard lock(node.mutex);
     handle = node.handle;

@@ -51,8 +51,8 @@ struct Entry {
   NodeId node = 0;
   Attributes attributes;
   std::uint64_t timeout_milliseconds = 0;
-  // Bytes that will most likely be read next; to be anticipated once the answer is on its way.
-  std::shared_ptr<ObjectHandle> next_object = nullptr;
+  // Bytes that will most likely be read next; to be prefetched once the answer is on its way.
+  std::shared_ptr<ObjectVersion> next_object = nullptr;
   ByteRange next_range = {};
   // How long the kernel may keep the attributes, where that is not as long as the name.
   std::optional<std::uint64_t> attributes_milliseconds = std::nullopt;
@@ -82,7 +82,7 @@ class KernelNotifier {
 class VolumeFs {
  public:
   struct Parts {
-    std::shared_ptr<KvStore> store;
+    std::shared_ptr<ObjectStore> store;
     std::shared_ptr<WatchMonitor> watcher;
     std::shared_ptr<DatasetTree> datasets;
     std::shared_ptr<ByteBudgetCache> decoded;

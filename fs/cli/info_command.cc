@@ -27,7 +27,7 @@ struct ShardCount {
   bool chunks_complete = true;  // false: not counted, or some index could not be read
 };
 
-ShardCount CountShards(KvStore& store, ChunkTree& tree, std::uint64_t costs) {
+ShardCount CountShards(ObjectStore& store, ChunkTree& tree, std::uint64_t costs) {
   ShardCount count;
   const auto add = [&](std::uint64_t shard, const std::string&) -> Result<bool> {
     if (++count.shards > kCountedShards) return count.complete = false;
@@ -176,7 +176,7 @@ std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details
   return line + "\n";
 }
 
-std::optional<JsonValue> ReadDocument(KvStore& store, const std::string& directory,
+std::optional<JsonValue> ReadDocument(ObjectStore& store, const std::string& directory,
                                       const char* name) {
   const auto object = ReadWhole(store, JoinPath(directory, name), kMaxDocumentBytes);
   if (!object || !*object) return std::nullopt;
@@ -186,7 +186,7 @@ std::optional<JsonValue> ReadDocument(KvStore& store, const std::string& directo
 }
 
 // Groups first: what they say of their arrays goes before what these say themselves.
-DetailsByPath ReadDetails(KvStore& store, const std::vector<FoundDataset>& found) {
+DetailsByPath ReadDetails(ObjectStore& store, const std::vector<FoundDataset>& found) {
   DetailsByPath details;
   for (const FoundDataset& one : found) {
     if (one.format == "zarr v3 group") {

@@ -48,7 +48,7 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     const auto entry = fs.Lookup(parent, name, ThreadOf(request));
     if (!entry) return ReplyError(request, "lookup", parent, name, entry.error());
     // The disk works while the caller is on its way to ask for the bytes.
-    if (entry->next_object) entry->next_object->Anticipate(entry->next_range);
+    if (entry->next_object) entry->next_object->Prefetch(entry->next_range);
     const fuse_entry_param reply = EntryOf(ContextOf(request), *entry);
     if (fuse_reply_entry(request, &reply) == -ENOENT && entry->node != 0) {
       fs.Forget(entry->node, 1);  // the caller was interrupted: the kernel did not take it

@@ -8,7 +8,7 @@
 
 #include "codec/core/crc32c.h"
 #include "fs/common/paths.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "store/spool/sealed_name.h"
 
 namespace unshard {

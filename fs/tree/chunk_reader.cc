@@ -170,12 +170,12 @@ bool ChunkReader::ExpectsRead() {
   return true;
 }
 
-void ChunkReader::AnticipateSweep(const ChunkTree& tree, const ShardGeneration& generation,
-                                  const ByteRange& entry) {
+void ChunkReader::PrefetchSweep(const ChunkTree& tree, const ShardGeneration& generation,
+                                const ByteRange& entry) {
   if (tree.shards().format().is_wrapped()) return;
   const ReadAhead::Shard shard{tree.ordinal(), generation.shard, generation.serial};
   const ByteRange ahead = read_ahead_.Note(shard, entry, generation.object->info().size);
-  if (ahead.size != 0) generation.object->Anticipate(ahead);
+  if (ahead.size != 0) generation.object->Prefetch(ahead);
 }
 
 Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
@@ -195,7 +195,7 @@ Result<FilePiece> ChunkReader::Read(ChunkTree& tree, const ChunkRef& chunk,
   if (!entry) {
     return Fail(ErrorCode::kConflict, generation->key + ": the chunk is no longer in this shard");
   }
-  if (offset == 0) AnticipateSweep(tree, *generation, *entry);
+  if (offset == 0) PrefetchSweep(tree, *generation, *entry);
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
   if (verbatim) {
     const std::uint64_t begin = std::min(offset, verbatim->size);

@@ -74,8 +74,8 @@ class ChunkReader {
   // Fails once for each chunk whose size a look-up may have taken from a lying trailer.
   Status CheckAnnouncedSize(const ShardGeneration& generation, const ShardSlot& slot,
                             const DecodedChunk& decoded);
-  void AnticipateSweep(const ChunkTree& tree, const ShardGeneration& generation,
-                       const ByteRange& entry);
+  void PrefetchSweep(const ChunkTree& tree, const ShardGeneration& generation,
+                     const ByteRange& entry);
   Result<FilePiece> ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
                                  const ByteRange& range);
 

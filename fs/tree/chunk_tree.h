@@ -219,9 +219,9 @@ std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,
                                                std::shared_ptr<ShardSet> shards,
                                                const ShardedDirectory& directory,
                                                std::shared_ptr<const ChunkLocator> locator,
-                                               std::shared_ptr<KvStore> store);
+                                               std::shared_ptr<ObjectStore> store);
 std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                                         const ZarrShardedArray& array,
-                                        std::shared_ptr<KvStore> store);
+                                        std::shared_ptr<ObjectStore> store);
 
 }  // namespace unshard

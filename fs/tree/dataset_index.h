@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "fs/tree/chunk_tree.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 

@@ -100,7 +100,7 @@ bool SameJson(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-DatasetTree::DatasetTree(std::shared_ptr<KvStore> store, std::shared_ptr<ChangeWatcher> watcher,
+DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
                          std::shared_ptr<IndexCache> cache, const DatasetTreeOptions& options)
     : store_(std::move(store)),
       watcher_(std::move(watcher)),

@@ -20,7 +20,7 @@
 #include "fs/tree/chunk_tree.h"
 #include "fs/tree/dataset_index.h"
 #include "store/object/change_watcher.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -46,7 +46,7 @@ struct DatasetTreeOptions {
 // Thread-safe. Across I/O only the lock of the directory is held whose documents are being read.
 class DatasetTree {
  public:
-  DatasetTree(std::shared_ptr<KvStore> store, std::shared_ptr<ChangeWatcher> watcher,
+  DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
               std::shared_ptr<IndexCache> cache, const DatasetTreeOptions& options);
 
   // Searches the source. Fails, naming file and field, where the source itself is a dataset that is
@@ -115,7 +115,7 @@ class DatasetTree {
                                        std::shared_ptr<const ShardKeys> keys);
   std::uint32_t NextOrdinal();
 
-  const std::shared_ptr<KvStore> store_;
+  const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;
   const std::shared_ptr<IndexCache> cache_;
   const DatasetTreeOptions options_;

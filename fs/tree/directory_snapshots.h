@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 

@@ -16,7 +16,8 @@ namespace unshard {
 // so that a listing goes on after it also when that chunk is gone.
 class FlatTree : public ChunkTree {
  public:
-  FlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, std::shared_ptr<KvStore> store)
+  FlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+           std::shared_ptr<ObjectStore> store)
       : ChunkTree(ordinal, std::move(shards)), lister_(std::move(store), WatchOf(this->shards())) {}
 
   using ChunkTree::Path;

@@ -10,7 +10,7 @@ constexpr std::size_t kListedShards = 256;
 constexpr std::uint64_t kPages = 64;
 constexpr std::size_t kIds = 4096;
 
-std::vector<std::uint64_t> SampleShards(KvStore& store, ShardSet& shards) {
+std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards) {
   std::vector<std::uint64_t> numbers;
   const auto listed = store.List(shards.directory(), [&](const ListEntry& entry) {
     if (const auto number = shards.keys().Parse(entry.name)) numbers.push_back(*number);
@@ -22,7 +22,7 @@ std::vector<std::uint64_t> SampleShards(KvStore& store, ShardSet& shards) {
   return spread;
 }
 
-std::vector<std::uint64_t> SampleIds(KvStore& store, ShardSet& shards) {
+std::vector<std::uint64_t> SampleIds(ObjectStore& store, ShardSet& shards) {
   std::vector<std::uint64_t> ids;
   for (const std::uint64_t shard : SampleShards(store, shards)) {
     const auto generation = shards.Current(shard);
@@ -50,7 +50,8 @@ bool AllInGrid(const CompressedMorton& code, const std::vector<std::uint64_t>& i
 
 }  // namespace
 
-MortonRule DetectMortonRule(KvStore& store, ShardSet& shards, const ShardedDirectory& directory) {
+MortonRule DetectMortonRule(ObjectStore& store, ShardSet& shards,
+                            const ShardedDirectory& directory) {
   const auto standard = CompressedMorton::Make(directory.grid_shape, MortonRule::kStandard);
   const auto legacy = CompressedMorton::Make(directory.grid_shape, MortonRule::kLegacy);
   if (!standard || !legacy || standard->total_bits() == legacy->total_bits()) {

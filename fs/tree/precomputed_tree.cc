@@ -30,7 +30,7 @@ class PrecomputedTree final : public FlatTree {
  public:
   PrecomputedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                   const ShardedDirectory& directory, std::shared_ptr<const ChunkLocator> locator,
-                  std::shared_ptr<KvStore> store)
+                  std::shared_ptr<ObjectStore> store)
       : FlatTree(ordinal, std::move(shards), std::move(store)),
         description_(directory),
         layout_digest_(LayoutDigest(directory.layout)),
@@ -201,7 +201,7 @@ std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,
                                                std::shared_ptr<ShardSet> shards,
                                                const ShardedDirectory& directory,
                                                std::shared_ptr<const ChunkLocator> locator,
-                                               std::shared_ptr<KvStore> store) {
+                                               std::shared_ptr<ObjectStore> store) {
   return std::make_unique<PrecomputedTree>(ordinal, std::move(shards), directory,
                                            std::move(locator), std::move(store));
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -30,7 +30,7 @@ class ShardLister {
   // Forget(); false where nobody tells.
   using Watch = std::function<bool(const std::string&)>;
 
-  ShardLister(std::shared_ptr<KvStore> store, Watch watch)
+  ShardLister(std::shared_ptr<ObjectStore> store, Watch watch)
       : store_(std::move(store)), watch_(std::move(watch)) {}
 
   // The numbers in `store_directory`, ascending, each once. `begins`: a new listing, as against one
@@ -54,7 +54,7 @@ class ShardLister {
   void Remember(std::uint64_t epoch, const std::string& store_directory,
                 const std::function<void(Known&)>& change);
 
-  const std::shared_ptr<KvStore> store_;
+  const std::shared_ptr<ObjectStore> store_;
   const Watch watch_;
   std::mutex mutex_;
   std::list<Known> recent_;  // guarded by mutex_, latest first

@@ -83,7 +83,7 @@ bool ZarrFlatTree::IsNamed(const ShardSlot& slot) const {
 }
 
 ZarrNestedTree::ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                               const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
+                               const ZarrShardedArray& array, std::shared_ptr<ObjectStore> store)
     : ChunkTree(ordinal, std::move(shards)),
       array_(array),
       positions_(array),
@@ -394,7 +394,7 @@ ChunkTree::Match ZarrNestedTree::AtPosition(std::uint64_t position) const {
 
 std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                                         const ZarrShardedArray& array,
-                                        std::shared_ptr<KvStore> store) {
+                                        std::shared_ptr<ObjectStore> store) {
   if (ZarrChunkKeyDepth(array.key_encoding, array.grid.rank()) == 1) {
     return std::make_unique<ZarrFlatTree>(ordinal, std::move(shards), array, std::move(store));
   }

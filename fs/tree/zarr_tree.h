@@ -33,7 +33,7 @@ std::uint64_t ChunksInZarrShard(const ZarrShardedArray& array, std::uint64_t sha
 class ZarrFlatTree final : public FlatTree {
  public:
   ZarrFlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-               const ZarrShardedArray& array, std::shared_ptr<KvStore> store)
+               const ZarrShardedArray& array, std::shared_ptr<ObjectStore> store)
       : FlatTree(ordinal, std::move(shards), std::move(store)), array_(array), positions_(array) {}
 
   std::uint32_t layout_digest() const override { return array_.layout_digest; }
@@ -80,7 +80,7 @@ class ZarrFlatTree final : public FlatTree {
 class ZarrNestedTree final : public ChunkTree {
  public:
   ZarrNestedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                 const ZarrShardedArray& array, std::shared_ptr<KvStore> store);
+                 const ZarrShardedArray& array, std::shared_ptr<ObjectStore> store);
 
   std::uint32_t layout_digest() const override { return array_.layout_digest; }
   Match Resolve(const GridDirectory& in, std::string_view name) const override;

@@ -16,7 +16,7 @@ namespace unshard {
 class DatasetChanges {
  public:
   // All outlive this object.
-  DatasetChanges(KvStore& store, FileSystem& files, DatasetTree& datasets, ChunkWrites& writes)
+  DatasetChanges(ObjectStore& store, FileSystem& files, DatasetTree& datasets, ChunkWrites& writes)
       : store_(store), files_(files), datasets_(datasets), writes_(writes) {}
 
   // Whether a shard of the tree has a chunk.
@@ -41,7 +41,7 @@ class DatasetChanges {
   Status RemoveOutside(const std::shared_ptr<ChunkTree>& tree, const ZarrShardedArray& array,
                        const ChunkGrid& wanted, std::uint64_t shard);
 
-  KvStore& store_;
+  ObjectStore& store_;
   FileSystem& files_;
   DatasetTree& datasets_;
   ChunkWrites& writes_;

@@ -24,8 +24,8 @@ class MetadataDocuments {
   // Asks for a refresh of a key: what the mount shows of it may have changed. Must not wait.
   using Refresh = std::function<void(const std::string& key)>;
   // All outlive this object; `refresh` may be null.
-  MetadataDocuments(KvStore& store, FileSystem& files, DatasetTree& datasets, ChunkWrites& writes,
-                    Refresh refresh)
+  MetadataDocuments(ObjectStore& store, FileSystem& files, DatasetTree& datasets,
+                    ChunkWrites& writes, Refresh refresh)
       : store_(store),
         files_(files),
         datasets_(datasets),
@@ -52,7 +52,7 @@ class MetadataDocuments {
   void Reload(const std::string& path);
   [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
 
-  KvStore& store_;
+  ObjectStore& store_;
   FileSystem& files_;
   DatasetTree& datasets_;
   DatasetChanges changes_;

@@ -66,7 +66,7 @@ Result<bool> StillSame(int descriptor, const FileVersion& version, const std::st
   }
 }
 
-class FileObject final : public ObjectHandle {
+class FileObject final : public ObjectVersion {
  public:
   FileObject(std::shared_ptr<FileStoreParts> parts, std::string_view key, OpenedFile opened)
       : parts_(std::move(parts)), key_(key), version_(opened.version) {
@@ -81,7 +81,7 @@ class FileObject final : public ObjectHandle {
   const ObjectInfo& info() const override { return info_; }
   Result<ReadResult> Read(const RangeRequest& range) override;
   std::optional<FileSlice> Slice(const ByteRange& range) override;
-  void Anticipate(const ByteRange& range) override;
+  void Prefetch(const ByteRange& range) override;
 
  private:
   Result<SharedDescriptor> Descriptor();
@@ -123,7 +123,7 @@ std::optional<FileSlice> FileObject::Slice(const ByteRange& range) {
   return FileSlice{number, range, *std::move(descriptor)};
 }
 
-void FileObject::Anticipate(const ByteRange& range) {
+void FileObject::Prefetch(const ByteRange& range) {
   const SharedDescriptor descriptor = parts_->pool.Get(slot_);
   if (!descriptor || range.size == 0) return;
   // The kernel cuts off what is above the readahead of the disk, without a word: 128 KiB by
@@ -232,8 +232,8 @@ Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
   return result;
 }
 
-std::shared_ptr<ObjectHandle> MakeFileObject(std::shared_ptr<FileStoreParts> parts,
-                                             std::string_view key, OpenedFile opened) {
+std::shared_ptr<ObjectVersion> MakeFileObject(std::shared_ptr<FileStoreParts> parts,
+                                              std::string_view key, OpenedFile opened) {
   // Chunks are read in no order: the kernel's readahead would fetch bytes that nobody wants.
   ::posix_fadvise(opened.descriptor.get(), 0, 0, POSIX_FADV_RANDOM);
   return std::make_shared<FileObject>(std::move(parts), key, std::move(opened));

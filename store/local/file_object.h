@@ -9,7 +9,7 @@
 #include "store/local/descriptor_pool.h"
 #include "store/local/file_system.h"
 #include "store/local/root_directory.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -56,7 +56,7 @@ Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
 ObjectInfo InfoOf(const struct stat& status);
 
 // A handle on `opened`, whose descriptor goes to the pool.
-std::shared_ptr<ObjectHandle> MakeFileObject(std::shared_ptr<FileStoreParts> parts,
-                                             std::string_view key, OpenedFile opened);
+std::shared_ptr<ObjectVersion> MakeFileObject(std::shared_ptr<FileStoreParts> parts,
+                                              std::string_view key, OpenedFile opened);
 
 }  // namespace unshard

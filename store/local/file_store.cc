@@ -13,12 +13,12 @@ namespace {
 
 constexpr int kAttempts = 8;
 
-class FileStore final : public KvStore {
+class FileStore final : public ObjectStore {
  public:
   explicit FileStore(std::shared_ptr<FileStoreParts> parts) : parts_(std::move(parts)) {}
 
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
+  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
   Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
   Status List(std::string_view key, const ListVisitor& visitor) override {
     return ListFrom(key, 0, visitor);
@@ -42,7 +42,7 @@ Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
   return InfoOf(status);
 }
 
-Result<std::shared_ptr<ObjectHandle>> FileStore::Open(std::string_view key) {
+Result<std::shared_ptr<ObjectVersion>> FileStore::Open(std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(OpenedFile opened, OpenFile(*parts_, key));
   if (!opened.descriptor.valid()) return nullptr;
   return MakeFileObject(parts_, key, std::move(opened));
@@ -95,8 +95,9 @@ Status FileStore::ListFrom(std::string_view key, std::uint64_t resume, const Lis
 
 }  // namespace
 
-Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root, std::size_t max_descriptors,
-                                               std::shared_ptr<const OwnMount> own) {
+Result<std::shared_ptr<ObjectStore>> OpenFileStore(const std::string& root,
+                                                   std::size_t max_descriptors,
+                                                   std::shared_ptr<const OwnMount> own) {
   UNSHARD_ASSIGN_OR_RETURN(
       auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
   return std::make_shared<FileStore>(std::shared_ptr<FileStoreParts>(

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "store/object/own_mount.h"
 
 namespace unshard {
@@ -14,7 +14,8 @@ namespace unshard {
 // (POSIX_FADV_RANDOM); at most `max_descriptors` files stay open for handles, the least recently
 // used one is closed and reopened by key when needed, which gives kConditionFailed if the file has
 // been replaced meanwhile. Nothing is asked of the mount `own`, also where it is below `root`.
-Result<std::shared_ptr<KvStore>> OpenFileStore(const std::string& root, std::size_t max_descriptors,
-                                               std::shared_ptr<const OwnMount> own = nullptr);
+Result<std::shared_ptr<ObjectStore>> OpenFileStore(const std::string& root,
+                                                   std::size_t max_descriptors,
+                                                   std::shared_ptr<const OwnMount> own = nullptr);
 
 }  // namespace unshard

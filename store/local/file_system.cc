@@ -4,7 +4,7 @@
 
 #include "store/local/shard_lock.h"
 #include "store/object/key.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 

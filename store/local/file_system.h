@@ -1,8 +1,8 @@
 // The few file operations that publishing and the spool are made of, below one root directory.
 //
-// All paths are keys (store/object/kv_store.h). The real implementation is PosixFileSystem; tests
-// put a simulated disk in its place that fails, tears, and forgets what was not synced. Nothing
-// that has to survive a crash is written in any other way.
+// All paths are keys (store/object/object_store.h). The real implementation is PosixFileSystem;
+// tests put a simulated disk in its place that fails, tears, and forgets what was not synced.
+// Nothing that has to survive a crash is written in any other way.
 #pragma once
 
 #include <cstdint>

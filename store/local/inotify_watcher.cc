@@ -14,8 +14,8 @@
 #include "store/local/file_descriptor.h"
 #include "store/local/watch_tree.h"
 #include "store/object/change_watcher.h"
-#include "store/object/kv_store.h"
 #include "store/object/log.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "store/local/path_walk.h"
 #include "store/object/key.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 namespace {

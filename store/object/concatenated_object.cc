@@ -9,9 +9,9 @@ bool Earlier(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-class ConcatenatedObject final : public ObjectHandle {
+class ConcatenatedObject final : public ObjectVersion {
  public:
-  ConcatenatedObject(std::shared_ptr<ObjectHandle> first, std::shared_ptr<ObjectHandle> second,
+  ConcatenatedObject(std::shared_ptr<ObjectVersion> first, std::shared_ptr<ObjectVersion> second,
                      std::uint64_t size)
       : first_(std::move(first)), second_(std::move(second)) {
     info_.size = size;
@@ -45,24 +45,25 @@ class ConcatenatedObject final : public ObjectHandle {
   }
 
  private:
-  Result<ReadResult> ReadPart(ObjectHandle& part, std::uint64_t begin, std::uint64_t size) {
+  Result<ReadResult> ReadPart(ObjectVersion& part, std::uint64_t begin, std::uint64_t size) {
     UNSHARD_ASSIGN_OR_RETURN(ReadResult read, part.Read(RangeRequest::At(begin, size)));
     read.object_size = info_.size;
     read.generation = info_.generation;
     return read;
   }
 
-  const std::shared_ptr<ObjectHandle> first_;
-  const std::shared_ptr<ObjectHandle> second_;
+  const std::shared_ptr<ObjectVersion> first_;
+  const std::shared_ptr<ObjectVersion> second_;
   ObjectInfo info_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<ObjectHandle>> OpenConcatenated(KvStore& store, std::string_view first_key,
-                                                       std::string_view second_key) {
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<ObjectHandle> first, store.Open(first_key));
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<ObjectHandle> second, store.Open(second_key));
+Result<std::shared_ptr<ObjectVersion>> OpenConcatenated(ObjectStore& store,
+                                                        std::string_view first_key,
+                                                        std::string_view second_key) {
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<ObjectVersion> first, store.Open(first_key));
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<ObjectVersion> second, store.Open(second_key));
   if (!first && !second) return nullptr;
   if (!first || !second) {
     return Fail(ErrorCode::kDataLoss,

@@ -4,13 +4,14 @@
 #include <memory>
 #include <string_view>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
 // Pins `first_key` and `second_key` and reads the bytes of the second behind those of the first.
 // Its generation is made of both. A null pointer where both are missing; kDataLoss where one is.
-Result<std::shared_ptr<ObjectHandle>> OpenConcatenated(KvStore& store, std::string_view first_key,
-                                                       std::string_view second_key);
+Result<std::shared_ptr<ObjectVersion>> OpenConcatenated(ObjectStore& store,
+                                                        std::string_view first_key,
+                                                        std::string_view second_key);
 
 }  // namespace unshard

@@ -1,5 +1,5 @@
 // Joining and cutting keys: relative paths below the root of a store, components joined by '/', ""
-// is the root. Pure functions; CheckKey (store/object/kv_store.h) says which strings are keys.
+// is the root. Pure functions; CheckKey (store/object/object_store.h) says which strings are keys.
 #pragma once
 
 #include <string>

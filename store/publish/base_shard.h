@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "store/publish/publisher.h"
 #include "store/shard/object.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "store/local/memory_file.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 namespace {

@@ -18,14 +18,14 @@ std::size_t DepthOf(std::string_view key) {
   return static_cast<std::size_t>(std::count(key.begin(), key.end(), '/'));
 }
 
-std::optional<Generation> VersionOf(const std::shared_ptr<ObjectHandle>& object) {
+std::optional<Generation> VersionOf(const std::shared_ptr<ObjectVersion>& object) {
   if (!object) return std::nullopt;
   return object->info().generation;
 }
 
 }  // namespace
 
-ShardSet::ShardSet(std::shared_ptr<KvStore> store, std::string directory,
+ShardSet::ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
                    std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
                    std::shared_ptr<ChangeWatcher> watcher, std::shared_ptr<IndexCache> cache,
                    const ShardSetOptions& options)

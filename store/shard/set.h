@@ -14,7 +14,7 @@
 #include "codec/shard/format.h"
 #include "store/object/change_watcher.h"
 #include "store/object/index_cache.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -24,9 +24,9 @@ namespace unshard {
 struct ShardGeneration {
   std::uint64_t shard = 0;
   std::uint32_t count = 0;
-  std::uint64_t serial = 0;              // never used again in this set: for cache keys
-  std::string key;                       // in the store, for messages
-  std::shared_ptr<ObjectHandle> object;  // null: the shard is missing, all its chunks are empty
+  std::uint64_t serial = 0;               // never used again in this set: for cache keys
+  std::string key;                        // in the store, for messages
+  std::shared_ptr<ObjectVersion> object;  // null: the shard is missing, all its chunks are empty
   // What its chunks show: of the object, or, after our own publish, of the generation before.
   timespec modified{};
   std::shared_ptr<const void> lease;  // of the count: held by all generations that have it
@@ -69,7 +69,7 @@ class ShardSet {
   struct Looking;
 
  public:
-  ShardSet(std::shared_ptr<KvStore> store, std::string directory,
+  ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
            std::shared_ptr<const ShardFormat> format, std::shared_ptr<const ShardKeys> keys,
            std::shared_ptr<ChangeWatcher> watcher, std::shared_ptr<IndexCache> cache,
            const ShardSetOptions& options);
@@ -188,7 +188,7 @@ class ShardSet {
   Result<ReadResult> ReadObject(const ShardGeneration& generation, const RangeRequest& range);
   Result<Bytes> DecodedObject(const ShardGeneration& generation);
 
-  const std::shared_ptr<KvStore> store_;
+  const std::shared_ptr<ObjectStore> store_;
   const std::string directory_;
   const std::shared_ptr<const ShardFormat> format_;
   const std::shared_ptr<const ShardKeys> keys_;

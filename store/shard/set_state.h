@@ -123,7 +123,7 @@ struct ShardSet::Opened {
   std::string key;
   bool watched = false;
   std::chrono::steady_clock::time_point begun;
-  Result<std::shared_ptr<ObjectHandle>> object;
+  Result<std::shared_ptr<ObjectVersion>> object;
 };
 
 struct ShardSet::Affected {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "codec/core/crc32c.h"
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "store/spool/spool.h"
 
 namespace unshard {

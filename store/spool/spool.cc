@@ -4,7 +4,7 @@
 #include <array>
 #include <cerrno>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "store/spool/owner.h"
 #include "store/spool/sealed_name.h"
 #include "store/spool/state.h"

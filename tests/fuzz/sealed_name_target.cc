@@ -1,7 +1,7 @@
 // Arbitrary bytes as names in a spool: whatever is accepted is written back exactly.
 #include "store/spool/sealed_name.h"
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "store/spool/spool.h"
 #include "tests/fuzz/fuzz_targets.h"
 

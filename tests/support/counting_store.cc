@@ -15,9 +15,9 @@ void CountingStore::Tally::Add(std::string_view key, std::uint64_t AccessCounts:
   ++(by_key[std::string(key)].*counter);
 }
 
-class CountingStore::Handle final : public ObjectHandle {
+class CountingStore::Handle final : public ObjectVersion {
  public:
-  Handle(std::shared_ptr<ObjectHandle> below, std::string_view key, std::shared_ptr<Tally> tally)
+  Handle(std::shared_ptr<ObjectVersion> below, std::string_view key, std::shared_ptr<Tally> tally)
       : below_(std::move(below)), key_(key), tally_(std::move(tally)) {}
 
   const ObjectInfo& info() const override { return below_->info(); }
@@ -32,12 +32,12 @@ class CountingStore::Handle final : public ObjectHandle {
   }
 
  private:
-  const std::shared_ptr<ObjectHandle> below_;
+  const std::shared_ptr<ObjectVersion> below_;
   const std::string key_;
   const std::shared_ptr<Tally> tally_;
 };
 
-CountingStore::CountingStore(std::shared_ptr<KvStore> below) : below_(std::move(below)) {}
+CountingStore::CountingStore(std::shared_ptr<ObjectStore> below) : below_(std::move(below)) {}
 
 AccessCounts CountingStore::total() const {
   const std::lock_guard lock(tally_->mutex);
@@ -77,7 +77,7 @@ Result<std::optional<ObjectInfo>> CountingStore::Stat(std::string_view key) {
   return found;
 }
 
-Result<std::shared_ptr<ObjectHandle>> CountingStore::Open(std::string_view key) {
+Result<std::shared_ptr<ObjectVersion>> CountingStore::Open(std::string_view key) {
   tally_->Add(key, &AccessCounts::opens);
   if (on_open_) on_open_(key);
   UNSHARD_ASSIGN_OR_RETURN(auto handle, below_->Open(key));

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -31,9 +31,9 @@ struct Access {
 };
 
 // Thread-safe. Forwards everything to the store below.
-class CountingStore final : public KvStore {
+class CountingStore final : public ObjectStore {
  public:
-  explicit CountingStore(std::shared_ptr<KvStore> below);
+  explicit CountingStore(std::shared_ptr<ObjectStore> below);
 
   [[nodiscard]] AccessCounts total() const;
   [[nodiscard]] AccessCounts of(const std::string& key) const;
@@ -46,7 +46,7 @@ class CountingStore final : public KvStore {
   void OnOpen(std::function<void(std::string_view key)> told) { on_open_ = std::move(told); }
 
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
+  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
   Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
   Status List(std::string_view key, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
@@ -62,7 +62,7 @@ class CountingStore final : public KvStore {
   };
   class Handle;
 
-  const std::shared_ptr<KvStore> below_;
+  const std::shared_ptr<ObjectStore> below_;
   std::function<void(std::string_view)> on_stat_;
   std::function<void(std::string_view)> on_open_;
   const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();

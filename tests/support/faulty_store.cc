@@ -25,9 +25,9 @@ std::optional<Fault> FaultyStore::Plan::Next() {
   return fault;
 }
 
-class FaultyStore::Handle final : public ObjectHandle {
+class FaultyStore::Handle final : public ObjectVersion {
  public:
-  Handle(std::shared_ptr<ObjectHandle> below, std::shared_ptr<Plan> plan, bool changed)
+  Handle(std::shared_ptr<ObjectVersion> below, std::shared_ptr<Plan> plan, bool changed)
       : below_(std::move(below)), plan_(std::move(plan)), info_(below_->info()) {
     if (changed) info_.generation.tag += "-changed";
   }
@@ -43,12 +43,12 @@ class FaultyStore::Handle final : public ObjectHandle {
   }
 
  private:
-  const std::shared_ptr<ObjectHandle> below_;
+  const std::shared_ptr<ObjectVersion> below_;
   const std::shared_ptr<Plan> plan_;
   ObjectInfo info_;
 };
 
-FaultyStore::FaultyStore(std::shared_ptr<KvStore> below) : below_(std::move(below)) {}
+FaultyStore::FaultyStore(std::shared_ptr<ObjectStore> below) : below_(std::move(below)) {}
 
 void FaultyStore::FailAfter(std::uint64_t calls, Fault fault) {
   const std::lock_guard lock(plan_->mutex);
@@ -71,7 +71,7 @@ Result<std::optional<ObjectInfo>> FaultyStore::Stat(std::string_view key) {
   return below_->Stat(key);
 }
 
-Result<std::shared_ptr<ObjectHandle>> FaultyStore::Open(std::string_view key) {
+Result<std::shared_ptr<ObjectVersion>> FaultyStore::Open(std::string_view key) {
   const auto fault = plan_->Next();
   if (fault && *fault != Fault::kChanged) return Injected();
   UNSHARD_ASSIGN_OR_RETURN(auto handle, below_->Open(key));

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -16,9 +16,9 @@ enum class Fault {
 };
 
 // Thread-safe. Counts calls of every method, those of handles included; forwards the others.
-class FaultyStore final : public KvStore {
+class FaultyStore final : public ObjectStore {
  public:
-  explicit FaultyStore(std::shared_ptr<KvStore> below);
+  explicit FaultyStore(std::shared_ptr<ObjectStore> below);
 
   // The call after the next `calls` ones goes wrong, once.
   void FailAfter(std::uint64_t calls, Fault fault);
@@ -26,7 +26,7 @@ class FaultyStore final : public KvStore {
   [[nodiscard]] std::uint64_t calls() const;
 
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
+  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
   Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
   Status List(std::string_view key, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
@@ -43,7 +43,7 @@ class FaultyStore final : public KvStore {
   };
   class Handle;
 
-  const std::shared_ptr<KvStore> below_;
+  const std::shared_ptr<ObjectStore> below_;
   const std::shared_ptr<Plan> plan_ = std::make_shared<Plan>();
 };
 

@@ -12,7 +12,7 @@ ReadResult Cut(const Bytes& bytes, const ObjectInfo& info, const RangeRequest& r
           info.size, info.generation};
 }
 
-class MemoryObject final : public ObjectHandle {
+class MemoryObject final : public ObjectVersion {
  public:
   MemoryObject(Bytes bytes, ObjectInfo info) : bytes_(std::move(bytes)), info_(std::move(info)) {}
   const ObjectInfo& info() const override { return info_; }
@@ -57,7 +57,7 @@ Result<std::optional<ObjectInfo>> MemoryStore::Stat(std::string_view key) {
   return info;
 }
 
-Result<std::shared_ptr<ObjectHandle>> MemoryStore::Open(std::string_view key) {
+Result<std::shared_ptr<ObjectVersion>> MemoryStore::Open(std::string_view key) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(std::string(key));

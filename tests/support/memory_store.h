@@ -6,18 +6,18 @@
 #include <mutex>
 #include <string>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
 // Thread-safe. Directories are there where an object is below them.
-class MemoryStore final : public KvStore {
+class MemoryStore final : public ObjectStore {
  public:
   void Put(const std::string& key, std::string_view text);
   void Remove(const std::string& key);
 
   Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) override;
+  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
   Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
   Status List(std::string_view key, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return "memory:" + std::string(key); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 #include "tests/support/simulated_disk_state.h"
 
 namespace unshard {

@@ -24,19 +24,19 @@ class FileStoreTest : public testing::Test {
     ASSERT_TRUE(store) << store.error().message;
     store_ = *store;
   }
-  std::shared_ptr<ObjectHandle> Open(std::string_view key) {
+  std::shared_ptr<ObjectVersion> Open(std::string_view key) {
     auto opened = store_->Open(key);
     EXPECT_TRUE(opened) << opened.error().message;
     return opened ? *opened : nullptr;
   }
-  static ReadResult::State StateOf(ObjectHandle& handle) {
+  static ReadResult::State StateOf(ObjectVersion& handle) {
     const auto read = handle.Read(RangeRequest::At(0, 1));
     EXPECT_TRUE(read) << read.error().message;
     return read ? read->state : ReadResult::State::kMissing;
   }
 
   TemporaryDirectory directory_;
-  std::shared_ptr<KvStore> store_;
+  std::shared_ptr<ObjectStore> store_;
 };
 
 class RootDirectoryTest : public testing::TestWithParam<RootDirectory::Resolver> {};

@@ -78,7 +78,7 @@ class ShardSetOwnPublishTest : public testing::Test {
   std::vector<ShardSet::Change> Event() { return set_->Invalidate("7.shard"); }
 
   TemporaryDirectory directory_;
-  std::shared_ptr<KvStore> store_;
+  std::shared_ptr<ObjectStore> store_;
   std::unique_ptr<ShardSet> set_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 // A store, and how its objects come and go. `base` lives as long as they do.
 struct Subject {
-  std::shared_ptr<KvStore> store;
+  std::shared_ptr<ObjectStore> store;
   std::function<void(const std::string&, std::string_view)> put;
   std::function<void(const std::string&)> remove;
 };
@@ -46,13 +46,13 @@ struct Maker {
   Subject (*make)();
 };
 
-class KvStoreContract : public testing::TestWithParam<Maker> {
+class ObjectStoreContract : public testing::TestWithParam<Maker> {
  protected:
   void SetUp() override {
     subject_ = GetParam().make();
     ASSERT_TRUE(subject_.store);
   }
-  KvStore& store() { return *subject_.store; }
+  ObjectStore& store() { return *subject_.store; }
   void Put(const std::string& key, std::string_view text) { subject_.put(key, text); }
   void Remove(const std::string& key) { subject_.remove(key); }
   std::string Text(const std::string& key, const RangeRequest& range) {
@@ -65,13 +65,13 @@ class KvStoreContract : public testing::TestWithParam<Maker> {
   Subject subject_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, KvStoreContract,
+INSTANTIATE_TEST_SUITE_P(Stores, ObjectStoreContract,
                          testing::Values(Maker{"Memory", Memory}, Maker{"Files", Files},
                                          Maker{"Counting", Decorated<CountingStore>},
                                          Maker{"Faulty", Decorated<FaultyStore>}),
                          [](const auto& test) { return std::string(test.param.name); });
 
-TEST_P(KvStoreContract, MissingIsAResultOfEveryMethod) {
+TEST_P(ObjectStoreContract, MissingIsAResultOfEveryMethod) {
   Put("file", "x");
   for (const char* key : {"absent", "absent/below", "file/below"}) {
     const auto info = store().Stat(key);
@@ -89,7 +89,7 @@ TEST_P(KvStoreContract, MissingIsAResultOfEveryMethod) {
   }
 }
 
-TEST_P(KvStoreContract, ReadsRangesAndCutsThemAtTheEnd) {
+TEST_P(ObjectStoreContract, ReadsRangesAndCutsThemAtTheEnd) {
   Put("a/b", "0123456789");
   EXPECT_EQ(Text("a/b", RangeRequest::At(0, 10)), "0123456789");
   EXPECT_EQ(Text("a/b", RangeRequest::At(3, 4)), "3456");
@@ -100,7 +100,7 @@ TEST_P(KvStoreContract, ReadsRangesAndCutsThemAtTheEnd) {
   EXPECT_EQ(Text("a/b", RangeRequest::Suffix(~std::uint64_t{0})), "0123456789");
 }
 
-TEST_P(KvStoreContract, AReadTellsSizeAndGenerationOfTheObject) {
+TEST_P(ObjectStoreContract, AReadTellsSizeAndGenerationOfTheObject) {
   Put("key", "0123456789");
   const auto info = store().Stat("key");
   const auto read = store().Read("key", {RangeRequest::At(2, 3), std::nullopt});
@@ -111,7 +111,7 @@ TEST_P(KvStoreContract, AReadTellsSizeAndGenerationOfTheObject) {
   EXPECT_EQ(read->generation, (*info)->generation);
 }
 
-TEST_P(KvStoreContract, AConditionalReadRefusesAnotherVersion) {
+TEST_P(ObjectStoreContract, AConditionalReadRefusesAnotherVersion) {
   Put("key", "old");
   const auto old = store().Read("key", {RangeRequest::At(0, 3), std::nullopt});
   ASSERT_TRUE(old);
@@ -126,7 +126,7 @@ TEST_P(KvStoreContract, AConditionalReadRefusesAnotherVersion) {
   EXPECT_NE(changed->generation, old->generation);
 }
 
-TEST_P(KvStoreContract, AHandleReadsItsVersionAfterTheObjectWasReplacedAndRemoved) {
+TEST_P(ObjectStoreContract, AHandleReadsItsVersionAfterTheObjectWasReplacedAndRemoved) {
   Put("key", "old");
   const auto handle = store().Open("key");
   ASSERT_TRUE(handle && *handle);
@@ -144,7 +144,7 @@ TEST_P(KvStoreContract, AHandleReadsItsVersionAfterTheObjectWasReplacedAndRemove
   EXPECT_EQ((*handle)->info().size, 3u);
 }
 
-TEST_P(KvStoreContract, GenerationsAreEqualForOneVersionOnly) {
+TEST_P(ObjectStoreContract, GenerationsAreEqualForOneVersionOnly) {
   Put("key", "same");
   const auto first = store().Open("key");
   const auto second = store().Open("key");
@@ -155,7 +155,7 @@ TEST_P(KvStoreContract, GenerationsAreEqualForOneVersionOnly) {
   EXPECT_NE((*first)->info().generation, (*third)->info().generation);
 }
 
-TEST_P(KvStoreContract, ADirectoryIsNoFile) {
+TEST_P(ObjectStoreContract, ADirectoryIsNoFile) {
   Put("directory/file", "x");
   const auto info = store().Stat("directory");
   ASSERT_TRUE(info && *info);
@@ -166,7 +166,7 @@ TEST_P(KvStoreContract, ADirectoryIsNoFile) {
   EXPECT_NE(opened.error().message.find("directory"), std::string::npos);
 }
 
-TEST_P(KvStoreContract, ListsEntriesWithTheirKindAndStopsWhenTold) {
+TEST_P(ObjectStoreContract, ListsEntriesWithTheirKindAndStopsWhenTold) {
   Put("top/file", "x");
   Put("top/directory/below", "x");
   Put("other", "x");
@@ -184,7 +184,7 @@ TEST_P(KvStoreContract, ListsEntriesWithTheirKindAndStopsWhenTold) {
   EXPECT_EQ(visited, 1);
 }
 
-TEST_P(KvStoreContract, RefusesWhatIsNoKey) {
+TEST_P(ObjectStoreContract, RefusesWhatIsNoKey) {
   for (const std::string key : {"..", ".", "a/../b", "/a", "a/", "a//b"}) {
     const auto info = store().Stat(key);
     ASSERT_FALSE(info) << key;
@@ -193,7 +193,7 @@ TEST_P(KvStoreContract, RefusesWhatIsNoKey) {
   }
 }
 
-TEST_P(KvStoreContract, ReadsWholeObjectsWithinABound) {
+TEST_P(ObjectStoreContract, ReadsWholeObjectsWithinABound) {
   Put("key", "0123456789");
   const auto whole = ReadWhole(store(), "key", 10);
   ASSERT_TRUE(whole && *whole);

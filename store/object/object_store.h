@@ -60,9 +60,9 @@ Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to);
 
 // One version of one object, readable for as long as it is held, even after the object has been
 // replaced by renaming (local files; a remote store answers kConditionFailed then). Thread-safe.
-class ObjectHandle {
+class ObjectVersion {
  public:
-  virtual ~ObjectHandle() = default;
+  virtual ~ObjectVersion() = default;
   [[nodiscard]] virtual const ObjectInfo& info() const = 0;
   // kFound with bytes of exactly this version, or kConditionFailed where it is no longer to be had
   // (replaced remotely, or overwritten in place).
@@ -72,7 +72,7 @@ class ObjectHandle {
   virtual std::optional<FileSlice> Slice(const ByteRange& range) = 0;
   // A hint that these bytes will be read in a moment: a local file starts to fetch them. Does not
   // wait, and is no read.
-  virtual void Anticipate(const ByteRange& range) { (void)range; }
+  virtual void Prefetch(const ByteRange& range) { (void)range; }
 };
 
 // One entry of a directory listing.
@@ -82,9 +82,9 @@ struct ListEntry {
   std::uint64_t resume = 0;  // for ListFrom: goes on after this entry
 };
 
-class KvStore {
+class ObjectStore {
  public:
-  virtual ~KvStore() = default;
+  virtual ~ObjectStore() = default;
 
   // What stands under `key`; nothing where it is missing. Symbolic links are followed as long as
   // they stay inside the store; one that leaves it is kPermissionDenied.
@@ -92,7 +92,7 @@ class KvStore {
 
   // Pins the present version of a file; a null pointer where it is missing. A directory where a
   // file should be is kDataLoss, an unreadable file kPermissionDenied.
-  virtual Result<std::shared_ptr<ObjectHandle>> Open(std::string_view key) = 0;
+  virtual Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) = 0;
 
   // One ranged read without pinning.
   virtual Result<ReadResult> Read(std::string_view key, const ReadOptions& options) = 0;
@@ -125,7 +125,7 @@ struct WholeObject {
   std::string text;
   ObjectInfo info;
 };
-Result<std::optional<WholeObject>> ReadWhole(KvStore& store, std::string_view key,
+Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_view key,
                                              std::uint64_t max_bytes);
 
 }  // namespace unshard

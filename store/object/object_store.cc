@@ -1,4 +1,4 @@
-#include "store/object/kv_store.h"
+#include "store/object/object_store.h"
 
 #include <unistd.h>
 
@@ -50,11 +50,11 @@ ByteRange ClipRange(const RangeRequest& range, std::uint64_t object_size) {
   return {begin, std::min(range.size, object_size - begin)};
 }
 
-Result<std::optional<WholeObject>> ReadWhole(KvStore& store, std::string_view key,
+Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_view key,
                                              std::uint64_t max_bytes) {
   // A document that is replaced while we read it is read again: the writer will be done soon.
   for (int i = 0; i < kAttempts; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<ObjectHandle> object, store.Open(key));
+    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<ObjectVersion> object, store.Open(key));
     if (!object) return std::nullopt;
     const std::uint64_t size = object->info().size;
     if (size > max_bytes) {
@@ -72,7 +72,8 @@ Result<std::optional<WholeObject>> ReadWhole(KvStore& store, std::string_view ke
   return Fail(ErrorCode::kConflict, store.Describe(key) + ": kept changing while it was read");
 }
 
-Status KvStore::ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) {
+Status ObjectStore::ListFrom(std::string_view key, std::uint64_t resume,
+                             const ListVisitor& visitor) {
   std::uint64_t position = 0;
   return List(key, [&](const ListEntry& entry) {
     if (++position <= resume) return true;
