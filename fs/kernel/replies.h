@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <string_view>
 
+#include "fs/kernel/interrupts.h"
 #include "fs/kernel/operations.h"
-#include "store/object/caller.h"
+#include "store/object/deadline.h"
 
 namespace unshard {
 
@@ -31,7 +33,8 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& b
   if (!fs.IsControl(node)) fs.counters().Count(operation);
   const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
   try {
-    const ServedCaller caller([request] { return fuse_req_interrupted(request) != 0; });
+    const InterruptStop interrupt(request);
+    const ServedCaller caller({std::chrono::steady_clock::time_point::max(), interrupt.token()});
     body(fs);
   } catch (const std::bad_alloc&) {
     ReplyError(request, name, node, "",

@@ -149,7 +149,7 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     if (chunk->trailer_lies) trailers_lie_.store(true, std::memory_order_relaxed);
     return ByteBudgetCache::Loaded{chunk, chunk->plain.size() + sizeof(DecodedChunk)};
   };
-  UNSHARD_ASSIGN_OR_RETURN(const auto value, decoded_->Get(key, load));
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, decoded_->Get(key, CallerDeadline(), load));
   return std::static_pointer_cast<const DecodedChunk>(value);
 }
 

@@ -116,7 +116,7 @@ Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
     return bytes <= left && used.files < own->options().max_files;
   };
   if (has_room()) return {};
-  return queue_->WaitForRoom(has_room);
+  return queue_->WaitForRoom(has_room, CallerDeadline());
 }
 
 Result<ContentPtr> ChunkWrites::Stored(const std::shared_ptr<ChunkTree>& tree,
@@ -337,7 +337,7 @@ void ChunkWrites::Discard(const std::vector<WrittenChunks::Spooled>& spooled) {
 
 Status ChunkWrites::Sync(const WrittenVersionPtr& version) {
   if (options_.sync == SyncMode::kStore) {
-    return queue_->Flush({version->tree->ordinal(), version->chunk.slot.shard});
+    return queue_->Flush({version->tree->ordinal(), version->chunk.slot.shard}, CallerDeadline());
   }
   return SyncInSpool(version);
 }
@@ -383,7 +383,7 @@ void ChunkWrites::SyncTogether(const std::vector<WrittenVersionPtr>& versions) {
 Status ChunkWrites::Flush(const ChunkTree& tree) {
   Status first;
   for (const std::uint64_t shard : parts_.written->Shards(tree.ordinal())) {
-    const Status flushed = queue_->Flush({tree.ordinal(), shard});
+    const Status flushed = queue_->Flush({tree.ordinal(), shard}, CallerDeadline());
     if (first && !flushed) first = flushed;
   }
   return first;
@@ -393,7 +393,7 @@ Status ChunkWrites::Flush() {
   // Chunks of an array that has got another shape are added anew, for the shards of its new tree.
   for (;;) {
     const std::uint64_t before = adopted_.load();
-    const Status flushed = queue_->FlushAll();
+    const Status flushed = queue_->FlushAll(CallerDeadline());
     if (!flushed || adopted_.load() == before) return flushed;
   }
 }

@@ -27,9 +27,9 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
     const std::uint64_t bytes = shared->memory_bytes();
     return IndexCache::Loaded{std::move(shared), bytes};
   };
-  UNSHARD_ASSIGN_OR_RETURN(
-      IndexCache::Value value,
-      cache_->Get({cache_owner_, generation->shard, generation->serial, page}, std::ref(walk)));
+  UNSHARD_ASSIGN_OR_RETURN(IndexCache::Value value,
+                           cache_->Get({cache_owner_, generation->shard, generation->serial, page},
+                                       CallerDeadline(), std::ref(walk)));
   return std::static_pointer_cast<const IndexPage>(std::move(value));
 }
 
@@ -97,7 +97,7 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation) {
   UNSHARD_ASSIGN_OR_RETURN(
       const IndexCache::Value value,
       cache_->Get({cache_owner_, generation.shard, generation.serial, kDecodedObject},
-                  std::ref(decode)));
+                  CallerDeadline(), std::ref(decode)));
   return *std::static_pointer_cast<const Bytes>(value);
 }
 
