@@ -23,6 +23,8 @@ std::string Now() {
 
 int ErrnoOf(const Error& error) {
   switch (error.system_errno) {
+    case EINTR:      // a signal has come for the caller
+    case ETIMEDOUT:  // its deadline is over
     case EPERM:
     case EEXIST:
     case EXDEV:

@@ -31,6 +31,12 @@ TEST(ErrorLogTest, AFullOrExhaustedSystemIsToldAsItIs) {
   }
 }
 
+TEST(ErrorLogTest, ACallerWhoseWaitWasEndedIsToldBySignalOrByTime) {
+  for (const int number : {EINTR, ETIMEDOUT}) {
+    EXPECT_EQ(ErrnoOf(FailErrno(number, "waiting").value()), number);
+  }
+}
+
 // Links of the source that lead in a circle are no mistake of the caller.
 TEST(ErrorLogTest, ALoopOfLinksIsToldAsOne) {
   EXPECT_EQ(ErrnoOf(FailErrno(ELOOP, "opening a shard").value()), ELOOP);
