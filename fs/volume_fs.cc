@@ -102,7 +102,7 @@ std::uint64_t VolumeFs::NameTimeout() const {
 }
 
 timespec VolumeFs::ModifiedOf(const std::string& store_directory) const {
-  const auto info = parts_.store->Stat(store_directory);
+  const auto info = parts_.store->Stat(store_directory, CallerDeadline());
   return info && *info ? (*info)->modified : mounted_;
 }
 
@@ -168,7 +168,7 @@ Result<Entry> VolumeFs::LookupInDirectory(const DirectoryTarget& directory, std:
   const auto overlay = directory.opaque ? nullptr : parts_.datasets->Find(directory.path);
   if (!overlay) return LookupInSource(directory, path);
   if (overlay->fault) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto there, parts_.store->Stat(path));
+    UNSHARD_ASSIGN_OR_RETURN(const auto there, parts_.store->Stat(path, CallerDeadline()));
     if (!there) return Missing();
     const bool damaged = overlay->fault->code == ErrorCode::kDataLoss;
     return Fail(damaged ? ErrorCode::kDataLoss : ErrorCode::kUnavailable, overlay->fault->message);
@@ -215,7 +215,7 @@ Result<Entry> VolumeFs::LookupInSource(const DirectoryTarget& directory, const s
     if (!status || status->kind == FileStatus::Kind::kOther) return Entry{0, {}, 0};
     if (status->kind == FileStatus::Kind::kFile) return ReferLiveFile(path, *status);
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto info, parts_.store->Stat(path));
+  UNSHARD_ASSIGN_OR_RETURN(const auto info, parts_.store->Stat(path, CallerDeadline()));
   if (!info || info->kind == ObjectInfo::Kind::kOther) return Missing();
   if (info->kind == ObjectInfo::Kind::kDirectory) {
     return ReferDirectory(path, directory.opaque, &*info);
@@ -448,7 +448,9 @@ Result<FilePiece> VolumeFs::ReadTableNode(const TableNode& node, std::uint64_t o
     handle = node.handle;
   }
   if (!handle) {
-    UNSHARD_ASSIGN_OR_RETURN(handle, parts_.store->Open(file->path));
+    UNSHARD_ASSIGN_OR_RETURN(
+        auto opened, parts_.store->Open(file->path, RangeRequest::At(0, 0), CallerDeadline()));
+    handle = std::move(opened.version);
     // Nothing of this node has been read yet, so any version of the announced size is whole.
     if (!handle || handle->info().size != file->info.size) {
       return tl::unexpected<Error>(StaleNode());
@@ -460,8 +462,8 @@ Result<FilePiece> VolumeFs::ReadTableNode(const TableNode& node, std::uint64_t o
   const ByteRange range{begin, std::min(size, file->info.size - begin)};
   if (range.size == 0) return FilePiece(Bytes());
   if (auto slice = handle->Slice(range)) return FilePiece(*std::move(slice));
-  UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
-                           handle->Read(RangeRequest::At(range.begin, range.size)));
+  UNSHARD_ASSIGN_OR_RETURN(
+      ReadResult read, handle->Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
   if (read.state != ReadResult::State::kFound) return tl::unexpected<Error>(StaleNode());
   return FilePiece(std::move(read.value));
 }

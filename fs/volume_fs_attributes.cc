@@ -163,7 +163,7 @@ void VolumeFs::SetShownTime(const SeenChunk& seen, const timespec& modified) {
     return;
   }
   constexpr std::size_t kMostTimes = std::size_t{1} << 16;
-  const auto generation = seen.tree->shards().Current(seen.chunk.slot.shard);
+  const auto generation = seen.tree->shards().Current(seen.chunk.slot.shard, CallerDeadline());
   if (!generation) return;
   const std::lock_guard lock(times_mutex_);
   if (times_.size() >= kMostTimes) times_.clear();

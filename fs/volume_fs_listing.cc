@@ -135,7 +135,7 @@ Status VolumeFs::ListSourceNames(const std::string& path, const std::string& sho
                                  const Listing& listing, bool& more) {
   const auto collect = [&](std::vector<DirectorySnapshots::Name>& fresh) -> Status {
     parts_.watcher->Watch(path);
-    UNSHARD_RETURN_IF_ERROR(parts_.store->List(path, [&](const ListEntry& entry) {
+    UNSHARD_RETURN_IF_ERROR(parts_.store->List(path, CallerDeadline(), [&](const ListEntry& entry) {
       const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
       const bool ours = path.empty() && entry.name == kControlDirectory;
       if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
@@ -158,7 +158,7 @@ Status VolumeFs::ListPlainDirectory(const std::string& path, const Listing& list
   if (listing.cookie == kLargestCookie) return {};
   parts_.watcher->Watch(path);
   const std::uint64_t resume = listing.cookie > 2 ? listing.cookie - 2 : 0;
-  return parts_.store->ListFrom(path, resume, [&](const ListEntry& entry) {
+  return parts_.store->ListFrom(path, resume, CallerDeadline(), [&](const ListEntry& entry) {
     if (entry.kind == ObjectInfo::Kind::kOther) return true;
     if (path.empty() && entry.name == kControlDirectory) return true;
     const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
@@ -325,7 +325,8 @@ Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
       tree = written->version->tree;
       chunk = written->version->chunk;
       if (parts_.written->Find(ChunkId::Of(*tree, chunk)) != written->version) return std::nullopt;
-      UNSHARD_ASSIGN_OR_RETURN(generation, tree->shards().Current(chunk.slot.shard));
+      UNSHARD_ASSIGN_OR_RETURN(generation,
+                               tree->shards().Current(chunk.slot.shard, CallerDeadline()));
     }
   }
   if (!generation) return std::nullopt;

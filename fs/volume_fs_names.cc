@@ -377,7 +377,7 @@ timespec VolumeFs::TimeOfChunk(const std::shared_ptr<ChunkTree>& tree,
                                const ChunkRef& chunk) const {
   const WrittenVersionPtr version = parts_.written->Find(ChunkId::Of(*tree, chunk));
   if (version) return parts_.written->ModifiedOf(*version);
-  const auto generation = tree->shards().Current(chunk.slot.shard);
+  const auto generation = tree->shards().Current(chunk.slot.shard, CallerDeadline());
   return generation && *generation ? ShownTime(*tree, chunk, **generation) : TimeNow();
 }
 

@@ -89,7 +89,7 @@ Result<OpenFilePtr> VolumeFs::OpenPlainDocument(const TableNode& node, const std
     ContentPtr base;
     if (!request.truncate) {
       UNSHARD_ASSIGN_OR_RETURN(const auto object,
-                               ReadWhole(*parts_.store, path, kMaxDocumentBytes));
+                               ReadWhole(*parts_.store, path, kMaxDocumentBytes, CallerDeadline()));
       if (!object) return LookAgain();
       const ByteSpan text = AsBytes(object->text);
       base = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));

@@ -45,13 +45,15 @@ PublisherOptions MakePublisherOptions(const MountOptions& options) {
 Result<std::uint64_t> StoredBytesBeside(ShardSet& shards, std::uint64_t shard,
                                         const std::map<ShardPlace, std::uint64_t>& replaced,
                                         std::uint64_t enough) {
-  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, shards.Current(shard));
+  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation,
+                           shards.Current(shard, CallerDeadline()));
   if (!generation->object) return 0;
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t decoded, shards.DecodedSize(generation));
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t decoded,
+                           shards.DecodedSize(generation, CallerDeadline()));
   if (decoded <= enough) return decoded;
   std::uint64_t bytes = 0;
   for (std::uint64_t page = 0; page < shards.format().page_count() && bytes <= enough; ++page) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto index, shards.Page(generation, page));
+    UNSHARD_ASSIGN_OR_RETURN(const auto index, shards.Page(generation, page, CallerDeadline()));
     for (const IndexEntry& entry : index->entries()) {
       if (!replaced.contains({page, entry.slot})) bytes += entry.range.size;
     }
@@ -240,6 +242,8 @@ Result<std::shared_ptr<StagedFile>> ChunkWrites::Inflated(const Commit& commit,
 }
 
 Result<WrittenVersionPtr> ChunkWrites::CommitBytes(const Commit& to, StagedFile& staged) {
+  // A close that a signal makes fail would drop what was written.
+  const ServedCaller uninterrupted(Deadline::None());
   UNSHARD_ASSIGN_OR_RETURN(const Commit commit, InServedTree(to));
   std::shared_ptr<StagedFile> inflated;
   if (commit.gzipped) {
@@ -261,6 +265,7 @@ Result<WrittenVersionPtr> ChunkWrites::CommitRemoval(const Commit& of) {
 }
 
 Status ChunkWrites::CommitMove(const Commit& to, StagedFile& staged, const Commit& of) {
+  const ServedCaller uninterrupted(Deadline::None());
   UNSHARD_ASSIGN_OR_RETURN(const Commit copy, InServedTree(to));
   UNSHARD_ASSIGN_OR_RETURN(const Commit removal, InServedTree(of));
   UNSHARD_RETURN_IF_ERROR(Check(copy, staged));

@@ -18,10 +18,10 @@ Status Deadline::Check(const char* doing) const {
 
 Deadline CallerDeadline() { return served == nullptr ? Deadline::None() : *served; }
 
-ServedCaller::ServedCaller(Deadline deadline) : deadline_(std::move(deadline)) {
+ServedCaller::ServedCaller(Deadline deadline) : deadline_(std::move(deadline)), outer_(served) {
   served = &deadline_;
 }
 
-ServedCaller::~ServedCaller() { served = nullptr; }
+ServedCaller::~ServedCaller() { served = outer_; }
 
 }  // namespace unshard

@@ -35,7 +35,7 @@ Status WaitUntil(std::condition_variable_any& changed, std::unique_lock<std::mut
 // The deadline of the request that this thread serves; None() on threads that serve none.
 Deadline CallerDeadline();
 
-// While it lives, CallerDeadline() of this thread is `deadline`. One at a time for a thread.
+// While it lives, CallerDeadline() of this thread is `deadline`. Several nest.
 class ServedCaller {
  public:
   explicit ServedCaller(Deadline deadline);
@@ -45,6 +45,7 @@ class ServedCaller {
 
  private:
   const Deadline deadline_;
+  const Deadline* const outer_;
 };
 
 }  // namespace unshard

@@ -157,7 +157,6 @@ ByteBudgetCache::Value ByteBudgetCache::Peek(const CacheKey& key) {
   const std::lock_guard lock(state_->mutex);
   const auto found = state_->by_key.find(key);
   if (found == state_->by_key.end()) return nullptr;
-  ++state_->counters.hits;
   state_->entries.splice(state_->entries.begin(), state_->entries, found->second);
   return found->second->value;
 }

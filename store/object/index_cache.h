@@ -49,7 +49,7 @@ class ByteBudgetCache {
   Result<Value> Get(const CacheKey& key, const Deadline& deadline, const Loader& load);
   // Keeps a value that was loaded otherwise.
   void Put(const CacheKey& key, Loaded loaded);
-  // The value if it is there; null otherwise. Starts nothing.
+  // The value if it is there; null otherwise. Starts and counts nothing.
   Value Peek(const CacheKey& key);
   void Erase(const CacheKey& key);
   [[nodiscard]] CacheCounters counters() const;

@@ -7,22 +7,9 @@
 
 #include "codec/shard/format.h"
 #include "store/local/file_system.h"
+#include "store/shard/index_driver.h"
 
 namespace unshard {
-
-// One inner chunk of a shard.
-struct StoredChunk {
-  std::uint64_t page = 0;
-  std::uint64_t slot = 0;
-  ByteRange range;
-  friend bool operator==(const StoredChunk&, const StoredChunk&) = default;
-};
-
-// All index pages of a shard.
-struct ShardIndex {
-  std::vector<StoredChunk> chunks;  // ascending by page and slot
-  std::uint64_t bytes = 0;          // that the index takes in the object
-};
 
 // Used by one thread.
 class ShardObject {
@@ -41,9 +28,7 @@ class ShardObject {
   Status CopyTo(File& to, const ByteRange& range, std::uint64_t offset) const;
   // The object that index ranges refer to; itself where the format is not wrapped.
   Result<ShardObject> Decoded(const ShardFormat& format, std::uint64_t max_bytes) const;
-  // Walks to all pages. Fails with kResourceExhausted where the pages together, or what a walk asks
-  // for, is more than `max_index_bytes`, and with kDataLoss where a page leaves rows out. An object
-  // that is missing has no chunks.
+  // Walks to all pages, as IndexDriver::AllPages. An object that is missing has no chunks.
   Result<ShardIndex> ReadIndex(const ShardFormat& format, std::uint64_t shard,
                                std::uint64_t max_index_bytes) const;
 
