@@ -210,6 +210,10 @@ class NeuroglancerShardFormat : public ShardFormat {
     return std::make_unique<MinishardWalk>(spec_, shard, page, max_index_bytes);
   }
 
+  [[nodiscard]] RangeRequest opening_range() const override {
+    return RangeRequest::At(0, std::min(fixed_index_bytes(), kMaxOpeningBytes));
+  }
+
   [[nodiscard]] std::uint64_t page_count() const override {
     return spec_.minishard_bits < 64 ? std::uint64_t{1} << spec_.minishard_bits : 0;
   }

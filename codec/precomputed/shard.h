@@ -67,7 +67,8 @@ class StorageOrder {
 
 // The format with these parameters. Its pages hold exactly the entries that readers can see: ids
 // that belong to another shard or minishard are left out and counted. An object of length 0 holds
-// nothing. Page walks cost two requests: 16 bytes of the shard index, then the minishard index.
+// nothing. A walk asks for 16 bytes of the shard index, which opening a shard brings, and then for
+// the minishard index.
 std::unique_ptr<ShardFormat> MakeNeuroglancerShardFormat(const ShardingSpec& spec);
 
 // murmurhash3_x86_128 with seed 0 of the 8 little-endian bytes of `value`: h2 << 32 | h1.

@@ -80,6 +80,9 @@ struct RangeRequest {
   friend bool operator==(const RangeRequest&, const RangeRequest&) = default;
 };
 
+// No opening range is larger: an index of 4096 rows of 16 bytes, and what checksums add to it.
+inline constexpr std::uint64_t kMaxOpeningBytes = (std::uint64_t{64} << 10) + 1024;
+
 // What a walk wants next: bytes, or nothing more because the page is there.
 using IndexStep = std::variant<RangeRequest, IndexPage>;
 
@@ -104,6 +107,11 @@ class ShardFormat {
   // stored, without compression (Zarr: 16 bytes a slot); above it the walk: kResourceExhausted.
   [[nodiscard]] virtual std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
                                                         std::uint64_t max_index_bytes) const = 0;
+
+  // What to read of a shard when it is opened: its own index (of nested shards the outermost),
+  // where all walks begin; as much of it as is useful within kMaxOpeningBytes, which may be
+  // nothing. Of a wrapped shard its beginning, which may be all of it.
+  [[nodiscard]] virtual RangeRequest opening_range() const = 0;
 
   // The number of index pages of a shard, 0 where it is 2^64.
   [[nodiscard]] virtual std::uint64_t page_count() const = 0;

@@ -14,6 +14,14 @@ std::string Describe(std::size_t depth, const std::string& text) {
   return depth == 0 ? text : "nested shard (level " + std::to_string(depth) + "): " + text;
 }
 
+// The index of a whole shard of this level, with the checksums behind it.
+RangeRequest IndexRequest(const ZarrFormatLevel& outer) {
+  if (outer.level.index_at_start) {
+    return RangeRequest::At(outer.level.leading_bytes(), outer.index.encoded_size());
+  }
+  return RangeRequest::Suffix(outer.index.encoded_size() + outer.level.trailing_bytes());
+}
+
 // Walks the index of each level in turn; `positions` say which nested shard to enter.
 class ZarrIndexWalk final : public IndexWalk {
  public:
@@ -25,10 +33,7 @@ class ZarrIndexWalk final : public IndexWalk {
     const ZarrFormatLevel& outer = *levels_.front();
     // Feed() refuses an index that is too large; nothing of it is fetched before.
     if (outer.index.encoded_size() > max_index_bytes_) return RangeRequest::At(0, 1);
-    if (outer.level.index_at_start) {
-      return RangeRequest::At(outer.level.leading_bytes(), outer.index.encoded_size());
-    }
-    return RangeRequest::Suffix(outer.index.encoded_size() + outer.level.trailing_bytes());
+    return IndexRequest(outer);
   }
 
   Result<IndexStep> Feed(ByteSpan bytes, std::uint64_t object_size) override {
@@ -144,6 +149,12 @@ class ZarrShardFormat final : public ShardFormat {
                                            max_index_bytes);
   }
 
+  // A part of an index is of no use: its checksum takes all of it.
+  [[nodiscard]] RangeRequest opening_range() const override {
+    if (is_wrapped()) return RangeRequest::At(0, kMaxOpeningBytes);
+    const RangeRequest index = IndexRequest(*levels_.front());
+    return index.size <= kMaxOpeningBytes ? index : RangeRequest::At(0, 0);
+  }
   [[nodiscard]] std::uint64_t page_count() const override { return page_count_; }
   [[nodiscard]] bool stored_is_plain() const override { return true; }
   [[nodiscard]] Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t max_bytes) const override {

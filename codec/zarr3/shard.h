@@ -51,7 +51,8 @@ struct ZarrShardLevel {
 // The format of shards with these levels, outermost first. `wrapping` are the bytes-to-bytes codecs
 // around the whole shard, in order of encoding, where one of them has no fixed size; the outermost
 // level then has nothing `around`. Fails with kNotSupported where a shard has
-// 2^64 pages or more. A walk costs one request per level; an object of length 0 is damage.
+// 2^64 pages or more. A walk asks for the index of each level, of which opening a
+// shard brings the outermost; an object of length 0 is damage.
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ZarrShardLevel> levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping);
 

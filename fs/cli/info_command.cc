@@ -35,7 +35,7 @@ ShardCount CountShards(ObjectStore& store, ChunkTree& tree, std::uint64_t costs)
     const std::uint64_t fitting = count.fitting_known ? tree.ChunksInShard(shard) : 0;
     count.fitting_known = fitting > 0;
     count.fitting += fitting;
-    const auto generation = tree.shards().Current(shard);
+    const auto generation = tree.shards().Current(shard, CallerDeadline());
     const bool counted =
         generation && tree.ForEachPresent(*generation, [&](const ChunkRef&) { ++count.chunks; });
     if (!counted) count.chunks_complete = false;
@@ -178,7 +178,8 @@ std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details
 
 std::optional<JsonValue> ReadDocument(ObjectStore& store, const std::string& directory,
                                       const char* name) {
-  const auto object = ReadWhole(store, JoinPath(directory, name), kMaxDocumentBytes);
+  const auto object =
+      ReadWhole(store, JoinPath(directory, name), kMaxDocumentBytes, CallerDeadline());
   if (!object || !*object) return std::nullopt;
   auto document = ParseJson((*object)->text);
   if (!document) return std::nullopt;

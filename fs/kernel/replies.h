@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <new>
+#include <optional>
+#include <stop_token>
 #include <string_view>
 
+#include "fs/kernel/interrupts.h"
 #include "fs/kernel/operations.h"
-#include "store/object/caller.h"
+#include "store/object/deadline.h"
 
 namespace unshard {
 
@@ -23,7 +27,13 @@ pid_t ThreadOf(fuse_req_t request);
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error);
 
-// Runs one callback: counts it, ends its waits when a signal comes for the caller (FUSE_INTERRUPT),
+// Whether a signal for the caller ends what the operation waits for. Look-ups and reads wait for
+// nothing but disks, and programs that handle signals do not expect EINTR of them.
+inline bool EndsAtInterrupt(Operation operation) {
+  return operation >= Operation::kCreate || operation == Operation::kFlush;
+}
+
+// Runs one callback: counts it, ends its waits at FUSE_INTERRUPT where the operation allows that,
 // and lets no exception into libfuse's C frames.
 template <class Body>
 void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
@@ -31,7 +41,10 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& b
   if (!fs.IsControl(node)) fs.counters().Count(operation);
   const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
   try {
-    const ServedCaller caller([request] { return fuse_req_interrupted(request) != 0; });
+    std::optional<InterruptStop> interrupt;
+    if (EndsAtInterrupt(operation)) interrupt.emplace(request);
+    const ServedCaller caller({std::chrono::steady_clock::time_point::max(),
+                               interrupt ? interrupt->token() : std::stop_token()});
     body(fs);
   } catch (const std::bad_alloc&) {
     ReplyError(request, name, node, "",

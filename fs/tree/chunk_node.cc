@@ -28,7 +28,7 @@ void SetShownTime(Superblock& superblock, const ChunkTree& tree, const ChunkRef&
     superblock.parts.written->SetModified(*latest, modified);
     return;
   }
-  const auto generation = tree.shards().Current(chunk.slot.shard);
+  const auto generation = tree.shards().Current(chunk.slot.shard, CallerDeadline());
   if (!generation) return;
   superblock.given_times.Set(JoinPath(tree.directory(), tree.Path(chunk)), (*generation)->count,
                              modified);

@@ -63,14 +63,15 @@ Result<bool> ListSourceNames(Superblock& superblock, const std::string& path,
                              const NameFilter& shown, const Listing& listing) {
   const auto collect = [&](std::vector<DirectorySnapshots::Name>& fresh) -> Status {
     superblock.parts.watcher->Watch(path);
-    UNSHARD_RETURN_IF_ERROR(superblock.parts.store->List(path, [&](const ListEntry& entry) {
-      const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
-      const bool ours = path.empty() && entry.name == kControlDirectory;
-      if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
-        fresh.push_back({std::string(entry.name), directory});
-      }
-      return true;
-    }));
+    UNSHARD_RETURN_IF_ERROR(
+        superblock.parts.store->List(path, CallerDeadline(), [&](const ListEntry& entry) {
+          const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
+          const bool ours = path.empty() && entry.name == kControlDirectory;
+          if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
+            fresh.push_back({std::string(entry.name), directory});
+          }
+          return true;
+        }));
     for (const std::string& child : overlay.virtual_children) fresh.push_back({child, true});
     for (const auto& name : superblock.scratch.Names(shown_as)) {
       fresh.push_back({name.name, name.directory});
@@ -88,14 +89,15 @@ Status ListPlainDirectory(Superblock& superblock, const std::string& path, const
   if (listing.cookie == kLargestCookie) return {};
   superblock.parts.watcher->Watch(path);
   const std::uint64_t resume = listing.cookie > 2 ? listing.cookie - 2 : 0;
-  return superblock.parts.store->ListFrom(path, resume, [&](const ListEntry& entry) {
-    if (entry.kind == ObjectInfo::Kind::kOther) return true;
-    if (path.empty() && entry.name == kControlDirectory) return true;
-    const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
-    const std::uint64_t inode = InodeOfName(JoinPath(path, entry.name), directory);
-    const std::uint64_t next = std::min(entry.resume, kLargestCookie - 2) + 2;
-    return listing.visitor({entry.name, inode, directory, next, std::nullopt});
-  });
+  return superblock.parts.store->ListFrom(
+      path, resume, CallerDeadline(), [&](const ListEntry& entry) {
+        if (entry.kind == ObjectInfo::Kind::kOther) return true;
+        if (path.empty() && entry.name == kControlDirectory) return true;
+        const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
+        const std::uint64_t inode = InodeOfName(JoinPath(path, entry.name), directory);
+        const std::uint64_t next = std::min(entry.resume, kLargestCookie - 2) + 2;
+        return listing.visitor({entry.name, inode, directory, next, std::nullopt});
+      });
 }
 
 Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,

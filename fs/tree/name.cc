@@ -69,7 +69,8 @@ tl::unexpected<Error> NoChunkName::Refuse() const {
 }
 
 Result<Entry> BrokenName::Lookup(pid_t) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto there, superblock().parts.store->Stat(path()));
+  UNSHARD_ASSIGN_OR_RETURN(const auto there,
+                           superblock().parts.store->Stat(path(), CallerDeadline()));
   if (!there) return superblock().Missing();
   const bool damaged = fault_.code == ErrorCode::kDataLoss;
   return Fail(damaged ? ErrorCode::kDataLoss : ErrorCode::kUnavailable, fault_.message);

@@ -117,7 +117,7 @@ Result<OpenFilePtr> PassthroughFile::OpenDocument(const std::string& path,
   ContentPtr base;
   if (!request.truncate) {
     UNSHARD_ASSIGN_OR_RETURN(const auto object,
-                             ReadWhole(*sb.parts.store, path, kMaxDocumentBytes));
+                             ReadWhole(*sb.parts.store, path, kMaxDocumentBytes, CallerDeadline()));
     if (!object) return LookAgain();
     const ByteSpan text = AsBytes(object->text);
     base = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));

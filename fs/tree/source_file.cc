@@ -29,7 +29,9 @@ Result<std::shared_ptr<ObjectVersion>> SourceFile::Opened() {
     const std::lock_guard lock(mutex_);
     if (handle_) return handle_;
   }
-  UNSHARD_ASSIGN_OR_RETURN(auto handle, superblock().parts.store->Open(path_));
+  UNSHARD_ASSIGN_OR_RETURN(const auto opened, superblock().parts.store->Open(
+                                                  path_, RangeRequest::At(0, 0), CallerDeadline()));
+  const std::shared_ptr<ObjectVersion>& handle = opened.version;
   // Nothing of this node has been read yet, so any version of the announced size is whole.
   if (!handle || handle->info().size != info_.size) return tl::unexpected<Error>(StaleNode());
   const std::lock_guard lock(mutex_);
@@ -43,8 +45,8 @@ Result<FilePiece> SourceFile::Read(std::uint64_t offset, std::uint64_t size) {
   const ByteRange range{begin, std::min(size, info_.size - begin)};
   if (range.size == 0) return FilePiece(Bytes());
   if (auto slice = handle->Slice(range)) return FilePiece(*std::move(slice));
-  UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
-                           handle->Read(RangeRequest::At(range.begin, range.size)));
+  UNSHARD_ASSIGN_OR_RETURN(
+      ReadResult read, handle->Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
   if (read.state != ReadResult::State::kFound) return tl::unexpected<Error>(StaleNode());
   return FilePiece(std::move(read.value));
 }

@@ -47,7 +47,7 @@ Result<Entry> SourceName::Lookup(pid_t) {
     }
     return ReferDirectory(sb, path(), opaque_, status->modified);
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto info, sb.parts.store->Stat(path()));
+  UNSHARD_ASSIGN_OR_RETURN(const auto info, sb.parts.store->Stat(path(), CallerDeadline()));
   if (!info || info->kind == ObjectInfo::Kind::kOther) return sb.Missing();
   if (info->kind == ObjectInfo::Kind::kDirectory) {
     return ReferDirectory(sb, path(), opaque_, info->modified);

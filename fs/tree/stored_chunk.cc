@@ -59,7 +59,7 @@ std::optional<Entry> ReferArithmetic(Superblock&, const std::shared_ptr<ChunkTre
                                      const ChunkRef& chunk) {
   if (chunk.part != ChunkPart::kPlain) return std::nullopt;
   const auto position = tree->Position(chunk);
-  const auto generation = tree->shards().Current(chunk.slot.shard);
+  const auto generation = tree->shards().Current(chunk.slot.shard, CallerDeadline());
   if (!position || !generation) return std::nullopt;
   const GridNode grid{tree->ordinal(), (*generation)->count, *position};
   const auto id = PackGridNode(grid);

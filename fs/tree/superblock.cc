@@ -82,7 +82,7 @@ std::uint64_t Superblock::NameTimeout() const {
 }
 
 timespec Superblock::ModifiedOf(const std::string& store_directory) const {
-  const auto info = parts.store->Stat(store_directory);
+  const auto info = parts.store->Stat(store_directory, CallerDeadline());
   return info && *info ? (*info)->modified : mount_time;
 }
 

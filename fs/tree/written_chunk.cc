@@ -51,7 +51,7 @@ Result<std::optional<ChunkNode::Version>> WrittenChunk::OpenVersion(const Seen& 
 
 Result<ShardGenerationPtr> WrittenChunk::Generation() {
   if (superblock().parts.written->SpooledOf(*version_) || Latest() != version_) return nullptr;
-  return tree()->shards().Current(chunk().slot.shard);
+  return tree()->shards().Current(chunk().slot.shard, CallerDeadline());
 }
 
 Result<Entry> UncommittedChunk::Stat() {

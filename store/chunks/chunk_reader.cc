@@ -45,7 +45,8 @@ Result<std::optional<ChunkFacts>> ChunkReader::Find(ChunkTree& tree, const Chunk
   // change that it returned here would be taken for told, and the kernel would never hear of it.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree.shards().Current(chunk.slot.shard));
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation,
+                             tree.shards().Current(chunk.slot.shard, CallerDeadline()));
     auto found = FindIn(tree, chunk, generation);
     if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
   }
@@ -54,7 +55,7 @@ Result<std::optional<ChunkFacts>> ChunkReader::Find(ChunkTree& tree, const Chunk
 Result<std::optional<ByteRange>> ChunkReader::Entry(ChunkTree& tree, const ShardSlot& slot,
                                                     const ShardGenerationPtr& generation) {
   if (!generation->object) return std::nullopt;
-  const auto page = tree.shards().Page(generation, slot.page);
+  const auto page = tree.shards().Page(generation, slot.page, CallerDeadline());
   if (!page) return tl::unexpected<Error>(page.error());
   const auto range = (*page)->Find(slot.slot);
   if (range && *range == kDamagedRange) {
@@ -108,7 +109,8 @@ Result<std::uint64_t> ChunkReader::PlainSize(ChunkTree& tree, const ShardSlot& s
     counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(
         const Bytes trailer,
-        tree.shards().ReadStored(generation, {entry.end() - kTrailerBytes, kTrailerBytes}));
+        tree.shards().ReadStored(generation, {entry.end() - kTrailerBytes, kTrailerBytes},
+                                 CallerDeadline()));
     if (const auto size = PlausibleGzipSize(trailer.span(), entry.size)) {
       trailers_used_.store(true, std::memory_order_relaxed);
       return *size;
@@ -136,7 +138,8 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
                       " bytes is larger than the memory cap allows to decode");
     }
     counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
-    UNSHARD_ASSIGN_OR_RETURN(Bytes stored, tree.shards().ReadStored(generation, entry));
+    UNSHARD_ASSIGN_OR_RETURN(Bytes stored,
+                             tree.shards().ReadStored(generation, entry, CallerDeadline()));
     auto plain = tree.shards().format().DecodeEntry(stored, max_chunk_bytes_);
     if (!plain) return tl::unexpected<Error>(InShard(plain.error(), *generation));
     counters_.chunks_decoded.fetch_add(1, std::memory_order_relaxed);
@@ -149,7 +152,7 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     if (chunk->trailer_lies) trailers_lie_.store(true, std::memory_order_relaxed);
     return ByteBudgetCache::Loaded{chunk, chunk->plain.size() + sizeof(DecodedChunk)};
   };
-  UNSHARD_ASSIGN_OR_RETURN(const auto value, decoded_->Get(key, load));
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, decoded_->Get(key, CallerDeadline(), load));
   return std::static_pointer_cast<const DecodedChunk>(value);
 }
 
@@ -183,7 +186,8 @@ Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerati
   counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
   if (auto slice = tree.shards().SliceStored(generation, range))
     return FilePiece(*std::move(slice));
-  UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, tree.shards().ReadStored(generation, range));
+  UNSHARD_ASSIGN_OR_RETURN(Bytes bytes,
+                           tree.shards().ReadStored(generation, range, CallerDeadline()));
   return FilePiece(std::move(bytes));
 }
 

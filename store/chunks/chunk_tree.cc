@@ -39,7 +39,8 @@ Status ChunkTree::ForEachPresent(const ShardGenerationPtr& generation,
   if (!generation || !generation->object) return {};
   const std::uint64_t page_count = shards_->format().page_count();
   for (std::uint64_t page = 0; page_count == 0 || page < page_count; ++page) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto index_page, shards_->Page(generation, page));
+    UNSHARD_ASSIGN_OR_RETURN(const auto index_page,
+                             shards_->Page(generation, page, CallerDeadline()));
     if (HoldsNothing(*generation, *index_page)) return {};
     for (const IndexEntry& entry : index_page->entries()) {
       visitor(ChunkRef{{generation->shard, page, entry.slot}, ChunkPart::kPlain});
@@ -50,7 +51,7 @@ Status ChunkTree::ForEachPresent(const ShardGenerationPtr& generation,
 
 Result<std::shared_ptr<const IndexPage>> ChunkTree::ShownPage(const ShardGenerationPtr& generation,
                                                               std::uint64_t page) const {
-  UNSHARD_ASSIGN_OR_RETURN(auto stored, shards().Page(generation, page));
+  UNSHARD_ASSIGN_OR_RETURN(auto stored, shards().Page(generation, page, CallerDeadline()));
   const auto differences = UnpublishedInPage(generation->shard, page, 0, ~std::uint64_t{0});
   if (differences.empty()) return stored;
   std::vector<IndexEntry> entries;

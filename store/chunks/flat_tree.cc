@@ -47,7 +47,7 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
 }
 
 Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
-  const auto generation = shards().Current(shard);
+  const auto generation = shards().Current(shard, CallerDeadline());
   if (!generation) return cursor.damaged(generation.error()), true;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
   if (!(*generation)->object || (*generation)->object->info().size == 0) {

@@ -38,10 +38,11 @@ Result<ShardLister::Numbers> ShardLister::List(const std::string& store_director
     if (usable && (!begins || (watched && known->numbers_are_watched))) return known->numbers;
   }
   std::vector<std::uint64_t> numbers;
-  UNSHARD_RETURN_IF_ERROR(store_->List(store_directory, [&](const ListEntry& entry) {
-    if (const auto number = parse(entry.name)) numbers.push_back(*number);
-    return true;
-  }));
+  UNSHARD_RETURN_IF_ERROR(
+      store_->List(store_directory, CallerDeadline(), [&](const ListEntry& entry) {
+        if (const auto number = parse(entry.name)) numbers.push_back(*number);
+        return true;
+      }));
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   auto listed = std::make_shared<const std::vector<std::uint64_t>>(std::move(numbers));
@@ -61,7 +62,7 @@ Result<std::optional<timespec>> ShardLister::Modified(const std::string& store_d
     if (known != nullptr && known->modified) return known->modified;
   }
   const auto look = [&]() -> Result<std::optional<timespec>> {
-    UNSHARD_ASSIGN_OR_RETURN(const auto info, store_->Stat(store_directory));
+    UNSHARD_ASSIGN_OR_RETURN(const auto info, store_->Stat(store_directory, CallerDeadline()));
     if (!info || info->kind != ObjectInfo::Kind::kDirectory) return std::nullopt;
     return info->modified;
   };

@@ -12,7 +12,7 @@ Result<bool> VisitBelow(ObjectStore& store, const ChunkTree& tree, const std::st
   std::vector<std::string> deeper;
   Result<bool> more = true;
   UNSHARD_RETURN_IF_ERROR(
-      store.List(JoinPath(tree.directory(), below), [&](const ListEntry& entry) {
+      store.List(JoinPath(tree.directory(), below), CallerDeadline(), [&](const ListEntry& entry) {
         const std::string key = JoinPath(below, entry.name);
         if (entry.kind == ObjectInfo::Kind::kDirectory) {
           deeper.push_back(key);

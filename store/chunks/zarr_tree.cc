@@ -92,8 +92,8 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
   const ShardSlot& slot = chunk.slot;
   if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
     last.page = nullptr;
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard));
-    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page));
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard, CallerDeadline()));
+    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page, CallerDeadline()));
     // The last dimension is the fastest one of an index: a row has one slot after the other.
     last.unpublished = UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1));
     last.slot = slot;
@@ -137,7 +137,7 @@ Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCel
 
 // Whether a shard holds a chunk whose first indices are these.
 Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(shard));
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(shard, CallerDeadline()));
   if (!generation->object) return false;
   GridCell cell(array_.grid.rank());
   CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
@@ -150,7 +150,7 @@ Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& ind
   if (page_count == 1) {
     // The slots of a shard are in C order: those that share their first indices are neighbours.
     const std::uint64_t first = array_.locator->Locate(cell).slot;
-    UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, 0));
+    UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, 0, CallerDeadline()));
     return HoldsAny(*page, UnpublishedInPage(shard, 0, first, first + (slots - 1)), first, slots);
   }
   for (std::uint64_t page = 0; page < page_count; ++page) {

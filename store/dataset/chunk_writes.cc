@@ -44,13 +44,15 @@ PublisherOptions MakePublisherOptions(const VolumeOptions& options) {
 Result<std::uint64_t> StoredBytesBeside(ShardSet& shards, std::uint64_t shard,
                                         const std::map<ShardPlace, std::uint64_t>& replaced,
                                         std::uint64_t enough) {
-  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, shards.Current(shard));
+  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation,
+                           shards.Current(shard, CallerDeadline()));
   if (!generation->object) return 0;
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t decoded, shards.DecodedSize(generation));
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t decoded,
+                           shards.DecodedSize(generation, CallerDeadline()));
   if (decoded <= enough) return decoded;
   std::uint64_t bytes = 0;
   for (std::uint64_t page = 0; page < shards.format().page_count() && bytes <= enough; ++page) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto index, shards.Page(generation, page));
+    UNSHARD_ASSIGN_OR_RETURN(const auto index, shards.Page(generation, page, CallerDeadline()));
     for (const IndexEntry& entry : index->entries()) {
       if (!replaced.contains({page, entry.slot})) bytes += entry.range.size;
     }
@@ -115,7 +117,7 @@ Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
     return bytes <= left && used.files < own->options().max_files;
   };
   if (has_room()) return {};
-  return queue_->WaitForRoom(has_room);
+  return queue_->WaitForRoom(has_room, CallerDeadline());
 }
 
 Result<ContentPtr> ChunkWrites::Stored(const std::shared_ptr<ChunkTree>& tree,
@@ -239,6 +241,8 @@ Result<std::shared_ptr<StagedFile>> ChunkWrites::Inflated(const Commit& commit,
 }
 
 Result<WrittenVersionPtr> ChunkWrites::CommitBytes(const Commit& to, StagedFile& staged) {
+  // A close that a signal makes fail would drop what was written.
+  const ServedCaller uninterrupted(Deadline::None());
   UNSHARD_ASSIGN_OR_RETURN(const Commit commit, InServedTree(to));
   std::shared_ptr<StagedFile> inflated;
   if (commit.gzipped) {
@@ -260,6 +264,7 @@ Result<WrittenVersionPtr> ChunkWrites::CommitRemoval(const Commit& of) {
 }
 
 Status ChunkWrites::CommitMove(const Commit& to, StagedFile& staged, const Commit& of) {
+  const ServedCaller uninterrupted(Deadline::None());
   UNSHARD_ASSIGN_OR_RETURN(const Commit copy, InServedTree(to));
   UNSHARD_ASSIGN_OR_RETURN(const Commit removal, InServedTree(of));
   UNSHARD_RETURN_IF_ERROR(Check(copy, staged));
@@ -335,7 +340,7 @@ void ChunkWrites::Discard(const std::vector<WrittenChunks::Spooled>& spooled) {
 
 Status ChunkWrites::Sync(const WrittenVersionPtr& version) {
   if (options_.sync == SyncMode::kStore) {
-    return queue_->Flush({version->tree->ordinal(), version->chunk.slot.shard});
+    return queue_->Flush({version->tree->ordinal(), version->chunk.slot.shard}, CallerDeadline());
   }
   return SyncInSpool(version);
 }
@@ -381,7 +386,7 @@ void ChunkWrites::SyncTogether(const std::vector<WrittenVersionPtr>& versions) {
 Status ChunkWrites::Flush(const ChunkTree& tree) {
   Status first;
   for (const std::uint64_t shard : parts_.written->Shards(tree.ordinal())) {
-    const Status flushed = queue_->Flush({tree.ordinal(), shard});
+    const Status flushed = queue_->Flush({tree.ordinal(), shard}, CallerDeadline());
     if (first && !flushed) first = flushed;
   }
   return first;
@@ -391,7 +396,7 @@ Status ChunkWrites::Flush() {
   // Chunks of an array that has got another shape are added anew, for the shards of its new tree.
   for (;;) {
     const std::uint64_t before = adopted_.load();
-    const Status flushed = queue_->FlushAll();
+    const Status flushed = queue_->FlushAll(CallerDeadline());
     if (!flushed || adopted_.load() == before) return flushed;
   }
 }

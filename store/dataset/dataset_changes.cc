@@ -21,7 +21,7 @@ std::vector<std::shared_ptr<ChunkTree>> DatasetChanges::TreesOf(
 
 Result<bool> DatasetChanges::HoldsChunk(ChunkTree& tree, std::uint64_t shard) {
   bool holds = false;
-  UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree.shards().Current(shard));
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree.shards().Current(shard, CallerDeadline()));
   UNSHARD_RETURN_IF_ERROR(tree.ForEachPresent(generation, [&](const ChunkRef&) { holds = true; }));
   return holds;
 }
@@ -81,7 +81,7 @@ Status DatasetChanges::RemoveIfEmpty(const std::string& directory) {
 Status DatasetChanges::RemoveLeftovers(ChunkTree& tree, const std::string& below) {
   std::vector<std::string> files, deeper;
   UNSHARD_RETURN_IF_ERROR(
-      store_.List(JoinPath(tree.directory(), below), [&](const ListEntry& entry) {
+      store_.List(JoinPath(tree.directory(), below), CallerDeadline(), [&](const ListEntry& entry) {
         const std::string key = JoinPath(below, entry.name);
         const bool ours =
             !below.empty() || tree.Resolve({}, key).kind == ChunkTree::Match::Kind::kDirectory;
@@ -137,7 +137,7 @@ Status DatasetChanges::RemoveOutside(const std::shared_ptr<ChunkTree>& tree,
   }
   if (inside) return {};
   std::vector<ChunkRef> outside;
-  UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree->shards().Current(shard));
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree->shards().Current(shard, CallerDeadline()));
   UNSHARD_RETURN_IF_ERROR(tree->ForEachPresent(generation, [&](const ChunkRef& chunk) {
     GridCell cell(array.grid.rank());
     if (!array.locator->CellAt(chunk.slot, cell)) return;

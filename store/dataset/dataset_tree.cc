@@ -107,7 +107,7 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
       options_(options) {}
 
 Status DatasetTree::Discover() {
-  UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat(""));
+  UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat("", CallerDeadline()));
   if (!root) return Fail(ErrorCode::kNotFound, store_->Describe("") + ": no such directory");
   std::deque<std::string> pending{""};
   std::size_t searched = 0;
@@ -127,7 +127,7 @@ Status DatasetTree::Discover() {
     const auto overlay = contribution->overlays.find(path);
     if (overlay != contribution->overlays.end() && overlay->second.opaque) continue;
     std::size_t entries = 0;
-    UNSHARD_RETURN_IF_ERROR(store_->List(path, [&](const ListEntry& entry) {
+    UNSHARD_RETURN_IF_ERROR(store_->List(path, CallerDeadline(), [&](const ListEntry& entry) {
       if (entry.kind == ObjectInfo::Kind::kDirectory) {
         pending.push_back(JoinPath(path, entry.name));
       }
@@ -184,12 +184,13 @@ void DatasetTree::ExamineOnce(const std::string& path) {
 DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path) {
   auto contribution = std::make_shared<Contribution>();
   const auto read = [&](const char* name, auto&& parse) {
-    const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
+    const auto object =
+        ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes, CallerDeadline());
     Status status;
     ObjectInfo source;
     if (!object) {
       status = tl::unexpected<Error>(object.error());
-      const auto unreadable = store_->Stat(JoinPath(path, name));
+      const auto unreadable = store_->Stat(JoinPath(path, name), CallerDeadline());
       if (unreadable && *unreadable) source = **unreadable;
       // A dataset, or anything else, of that name: only a file is a document.
       if (source.kind == ObjectInfo::Kind::kDirectory) return;
@@ -356,7 +357,8 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
 
 void DatasetTree::ReadOther(const std::string& path, Contribution& to) {
   const auto read = [&](const char* name) -> std::optional<JsonValue> {
-    const auto object = ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes);
+    const auto object =
+        ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes, CallerDeadline());
     if (!object || !*object) return std::nullopt;
     // These formats pass through: a document that we cannot read is for its reader to judge.
     return ParseJson((*object)->text).value_or(JsonValue());
@@ -450,7 +452,7 @@ bool DatasetTree::HasPlainDocument(const std::string& path, std::string_view nam
 
 Result<bool> DatasetTree::IsAnotherVersion(const std::string& path, const std::string& name,
                                            const ObjectInfo& read) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto now, store_->Stat(JoinPath(path, name)));
+  UNSHARD_ASSIGN_OR_RETURN(const auto now, store_->Stat(JoinPath(path, name), CallerDeadline()));
   return !now || now->generation != read.generation;
 }
 

@@ -31,7 +31,8 @@ Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& byt
   UNSHARD_ASSIGN_OR_RETURN(const std::string text, ReadText(bytes));
   const std::string path = JoinPath(document.directory, document.name);
   const std::lock_guard lock(mutex_);
-  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store_, path, kMaxDocumentBytes));
+  UNSHARD_ASSIGN_OR_RETURN(const auto object,
+                           ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
   const std::optional<std::string> stored = object ? std::optional(object->text) : std::nullopt;
   if (document.plain && datasets_.HoldsPlainDocument(path)) {
     UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(path, text));
@@ -124,8 +125,8 @@ StoredNodes MetadataDocuments::NodesBelow(const std::string& directory) const {
     // An array outside is found neither through this mount nor through the source.
     const auto path = ResolvePath(directory, node_path);
     if (!path) return std::nullopt;
-    UNSHARD_ASSIGN_OR_RETURN(auto object,
-                             ReadWhole(store_, JoinPath(*path, kZarrDocument), kMaxDocumentBytes));
+    UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, JoinPath(*path, kZarrDocument),
+                                                    kMaxDocumentBytes, Deadline::None()));
     if (!object) return std::nullopt;
     spent->bytes += object->text.size();
     return std::move(object->text);
@@ -133,7 +134,8 @@ StoredNodes MetadataDocuments::NodesBelow(const std::string& directory) const {
 }
 
 Result<bool> MetadataDocuments::IsComplete(const std::string& path, const std::string& to) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store_, path, kMaxDocumentBytes));
+  UNSHARD_ASSIGN_OR_RETURN(const auto object,
+                           ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
   if (!object) return true;
   UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(to, object->text));
   return complete == object->text;
@@ -149,7 +151,8 @@ Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus written, file.Stat());
   UNSHARD_ASSIGN_OR_RETURN(const auto status, files_.Stat(path));
   if (!status || status->device != written.device || status->inode != written.inode) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store_, path, kMaxDocumentBytes));
+  UNSHARD_ASSIGN_OR_RETURN(const auto object,
+                           ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
   if (!object) return {};
   const auto complete = Complete(path, object->text);
   if (!complete) {

@@ -12,7 +12,7 @@ constexpr std::size_t kIds = 4096;
 
 std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards) {
   std::vector<std::uint64_t> numbers;
-  const auto listed = store.List(shards.directory(), [&](const ListEntry& entry) {
+  const auto listed = store.List(shards.directory(), CallerDeadline(), [&](const ListEntry& entry) {
     if (const auto number = shards.keys().Parse(entry.name)) numbers.push_back(*number);
     return numbers.size() < kListedShards;
   });
@@ -25,11 +25,11 @@ std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards) {
 std::vector<std::uint64_t> SampleIds(ObjectStore& store, ShardSet& shards) {
   std::vector<std::uint64_t> ids;
   for (const std::uint64_t shard : SampleShards(store, shards)) {
-    const auto generation = shards.Current(shard);
+    const auto generation = shards.Current(shard, CallerDeadline());
     if (!generation) continue;
     const std::uint64_t page_count = shards.format().page_count();
     for (std::uint64_t page = 0; page < kPages && (page_count == 0 || page < page_count); ++page) {
-      const auto index_page = shards.Page(*generation, page);
+      const auto index_page = shards.Page(*generation, page, CallerDeadline());
       if (!index_page) break;
       for (const IndexEntry& entry : (*index_page)->entries()) {
         if (ids.size() == kIds) return ids;

@@ -60,12 +60,13 @@ class FileObject final : public ObjectVersion {
   ~FileObject() override { parts_->pool.Remove(slot_); }
 
   const ObjectInfo& info() const override { return info_; }
-  Result<ReadResult> Read(const RangeRequest& range) override;
+  void StartRead(const RangeRequest& range, const Deadline& deadline, ReadDone done) override;
   std::optional<FileSlice> Slice(const ByteRange& range) override;
   void Prefetch(const ByteRange& range) override;
 
  private:
   Result<SharedDescriptor> Descriptor();
+  Result<ReadResult> ReadNow(const RangeRequest& range);
 
   const std::shared_ptr<FileStoreParts> parts_;
   const std::string key_;
@@ -83,7 +84,11 @@ Result<SharedDescriptor> FileObject::Descriptor() {
                           std::make_shared<const FileDescriptor>(std::move(opened.descriptor)));
 }
 
-Result<ReadResult> FileObject::Read(const RangeRequest& range) {
+void FileObject::StartRead(const RangeRequest& range, const Deadline&, ReadDone done) {
+  done(ReadNow(range));
+}
+
+Result<ReadResult> FileObject::ReadNow(const RangeRequest& range) {
   UNSHARD_ASSIGN_OR_RETURN(const SharedDescriptor descriptor, Descriptor());
   if (!descriptor) {
     return ReadResult{ReadResult::State::kConditionFailed, {}, info_.size, info_.generation};
@@ -177,6 +182,8 @@ Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
     return Fail(ErrorCode::kDataLoss, describe() + ": expected a file, found " +
                                           (directory ? "a directory" : "a special file"));
   }
+  // Chunks are read in no order: the kernel's readahead would fetch bytes that nobody wants.
+  ::posix_fadvise(opened->get(), 0, 0, POSIX_FADV_RANDOM);
   return OpenedFile{*std::move(opened), FileVersion::Of(status)};
 }
 
@@ -201,8 +208,6 @@ Result<ReadResult> ReadFile(int descriptor, const FileVersion& version,
 
 std::shared_ptr<ObjectVersion> MakeFileObject(std::shared_ptr<FileStoreParts> parts,
                                               std::string_view key, OpenedFile opened) {
-  // Chunks are read in no order: the kernel's readahead would fetch bytes that nobody wants.
-  ::posix_fadvise(opened.descriptor.get(), 0, 0, POSIX_FADV_RANDOM);
   return std::make_shared<FileObject>(std::move(parts), key, std::move(opened));
 }
 

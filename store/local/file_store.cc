@@ -18,13 +18,15 @@ class FileStore final : public ObjectStore {
  public:
   explicit FileStore(std::shared_ptr<FileStoreParts> parts) : parts_(std::move(parts)) {}
 
-  Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
-  Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
-  Status List(std::string_view key, const ListVisitor& visitor) override {
-    return ListFrom(key, 0, visitor);
+  Capabilities capabilities() const override { return {}; }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
+  Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                      const Deadline& deadline) override;
+  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override {
+    return ListFrom(key, 0, deadline, visitor);
   }
-  Status ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) override;
+  Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
+                  const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return parts_->root->Describe(key); }
 
  private:
@@ -33,7 +35,7 @@ class FileStore final : public ObjectStore {
   const std::shared_ptr<FileStoreParts> parts_;
 };
 
-Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
+Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key, const Deadline&) {
   UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor place, parts_->root->OpenBeneath(key, O_PATH));
   if (!place.valid()) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status,
@@ -41,26 +43,20 @@ Result<std::optional<ObjectInfo>> FileStore::Stat(std::string_view key) {
   return InfoOf(status);
 }
 
-Result<std::shared_ptr<ObjectVersion>> FileStore::Open(std::string_view key) {
-  UNSHARD_ASSIGN_OR_RETURN(OpenedFile opened, OpenFile(*parts_, key));
-  if (!opened.descriptor.valid()) return nullptr;
-  return MakeFileObject(parts_, key, std::move(opened));
-}
-
-Result<ReadResult> FileStore::Read(std::string_view key, const ReadOptions& options) {
+Result<ObjectStore::Opened> FileStore::Open(std::string_view key, const RangeRequest& first,
+                                            const Deadline&) {
   for (int i = 0; i < kAttempts; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const OpenedFile opened, OpenFile(*parts_, key));
-    if (!opened.descriptor.valid()) return ReadResult{ReadResult::State::kMissing, {}, 0, {}};
-    const Generation generation = opened.version.generation();
-    if (options.if_match && *options.if_match != generation) {
-      return ReadResult{ReadResult::State::kConditionFailed,
-                        {},
-                        static_cast<std::uint64_t>(opened.version.size),
-                        generation};
+    UNSHARD_ASSIGN_OR_RETURN(OpenedFile file, OpenFile(*parts_, key));
+    if (!file.descriptor.valid()) return Opened{};
+    Opened opened;
+    if (first.size != 0) {
+      UNSHARD_ASSIGN_OR_RETURN(
+          ReadResult read, ReadFile(file.descriptor.get(), file.version, {}, first, Describe(key)));
+      if (read.state != ReadResult::State::kFound) continue;  // it was written to meanwhile
+      opened.first = std::move(read.value);
     }
-    UNSHARD_ASSIGN_OR_RETURN(ReadResult read, ReadFile(opened.descriptor.get(), opened.version,
-                                                       generation, options.range, Describe(key)));
-    if (read.state == ReadResult::State::kFound || options.if_match) return read;
+    opened.version = MakeFileObject(parts_, key, std::move(file));
+    return opened;
   }
   return Fail(ErrorCode::kConflict, Describe(key) + ": kept changing while it was read");
 }
@@ -71,7 +67,7 @@ Result<std::optional<ObjectInfo::Kind>> FileStore::KindOf(std::string_view key,
   if (entry.d_type == DT_REG) return ObjectInfo::Kind::kFile;
   if (entry.d_type == DT_DIR) return ObjectInfo::Kind::kDirectory;
   if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return ObjectInfo::Kind::kOther;
-  const auto info = Stat(JoinPath(key, entry.d_name));
+  const auto info = Stat(JoinPath(key, entry.d_name), Deadline::None());
   // A link out of the store or in a circle is there all the same.
   if (!info) return ObjectInfo::Kind::kOther;
   if (!*info) return std::nullopt;
@@ -80,7 +76,8 @@ Result<std::optional<ObjectInfo::Kind>> FileStore::KindOf(std::string_view key,
 
 // Entries are numbered as the file system numbers them: such a number stays good while others are
 // removed.
-Status FileStore::ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor) {
+Status FileStore::ListFrom(std::string_view key, std::uint64_t resume, const Deadline&,
+                           const ListVisitor& visitor) {
   UNSHARD_ASSIGN_OR_RETURN(FileDescriptor descriptor,
                            parts_->root->OpenBeneath(key, O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!descriptor.valid()) return {};

@@ -9,6 +9,12 @@ bool Earlier(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
+Bytes Joined(const Bytes& head, const Bytes& tail) {
+  ByteVector both(head.span().begin(), head.span().end());
+  both.insert(both.end(), tail.span().begin(), tail.span().end());
+  return Bytes(std::move(both));
+}
+
 class ConcatenatedObject final : public ObjectVersion {
  public:
   ConcatenatedObject(std::shared_ptr<ObjectVersion> first, std::shared_ptr<ObjectVersion> second,
@@ -21,19 +27,36 @@ class ConcatenatedObject final : public ObjectVersion {
 
   const ObjectInfo& info() const override { return info_; }
 
-  Result<ReadResult> Read(const RangeRequest& range) override {
+  void StartRead(const RangeRequest& range, const Deadline& deadline, ReadDone done) override {
     const ByteRange wanted = ClipRange(range, info_.size);
     const std::uint64_t seam = first_->info().size;
-    if (wanted.begin >= seam) return ReadPart(*second_, wanted.begin - seam, wanted.size);
-    if (wanted.end() <= seam) return ReadPart(*first_, wanted.begin, wanted.size);
-    UNSHARD_ASSIGN_OR_RETURN(ReadResult head, ReadPart(*first_, wanted.begin, seam - wanted.begin));
-    if (head.state != ReadResult::State::kFound) return head;
-    UNSHARD_ASSIGN_OR_RETURN(ReadResult tail, ReadPart(*second_, 0, wanted.end() - seam));
-    if (tail.state != ReadResult::State::kFound) return tail;
-    ByteVector both(head.value.span().begin(), head.value.span().end());
-    both.insert(both.end(), tail.value.span().begin(), tail.value.span().end());
-    tail.value = Bytes(std::move(both));
-    return tail;
+    const ReadDone as_whole = [info = info_, done = std::move(done)](Result<ReadResult> read) {
+      if (read) {
+        read->object_size = info.size;
+        read->generation = info.generation;
+      }
+      done(std::move(read));
+    };
+    if (wanted.begin >= seam) {
+      const auto part = RangeRequest::At(wanted.begin - seam, wanted.size);
+      return second_->StartRead(part, deadline, as_whole);
+    }
+    if (wanted.end() <= seam) {
+      const auto part = RangeRequest::At(wanted.begin, wanted.size);
+      return first_->StartRead(part, deadline, as_whole);
+    }
+    const auto rest = RangeRequest::At(0, wanted.end() - seam);
+    const auto with_head = [=, second = second_](Result<ReadResult> head) {
+      if (!head || head->state != ReadResult::State::kFound) return as_whole(std::move(head));
+      second->StartRead(rest, deadline,
+                        [as_whole, bytes = std::move(head->value)](Result<ReadResult> tail) {
+                          if (tail && tail->state == ReadResult::State::kFound) {
+                            tail->value = Joined(bytes, tail->value);
+                          }
+                          as_whole(std::move(tail));
+                        });
+    };
+    first_->StartRead(RangeRequest::At(wanted.begin, seam - wanted.begin), deadline, with_head);
   }
 
   std::optional<FileSlice> Slice(const ByteRange& range) override {
@@ -45,13 +68,6 @@ class ConcatenatedObject final : public ObjectVersion {
   }
 
  private:
-  Result<ReadResult> ReadPart(ObjectVersion& part, std::uint64_t begin, std::uint64_t size) {
-    UNSHARD_ASSIGN_OR_RETURN(ReadResult read, part.Read(RangeRequest::At(begin, size)));
-    read.object_size = info_.size;
-    read.generation = info_.generation;
-    return read;
-  }
-
   const std::shared_ptr<ObjectVersion> first_;
   const std::shared_ptr<ObjectVersion> second_;
   ObjectInfo info_;
@@ -59,18 +75,28 @@ class ConcatenatedObject final : public ObjectVersion {
 
 }  // namespace
 
-Result<std::shared_ptr<ObjectVersion>> OpenConcatenated(ObjectStore& store,
-                                                        std::string_view first_key,
-                                                        std::string_view second_key) {
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<ObjectVersion> first, store.Open(first_key));
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<ObjectVersion> second, store.Open(second_key));
-  if (!first && !second) return nullptr;
-  if (!first || !second) {
+Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_view first_key,
+                                             std::string_view second_key, const RangeRequest& first,
+                                             const Deadline& deadline) {
+  UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened head, store.Open(first_key, first, deadline));
+  UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened tail,
+                           store.Open(second_key, RangeRequest::At(0, 0), deadline));
+  if (!head.version && !tail.version) return head;
+  if (!head.version || !tail.version) {
     return Fail(ErrorCode::kDataLoss,
-                store.Describe(first ? second_key : first_key) +
+                store.Describe(head.version ? second_key : first_key) +
                     ": missing, although the other half of the shard is there");
   }
-  return Concatenate(std::move(first), std::move(second), store.Describe(second_key));
+  UNSHARD_ASSIGN_OR_RETURN(auto whole, Concatenate(std::move(head.version), std::move(tail.version),
+                                                   store.Describe(second_key)));
+  if (first.suffix || head.first.size() < first.size) {
+    UNSHARD_ASSIGN_OR_RETURN(ReadResult read, whole->Read(first, deadline));
+    if (read.state != ReadResult::State::kFound) {
+      return Fail(ErrorCode::kConflict, store.Describe(first_key) + ": changed while it was read");
+    }
+    head.first = std::move(read.value);
+  }
+  return ObjectStore::Opened{std::move(whole), std::move(head.first)};
 }
 
 Result<std::shared_ptr<ObjectVersion>> Concatenate(std::shared_ptr<ObjectVersion> first,

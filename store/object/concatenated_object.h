@@ -9,11 +9,12 @@
 
 namespace unshard {
 
-// Pins `first_key` and `second_key` and reads the bytes of the second behind those of the first.
-// Its generation is made of both. A null pointer where both are missing; kDataLoss where one is.
-Result<std::shared_ptr<ObjectVersion>> OpenConcatenated(ObjectStore& store,
-                                                        std::string_view first_key,
-                                                        std::string_view second_key);
+// As ObjectStore::Open, of an object that has the bytes of `second_key` behind those of
+// `first_key`. Its generation is made of both. Missing where both are; kDataLoss where one is.
+// Costs two requests where `first` lies within the first object, else a read more.
+Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_view first_key,
+                                             std::string_view second_key, const RangeRequest& first,
+                                             const Deadline& deadline);
 
 // The same of two open versions. kDataLoss, naming `described`, where they are too large together.
 Result<std::shared_ptr<ObjectVersion>> Concatenate(std::shared_ptr<ObjectVersion> first,

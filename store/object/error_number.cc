@@ -7,6 +7,8 @@ namespace unshard {
 
 int ErrnoOf(const Error& error) {
   switch (error.system_errno) {
+    case EINTR:      // a signal has come for the caller
+    case ETIMEDOUT:  // its deadline is over
     case EPERM:
     case EEXIST:
     case EXDEV:

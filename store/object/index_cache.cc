@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "store/object/catch_exceptions.h"
 
@@ -35,7 +36,9 @@ struct Entry {
 
 // One load that any number of threads wait for.
 struct Flight {
-  std::condition_variable landed;
+  std::condition_variable_any landed;
+  bool over = false;
+  // Nothing where the one who loaded gave up at its own deadline.
   std::optional<Result<ByteBudgetCache::Value>> result;
   bool keep = true;  // false: the key was erased meanwhile
 };
@@ -96,19 +99,25 @@ ByteBudgetCache::ByteBudgetCache(std::uint64_t max_bytes)
 
 ByteBudgetCache::~ByteBudgetCache() = default;
 
-Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const Loader& load) {
+Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const Deadline& deadline,
+                                                    const Loader& load) {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
-  if (const auto found = state.by_key.find(key); found != state.by_key.end()) {
-    ++state.counters.hits;
-    state.entries.splice(state.entries.begin(), state.entries, found->second);
-    return found->second->value;
-  }
-  ++state.counters.misses;
-  if (const auto found = state.flights.find(key); found != state.flights.end()) {
+  bool missed = false;
+  for (;;) {
+    if (const auto found = state.by_key.find(key); found != state.by_key.end()) {
+      if (!missed) ++state.counters.hits;
+      state.entries.splice(state.entries.begin(), state.entries, found->second);
+      return found->second->value;
+    }
+    if (!std::exchange(missed, true)) ++state.counters.misses;
+    const auto found = state.flights.find(key);
+    if (found == state.flights.end()) break;
     const std::shared_ptr<Flight> flight = found->second;
-    flight->landed.wait(lock, [&] { return flight->result.has_value(); });
-    return *flight->result;
+    UNSHARD_RETURN_IF_ERROR(WaitUntil(flight->landed, lock, deadline,
+                                      "waiting for what another request reads",
+                                      [&] { return flight->over; }));
+    if (flight->result) return *flight->result;
   }
   const auto flight = std::make_shared<Flight>();
   state.flights.emplace(key, flight);
@@ -116,6 +125,7 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const L
 
   // An uncaught exception would leave the waiting threads waiting for ever.
   Result<Loaded> loaded = CatchExceptions(load);
+  const bool in_time = loaded || deadline.Check("");
 
   lock.lock();
   State::Entries evicted;
@@ -127,7 +137,8 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const L
     if (!kept) loaded = tl::unexpected<Error>(kept.error());
   }
   Result<Value> result = loaded.map([](Loaded& value) { return value.value; });
-  flight->result = result;
+  if (in_time) flight->result = result;
+  flight->over = true;
   // After Erase the key may have a younger flight.
   const auto found = state.flights.find(key);
   if (found != state.flights.end() && found->second == flight) state.flights.erase(found);
@@ -136,11 +147,16 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const L
   return result;
 }
 
+void ByteBudgetCache::Put(const CacheKey& key, Loaded loaded) {
+  State::Entries evicted;  // destroyed after the lock
+  const std::lock_guard lock(state_->mutex);
+  evicted = state_->Insert(key, loaded);
+}
+
 ByteBudgetCache::Value ByteBudgetCache::Peek(const CacheKey& key) {
   const std::lock_guard lock(state_->mutex);
   const auto found = state_->by_key.find(key);
   if (found == state_->by_key.end()) return nullptr;
-  ++state_->counters.hits;
   state_->entries.splice(state_->entries.begin(), state_->entries, found->second);
   return found->second->value;
 }

@@ -9,7 +9,7 @@
 
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
-#include "codec/shard/format.h"
+#include "store/object/deadline.h"
 
 namespace unshard {
 
@@ -31,7 +31,8 @@ struct CacheCounters {
 
 // Least-recently-used within `max_bytes`. Values are shared and immutable. Thread-safe; loads run
 // without a lock, and concurrent misses of one key share one load (also its failure, which is not
-// kept). A value larger than the whole budget is returned but not kept.
+// kept). A load that failed after the deadline of the one who ran it is no failure of the others:
+// one of them runs it again. A value larger than the whole budget is returned but not kept.
 class ByteBudgetCache {
  public:
   using Value = std::shared_ptr<const void>;
@@ -44,8 +45,11 @@ class ByteBudgetCache {
   explicit ByteBudgetCache(std::uint64_t max_bytes);
   ~ByteBudgetCache();
 
-  Result<Value> Get(const CacheKey& key, const Loader& load);
-  // The value if it is there; null otherwise. Starts nothing.
+  // `deadline` ends the wait for another thread's load; `load` itself has to heed it.
+  Result<Value> Get(const CacheKey& key, const Deadline& deadline, const Loader& load);
+  // Keeps a value that was loaded otherwise.
+  void Put(const CacheKey& key, Loaded loaded);
+  // The value if it is there; null otherwise. Starts and counts nothing.
   Value Peek(const CacheKey& key);
   void Erase(const CacheKey& key);
   [[nodiscard]] CacheCounters counters() const;

@@ -1,10 +1,18 @@
 #include "store/object/object_store.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 
 #include "store/object/read_through.h"
 
 namespace unshard {
+namespace {
+
+constexpr int kAttempts = 8;
+constexpr std::uint64_t kFirstOfWhole = std::uint64_t{1} << 20;
+
+}  // namespace
 
 Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to) {
   UNSHARD_ASSIGN_OR_RETURN(
@@ -13,12 +21,6 @@ Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to) {
   if (size == to.size()) return {};
   return Fail(ErrorCode::kDataLoss, "an open file has become shorter");
 }
-
-namespace {
-
-constexpr int kAttempts = 8;
-
-}  // namespace
 
 Status CheckKey(std::string_view key) {
   if (key.empty()) return {};
@@ -45,32 +47,56 @@ ByteRange ClipRange(const RangeRequest& range, std::uint64_t object_size) {
   return {begin, std::min(range.size, object_size - begin)};
 }
 
+Result<ReadResult> ObjectVersion::Read(const RangeRequest& range, const Deadline& deadline) {
+  // Shared: a read that nobody waits for any more ends after this function.
+  struct Outcome {
+    std::mutex mutex;
+    std::condition_variable_any done;
+    std::optional<Result<ReadResult>> result;  // guarded by mutex
+  };
+  const auto outcome = std::make_shared<Outcome>();
+  StartRead(range, deadline, [outcome](Result<ReadResult> result) {
+    const std::lock_guard lock(outcome->mutex);
+    outcome->result = std::move(result);
+    outcome->done.notify_one();
+  });
+  std::unique_lock lock(outcome->mutex);
+  UNSHARD_RETURN_IF_ERROR(WaitUntil(outcome->done, lock, deadline, "waiting for the store",
+                                    [&] { return outcome->result.has_value(); }));
+  return *std::move(outcome->result);
+}
+
 Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_view key,
-                                             std::uint64_t max_bytes) {
+                                             std::uint64_t max_bytes, const Deadline& deadline) {
+  const auto first = RangeRequest::At(0, std::min(max_bytes, kFirstOfWhole));
   // A document that is replaced while we read it is read again: the writer will be done soon.
   for (int i = 0; i < kAttempts; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<ObjectVersion> object, store.Open(key));
-    if (!object) return std::nullopt;
-    const std::uint64_t size = object->info().size;
-    if (size > max_bytes) {
+    UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened opened, store.Open(key, first, deadline));
+    if (!opened.version) return std::nullopt;
+    const ObjectInfo& info = opened.version->info();
+    if (info.size > max_bytes) {
       return Fail(ErrorCode::kResourceExhausted, store.Describe(key) + ": expected at most " +
                                                      std::to_string(max_bytes) + " bytes, found " +
-                                                     std::to_string(size));
+                                                     std::to_string(info.size));
     }
-    UNSHARD_ASSIGN_OR_RETURN(const ReadResult read, object->Read(RangeRequest::At(0, size)));
-    if (read.state != ReadResult::State::kFound) continue;
-    if (read.value.size() != size) {
+    if (info.size > kFirstOfWhole) {
+      UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
+                               opened.version->Read(RangeRequest::At(0, info.size), deadline));
+      if (read.state != ReadResult::State::kFound) continue;
+      opened.first = std::move(read.value);
+    }
+    if (opened.first.size() != info.size) {
       return Fail(ErrorCode::kDataLoss, store.Describe(key) + ": ends before its size");
     }
-    return WholeObject{std::string(AsText(read.value.span())), object->info()};
+    return WholeObject{std::string(AsText(opened.first.span())), info};
   }
   return Fail(ErrorCode::kConflict, store.Describe(key) + ": kept changing while it was read");
 }
 
-Status ObjectStore::ListFrom(std::string_view key, std::uint64_t resume,
+Status ObjectStore::ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
                              const ListVisitor& visitor) {
   std::uint64_t position = 0;
-  return List(key, [&](const ListEntry& entry) {
+  return List(key, deadline, [&](const ListEntry& entry) {
     if (++position <= resume) return true;
     return visitor(ListEntry{entry.name, entry.kind, position});
   });

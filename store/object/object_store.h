@@ -1,8 +1,10 @@
 // The store interface: objects by key, with ranged and conditional reads and opaque generations.
 //
 // A key is a relative path without empty, "." and ".." components; "" is the root. *Missing* and
-// *condition failed* are results, not errors. Every method is safe for concurrent use and blocks
-// until it is done. What is written goes past this interface (store/local/file_system.h).
+// *condition failed* are results, not errors. Every method is safe for concurrent use. Methods with
+// a Deadline block until they are done; one that is over before fails as Deadline::Check does,
+// unless the store never waits for others, as the local one. What is written goes past this
+// interface (store/local/file_system.h).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 #include "codec/shard/format.h"
+#include "store/object/deadline.h"
 
 namespace unshard {
 
@@ -36,16 +39,11 @@ struct ObjectInfo {
 };
 
 struct ReadResult {
-  enum class State { kFound, kMissing, kConditionFailed };
+  enum class State { kFound, kConditionFailed };
   State state = State::kFound;
   Bytes value;  // shorter than asked for only where the object ends
   std::uint64_t object_size = 0;
   Generation generation;
-};
-
-struct ReadOptions {
-  RangeRequest range;
-  std::optional<Generation> if_match;  // read only this version, else kConditionFailed
 };
 
 // Bytes that stand in an open file: the zero-copy alternative to Bytes. `owner` keeps it open.
@@ -58,21 +56,41 @@ struct FileSlice {
 // Fills `to`, which has the size of the slice's range. kDataLoss where the file has become shorter.
 Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to);
 
-// One version of one object, readable for as long as it is held, even after the object has been
-// replaced by renaming (local files; a remote store answers kConditionFailed then). Thread-safe.
+// One version of one object, readable for as long as it is held. Where the store keeps replaced
+// versions that is also after the object has been replaced. Thread-safe.
 class ObjectVersion {
  public:
   virtual ~ObjectVersion() = default;
   [[nodiscard]] virtual const ObjectInfo& info() const = 0;
+
   // kFound with bytes of exactly this version, or kConditionFailed where it is no longer to be had
   // (replaced remotely, or overwritten in place).
-  virtual Result<ReadResult> Read(const RangeRequest& range) = 0;
+  using ReadDone = std::function<void(Result<ReadResult>)>;
+  // Calls `done` exactly once, before it returns or on a thread of the store; `done` must not
+  // block. Never blocks itself where the store is remote; the local one reads before it returns.
+  virtual void StartRead(const RangeRequest& range, const Deadline& deadline, ReadDone done) = 0;
+  // Starts and waits.
+  Result<ReadResult> Read(const RangeRequest& range, const Deadline& deadline);
+
   // The same bytes as a slice of a file, for splicing, where that is as safe as Read: nothing for
   // remote objects and for files that were written to within the last moments. Counts as a read.
-  virtual std::optional<FileSlice> Slice(const ByteRange& range) = 0;
+  virtual std::optional<FileSlice> Slice(const ByteRange& range) {
+    (void)range;
+    return std::nullopt;
+  }
   // A hint that these bytes will be read in a moment: a local file starts to fetch them. Does not
   // wait, and is no read.
   virtual void Prefetch(const ByteRange& range) { (void)range; }
+};
+
+// What a store can do. Constant for one store.
+struct Capabilities {
+  enum class Writes { kNone, kCreateOnly, kConditional };
+  bool lists = true;
+  // A version can be read after it has been replaced. Where it cannot, a read that succeeds proves
+  // that the version was the current one when the read began.
+  bool keeps_replaced_versions = true;
+  Writes writes = Writes::kNone;
 };
 
 // One entry of a directory listing.
@@ -86,27 +104,36 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
+  [[nodiscard]] virtual Capabilities capabilities() const = 0;
+
   // What stands under `key`; nothing where it is missing. Symbolic links are followed as long as
-  // they stay inside the store; one that leaves it is kPermissionDenied.
-  virtual Result<std::optional<ObjectInfo>> Stat(std::string_view key) = 0;
+  // they stay inside the store; one that leaves it is kPermissionDenied. For directories, and for
+  // files whose bytes nobody wants: it costs a request of its own.
+  virtual Result<std::optional<ObjectInfo>> Stat(std::string_view key,
+                                                 const Deadline& deadline) = 0;
 
-  // Pins the present version of a file; a null pointer where it is missing. A directory where a
-  // file should be is kDataLoss, an unreadable file kPermissionDenied.
-  virtual Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) = 0;
-
-  // One ranged read without pinning.
-  virtual Result<ReadResult> Read(std::string_view key, const ReadOptions& options) = 0;
+  struct Opened {
+    std::shared_ptr<ObjectVersion> version;  // null: missing
+    Bytes first;  // of this version; shorter than asked for only where the object ends
+  };
+  // Pins the present version of a file and reads `first` of it, in one request. A range of no bytes
+  // reads none. A directory where a file should be is kDataLoss, an unreadable file
+  // kPermissionDenied, one that kept changing while it was read kConflict.
+  virtual Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                              const Deadline& deadline) = 0;
 
   // Calls `visitor` for each entry directly below the directory `key` (no "." and "..", any
   // order) until it returns false. A missing directory has no entries. Reads ahead at most one
   // system buffer.
   using ListVisitor = std::function<bool(const ListEntry&)>;
-  virtual Status List(std::string_view key, const ListVisitor& visitor) = 0;
+  virtual Status List(std::string_view key, const Deadline& deadline,
+                      const ListVisitor& visitor) = 0;
 
   // The same, after the entry whose `resume` is given (0: from the start), without reading again
   // what stands before it where the store can do that. Entries that come or go meanwhile may or may
   // not be seen; all others are seen once.
-  virtual Status ListFrom(std::string_view key, std::uint64_t resume, const ListVisitor& visitor);
+  virtual Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
+                          const ListVisitor& visitor);
 
   // For messages: where `key` lives. Never holds a credential.
   [[nodiscard]] virtual std::string Describe(std::string_view key) const = 0;
@@ -119,13 +146,13 @@ Status CheckKey(std::string_view key);
 // cut off.
 ByteRange ClipRange(const RangeRequest& range, std::uint64_t object_size);
 
-// Reads a whole object of at most `max_bytes`, one version. Nothing where it is missing. Fails with
-// kResourceExhausted where it is larger.
+// Reads a whole object of at most `max_bytes`, one version: in one request up to 1 MiB. Nothing
+// where it is missing. Fails with kResourceExhausted where it is larger.
 struct WholeObject {
   std::string text;
   ObjectInfo info;
 };
 Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_view key,
-                                             std::uint64_t max_bytes);
+                                             std::uint64_t max_bytes, const Deadline& deadline);
 
 }  // namespace unshard

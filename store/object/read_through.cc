@@ -14,7 +14,12 @@ class ReadThrough final : public ObjectVersion {
       : info_(info), described_(std::move(described)), read_(std::move(read)) {}
 
   const ObjectInfo& info() const override { return info_; }
-  Result<ReadResult> Read(const RangeRequest& range) override {
+  void StartRead(const RangeRequest& range, const Deadline&, ReadDone done) override {
+    done(ReadNow(range));
+  }
+
+ private:
+  Result<ReadResult> ReadNow(const RangeRequest& range) const {
     const ByteRange wanted = ClipRange(range, info_.size);
     UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, ReadRange(wanted, described_, read_));
     ReadResult result{ReadResult::State::kConditionFailed, {}, info_.size, info_.generation};
@@ -24,9 +29,7 @@ class ReadThrough final : public ObjectVersion {
     }
     return result;
   }
-  std::optional<FileSlice> Slice(const ByteRange&) override { return std::nullopt; }
 
- private:
   const ObjectInfo info_;
   const std::string described_;
   const ReadBytes read_;
@@ -37,14 +40,13 @@ class InMemory final : public ObjectVersion {
   InMemory(const ObjectInfo& info, Bytes bytes) : info_(info), bytes_(std::move(bytes)) {}
 
   const ObjectInfo& info() const override { return info_; }
-  Result<ReadResult> Read(const RangeRequest& range) override {
+  void StartRead(const RangeRequest& range, const Deadline&, ReadDone done) override {
     const ByteRange part = ClipRange(range, bytes_.size());
-    return ReadResult{
+    done(ReadResult{
         ReadResult::State::kFound,
         bytes_.Slice(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size)),
-        info_.size, info_.generation};
+        info_.size, info_.generation});
   }
-  std::optional<FileSlice> Slice(const ByteRange&) override { return std::nullopt; }
 
  private:
   const ObjectInfo info_;

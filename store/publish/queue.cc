@@ -18,7 +18,6 @@
 #include <mutex>
 #include <thread>
 
-#include "store/object/caller.h"
 #include "store/object/catch_exceptions.h"
 #include "store/object/log.h"
 #include "store/publish/dirty_shards.h"
@@ -45,14 +44,9 @@ constexpr unsigned kHopelessFailures = 3;
 constexpr milliseconds kPatience{1000};
 // Room may come without a publish, where a file is given up.
 constexpr milliseconds kLookForRoom{50};
-// A signal for the caller wakes nobody either.
-constexpr milliseconds kLookForSignal{50};
 // An injected clock wakes nobody when it moves.
 constexpr milliseconds kLookAtInjectedClock{1};
-
-tl::unexpected<Error> Interrupted() {
-  return FailErrno(EINTR, "waiting until chunks are published");
-}
+constexpr char kWaiting[] = "waiting until chunks are published";
 
 }  // namespace
 
@@ -78,7 +72,8 @@ struct PublishQueue::State {
   void Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock);
   void WaitForWork(Time now, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::optional<Status> Outcome(const Ticket& ticket) const;
-  Status WaitForOutcome(const Ticket& ticket, std::unique_lock<std::mutex>& lock);
+  Status WaitForOutcome(const Ticket& ticket, std::unique_lock<std::mutex>& lock,
+                        const Deadline& deadline);
   [[nodiscard]] bool IsHopeless(std::uint64_t failures_before, Time since) const;
 
   void Work();
@@ -89,8 +84,8 @@ struct PublishQueue::State {
   const Clock clock;
 
   std::mutex mutex;
-  std::condition_variable work;   // something may be due sooner than it was
-  std::condition_variable ended;  // an attempt has ended
+  std::condition_variable work;       // something may be due sooner than it was
+  std::condition_variable_any ended;  // an attempt has ended
   // All guarded by mutex:
   DirtyShards dirty;
   std::uint64_t publishes = 0, failures = 0;
@@ -189,13 +184,14 @@ std::optional<Status> PublishQueue::State::Outcome(const Ticket& ticket) const {
   return std::nullopt;
 }
 
-Status PublishQueue::State::WaitForOutcome(const Ticket& ticket,
-                                           std::unique_lock<std::mutex>& lock) {
-  for (;;) {
-    if (auto outcome = Outcome(ticket)) return *std::move(outcome);
-    if (CallerIsInterrupted()) return Interrupted();
-    ended.wait_for(lock, kLookForSignal);
-  }
+Status PublishQueue::State::WaitForOutcome(const Ticket& ticket, std::unique_lock<std::mutex>& lock,
+                                           const Deadline& deadline) {
+  std::optional<Status> outcome;
+  UNSHARD_RETURN_IF_ERROR(WaitUntil(ended, lock, deadline, kWaiting, [&] {
+    outcome = Outcome(ticket);
+    return outcome.has_value();
+  }));
+  return *std::move(outcome);
 }
 
 bool PublishQueue::State::IsHopeless(std::uint64_t failures_before, Time since) const {
@@ -241,7 +237,7 @@ void PublishQueue::Add(const DirtyShard& shard, std::int64_t chunks, std::int64_
   }
 }
 
-Status PublishQueue::Flush(const DirtyShard& shard) {
+Status PublishQueue::Flush(const DirtyShard& shard, const Deadline& deadline) {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
   const DirtyShards::Entry* entry = state.dirty.Find(shard);
@@ -249,10 +245,10 @@ Status PublishQueue::Flush(const DirtyShard& shard) {
   const State::Ticket ticket{shard, entry->added, entry->attempt};  // 4
   state.dirty.Force(shard);
   state.work.notify_one();
-  return state.WaitForOutcome(ticket, lock);
+  return state.WaitForOutcome(ticket, lock, deadline);
 }
 
-Status PublishQueue::FlushAll() {
+Status PublishQueue::FlushAll(const Deadline& deadline) {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
   std::vector<State::Ticket> tickets;
@@ -263,14 +259,14 @@ Status PublishQueue::FlushAll() {
   state.work.notify_all();
   Status first;
   for (const State::Ticket& ticket : tickets) {
-    Status outcome = state.WaitForOutcome(ticket, lock);
-    if (!outcome && outcome.error().system_errno == EINTR) return outcome;
+    Status outcome = state.WaitForOutcome(ticket, lock, deadline);
+    if (!outcome && !deadline.Check(kWaiting)) return outcome;
     if (first && !outcome) first = std::move(outcome);
   }
   return first;
 }
 
-Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room) {
+Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room, const Deadline& deadline) {
   // Without the mutex: whoever knows about room may wait for us in Add.
   if (has_room()) return {};
   State& state = *state_;
@@ -280,20 +276,23 @@ Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room) {
   ++state.writers_waiting;
   state.work.notify_all();
   bool room = false;
-  bool interrupted = false;
+  Status in_time;
   while (true) {
     // Before the last look, so that room made by the last success is not overlooked.
     const bool hopeless = state.IsHopeless(failures_before, since);
     lock.unlock();
     room = has_room();
     lock.lock();
-    interrupted = CallerIsInterrupted();
-    if (room || hopeless || interrupted) break;
-    state.ended.wait_for(lock, state.injected ? kLookAtInjectedClock : kLookForRoom);
+    in_time = deadline.Check(kWaiting);
+    if (room || hopeless || !in_time) break;
+    const auto pause = state.injected ? kLookAtInjectedClock : kLookForRoom;
+    state.ended.wait_until(lock, deadline.stop,
+                           std::min(deadline.at, std::chrono::steady_clock::now() + pause),
+                           [&] { return false; });
   }
   --state.writers_waiting;
   if (room) return {};
-  if (interrupted) return Interrupted();
+  UNSHARD_RETURN_IF_ERROR(in_time);
   const std::optional<Error> error = state.dirty.LastError();
   Error full{ErrorCode::kResourceExhausted, "the spool is full", ENOSPC};
   if (error) full.message += ", and publishing fails: " + error->message;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
+#include "store/object/deadline.h"
 
 namespace unshard {
 
@@ -65,15 +66,16 @@ class PublishQueue {
   void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete);
   // Publishes this shard at once, also where it failed a moment ago, and waits until what was added
   // before the call is published. Returns the error of an attempt that began after the call, and
-  // EINTR where a signal comes for the caller (store/object/caller.h): what is under way goes on.
-  Status Flush(const DirtyShard& shard);
+  // that of Deadline::Check where the deadline is over before: what is under way goes on.
+  Status Flush(const DirtyShard& shard, const Deadline& deadline = Deadline::None());
   // The same for all; every shard is tried, the first error is returned.
-  Status FlushAll();
+  Status FlushAll(const Deadline& deadline = Deadline::None());
   // Blocks while the spool is fuller than a writer may fill it. Gives up (kResourceExhausted with
   // ENOSPC) where there is still no room after publishing has failed since the call, a few times in
-  // a row or with all that there is, and where nothing is left to publish; EINTR as above.
+  // a row or with all that there is, and where nothing is left to publish; `deadline` as above.
   // `has_room` may lock.
-  Status WaitForRoom(const std::function<bool()>& has_room);
+  Status WaitForRoom(const std::function<bool()>& has_room,
+                     const Deadline& deadline = Deadline::None());
   // No longer waits for shards to be idle: what is dirty and what comes is published at once.
   void Hurry();
   [[nodiscard]] PublishProgress progress() const;

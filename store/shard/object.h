@@ -3,26 +3,12 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "codec/shard/format.h"
 #include "store/object/object_store.h"
+#include "store/shard/index_driver.h"
 
 namespace unshard {
-
-// One inner chunk of a shard.
-struct StoredChunk {
-  std::uint64_t page = 0;
-  std::uint64_t slot = 0;
-  ByteRange range;
-  friend bool operator==(const StoredChunk&, const StoredChunk&) = default;
-};
-
-// All index pages of a shard.
-struct ShardIndex {
-  std::vector<StoredChunk> chunks;  // ascending by page and slot
-  std::uint64_t bytes = 0;          // that the index takes in the object
-};
 
 // Used by one thread.
 class ShardObject {
@@ -40,9 +26,7 @@ class ShardObject {
   Result<Bytes> Read(const ByteRange& range) const;
   // The object that index ranges refer to; itself where the format is not wrapped.
   Result<ShardObject> Decoded(const ShardFormat& format, std::uint64_t max_bytes) const;
-  // Walks to all pages. Fails with kResourceExhausted where the pages together, or what a walk asks
-  // for, is more than `max_index_bytes`, and with kDataLoss where a page leaves rows out. An object
-  // that is missing has no chunks.
+  // Walks to all pages, as IndexDriver::AllPages. An object that is missing has no chunks.
   Result<ShardIndex> ReadIndex(const ShardFormat& format, std::uint64_t shard,
                                std::uint64_t max_index_bytes) const;
 

@@ -37,25 +37,31 @@ ShardSet::ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
       cache_(std::move(cache)),
       options_(options),
       cache_owner_(NewCacheOwner()),
+      held_owner_(NewCacheOwner()),
+      keeps_replaced_versions_(store_->capabilities().keeps_replaced_versions),
       trim_at_(options.max_remembered) {}
 
 ShardSet::~ShardSet() = default;
 
-bool ShardSet::IsFresh(const Shard& entry) const {
-  if (!entry.current || entry.failed || entry.looked_epoch < entry.stale_since) return false;
-  return entry.watched || options_.immutable ||
-         std::chrono::steady_clock::now() - entry.looked <
-             std::chrono::milliseconds(options_.ttl_milliseconds);
+// Whether nothing tells against the current generation, however long ago it was looked at.
+bool ShardSet::IsUncontradicted(const Shard& entry) {
+  return entry.current && !entry.failed && entry.looked_epoch >= entry.stale_since;
 }
 
-Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard) {
+bool ShardSet::IsFresh(const Shard& entry) const {
+  if (!IsUncontradicted(entry)) return false;
+  return entry.watched || options_.immutable ||
+         options_.clock() - entry.looked < std::chrono::milliseconds(options_.ttl_milliseconds);
+}
+
+Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline& deadline) {
   Locked locked(mutex_);
   const auto found = shards_.find(shard);
   if (found != shards_.end() && IsFresh(*found->second)) {
     found->second->used = true;
     return found->second->current;
   }
-  return Look(locked, shard);
+  return Look(locked, shard, deadline);
 }
 
 ShardSet::Shard& ShardSet::Remember(Locked& locked, std::uint64_t shard) {
@@ -89,16 +95,20 @@ void ShardSet::Trim(Locked& locked) {
 
 // Looks once, or joins a look that is under way. A result that has been invalidated meanwhile is
 // not given out as long as there is hope for a better one: the kernel would keep it for long.
-Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard) {
+Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard,
+                                          const Deadline& deadline) {
   const std::uint64_t wanted = Remember(locked, shard).stale_since;
   for (int looks = 0;;) {
     std::shared_ptr<Looking> looking = Remember(locked, shard).looking;
     if (looking) {
-      looking->done.wait(locked.lock, [&] { return looking->over; });
-      if (!looking->result) continue;  // a publish that came to nothing
+      UNSHARD_RETURN_IF_ERROR(WaitUntil(looking->done, locked.lock, deadline,
+                                        "waiting until a shard is opened",
+                                        [&] { return looking->over; }));
+      if (!looking->result) continue;  // a publish that came to nothing, or somebody gave up
     } else {
       looking = BeginLook(locked, shard);
-      FinishLook(locked, shard, looking, nullptr);
+      FinishLook(locked, shard, looking, nullptr, deadline);
+      if (!looking->result) return tl::unexpected<Error>(deadline.Check("opening a shard").error());
     }
     ++looks;
     const auto found = shards_.find(shard);
@@ -115,12 +125,16 @@ std::shared_ptr<ShardSet::Looking> ShardSet::BeginLook(Locked& locked, std::uint
 }
 
 void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
-                          const std::shared_ptr<Looking>& looking, const OwnPublish* own) {
+                          const std::shared_ptr<Looking>& looking, const OwnPublish* own,
+                          const Deadline& deadline) {
   looking->epoch = epoch_;
+  const RangeRequest first = own == nullptr && IsUncontradicted(Remember(locked, shard))
+                                 ? RangeRequest::At(0, 0)
+                                 : format_->opening_range();
   locked.lock.unlock();
   Opened opened;
   const Status no_exception = CatchExceptions([&]() -> Status {
-    opened = OpenShard(shard);
+    opened = OpenShard(shard, first, deadline);
     return {};
   });
   if (!no_exception) opened.object = tl::unexpected<Error>(no_exception.error());
@@ -133,25 +147,43 @@ void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
     entry.looked_epoch = looking->epoch;
     entry.watched = opened.watched;
   }
-  looking->result = CatchExceptions([&] { return Adopt(locked, shard, std::move(opened), own); });
+  const bool in_time = opened.object || deadline.Check("");
+  const HeldIndex held = std::move(opened.held);
+  const void* const object = opened.object ? opened.object->get() : nullptr;
+  auto adopted = CatchExceptions([&]() -> Result<ShardGenerationPtr> {
+    UNSHARD_ASSIGN_OR_RETURN(auto generation, Adopt(locked, shard, std::move(opened), own));
+    const bool is_new = object != nullptr && generation->object.get() == object;
+    if (is_new && held.range.size != 0) Hold(*generation, held);
+    return generation;
+  });
+  if (in_time) looking->result = std::move(adopted);
   looking->over = true;
   looking->done.notify_all();
 }
 
 ShardSetCounters ShardSet::counters() const { return {opens_.load(), index_reads_.load()}; }
 
-ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard) {
+ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard, const RangeRequest& first,
+                                     const Deadline& deadline) {
   opens_.fetch_add(1, std::memory_order_relaxed);
-  Opened opened{JoinPath(directory_, keys_->Key(shard)), false, std::chrono::steady_clock::now(),
-                nullptr};
+  Opened opened{JoinPath(directory_, keys_->Key(shard)), false, options_.clock(), nullptr};
   // Before the look, so that no change falls between the two.
   if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentPath(opened.key));
-  opened.object = store_->Open(opened.key);
-  if (opened.object && !*opened.object) {
+  auto object = store_->Open(opened.key, first, deadline);
+  if (object && !object->version) {
     if (const auto pair = keys_->ObsoletePair(shard)) {
-      opened.object = OpenConcatenated(*store_, JoinPath(directory_, pair->index),
-                                       JoinPath(directory_, pair->data));
+      object = OpenConcatenated(*store_, JoinPath(directory_, pair->index),
+                                JoinPath(directory_, pair->data), first, deadline);
     }
+  }
+  if (!object) {
+    opened.object = tl::unexpected<Error>(std::move(object).error());
+    return opened;
+  }
+  opened.object = std::move(object->version);
+  if (*opened.object) {
+    const ByteRange range = ClipRange(first, (*opened.object)->info().size);
+    if (object->first.size() == range.size) opened.held = {range, std::move(object->first)};
   }
   return opened;
 }
@@ -255,6 +287,15 @@ void ShardSet::MarkStale(const ShardGeneration& generation) {
   found->second->stale_since = ++epoch_;
 }
 
+// A shard that was read at `when`, from a store that does not keep replaced versions, was current.
+void ShardSet::MarkValidated(const ShardGeneration& generation,
+                             std::chrono::steady_clock::time_point when) {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(generation.shard);
+  if (found == shards_.end() || found->second->current.get() != &generation) return;
+  found->second->looked = std::max(found->second->looked, when);
+}
+
 // The shard that stands under a full store key; nothing where it is none of this set.
 std::optional<std::uint64_t> ShardSet::ShardAt(const std::string& key) const {
   if (IsAtOrBelow(directory_, key) || !IsAtOrBelow(key, directory_)) return std::nullopt;
@@ -301,7 +342,7 @@ std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key, bool*
   for (Affected& affected : MarkStale(key)) {
     const bool forgotten = affected.forgotten;
     Locked locked(mutex_);
-    const auto looked = Look(locked, affected.shard);
+    const auto looked = Look(locked, affected.shard, Deadline::None());
     Shard& entry = Remember(locked, affected.shard);
     ShardGenerationPtr before = std::move(affected.before);
     // The first look may have ended after the mark: what it gave out has to be taken back.

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "store/object/change_watcher.h"
 #include "store/object/index_cache.h"
 #include "store/object/object_store.h"
+#include "store/shard/index_driver.h"
 
 namespace unshard {
 
@@ -37,15 +40,18 @@ struct ShardSetOptions {
   std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of one decoded index page
   std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of one decoded wrapped shard
   std::uint32_t generation_count_limit = 1u << 9;              // counts run below this; 2 or more
-  std::uint64_t ttl_milliseconds = 1000;  // how long a shard that nobody watches is trusted
+  // How long a shard that nobody watches is trusted after it was opened, or, where the store does
+  // not keep replaced versions, read.
+  std::uint64_t ttl_milliseconds = 1000;
   bool immutable = false;                 // the source never changes: neither watch nor look again
   std::size_t max_remembered = 1u << 16;  // shards without references, see below
+  std::function<std::chrono::steady_clock::time_point()> clock = std::chrono::steady_clock::now;
 };
 
 // What a shard set has asked of the store.
 struct ShardSetCounters {
   std::uint64_t opens = 0;        // shards opened, or found missing
-  std::uint64_t index_reads = 0;  // range reads of index walks
+  std::uint64_t index_reads = 0;  // range reads of index walks, beside those that open a shard
 };
 
 // Thread-safe. No lock is held across I/O.
@@ -58,11 +64,14 @@ struct ShardSetCounters {
 //      one keeps its count, a new one gets the next count that is free.
 //   3. A generation that is no longer current stays reachable by its count while referenced
 //      (AddReference/DropReferences, the kernel's look-ups), and so keeps its descriptor open.
-//   4. A read that meets kConditionFailed gives kConflict and makes the next Current() look again;
+//   4. Opening a shard brings the beginning of its index (ShardFormat::opening_range), which the
+//      cache holds for the walks to its pages. A look at a shard of which nothing is known but that
+//      its ttl is over asks for no bytes: mostly it has not changed.
+//   5. A read that meets kConditionFailed gives kConflict and makes the next Current() look again;
 //      the caller starts over there. Invalidate() still tells of that change when its event comes.
-//   5. Our own publish replaces a generation by one with the same count, to which its references
+//   6. Our own publish replaces a generation by one with the same count, to which its references
 //      move (BeginReplacement). Nothing is told of it.
-//   6. A shard without references that nobody uses is forgotten when more than `max_remembered` are
+//   7. A shard without references that nobody uses is forgotten when more than `max_remembered` are
 //      known, those first that were not asked for since the last time. Missing shards are
 //      remembered like others. An error is never remembered.
 class ShardSet {
@@ -80,18 +89,21 @@ class ShardSet {
   [[nodiscard]] const ShardKeys& keys() const { return *keys_; }
 
   // The generation that the store holds now, as far as the watcher or the ttl tells.
-  Result<ShardGenerationPtr> Current(std::uint64_t shard);
+  // `deadline` ends the waits of this method and of those below; what other callers wait for as
+  // well goes on.
+  Result<ShardGenerationPtr> Current(std::uint64_t shard, const Deadline& deadline);
   // The generation with this count: current, or old and still referenced. Null where it is gone.
   ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
   // An index page of a generation: cached, or walked by exactly one of the threads that want it.
   // An empty page where the shard is missing. kConflict where the object was overwritten.
   Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
-                                                std::uint64_t page);
+                                                std::uint64_t page, const Deadline& deadline);
   // The size of the object that index ranges refer to; requires a generation that is not missing.
-  Result<std::uint64_t> DecodedSize(const ShardGenerationPtr& generation);
+  Result<std::uint64_t> DecodedSize(const ShardGenerationPtr& generation, const Deadline& deadline);
   // Stored bytes of an entry: of the object, or of the decoded object where the format is wrapped.
   // kConflict where the object was overwritten.
-  Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range);
+  Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range,
+                           const Deadline& deadline);
   // The same as a slice of the shard's file, where that is possible.
   std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation,
                                        const ByteRange& range);
@@ -171,22 +183,28 @@ class ShardSet {
 
   Shard& Remember(Locked& locked, std::uint64_t shard);
   void Trim(Locked& locked);
+  [[nodiscard]] static bool IsUncontradicted(const Shard& entry);
   [[nodiscard]] bool IsFresh(const Shard& entry) const;
-  Result<ShardGenerationPtr> Look(Locked& locked, std::uint64_t shard);
+  Result<ShardGenerationPtr> Look(Locked& locked, std::uint64_t shard, const Deadline& deadline);
   std::shared_ptr<Looking> BeginLook(Locked& locked, std::uint64_t shard);
   void FinishLook(Locked& locked, std::uint64_t shard, const std::shared_ptr<Looking>& looking,
-                  const OwnPublish* own);
-  Opened OpenShard(std::uint64_t shard);
+                  const OwnPublish* own, const Deadline& deadline);
+  Opened OpenShard(std::uint64_t shard, const RangeRequest& first, const Deadline& deadline);
   Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened,
                                    const OwnPublish* own);
   ShardGenerationPtr Succeed(Locked& locked, Shard& entry, Opened opened);
   [[nodiscard]] std::optional<std::uint64_t> ShardAt(const std::string& key) const;
   std::vector<Affected> MarkStale(const std::string& key);
   void MarkStale(const ShardGeneration& generation);
+  void MarkValidated(const ShardGeneration& generation, std::chrono::steady_clock::time_point when);
 
-  Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page);
-  Result<ReadResult> ReadObject(const ShardGeneration& generation, const RangeRequest& range);
-  Result<Bytes> DecodedObject(const ShardGeneration& generation);
+  [[nodiscard]] HeldIndex Held(const ShardGeneration& generation) const;
+  void Hold(const ShardGeneration& generation, const HeldIndex& held);
+  Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page,
+                         const Deadline& deadline);
+  Result<Bytes> ReadObject(const ShardGeneration& generation, const ByteRange& range,
+                           const Deadline& deadline);
+  Result<Bytes> DecodedObject(const ShardGeneration& generation, const Deadline& deadline);
 
   const std::shared_ptr<ObjectStore> store_;
   const std::string directory_;
@@ -195,7 +213,10 @@ class ShardSet {
   const std::shared_ptr<ChangeWatcher> watcher_;
   const std::shared_ptr<IndexCache> cache_;
   const ShardSetOptions options_;
-  const std::uint64_t cache_owner_;  // distinguishes this set's pages in the shared cache
+  // Distinguish this set's pages, and what it holds of indexes, in the shared cache.
+  const std::uint64_t cache_owner_;
+  const std::uint64_t held_owner_;
+  const bool keeps_replaced_versions_;
 
   mutable std::mutex mutex_;
   // All guarded by mutex_.

@@ -25,7 +25,7 @@ ShardSet::Replacement ShardSet::BeginReplacement(std::uint64_t shard) {
 Result<ShardGenerationPtr> ShardSet::Replacement::Finish(const OwnPublish& own) {
   Locked locked(set_->mutex_);
   const std::shared_ptr<Looking> looking = std::exchange(looking_, nullptr);
-  set_->FinishLook(locked, shard_, looking, &own);
+  set_->FinishLook(locked, shard_, looking, &own, Deadline::None());
   return *looking->result;
 }
 

@@ -106,9 +106,10 @@ struct ShardSet::Shard {
 // One look at the store that any number of threads wait for. Guarded by the set's mutex.
 struct ShardSet::Looking {
   std::uint64_t epoch = 0;  // when it opened the shard
-  std::condition_variable done;
+  std::condition_variable_any done;
   bool over = false;
-  std::optional<Result<ShardGenerationPtr>> result;  // nothing where a replacement was abandoned
+  // Nothing where a replacement was abandoned, or the one who looked gave up at its own deadline.
+  std::optional<Result<ShardGenerationPtr>> result;
 };
 
 // The set's mutex, and what is to be destroyed (closing files) only after it has been given up.
@@ -124,6 +125,7 @@ struct ShardSet::Opened {
   bool watched = false;
   std::chrono::steady_clock::time_point begun;
   Result<std::shared_ptr<ObjectVersion>> object;
+  HeldIndex held{};
 };
 
 struct ShardSet::Affected {

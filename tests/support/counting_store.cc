@@ -21,9 +21,9 @@ class CountingStore::Handle final : public ObjectVersion {
       : below_(std::move(below)), key_(key), tally_(std::move(tally)) {}
 
   const ObjectInfo& info() const override { return below_->info(); }
-  Result<ReadResult> Read(const RangeRequest& range) override {
+  void StartRead(const RangeRequest& range, const Deadline& deadline, ReadDone done) override {
     tally_->Note(key_, ClipRange(range, info().size), false);
-    return below_->Read(range);
+    below_->StartRead(range, deadline, std::move(done));
   }
   std::optional<FileSlice> Slice(const ByteRange& range) override {
     auto slice = below_->Slice(range);
@@ -70,30 +70,29 @@ void CountingStore::Reset() {
   tally_->accesses.clear();
 }
 
-Result<std::optional<ObjectInfo>> CountingStore::Stat(std::string_view key) {
+Result<std::optional<ObjectInfo>> CountingStore::Stat(std::string_view key,
+                                                      const Deadline& deadline) {
   tally_->Add(key, &AccessCounts::stats);
-  auto found = below_->Stat(key);
+  auto found = below_->Stat(key, deadline);
   if (on_stat_) on_stat_(key);
   return found;
 }
 
-Result<std::shared_ptr<ObjectVersion>> CountingStore::Open(std::string_view key) {
+Result<ObjectStore::Opened> CountingStore::Open(std::string_view key, const RangeRequest& first,
+                                                const Deadline& deadline) {
   tally_->Add(key, &AccessCounts::opens);
   if (on_open_) on_open_(key);
-  UNSHARD_ASSIGN_OR_RETURN(auto handle, below_->Open(key));
-  if (!handle) return nullptr;
-  return std::make_shared<Handle>(std::move(handle), key, tally_);
+  UNSHARD_ASSIGN_OR_RETURN(Opened opened, below_->Open(key, first, deadline));
+  if (opened.version) {
+    opened.version = std::make_shared<Handle>(std::move(opened.version), key, tally_);
+  }
+  return opened;
 }
 
-Result<ReadResult> CountingStore::Read(std::string_view key, const ReadOptions& options) {
-  UNSHARD_ASSIGN_OR_RETURN(ReadResult read, below_->Read(key, options));
-  tally_->Note(std::string(key), ClipRange(options.range, read.object_size), false);
-  return read;
-}
-
-Status CountingStore::List(std::string_view key, const ListVisitor& visitor) {
+Status CountingStore::List(std::string_view key, const Deadline& deadline,
+                           const ListVisitor& visitor) {
   tally_->Add(key, &AccessCounts::lists);
-  return below_->List(key, visitor);
+  return below_->List(key, deadline, visitor);
 }
 
 }  // namespace unshard

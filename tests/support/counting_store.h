@@ -16,11 +16,14 @@ namespace unshard {
 
 struct AccessCounts {
   std::uint64_t stats = 0;
-  std::uint64_t opens = 0;
-  std::uint64_t reads = 0;   // that copy, pinned or not
+  std::uint64_t opens = 0;   // with the bytes that they bring
+  std::uint64_t reads = 0;   // that copy
   std::uint64_t slices = 0;  // that succeeded
   std::uint64_t lists = 0;
-  std::uint64_t bytes = 0;  // read or sliced
+  std::uint64_t bytes = 0;  // read or sliced, but for those that opens bring
+
+  // What a remote store would get.
+  [[nodiscard]] std::uint64_t requests() const { return stats + opens + reads + slices + lists; }
 };
 
 // One read or slice, in the order of the calls.
@@ -45,10 +48,11 @@ class CountingStore final : public ObjectStore {
   // Called before each Open.
   void OnOpen(std::function<void(std::string_view key)> told) { on_open_ = std::move(told); }
 
-  Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
-  Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
-  Status List(std::string_view key, const ListVisitor& visitor) override;
+  Capabilities capabilities() const override { return below_->capabilities(); }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
+  Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                      const Deadline& deadline) override;
+  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
 
  private:

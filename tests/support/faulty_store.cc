@@ -32,10 +32,12 @@ class FaultyStore::Handle final : public ObjectVersion {
     if (changed) info_.generation.tag += "-changed";
   }
   const ObjectInfo& info() const override { return info_; }
-  Result<ReadResult> Read(const RangeRequest& range) override {
+  void StartRead(const RangeRequest& range, const Deadline& deadline, ReadDone done) override {
     const auto fault = plan_->Next();
-    auto read = below_->Read(range);
-    return fault ? Spoil(std::move(read), *fault) : read;
+    if (!fault) return below_->StartRead(range, deadline, std::move(done));
+    below_->StartRead(range, deadline, [fault, done = std::move(done)](Result<ReadResult> read) {
+      done(Spoil(std::move(read), *fault));
+    });
   }
   std::optional<FileSlice> Slice(const ByteRange& range) override {
     if (plan_->Next()) return std::nullopt;
@@ -66,28 +68,28 @@ std::uint64_t FaultyStore::calls() const {
   return plan_->calls;
 }
 
-Result<std::optional<ObjectInfo>> FaultyStore::Stat(std::string_view key) {
+Result<std::optional<ObjectInfo>> FaultyStore::Stat(std::string_view key,
+                                                    const Deadline& deadline) {
   if (plan_->Next()) return Injected();
-  return below_->Stat(key);
+  return below_->Stat(key, deadline);
 }
 
-Result<std::shared_ptr<ObjectVersion>> FaultyStore::Open(std::string_view key) {
+Result<ObjectStore::Opened> FaultyStore::Open(std::string_view key, const RangeRequest& first,
+                                              const Deadline& deadline) {
   const auto fault = plan_->Next();
-  if (fault && *fault != Fault::kChanged) return Injected();
-  UNSHARD_ASSIGN_OR_RETURN(auto handle, below_->Open(key));
-  if (!handle) return nullptr;
-  return std::make_shared<Handle>(std::move(handle), plan_, fault.has_value());
+  if (fault == Fault::kError) return Injected();
+  UNSHARD_ASSIGN_OR_RETURN(Opened opened, below_->Open(key, first, deadline));
+  if (!opened.version) return opened;
+  if (fault == Fault::kShort) opened.first = opened.first.Slice(0, opened.first.size() / 2);
+  opened.version =
+      std::make_shared<Handle>(std::move(opened.version), plan_, fault == Fault::kChanged);
+  return opened;
 }
 
-Result<ReadResult> FaultyStore::Read(std::string_view key, const ReadOptions& options) {
-  const auto fault = plan_->Next();
-  auto read = below_->Read(key, options);
-  return fault ? Spoil(std::move(read), *fault) : read;
-}
-
-Status FaultyStore::List(std::string_view key, const ListVisitor& visitor) {
+Status FaultyStore::List(std::string_view key, const Deadline& deadline,
+                         const ListVisitor& visitor) {
   if (plan_->Next()) return Injected();
-  return below_->List(key, visitor);
+  return below_->List(key, deadline, visitor);
 }
 
 }  // namespace unshard

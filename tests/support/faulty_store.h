@@ -11,7 +11,7 @@ namespace unshard {
 
 enum class Fault {
   kError,    // the call fails with kUnavailable
-  kShort,    // a read gives half of its bytes
+  kShort,    // a read gives half of its bytes, an open half of its first ones
   kChanged,  // a read finds another generation (kConditionFailed); an open gives a new one
 };
 
@@ -25,10 +25,11 @@ class FaultyStore final : public ObjectStore {
   void Heal();
   [[nodiscard]] std::uint64_t calls() const;
 
-  Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
-  Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
-  Status List(std::string_view key, const ListVisitor& visitor) override;
+  Capabilities capabilities() const override { return below_->capabilities(); }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
+  Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                      const Deadline& deadline) override;
+  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
 
  private:

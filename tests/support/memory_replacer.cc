@@ -10,9 +10,14 @@ namespace {
 
 // The object as it is now, or its obsolete pair; null where there is neither.
 Result<std::shared_ptr<ObjectVersion>> OpenNow(MemoryStore& store, const ReplacedObject& object) {
-  UNSHARD_ASSIGN_OR_RETURN(auto now, store.Open(object.key));
-  if (now || !object.obsolete) return now;
-  return OpenConcatenated(store, object.obsolete->index, object.obsolete->data);
+  const auto nothing = RangeRequest::At(0, 0);
+  UNSHARD_ASSIGN_OR_RETURN(auto now, store.Open(object.key, nothing, Deadline::None()));
+  if (!now.version && object.obsolete) {
+    UNSHARD_ASSIGN_OR_RETURN(
+        now, OpenConcatenated(store, object.obsolete->index, object.obsolete->data, nothing,
+                              Deadline::None()));
+  }
+  return std::move(now.version);
 }
 
 class MemoryReplacement final : public ObjectReplacement {
@@ -61,14 +66,15 @@ class MemoryReplacement final : public ObjectReplacement {
 Status MemoryReplacement::OpenBase() {
   UNSHARD_ASSIGN_OR_RETURN(const auto base, OpenNow(*store_, object_));
   if (!base) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const auto whole, store_->Stat(object_.key));
+  UNSHARD_ASSIGN_OR_RETURN(const auto whole, store_->Stat(object_.key, Deadline::None()));
   is_pair_ = !whole;
   if (!is_pair_) current_ = base->info().generation;
   const auto read = [store = store_, object = object_, base](
                         std::uint64_t at, std::span<std::uint8_t> to) -> Result<std::size_t> {
     UNSHARD_ASSIGN_OR_RETURN(const auto now, OpenNow(*store, object));
     if (!now || now->info().generation != base->info().generation) return std::size_t{0};
-    UNSHARD_ASSIGN_OR_RETURN(const ReadResult found, base->Read(RangeRequest::At(at, to.size())));
+    UNSHARD_ASSIGN_OR_RETURN(const ReadResult found,
+                             base->Read(RangeRequest::At(at, to.size()), Deadline::None()));
     std::copy(found.value.span().begin(), found.value.span().end(), to.begin());
     return found.value.size();
   };
@@ -93,8 +99,9 @@ Status MemoryReplacement::CopyBase(const ByteRange& range, std::uint64_t at) {
   if (!base_ || !MakeByteRange(range.begin, range.size, base_->info().size)) {
     return Fail(ErrorCode::kDataLoss, store_->Describe(object_.key) + ": ends too early");
   }
-  UNSHARD_ASSIGN_OR_RETURN(const ReadResult read,
-                           base_->Read(RangeRequest::At(range.begin, range.size)));
+  UNSHARD_ASSIGN_OR_RETURN(
+      const ReadResult read,
+      base_->Read(RangeRequest::At(range.begin, range.size), Deadline::None()));
   if (read.state == ReadResult::State::kFound) return Write(at, read.value.span());
   return Fail(ErrorCode::kConflict, store_->Describe(object_.key) + ": was replaced");
 }
@@ -119,7 +126,7 @@ Result<Committed> MemoryReplacement::Commit(const Committing& committing) {
 
 Result<Committed> MemoryReplacement::Remove(const Committing& committing) {
   UNSHARD_RETURN_IF_ERROR(committing());
-  const auto now = store_->Stat(object_.key);
+  const auto now = store_->Stat(object_.key, Deadline::None());
   if (!now || !*now || (*now)->generation != current_) return Committed{};
   if (object_.obsolete) {
     store_->Remove(object_.obsolete->index);

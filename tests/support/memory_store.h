@@ -5,14 +5,19 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "store/object/object_replacement.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
-// Thread-safe. Directories are there where an object is below them.
+// Thread-safe. Directories are there where an object is below them. Its versions may outlive it.
 class MemoryStore final : public ObjectStore {
  public:
+  // By default as a local store; with `keeps_replaced_versions` unset as a remote one.
+  explicit MemoryStore(const Capabilities& capabilities = {}) : capabilities_(capabilities) {}
+
   void Put(const std::string& key, std::string_view text);
   void Remove(const std::string& key);
   // Puts `bytes` in place of the object, or removes it (nothing), where its generation is
@@ -20,10 +25,18 @@ class MemoryStore final : public ObjectStore {
   Committed ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
                       std::optional<Bytes> bytes);
 
-  Result<std::optional<ObjectInfo>> Stat(std::string_view key) override;
-  Result<std::shared_ptr<ObjectVersion>> Open(std::string_view key) override;
-  Result<ReadResult> Read(std::string_view key, const ReadOptions& options) override;
-  Status List(std::string_view key, const ListVisitor& visitor) override;
+  // From now on reads of versions, but not those that open them, end only with ReleaseReads.
+  void HoldReads();
+  // Ends, on this thread, the reads that were held, and holds no more of them.
+  void ReleaseReads();
+  // The reads that are held now.
+  [[nodiscard]] std::size_t held_reads() const;
+
+  Capabilities capabilities() const override { return capabilities_; }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
+  Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                      const Deadline& deadline) override;
+  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return "memory:" + std::string(key); }
 
  private:
@@ -31,12 +44,20 @@ class MemoryStore final : public ObjectStore {
     Bytes bytes;
     ObjectInfo info;
   };
+  struct Content {
+    std::mutex mutex;
+    // All guarded by mutex.
+    std::map<std::string, Object> objects;
+    std::uint64_t last_generation = 0;
+    bool holds = false;
+    std::vector<std::function<void()>> held;
+  };
+  class Version;
   [[nodiscard]] bool IsDirectory(const std::string& key) const;
   const ObjectInfo& PutLocked(const std::string& key, Bytes bytes);
 
-  std::mutex mutex_;
-  std::map<std::string, Object> objects_;  // guarded by mutex_
-  std::uint64_t last_generation_ = 0;      // guarded by mutex_
+  const Capabilities capabilities_;
+  const std::shared_ptr<Content> content_ = std::make_shared<Content>();
 };
 
 }  // namespace unshard

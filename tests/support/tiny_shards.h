@@ -17,6 +17,9 @@ class TinyShardFormat : public ShardFormat {
       : slots_(slots), wrapped_(wrapped) {}
   std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
                                   std::uint64_t max_index_bytes) const override;
+  RangeRequest opening_range() const override {
+    return RangeRequest::At(0, wrapped_ ? kMaxOpeningBytes : slots_ * 16);
+  }
   std::uint64_t page_count() const override { return 1; }
   bool stored_is_plain() const override { return true; }
   Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t) const override { return stored; }

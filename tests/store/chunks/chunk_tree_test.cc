@@ -350,7 +350,7 @@ TEST(ChunkTreeTest, AnEmptyShardOfCountlessMinishardsIsListedAtOnce) {
   TestTree test(ShardedDirectory::Names::kIds, spec);
   test.store->Put("top/0.shard", "");
   EXPECT_EQ(test.Names({}, ListMode::kPresent, 10), std::vector<std::string>());
-  const auto generation = test.tree->shards().Current(0);
+  const auto generation = test.tree->shards().Current(0, Deadline::None());
   ASSERT_TRUE(generation);
   std::size_t present = 0;
   EXPECT_TRUE(test.tree->ForEachPresent(*generation, [&](const ChunkRef&) { ++present; }));

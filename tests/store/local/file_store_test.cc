@@ -25,14 +25,14 @@ class FileStoreTest : public testing::Test {
     store_ = *store;
   }
   std::shared_ptr<ObjectVersion> Open(std::string_view key) {
-    auto opened = store_->Open(key);
+    auto opened = store_->Open(key, RangeRequest::At(0, 0), Deadline::None());
     EXPECT_TRUE(opened) << opened.error().message;
-    return opened ? *opened : nullptr;
+    return opened ? opened->version : nullptr;
   }
   static ReadResult::State StateOf(ObjectVersion& handle) {
-    const auto read = handle.Read(RangeRequest::At(0, 1));
+    const auto read = handle.Read(RangeRequest::At(0, 1), Deadline::None());
     EXPECT_TRUE(read) << read.error().message;
-    return read ? read->state : ReadResult::State::kMissing;
+    return read ? read->state : ReadResult::State::kConditionFailed;
   }
 
   TemporaryDirectory directory_;
@@ -156,7 +156,7 @@ TEST_F(FileStoreTest, ATruncationFailsTheCondition) {
   const auto handle = Open("file");
   ASSERT_TRUE(handle);
   fs::resize_file(directory_.At("root/file"), 4);
-  const auto read = handle->Read(RangeRequest::At(0, 10));
+  const auto read = handle->Read(RangeRequest::At(0, 10), Deadline::None());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->state, ReadResult::State::kConditionFailed);
 }
@@ -217,10 +217,10 @@ TEST_F(FileStoreTest, ASettledFileIsSlicedAndItsDescriptorOutlivesTheHandle) {
 
 TEST_F(FileStoreTest, SpecialFilesNeverBlock) {
   ASSERT_EQ(::mkfifo(directory_.At("root/pipe").c_str(), 0600), 0);
-  const auto opened = store_->Open("pipe");
+  const auto opened = store_->Open("pipe", RangeRequest::At(0, 1), Deadline::None());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kDataLoss);
-  const auto info = store_->Stat("pipe");
+  const auto info = store_->Stat("pipe", Deadline::None());
   ASSERT_TRUE(info && *info);
   EXPECT_EQ((*info)->kind, ObjectInfo::Kind::kOther);
 }
@@ -231,7 +231,7 @@ TEST_F(FileStoreTest, AnUnreadableFileIsPermissionDenied) {
   // Root reads everything; the file system's user id of this thread alone is somebody else's.
   constexpr uid_t kNobody = 65534;
   const int before = ::setfsuid(kNobody);
-  const auto opened = store_->Open("file");
+  const auto opened = store_->Open("file", RangeRequest::At(0, 1), Deadline::None());
   ::setfsuid(static_cast<uid_t>(before));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kPermissionDenied);
@@ -245,8 +245,9 @@ TEST_F(FileStoreTest, ListsLinksByWhatTheyLeadTo) {
   fs::create_symlink("nowhere", directory_.At("root/dangling"));
   fs::create_symlink("/", directory_.At("root/leaves"));
   std::map<std::string, ObjectInfo::Kind> kinds;
-  ASSERT_TRUE(store_->List(
-      "", [&](const ListEntry& entry) { return kinds.emplace(entry.name, entry.kind).second; }));
+  ASSERT_TRUE(store_->List("", Deadline::None(), [&](const ListEntry& entry) {
+    return kinds.emplace(entry.name, entry.kind).second;
+  }));
   EXPECT_EQ(kinds,
             (std::map<std::string, ObjectInfo::Kind>{{"file", ObjectInfo::Kind::kFile},
                                                      {"directory", ObjectInfo::Kind::kDirectory},

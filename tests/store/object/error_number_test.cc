@@ -8,6 +8,12 @@
 namespace unshard {
 namespace {
 
+TEST(ErrorNumberTest, ACallerWhoseWaitWasEndedGetsTheReason) {
+  for (const int number : {EINTR, ETIMEDOUT}) {
+    EXPECT_EQ(ErrnoOf(FailErrno(number, "waiting").value()), number);
+  }
+}
+
 TEST(ErrorNumberTest, EveryCodeHasItsErrno) {
   const std::pair<ErrorCode, int> expected[] = {{ErrorCode::kInvalidArgument, EINVAL},
                                                 {ErrorCode::kNotFound, ENOENT},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -25,17 +26,18 @@ CacheKey Key(std::uint64_t page) { return {1, 2, 3, page}; }
 
 TEST(IndexCacheTest, LoadsAKeyOnce) {
   ByteBudgetCache cache(10000);
-  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 100))), 7);
-  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(8, 100))), 7);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(7, 100))), 7);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(8, 100))), 7);
   EXPECT_EQ(cache.counters().hits, 1u);
   EXPECT_EQ(cache.counters().misses, 1u);
 }
 
 TEST(IndexCacheTest, EvictsTheLeastRecentlyUsedWithinItsBudget) {
   ByteBudgetCache cache(4000);
-  for (std::uint64_t page = 0; page < 3; ++page) ASSERT_TRUE(cache.Get(Key(page), Value(0, 1000)));
+  for (std::uint64_t page = 0; page < 3; ++page)
+    ASSERT_TRUE(cache.Get(Key(page), Deadline::None(), Value(0, 1000)));
   ASSERT_TRUE(cache.Peek(Key(0)));
-  ASSERT_TRUE(cache.Get(Key(3), Value(0, 1000)));
+  ASSERT_TRUE(cache.Get(Key(3), Deadline::None(), Value(0, 1000)));
   EXPECT_TRUE(cache.Peek(Key(0)));
   EXPECT_FALSE(cache.Peek(Key(1)));
   EXPECT_TRUE(cache.Peek(Key(3)));
@@ -45,35 +47,37 @@ TEST(IndexCacheTest, EvictsTheLeastRecentlyUsedWithinItsBudget) {
 
 TEST(IndexCacheTest, ManyTinyValuesStayWithinTheBudget) {
   ByteBudgetCache cache(16000);
-  for (std::uint64_t page = 0; page < 10000; ++page) ASSERT_TRUE(cache.Get(Key(page), Value(0, 1)));
+  for (std::uint64_t page = 0; page < 10000; ++page)
+    ASSERT_TRUE(cache.Get(Key(page), Deadline::None(), Value(0, 1)));
   EXPECT_LE(cache.counters().entries, 100u);
 }
 
 TEST(IndexCacheTest, AValueAboveTheBudgetIsGivenButNotKept) {
   ByteBudgetCache cache(1000);
-  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, ~std::uint64_t{0}))), 7);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(7, ~std::uint64_t{0}))), 7);
   EXPECT_FALSE(cache.Peek(Key(1)));
   EXPECT_EQ(cache.counters().bytes, 0u);
 }
 
 TEST(IndexCacheTest, AFailureIsNotKept) {
   ByteBudgetCache cache(1000);
-  const auto failed = cache.Get(Key(1), []() -> Result<ByteBudgetCache::Loaded> {
+  const auto failed = cache.Get(Key(1), Deadline::None(), []() -> Result<ByteBudgetCache::Loaded> {
     return Fail(ErrorCode::kDataLoss, "damaged");
   });
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, "damaged");
-  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 1))), 7);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(7, 1))), 7);
 }
 
 TEST(IndexCacheTest, AnExceptionIsAFailureAndTheKeyCanBeLoadedAgain) {
   ByteBudgetCache cache(10000);
-  const auto failed = cache.Get(Key(1), []() -> Result<ByteBudgetCache::Loaded> {
+  const auto failed = cache.Get(Key(1), Deadline::None(), []() -> Result<ByteBudgetCache::Loaded> {
     throw std::length_error("a vector too long");
   });
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::kInternal);
-  EXPECT_EQ(IntOf(*cache.Get(Key(1), Value(7, 100))), 7) << "nobody waits for the first load";
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(7, 100))), 7)
+      << "nobody waits for the first load";
 }
 
 TEST(IndexCacheTest, ConcurrentMissesShareOneLoad) {
@@ -87,7 +91,7 @@ TEST(IndexCacheTest, ConcurrentMissesShareOneLoad) {
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] { EXPECT_EQ(IntOf(*cache.Get(Key(1), load)), 1); });
+    threads.emplace_back([&] { EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), load)), 1); });
   }
   while (cache.counters().misses < 4) std::this_thread::yield();
   go.set_value();
@@ -95,9 +99,64 @@ TEST(IndexCacheTest, ConcurrentMissesShareOneLoad) {
   EXPECT_EQ(loads, 1);
 }
 
+TEST(IndexCacheTest, AWaitForAnotherLoadEndsWithItsOwnDeadlineAndTheLoadGoesOn) {
+  ByteBudgetCache cache(10000);
+  std::promise<void> go;
+  std::promise<void> started;
+  std::thread loader([&] {
+    const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+      started.set_value();
+      go.get_future().wait();
+      return ByteBudgetCache::Loaded{std::make_shared<const int>(7), 1};
+    };
+    EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), load)), 7);
+  });
+  started.get_future().wait();
+  Deadline deadline{std::chrono::steady_clock::now(), {}};
+  const auto late = cache.Get(Key(1), deadline, Value(8, 1));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().system_errno, ETIMEDOUT);
+  std::stop_source signal;
+  signal.request_stop();
+  deadline = {std::chrono::steady_clock::time_point::max(), signal.get_token()};
+  const auto interrupted = cache.Get(Key(1), deadline, Value(8, 1));
+  ASSERT_FALSE(interrupted);
+  EXPECT_EQ(interrupted.error().system_errno, EINTR);
+  go.set_value();
+  loader.join();
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(8, 1))), 7);
+}
+
+TEST(IndexCacheTest, ALoadThatGivesUpAtItsOwnDeadlineIsRunByAnotherWhoWaits) {
+  ByteBudgetCache cache(10000);
+  std::stop_source signal;
+  std::thread loader([&] {
+    const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+      while (cache.counters().misses < 2) std::this_thread::yield();
+      signal.request_stop();
+      return Fail(ErrorCode::kUnavailable, "given up");
+    };
+    EXPECT_FALSE(cache.Get(
+        Key(1), {std::chrono::steady_clock::time_point::max(), signal.get_token()}, load));
+  });
+  while (cache.counters().misses < 1) std::this_thread::yield();
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(8, 1))), 8);
+  loader.join();
+}
+
+TEST(IndexCacheTest, APutValueTakesTheKeysPlaceAndCountsNothing) {
+  ByteBudgetCache cache(1000);
+  cache.Put(Key(1), {std::make_shared<const int>(7), 100});
+  EXPECT_EQ(cache.counters().misses, 0u);
+  EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(8, 1))), 7);
+  cache.Put(Key(1), {std::make_shared<const int>(9), 100});
+  EXPECT_EQ(IntOf(cache.Peek(Key(1))), 9);
+  EXPECT_EQ(cache.counters().entries, 1u);
+}
+
 TEST(IndexCacheTest, AKeyErasedDuringItsLoadIsNotKept) {
   ByteBudgetCache cache(10000);
-  const auto value = cache.Get(Key(1), [&]() -> Result<ByteBudgetCache::Loaded> {
+  const auto value = cache.Get(Key(1), Deadline::None(), [&]() -> Result<ByteBudgetCache::Loaded> {
     cache.Erase(Key(1));
     return ByteBudgetCache::Loaded{std::make_shared<const int>(7), 1};
   });

@@ -26,7 +26,7 @@ class ObjectReplacementTest : public testing::TestWithParam<StoreKind> {
     return version.Write(at, AsBytes(text));
   }
   static std::string Read(ObjectVersion& object, std::uint64_t begin, std::uint64_t size) {
-    const auto read = object.Read(RangeRequest::At(begin, size));
+    const auto read = object.Read(RangeRequest::At(begin, size), Deadline::None());
     EXPECT_TRUE(read) << read.error().message;
     if (!read || read->state != ReadResult::State::kFound) return "not to be had";
     return std::string(AsText(read->value.span()));

@@ -1,8 +1,13 @@
 // What every store does, whatever stands below it: run for each store and each decorator.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cerrno>
 #include <functional>
+#include <future>
 #include <set>
+#include <stop_token>
+#include <thread>
 
 #include "store/local/file_store.h"
 #include "tests/support/counting_store.h"
@@ -34,6 +39,15 @@ Subject Files() {
       [directory](const std::string& key) { directory->Remove(key); }};
 }
 
+// As a store over a network: a version that was replaced is gone.
+Subject Remote() {
+  Capabilities capabilities;
+  capabilities.keeps_replaced_versions = false;
+  auto store = std::make_shared<MemoryStore>(capabilities);
+  return {store, [store](const std::string& key, std::string_view text) { store->Put(key, text); },
+          [store](const std::string& key) { store->Remove(key); }};
+}
+
 template <class Decorator>
 Subject Decorated() {
   Subject subject = Files();
@@ -55,10 +69,23 @@ class ObjectStoreContract : public testing::TestWithParam<Maker> {
   ObjectStore& store() { return *subject_.store; }
   void Put(const std::string& key, std::string_view text) { subject_.put(key, text); }
   void Remove(const std::string& key) { subject_.remove(key); }
-  std::string Text(const std::string& key, const RangeRequest& range) {
-    const auto read = store().Read(key, {range, std::nullopt});
+  ObjectStore::Opened Open(const std::string& key,
+                           const RangeRequest& first = RangeRequest::At(0, 0)) {
+    auto opened = store().Open(key, first, Deadline::None());
+    EXPECT_TRUE(opened) << opened.error().message;
+    EXPECT_TRUE(opened && opened->version) << key;
+    return opened ? *std::move(opened) : ObjectStore::Opened();
+  }
+  static std::string TextOf(const Bytes& bytes) { return std::string(AsText(bytes.span())); }
+  // What a version has there, if it is still to be had.
+  static std::optional<std::string> Text(ObjectVersion& version, const RangeRequest& range) {
+    const auto read = version.Read(range, Deadline::None());
     EXPECT_TRUE(read) << read.error().message;
-    return read ? std::string(AsText(read->value.span())) : std::string();
+    if (!read) return std::nullopt;
+    EXPECT_EQ(read->object_size, version.info().size);
+    if (read->state == ReadResult::State::kFound) return TextOf(read->value);
+    EXPECT_TRUE(read->value.empty());
+    return std::nullopt;
   }
 
  private:
@@ -66,7 +93,8 @@ class ObjectStoreContract : public testing::TestWithParam<Maker> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, ObjectStoreContract,
-                         testing::Values(Maker{"Memory", Memory}, Maker{"Files", Files},
+                         testing::Values(Maker{"Memory", Memory}, Maker{"Remote", Remote},
+                                         Maker{"Files", Files},
                                          Maker{"Counting", Decorated<CountingStore>},
                                          Maker{"Faulty", Decorated<FaultyStore>}),
                          [](const auto& test) { return std::string(test.param.name); });
@@ -74,93 +102,116 @@ INSTANTIATE_TEST_SUITE_P(Stores, ObjectStoreContract,
 TEST_P(ObjectStoreContract, MissingIsAResultOfEveryMethod) {
   Put("file", "x");
   for (const char* key : {"absent", "absent/below", "file/below"}) {
-    const auto info = store().Stat(key);
+    const auto info = store().Stat(key, Deadline::None());
     ASSERT_TRUE(info) << info.error().message;
     EXPECT_FALSE(*info) << key;
-    const auto opened = store().Open(key);
+    const auto opened = store().Open(key, RangeRequest::At(0, 10), Deadline::None());
     ASSERT_TRUE(opened) << opened.error().message;
-    EXPECT_FALSE(*opened) << key;
-    const auto read = store().Read(key, {RangeRequest::At(0, 1), std::nullopt});
-    ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(read->state, ReadResult::State::kMissing) << key;
+    EXPECT_FALSE(opened->version) << key;
+    EXPECT_TRUE(opened->first.empty()) << key;
     int entries = 0;
-    ASSERT_TRUE(store().List(key, [&](const ListEntry&) { return ++entries; }));
+    ASSERT_TRUE(store().List(key, Deadline::None(), [&](const ListEntry&) { return ++entries; }));
     EXPECT_EQ(entries, 0);
   }
 }
 
-TEST_P(ObjectStoreContract, ReadsRangesAndCutsThemAtTheEnd) {
+TEST_P(ObjectStoreContract, AnOpenAndAReadGiveTheSameRangesCutAtTheEnd) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
   Put("a/b", "0123456789");
-  EXPECT_EQ(Text("a/b", RangeRequest::At(0, 10)), "0123456789");
-  EXPECT_EQ(Text("a/b", RangeRequest::At(3, 4)), "3456");
-  EXPECT_EQ(Text("a/b", RangeRequest::At(8, 100)), "89");
-  EXPECT_EQ(Text("a/b", RangeRequest::At(10, 1)), "");
-  EXPECT_EQ(Text("a/b", RangeRequest::At(~std::uint64_t{0}, ~std::uint64_t{0})), "");
-  EXPECT_EQ(Text("a/b", RangeRequest::Suffix(3)), "789");
-  EXPECT_EQ(Text("a/b", RangeRequest::Suffix(~std::uint64_t{0})), "0123456789");
+  const std::vector<std::pair<RangeRequest, std::string>> cases = {
+      {RangeRequest::At(0, 10), "0123456789"},
+      {RangeRequest::At(3, 4), "3456"},
+      {RangeRequest::At(8, 100), "89"},
+      {RangeRequest::At(10, 1), ""},
+      {RangeRequest::At(0, 0), ""},
+      {RangeRequest::At(kMost, kMost), ""},
+      {RangeRequest::Suffix(3), "789"},
+      {RangeRequest::Suffix(0), ""},
+      {RangeRequest::Suffix(kMost), "0123456789"}};
+  for (const auto& [range, expected] : cases) {
+    const auto opened = Open("a/b", range);
+    EXPECT_EQ(TextOf(opened.first), expected);
+    EXPECT_EQ(Text(*opened.version, range), expected);
+  }
+  Put("empty", "");
+  EXPECT_TRUE(Open("empty", RangeRequest::At(0, 10)).first.empty());
+  EXPECT_TRUE(Open("empty", RangeRequest::Suffix(10)).first.empty());
 }
 
-TEST_P(ObjectStoreContract, AReadTellsSizeAndGenerationOfTheObject) {
+TEST_P(ObjectStoreContract, AVersionIsWhatStatTells) {
   Put("key", "0123456789");
-  const auto info = store().Stat("key");
-  const auto read = store().Read("key", {RangeRequest::At(2, 3), std::nullopt});
-  ASSERT_TRUE(info && *info && read);
+  const auto info = store().Stat("key", Deadline::None());
+  const auto opened = Open("key", RangeRequest::At(2, 3));
+  ASSERT_TRUE(info && *info);
   EXPECT_EQ((*info)->kind, ObjectInfo::Kind::kFile);
   EXPECT_EQ((*info)->size, 10u);
-  EXPECT_EQ(read->object_size, 10u);
-  EXPECT_EQ(read->generation, (*info)->generation);
+  EXPECT_EQ(opened.version->info().size, 10u);
+  EXPECT_EQ(opened.version->info().generation, (*info)->generation);
+  EXPECT_EQ(opened.version->info().modified.tv_sec, (*info)->modified.tv_sec);
+  EXPECT_EQ(opened.version->info().modified.tv_nsec, (*info)->modified.tv_nsec);
 }
 
-TEST_P(ObjectStoreContract, AConditionalReadRefusesAnotherVersion) {
+TEST_P(ObjectStoreContract, AReplacedOrRemovedVersionIsReadWholeOrNotAtAll) {
+  const bool keeps = store().capabilities().keeps_replaced_versions;
+  const auto expected = keeps ? std::optional<std::string>("old") : std::nullopt;
   Put("key", "old");
-  const auto old = store().Read("key", {RangeRequest::At(0, 3), std::nullopt});
-  ASSERT_TRUE(old);
-  const auto again = store().Read("key", {RangeRequest::At(0, 3), old->generation});
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->state, ReadResult::State::kFound);
-  Put("key", "new");
-  const auto changed = store().Read("key", {RangeRequest::At(0, 3), old->generation});
-  ASSERT_TRUE(changed);
-  EXPECT_EQ(changed->state, ReadResult::State::kConditionFailed);
-  EXPECT_TRUE(changed->value.empty());
-  EXPECT_NE(changed->generation, old->generation);
-}
-
-TEST_P(ObjectStoreContract, AHandleReadsItsVersionAfterTheObjectWasReplacedAndRemoved) {
-  Put("key", "old");
-  const auto handle = store().Open("key");
-  ASSERT_TRUE(handle && *handle);
-  const auto expect_old = [&] {
-    const auto read = (*handle)->Read(RangeRequest::At(0, 100));
-    ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(read->state, ReadResult::State::kFound);
-    EXPECT_EQ(AsText(read->value.span()), "old");
-  };
-  expect_old();
+  const auto old = Open("key", RangeRequest::At(0, 100));
+  EXPECT_EQ(TextOf(old.first), "old");
+  EXPECT_EQ(Text(*old.version, RangeRequest::At(0, 100)), "old");
   Put("key", "newer");
-  expect_old();
+  EXPECT_EQ(Text(*old.version, RangeRequest::At(0, 100)), expected);
+  const auto now = Open("key", RangeRequest::At(0, 100));
+  EXPECT_EQ(TextOf(now.first), "newer");
   Remove("key");
-  expect_old();
-  EXPECT_EQ((*handle)->info().size, 3u);
+  EXPECT_EQ(Text(*old.version, RangeRequest::At(0, 100)), expected);
+  Put("key", "old");
+  EXPECT_EQ(Text(*old.version, RangeRequest::At(0, 100)), expected) << "the same bytes again";
+  EXPECT_EQ(old.version->info().size, 3u);
 }
 
 TEST_P(ObjectStoreContract, GenerationsAreEqualForOneVersionOnly) {
   Put("key", "same");
-  const auto first = store().Open("key");
-  const auto second = store().Open("key");
+  const auto first = Open("key").version;
+  const auto second = Open("key", RangeRequest::At(0, 4)).version;
   Put("key", "same");
-  const auto third = store().Open("key");
-  ASSERT_TRUE(first && *first && second && *second && third && *third);
-  EXPECT_EQ((*first)->info().generation, (*second)->info().generation);
-  EXPECT_NE((*first)->info().generation, (*third)->info().generation);
+  const auto third = Open("key").version;
+  EXPECT_EQ(first->info().generation, second->info().generation);
+  EXPECT_NE(first->info().generation, third->info().generation);
+}
+
+TEST_P(ObjectStoreContract, AStartedReadEndsOnceAlsoWhereItsStarterHasLetGoOfTheVersion) {
+  Put("key", "0123456789");
+  std::promise<Result<ReadResult>> promise;
+  std::atomic<int> ended{0};
+  Open("key").version->StartRead(RangeRequest::At(2, 3), Deadline::None(),
+                                 [&](Result<ReadResult> read) {
+                                   if (++ended == 1) promise.set_value(std::move(read));
+                                 });
+  const auto read = promise.get_future().get();
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(TextOf(read->value), "234");
+  EXPECT_EQ(ended, 1);
+}
+
+TEST_P(ObjectStoreContract, SlicesLieWithinTheObjectAndHaveItsBytes) {
+  Put("key", "0123456789");
+  const auto opened = Open("key");
+  EXPECT_FALSE(opened.version->Slice({5, 6}));
+  EXPECT_FALSE(opened.version->Slice({~std::uint64_t{0}, 2}));
+  opened.version->Prefetch({0, 10});
+  const auto slice = opened.version->Slice({2, 3});  // none where the store has no files
+  if (!slice) return;
+  ByteVector bytes(3);
+  ASSERT_TRUE(ReadSlice(*slice, bytes));
+  EXPECT_EQ(AsText(bytes), "234");
 }
 
 TEST_P(ObjectStoreContract, ADirectoryIsNoFile) {
   Put("directory/file", "x");
-  const auto info = store().Stat("directory");
+  const auto info = store().Stat("directory", Deadline::None());
   ASSERT_TRUE(info && *info);
   EXPECT_EQ((*info)->kind, ObjectInfo::Kind::kDirectory);
-  const auto opened = store().Open("directory");
+  const auto opened = store().Open("directory", RangeRequest::At(0, 1), Deadline::None());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kDataLoss);
   EXPECT_NE(opened.error().message.find("directory"), std::string::npos);
@@ -171,13 +222,13 @@ TEST_P(ObjectStoreContract, ListsEntriesWithTheirKindAndStopsWhenTold) {
   Put("top/directory/below", "x");
   Put("other", "x");
   std::set<std::pair<std::string, ObjectInfo::Kind>> entries;
-  ASSERT_TRUE(store().List("top", [&](const ListEntry& entry) {
+  ASSERT_TRUE(store().List("top", Deadline::None(), [&](const ListEntry& entry) {
     return entries.emplace(entry.name, entry.kind).second;
   }));
   EXPECT_EQ(entries, (decltype(entries){{"file", ObjectInfo::Kind::kFile},
                                         {"directory", ObjectInfo::Kind::kDirectory}}));
   int visited = 0;
-  ASSERT_TRUE(store().List("", [&](const ListEntry&) {
+  ASSERT_TRUE(store().List("", Deadline::None(), [&](const ListEntry&) {
     ++visited;
     return false;
   }));
@@ -186,24 +237,78 @@ TEST_P(ObjectStoreContract, ListsEntriesWithTheirKindAndStopsWhenTold) {
 
 TEST_P(ObjectStoreContract, RefusesWhatIsNoKey) {
   for (const std::string key : {"..", ".", "a/../b", "/a", "a/", "a//b"}) {
-    const auto info = store().Stat(key);
+    const auto info = store().Stat(key, Deadline::None());
     ASSERT_FALSE(info) << key;
     EXPECT_EQ(info.error().code, ErrorCode::kInvalidArgument) << key;
-    EXPECT_FALSE(store().Open(key)) << key;
+    EXPECT_FALSE(store().Open(key, RangeRequest::At(0, 1), Deadline::None())) << key;
   }
+}
+
+TEST_P(ObjectStoreContract, ListsAgainFromWhereAListingStopped) {
+  std::set<std::string> expected;
+  for (int i = 0; i < 20; ++i) expected.insert("file " + std::to_string(i));
+  for (const std::string& name : expected) Put("top/" + name, "x");
+  std::set<std::string> seen;
+  std::uint64_t resume = 0;
+  for (bool more = true; more;) {
+    more = false;
+    int visited = 0;
+    ASSERT_TRUE(store().ListFrom("top", resume, Deadline::None(), [&](const ListEntry& entry) {
+      more = true;
+      EXPECT_TRUE(seen.emplace(entry.name).second) << entry.name;
+      resume = entry.resume;
+      return ++visited < 7;
+    }));
+  }
+  EXPECT_EQ(seen, expected);
 }
 
 TEST_P(ObjectStoreContract, ReadsWholeObjectsWithinABound) {
   Put("key", "0123456789");
-  const auto whole = ReadWhole(store(), "key", 10);
+  const auto whole = ReadWhole(store(), "key", 10, Deadline::None());
   ASSERT_TRUE(whole && *whole);
   EXPECT_EQ((*whole)->text, "0123456789");
-  const auto large = ReadWhole(store(), "key", 9);
-  ASSERT_FALSE(large);
-  EXPECT_EQ(large.error().code, ErrorCode::kResourceExhausted);
-  const auto missing = ReadWhole(store(), "absent", 9);
+  const auto larger = ReadWhole(store(), "key", 9, Deadline::None());
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().code, ErrorCode::kResourceExhausted);
+  const auto missing = ReadWhole(store(), "absent", 9, Deadline::None());
   ASSERT_TRUE(missing);
   EXPECT_FALSE(*missing);
+  const std::string large(3 << 20, 'x');
+  Put("large", large);
+  const auto in_two_requests = ReadWhole(store(), "large", 4 << 20, Deadline::None());
+  ASSERT_TRUE(in_two_requests && *in_two_requests);
+  EXPECT_TRUE((*in_two_requests)->text == large);
+}
+
+TEST(ObjectVersionTest, AReadThatTheStoreDoesNotAnswerEndsWithItsDeadline) {
+  const auto store = std::make_shared<MemoryStore>();
+  store->Put("key", "0123456789");
+  const auto opened = store->Open("key", RangeRequest::At(0, 1), Deadline::None());
+  ASSERT_TRUE(opened);
+  store->HoldReads();
+  Deadline deadline{std::chrono::steady_clock::now() + std::chrono::milliseconds(1), {}};
+  const auto late = opened->version->Read(RangeRequest::At(0, 5), deadline);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().system_errno, ETIMEDOUT);
+  std::stop_source signal;
+  std::thread signalling([&] {
+    while (store->held_reads() < 2) std::this_thread::yield();
+    signal.request_stop();
+  });
+  deadline = {std::chrono::steady_clock::time_point::max(), signal.get_token()};
+  const auto interrupted = opened->version->Read(RangeRequest::At(0, 5), deadline);
+  signalling.join();
+  ASSERT_FALSE(interrupted);
+  EXPECT_EQ(interrupted.error().system_errno, EINTR);
+  std::thread answering([&] {
+    while (store->held_reads() < 3) std::this_thread::yield();
+    store->ReleaseReads();  // also of those that nobody waits for any more
+  });
+  const auto read = opened->version->Read(RangeRequest::At(0, 5), Deadline::None());
+  answering.join();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(AsText(read->value.span()), "01234");
 }
 
 }  // namespace

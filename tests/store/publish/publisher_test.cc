@@ -666,7 +666,7 @@ TEST_F(ShardPublisherTest, AShardSetAdoptsWhatWasPublishedWithoutAChange) {
   ShardSet set(*store, "scale", format.format, std::make_shared<Keys>(), MakeNullWatcher(),
                std::make_shared<IndexCache>(1 << 20), {});
   ShardContent content;
-  const auto first = *set.Current(0);
+  const auto first = *set.Current(0, Deadline::None());
   for (int round = 0; round < 10; ++round) {
     PublishRequest request =
         RequestFor(format, kKey, changes_->Random(format, content, 3, random_));
@@ -686,8 +686,8 @@ TEST_F(ShardPublisherTest, AShardSetAdoptsWhatWasPublishedWithoutAChange) {
     const auto result = Publish(request);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_TRUE(set.Invalidate("scale/0.shard").empty());
-    EXPECT_EQ((*set.Current(0))->count, first->count);
-    EXPECT_EQ(set.Find(0, first->count), *set.Current(0));
+    EXPECT_EQ((*set.Current(0, Deadline::None()))->count, first->count);
+    EXPECT_EQ(set.Find(0, first->count), *set.Current(0, Deadline::None()));
   }
 }
 

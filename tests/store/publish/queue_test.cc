@@ -13,8 +13,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "store/object/caller.h"
-
 namespace unshard {
 namespace {
 
@@ -483,22 +481,27 @@ TEST_F(PublishQueueTest, AnInterruptedCallerWaitsNoLongerAndThePublishGoesOn) {
   Hold(1);
   Add(1, 1, true);
   ASSERT_TRUE(WaitForStarts(1));
-  const std::vector<std::function<Status()>> waits = {
-      [&] {
-        return queue_->Flush({0, 1});
+  const std::vector<std::function<Status(const Deadline&)>> waits = {
+      [&](const Deadline& deadline) {
+        return queue_->Flush({0, 1}, deadline);
       },
-      [&] { return queue_->FlushAll(); },
-      [&] { return queue_->WaitForRoom([] { return false; }); }};
+      [&](const Deadline& deadline) { return queue_->FlushAll(deadline); },
+      [&](const Deadline& deadline) {
+        return queue_->WaitForRoom([] { return false; }, deadline);
+      }};
   for (const auto& wait : waits) {
-    std::atomic<bool> signalled{false};
+    std::stop_source signal;
     std::thread caller([&] {
-      const ServedCaller served([&] { return signalled.load(); });
-      const Status waited = wait();
+      const Status waited =
+          wait(Deadline{std::chrono::steady_clock::time_point::max(), signal.get_token()});
       ASSERT_FALSE(waited);
       EXPECT_EQ(waited.error().system_errno, EINTR);
     });
-    signalled = true;
+    signal.request_stop();
     caller.join();
+    const Status late = wait(Deadline{std::chrono::steady_clock::now() + milliseconds(1), {}});
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().system_errno, ETIMEDOUT);
   }
   EXPECT_EQ(queue_->progress().running, 1u);
   Release(1);

@@ -51,13 +51,13 @@ class ShardReplacementTest : public testing::Test {
   // One chunk, started over where the shard changes under it.
   Result<Bytes> Read(std::uint64_t slot) {
     for (;;) {
-      UNSHARD_ASSIGN_OR_RETURN(const auto generation, set_->Current(7));
-      const auto page = set_->Page(generation, 0);
+      UNSHARD_ASSIGN_OR_RETURN(const auto generation, set_->Current(7, Deadline::None()));
+      const auto page = set_->Page(generation, 0, Deadline::None());
       if (!page && page.error().code == ErrorCode::kConflict) continue;
       UNSHARD_RETURN_IF_ERROR(page);
       const auto range = (*page)->Find(slot);
       if (!range) return Bytes();
-      auto bytes = set_->ReadStored(generation, *range);
+      auto bytes = set_->ReadStored(generation, *range, Deadline::None());
       if (!bytes && bytes.error().code == ErrorCode::kConflict) continue;
       return bytes;
     }
@@ -105,7 +105,7 @@ TEST_F(ShardReplacementTest, EveryReadIsOfOneVersionWhileTheShardIsReplaced) {
 
 TEST_F(ShardReplacementTest, AWatchedShardIsNewWithinASecondAndTheOldGenerationStaysReadable) {
   directory_.Replace("7.shard", Version(0));
-  const auto old = set_->Current(7);
+  const auto old = set_->Current(7, Deadline::None());
   ASSERT_TRUE(old);
   EXPECT_EQ(LetterOf(*Read(3)), 'A');
   directory_.Replace("7.shard", Version(1));
@@ -114,15 +114,15 @@ TEST_F(ShardReplacementTest, AWatchedShardIsNewWithinASecondAndTheOldGenerationS
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(LetterOf(*Read(3)), 'B');
-  const auto page = set_->Page(*old, 0);
+  const auto page = set_->Page(*old, 0, Deadline::None());
   ASSERT_TRUE(page);
-  const auto bytes = set_->ReadStored(*old, *(*page)->Find(5));
+  const auto bytes = set_->ReadStored(*old, *(*page)->Find(5), Deadline::None());
   ASSERT_TRUE(bytes) << bytes.error().message;
   EXPECT_EQ(LetterOf(*bytes), 'A');
 }
 
 TEST_F(ShardReplacementTest, AMissingShardThatAppearsIsSeenWithinASecond) {
-  const auto missing = set_->Current(7);
+  const auto missing = set_->Current(7, Deadline::None());
   ASSERT_TRUE(missing);
   EXPECT_FALSE((*missing)->object);
   directory_.Replace("7.shard", Version(2));
@@ -136,10 +136,10 @@ TEST_F(ShardReplacementTest, AMissingShardThatAppearsIsSeenWithinASecond) {
 TEST_F(ShardReplacementTest, AShardTruncatedWhileOpenIsNeverReadAsWhatItWas) {
   directory_.Replace("7.shard", Version(0));
   ASSERT_TRUE(Read(0));
-  const auto generation = set_->Current(7);
+  const auto generation = set_->Current(7, Deadline::None());
   ASSERT_TRUE(generation);
   std::filesystem::resize_file(directory_.At("7.shard"), 300);
-  const auto bytes = set_->ReadStored(*generation, {256, 1000});
+  const auto bytes = set_->ReadStored(*generation, {256, 1000}, Deadline::None());
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.error().code, ErrorCode::kConflict);
   EXPECT_FALSE(Read(kSlots - 1));

@@ -40,15 +40,16 @@ class ShardSetOwnPublishTest : public testing::Test {
     return EncodeTinyShard({chunk, "", "", ""});
   }
   ShardGenerationPtr Current(std::uint64_t shard = 7) {
-    auto current = set_->Current(shard);
+    auto current = set_->Current(shard, Deadline::None());
     EXPECT_TRUE(current) << current.error().message;
     return current ? *current : nullptr;
   }
   Result<std::string> Read(const ShardGenerationPtr& generation) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto page, set_->Page(generation, 0));
+    UNSHARD_ASSIGN_OR_RETURN(const auto page, set_->Page(generation, 0, Deadline::None()));
     const auto range = page->Find(0);
     if (!range) return "(empty)";
-    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, set_->ReadStored(generation, *range));
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes,
+                             set_->ReadStored(generation, *range, Deadline::None()));
     return std::string(AsText(bytes.span()));
   }
   std::string Chunk(const ShardGenerationPtr& generation) {
@@ -56,7 +57,7 @@ class ShardSetOwnPublishTest : public testing::Test {
     return text ? *text : text.error().message;
   }
   std::optional<Generation> Stored() {
-    const auto info = store_->Stat("7.shard");
+    const auto info = store_->Stat("7.shard", Deadline::None());
     if (!info || !*info) return std::nullopt;
     return (*info)->generation;
   }
@@ -322,7 +323,7 @@ TEST_F(ShardSetOwnPublishTest, ReadersSeeWholeVersionsInOrderOnNodesThatStay) {
     threads.emplace_back([&] {
       int seen = 0;
       while (!stop) {
-        const auto current = set_->Current(7);
+        const auto current = set_->Current(7, Deadline::None());
         const auto node = set_->Find(7, count);
         if (!current || !node || (*current)->count != count) {
           ++bad;

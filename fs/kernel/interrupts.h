@@ -1,0 +1,25 @@
+// The kernel's FUSE_INTERRUPT as the end of a request's waits.
+#pragma once
+
+#include <stop_token>
+
+struct fuse_req;  // of libfuse
+
+namespace unshard {
+
+// While it lives, an interrupt of `request` requests the stop of token(). It may outlive the reply.
+class InterruptStop {
+ public:
+  explicit InterruptStop(fuse_req* request);
+  ~InterruptStop();
+  InterruptStop(const InterruptStop&) = delete;
+  InterruptStop& operator=(const InterruptStop&) = delete;
+
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  fuse_req* const request_;
+  std::stop_source stop_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,51 @@
+// Until when a caller waits, and what ends its wait before.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// Passed to everything that can wait. Cheap to copy.
+struct Deadline {
+  std::chrono::steady_clock::time_point at = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop;  // requested: the caller gets EINTR in place of what it waits for
+
+  // For threads that serve no caller: waits as long as it takes.
+  static Deadline None() { return {}; }
+
+  // Fails once the deadline is over: kUnavailable with EINTR after a stop, else with ETIMEDOUT.
+  // `doing` stands in the message.
+  [[nodiscard]] Status Check(const char* doing) const;
+};
+
+// Waits until `ready` is true, which is asked with `lock` held, after each notification of
+// `changed`. Fails as Check does where the deadline is over before.
+template <class Ready>
+Status WaitUntil(std::condition_variable_any& changed, std::unique_lock<std::mutex>& lock,
+                 const Deadline& deadline, const char* doing, const Ready& ready) {
+  if (changed.wait_until(lock, deadline.stop, deadline.at, ready)) return {};
+  return deadline.Check(doing);
+}
+
+// The deadline of the request that this thread serves; None() on threads that serve none.
+Deadline CallerDeadline();
+
+// While it lives, CallerDeadline() of this thread is `deadline`. Several nest.
+class ServedCaller {
+ public:
+  explicit ServedCaller(Deadline deadline);
+  ~ServedCaller();
+  ServedCaller(const ServedCaller&) = delete;
+  ServedCaller& operator=(const ServedCaller&) = delete;
+
+ private:
+  const Deadline deadline_;
+  const Deadline* const outer_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,100 @@
+#include "store/shard/index_driver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/object/object_store.h"
+
+namespace unshard {
+namespace {
+
+// No format asks this often; one that would never end must not hang a thread.
+constexpr int kMaxRequests = 256;
+// An entry this small has those of other pages beside it: they are read together.
+constexpr std::uint64_t kSmallEntry = 64;
+constexpr std::uint64_t kWindow = std::uint64_t{64} << 10;
+
+bool Covers(const ByteRange& outer, const ByteRange& inner) {
+  return outer.begin <= inner.begin && inner.end() <= outer.end();
+}
+
+}  // namespace
+
+IndexDriver::IndexDriver(const ShardFormat& format, std::uint64_t shard, IndexedObject object,
+                         HeldIndex held)
+    : format_(format), shard_(shard), object_(std::move(object)), held_(std::move(held)) {}
+
+Result<IndexPage> IndexDriver::Page(std::uint64_t page, std::uint64_t max_index_bytes) {
+  const std::unique_ptr<IndexWalk> walk = format_.Walk(shard_, page, max_index_bytes);
+  RangeRequest request = walk->Start();
+  for (int i = 0; i < kMaxRequests; ++i) {
+    if (request.size > max_index_bytes) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  object_.describe() + ": an index of " + std::to_string(request.size) +
+                      " bytes is above the cap of " + std::to_string(max_index_bytes));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, Fetch(ClipRange(request, object_.size), i == 0));
+    auto step = walk->Feed(bytes.span(), object_.size);
+    if (!step) return Forward(std::move(step).error(), object_.describe());
+    if (auto* loaded = std::get_if<IndexPage>(&*step)) return std::move(*loaded);
+    request = std::get<RangeRequest>(*step);
+  }
+  return Fail(ErrorCode::kDataLoss, object_.describe() + ": its index is nested without end");
+}
+
+Result<Bytes> IndexDriver::Fetch(const ByteRange& range, bool of_own_index) {
+  if (!of_own_index || range != last_own_index_) index_bytes_ += range.size;
+  if (of_own_index) last_own_index_ = range;
+  const auto cut = [&](const HeldIndex& from) {
+    return from.bytes.Slice(static_cast<std::size_t>(range.begin - from.range.begin),
+                            static_cast<std::size_t>(range.size));
+  };
+  if (range.size == 0) return Bytes();
+  if (Covers(held_.range, range)) return cut(held_);
+  HeldIndex piece{of_own_index ? Widened(range) : range, Bytes()};
+  UNSHARD_ASSIGN_OR_RETURN(piece.bytes, object_.read(piece.range));
+  if (piece.bytes.size() != piece.range.size) {
+    return Fail(ErrorCode::kDataLoss, object_.describe() + ": became shorter while it was read");
+  }
+  Bytes bytes = cut(piece);
+  if (of_own_index) held_ = std::move(piece);
+  return bytes;
+}
+
+ByteRange IndexDriver::Widened(const ByteRange& range) const {
+  const ByteRange opening = ClipRange(format_.opening_range(), object_.size);
+  if (Covers(opening, range)) return opening;
+  const std::uint64_t begin = range.begin / kWindow * kWindow;
+  const ByteRange window{begin, std::min(kWindow, object_.size - begin)};
+  return range.size <= kSmallEntry && Covers(window, range) ? window : range;
+}
+
+Result<ShardIndex> IndexDriver::AllPages(std::uint64_t max_index_bytes) {
+  ShardIndex index;
+  std::uint64_t left = max_index_bytes;
+  for (std::uint64_t page = 0; page < format_.page_count(); ++page) {
+    UNSHARD_ASSIGN_OR_RETURN(const IndexPage loaded, Page(page, left));
+    if (loaded.left_out() != 0) {
+      return Fail(ErrorCode::kDataLoss,
+                  object_.describe() + ": page " + std::to_string(page) + " holds " +
+                      std::to_string(loaded.left_out()) +
+                      " chunks whose ids belong to other pages or shards by the `sharding` of the "
+                      "metadata, which may be wrong");
+    }
+    const std::uint64_t bytes = loaded.entries().size() * sizeof(StoredChunk);
+    if (bytes > left) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  object_.describe() + ": its index is above the cap of " +
+                      std::to_string(max_index_bytes) + " bytes in memory");
+    }
+    left -= bytes;
+    if (page == 0) index.chunks.reserve(loaded.entries().size());  // often the only one
+    for (const IndexEntry& entry : loaded.entries()) {
+      index.chunks.push_back({page, entry.slot, entry.range});
+    }
+  }
+  index.bytes = std::min(index_bytes_, object_.size);
+  return index;
+}
+
+}  // namespace unshard
