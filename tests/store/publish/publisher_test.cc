@@ -809,14 +809,20 @@ TEST_P(ConcurrentPublishersTest, OfOneShardLoseNothing) {
     content[place] = ChunkText(place.second, 200);
     changes.push_back(changes_->Put(place, content[place], {}));
   }
+  using Lost = MemoryReplacer::Lost;
+  constexpr std::array lost = {Lost::kNothing, Lost::kRequest, Lost::kAnswer};
   std::atomic<std::size_t> next{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {
       for (std::size_t at = next++; at < changes.size(); at = next++) {
+        MemoryReplacer* const memory = store_->memory();
+        if (memory != nullptr) memory->LoseNext(lost[at % lost.size()]);
         auto result = Publish(format, {changes[at]});
-        // Without a lock others may be faster each time.
-        while (!result && result.error().code == ErrorCode::kConflict) {
+        // Without a lock others may be faster each time; an answer that is lost is kUnavailable.
+        for (int tries = 0; memory != nullptr && !result && tries < 1000; ++tries) {
+          const ErrorCode code = result.error().code;
+          if (code != ErrorCode::kConflict && code != ErrorCode::kUnavailable) break;
           result = Publish(format, {changes[at]});
         }
         EXPECT_TRUE(result) << result.error().message;
