@@ -14,9 +14,6 @@ namespace {
 // Of one open for writing that waits until the kernel has dropped the file's name.
 constexpr std::chrono::seconds kLongestDrop{1};
 
-static_assert(ShardSetOptions{}.generation_count_limit <= kGenerationCountLimit,
-              "node numbers hold the generation count of a shard");
-
 }  // namespace
 
 Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes) {

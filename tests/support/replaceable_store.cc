@@ -56,18 +56,18 @@ class MemoryOfTest final : public ReplaceableStore {
 
   std::shared_ptr<ObjectReplacer> Replacer(const LockPatience&) override { return replacer_; }
   std::optional<std::string> Text(const std::string& key) override {
-    const auto read = store_->Read(key, {RangeRequest::At(0, ~std::uint64_t{0}), {}});
-    if (!read || read->state != ReadResult::State::kFound) return std::nullopt;
-    return std::string(AsText(read->value.span()));
+    const auto whole = ReadWhole(*store_, key, std::uint64_t{1} << 30, Deadline::None());
+    if (!whole || !*whole) return std::nullopt;
+    return (*whole)->text;
   }
   std::optional<ObjectInfo> Info(const std::string& key) override {
-    return store_->Stat(key).value_or(std::nullopt);
+    return store_->Stat(key, Deadline::None()).value_or(std::nullopt);
   }
   void Put(const std::string& key, std::string_view text) override { store_->Put(key, text); }
   void Remove(const std::string& key) override { store_->Remove(key); }
   std::vector<std::string> Names(const std::string& directory) override {
     std::vector<std::string> names;
-    EXPECT_TRUE(store_->List(directory, [&](const ListEntry& entry) {
+    EXPECT_TRUE(store_->List(directory, Deadline::None(), [&](const ListEntry& entry) {
       names.emplace_back(entry.name);
       return true;
     }));

@@ -5,10 +5,16 @@
 #include <set>
 #include <string>
 
+#include "store/shard/set.h"
+
 namespace unshard {
 namespace {
 
 constexpr std::uint64_t kLastPosition = (std::uint64_t{1} << kPositionBits) - 1;
+
+TEST(NodeIdTest, ItHoldsWhatShardsNumberTheirGenerationsBy) {
+  EXPECT_LE(ShardSetOptions().generation_count_limit, kGenerationCountLimit);
+}
 
 TEST(NodeIdTest, EveryFieldComesBackFromTheNumber) {
   for (const std::uint32_t ordinal : {0u, 1u, 77u, kMaxTrees - 1}) {
