@@ -49,9 +49,9 @@ Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>&
   }
   return ReferFreeNode(superblock, IdentityOf(*tree, chunk, generation), use, attributes,
                        [&](NodeId id, NodeUse as) {
-                         return std::make_shared<StoredChunk>(
+                         return std::make_shared<StoredChunkNode>(
                              superblock, id, attributes.inode, tree, chunk,
-                             StoredChunk::Stored{generation.count, false}, as);
+                             StoredChunkNode::Stored{generation.count, false}, as);
                        });
 }
 
@@ -68,23 +68,23 @@ std::optional<Entry> ReferArithmetic(Superblock&, const std::shared_ptr<ChunkTre
   return Entry{*id, {GridInode(grid), 0, {}, false}, 0};
 }
 
-ChunkNode::Seen StoredChunk::Look() const {
+ChunkNode::Seen StoredChunkNode::Look() const {
   Seen seen{Latest(), false};
   seen.current =
       !seen.latest || (stored_.arithmetic && seen.latest->first && !seen.latest->removed);
   return seen;
 }
 
-bool StoredChunk::IsUnremembered(const Seen& seen) const {
+bool StoredChunkNode::IsUnremembered(const Seen& seen) const {
   if (use() != NodeUse::kCached) return true;
   return stored_.arithmetic && seen.latest && seen.current && !seen.latest->remembered;
 }
 
-Result<ShardGenerationPtr> StoredChunk::Generation() {
+Result<ShardGenerationPtr> StoredChunkNode::Generation() {
   return tree()->shards().Find(chunk().slot.shard, stored_.generation_number);
 }
 
-Result<Entry> StoredChunk::Stat() {
+Result<Entry> StoredChunkNode::Stat() {
   const Superblock& sb = superblock();
   if (stored_.arithmetic && sb.writable()) {
     const Seen seen = Look();
@@ -106,14 +106,14 @@ Result<Entry> StoredChunk::Stat() {
                sb.Timeout()};
 }
 
-Result<FilePiece> StoredChunk::Read(std::uint64_t offset, std::uint64_t size) {
+Result<FilePiece> StoredChunkNode::Read(std::uint64_t offset, std::uint64_t size) {
   UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, Generation());
   if (!generation) return tl::unexpected<Error>(StaleNode());
   return superblock().reader.Read(*tree(), chunk(), generation, offset, size);
 }
 
 // The generation first, then once more whether a version was committed meanwhile.
-Result<std::optional<ChunkNode::Version>> StoredChunk::OpenVersion(const Seen& seen) {
+Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const Seen& seen) {
   Superblock& sb = superblock();
   const bool remembered = use() == NodeUse::kCached;
   if (remembered && !seen.current) return std::nullopt;
@@ -130,12 +130,12 @@ Result<std::optional<ChunkNode::Version>> StoredChunk::OpenVersion(const Seen& s
                  {inode(), facts->size, ShownTime(sb, *tree(), chunk(), *generation)}};
 }
 
-void StoredChunk::ReferAgain() {
+void StoredChunkNode::ReferAgain() {
   const auto generation = tree()->shards().Find(chunk().slot.shard, stored_.generation_number);
   if (generation) tree()->shards().AddReference(generation);
 }
 
-void StoredChunk::Forget(std::uint64_t references) {
+void StoredChunkNode::Forget(std::uint64_t references) {
   tree()->shards().DropReferences(chunk().slot.shard, stored_.generation_number, references);
 }
 

@@ -6,7 +6,7 @@
 namespace unshard {
 
 // Each reference of the kernel's is a reference to the shard's generation.
-class StoredChunk final : public ChunkNode {
+class StoredChunkNode final : public ChunkNode {
  public:
   // `arithmetic`: the node number says it all, and the node is made for each request. Such a node
   // stands for the first written version of an absent chunk as well.
@@ -14,9 +14,9 @@ class StoredChunk final : public ChunkNode {
     std::uint32_t generation_number = 0;
     bool arithmetic = false;
   };
-  StoredChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
-              std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk, const Stored& stored,
-              NodeUse use = NodeUse::kCached)
+  StoredChunkNode(Superblock& superblock, NodeId id, std::uint64_t inode,
+                  std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk, const Stored& stored,
+                  NodeUse use = NodeUse::kCached)
       : ChunkNode(superblock, id, inode, std::move(tree), chunk, use), stored_(stored) {}
 
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;

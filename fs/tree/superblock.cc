@@ -45,8 +45,9 @@ NodePtr Superblock::At(NodeId id) {
     return std::make_shared<GridDirectoryNode>(*this, id, GridInode(*grid), std::move(tree),
                                                match.directory);
   }
-  return std::make_shared<StoredChunk>(*this, id, GridInode(*grid), std::move(tree), match.chunk,
-                                       StoredChunk::Stored{grid->generation_count, true});
+  return std::make_shared<StoredChunkNode>(*this, id, GridInode(*grid), std::move(tree),
+                                           match.chunk,
+                                           StoredChunkNode::Stored{grid->generation_count, true});
 }
 
 void Superblock::Forget(NodeId id, std::uint64_t references) {

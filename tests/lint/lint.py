@@ -133,6 +133,23 @@ def pure_codec(tree):
             if included in IMPURE or included.startswith("sys/")]
 
 
+CLASS = re.compile(r"^(?:class|struct|union|enum class|enum) (\w+)(?!\w|::)(?!.*;$)", re.MULTILINE)
+
+
+def one_definition(tree):
+    """A name in namespace unshard is one class: the linker mixes two of them up, and warns nobody."""
+    places = {}
+    for name in tree.sources():
+        if not layer_of(name):
+            continue
+        shared = re.sub(r"^namespace \{$.*?^\}  // namespace$", "", tree.text(name),
+                        flags=re.MULTILINE | re.DOTALL)
+        for each in CLASS.findall(shared):
+            places.setdefault(each, []).append(name)
+    return [f"{each}: a class in more than one file: {', '.join(names)}"
+            for each, names in sorted(places.items()) if len(names) > 1]
+
+
 def file_size(tree):
     """600 lines a file, 900 for tests."""
     findings = []
@@ -270,7 +287,7 @@ def words(tree):
 
 
 RULES = {rule.__name__: rule for rule in (
-    include_layering, heavy_headers, pure_codec, file_size, class_size,
+    include_layering, heavy_headers, pure_codec, one_definition, file_size, class_size,
     header_for_each_source, tests_are_built,
     python_tests_are_registered, formatting, pragma_once, headers_compile_alone, words)}
 

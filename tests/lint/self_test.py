@@ -125,6 +125,14 @@ class SelfTest(unittest.TestCase):
         self.put("codec/core/cache.cc", "#include <mutex>\n")
         self.finds("pure_codec", "codec/core/cache.cc:1")
 
+    def test_a_class_that_is_defined_twice_is_found(self):
+        self.put("store/object/piece.h", "#pragma once\nstruct Piece {\n};\n")
+        self.put("fs/kernel/piece.h", "#pragma once\nclass Piece;\nclass Piece::Part {\n};\n")
+        self.put("fs/cli/piece.cc", "namespace {\n\nclass Piece {\n};\n\n}  // namespace\n")
+        self.assertEqual(self.findings("one_definition"), [])
+        self.put("fs/cli/pieces.h", "#pragma once\nclass Piece final\n    : public Base {\n};\n")
+        self.finds("one_definition", "Piece: a class in more than one file: fs/cli/pieces.h")
+
     def test_a_long_file_is_found(self):
         self.put("fs/tree/long.cc", "\n" * 601)
         self.put("tests/fs/long_test.cc", "\n" * 900)
