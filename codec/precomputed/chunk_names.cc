@@ -1,115 +1,86 @@
 #include "codec/precomputed/chunk_names.h"
 
 #include <utility>
-#include <vector>
 
 #include "codec/grid/chunk_key.h"
 
 namespace unshard {
 namespace {
 
-NameMeaning Meaning(NameMatch match, ChunkFile chunk) {
-  switch (match) {
-    case NameMatch::kChunk:
-      return {NameKind::kChunk, {}, std::move(chunk)};
-    case NameMatch::kNoChunk:
-      return {NameKind::kNoChunk};
-    case NameMatch::kOther:
-      return {};
-  }
-  return {};
-}
-
-// "0-64_0-64_0-64"
-class RangeNames final : public ChunkNames {
- public:
-  explicit RangeNames(const ChunkGrid& grid) : grid_(grid) {}
-  NameMeaning Parse(const GridDirectory&, std::string_view name) const override {
-    ChunkFile chunk;
-    const NameMatch match = ParseChunkRangeName(grid_, name, chunk.cell);
-    return Meaning(match, std::move(chunk));
-  }
-  std::string Path(const ChunkFile& chunk) const override {
-    return ChunkRangeName(grid_, chunk.cell);
-  }
-  using ChunkNames::Path;
-
- private:
-  const ChunkGrid grid_;
-};
-
-// "0_3_1"
-class CoordinateNames final : public ChunkNames {
- public:
-  explicit CoordinateNames(std::vector<std::uint64_t> grid_shape)
-      : grid_shape_(std::move(grid_shape)) {}
-  NameMeaning Parse(const GridDirectory&, std::string_view name) const override {
-    ChunkFile chunk;
-    const NameMatch match = ParseCellCoordinatesName(grid_shape_, name, chunk.cell);
-    return Meaning(match, std::move(chunk));
-  }
-  std::string Path(const ChunkFile& chunk) const override {
-    return CellCoordinatesName(chunk.cell);
-  }
-  using ChunkNames::Path;
-
- private:
-  const std::vector<std::uint64_t> grid_shape_;
-};
-
-// "720575940379279312"
-class IdNames final : public ChunkNames {
- public:
-  NameMeaning Parse(const GridDirectory&, std::string_view name) const override {
-    ChunkFile chunk;
-    const NameMatch match = ParseIdName(name, chunk.id);
-    return Meaning(match, std::move(chunk));
-  }
-  std::string Path(const ChunkFile& chunk) const override { return std::to_string(chunk.id); }
-  using ChunkNames::Path;
-};
+using Names = ShardedDirectory::Names;
 
 constexpr ChunkPart kMeshFiles[] = {ChunkPart::kPlain, ChunkPart::kFragments};
 
-// "17.index" and "17"
-class MeshNames final : public ChunkNames {
+class PrecomputedNames final : public ChunkNames {
  public:
+  explicit PrecomputedNames(const ShardedDirectory& directory)
+      : names_(directory.names), grid_(directory.grid), grid_shape_(directory.grid_shape) {}
+
   NameMeaning Parse(const GridDirectory&, std::string_view name) const override {
     ChunkFile chunk;
-    MeshFile file = MeshFile::kManifest;
-    const NameMatch match = ParseMeshFileName(name, chunk.id, file);
-    if (file == MeshFile::kFragments) chunk.part = ChunkPart::kFragments;
-    return Meaning(match, std::move(chunk));
+    switch (ParseInto(chunk, name)) {
+      case NameMatch::kChunk:
+        return {NameKind::kChunk, {}, std::move(chunk)};
+      case NameMatch::kNoChunk:
+        return {NameKind::kNoChunk};
+      case NameMatch::kOther:
+        return {};
+    }
+    return {};
   }
+
   std::string Path(const ChunkFile& chunk) const override {
-    const bool fragments = chunk.part == ChunkPart::kFragments;
-    return MeshFileName(chunk.id, fragments ? MeshFile::kFragments : MeshFile::kManifest);
+    switch (names_) {
+      case Names::kChunkRanges:
+        return ChunkRangeName(grid_, chunk.cell);
+      case Names::kCellCoordinates:
+        return CellCoordinatesName(chunk.cell);
+      case Names::kIds:
+        return std::to_string(chunk.id);
+      case Names::kMeshes:
+        return MeshFileName(chunk.id, chunk.part == ChunkPart::kFragments ? MeshFile::kFragments
+                                                                          : MeshFile::kManifest);
+    }
+    return {};
   }
   using ChunkNames::Path;
-  std::span<const ChunkPart> parts() const override { return kMeshFiles; }
-};
 
-std::unique_ptr<const ChunkNames> PlainNames(const ShardedDirectory& directory) {
-  switch (directory.names) {
-    case ShardedDirectory::Names::kChunkRanges:
-      return std::make_unique<RangeNames>(directory.grid);
-    case ShardedDirectory::Names::kCellCoordinates:
-      return std::make_unique<CoordinateNames>(directory.grid_shape);
-    case ShardedDirectory::Names::kIds:
-      return std::make_unique<IdNames>();
-    case ShardedDirectory::Names::kMeshes:
-      return std::make_unique<MeshNames>();
+  std::span<const ChunkPart> parts() const override {
+    return names_ == Names::kMeshes ? kMeshFiles : ChunkNames::parts();
   }
-  return nullptr;
-}
+
+ private:
+  NameMatch ParseInto(ChunkFile& chunk, std::string_view name) const {
+    MeshFile file = MeshFile::kManifest;
+    NameMatch match = NameMatch::kOther;
+    switch (names_) {
+      case Names::kChunkRanges:
+        return ParseChunkRangeName(grid_, name, chunk.cell);
+      case Names::kCellCoordinates:
+        return ParseCellCoordinatesName(grid_shape_, name, chunk.cell);
+      case Names::kIds:
+        return ParseIdName(name, chunk.id);
+      case Names::kMeshes:
+        match = ParseMeshFileName(name, chunk.id, file);
+        if (file == MeshFile::kFragments) chunk.part = ChunkPart::kFragments;
+        return match;
+    }
+    return match;
+  }
+
+  const Names names_;
+  const ChunkGrid grid_;
+  const std::vector<std::uint64_t> grid_shape_;
+};
 
 }  // namespace
 
 std::unique_ptr<const ChunkNames> MakePrecomputedNames(const ShardedDirectory& directory) {
-  auto names = PlainNames(directory);
-  const bool twins = directory.sharding.data_encoding == ShardEncoding::kGzip &&
-                     directory.names != ShardedDirectory::Names::kMeshes;
-  return twins ? WithGzipNames(std::move(names)) : std::move(names);
+  auto names = std::make_unique<const PrecomputedNames>(directory);
+  const bool twins =
+      directory.sharding.data_encoding == ShardEncoding::kGzip && directory.names != Names::kMeshes;
+  if (twins) return WithGzipNames(std::move(names));
+  return names;
 }
 
 }  // namespace unshard
