@@ -1,6 +1,6 @@
 // FUSE node numbers. Grid cells and grid directories have arithmetic numbers, so that no table
 // grows with the number of chunks; everything else has a small number from a table
-// (fs/node_table.h).
+// (fs/tree/node_table.h).
 //
 //   bit 63      1: arithmetic, 0: from the table (1 is the root)
 //   bits 50-62  ordinal of the chunk tree

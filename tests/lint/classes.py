@@ -4,7 +4,7 @@ import re
 
 COMMENT_OR_LITERAL = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
-CLASS = re.compile(r"\b(?:class|struct)\s+(\w+)\s*(?:final\s*)?(?::[^;{}]*)?\{")
+CLASS = re.compile(r"\b(?:class|struct)\s+(\w+)\s*(?:final\s*)?(?::(?!:)[^;{}]*)?\{")
 NO_METHOD = re.compile(r"(using|typedef|friend|enum|struct|class|template|static_assert|explicit operator)\b")
 DEFINITION = re.compile(r"^(?!\s)(?:[\w:<>,&*\s]*?[\s&*])?(\w+)::~?\w+\s*\(", re.MULTILINE)
 

@@ -163,6 +163,8 @@ def file_size(tree):
 
 METHODS_OF_A_CLASS = 40
 SOURCES_OF_A_CLASS = 2
+# Above the ceiling since before there was one. A number may only be lowered.
+LARGE_CLASSES = {"ChunkTree": 47, "ChunkWrites": 57}
 
 
 def class_size(tree):
@@ -172,8 +174,10 @@ def class_size(tree):
         if not layer_of(name):
             continue
         text = tree.text(name)
-        findings += [f"{name}: {each} has {count} methods, the ceiling is {METHODS_OF_A_CLASS}"
-                     for each, count in classes.method_counts(text) if count > METHODS_OF_A_CLASS]
+        for each, count in classes.method_counts(text):
+            ceiling = LARGE_CLASSES.get(each, METHODS_OF_A_CLASS)
+            if count > ceiling or each in LARGE_CLASSES and count < ceiling:
+                findings.append(f"{name}: {each} has {count} methods, the ceiling is {ceiling}")
         if name.endswith(".cc"):
             for each in classes.classes_with_methods(text):
                 places.setdefault(each, []).append(name)
@@ -181,11 +185,27 @@ def class_size(tree):
                        for each, names in sorted(places.items()) if len(names) > SOURCES_OF_A_CLASS]
 
 
+# Without a header since before the rule. A name may only be taken out.
+WITHOUT_HEADER = {
+    "codec/compression": ["blosc", "bzip2", "checksum", "lz4", "zlib", "zstd"],
+    "codec/json": ["cursor", "parser", "writer"],
+    "codec/precomputed": ["access", "merge", "murmurhash3"],
+    "codec/zarr3": ["locator", "merge"],
+    "fs/cli": ["main"],
+    "fs/kernel": ["write_operations"],
+    "store/chunks": ["precomputed_tree"],
+    "store/dataset": ["chunk_publishing"],
+    "store/local": ["inotify_watcher", "network_file_system", "posix_file_system"],
+    "store/shard": ["set_read"],
+    "store/spool": ["recovery", "staged_file", "sync"],
+}
+
+
 def header_for_each_source(tree):
-    """A source has a header of its name, but for the one with main()."""
+    """A source has a header of its name."""
     return [f"{name}: no header of its name" for name in tree.named("*.cc")
-            if layer_of(name) and not name.endswith("/main.cc")
-            and not (tree.root / name).with_suffix(".h").is_file()]
+            if layer_of(name) and not (tree.root / name).with_suffix(".h").is_file()
+            and pathlib.PurePath(name).stem not in WITHOUT_HEADER.get(folder_of(name), [])]
 
 
 def tests_are_built(tree):
