@@ -202,6 +202,9 @@ class ShardSet {
   void Hold(const ShardGeneration& generation, const HeldIndex& held);
   Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page,
                          const Deadline& deadline);
+  // kConflict in place of kDataLoss where the generation has been replaced.
+  tl::unexpected<Error> DamagedOrReplaced(const ShardGeneration& generation, Error error,
+                                          const Deadline& deadline);
   Result<Bytes> ReadObject(const ShardGeneration& generation, const ByteRange& range,
                            const Deadline& deadline);
   Result<Bytes> DecodedObject(const ShardGeneration& generation, const Deadline& deadline);

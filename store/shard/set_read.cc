@@ -21,8 +21,9 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
   }
   // Passed by reference, so that the loader needs no memory of its own where the page is cached.
   const auto walk = [&]() -> Result<IndexCache::Loaded> {
-    UNSHARD_ASSIGN_OR_RETURN(IndexPage loaded, Walk(*generation, page, deadline));
-    auto shared = std::make_shared<const IndexPage>(std::move(loaded));
+    auto loaded = Walk(*generation, page, deadline);
+    if (!loaded) return DamagedOrReplaced(*generation, std::move(loaded).error(), deadline);
+    auto shared = std::make_shared<const IndexPage>(*std::move(loaded));
     const std::uint64_t bytes = shared->memory_bytes();
     return IndexCache::Loaded{std::move(shared), bytes};
   };
@@ -72,6 +73,17 @@ Result<IndexPage> ShardSet::Walk(const ShardGeneration& generation, std::uint64_
   return loaded;
 }
 
+// What looks like damage may be a shard that was opened while its writer put it together, in place:
+// the bytes of the opening request are not validated when they are walked. A read is.
+tl::unexpected<Error> ShardSet::DamagedOrReplaced(const ShardGeneration& generation, Error error,
+                                                  const Deadline& deadline) {
+  if (error.code == ErrorCode::kDataLoss) {
+    const auto read = ReadObject(generation, {0, 1}, deadline);
+    if (!read && read.error().code == ErrorCode::kConflict) error = read.error();
+  }
+  return tl::unexpected<Error>(std::move(error));
+}
+
 // Fewer bytes only where the store gives fewer.
 Result<Bytes> ShardSet::ReadObject(const ShardGeneration& generation, const ByteRange& range,
                                    const Deadline& deadline) {
@@ -103,7 +115,11 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const D
       UNSHARD_ASSIGN_OR_RETURN(whole.bytes, ReadObject(generation, {0, size}, deadline));
     }
     auto decoded = format_->DecodeShard(std::move(whole.bytes), options_.max_wrapped_bytes);
-    if (!decoded) return Forward(std::move(decoded).error(), store_->Describe(generation.key));
+    if (!decoded) {
+      const std::string described = store_->Describe(generation.key);
+      return DamagedOrReplaced(generation, Forward(std::move(decoded).error(), described).value(),
+                               deadline);
+    }
     Hold(generation, {});
     auto shared = std::make_shared<const Bytes>(*std::move(decoded));
     const std::uint64_t bytes = shared->size();

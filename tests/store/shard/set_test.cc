@@ -72,6 +72,24 @@ TEST_F(ShardSetTest, OpensOnceWalksOnceAndReadsEachChunkOnce) {
   EXPECT_EQ(watcher_->watched, std::vector<std::string>{"scale"});
 }
 
+// As a writer leaves it for a moment that overwrites a shard in place: nobody was notified yet.
+TEST_F(ShardSetTest, AShardThatWasOpenedWhileItWasOverwrittenIsOpenedAgain) {
+  Capabilities remote;
+  remote.keeps_replaced_versions = false;
+  for (const bool wrapped : {false, true}) {
+    memory_ = std::make_shared<MemoryStore>(remote);
+    counting_ = std::make_shared<CountingStore>(memory_);
+    Make({}, false, wrapped);
+    memory_->Put("scale/7.shard", "");
+    const auto torn = Current(7);
+    EXPECT_EQ(Chunk(torn, 0).error().code, ErrorCode::kDataLoss) << "as long as it is like that";
+    memory_->Put("scale/7.shard", wrapped ? Inverted(Shard("a")) : Shard("a"));
+    EXPECT_EQ(Current(7), torn);
+    EXPECT_EQ(Chunk(torn, 0).error().code, ErrorCode::kConflict);
+    EXPECT_EQ(*Chunk(Current(7), 0), "a");
+  }
+}
+
 TEST_F(ShardSetTest, AMissingShardIsEmptyAndRememberedUntilItAppears) {
   EXPECT_EQ(*Chunk(Current(7), 0), "(empty)");
   counting_->Reset();
