@@ -117,7 +117,7 @@ Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
     return bytes <= left && used.files < own->options().max_files;
   };
   if (has_room()) return {};
-  return queue_->WaitForRoom(has_room, CallerDeadline());
+  return queue_->WaitForRoom(has_room, InterruptibleDeadline());
 }
 
 Result<ContentPtr> ChunkWrites::Stored(const std::shared_ptr<ChunkTree>& tree,
@@ -241,8 +241,6 @@ Result<std::shared_ptr<StagedFile>> ChunkWrites::Inflated(const Commit& commit,
 }
 
 Result<WrittenVersionPtr> ChunkWrites::CommitBytes(const Commit& to, StagedFile& staged) {
-  // A close that a signal makes fail would drop what was written.
-  const ServedCaller uninterrupted(Deadline::None());
   UNSHARD_ASSIGN_OR_RETURN(const Commit commit, InServedTree(to));
   std::shared_ptr<StagedFile> inflated;
   if (commit.gzipped) {
@@ -264,7 +262,6 @@ Result<WrittenVersionPtr> ChunkWrites::CommitRemoval(const Commit& of) {
 }
 
 Status ChunkWrites::CommitMove(const Commit& to, StagedFile& staged, const Commit& of) {
-  const ServedCaller uninterrupted(Deadline::None());
   UNSHARD_ASSIGN_OR_RETURN(const Commit copy, InServedTree(to));
   UNSHARD_ASSIGN_OR_RETURN(const Commit removal, InServedTree(of));
   UNSHARD_RETURN_IF_ERROR(Check(copy, staged));
@@ -340,7 +337,8 @@ void ChunkWrites::Discard(const std::vector<WrittenChunks::Spooled>& spooled) {
 
 Status ChunkWrites::Sync(const WrittenVersionPtr& version) {
   if (options_.sync == SyncMode::kStore) {
-    return queue_->Flush({version->tree->ordinal(), version->chunk.slot.shard}, CallerDeadline());
+    return queue_->Flush({version->tree->ordinal(), version->chunk.slot.shard},
+                         InterruptibleDeadline());
   }
   return SyncInSpool(version);
 }
@@ -386,7 +384,7 @@ void ChunkWrites::SyncTogether(const std::vector<WrittenVersionPtr>& versions) {
 Status ChunkWrites::Flush(const ChunkTree& tree) {
   Status first;
   for (const std::uint64_t shard : parts_.written->Shards(tree.ordinal())) {
-    const Status flushed = queue_->Flush({tree.ordinal(), shard}, CallerDeadline());
+    const Status flushed = queue_->Flush({tree.ordinal(), shard}, InterruptibleDeadline());
     if (first && !flushed) first = flushed;
   }
   return first;
@@ -396,7 +394,7 @@ Status ChunkWrites::Flush() {
   // Chunks of an array that has got another shape are added anew, for the shards of its new tree.
   for (;;) {
     const std::uint64_t before = adopted_.load();
-    const Status flushed = queue_->FlushAll(CallerDeadline());
+    const Status flushed = queue_->FlushAll(InterruptibleDeadline());
     if (!flushed || adopted_.load() == before) return flushed;
   }
 }

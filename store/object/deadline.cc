@@ -16,7 +16,11 @@ Status Deadline::Check(const char* doing) const {
   return {};
 }
 
-Deadline CallerDeadline() { return served == nullptr ? Deadline::None() : *served; }
+Deadline CallerDeadline() {
+  return served == nullptr ? Deadline::None() : Deadline{served->at, {}};
+}
+
+Deadline InterruptibleDeadline() { return served == nullptr ? Deadline::None() : *served; }
 
 ServedCaller::ServedCaller(Deadline deadline) : deadline_(std::move(deadline)), outer_(served) {
   served = &deadline_;

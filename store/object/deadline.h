@@ -32,10 +32,14 @@ Status WaitUntil(std::condition_variable_any& changed, std::unique_lock<std::mut
   return deadline.Check(doing);
 }
 
-// The deadline of the request that this thread serves; None() on threads that serve none.
+// The time limit of the request that this thread serves; None() on threads that serve none. For
+// reads: programs that handle signals do not expect EINTR where only bytes are waited for.
 Deadline CallerDeadline();
+// The same, but a signal for the caller ends the wait. For waits that may last as long as other
+// processes like: for room in the spool, or for a publish.
+Deadline InterruptibleDeadline();
 
-// While it lives, CallerDeadline() of this thread is `deadline`. Several nest.
+// While it lives, this thread serves a request with this deadline. Several nest.
 class ServedCaller {
  public:
   explicit ServedCaller(Deadline deadline);
