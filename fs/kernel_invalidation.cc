@@ -3,14 +3,14 @@
 // 1. A watcher's event names a key. Trees that it concerns look again at their shards; from then on
 //    every new look-up is answered by the new generation.
 // 2. Answers that were computed before step 1 are waited for until they have reached the kernel.
-// 3. The kernel is told to look up again: each chunk that the old generation holds, the new one, or
-//    one that was given out between the two, and the directories that came or went. What none of
+// 3. The kernel's entries are invalidated: each chunk that the old generation holds, the new one,
+//    or one that was given out between the two, and the directories that came or went. What none of
 //    them holds was absent and is absent.
-//    A writable mount drops names only where somebody else replaced shards or metadata, or events
+//    A writable mount drops names only where another process replaced shards or metadata, or events
 //    were lost: a chunk's node cannot answer ESTALE to stat(2) while a reader has it open, whose
 //    fstat(2) is the same GETATTR. Names of the source need none (NameTimeout), and neither do our
 //    own publishes.
-// 4. Who still has an old node open goes on reading its generation, whole: old and new have
+// 4. A file that is open on an old node goes on reading its generation, whole: old and new have
 //    different node numbers, and the old shard stays open as long as the kernel refers to it.
 #include "fs/kernel_invalidation.h"
 

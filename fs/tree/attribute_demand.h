@@ -7,9 +7,9 @@
 namespace unshard {
 
 // Attributes in a listing save one look-up per chunk where the reader goes on to ask for them (ls
-// -l, cp -r), and cost the kernel an inode per chunk where it does not (find, ls -f). Who asks is
-// seen by his look-ups, which attributes take away: after some listings without a look-up, one
-// chunk of each goes without; when nobody looks that up either, all do, until somebody does.
+// -l, cp -r), and cost the kernel an inode per chunk where it does not (find, ls -f). A reader that
+// asks is seen by its look-ups, which attributes take away: after some listings without a look-up,
+// one chunk of each goes without; when that is not looked up either, all do, until a chunk is.
 // Thread-safe.
 class AttributeDemand {
  public:

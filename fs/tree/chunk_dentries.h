@@ -11,7 +11,7 @@ namespace unshard {
 struct Superblock;
 
 // Whether the kernel may have a dentry of this name that it does not look up before it uses it: of
-// a version that was looked up while nobody wrote to the array. Names with ".gz" never have a time
+// a version that was looked up while the array had no writers. Names with ".gz" never have a time
 // to live.
 bool MayBeRemembered(Superblock& superblock, const StagedInode::Chunk& chunk);
 // Before a chunk is written or removed under its name with ".gz": whether that is so of the name

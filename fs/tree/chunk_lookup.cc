@@ -28,8 +28,8 @@ Result<Entry> ReferGzipped(Superblock& sb, const WrittenVersionPtr& version, Nod
                        });
 }
 
-// The arithmetic node of a chunk's first version: nobody has other bytes of it, and the kernel has
-// kept no dentry of it while the array was written. Nothing where it is not to be given out.
+// The arithmetic node of a chunk's first version: no process has other bytes of it, and the kernel
+// has kept no dentry of it while the array was written. Nothing where it is not to be given out.
 std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenVersionPtr& version,
                                        const ChunkRef& chunk, NodeUse use,
                                        const Attributes& attributes) {
@@ -51,7 +51,7 @@ std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenVersionPtr& 
   return entry;
 }
 
-// `held`: the bytes, for a node that nobody else is given.
+// `held`: the bytes, for a node that no other look-up is given.
 Result<Entry> ReferWritten(Superblock& sb, const WrittenVersionPtr& version, const ChunkRef& chunk,
                            NodeUse use, const ContentPtr& held) {
   const Attributes attributes{InodeOfChunk(sb, *version->tree, chunk), version->size,
@@ -89,8 +89,8 @@ Result<std::optional<Entry>> LookupWritten(Superblock& sb, const ChunkId& id, co
 }
 
 // A chunk without a committed version has a name while it is being written, so that unlink(2)
-// reaches us: who cleans up removes what it writes. It ends with the last close, whose RELEASE may
-// still be on its way.
+// reaches us: a program that cleans up removes what it writes. It ends with the last close, whose
+// RELEASE may still be on its way.
 std::optional<Entry> LookupUncommitted(Superblock& sb, const std::shared_ptr<ChunkTree>& tree,
                                        const ChunkRef& chunk) {
   if (!sb.writable()) return std::nullopt;

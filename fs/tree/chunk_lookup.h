@@ -19,7 +19,7 @@ struct Superblock;
 // are shown. Node 0 where the chunk is absent.
 Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                           const ChunkRef& chunk, pid_t thread);
-// For a listing: the entry of a chunk that nobody writes, where that needs no I/O.
+// For a listing: the entry of a chunk without a writer, where that needs no I/O.
 std::optional<Entry> EntryWithoutIo(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                                     const ChunkRef& chunk);
 

@@ -142,7 +142,7 @@ Status ChunkName::TakeSource(const SourceName& from, bool replace) {
   });
 }
 
-// One of those who race for the name wins.
+// Of several links that race for the name one succeeds.
 Status ChunkName::LinkScratch(const std::shared_ptr<StagedInode>& staged) {
   const std::lock_guard lock(superblock().links_mutex);
   UNSHARD_RETURN_IF_ERROR(MustBeNew());

@@ -45,7 +45,7 @@ class ChunkName final : public Name {
   // `staged` becomes the chunk.
   Status Commit(const std::shared_ptr<StagedInode>& staged);
   Status CommitRemoval();
-  // Who has the chunk open for writing writes something else from now on.
+  // From now on those that have the chunk open for writing write something else.
   void Detach(const StagedInode::Purpose& purpose) const;
 
   const Chunk chunk_;

@@ -47,7 +47,7 @@ class ChunkNode : public Node {
   // Look() has found the latest version, and the kernel keeps no dentry of it that it would not
   // look up.
   [[nodiscard]] virtual bool IsUnremembered(const Seen& seen) const;
-  // The bytes that this node stands for, and the attributes that who opens them is shown until the
+  // The bytes that this node stands for, and the attributes that fstat(2) gives until the
   // release. Nothing: they are gone, and the name is to be looked up again.
   struct Version {
     ContentPtr content;

@@ -27,7 +27,8 @@ constexpr int kLastTries = 64;
 // An eighth of the memory cap, as for chunks that are decoded.
 constexpr std::uint64_t kEncodedShare = 8;
 
-// Held: who is writing the next version of this chunk under this name; null where nobody is.
+// Held: the staged inode of the next version of this chunk under this name; null where there is
+// none.
 StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
   const auto latest = sb.writers.Latest(ChunkId::Of(*chunk.tree, chunk.chunk));
   if (!latest) return nullptr;
@@ -49,7 +50,7 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk.tree, chunk.chunk));
   if (BareNameIsRemembered(sb, chunk)) DropBareName(sb, *chunk.tree, chunk.chunk);
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(1));
-  // Who truncated it before has not written anything yet.
+  // It was truncated by an open before, and nothing has been written since.
   const bool emptied = !truncate && sb.writers.IsEmptied(ChunkId::Of(*chunk.tree, chunk.chunk));
   ContentPtr base;
   if (!truncate && !emptied) {
@@ -58,7 +59,7 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   auto staged = std::make_shared<StagedInode>(sb.writes->spool(), chunk, base,
                                               InodeOfChunk(sb, *chunk.tree, chunk.chunk));
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
-  // Somebody truncates: a close that finds nothing written says so.
+  // A close that finds nothing written reports it.
   if (truncate) staged->MarkTruncated();
   if (emptied) staged->StartOver();
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
@@ -70,7 +71,7 @@ bool CameWithoutName(const Superblock& sb, const ChunkNode& node, const OpenRequ
   return request.write && sb.writers.WasSentAway(request.thread, node.chunk_id(), node.id());
 }
 
-// Step 1. Null: there is nobody to join, any more.
+// Step 1. Null: there is no writer to join any more.
 Result<OpenFilePtr> JoinWriter(Superblock& sb, const ChunkNode& node,
                                const StagedInode::Chunk& chunk, const OpenRequest& request) {
   if (request.truncate) return nullptr;
@@ -141,7 +142,8 @@ Result<OpenFilePtr> OpenOnce(Superblock& sb, ChunkNode& node, const OpenRequest&
 
 }  // namespace
 
-// Who comes to the same node twice has no name to look up: waits until nobody else has the node.
+// An open that comes to the same node twice has no name to look up: it waits until no other file is
+// open on the node.
 Result<OpenFilePtr> OpenChunk(Superblock& superblock, ChunkNode& node, const OpenRequest& request) {
   const bool last = CameWithoutName(superblock, node, request);
   auto file = OpenOnce(superblock, node, request);

@@ -12,7 +12,8 @@
 //      that comes in between is in the way; with O_TRUNC its look-up leads to a node that is its
 //      own;
 //   4. takes the node over at its second attempt, where it comes to a remembered node again and so
-//      has no name to look up: it waits until nobody else has the node, and no writer the chunk.
+//      has no name to look up: it waits until no other file is open on the node, and no writer has
+//      the chunk.
 #pragma once
 
 #include <memory>
@@ -42,7 +43,7 @@ Result<ContentPtr> EncodedContent(Superblock& superblock, const ChunkTree& tree,
 
 // The following are the steps above; `of` is under which writers of the file are counted.
 
-// From now on each look-up leads to a node that nobody else is given.
+// From now on each look-up leads to a node that no other look-up is given.
 tl::unexpected<Error> SendAway(Superblock& superblock, const ChunkId& of, NodeId node,
                                const OpenRequest& request);
 // Leads the thread to the node of `staged`, which counts as being written until it is there. Takes
@@ -54,8 +55,8 @@ tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of,
 Result<OpenFilePtr> TakeOver(Superblock& superblock, NodeId node, const ChunkId& of,
                              const std::shared_ptr<StagedInode>& staged,
                              const OpenRequest& request);
-// A node that a writer has taken over after it was looked up. Who writes to the same version shares
-// it; everybody else is led to another one.
+// A node that a writer has taken over after it was looked up. A writer of the same version shares
+// it; every other caller is led to another one.
 Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId& of,
                               const std::shared_ptr<StagedInode>& staged,
                               const OpenRequest& request);

@@ -37,7 +37,7 @@ struct Entry {
   std::uint64_t generation = 0;  // of a grid directory (fs/tree/removed_directories.h)
 };
 
-// Timeout of names that nobody changes without notifying the kernel.
+// Timeout of names that never change without a notification of the kernel.
 inline constexpr std::uint64_t kDayMilliseconds = std::uint64_t{86400} * 1000;
 
 // One name of a directory. `entry` is there where attributes were asked for and cost nothing; it

@@ -13,7 +13,7 @@ namespace unshard {
 using MakeFreeNode = std::function<NodePtr(NodeId id, NodeUse use)>;
 
 // The entry of a node of this identity that no writer has taken over; `attributes` name its st_ino.
-// kOwn: of a node that nobody else is given.
+// kOwn: of a node that no other look-up is given.
 Entry ReferFreeNode(Superblock& superblock, const std::string& identity, NodeUse use,
                     const Attributes& attributes, const MakeFreeNode& make);
 

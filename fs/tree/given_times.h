@@ -10,7 +10,7 @@
 
 namespace unshard {
 
-// A time holds until somebody else replaces the shard: for one generation. Remembered while
+// A time holds until another process replaces the shard: for one generation. Remembered while
 // mounted, and a bounded number of them. Thread-safe.
 class GivenTimes {
  public:

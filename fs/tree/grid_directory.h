@@ -47,7 +47,7 @@ class GridDirectoryName final : public Name {
 
   Result<Entry> Lookup(pid_t thread) override;
   // The kernel answers EEXIST itself where it has found the directory. Asked for one of the grid,
-  // which always exists, it had not, and who makes a tree without looking goes on.
+  // which always exists, it had not, and a program that makes a tree without looking goes on.
   Result<Entry> MakeDirectory() override;
   // Means that it is empty: it goes on existing.
   Status RemoveDirectory() override;

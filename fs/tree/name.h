@@ -1,4 +1,4 @@
-// What a name in a directory stands for, to who looks it up, creates, renames, links or removes it:
+// What a name in a directory stands for when it is looked up, created, renamed, linked or removed:
 // one class for each meaning, whether or not there is such a file.
 #pragma once
 
@@ -80,7 +80,7 @@ class Name {
 };
 using NamePtr = std::unique_ptr<Name>;
 
-// A shard, its lock file, or a control file: absent, and nobody creates it.
+// A shard, its lock file, or a control file: absent, and never created.
 class HiddenName final : public Name {
  public:
   using Name::Name;

@@ -1,5 +1,5 @@
-// What a node number stands for: one class for each kind of file and directory. Who has a Node asks
-// it; nobody asks what kind it is.
+// What a node number stands for: one class for each kind of file and directory. Callers ask a
+// Node, never what kind it is.
 #pragma once
 
 #include <sys/types.h>
@@ -42,9 +42,9 @@ class Node {
   // Belongs to .unshard: requests for it are not counted.
   [[nodiscard]] virtual bool is_control() const { return false; }
 
-  // GETATTR. Who has the node open is shown the size of what was opened.
+  // GETATTR. While the node is open, the size is that of what was opened.
   Result<Entry> GetAttributes();
-  // The same without regard to who has it open for reading.
+  // The same without regard to open files.
   Result<Entry> AttributesNow();
   // SETATTR without a staged file. Sizes are refused (kReadOnly) and times ignored, as on file
   // systems that keep none, unless overridden. `file`: the open file it came through, or null.
@@ -57,7 +57,7 @@ class Node {
   // Directories fail with kInvalidArgument.
   virtual Result<OpenFilePtr> Open(const OpenRequest& request);
   virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
-  // What is being written at this node; null where nobody writes.
+  // What is being written at this node; null where there is no writer.
   [[nodiscard]] virtual std::shared_ptr<StagedInode> Staged() const;
   // LINK: gives it the name `to` as well. EPERM unless overridden.
   virtual Result<Entry> LinkTo(Name& to);
@@ -76,7 +76,7 @@ class Node {
 
  protected:
   [[nodiscard]] Superblock& superblock() const { return superblock_; }
-  // Attributes of the node itself, as nobody writes it.
+  // Attributes of the node itself. Only called where no writer has it.
   virtual Result<Entry> Stat() = 0;
 
  private:

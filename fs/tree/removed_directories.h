@@ -17,7 +17,7 @@ namespace unshard {
 // existing when they are removed, so this is the rule and not the exception. Thread-safe.
 class RemovedDirectories {
  public:
-  // Of what was removed longer ago nobody has the old inode any more.
+  // Of what was removed longer ago no process has the old inode any more.
   static constexpr std::size_t kRemembered = 4096;
 
   void Add(const std::string& path) {

@@ -182,8 +182,8 @@ Status SourceDirectory::List(const Listing& listing) {
     if (later) continue;
     UNSHARD_ASSIGN_OR_RETURN(more, ListTree(superblock(), overlay->trees[i], {}, base, listing));
   }
-  // Who removes a tree in the order of its listings removes the chunks before what tells how they
-  // are stored: that can go once they are gone.
+  // rm -r removes in the order of listings: the chunks before the document that says how they are
+  // stored, which can go once they are gone.
   if (!more || !overlay->document) return {};
   const std::string& name = overlay->document->name;
   listing.visitor(

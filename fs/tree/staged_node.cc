@@ -40,7 +40,7 @@ Entry ReferStaged(Superblock& superblock, const std::shared_ptr<StagedInode>& st
     // Alive, because the kernel refers to it for whoever created the file.
     if (const NodePtr node = superblock.At(staged->node())) node->ReferAgain();
   } else if (!superblock.nodes.ReferAgain(staged->node())) {
-    // A staged inode lives as long as somebody has it open or it has a name; its address is its
+    // A staged inode lives as long as it is open or has a name; its address is its
     // identity that long, and the node keeps it alive.
     const auto address = reinterpret_cast<std::uintptr_t>(staged.get());
     const NodePtr node = superblock.nodes.Refer("u:" + std::to_string(address), [&](NodeId id) {

@@ -1,4 +1,4 @@
-// What all nodes of one mount share: the layers below, the table of nodes, and who is writing.
+// What all nodes of one mount share: the layers below, the table of nodes, and the writers.
 #pragma once
 
 #include <atomic>

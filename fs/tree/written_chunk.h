@@ -11,7 +11,7 @@ namespace unshard {
 class WrittenChunk final : public ChunkNode {
  public:
   // `gzipped`: "<chunk>.gz" of this version; null: the chunk itself. `held`: the bytes of a node
-  // that one look-up was given; who opens it finds them, as long as NodeChoice holds them.
+  // that one look-up was given; an open finds them, as long as NodeChoice holds them.
   WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode, WrittenVersionPtr version,
                ContentPtr gzipped, NodeUse use, const ContentPtr& held);
 
@@ -36,7 +36,7 @@ Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblo
                                                       std::uint64_t inode);
 
 // The name of a chunk that is being written and has no committed version: it can be removed, and be
-// opened for writing. Nobody reads what is not committed.
+// opened for writing. Readers never get what is not committed.
 class UncommittedChunk final : public ChunkNode {
  public:
   UncommittedChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
