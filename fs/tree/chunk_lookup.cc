@@ -36,7 +36,7 @@ std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenVersionPtr& 
   const bool revalidated = use == NodeUse::kRevalidated && !version->remembered;
   if (!version->first || (use != NodeUse::kCached && !revalidated)) return std::nullopt;
   if (sb.writers.HasWriter(ChunkId::Of(*version->tree, chunk))) return std::nullopt;
-  auto entry = ReferArithmetic(sb, version->tree, chunk);
+  auto entry = ReferArithmetic(version->tree, chunk);
   if (!entry) return std::nullopt;
   if (sb.open_versions.IsTaken(entry->node)) {
     sb.Forget(entry->node, 1);

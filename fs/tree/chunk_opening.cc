@@ -168,7 +168,7 @@ Result<Created> CreateChunk(Superblock& superblock, const StagedInode::Chunk& ch
   const bool fresh = !sb.writers.HasWriter(id) && staged->size() == 0 && !chunk.gzipped &&
                      !sb.parts.written->Find(id);
   std::optional<Entry> entry;
-  if (fresh) entry = ReferArithmetic(sb, chunk.tree, chunk.chunk);
+  if (fresh) entry = ReferArithmetic(chunk.tree, chunk.chunk);
   using Begin = OpenVersions::Begin;
   if (entry && !sb.open_versions.BeginWriting(entry->node, staged, Begin::kCreated)) {
     sb.Forget(entry->node, 1);

@@ -58,23 +58,18 @@ Status ControlDirectory::List(const Listing& listing) {
   return {};
 }
 
-ControlFile::ControlFile(Superblock& superblock, NodeId id, std::string path, std::string text)
-    : Node(superblock, id, StableInode(path)),
-      path_(std::move(path)),
-      text_(MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())))),
-      made_(TimeNow()) {}
+ControlFile::ControlFile(Superblock& superblock, NodeId id, const std::string& path,
+                         std::string text)
+    : TextNode(superblock, id, StableInode(path), path,
+               std::make_shared<const std::string>(std::move(text)), TimeNow()) {}
 
 Result<Entry> ControlFile::Stat() {
-  return Entry{id(), {inode(), text_->size(), made_, false, 1, true}, 0};
+  return Entry{id(), {inode(), text()->size(), modified(), false, 1, true}, 0};
 }
 
 Result<OpenFilePtr> ControlFile::Open(const OpenRequest& request) {
   if (request.write) return Fail(ErrorCode::kReadOnly, "control files are not written");
-  return std::make_unique<OpenContent>(id(), request, text_, nullptr);
-}
-
-Result<FilePiece> ControlFile::Read(std::uint64_t offset, std::uint64_t size) {
-  return text_->Read(offset, size);
+  return std::make_unique<OpenContent>(id(), request, text(), nullptr);
 }
 
 }  // namespace unshard

@@ -1,7 +1,6 @@
 // The directory .unshard and the files in it, which tell how the mount is doing.
 #pragma once
 
-#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "fs/tree/control_files.h"
 #include "fs/tree/name.h"
 #include "fs/tree/node.h"
+#include "fs/tree/text_node.h"
 
 namespace unshard {
 
@@ -26,21 +26,14 @@ class ControlDirectory final : public Directory {
 };
 
 // The text of a control file as it was when it was looked up.
-class ControlFile final : public Node {
+class ControlFile final : public TextNode {
  public:
-  ControlFile(Superblock& superblock, NodeId id, std::string path, std::string text);
-  [[nodiscard]] std::string Path() const override { return path_; }
+  ControlFile(Superblock& superblock, NodeId id, const std::string& path, std::string text);
   [[nodiscard]] bool is_control() const override { return true; }
   Result<OpenFilePtr> Open(const OpenRequest& request) override;
-  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
 
  protected:
   Result<Entry> Stat() override;
-
- private:
-  const std::string path_;
-  const ContentPtr text_;
-  const timespec made_;
 };
 
 // ".unshard" in the root.

@@ -13,11 +13,6 @@
 namespace unshard {
 namespace {
 
-ContentPtr ContentOf(const std::string& text) {
-  const ByteSpan bytes = AsBytes(text);
-  return MakeBytesContent(Bytes(ByteVector(bytes.begin(), bytes.end())));
-}
-
 StagedInode::Document PurposeOf(const std::string& path) {
   return {ParentPath(path), BaseName(path), false};
 }
@@ -26,35 +21,29 @@ StagedInode::Document PurposeOf(const std::string& path) {
 
 std::uint64_t InodeOfDocument(const std::string& path) { return LastInode("f:" + path); }
 
-DocumentNode::DocumentNode(Superblock& superblock, NodeId id, std::string path,
+DocumentNode::DocumentNode(Superblock& superblock, NodeId id, const std::string& path,
                            const Document& document)
-    : Node(superblock, id, InodeOfDocument(path)),
-      path_(std::move(path)),
-      text_(ContentOf(*document.text)),
-      modified_(document.source.modified) {}
+    : TextNode(superblock, id, InodeOfDocument(path), path, document.text,
+               document.source.modified) {}
 
 Result<Entry> DocumentNode::Stat() {
-  return Entry{id(), {inode(), text_->size(), modified_, false}, superblock().Timeout()};
-}
-
-Result<FilePiece> DocumentNode::Read(std::uint64_t offset, std::uint64_t size) {
-  return text_->Read(offset, size);
+  return Entry{id(), {inode(), text()->size(), modified(), false}, superblock().Timeout()};
 }
 
 Result<OpenFilePtr> DocumentNode::Open(const OpenRequest& request) {
   Superblock& sb = superblock();
-  const StagedInode::Document purpose = PurposeOf(path_);
+  const StagedInode::Document purpose = PurposeOf(path());
   const ChunkId of = StagedFiles::DocumentId(purpose);
   if (const auto staged = Staged()) return OpenTaken(sb, id(), of, staged, request);
   if (!request.write) {
-    const OpenVersions::Shown shown{inode(), text_->size(), modified_};
+    const OpenVersions::Shown shown{inode(), text()->size(), modified()};
     if (!sb.open_versions.Opened(id(), shown)) return SendAway(sb, of, id(), request);
-    return std::make_unique<OpenContent>(id(), request, text_, &sb.open_versions);
+    return std::make_unique<OpenContent>(id(), request, text(), &sb.open_versions);
   }
   auto staged = sb.writers.Latest(of);
   if (staged && !request.truncate && staged->Hold()) return Join(sb, of, staged, id(), request);
   staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose,
-                                         request.truncate ? nullptr : text_, inode());
+                                         request.truncate ? nullptr : text(), inode());
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
   return TakeOver(sb, id(), of, staged, request);

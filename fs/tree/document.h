@@ -1,34 +1,28 @@
 // The metadata document of a sharded dataset, which is shown rewritten.
 #pragma once
 
-#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "fs/tree/name.h"
 #include "fs/tree/node.h"
+#include "fs/tree/text_node.h"
 #include "store/dataset/dataset_index.h"
 
 namespace unshard {
 
 // One version of the document's text.
-class DocumentNode final : public Node {
+class DocumentNode final : public TextNode {
  public:
-  DocumentNode(Superblock& superblock, NodeId id, std::string path, const Document& document);
+  DocumentNode(Superblock& superblock, NodeId id, const std::string& path,
+               const Document& document);
 
-  [[nodiscard]] std::string Path() const override { return path_; }
   // A writer takes the node over, or joins the writer that is there.
   Result<OpenFilePtr> Open(const OpenRequest& request) override;
-  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
 
  protected:
   Result<Entry> Stat() override;
-
- private:
-  const std::string path_;
-  const ContentPtr text_;
-  const timespec modified_;
 };
 
 class DocumentName final : public Name {

@@ -116,11 +116,10 @@ Result<OpenFilePtr> PassthroughFile::OpenDocument(const std::string& path,
   if (staged && !request.truncate && staged->Hold()) return Join(sb, of, staged, id(), request);
   ContentPtr base;
   if (!request.truncate) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto object,
+    UNSHARD_ASSIGN_OR_RETURN(auto object,
                              ReadWhole(*sb.parts.store, path, kMaxDocumentBytes, CallerDeadline()));
     if (!object) return LookAgain();
-    const ByteSpan text = AsBytes(object->text);
-    base = MakeBytesContent(Bytes(ByteVector(text.begin(), text.end())));
+    base = MakeTextContent(std::make_shared<const std::string>(std::move(object->text)));
   }
   staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose, base, inode());
   if (!staged->Hold()) return GoneFile();

@@ -55,7 +55,7 @@ Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>&
                        });
 }
 
-std::optional<Entry> ReferArithmetic(Superblock&, const std::shared_ptr<ChunkTree>& tree,
+std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
                                      const ChunkRef& chunk) {
   if (chunk.part != ChunkPart::kPlain) return std::nullopt;
   const auto position = tree->Position(chunk);

@@ -40,8 +40,7 @@ Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>&
 // The entry of a chunk's arithmetic node in the present generation of its shard, whether or not it
 // holds the chunk; nothing where it has none. To be given back with Superblock::Forget where it is
 // not answered with.
-std::optional<Entry> ReferArithmetic(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
-                                     const ChunkRef& chunk);
+std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk);
 // st_ino of a chunk, whatever node it has: that of the version written last, where it has one.
 std::uint64_t InodeOfChunk(const Superblock& superblock, const ChunkTree& tree,
                            const ChunkRef& chunk);

@@ -61,6 +61,20 @@ class BytesContent final : public ChunkContent {
   const Bytes bytes_;
 };
 
+class TextContent final : public ChunkContent {
+ public:
+  explicit TextContent(std::shared_ptr<const std::string> text) : text_(std::move(text)) {}
+  std::uint64_t size() const override { return text_->size(); }
+  Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
+    const std::uint64_t begin = std::min<std::uint64_t>(offset, text_->size());
+    const ByteSpan piece = AsBytes(std::string_view(*text_).substr(begin, size));
+    return FilePiece(Bytes(ByteVector(piece.begin(), piece.end())));
+  }
+
+ private:
+  const std::shared_ptr<const std::string> text_;
+};
+
 Result<Bytes> BytesOf(FilePiece piece) {
   if (auto* bytes = std::get_if<Bytes>(&piece)) return std::move(*bytes);
   const auto& slice = std::get<FileSlice>(piece);
@@ -82,6 +96,10 @@ ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size) {
 
 ContentPtr MakeBytesContent(Bytes bytes) {
   return std::make_shared<BytesContent>(std::move(bytes));
+}
+
+ContentPtr MakeTextContent(std::shared_ptr<const std::string> text) {
+  return std::make_shared<TextContent>(std::move(text));
 }
 
 Status ForEachPiece(ChunkContent& content,

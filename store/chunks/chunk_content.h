@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "store/chunks/chunk_reader.h"
 #include "store/local/file_system.h"
@@ -25,6 +26,8 @@ ContentPtr MakeStoredContent(ChunkReader& reader, std::shared_ptr<ChunkTree> tre
 // A file that nobody writes to any more.
 ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size);
 ContentPtr MakeBytesContent(Bytes bytes);
+// The bytes of a text, which is shared.
+ContentPtr MakeTextContent(std::shared_ptr<const std::string> text);
 
 // All bytes in memory. Fails with kResourceExhausted where they are more than `max_bytes`.
 Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes);

@@ -68,6 +68,16 @@ std::optional<WrittenChunks::Spooled> WrittenChunks::SpooledOf(
   return Spooled{version.spool, *version.spooled};
 }
 
+std::vector<SpooledChunk> WrittenChunks::SpooledIn(
+    const Spool& spool, const std::vector<WrittenVersionPtr>& versions) const {
+  std::vector<SpooledChunk> chunks;
+  for (const WrittenVersionPtr& version : versions) {
+    auto spooled = SpooledOf(*version);
+    if (spooled && spooled->spool.get() == &spool) chunks.push_back(std::move(spooled->chunk));
+  }
+  return chunks;
+}
+
 timespec WrittenChunks::ModifiedOf(const WrittenVersion& version) const {
   const std::lock_guard lock(mutex_);
   return version.modified;

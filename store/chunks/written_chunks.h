@@ -97,6 +97,9 @@ class WrittenChunks final : public UnpublishedChunks {
     SpooledChunk chunk;
   };
   std::optional<Spooled> SpooledOf(const WrittenVersion& version) const;
+  // The files of these versions that are in one spool.
+  std::vector<SpooledChunk> SpooledIn(const Spool& spool,
+                                      const std::vector<WrittenVersionPtr>& versions) const;
   timespec ModifiedOf(const WrittenVersion& version) const;
   // Of `version`, and of one that is written after it.
   ReplacedBytes ReplacedBy(const WrittenVersion& version) const;

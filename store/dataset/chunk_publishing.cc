@@ -204,11 +204,7 @@ Result<PublishQueue::Done> ChunkWrites::LeaveRetired(
 // A chunk that was written again must not be able to lose its later version once that is published.
 Status ChunkWrites::PrepareToPublish(const std::vector<WrittenVersionPtr>& versions) {
   for (const auto& spool : parts_.spools) {
-    std::vector<SpooledChunk> chunks;
-    for (const WrittenVersionPtr& version : versions) {
-      auto spooled = parts_.written->SpooledOf(*version);
-      if (spooled && spooled->spool == spool) chunks.push_back(std::move(spooled->chunk));
-    }
+    const auto chunks = parts_.written->SpooledIn(*spool, versions);
     if (!chunks.empty()) UNSHARD_RETURN_IF_ERROR(spool->PrepareToPublish(chunks));
   }
   return {};

@@ -372,11 +372,7 @@ Status ChunkWrites::SyncDirectory(const ChunkTree& tree, const GridDirectory& in
 // With one sync of their directory. What fails, or is replaced meanwhile, is left to SyncInSpool.
 void ChunkWrites::SyncTogether(const std::vector<WrittenVersionPtr>& versions) {
   for (const auto& spool : parts_.spools) {
-    std::vector<SpooledChunk> chunks;
-    for (const WrittenVersionPtr& version : versions) {
-      auto spooled = parts_.written->SpooledOf(*version);
-      if (spooled && spooled->spool == spool) chunks.push_back(std::move(spooled->chunk));
-    }
+    const auto chunks = parts_.written->SpooledIn(*spool, versions);
     if (!chunks.empty()) (void)spool->Sync(chunks);
   }
 }

@@ -18,7 +18,7 @@ struct Deadline {
   // For threads that serve no caller: waits as long as it takes.
   static Deadline None() { return {}; }
 
-  // Fails once the deadline is over: kUnavailable with EINTR after a stop, else with ETIMEDOUT.
+  // Fails once the deadline is over: with the errno EINTR after a stop, else with ETIMEDOUT.
   // `doing` stands in the message.
   [[nodiscard]] Status Check(const char* doing) const;
 };
