@@ -11,9 +11,6 @@
 namespace unshard {
 namespace {
 
-// A version may be superseded between the look at it and the look at its bytes.
-constexpr int kTries = 8;
-
 // The entry of "<chunk>.gz" of a written version.
 Result<Entry> ReferGzipped(Superblock& sb, const WrittenVersionPtr& version, NodeUse use,
                            Attributes attributes) {
@@ -21,11 +18,10 @@ Result<Entry> ReferGzipped(Superblock& sb, const WrittenVersionPtr& version, Nod
   if (!plain) return tl::unexpected<Error>(StaleNode());
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr gzipped, EncodedContent(sb, *version->tree, *plain));
   attributes.size = gzipped->size();
-  return ReferFreeNode(sb, "z:" + std::to_string(version->number), use, attributes,
-                       [&](NodeId id, NodeUse as) {
-                         return std::make_shared<WrittenChunk>(sb, id, attributes.inode, version,
-                                                               gzipped, as, nullptr);
-                       });
+  return ReferFreeNode(
+      sb, "z:" + std::to_string(version->number), use, attributes, [&](NodeId id, NodeUse as) {
+        return std::make_shared<WrittenChunk>(sb, id, attributes.inode, version, gzipped, as);
+      });
 }
 
 // The arithmetic node of a chunk's first version: no process has other bytes of it, and the kernel
@@ -51,9 +47,8 @@ std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenVersionPtr& 
   return entry;
 }
 
-// `held`: the bytes, for a node that no other look-up is given.
 Result<Entry> ReferWritten(Superblock& sb, const WrittenVersionPtr& version, const ChunkRef& chunk,
-                           NodeUse use, const ContentPtr& held) {
+                           NodeUse use) {
   const Attributes attributes{InodeOfChunk(sb, *version->tree, chunk), version->size,
                               sb.parts.written->ModifiedOf(*version), false};
   if (chunk.part == ChunkPart::kStored) return ReferGzipped(sb, version, use, attributes);
@@ -61,31 +56,18 @@ Result<Entry> ReferWritten(Superblock& sb, const WrittenVersionPtr& version, con
   if (use == NodeUse::kCached) version->remembered = true;
   return ReferFreeNode(
       sb, "w:" + std::to_string(version->number), use, attributes, [&](NodeId id, NodeUse as) {
-        return std::make_shared<WrittenChunk>(sb, id, attributes.inode, version, nullptr, as, held);
+        return std::make_shared<WrittenChunk>(sb, id, attributes.inode, version, nullptr, as);
       });
 }
 
-// The entry of a version that was written here; nothing where the store has the say. A node of its
-// own is answered with only while the bytes are there, and holds them.
+// The entry of a version that was written here; nothing where the store has the say.
 Result<std::optional<Entry>> LookupWritten(Superblock& sb, const ChunkId& id, const ChunkRef& chunk,
                                            NodeUse use) {
-  for (int i = 1;; ++i) {
-    const WrittenVersionPtr version = sb.parts.written->Find(id);
-    if (!version) return std::nullopt;
-    if (version->removed) return Entry{};
-    ContentPtr held;
-    // The node of "<name>.gz" holds its bytes by itself.
-    if (chunk.part != ChunkPart::kStored && use == NodeUse::kOwn) {
-      auto found = sb.writes->ContentOf(version);
-      // The bytes are those of this version as long as there is no later one.
-      const bool later = sb.parts.written->Find(id) != version;
-      if (later && i < kTries) continue;
-      if (!later && found && *found && (*found)->size() == version->size) held = *std::move(found);
-    }
-    UNSHARD_ASSIGN_OR_RETURN(const Entry entry, ReferWritten(sb, version, chunk, use, held));
-    if (held) sb.choice.Hold(std::move(held));
-    return entry;
-  }
+  const WrittenVersionPtr version = sb.parts.written->Find(id);
+  if (!version) return std::nullopt;
+  if (version->removed) return Entry{};
+  UNSHARD_ASSIGN_OR_RETURN(const Entry entry, ReferWritten(sb, version, chunk, use));
+  return entry;
 }
 
 // A chunk without a committed version has a name while it is being written, so that unlink(2)

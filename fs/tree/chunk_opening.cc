@@ -4,6 +4,7 @@
 
 #include "fs/common/request_failures.h"
 #include "fs/tree/chunk_dentries.h"
+#include "fs/tree/chunk_lookup.h"
 #include "fs/tree/chunk_node.h"
 #include "fs/tree/staged_node.h"
 #include "fs/tree/stored_chunk.h"
@@ -116,14 +117,34 @@ Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
   return file;
 }
 
+// What readers are shown of this chunk now. Fails with NotCommitted where there is none.
+Result<ChunkNode::Version> LatestVersion(Superblock& sb, const ChunkNode& node) {
+  for (int i = 0; i < kLastTries; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupChunk(sb, node.tree(), node.chunk(), 0));
+    if (entry.node == 0) return NotCommitted();
+    const NodePtr found = sb.At(entry.node);
+    auto* latest = dynamic_cast<ChunkNode*>(found.get());
+    auto version = latest != nullptr ? latest->OpenVersion(latest->Look()) : std::nullopt;
+    sb.Forget(entry.node, 1);
+    if (!version) return tl::unexpected<Error>(std::move(version).error());
+    if (*version) return **std::move(version);
+  }
+  return LookAgain();
+}
+
 Result<OpenFilePtr> OpenForReading(Superblock& sb, ChunkNode& node, const ChunkNode::Seen& seen,
                                    const OpenRequest& request) {
   UNSHARD_ASSIGN_OR_RETURN(auto version, node.OpenVersion(seen));
+  PageUse pages = PageUse::kKept;
+  if (!version && node.use() == NodeUse::kOwn) {
+    UNSHARD_ASSIGN_OR_RETURN(version, LatestVersion(sb, node));
+    pages = PageUse::kDirect;
+  }
   if (!version || !sb.open_versions.Opened(node.id(), version->shown)) {
     return SendAway(sb, node.chunk_id(), node.id(), request);
   }
   return std::make_unique<OpenContent>(node.id(), request, std::move(version->content),
-                                       &sb.open_versions);
+                                       &sb.open_versions, pages);
 }
 
 Result<OpenFilePtr> OpenOnce(Superblock& sb, ChunkNode& node, const OpenRequest& request) {

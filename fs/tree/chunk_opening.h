@@ -1,8 +1,11 @@
 // OPEN and CREATE of chunk files, and of documents: readers open one version, writers write the
 // next one.
 //
-// An open for reading is given what the node stands for (ChunkNode::OpenVersion); where that is
-// gone, or may be the past, the kernel is answered with ESTALE and looks the name up again.
+// An open for reading is given what the node stands for (ChunkNode::OpenVersion). Where that is
+// gone, or may be the past, the kernel is answered with ESTALE and looks the name up again, which
+// leads it to a node of its own. There it is given what is committed by the time of the open, if
+// the version of the look-up is gone already: with direct I/O, since the kernel has that one's
+// size.
 //
 // An open for writing
 //   1. joins the staged inode of another writer, unless it truncates;

@@ -18,9 +18,10 @@ Entry ReferFreeNode(Superblock& superblock, const std::string& identity, NodeUse
     }
     Entry entry{node->id(), attributes, superblock.Timeout()};
     if (use == NodeUse::kCached) return entry;
-    // The attributes are as old as the name, which is looked up each time.
+    // The attributes are as old as the name, which is looked up each time. An open of a node that
+    // no other look-up is given may be given a later version.
     entry.timeout_milliseconds = 0;
-    entry.attributes_milliseconds = superblock.Timeout();
+    entry.attributes_milliseconds = use == NodeUse::kOwn ? 0 : superblock.Timeout();
     return entry;
   }
 }

@@ -19,12 +19,10 @@ Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblo
 }
 
 WrittenChunk::WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
-                           WrittenVersionPtr version, ContentPtr gzipped, NodeUse use,
-                           const ContentPtr& held)
+                           WrittenVersionPtr version, ContentPtr gzipped, NodeUse use)
     : ChunkNode(superblock, id, inode, version->tree, version->chunk, use),
       version_(std::move(version)),
-      gzipped_(std::move(gzipped)),
-      held_(held) {}
+      gzipped_(std::move(gzipped)) {}
 
 ChunkNode::Seen WrittenChunk::Look() const {
   Seen seen{Latest(), false};
@@ -40,10 +38,9 @@ Result<Entry> WrittenChunk::Stat() {
 }
 
 Result<std::optional<ChunkNode::Version>> WrittenChunk::OpenVersion(const Seen& seen) {
-  const ContentPtr held = gzipped_ ? gzipped_ : held_.lock();
-  if (held) {
+  if (gzipped_) {
     const timespec modified = superblock().parts.written->ModifiedOf(*version_);
-    return Version{held, {inode(), held->size(), modified}};
+    return Version{gzipped_, {inode(), gzipped_->size(), modified}};
   }
   if (use() == NodeUse::kCached && !seen.current) return std::nullopt;
   return OpenWritten(superblock(), version_, inode());

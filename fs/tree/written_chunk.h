@@ -10,10 +10,9 @@ namespace unshard {
 // One committed version of a chunk.
 class WrittenChunk final : public ChunkNode {
  public:
-  // `gzipped`: "<chunk>.gz" of this version; null: the chunk itself. `held`: the bytes of a node
-  // that one look-up was given; an open finds them, as long as NodeChoice holds them.
+  // `gzipped`: "<chunk>.gz" of this version; null: the chunk itself.
   WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode, WrittenVersionPtr version,
-               ContentPtr gzipped, NodeUse use, const ContentPtr& held);
+               ContentPtr gzipped, NodeUse use);
 
   [[nodiscard]] Seen Look() const override;
   [[nodiscard]] bool gzipped() const override { return gzipped_ != nullptr; }
@@ -27,7 +26,6 @@ class WrittenChunk final : public ChunkNode {
  private:
   const WrittenVersionPtr version_;
   const ContentPtr gzipped_;
-  const std::weak_ptr<ChunkContent> held_;
 };
 
 // The bytes of a written version, for a node with this st_ino. Nothing: they are gone.

@@ -1,7 +1,6 @@
 #include "fs/write/node_choice.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace unshard {
 
@@ -45,15 +44,6 @@ NodeUse NodeChoice::UseFor(const ChunkId& chunk) const {
     if (written.tree == chunk.tree) return NodeUse::kRevalidated;
   }
   return NodeUse::kCached;
-}
-
-void NodeChoice::Hold(ContentPtr content) {
-  ContentPtr dropped;  // contents close files, once the lock is given up
-  const std::lock_guard lock(mutex_);
-  held_.push_front(std::move(content));
-  if (held_.size() <= kMostHeld) return;
-  dropped = std::move(held_.back());
-  held_.pop_back();
 }
 
 }  // namespace unshard

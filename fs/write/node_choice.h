@@ -13,8 +13,9 @@
 //      leads to another node.
 //   3. An open that cannot be answered (the name was remembered and its version is gone; a writer
 //      has taken the node; readers have it open) is answered with ESTALE. From then on each look-up
-//      of this chunk leads to a node of its own (kOwn), whose version is held, so that the kernel's
-//      second attempt succeeds whatever others do in between. (A writer without O_TRUNC is led to a
+//      of this chunk leads to a node of its own (kOwn), whose open is given the version of the
+//      look-up or a later one, so that the kernel's second attempt succeeds whatever others do in
+//      between. (A writer without O_TRUNC is led to a
 //      staged inode instead: chunk_writers.h.)
 //      So is a rename of a chunk whose name may be remembered: the kernel's dentry goes to the new
 //      name, and is to have no time to live there.
@@ -28,7 +29,6 @@
 #include <map>
 #include <mutex>
 
-#include "store/chunks/chunk_content.h"
 #include "store/chunks/written_chunks.h"
 
 namespace unshard {
@@ -45,7 +45,6 @@ class NodeChoice {
   static constexpr std::chrono::seconds kWritten{10};
   static constexpr std::size_t kMostChunks = 4096;
   static constexpr std::size_t kMostTrees = 256;
-  static constexpr std::size_t kMostHeld = 256;
 
   explicit NodeChoice(std::chrono::milliseconds contended = kContended,
                       std::chrono::milliseconds written = kWritten)
@@ -57,8 +56,6 @@ class NodeChoice {
   void SendAway(const ChunkId& chunk);
   [[nodiscard]] bool IsContended(const ChunkId& chunk) const;
   [[nodiscard]] NodeUse UseFor(const ChunkId& chunk) const;
-  // Keeps the content of a node of state 3 readable until it is opened, or for a while.
-  void Hold(ContentPtr content);
 
  private:
   struct Written {
@@ -71,7 +68,6 @@ class NodeChoice {
   mutable std::mutex mutex_;
   std::map<ChunkId, Clock::time_point, ChunkIdLess> contended_;  // guarded by mutex_
   std::list<Written> written_;                                   // guarded by mutex_; latest first
-  std::list<ContentPtr> held_;                                   // guarded by mutex_; latest first
 };
 
 }  // namespace unshard

@@ -74,15 +74,20 @@ class OpenVersions;
 class OpenContent final : public OpenFile {
  public:
   // `counted_in`: where it was counted as open, until it is released; null: nowhere.
-  OpenContent(NodeId node, const OpenRequest& request, ContentPtr content, OpenVersions* counted_in)
-      : OpenFile(node, request), content_(std::move(content)), counted_in_(counted_in) {}
+  OpenContent(NodeId node, const OpenRequest& request, ContentPtr content, OpenVersions* counted_in,
+              PageUse page_use = PageUse::kKept)
+      : OpenFile(node, request),
+        content_(std::move(content)),
+        counted_in_(counted_in),
+        page_use_(page_use) {}
   ~OpenContent() override;
-  [[nodiscard]] PageUse page_use() const override { return PageUse::kKept; }
+  [[nodiscard]] PageUse page_use() const override { return page_use_; }
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
 
  private:
   const ContentPtr content_;
   OpenVersions* const counted_in_;
+  const PageUse page_use_;
 };
 
 // A file of the source as it is.

@@ -47,9 +47,6 @@ TEST(NodeChoiceTest, WhatIsRememberedIsBounded) {
     if (choice.IsContended({i, {0, 0, i}, ChunkPart::kPlain})) ++contended;
   }
   EXPECT_EQ(contended, NodeChoice::kMostChunks);
-  const ContentPtr content = MakeBytesContent(Bytes(ByteVector{1}));
-  for (std::size_t i = 0; i < NodeChoice::kMostHeld + 5; ++i) choice.Hold(content);
-  EXPECT_EQ(content.use_count(), 1 + static_cast<long>(NodeChoice::kMostHeld));
 }
 
 }  // namespace
