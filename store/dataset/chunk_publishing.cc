@@ -213,7 +213,7 @@ Status ChunkWrites::PrepareToPublish(const std::vector<WrittenVersionPtr>& versi
 Result<PublishQueue::Done> ChunkWrites::PublishVersions(const std::shared_ptr<ChunkTree>& tree,
                                                         const DirtyShard& shard,
                                                         std::vector<WrittenVersionPtr> versions) {
-  ShardSet& set = tree->shards();
+  ShardSet& set = ShardedOf(*tree).shards();
   PublishRequest request;
   request.object.key = JoinPath(tree->directory(), set.keys().Key(shard.shard));
   if (const auto pair = set.keys().ObsoletePair(shard.shard)) {
@@ -400,9 +400,7 @@ std::optional<std::string> ChunkWrites::ReplayChunk(const std::shared_ptr<Spool>
   ChunkFingerprint own;
   if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
   if (stored && *stored == own) {
-    const ChunkTree& tree = *place->tree;
-    return ParentPath(
-        JoinPath(tree.directory(), tree.shards().keys().Key(place->chunk.slot.shard)));
+    return ParentPath(*place->tree->chunks().ReplacedKey(place->chunk));
   }
   if (terms.layout && *terms.layout != place->tree->layout_digest()) {
     SetAside({from, chunk}, kLaidOutAnew);

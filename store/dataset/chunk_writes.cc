@@ -78,14 +78,18 @@ ChunkWrites::ChunkWrites(Parts parts, const VolumeOptions& options)
 ChunkWrites::~ChunkWrites() = default;
 
 Status ChunkWrites::CanWrite(const ChunkTree& tree) const {
+  const auto* sharded = dynamic_cast<const ShardedTree*>(&tree);
+  if (sharded == nullptr) {
+    return Fail(ErrorCode::kReadOnly, "its chunks are computed from those of another dataset");
+  }
   const PublisherOptions publisher = MakePublisherOptions(options_);
-  return CanPublishFormat(tree.shards().format(),
+  return CanPublishFormat(sharded->shards().format(),
                           {publisher.max_index_bytes, publisher.max_wrapped_bytes});
 }
 
 // A shard that is compressed as a whole is put together in memory: with all that it holds already.
 Status ChunkWrites::CheckShardFits(const Commit& commit, std::uint64_t size) const {
-  ShardSet& shards = commit.tree->shards();
+  ShardSet& shards = ShardedOf(*commit.tree).shards();
   if (!shards.format().is_wrapped()) return {};
   const std::uint64_t cap = MakePublisherOptions(options_).max_wrapped_bytes;
   const ChunkId id = ChunkId::Of(*commit.tree, commit.chunk);
@@ -122,9 +126,9 @@ Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
 
 Result<ContentPtr> ChunkWrites::Stored(const std::shared_ptr<ChunkTree>& tree,
                                        const ChunkRef& chunk) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, parts_.reader->Find(*tree, chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
   if (!facts) return nullptr;
-  return MakeStoredContent(*parts_.reader, tree, chunk, *facts);
+  return MakeStoredContent(tree, chunk, *facts);
 }
 
 Result<ContentPtr> ChunkWrites::ContentOf(const WrittenVersionPtr& version) {
@@ -182,9 +186,9 @@ Result<ReplacedBytes> ChunkWrites::WhatIsReplaced(const WrittenVersionPtr& befor
   return parts_.written->ReplacedAfter(*before);
 }
 
-Status ChunkWrites::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
+Status ChunkWrites::CheckBytes(ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
                                const ReadStart& read) const {
-  if (!tree.shards().format().stored_is_plain() && size > max_chunk_bytes_) {
+  if (tree.chunks().encodes() && size > max_chunk_bytes_) {
     return tl::unexpected<Error>(Error{ErrorCode::kInvalidArgument,
                                        "a chunk that is stored compressed may have at most " +
                                            std::to_string(max_chunk_bytes_) + " bytes, found " +
@@ -321,7 +325,7 @@ void ChunkWrites::MakeLatest(const WrittenVersionPtr& version) {
   const WrittenChunks::Replaced replaced = parts_.written->Replace(version);
   if (replaced.discard) Discard({*replaced.discard});
   const std::uint64_t shard = version->chunk.slot.shard;
-  const std::uint64_t all = version->tree->ChunksInShard(shard);
+  const std::uint64_t all = ShardedOf(*version->tree).ChunksInShard(shard);
   queue_->Add({version->tree->ordinal(), shard}, replaced.chunks, replaced.bytes,
               all != 0 && replaced.in_shard == all);
 }
@@ -404,9 +408,9 @@ void ChunkWrites::ForgetOldPublishes() {
 }
 
 void ChunkWrites::Renew(const std::shared_ptr<ChunkTree>& tree, const DirtyShard& shard) {
-  tree->shards().Renew(shard.shard);
+  ShardedOf(*tree).shards().Renew(shard.shard);
   if (!parts_.on_renewed) return;
-  parts_.on_renewed(JoinPath(tree->directory(), tree->shards().keys().Key(shard.shard)));
+  parts_.on_renewed(JoinPath(tree->directory(), ShardedOf(*tree).shards().keys().Key(shard.shard)));
 }
 
 WriteStatus ChunkWrites::status() const {

@@ -40,8 +40,7 @@ class ChunkWrites {
     std::shared_ptr<WrittenChunks> written;
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
-    std::string spool_path;         // of this mount's own, for people
-    ChunkReader* reader = nullptr;  // outlives this object
+    std::string spool_path;  // of this mount's own, for people
     // Told of a shard whose chunks are to be looked at as if somebody else had replaced it.
     std::function<void(const std::string& key)> on_renewed;
   };
@@ -124,7 +123,7 @@ class ChunkWrites {
   void MakeLatest(const WrittenVersionPtr& version);
   // Fills what it is given from the start of a chunk's bytes.
   using ReadStart = std::function<Result<std::size_t>(std::span<std::uint8_t> to)>;
-  Status CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
+  Status CheckBytes(ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
                     const ReadStart& read) const;
   Status Check(const Commit& commit, StagedFile& staged) const;
   // EFBIG where its shard could never be published.

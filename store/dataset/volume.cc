@@ -96,6 +96,8 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   // is for what is under way.
   parts.indexes = std::make_shared<IndexCache>(options.memory_bytes / 8 * 3);
   parts.decoded = std::make_shared<ByteBudgetCache>(options.memory_bytes / 4);
+  parts.reader =
+      std::make_shared<ChunkReader>(parts.decoded, options.memory_bytes / kChunkShare, parts.reads);
   DatasetTreeOptions tree_options;
   tree_options.morton = options.morton;
   tree_options.max_directories = options.searched_ahead;
@@ -109,8 +111,8 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
     parts.written = std::make_shared<WrittenChunks>();
     tree_options.unpublished = parts.written;
   }
-  parts.datasets =
-      std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes, tree_options);
+  parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
+                                                 parts.reader, tree_options);
   UNSHARD_RETURN_IF_ERROR(Discover(*parts.datasets, options.source));
   for (const FoundDataset& found : parts.datasets->found()) {
     LogDebug("/" + found.path + ": found: " + found.format +
@@ -124,9 +126,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
 }
 
 Volume::Volume(VolumeParts parts, const VolumeOptions& options)
-    : parts_(std::move(parts)),
-      options_(options),
-      reader_(parts_.decoded, options.memory_bytes / kChunkShare, *parts_.reads) {}
+    : parts_(std::move(parts)), options_(options) {}
 
 // Trees and what is written into them know each other.
 Volume::~Volume() {
@@ -142,7 +142,6 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   parts.written = parts_.written;
   parts.spools = spools_.spools;
   parts.spool_path = spools_.paths.front();
-  parts.reader = &reader_;
   if (on_change)
     parts.on_renewed = [on_change](const std::string& key) { on_change({key, false}); };
   writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
