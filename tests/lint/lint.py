@@ -164,7 +164,7 @@ def file_size(tree):
 METHODS_OF_A_CLASS = 40
 SOURCES_OF_A_CLASS = 2
 # Above the ceiling since before there was one. A number may only be lowered.
-LARGE_CLASSES = {"ChunkTree": 47, "ChunkWrites": 57}
+LARGE_CLASSES = {"ChunkTree": 47}
 
 
 def class_size(tree):
@@ -194,7 +194,6 @@ WITHOUT_HEADER = {
     "fs/cli": ["main"],
     "fs/kernel": ["write_operations"],
     "store/chunks": ["precomputed_tree"],
-    "store/dataset": ["chunk_publishing"],
     "store/local": ["inotify_watcher", "network_file_system", "posix_file_system"],
     "store/shard": ["set_read"],
     "store/spool": ["recovery", "staged_file", "sync"],
