@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "store/dataset/memory_shares.h"
 #include "store/local/file_store.h"
 #include "store/local/local_replacer.h"
 #include "store/object/log.h"
@@ -19,8 +20,6 @@ namespace {
 
 constexpr std::size_t kMinDescriptors = 16;
 constexpr std::size_t kMaxDescriptors = 65536;
-// A decoded chunk may take an eighth of the memory cap; several are under way at a time.
-constexpr std::uint64_t kChunkShare = 8;
 
 // Raises the soft limit of open files to the hard one; half of it is for shards.
 std::size_t DescriptorBudget() {
@@ -92,17 +91,15 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
                            OpenFileStore(options.source, DescriptorBudget(), parts.own_mount));
   UNSHARD_ASSIGN_OR_RETURN(auto watcher, MakeWatcher(options, on_change, parts.own_mount));
   parts.watcher = std::make_shared<WatchMonitor>(std::move(watcher));
-  // Of the memory cap three eighths are for index pages and a quarter for decoded chunks; the rest
-  // is for what is under way.
-  parts.indexes = std::make_shared<IndexCache>(options.memory_bytes / 8 * 3);
-  parts.decoded = std::make_shared<ByteBudgetCache>(options.memory_bytes / 4);
-  parts.reader =
-      std::make_shared<ChunkReader>(parts.decoded, options.memory_bytes / kChunkShare, parts.reads);
+  const MemoryShares memory(options.memory_bytes);
+  parts.indexes = std::make_shared<IndexCache>(memory.index_cache);
+  parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache);
+  parts.reader = std::make_shared<ChunkReader>(parts.decoded, memory.chunk, parts.reads);
   DatasetTreeOptions tree_options;
   tree_options.morton = options.morton;
   tree_options.max_directories = options.searched_ahead;
-  tree_options.shards.max_index_bytes = options.memory_bytes / 8;
-  tree_options.shards.max_wrapped_bytes = options.memory_bytes / 4;
+  tree_options.shards.max_index_bytes = memory.index;
+  tree_options.shards.max_wrapped_bytes = memory.wrapped_shard;
   tree_options.shards.ttl_milliseconds = options.ttl_milliseconds;
   tree_options.shards.immutable = options.immutable;
   if (!options.read_only) {

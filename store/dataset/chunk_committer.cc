@@ -1,0 +1,126 @@
+#include "store/dataset/chunk_committer.h"
+
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "codec/compression/gzip.h"
+
+namespace unshard {
+
+// A file that was opened before the array's metadata were replaced may be closed after that.
+Result<ChunkCommit> ChunkCommitter::InServedTree(const ChunkCommit& commit) const {
+  if (!commit.tree->retired()) return commit;
+  ChunkCommit now = commit;
+  now.tree = index_.SuccessorOf(*commit.tree);
+  const auto place = now.tree ? FindChunk(now.tree, commit.tree->Path(commit.chunk)) : std::nullopt;
+  if (!place) {
+    return Fail(ErrorCode::kConflict,
+                JoinPath(commit.tree->directory(), commit.tree->Path(commit.chunk)) +
+                    ": the array was removed, or is stored in another way since this was opened: "
+                    "write it again");
+  }
+  now.chunk = place->chunk;
+  return now;
+}
+
+Status ChunkCommitter::Check(const ChunkCommit& commit, StagedFile& staged) const {
+  UNSHARD_RETURN_IF_ERROR(checks_.CheckShardFits(*commit.tree, commit.chunk, staged.size()));
+  return checks_.CheckBytes(*commit.tree, commit.chunk, staged.size(),
+                            [&](std::span<std::uint8_t> to) { return staged.Read(0, to); });
+}
+
+Result<std::shared_ptr<StagedFile>> ChunkCommitter::Inflated(const ChunkCommit& commit,
+                                                             StagedFile& staged) {
+  const std::uint64_t most = checks_.max_chunk_bytes();
+  if (staged.size() > most) {
+    return tl::unexpected<Error>(
+        Error{ErrorCode::kInvalidArgument,
+              commit.tree->Path(commit.chunk) + ": more bytes than a chunk may have", EFBIG});
+  }
+  ByteVector stored(staged.size());
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, staged.Read(0, stored));
+  stored.resize(read);
+  auto plain = GzipDecode(stored, most);
+  if (!plain) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "expected a gzip file under this name: " + plain.error().message);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> inflated, spool_->Stage());
+  UNSHARD_RETURN_IF_ERROR(inflated->Write(0, *plain));
+  return inflated;
+}
+
+Result<WrittenVersionPtr> ChunkCommitter::CommitBytes(const ChunkCommit& to, StagedFile& staged) {
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit commit, InServedTree(to));
+  std::shared_ptr<StagedFile> inflated;
+  if (commit.gzipped) {
+    UNSHARD_ASSIGN_OR_RETURN(inflated, Inflated(commit, staged));
+  }
+  StagedFile& plain = inflated ? *inflated : staged;
+  UNSHARD_RETURN_IF_ERROR(Check(commit, plain));
+  return Seal(commit, &plain);
+}
+
+Result<WrittenVersionPtr> ChunkCommitter::CommitRemoval(const ChunkCommit& of) {
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit commit, InServedTree(of));
+  return Seal(commit, nullptr);
+}
+
+Status ChunkCommitter::CommitMove(const ChunkCommit& to, StagedFile& staged,
+                                  const ChunkCommit& of) {
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit copy, InServedTree(to));
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit removal, InServedTree(of));
+  UNSHARD_RETURN_IF_ERROR(Check(copy, staged));
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared put, Prepare(copy));
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared gone, Prepare(removal));
+  const auto end = [](const Prepared& prepared) {
+    const WrittenVersion& version = *prepared.version;
+    return Spool::MoveEnd{version.tree->Path(version.chunk), prepared.terms};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(Spool::SealedMove sealed,
+                           spool_->SealMove(staged, copy.tree->directory(), end(put), end(gone)));
+  versions_.MakeLatest(put.version, {spool_, std::move(sealed.copy)});
+  versions_.MakeLatest(gone.version, {spool_, std::move(sealed.removal)});
+  return {};
+}
+
+Result<WrittenVersionPtr> ChunkCommitter::Seal(const ChunkCommit& commit, StagedFile* staged) {
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(commit));
+  const WrittenVersion& version = *prepared.version;
+  UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
+                           spool_->Seal(staged, version.tree->directory(),
+                                        version.tree->Path(version.chunk), prepared.terms));
+  versions_.MakeLatest(prepared.version, {spool_, std::move(sealed)});
+  return prepared.version;
+}
+
+Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& commit) {
+  ChunkCommit to = commit;
+  to.chunk.part = WrittenPart(commit.chunk.part);
+  const WrittenVersionPtr before = written_->Find(ChunkId::Of(*to.tree, to.chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const ReplacedBytes replaced, WhatIsReplaced(before, to));
+  // The seal outlives this process: the version before may be published from now on until this one
+  // takes its place.
+  std::optional<ChunkFingerprint> other = replaced.other;
+  if (!other && before && written_->SpooledOf(*before)) other = FingerprintOf(*before);
+  auto version = std::make_shared<WrittenVersion>();
+  version->tree = to.tree;
+  version->chunk = to.chunk;
+  version->first = !before && replaced.base.absent && !to.pages_doubtful;
+  version->inode = to.inode;
+  version->modified = to.modified;
+  return Prepared{std::move(version), {replaced.base, other, to.tree->layout_digest()}};
+}
+
+// What the store may hold for this chunk when the new version is published: what the version before
+// was to replace, or, if that is published in between, the version before itself.
+Result<ReplacedBytes> ChunkCommitter::WhatIsReplaced(const WrittenVersionPtr& before,
+                                                     const ChunkCommit& commit) const {
+  if (before) return written_->ReplacedAfter(*before);
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkFingerprint base,
+                           current_.StoredFingerprint(commit.tree, commit.chunk));
+  return ReplacedBytes{base, std::nullopt};
+}
+
+}  // namespace unshard

@@ -1,0 +1,62 @@
+#include "store/dataset/current_chunks.h"
+
+namespace unshard {
+namespace {
+
+// Other writers and publishes may change a chunk while it is read, each time.
+constexpr int kTries = 8;
+
+}  // namespace
+
+Result<ContentPtr> CurrentChunks::Current(const std::shared_ptr<ChunkTree>& tree,
+                                          const ChunkRef& chunk) const {
+  for (int i = 1;; ++i) {
+    const WrittenVersionPtr version = written_->Find(ChunkId::Of(*tree, chunk));
+    if (!version) return Stored(tree, chunk);
+    if (version->removed) return nullptr;
+    auto content = ContentOf(version);
+    if (content || content.error().code != ErrorCode::kConflict || i == kTries) return content;
+  }
+}
+
+Result<ContentPtr> CurrentChunks::ContentOf(const WrittenVersionPtr& version) const {
+  for (int i = 0; i < kTries; ++i) {
+    const auto spooled = written_->SpooledOf(*version);
+    if (!spooled) break;
+    auto file = spooled->spool->Open(spooled->chunk);
+    if (file) return MakeFileContent(*std::move(file), version->size);
+    // A publish has discarded the file since SpooledOf: the shard has the bytes.
+    if (file.error().code != ErrorCode::kNotFound) {
+      return tl::unexpected<Error>(std::move(file).error());
+    }
+  }
+  if (written_->Find(ChunkId::Of(*version->tree, version->chunk)) != version) {
+    return Fail(ErrorCode::kConflict, "a later version has been written");
+  }
+  return Stored(version->tree, version->chunk);
+}
+
+Result<ContentPtr> CurrentChunks::Stored(const std::shared_ptr<ChunkTree>& tree,
+                                         const ChunkRef& chunk) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
+  if (!facts) return nullptr;
+  return MakeStoredContent(tree, chunk, *facts);
+}
+
+Result<ChunkFingerprint> CurrentChunks::StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
+                                                          const ChunkRef& chunk) const {
+  const auto read = [&]() -> Result<ChunkFingerprint> {
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, Stored(tree, chunk));
+    if (!content) return ChunkFingerprint{};
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(*content));
+    return ChunkFingerprint{false, content->size(), crc};
+  };
+  // A shard that another process replaces or overwrites meanwhile is read again: the commit that
+  // waits for the fingerprint is not at fault.
+  for (int i = 1;; ++i) {
+    auto found = read();
+    if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
+  }
+}
+
+}  // namespace unshard

@@ -1,0 +1,33 @@
+// What readers of a writable volume see of each chunk: its latest committed version, and where
+// there is none, what its shard holds.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "store/chunks/chunk_content.h"
+#include "store/chunks/written_chunks.h"
+
+namespace unshard {
+
+// Thread-safe. No lock is held across I/O.
+class CurrentChunks {
+ public:
+  explicit CurrentChunks(std::shared_ptr<WrittenChunks> written) : written_(std::move(written)) {}
+
+  // The bytes that readers see now; null where the chunk is absent.
+  Result<ContentPtr> Current(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
+  // The bytes of one committed version. kConflict where the spool no longer has them and a later
+  // version has been committed.
+  Result<ContentPtr> ContentOf(const WrittenVersionPtr& version) const;
+  // The bytes that the shard holds, whatever has been committed since; null where it has none.
+  Result<ContentPtr> Stored(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
+  // Of the same bytes, all of which are read for it.
+  Result<ChunkFingerprint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
+                                             const ChunkRef& chunk) const;
+
+ private:
+  const std::shared_ptr<WrittenChunks> written_;
+};
+
+}  // namespace unshard

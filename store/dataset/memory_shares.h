@@ -1,0 +1,35 @@
+// How a volume divides its memory cap.
+#pragma once
+
+#include <cstdint>
+
+#include "store/publish/publisher.h"
+
+namespace unshard {
+
+// In bytes. What is left of the cap is for requests under way.
+struct MemoryShares {
+  explicit MemoryShares(std::uint64_t cap)
+      : index_cache(cap / 8 * 3),
+        decoded_cache(cap / 4),
+        index(cap / 8),
+        wrapped_shard(cap / 4),
+        chunk(cap / 8) {}
+
+  std::uint64_t index_cache;    // all index pages that are kept
+  std::uint64_t decoded_cache;  // all decoded chunks that are kept
+  // At most, of one:
+  std::uint64_t index;          // all pages of one shard
+  std::uint64_t wrapped_shard;  // a shard that is encoded as a whole
+  std::uint64_t chunk;          // one decoded chunk
+
+  [[nodiscard]] PublisherOptions publisher() const {
+    PublisherOptions options;
+    options.max_index_bytes = index;
+    options.max_wrapped_bytes = wrapped_shard;
+    options.max_chunk_bytes = chunk;
+    return options;
+  }
+};
+
+}  // namespace unshard

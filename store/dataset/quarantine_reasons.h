@@ -1,0 +1,12 @@
+// Why a committed chunk is not published, as logs and errors of publishing and of replay say it.
+#pragma once
+
+#include <string_view>
+
+namespace unshard {
+
+inline constexpr std::string_view kChangedByOthers = "somebody else has changed this chunk since";
+inline constexpr std::string_view kStoredOtherwise =
+    "the metadata of the array were removed, or say now that its chunks are stored otherwise";
+
+}  // namespace unshard

@@ -1,0 +1,251 @@
+#include "store/dataset/shard_publishing.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "store/dataset/mesh_publishing.h"
+#include "store/dataset/quarantine_reasons.h"
+#include "store/dataset/shard_changes.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+using Done = PublishQueue::Done;
+using Versions = std::vector<WrittenVersionPtr>;
+
+// Published versions whose times and inode numbers are remembered.
+constexpr std::size_t kRememberedVersions = std::size_t{1} << 17;
+
+void Renew(const ShardPublishing::Parts& parts, const ChunkTree& tree, std::uint64_t shard) {
+  ShardedOf(tree).shards().Renew(shard);
+  if (!parts.on_renewed) return;
+  parts.on_renewed(JoinPath(tree.directory(), ShardedOf(tree).shards().keys().Key(shard)));
+}
+
+// Takes the versions at these pages and slots out of `versions`.
+Versions TakeAt(const std::vector<ShardPlace>& places, Versions& versions) {
+  const auto taken = std::stable_partition(
+      versions.begin(), versions.end(), [&](const WrittenVersionPtr& version) {
+        const ShardPlace place(version->chunk.slot.page, version->chunk.slot.slot);
+        return !std::binary_search(places.begin(), places.end(), place);
+      });
+  Versions result(taken, versions.end());
+  versions.erase(taken, versions.end());
+  return result;
+}
+
+// Publishing some versions of one shard, once.
+class ShardPublish {
+ public:
+  ShardPublish(const ShardPublishing::Parts& parts, ShardPublisher& publisher,
+               ShardPublishing::Counters& counters, const DirtyShard& shard, Versions versions)
+      : parts_(parts),
+        publisher_(publisher),
+        counters_(counters),
+        shard_(shard),
+        versions_(std::move(versions)),
+        tree_(versions_.front()->tree),
+        key_(JoinPath(tree_->directory(), ShardedOf(*tree_).shards().keys().Key(shard.shard))) {}
+
+  Result<Done> Run();
+
+ private:
+  [[nodiscard]] PublishRequest Request() const;
+  Result<ShardChanges> Changes() const;
+  Result<PublishResult> Replace(std::vector<ShardChange> changes);
+  Result<Done> EndPublished(const PublishResult& result, Versions published);
+  Result<Done> EndFailed(const Versions& versions, Error error);
+  Result<Done> LeaveRetired();
+  tl::unexpected<Error> Refuse(const Versions& versions);
+  [[nodiscard]] std::optional<Error> WhyLost(const WrittenVersion& version) const;
+  [[nodiscard]] tl::unexpected<Error> HalvesMissing() const;
+
+  const ShardPublishing::Parts& parts_;
+  ShardPublisher& publisher_;
+  ShardPublishing::Counters& counters_;
+  const DirtyShard shard_;
+  const Versions versions_;
+  const std::shared_ptr<ChunkTree> tree_;
+  const std::string key_;
+  std::size_t waiting_ = 0;  // of versions_: halves of meshes
+  bool retired_ = false;     // the metadata were replaced while the shard was rewritten
+};
+
+Result<Done> ShardPublish::Run() {
+  // No event need have announced that the metadata were replaced or removed.
+  const auto serves = parts_.datasets->Serves(*tree_);
+  if (!serves) {
+    parts_.versions->AbandonPublish(versions_);
+    return tl::unexpected<Error>(serves.error());
+  }
+  if (!*serves) return LeaveRetired();
+  auto changes = Changes();
+  if (!changes) return EndFailed(versions_, std::move(changes).error());
+  waiting_ = changes->waiting.size();
+  parts_.versions->AbandonPublish(changes->waiting);
+  if (changes->changes.empty()) return HalvesMissing();
+  // A version that has been committed again must not come back after a power loss once its
+  // successor is published.
+  if (const Status ready = parts_.versions->PrepareToPublish(changes->published); !ready) {
+    return EndFailed(changes->published, ready.error());
+  }
+  const auto result = Replace(std::move(changes->changes));
+  if (retired_) return LeaveRetired();
+  if (!result) return EndFailed(changes->published, result.error());
+  return EndPublished(*result, std::move(changes->published));
+}
+
+PublishRequest ShardPublish::Request() const {
+  const ShardSet& set = ShardedOf(*tree_).shards();
+  PublishRequest request;
+  request.object.key = key_;
+  if (const auto pair = set.keys().ObsoletePair(shard_.shard)) {
+    request.object.obsolete = ShardKeys::Pair{JoinPath(tree_->directory(), pair->index),
+                                              JoinPath(tree_->directory(), pair->data)};
+  }
+  request.shard = shard_.shard;
+  request.format = &set.format();
+  request.has_leading = tree_->is_mesh();
+  request.strict = parts_.strict;
+  return request;
+}
+
+Result<ShardChanges> ShardPublish::Changes() const {
+  if (!tree_->is_mesh()) return ChangesOf(parts_.written, versions_);
+  return MeshChangesOf(parts_.written, *parts_.current, versions_, parts_.limits.max_chunk_bytes);
+}
+
+Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes) {
+  PublishRequest request = Request();
+  request.changes = std::move(changes);
+  std::optional<ShardSet::Replacement> replacement;
+  // The metadata may have been replaced since the publish began: one request, as late as can be.
+  request.committing = [&]() -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(const bool serves, parts_.datasets->Serves(*tree_));
+    retired_ = !serves;
+    if (retired_) return Fail(ErrorCode::kConflict, key_ + ": " + std::string(kStoredOtherwise));
+    replacement.emplace(ShardedOf(*tree_).shards().BeginReplacement(shard_.shard));
+    return {};
+  };
+  request.committed = [&](const ShardSet::OwnPublish* own) {
+    if (own != nullptr) {
+      const auto generation = replacement->Finish(*own);
+      if (!generation) LogWarning(generation.error().message);
+    }
+    replacement.reset();
+  };
+  return publisher_.Publish(request);
+}
+
+Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions published) {
+  tree_->ForgetListings();
+  Versions refused;
+  if (parts_.strict) refused = TakeAt(result.conflicting, published);
+  const WrittenChunks::Published ended = parts_.versions->EndPublish(published);
+  counters_.bytes_published += result.bytes_written;
+  if (!refused.empty()) return Refuse(refused);
+  counters_.conflicts += result.conflicts;
+  for (const auto& [page, slot] : result.conflicting) {
+    LogWarning(key_ + ": " + tree_->Path({{shard_.shard, page, slot}, ChunkPart::kPlain}) +
+               " had been changed by somebody else; the version written here has replaced it");
+  }
+  if (waiting_ != 0) return HalvesMissing();
+  return Done{ended.chunks, ended.bytes};
+}
+
+tl::unexpected<Error> ShardPublish::HalvesMissing() const {
+  return Fail(ErrorCode::kUnavailable,
+              key_ + ": " + std::to_string(waiting_) +
+                  " mesh files wait for their other half: a manifest announces as many fragment "
+                  "bytes as its fragment file has");
+}
+
+// Nothing where the spool has the bytes of the version.
+std::optional<Error> ShardPublish::WhyLost(const WrittenVersion& version) const {
+  const auto spooled = version.removed ? std::nullopt : parts_.written->SpooledOf(version);
+  if (!spooled) return std::nullopt;
+  const auto file = spooled->spool->Open(spooled->chunk);
+  if (file || file.error().code != ErrorCode::kDataLoss) return std::nullopt;
+  return file.error();
+}
+
+// Versions whose file another process has removed from the spool are given up, so that the others
+// can be published.
+Result<Done> ShardPublish::EndFailed(const Versions& versions, Error error) {
+  Versions lost, others;
+  for (const WrittenVersionPtr& version : versions) {
+    auto why = WhyLost(*version);
+    (why ? lost : others).push_back(version);
+    if (!why) continue;
+    LogError(why->message);
+    error = *std::move(why);
+  }
+  parts_.versions->AbandonPublish(others);
+  if (!lost.empty()) {
+    counters_.lost += lost.size();
+    parts_.versions->Discard(parts_.versions->Withdraw(shard_, lost));
+    Renew(parts_, *tree_, shard_.shard);
+  }
+  return tl::unexpected<Error>(std::move(error));
+}
+
+// Strict mode: other processes have changed these chunks first.
+tl::unexpected<Error> ShardPublish::Refuse(const Versions& versions) {
+  for (const auto& spooled : parts_.versions->Withdraw(shard_, versions)) {
+    parts_.versions->Quarantine(spooled, std::string(kChangedByOthers));
+  }
+  Renew(parts_, *tree_, shard_.shard);
+  return Fail(ErrorCode::kConflict, tree_->Path(versions.front()->chunk) + " and " +
+                                        std::to_string(versions.size() - 1) +
+                                        " other files: " + std::string(kChangedByOthers) +
+                                        "; what was written here is set aside");
+}
+
+// The array of these versions was removed, or is stored in another way. Where only its shape has
+// changed they wait for the shards of the tree that is served now; else they are quarantined.
+Result<Done> ShardPublish::LeaveRetired() {
+  const auto withdrawn = parts_.versions->Withdraw(shard_, versions_);
+  if (const auto home = parts_.datasets->index().HomeOf(*tree_); home && parts_.on_renewed) {
+    for (const std::string_view name : {kInfoDocument, kZarrDocument}) {
+      parts_.on_renewed(JoinPath(*home, name));
+    }
+  }
+  const auto successor = parts_.datasets->index().SuccessorOf(*tree_);
+  std::size_t quarantined = 0;
+  for (const WrittenChunks::Spooled& spooled : withdrawn) {
+    const auto place = successor ? FindChunk(successor, spooled.chunk.chunk) : std::nullopt;
+    if (place) {
+      parts_.versions->Adopt(spooled, *place, SpooledVersions::Before::kUnknown);
+      continue;
+    }
+    ++quarantined;
+    parts_.versions->Quarantine(spooled, std::string(kStoredOtherwise));
+  }
+  if (quarantined == 0) return Done{0, 0, false};
+  return Fail(ErrorCode::kConflict, JoinPath(tree_->directory(), withdrawn.front().chunk.chunk) +
+                                        " and " + std::to_string(quarantined - 1) +
+                                        " other files: " + std::string(kStoredOtherwise) +
+                                        "; they are quarantined (unshard spool list)");
+}
+
+}  // namespace
+
+Result<Done> ShardPublishing::Publish(const DirtyShard& shard) {
+  Versions versions = parts_.written->BeginPublish(shard);
+  if (versions.empty()) return Done{0, 0, false};
+  ShardPublish publish(parts_, publisher_, counters_, shard, std::move(versions));
+  auto done = publish.Run();
+  ForgetOldPublishes();
+  return done;
+}
+
+void ShardPublishing::ForgetOldPublishes() {
+  while (const auto oldest = parts_.written->Oldest(kRememberedVersions)) {
+    parts_.written->ForgetPublished(*oldest);
+    const auto tree = parts_.datasets->TreeAt(static_cast<std::uint32_t>(oldest->tree));
+    if (tree) Renew(parts_, *tree, oldest->shard);
+  }
+}
+
+}  // namespace unshard

@@ -1,0 +1,85 @@
+#include "store/dataset/spool_replay.h"
+
+#include <map>
+#include <utility>
+
+#include "store/dataset/quarantine_reasons.h"
+#include "store/object/log.h"
+#include "store/spool/replay_order.h"
+
+namespace unshard {
+
+void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
+  std::vector<std::vector<SpooledChunk>> recovered;
+  for (const auto& spool : spools) recovered.push_back(spool->TakeRecovered());
+  // Of several versions of one chunk the latest becomes the latest one last.
+  const std::vector<ReplayedChunk> found = InReplayOrder(std::move(recovered));
+  std::map<std::string, std::vector<WrittenChunks::Spooled>> published;  // by directory of shards
+  for (const auto& [number, chunk] : found) {
+    const WrittenChunks::Spooled spooled{spools[number], chunk};
+    const Fate fate = FateOf(spooled);
+    switch (fate.kind) {
+      case Fate::Kind::kPublished: {
+        const auto key = fate.place.tree->chunks().ReplacedKey(fate.place.chunk);
+        published[ParentPath(*key)].push_back(spooled);
+        break;
+      }
+      case Fate::Kind::kWaits:
+        versions_.Adopt(spooled, fate.place, fate.before);
+        break;
+      case Fate::Kind::kQuarantined:
+        versions_.Quarantine(spooled, fate.why);
+        break;
+    }
+  }
+  for (const auto& [directory, chunks] : published) {
+    // The earlier mount may have ended between the rename of a shard and the fsync of its
+    // directory.
+    if (const Status durable = replacer_.MakeDurable(directory); !durable) {
+      LogWarning(durable.error().message);
+    } else {
+      versions_.Discard(chunks);
+    }
+  }
+  if (found.empty()) return;
+  LogInfo(replacer_.Describe("") + ": " + std::to_string(found.size()) +
+          " chunks of earlier mounts wait in the spool to be published");
+}
+
+SpoolReplay::Fate SpoolReplay::FateOf(const WrittenChunks::Spooled& spooled) {
+  const auto quarantined = [](std::string why) {
+    return Fate{Fate::Kind::kQuarantined, std::move(why)};
+  };
+  const SpooledChunk& chunk = spooled.chunk;
+  const SealTerms& terms = chunk.terms;
+  const auto place = FindChunk(datasets_, chunk.dataset, chunk.chunk);
+  if (!place) return quarantined("the source has no place for this chunk any more");
+  const auto stored = current_.StoredFingerprint(place->tree, place->chunk);
+  ChunkFingerprint own;
+  if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
+  if (stored && *stored == own) return {Fate::Kind::kPublished, "", *place};
+  if (terms.layout && *terms.layout != place->tree->layout_digest()) {
+    return quarantined(std::string(kStoredOtherwise));
+  }
+  const bool as_expected =
+      !stored || *stored == terms.base || (terms.other_base && *stored == *terms.other_base);
+  if (!as_expected) return quarantined(std::string(kChangedByOthers));
+  // Seals of earlier releases do not name the layout that the chunk was written for.
+  if (const Status fits = CheckBytes(spooled, *place); !fits) {
+    return quarantined("it cannot be a chunk of what stands there now: " + fits.error().message);
+  }
+  using Before = SpooledVersions::Before;
+  return {Fate::Kind::kWaits, "", *place,
+          stored && stored->absent ? Before::kAbsent : Before::kUnknown};
+}
+
+Status SpoolReplay::CheckBytes(const WrittenChunks::Spooled& spooled,
+                               const ChunkInTree& place) const {
+  const SpooledChunk& chunk = spooled.chunk;
+  if (chunk.removed || place.chunk.part == ChunkPart::kFragments) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file, spooled.spool->Open(chunk));
+  return checks_.CheckBytes(*place.tree, place.chunk, chunk.size,
+                            [&](std::span<std::uint8_t> to) { return file->Read(0, to); });
+}
+
+}  // namespace unshard

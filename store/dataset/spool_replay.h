@@ -1,0 +1,56 @@
+// Replay: taking up the committed chunks that earlier mounts left in the spools.
+//
+// A chunk that its shard has already is discarded, once the shard is durable. One that replaced
+// what the shard still has, or whose shard cannot be read, becomes the latest version and waits to
+// be published. Every other one is quarantined and reported: another process has changed the chunk,
+// or the metadata say by now that chunks are stored otherwise.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/dataset/chunk_in_tree.h"
+#include "store/dataset/commit_checks.h"
+#include "store/dataset/current_chunks.h"
+#include "store/dataset/spooled_versions.h"
+#include "store/object/object_replacement.h"
+
+namespace unshard {
+
+// All parts outlive it. Used once, by one thread, before readers and writers come.
+class SpoolReplay {
+ public:
+  SpoolReplay(ObjectReplacer& replacer, DatasetTree& datasets, const CommitChecks& checks,
+              const CurrentChunks& current, SpooledVersions& versions)
+      : replacer_(replacer),
+        datasets_(datasets),
+        checks_(checks),
+        current_(current),
+        versions_(versions) {}
+
+  // Logs what fails: each chunk by itself.
+  void Run(const std::vector<std::shared_ptr<Spool>>& spools);
+
+ private:
+  // What is to become of one chunk.
+  struct Fate {
+    enum class Kind { kPublished, kWaits, kQuarantined };
+    Kind kind = Kind::kWaits;
+    std::string why;  // kQuarantined
+    // Unless quarantined:
+    ChunkInTree place{};
+    SpooledVersions::Before before = SpooledVersions::Before::kUnknown;
+  };
+  Fate FateOf(const WrittenChunks::Spooled& spooled);
+  Status CheckBytes(const WrittenChunks::Spooled& spooled, const ChunkInTree& place) const;
+
+  ObjectReplacer& replacer_;
+  DatasetTree& datasets_;
+  const CommitChecks& checks_;
+  const CurrentChunks& current_;
+  SpooledVersions& versions_;
+};
+
+}  // namespace unshard

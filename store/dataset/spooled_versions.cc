@@ -1,0 +1,107 @@
+#include "store/dataset/spooled_versions.h"
+
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+// Another writer commits the chunk again while it is synced, each time.
+constexpr int kSyncTries = 100;
+
+}  // namespace
+
+void SpooledVersions::MakeLatest(const WrittenVersionPtr& version, Spooled sealed) {
+  version->number = ++last_number_;
+  version->removed = sealed.chunk.removed;
+  version->size = sealed.chunk.size;
+  version->crc32c = sealed.chunk.crc32c;
+  version->spool = std::move(sealed.spool);
+  version->spooled = std::move(sealed.chunk);
+  const WrittenChunks::Replaced replaced = written_->Replace(version);
+  if (replaced.discard) Discard({*replaced.discard});
+  const std::uint64_t shard = version->chunk.slot.shard;
+  const std::uint64_t all = ShardedOf(*version->tree).ChunksInShard(shard);
+  add_dirty_({version->tree->ordinal(), shard}, replaced.chunks, replaced.bytes,
+             all != 0 && replaced.in_shard == all);
+}
+
+void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place, Before before) {
+  auto version = std::make_shared<WrittenVersion>();
+  version->tree = place.tree;
+  version->chunk = place.chunk;
+  version->first = before == Before::kAbsent;
+  version->modified = spooled.chunk.committed;
+  MakeLatest(version, spooled);
+  ++adopted_;
+}
+
+Status SpooledVersions::Sync(const WrittenVersionPtr& version) {
+  const ChunkId id = ChunkId::Of(*version->tree, version->chunk);
+  WrittenVersionPtr current = version;
+  Status synced;
+  // Where another writer commits the chunk again meanwhile, the version that was synced may have
+  // been discarded: then its successor has to be durable.
+  for (int i = 0; i < kSyncTries; ++i) {
+    if (const auto spooled = written_->SpooledOf(*current)) {
+      synced = spooled->spool->Sync({spooled->chunk});
+      if (synced) written_->MarkSynced(*current);
+      if (written_->SpooledOf(*current)) return synced;
+    }
+    const WrittenVersionPtr latest = written_->Find(id);
+    if (!latest || latest == current) return {};  // published, and with that durable
+    current = latest;
+  }
+  return synced;
+}
+
+void SpooledVersions::SyncTogether(const std::vector<WrittenVersionPtr>& versions) {
+  for (const auto& spool : spools_) {
+    const auto chunks = written_->SpooledIn(*spool, versions);
+    if (!chunks.empty()) (void)spool->Sync(chunks);
+  }
+}
+
+Status SpooledVersions::PrepareToPublish(const std::vector<WrittenVersionPtr>& versions) {
+  for (const auto& spool : spools_) {
+    const auto chunks = written_->SpooledIn(*spool, versions);
+    if (!chunks.empty()) UNSHARD_RETURN_IF_ERROR(spool->PrepareToPublish(chunks));
+  }
+  return {};
+}
+
+void SpooledVersions::AbandonPublish(const std::vector<WrittenVersionPtr>& versions) {
+  Discard(written_->AbandonPublish(versions));
+}
+
+WrittenChunks::Published SpooledVersions::EndPublish(
+    const std::vector<WrittenVersionPtr>& versions) {
+  WrittenChunks::Published published = written_->EndPublish(versions);
+  Discard(published.discard);
+  return published;
+}
+
+std::vector<SpooledVersions::Spooled> SpooledVersions::Withdraw(
+    const DirtyShard& shard, const std::vector<WrittenVersionPtr>& versions) {
+  WrittenChunks::Withdrawn withdrawn = written_->Withdraw(versions);
+  Discard(withdrawn.discard);
+  written_->ForgetPublished(shard);
+  return std::move(withdrawn.keep);
+}
+
+void SpooledVersions::Discard(const std::vector<Spooled>& spooled) {
+  for (const Spooled& one : spooled) {
+    if (const Status discarded = one.spool->Discard(one.chunk); !discarded) {
+      LogWarning(discarded.error().message);
+    }
+  }
+}
+
+void SpooledVersions::Quarantine(const Spooled& spooled, const std::string& why) {
+  LogWarning(spooled.spool->Describe(spooled.chunk) + ": " + why +
+             "; it is kept in the spool's conflicts");
+  const Status moved = spooled.spool->SetAside(spooled.chunk);
+  if (!moved) LogError(moved.error().message);
+  ++quarantined_;
+}
+
+}  // namespace unshard

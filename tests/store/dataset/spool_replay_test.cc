@@ -1,0 +1,142 @@
+// What the next mount makes of each chunk that it finds in a spool.
+#include "store/dataset/spool_replay.h"
+
+#include "tests/support/writing_parts.h"
+
+namespace unshard {
+namespace {
+
+// Forwards, but for MakeDurable().
+class NeverDurable final : public ObjectReplacer {
+ public:
+  explicit NeverDurable(ObjectReplacer& below) : below_(below) {}
+  Status CanReplace(const std::string& key) override { return below_.CanReplace(key); }
+  Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
+                                                   const std::stop_token& stop) override {
+    return below_.Begin(object, stop);
+  }
+  Status MakeDurable(const std::string&) override {
+    return Fail(ErrorCode::kUnavailable, "test: not durable");
+  }
+  std::string Describe(const std::string& key) const override { return below_.Describe(key); }
+
+ private:
+  ObjectReplacer& below_;
+};
+
+class SpoolReplayTest : public WritingParts {
+ protected:
+  void Replay(ObjectReplacer& replacer) {
+    SpoolReplay(replacer, *parts_->datasets, parts_->checks, parts_->current, parts_->versions)
+        .Run({parts_->spool});
+  }
+  // As the next mount does.
+  void ReplayAnew() {
+    Restart();
+    Replay(*replacer_);
+  }
+  // A chunk as an earlier mount left it, with terms that Commit() does not give.
+  void Seal(const std::string& chunk, std::string_view text, const SealTerms& terms) {
+    const auto staged = Staged(text);
+    ASSERT_TRUE(staged);
+    const auto sealed = parts_->spool->Seal(staged->get(), "a", chunk, terms);
+    ASSERT_TRUE(sealed) << sealed.error().message;
+  }
+  ChunkFingerprint StoredPrint(const std::string& path) {
+    return *parts_->current.StoredFingerprint(Chunk(path).tree, Chunk(path).chunk);
+  }
+};
+
+TEST_F(SpoolReplayTest, WhatWasNotPublishedIsSeenAndDirtyAgain) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/0", "y"));
+  ASSERT_TRUE(Commit("a/5", "z"));
+  ASSERT_TRUE(Remove("a/1"));
+  ReplayAnew();
+  EXPECT_EQ(Current("a/0") + Current("a/1") + Current("a/5"), "y-z");
+  EXPECT_EQ(parts_->versions.adopted(), 3u);
+  EXPECT_EQ(parts_->dirty.size(), 3u);
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(Stored("a/0") + Stored("a/1"), "y-");
+}
+
+TEST_F(SpoolReplayTest, WhatTheShardHasAlreadyIsDiscardedOnceThatIsDurable) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Remove("a/1"));
+  PutShard({{0, "x"}});
+  Restart();
+  NeverDurable never(*replacer_);
+  Replay(never);
+  EXPECT_EQ(Spooled(), "a/0 a/1");
+  EXPECT_TRUE(parts_->dirty.empty());
+  ReplayAnew();
+  EXPECT_EQ(Spooled(), "");
+  EXPECT_EQ(parts_->versions.adopted(), 0u);
+  EXPECT_EQ(Current("a/0") + Current("a/1"), "x-");
+}
+
+TEST_F(SpoolReplayTest, WhatAnotherProcessHasChangedIsQuarantined) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/1", "y"));
+  PutShard({{0, "o"}, {1, "b"}});
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "a/0");
+  EXPECT_EQ(Current("a/0") + Current("a/1"), "oy");
+}
+
+TEST_F(SpoolReplayTest, TheVersionBeforeMayHaveBeenPublishedMeanwhile) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  const auto publishing = parts_->written->BeginPublish(ShardOf("a/0"));
+  ASSERT_TRUE(Commit("a/0", "y"));
+  PutShard({{0, "x"}, {1, "b"}});  // and with that this process is killed
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "");
+  EXPECT_EQ(Current("a/0"), "y");
+}
+
+TEST_F(SpoolReplayTest, AChunkThatHasNoPlaceAnyMoreIsQuarantined) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  memory_->Remove("a/zarr.json");
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "a/0");
+}
+
+TEST_F(SpoolReplayTest, AChunkOfAnotherLayoutIsQuarantined) {
+  Seal("2", "x", {{}, std::nullopt, Chunk("a/0").tree->layout_digest() + 1});
+  Seal("3", "x", {{}, std::nullopt, Chunk("a/0").tree->layout_digest()});
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "a/2");
+  EXPECT_EQ(Current("a/3"), "x");
+}
+
+TEST_F(SpoolReplayTest, ASealWithoutALayoutIsCheckedByItsBytes) {
+  Seal("2", "two bytes where one is right", {});
+  Seal("3", "x", {});
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "a/2");
+  EXPECT_EQ(Current("a/3"), "x");
+}
+
+TEST_F(SpoolReplayTest, AChunkWhoseShardCannotBeReadWaits) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  memory_->Put("a/0", "no shard");
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "");
+  EXPECT_EQ(Spooled(), "a/0");
+  EXPECT_EQ(Current("a/0"), "x");
+}
+
+TEST_F(SpoolReplayTest, OnlyAChunkThatReplacesNothingIsTheFirst) {
+  Seal("0", "x", {StoredPrint("a/0")});
+  Seal("2", "y", {});
+  ReplayAnew();
+  const auto latest = [&](const std::string& path) {
+    return parts_->written->Find(ChunkId::Of(*Chunk(path).tree, Chunk(path).chunk));
+  };
+  ASSERT_TRUE(latest("a/0") && latest("a/2"));
+  EXPECT_FALSE(latest("a/0")->first);
+  EXPECT_TRUE(latest("a/2")->first);
+}
+
+}  // namespace
+}  // namespace unshard
