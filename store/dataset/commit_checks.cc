@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "store/object/deadline.h"
 #include "store/chunks/sharded_tree.h"
+#include "store/object/deadline.h"
 #include "store/publish/can_publish.h"
 
 namespace unshard {
