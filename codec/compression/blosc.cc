@@ -1,4 +1,5 @@
-// Blosc: one Blosc 1 buffer.
+#include "codec/compression/blosc.h"
+
 #include <blosc.h>
 
 #include <array>
@@ -7,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "codec/compression/codecs.h"
 #include "codec/compression/compressor.h"
 
 namespace unshard {
@@ -99,9 +99,7 @@ Result<Encoder> MakeEncoder(const CodecOptions& options) {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesCodec>> MakeBlosc(const std::string& name,
-                                                    const CodecOptions& options) {
-  if (name != "blosc" && name != "numcodecs.blosc") return nullptr;
+Result<BytesCodecPtr> MakeBlosc(const std::string& name, const CodecOptions& options) {
   return MakeCompressor(name, Decode, MakeEncoder(options));
 }
 

@@ -1,9 +1,9 @@
-// bzip2: one or more streams are read, one is written.
+#include "codec/compression/bzip2.h"
+
 #include <bzlib.h>
 
 #include <cstddef>
 
-#include "codec/compression/codecs.h"
 #include "codec/compression/compressor.h"
 
 namespace unshard {
@@ -95,9 +95,7 @@ Result<Encoder> MakeEncoder(const CodecOptions& options) {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesCodec>> MakeBzip2(const std::string& name,
-                                                    const CodecOptions& options) {
-  if (name != "numcodecs.bz2") return nullptr;
+Result<BytesCodecPtr> MakeBzip2(const std::string& name, const CodecOptions& options) {
   return MakeCompressor(name, Decode, MakeEncoder(options));
 }
 

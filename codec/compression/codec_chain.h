@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
 namespace unshard {

@@ -11,7 +11,6 @@
 #include <new>
 #include <string>
 
-#include "codec/compression/codecs.h"
 #include "codec/compression/compressor.h"
 
 namespace unshard {
@@ -20,10 +19,6 @@ namespace {
 constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // both libraries count in 32 bits
 constexpr std::uint64_t kMinMemberSize = 18;            // header and trailer
 constexpr std::uint64_t kMaxRatio = 1032;               // of deflate
-
-tl::unexpected<Error> FailGzip(const std::string& what) {
-  return Fail(ErrorCode::kDataLoss, "gzip: " + what);
-}
 
 const char* InflateFailure(int code) {
   switch (code) {
@@ -40,81 +35,62 @@ const char* InflateFailure(int code) {
 // Decodes the members of one buffer, one after another, into one output.
 class Inflater {
  public:
-  Inflater(ByteSpan stored, std::uint64_t max_bytes, std::uint64_t expected_bytes)
-      : rest_(stored),
-        max_bytes_(max_bytes),
-        state_(std::make_unique_for_overwrite<inflate_state>()) {
-    const std::uint64_t guess =
-        expected_bytes != 0 ? expected_bytes : std::uint64_t{stored.size()} * 4;
-    // The hint comes from outside: it is believed as far as usual data goes.
-    constexpr std::uint64_t kUsualRatio = 64;
-    constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;
-    Resize(std::min(guess, std::max(stored.size() * kUsualRatio, kSmall)));
+  explicit Inflater(ByteSpan stored)
+      : rest_(stored), state_(std::make_unique_for_overwrite<inflate_state>()) {
+    BeginMember();
   }
 
-  [[nodiscard]] ByteSpan rest() const { return rest_; }
-
-  // Decodes the member that `rest` begins with and moves `rest` behind it.
-  Status DecodeMember() {
-    isal_inflate_init(state_.get());
-    state_->crc_flag = ISAL_GZIP;
-    std::size_t fed = 0;
-    while (state_->block_state != ISAL_BLOCK_FINISH) {
-      if (state_->avail_in == 0) fed += Feed(fed);
-      UNSHARD_RETURN_IF_ERROR(DecodeStep());
-      const bool all_written = state_->avail_out > 0;
-      const bool finished = state_->block_state == ISAL_BLOCK_FINISH;
-      if (!finished && all_written && state_->avail_in == 0 && fed == rest_.size()) {
-        return FailGzip("expected more data, found the end");
-      }
+  // Decodes what fits the `room` at `at`, or less.
+  Result<DecodeProgress> Step(std::uint8_t* at, std::size_t room) {
+    if (state_->avail_in == 0) Feed();
+    const std::size_t size = std::min(room, kMaxStep);
+    state_->next_out = at;
+    state_->avail_out = static_cast<std::uint32_t>(size);
+    const int code = isal_inflate(state_.get());
+    if (code < 0) return Damaged("gzip", InflateFailure(code));
+    const std::size_t written = size - state_->avail_out;
+    if (state_->block_state == ISAL_BLOCK_FINISH) {
+      UNSHARD_ASSIGN_OR_RETURN(const bool done, EndMember());
+      return DecodeProgress{written, done};
     }
-    // What was fed and not used stands partly in the library's bit buffer.
-    const auto buffered = static_cast<std::size_t>(std::max(state_->read_in_length, 0)) / 8;
-    rest_ = rest_.subspan(fed - state_->avail_in - buffered);
-    return {};
-  }
-
-  ByteVector Take() {
-    output_.resize(written_);
-    return std::move(output_);
+    if (written < size && state_->avail_in == 0 && fed_ == rest_.size()) {
+      return Damaged("gzip", "expected more data, found the end");
+    }
+    return DecodeProgress{written, false};
   }
 
  private:
-  std::size_t Feed(std::size_t fed) {
-    const std::size_t step = std::min(rest_.size() - fed, kMaxStep);
-    state_->next_in = const_cast<std::uint8_t*>(rest_.data()) + fed;  // only read
-    state_->avail_in = static_cast<std::uint32_t>(step);
-    return step;
+  void BeginMember() {
+    isal_inflate_init(state_.get());
+    state_->crc_flag = ISAL_GZIP;
+    fed_ = 0;
   }
 
-  Status DecodeStep() {
-    if (written_ == output_.size()) Resize(std::max<std::uint64_t>(output_.size(), 512) * 2);
-    const std::size_t room = std::min(output_.size() - written_, kMaxStep);
-    state_->next_out = output_.data() + written_;
-    state_->avail_out = static_cast<std::uint32_t>(room);
-    const int code = isal_inflate(state_.get());
-    written_ += room - state_->avail_out;
-    if (code < 0) return FailGzip(InflateFailure(code));
-    if (written_ > max_bytes_) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  "gzip: expected at most " + std::to_string(max_bytes_) + " decoded bytes");
+  void Feed() {
+    const std::size_t size = std::min(rest_.size() - fed_, kMaxStep);
+    state_->next_in = Unconst<std::uint8_t>(rest_.data()) + fed_;
+    state_->avail_in = static_cast<std::uint32_t>(size);
+    fed_ += size;
+  }
+
+  // Goes on to the next member; true where there is none.
+  Result<bool> EndMember() {
+    // The library's bit buffer holds some of the bytes that were fed and not used.
+    const auto buffered = static_cast<std::size_t>(std::max(state_->read_in_length, 0)) / 8;
+    rest_ = rest_.subspan(fed_ - state_->avail_in - buffered);
+    if (!rest_.empty() && rest_.front() != 0) {
+      BeginMember();
+      return false;
     }
-    return {};
+    if (std::any_of(rest_.begin(), rest_.end(), [](std::uint8_t byte) { return byte != 0; })) {
+      return Damaged("gzip", "expected nothing but zeros behind the last member");
+    }
+    return true;
   }
 
-  // One byte above the limit is room enough to find out that it is exceeded, and keeps the room
-  // above 0 while the trailer is read.
-  void Resize(std::uint64_t size) {
-    const std::uint64_t limit =
-        max_bytes_ == std::numeric_limits<std::uint64_t>::max() ? max_bytes_ : max_bytes_ + 1;
-    output_.resize(std::clamp<std::uint64_t>(size, 1, limit));
-  }
-
-  ByteSpan rest_;
-  std::uint64_t max_bytes_;
+  ByteSpan rest_;        // from the start of the present member
+  std::size_t fed_ = 0;  // of rest_: bytes that were given to the library
   std::unique_ptr<inflate_state> state_;
-  ByteVector output_;
-  std::size_t written_ = 0;
 };
 
 // The most that one member of `plain_size` bytes takes with zlib's default memory, which stores
@@ -133,16 +109,16 @@ Result<Encoder> MakeEncoder(const CodecOptions& options, int level_if_absent) {
 
 Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
                               std::uint64_t expected_bytes) {
-  if (stored.empty()) return FailGzip("expected a member, found no data");
-  Inflater inflater(stored, max_bytes, expected_bytes);
-  do {
-    UNSHARD_RETURN_IF_ERROR(inflater.DecodeMember());
-  } while (!inflater.rest().empty() && inflater.rest().front() != 0);
-  const ByteSpan padding = inflater.rest();
-  if (std::any_of(padding.begin(), padding.end(), [](std::uint8_t byte) { return byte != 0; })) {
-    return FailGzip("expected nothing but zeros behind the last member");
-  }
-  return inflater.Take();
+  // The hint comes from the stored data: it is followed up to the ratio of usual data.
+  constexpr std::uint64_t kUsualRatio = 64;
+  constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;
+  if (stored.empty()) return Damaged("gzip", "expected a member, found no data");
+  if (expected_bytes == 0) expected_bytes = std::uint64_t{stored.size()} * 4;
+  Inflater inflater(stored);
+  return DecodeInSteps(
+      "gzip", max_bytes,
+      [&](std::uint8_t* at, std::size_t room) { return inflater.Step(at, room); },
+      std::min(expected_bytes, std::max(stored.size() * kUsualRatio, kSmall)));
 }
 
 ByteVector GzipEncode(ByteSpan plain, int level) {
@@ -162,7 +138,7 @@ ByteVector GzipEncode(ByteSpan plain, int level) {
   do {
     if (stream.avail_in == 0) {
       const std::size_t step = std::min(plain.size(), kMaxStep);
-      stream.next_in = const_cast<Bytef*>(plain.data());  // only read
+      stream.next_in = Unconst<Bytef>(plain.data());
       stream.avail_in = static_cast<uInt>(step);
       plain = plain.subspan(step);
     }
@@ -185,15 +161,12 @@ std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t s
   return claim;
 }
 
-// The levels where none is given are those of the reference implementations.
-Result<std::shared_ptr<const BytesCodec>> MakeGzip(const std::string& name,
-                                                   const CodecOptions& options) {
-  const bool zarr = name == "gzip";
-  if (!zarr && name != "numcodecs.gzip") return nullptr;
+// Where the configuration has no level, those of the reference implementations hold.
+Result<BytesCodecPtr> MakeGzip(const std::string& name, const CodecOptions& options) {
   const auto decode = [](ByteSpan stored, std::uint64_t max_bytes) {
     return GzipDecode(stored, max_bytes);
   };
-  return MakeCompressor(name, decode, MakeEncoder(options, zarr ? 6 : 1));
+  return MakeCompressor(name, decode, MakeEncoder(options, name == "gzip" ? 6 : 1));
 }
 
 }  // namespace unshard

@@ -1,9 +1,9 @@
-// zlib (RFC 1950): one stream.
+#include "codec/compression/zlib.h"
+
 #include <zlib.h>
 
 #include <memory>
 
-#include "codec/compression/codecs.h"
 #include "codec/compression/compressor.h"
 
 namespace unshard {
@@ -54,9 +54,7 @@ Result<Encoder> MakeEncoder(const CodecOptions& options) {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesCodec>> MakeZlib(const std::string& name,
-                                                   const CodecOptions& options) {
-  if (name != "numcodecs.zlib") return nullptr;
+Result<BytesCodecPtr> MakeZlib(const std::string& name, const CodecOptions& options) {
   return MakeCompressor(name, Decode, MakeEncoder(options));
 }
 

@@ -1,10 +1,11 @@
-// Strict reading of a JSON tree, with the path in every failure.
+#include "codec/json/cursor.h"
+
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "codec/core/byte_range.h"
-#include "codec/json/json.h"
+#include "codec/json/writer.h"
 
 namespace unshard {
 namespace {
@@ -186,6 +187,17 @@ Result<std::uint64_t> JsonCursor::Unsigned(std::uint64_t min, std::uint64_t max)
     }
   }
   return Expected(WholeNumberFrom(std::to_string(min), std::to_string(max)));
+}
+
+Result<std::vector<std::uint64_t>> JsonCursor::UnsignedItems(std::uint64_t min,
+                                                             std::uint64_t max) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, Items());
+  std::vector<std::uint64_t> numbers;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t number, item.Unsigned(min, max));
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 Result<std::int64_t> JsonCursor::Integer(std::int64_t min, std::int64_t max) const {

@@ -1,17 +1,18 @@
-// The JSON parser, on nlohmann's SAX interface.
+// Built on nlohmann's SAX interface.
 //
-// nlohmann/json turns numbers into integers and doubles, which loses spellings (-0, 1.0, 1e999) and
-// refuses NaN. So it does not read the text itself, but through TokenFilter, which hands it a plain
-// 0 and spaces in place of every number token and notes where the token is. Nothing is copied, and
-// every character keeps its place.
+// nlohmann/json converts numbers to integers and doubles, which loses spellings (-0, 1.0) and
+// refuses 1e999 and NaN. It therefore reads the text through TokenFilter, which presents every
+// number token as 0 and spaces and remembers the position of the token. Nothing is copied, and the
+// other characters keep their positions.
+#include "codec/json/parser.h"
+
+#include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
-
-#include "codec/json/json.h"
 
 namespace unshard {
 namespace {

@@ -1,8 +1,7 @@
-// The text of a JSON tree.
+#include "codec/json/writer.h"
+
 #include <algorithm>
 #include <cstddef>
-
-#include "codec/json/json.h"
 
 namespace unshard {
 namespace {

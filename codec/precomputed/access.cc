@@ -1,8 +1,7 @@
-// Locators and shard keys of the sharded directories of a precomputed dataset.
+#include "codec/precomputed/access.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "codec/precomputed/info.h"
 
 namespace unshard {
 namespace {

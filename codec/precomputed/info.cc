@@ -9,6 +9,9 @@
 
 #include "codec/core/byte_range.h"
 #include "codec/core/lower_case.h"
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "codec/precomputed/object_check.h"
 #include "codec/voxel/data_type.h"
 #include "codec/voxel/volume_check.h"
@@ -60,14 +63,7 @@ Result<std::string> ParseKey(const JsonCursor& owner) {
 }
 
 Result<std::vector<std::uint64_t>> ParseVector(const JsonCursor& cursor, std::uint64_t min) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, cursor.Items());
-  std::vector<std::uint64_t> extents;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent,
-                             item.Unsigned(min, static_cast<std::uint64_t>(kMaxCoordinate)));
-    extents.push_back(extent);
-  }
-  return extents;
+  return cursor.UnsignedItems(min, static_cast<std::uint64_t>(kMaxCoordinate));
 }
 
 Result<std::vector<std::uint64_t>> ParseVector3(const JsonCursor& cursor, std::uint64_t min) {

@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "codec/grid/chunk_grid.h"
-#include "codec/grid/morton.h"
 #include "codec/json/json.h"
 #include "codec/precomputed/shard.h"
-#include "codec/shard/chunk_locator.h"
 #include "codec/voxel/chunk_check.h"
 
 namespace unshard {
@@ -74,14 +72,5 @@ struct NeuroglancerInfo {
 // sharded scale, sizes that overflow, too many bits; two sharded directories that are one, with
 // shards of the same names.
 Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text);
-
-// Locator and keys of a sharded directory. `locator` is null for kIds and kMeshes, where the slot
-// is the id. Fails where the Morton code of the grid needs more than 64 bits.
-struct ShardedDirectoryAccess {
-  std::shared_ptr<const ShardFormat> format;
-  std::shared_ptr<const ShardKeys> keys;
-  std::shared_ptr<const ChunkLocator> locator;
-};
-Result<ShardedDirectoryAccess> MakeAccess(const ShardedDirectory& directory, MortonRule rule);
 
 }  // namespace unshard

@@ -1,5 +1,7 @@
-// Edits of `info`: a table says which members decide how chunks are stored; everything else is
-// taken over. Scales go by their keys; lists of indices are compared item by item, in their order.
+// Tables list the members that decide how chunks are stored; changes of all others are applied.
+// Scales are matched by their keys, the indexes of annotations by their positions.
+#include "codec/precomputed/merge.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,9 +14,10 @@
 
 #include "codec/core/lower_case.h"
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "codec/precomputed/info.h"
 #include "codec/shard/layout_change.h"
-#include "codec/shard/metadata_merge.h"
 
 namespace unshard {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "codec/core/byte_range.h"
 #include "codec/core/lower_case.h"
+#include "codec/json/cursor.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "codec/voxel/data_type.h"
 

@@ -7,6 +7,7 @@
 #include "codec/compression/gzip.h"
 #include "codec/core/lower_case.h"
 #include "codec/precomputed/assembly.h"
+#include "codec/precomputed/murmurhash3.h"
 
 namespace unshard {
 namespace {

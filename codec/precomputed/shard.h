@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "codec/json/json.h"
+#include "codec/json/cursor.h"
 #include "codec/shard/format.h"
 
 namespace unshard {
@@ -70,8 +70,5 @@ class StorageOrder {
 // nothing. A walk asks for 16 bytes of the shard index, which opening a shard brings, and then for
 // the minishard index.
 std::unique_ptr<ShardFormat> MakeNeuroglancerShardFormat(const ShardingSpec& spec);
-
-// murmurhash3_x86_128 with seed 0 of the 8 little-endian bytes of `value`: h2 << 32 | h1.
-std::uint64_t MurmurHash3X86_128Of64(std::uint64_t value);
 
 }  // namespace unshard

@@ -11,6 +11,7 @@
 
 #include "codec/compression/bytes_codec.h"
 #include "codec/core/byte_range.h"
+#include "codec/json/cursor.h"
 #include "codec/voxel/data_type.h"
 
 namespace unshard {

@@ -1,4 +1,5 @@
 #include "codec/zarr3/defaults.h"
+#include "codec/json/writer.h"
 
 #include <algorithm>
 #include <array>

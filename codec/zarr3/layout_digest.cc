@@ -10,6 +10,7 @@
 #include "codec/core/bytes.h"
 #include "codec/core/crc32c.h"
 #include "codec/json/meaning.h"
+#include "codec/json/writer.h"
 #include "codec/zarr3/defaults.h"
 
 namespace unshard {

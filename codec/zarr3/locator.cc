@@ -1,6 +1,6 @@
-#include <utility>
+#include "codec/zarr3/locator.h"
 
-#include "codec/zarr3/shard.h"
+#include <utility>
 
 namespace unshard {
 namespace {

@@ -1,8 +1,8 @@
-// Edits of `zarr.json`.
-//
-// Three trees are walked side by side: the stored document, its unsharded form that the writer saw,
-// and what the writer made of it. The last two are first brought into one form by the parser, so
-// that short-hand names, null members and the like are no difference.
+// Three trees are walked side by side: the stored document, its unsharded form, which the writer
+// read, and the document that the writer wrote. The parser first brings the last two into one form,
+// so that short-hand names and null members make no difference.
+#include "codec/zarr3/merge.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "codec/shard/layout_change.h"
-#include "codec/shard/metadata_merge.h"
+#include "codec/voxel/data_type.h"
 #include "codec/zarr3/defaults.h"
 #include "codec/zarr3/fill_value.h"
 #include "codec/zarr3/metadata.h"
@@ -62,10 +64,9 @@ bool SameExtension(const JsonValue& a, const JsonValue& b) {
   return Covers(name, *x, *y) && Covers(name, *y, *x);
 }
 
-// A codec of values of one byte has no byte order, whatever it says.
+// Values of one byte have no byte order, whatever the configuration of the codec `bytes` says.
 bool HasByteOrder(const JsonValue& data_type) {
-  const std::string name = NameOf(data_type);
-  return name != "bool" && name != "int8" && name != "uint8";
+  return DataTypeSize(DataTypeDialect::kZarr, NameOf(data_type)) != 1;
 }
 
 bool SameCodecs(const JsonValue& a, const JsonValue& b, bool byte_order) {

@@ -4,8 +4,13 @@
 #include <utility>
 
 #include "codec/compression/codec_chain.h"
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/shard/layout_change.h"
 #include "codec/zarr3/check.h"
 #include "codec/zarr3/layout_digest.h"
+#include "codec/zarr3/locator.h"
 #include "codec/zarr3/shard.h"
 #include "codec/zarr3/sharding.h"
 
@@ -14,25 +19,10 @@ namespace {
 
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 
-Result<std::vector<std::uint64_t>> ParseShape(const JsonCursor& shape, std::uint64_t min) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, shape.Items());
-  std::vector<std::uint64_t> extents;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent, item.Unsigned(min, kMaxExtent));
-    extents.push_back(extent);
-  }
-  return extents;
-}
-
 JsonValue WriteShape(const std::vector<std::uint64_t>& shape) {
   std::vector<JsonValue> items;
   for (const std::uint64_t extent : shape) items.push_back(JsonValue::Number(extent));
   return JsonValue::Array(std::move(items));
-}
-
-// The path of a member of a document that stands at `path`.
-std::string PathOf(const std::string& path, const std::string& member) {
-  return path.empty() ? member : path + "." + member;
 }
 
 // Bare strings, "zarr_format": 3 and the like: an extension point in current form, put into the
@@ -91,7 +81,7 @@ class ArrayRewriter {
   Result<ZarrNode> Rewrite() {
     node_.type = ZarrNode::Type::kArray;
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, Member("shape"));
-    UNSHARD_ASSIGN_OR_RETURN(node_.shape, ParseShape(shape, 0));
+    UNSHARD_ASSIGN_OR_RETURN(node_.shape, shape.UnsignedItems(0, kMaxExtent));
     UNSHARD_RETURN_IF_ERROR(RefuseTransformers());
     UNSHARD_RETURN_IF_ERROR(TakeDataType());
     UNSHARD_RETURN_IF_ERROR(TakeGrid());
@@ -153,7 +143,7 @@ class ArrayRewriter {
     if (grid_name_ != "regular") return {};
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, member.Member("configuration"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_shape, configuration.Member("chunk_shape"));
-    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, ParseShape(chunk_shape, 1));
+    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, chunk_shape.UnsignedItems(1, kMaxExtent));
     auto stored = ChunkGrid::Make(node_.shape, node_.chunk_shape);
     if (!stored) return Forward(std::move(stored).error(), chunk_shape.path());
     stored_grid_ = *std::move(stored);
@@ -163,23 +153,24 @@ class ArrayRewriter {
   Result<CodecChain> Unshard(const CodecChain& chain) {
     if (grid_name_ != "regular") {
       return Fail(ErrorCode::kNotSupported,
-                  PathOf(path_, "chunk_grid") + ": a grid of kind \"" + grid_name_ +
+                  MemberPath(path_, "chunk_grid") + ": a grid of kind \"" + grid_name_ +
                       "\" cannot be served with sharding; expected \"regular\"");
     }
     UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding, ResolveSharding(chain, node_.chunk_shape));
     ZarrShardedArray array;
     auto grid = ChunkGrid::Make(node_.shape, sharding.chunk_shape);
-    if (!grid) return Forward(std::move(grid).error(), PathOf(path_, "codecs"));
+    if (!grid) return Forward(std::move(grid).error(), MemberPath(path_, "codecs"));
     array.grid = *std::move(grid);
     array.shard_grid = stored_grid_;
-    UNSHARD_ASSIGN_OR_RETURN(array.key_encoding,
-                             ParseKeyEncoding(key_encoding_, PathOf(path_, "chunk_key_encoding")));
+    UNSHARD_ASSIGN_OR_RETURN(
+        array.key_encoding,
+        ParseKeyEncoding(key_encoding_, MemberPath(path_, "chunk_key_encoding")));
     array.locator = MakeZarrChunkLocator(array.grid, array.shard_grid, sharding.levels);
     array.keys = MakeZarrShardKeys(array.shard_grid, array.key_encoding);
     array.layout_digest = ZarrLayoutDigest(source_.value());
     array.check = MakeZarrChunkCheck(sharding.flattened, sharding.chunk_shape, data_type_);
     auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.wrapping));
-    if (!format) return Forward(std::move(format).error(), PathOf(path_, "codecs"));
+    if (!format) return Forward(std::move(format).error(), MemberPath(path_, "codecs"));
     array.format = *std::move(format);
     node_.sharded = std::move(array);
     node_.chunk_shape = sharding.chunk_shape;
@@ -230,7 +221,7 @@ bool RewriteConsolidated(JsonValue& group, const std::string& path,
   JsonValue* metadata = consolidated != nullptr ? consolidated->Find("metadata") : nullptr;
   if (metadata == nullptr || !metadata->is_object()) return false;
   bool changed = false;
-  const std::string prefix = PathOf(path, "consolidated_metadata.metadata");
+  const std::string prefix = MemberPath(path, "consolidated_metadata.metadata");
   for (auto& [name, embedded] : metadata->mutable_members()) {
     const auto rewritten = RewriteNode(embedded, prefix + "[\"" + name + "\"]");
     if (!rewritten) {

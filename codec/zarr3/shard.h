@@ -56,12 +56,6 @@ struct ZarrShardLevel {
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ZarrShardLevel> levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping);
 
-// Where the inner chunks of `grid` stand in the shards of `shard_grid`. The shard number is the
-// C-order position in shard_grid.
-std::shared_ptr<const ChunkLocator> MakeZarrChunkLocator(const ChunkGrid& grid,
-                                                         const ChunkGrid& shard_grid,
-                                                         std::vector<ZarrShardLevel> levels);
-
 // Chunk keys of the stored shards.
 std::shared_ptr<const ShardKeys> MakeZarrShardKeys(const ChunkGrid& shard_grid,
                                                    const ChunkKeyEncoding& encoding);

@@ -4,9 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "codec/json/json.h"
+#include "codec/json/parser.h"
 #include "codec/precomputed/info.h"
-#include "codec/shard/metadata_merge.h"
+#include "codec/precomputed/merge.h"
+#include "codec/zarr3/merge.h"
 #include "codec/zarr3/metadata.h"
 #include "tests/fuzz/fuzz_targets.h"
 

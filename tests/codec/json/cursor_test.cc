@@ -3,7 +3,9 @@
 #include <limits>
 #include <string>
 
+#include "codec/json/cursor.h"
 #include "codec/json/json.h"
+#include "codec/json/parser.h"
 
 namespace unshard {
 namespace {

@@ -11,6 +11,9 @@
 #include "codec/compression/codec_chain.h"
 #include "codec/compression/gzip.h"
 #include "codec/core/crc32c.h"
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/zarr3/locator.h"
 #include "codec/zarr3/sharding.h"
 
 namespace unshard {
