@@ -1,5 +1,4 @@
-// Checksums of 32 bits, little-endian, before or after the bytes that they protect; verified and
-// written.
+// Checksums of 32 bits, little-endian, before or after the bytes that they protect.
 #pragma once
 
 #include "codec/compression/codec_options.h"

@@ -18,8 +18,8 @@ struct WholeNumber {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// The exponent of a number token, from the text after its e. Values beyond any document's length
-// decide nothing further and are clamped.
+// The exponent of a number token, from the text after its e. It is clamped at 2^40: no document has
+// enough digits to make up for a larger one.
 std::int64_t ParseExponent(std::string_view text) {
   constexpr std::int64_t kClamp = std::int64_t{1} << 40;
   const bool negative = !text.empty() && text.front() == '-';
@@ -49,8 +49,8 @@ std::optional<std::uint64_t> Scale(std::string_view digits, std::int64_t exponen
   return value;
 }
 
-// The value of a number token where it is whole and below 2^64 in magnitude, worked out in decimal
-// so that 9007199254740993.0 keeps its last digit.
+// The value of a number token where it is whole and below 2^64 in magnitude. Computed in decimal,
+// because a double would lose the last digit of 9007199254740993.0.
 std::optional<WholeNumber> ParseWhole(std::string_view token) {
   WholeNumber whole;
   if (!token.empty() && token.front() == '-') {
@@ -90,7 +90,7 @@ std::string WholeNumberFrom(const std::string& min, const std::string& max) {
   return "a whole number from " + min + " to " + max;
 }
 
-// Text from outside as it may stand in a message: bounded, with escapes.
+// Untrusted text for a message: truncated and escaped.
 std::string Quoted(std::string_view text) {
   constexpr std::size_t kMaxShown = 40;
   if (text.size() <= kMaxShown) return WriteJson(JsonValue::String(std::string(text)), 0);

@@ -75,8 +75,7 @@ class JsonValue {
 
 // The string member `key` of an object; "" where it is absent or something else.
 std::string TextOf(const JsonValue& object, std::string_view key);
-// The items of the array member `key`; none where it is absent or something else. Refers to the
-// object.
+// The items, in the object, of the array member `key`; none where it is absent or something else.
 const std::vector<JsonValue>& ItemsOf(const JsonValue& object, std::string_view key);
 
 // Finds the members of one object by their keys, each in logarithmic time. Refers to the object,

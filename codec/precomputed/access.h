@@ -1,4 +1,4 @@
-// What reading and writing the shards of a precomputed directory takes: format, keys, locator.
+// The format, shard keys and locator of a sharded directory of a precomputed dataset.
 #pragma once
 
 #include <memory>
