@@ -5,7 +5,6 @@
 #include "codec/compression/checksum.h"
 #include "codec/compression/gzip.h"
 #include "codec/compression/lz4.h"
-#include "codec/compression/zlib.h"
 #include "codec/compression/zstd.h"
 
 namespace unshard {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "codec/core/bytes.h"
 #include "codec/core/bytes_digest.h"
@@ -25,8 +24,7 @@ class BytesCodec {
   // Undoes the codec. kDataLoss on damage; kResourceExhausted beyond `max_bytes`.
   [[nodiscard]] virtual Result<ByteVector> Decode(ByteSpan stored,
                                                   std::uint64_t max_bytes) const = 0;
-  // Whether Encode supports the configuration: else kNotSupported, naming the codec. Decode works
-  // either way.
+  // Whether Encode supports the configuration: else kNotSupported, naming the codec.
   [[nodiscard]] virtual Status CanEncode() const { return {}; }
   // Gives the same bytes for the same input and the same version of the library. Fails as CanEncode
   // does, and with kResourceExhausted where the codec cannot take so many bytes.

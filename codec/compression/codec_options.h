@@ -1,8 +1,7 @@
-// The configuration of one bytes-to-bytes codec, as the files of the codecs read it.
+// The configuration of one bytes-to-bytes codec, read by the sources of the codecs.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <string>
 
 #include "codec/compression/bytes_codec.h"
@@ -43,7 +42,7 @@ inline unsigned Clamp32(std::size_t size) {
   return static_cast<unsigned>(std::min(size, std::size_t{1} << 30));
 }
 
-// These libraries never write through their input pointers, whatever its type says.
+// These libraries lack a const: they never write through their input pointers.
 template <class To>
 To* Unconst(const std::uint8_t* bytes) {
   return reinterpret_cast<To*>(const_cast<std::uint8_t*>(bytes));

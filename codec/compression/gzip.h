@@ -1,4 +1,4 @@
-// gzip (RFC 1952) for whole buffers, both directions, and as a codec.
+// gzip (RFC 1952) for whole buffers, both directions; gzip and zlib (RFC 1950) as codecs.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,6 @@ ByteVector GzipEncode(ByteSpan plain, int level = 6);
 std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t stored_size);
 
 MakeCodec MakeGzip;
+MakeCodec MakeZlib;
 
 }  // namespace unshard

@@ -26,7 +26,6 @@ class JsonCursor {
   [[nodiscard]] Result<JsonCursor> Member(std::string_view key) const;
   // The member `key`, or nothing where it is absent or null. Fails where this is no object.
   [[nodiscard]] Result<std::vector<JsonCursor>> OptionalMember(std::string_view key) const;
-  [[nodiscard]] bool Has(std::string_view key) const { return value_->Find(key) != nullptr; }
   // The items of an array with at most `max_items`.
   [[nodiscard]] Result<std::vector<JsonCursor>> Items(std::size_t max_items = 1u << 20) const;
   [[nodiscard]] Result<std::string> String() const;

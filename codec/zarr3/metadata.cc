@@ -25,8 +25,7 @@ JsonValue WriteShape(const std::vector<std::uint64_t>& shape) {
   return JsonValue::Array(std::move(items));
 }
 
-// Bare strings, "zarr_format": 3 and the like: an extension point in current form, put into the
-// document only where it stood in another one.
+// An extension point in its current form, to which the document is changed where it has another.
 Result<JsonValue> NormaliseMember(JsonValue& document, const JsonCursor& member,
                                   const std::string& key) {
   UNSHARD_ASSIGN_OR_RETURN(JsonValue normalised, NormaliseExtension(member));
@@ -58,8 +57,7 @@ Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonValue& encoding, const std::
   return parsed;
 }
 
-// What the rewriter of arrays reads and edits. Only these members are copied: attributes can be as
-// long as the document.
+// The members that ArrayRewriter reads and edits: attributes, which can be large, are not copied.
 constexpr std::array kLayoutMembers = {"shape",           "data_type",           "fill_value",
                                        "chunk_grid",      "chunk_key_encoding",  "codecs",
                                        "dimension_names", "storage_transformers"};
@@ -72,7 +70,7 @@ JsonValue LayoutOf(const JsonValue& document) {
   return layout;
 }
 
-// Rewrites one array document. `source`, the layout as it was, stays while `document` is edited.
+// Rewrites the array `document`, whose original layout is `source`.
 class ArrayRewriter {
  public:
   ArrayRewriter(const JsonValue& source, JsonValue& document, const std::string& path)
@@ -125,7 +123,7 @@ class ArrayRewriter {
     const JsonValue written =
         has_parameters || has_more ? normalised : JsonValue::String(node_.data_type);
     if (!(written == cursor.value())) document_.Set("data_type", written);
-    // Old writers gave numbers for booleans, which not every reader takes.
+    // Old writers used numbers as fill values of booleans, which some readers refuse.
     const JsonValue* fill_value = source_.value().Find("fill_value");
     if (node_.data_type == "bool" && fill_value != nullptr && fill_value->is_number() &&
         (fill_value->text() == "0" || fill_value->text() == "1")) {
@@ -134,7 +132,7 @@ class ArrayRewriter {
     return {};
   }
 
-  // Leaves the stored chunk shape in node_.chunk_shape; empty where the grid is not regular.
+  // Sets node_.chunk_shape to the stored chunk shape; empty where the grid is not regular.
   Status TakeGrid() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, Member("chunk_grid"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonValue grid,
@@ -169,7 +167,7 @@ class ArrayRewriter {
     array.keys = MakeZarrShardKeys(array.shard_grid, array.key_encoding);
     array.layout_digest = ZarrLayoutDigest(source_.value());
     array.check = MakeZarrChunkCheck(sharding.flattened, sharding.chunk_shape, data_type_);
-    auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.wrapping));
+    auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.outer_codecs));
     if (!format) return Forward(std::move(format).error(), MemberPath(path_, "codecs"));
     array.format = *std::move(format);
     node_.sharded = std::move(array);
@@ -187,7 +185,7 @@ class ArrayRewriter {
     if (!(codecs == before)) document_.Set("codecs", std::move(codecs));
   }
 
-  // A null stands for an absent member in old documents.
+  // In old documents null means that a member is absent.
   void DropNulls() {
     for (const char* key : {"dimension_names", "storage_transformers"}) {
       const JsonValue* member = document_.Find(key);
@@ -207,14 +205,14 @@ class ArrayRewriter {
 
 struct Rewritten {
   ZarrNode node;
-  bool changed = false;  // the document is not what it was
+  bool changed = false;  // whether the document differs from the original
 };
 
-// Rewrites `document` in place and says what it is; leaves it as it is where that fails.
+// Rewrites `document` in place and describes it. After a failure `document` is unchanged.
 Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path);
 
-// Rewrites the copies of descendants in `consolidated_metadata`; what cannot be rewritten stays.
-// Returns whether anything changed.
+// Rewrites the copies of descendants in `consolidated_metadata`; a copy that cannot be rewritten
+// stays unchanged, with a warning. Returns whether anything changed.
 bool RewriteConsolidated(JsonValue& group, const std::string& path,
                          std::vector<std::string>& warnings) {
   JsonValue* consolidated = group.Find("consolidated_metadata");
@@ -240,7 +238,7 @@ Result<Rewritten> RewriteArray(JsonValue& document, const std::string& path) {
   const JsonValue source = LayoutOf(document);
   auto node = ArrayRewriter(source, document, path).Rewrite();
   if (node) return Rewritten{*std::move(node), !(LayoutOf(document) == source)};
-  // Members are replaced in their places, and dropped only where nothing can fail any more.
+  // Members keep their positions, and are dropped only when nothing can fail any more.
   for (const auto& [key, value] : source.members()) document.Set(key, value);
   return tl::unexpected<Error>(std::move(node).error());
 }
