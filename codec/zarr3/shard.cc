@@ -42,7 +42,7 @@ class ZarrIndexWalk final : public IndexWalk {
         return Fail(ErrorCode::kInternal, "more bytes than the object has");
       }
       UNSHARD_RETURN_IF_ERROR(Enter({0, object_size}));
-      bytes = WithoutSurroundings(bytes, object_size);
+      bytes = WithoutOuterBytes(bytes, object_size);
     }
     const ZarrFormatLevel& current = *levels_[depth_];
     if (bytes.size() != index_range_.size) {
@@ -60,7 +60,7 @@ class ZarrIndexWalk final : public IndexWalk {
       return Fail(ErrorCode::kDataLoss,
                   Describe(depth_, "offset " + std::to_string(row.offset) + " and size " +
                                        std::to_string(row.size) + " do not lie within the " +
-                                       std::to_string(body_.size) + " bytes around it"));
+                                       std::to_string(body_.size) + " bytes of its outer shard"));
     }
     UNSHARD_RETURN_IF_ERROR(Enter(nested));
     return RangeRequest::At(index_range_.begin, index_range_.size);
@@ -77,22 +77,22 @@ class ZarrIndexWalk final : public IndexWalk {
                                        " bytes, more than the limit of " +
                                        std::to_string(max_index_bytes_)));
     }
-    const std::uint64_t around = current.level.leading_bytes() + current.level.trailing_bytes();
-    if (shard.size < around + reader.smallest_size()) {
+    const std::uint64_t outer = current.level.leading_bytes() + current.level.trailing_bytes();
+    if (shard.size < outer + reader.smallest_size()) {
       return Fail(ErrorCode::kDataLoss,
                   Describe(depth_, "expected a shard of at least " +
-                                       std::to_string(around + reader.smallest_size()) +
+                                       std::to_string(outer + reader.smallest_size()) +
                                        " bytes, which its index takes; found " +
                                        std::to_string(shard.size)));
     }
-    body_ = {shard.begin + current.level.leading_bytes(), shard.size - around};
+    body_ = {shard.begin + current.level.leading_bytes(), shard.size - outer};
     const std::uint64_t size = std::min(reader.encoded_size(), body_.size);
     index_range_ = {current.level.index_at_start ? body_.begin : body_.end() - size, size};
     return {};
   }
 
   // The outermost index alone, without the outer checksums that the first request includes.
-  [[nodiscard]] ByteSpan WithoutSurroundings(ByteSpan bytes, std::uint64_t object_size) const {
+  [[nodiscard]] ByteSpan WithoutOuterBytes(ByteSpan bytes, std::uint64_t object_size) const {
     const bool suffix = !levels_.front()->level.index_at_start;
     const std::uint64_t asked_from = suffix ? object_size - bytes.size() : index_range_.begin;
     if (asked_from > index_range_.begin) return {};
@@ -170,7 +170,7 @@ class ZarrShardFormat final : public ShardFormat {
   [[nodiscard]] Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
     for (auto codec = outer_codecs_.rbegin(); codec != outer_codecs_.rend(); ++codec) {
       auto plain = (*codec)->Decode(stored.span(), max_bytes);
-      if (!plain) return Forward(std::move(plain).error(), "the codec around the shard");
+      if (!plain) return Forward(std::move(plain).error(), "a codec after sharding_indexed");
       stored = Bytes(*std::move(plain));
     }
     return stored;
@@ -179,7 +179,7 @@ class ZarrShardFormat final : public ShardFormat {
   [[nodiscard]] Status CanWrite() const override {
     for (const auto& codec : outer_codecs_) {
       auto can = codec->CanEncode();
-      if (!can) return Forward(std::move(can).error(), "around the shard");
+      if (!can) return Forward(std::move(can).error(), "after sharding_indexed");
     }
     return {};
   }
@@ -203,7 +203,7 @@ class ZarrShardFormat final : public ShardFormat {
   [[nodiscard]] Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const override {
     for (const auto& codec : outer_codecs_) {
       auto encoded = codec->Encode(body.span());
-      if (!encoded) return Forward(std::move(encoded).error(), "the codec around the shard");
+      if (!encoded) return Forward(std::move(encoded).error(), "a codec after sharding_indexed");
       body = Bytes(*std::move(encoded));
       if (body.size() > max_bytes) break;
     }

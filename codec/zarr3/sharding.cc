@@ -192,10 +192,10 @@ class Resolver {
     bool fixed = true;
     for (std::size_t i = begin; i < chain.size(); ++i) {
       UNSHARD_ASSIGN_OR_RETURN(auto codec,
-                               KnownBytesCodec(chain[i], "around a shard is not known"));
+                               KnownBytesCodec(chain[i], "after sharding_indexed is not known"));
       if (!codec->fixed_overhead()) {
         if (!outermost) {
-          return NotSupported(chain[i], "around a nested shard hides its index");
+          return NotSupported(chain[i], "after a nested sharding_indexed hides the index");
         }
         fixed = false;
       }

@@ -25,7 +25,7 @@ void MergeBoth(std::string_view original, std::string_view edited, Parse parse, 
   }
   const auto shown = parse(original);
   const auto document = ParseJson(original);
-  if (!shown || !document || !document->is_object()) return;  // nobody may write anything else
+  if (!shown || !document || !document->is_object()) return;  // no other edit is possible
   const auto same = merge(original, shown->unsharded_text);
   Require(same.has_value() && *same == original, "what is shown merges to what is stored");
 }
