@@ -1,4 +1,5 @@
-// Blosc: one Blosc 1 buffer.
+#include "codec/compression/blosc.h"
+
 #include <blosc.h>
 
 #include <array>
@@ -7,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "codec/compression/codecs.h"
 #include "codec/compression/compressor.h"
 
 namespace unshard {
@@ -57,8 +57,8 @@ Result<ByteVector> Encode(ByteSpan plain, const BloscOptions& options) {
   return stored;
 }
 
-// Zarr's codec names the shuffle, numcodecs numbers it. What stands around a shard has elements of
-// one byte unless it says otherwise; numcodecs' automatic shuffle (-1) shuffles bits of those.
+// Zarr's codec has names for the shuffle, numcodecs numbers. numcodecs' automatic shuffle (-1) is
+// by bits for elements of one byte, which a shard consists of unless `typesize` says otherwise.
 Result<BloscOptions::Shuffle> ParseShuffle(const JsonCursor& shuffle, std::uint64_t element_size) {
   using Shuffle = BloscOptions::Shuffle;
   constexpr std::array<std::pair<std::string_view, Shuffle>, 3> kNames{
@@ -99,9 +99,7 @@ Result<Encoder> MakeEncoder(const CodecOptions& options) {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesCodec>> MakeBlosc(const std::string& name,
-                                                    const CodecOptions& options) {
-  if (name != "blosc" && name != "numcodecs.blosc") return nullptr;
+Result<BytesCodecPtr> MakeBlosc(const std::string& name, const CodecOptions& options) {
   return MakeCompressor(name, Decode, MakeEncoder(options));
 }
 

@@ -1,13 +1,10 @@
-// Checksums of 32 bits beside the bytes that they protect: crc32c, and the forms that numcodecs has
-// of crc32c, crc32 and adler32.
+#include "codec/compression/checksum.h"
+
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
-#include "codec/compression/codecs.h"
 #include "codec/core/crc32c.h"
 
 namespace unshard {
@@ -37,7 +34,6 @@ class ChecksumDigest final : public BytesDigest {
   std::uint32_t value_;
 };
 
-// A checksum, little-endian, before or after the bytes that it protects.
 class Checksum final : public BytesCodec {
  public:
   Checksum(std::string name, const ChecksumFunction& function, bool at_start)
@@ -67,7 +63,6 @@ class Checksum final : public BytesCodec {
     }
     return ByteVector(plain.begin(), plain.end());
   }
-  [[nodiscard]] Status CanEncode() const override { return {}; }
   [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
     ByteVector stored(plain.size() + kChecksumSize);
     std::copy(plain.begin(), plain.end(), stored.data() + (at_start_ ? kChecksumSize : 0));
@@ -96,42 +91,34 @@ std::uint32_t ExtendAdler32(std::uint32_t checksum, ByteSpan bytes) {
   return static_cast<std::uint32_t>(adler32_z(checksum, bytes.data(), bytes.size()));
 }
 
-constexpr ChecksumFunction kCrc32c{0, Crc32cExtend};
-constexpr ChecksumFunction kCrc32{0, ExtendCrc32};
-constexpr ChecksumFunction kAdler32{1, ExtendAdler32};
-
-struct ChecksumName {
-  std::string_view name;
-  ChecksumFunction function;
-  bool at_start;      // unless the configuration says otherwise
-  bool has_location;  // whether the configuration may say so
-};
-constexpr std::array<ChecksumName, 4> kChecksums = {{{"crc32c", kCrc32c, false, false},
-                                                     {"numcodecs.crc32c", kCrc32c, false, true},
-                                                     {"numcodecs.crc32", kCrc32, true, true},
-                                                     {"numcodecs.adler32", kAdler32, true, true}}};
-
-Result<bool> IsAtStart(const ChecksumName& checksum, const CodecOptions& options) {
-  if (!checksum.has_location) return checksum.at_start;
+// The codec with the `location` of its configuration, or `at_start` where there is none.
+Result<BytesCodecPtr> MakeWithLocation(const std::string& name, const ChecksumFunction& function,
+                                       bool at_start, const CodecOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const auto locations, options.Find("location"));
-  if (locations.empty()) return checksum.at_start;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string location, locations.front().String());
-  if (location != "start" && location != "end") {
-    return locations.front().Expected("\"start\" or \"end\"");
+  if (!locations.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string location, locations.front().String());
+    if (location != "start" && location != "end") {
+      return locations.front().Expected("\"start\" or \"end\"");
+    }
+    at_start = location == "start";
   }
-  return location == "start";
+  return std::make_shared<Checksum>(name, function, at_start);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesCodec>> MakeChecksum(const std::string& name,
-                                                       const CodecOptions& options) {
-  for (const ChecksumName& checksum : kChecksums) {
-    if (checksum.name != name) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const bool at_start, IsAtStart(checksum, options));
-    return std::make_shared<Checksum>(name, checksum.function, at_start);
-  }
-  return nullptr;
+Result<BytesCodecPtr> MakeCrc32c(const std::string& name, const CodecOptions& options) {
+  constexpr ChecksumFunction kCrc32c{0, Crc32cExtend};
+  if (name == "crc32c") return std::make_shared<Checksum>(name, kCrc32c, /*at_start=*/false);
+  return MakeWithLocation(name, kCrc32c, /*at_start=*/false, options);
+}
+
+Result<BytesCodecPtr> MakeCrc32(const std::string& name, const CodecOptions& options) {
+  return MakeWithLocation(name, {0, ExtendCrc32}, /*at_start=*/true, options);
+}
+
+Result<BytesCodecPtr> MakeAdler32(const std::string& name, const CodecOptions& options) {
+  return MakeWithLocation(name, {1, ExtendAdler32}, /*at_start=*/true, options);
 }
 
 }  // namespace unshard

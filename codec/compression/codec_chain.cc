@@ -11,8 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kSpecificationUris = {"https://purl.org/zarr/spec/",
                                                                 "http://purl.org/zarr/spec/"};
 
-// Codecs whose meaning is known here or to every current reader, so that must_understand adds
-// nothing to their names.
+// Extensions that every current reader knows, so that must_understand is redundant.
 constexpr std::array<std::string_view, 9> kCoreNames = {
     "bytes",  "transpose",        "gzip",    "zstd",   "blosc",
     "crc32c", "sharding_indexed", "regular", "default"};
@@ -27,7 +26,7 @@ bool IsOneOf(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// "C" is the identity and "F" the reversal; drafts of the specification had them.
+// Drafts of the specification had an order of "C", the identity, and "F", the reversal.
 void SpellOutOrder(JsonValue& codec, std::size_t rank) {
   JsonValue* configuration = codec.Find("configuration");
   if (configuration == nullptr) return;

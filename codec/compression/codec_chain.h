@@ -1,5 +1,5 @@
-// Zarr v3 codec chains: `codecs` and `index_codecs` lists in all the forms that writers have used,
-// read into the one form that current readers take.
+// Zarr v3 codec chains: parses `codecs` and `index_codecs` in every form that writers have used
+// into the one form that current readers accept.
 //
 // Old and short-hand forms: a bare string for {"name": …}, names as
 // https://purl.org/zarr/spec/codec/NAME/VERSION, `endian` for `bytes`, a transpose order of "C" or
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
 namespace unshard {
@@ -20,7 +21,7 @@ namespace unshard {
 struct Codec {
   std::string name;       // the current short name
   JsonValue json;         // {"name": …, "configuration"?: …}, in the form of current readers
-  std::string json_path;  // where it stands, for messages: "codecs[0]"
+  std::string json_path;  // for messages: "codecs[0]"
 
   // The configuration, or a null pointer.
   [[nodiscard]] const JsonValue* configuration() const { return json.Find("configuration"); }
@@ -32,12 +33,12 @@ using CodecChain = std::vector<Codec>;
 std::string ShortExtensionName(std::string_view name);
 
 // An extension point of array metadata (`chunk_grid`, `chunk_key_encoding`, `data_type`, a codec)
-// as an object with a short name, without a null configuration and without a must_understand that
-// says nothing new. Fails with kDataLoss on anything but a string or an object with a name.
+// as an object with a short name, without a null configuration and without a redundant
+// must_understand. Fails with kDataLoss on anything but a string or an object with a name.
 Result<JsonValue> NormaliseExtension(const JsonCursor& extension);
 
-// Reads a list of codecs over arrays of rank `rank`. Codecs that nobody knows are kept as they are.
-// Fails with kDataLoss on anything that is no list of codecs.
+// Parses a list of codecs for arrays of rank `rank`. Unknown codecs are kept unchanged. Fails with
+// kDataLoss on anything but a list of codecs.
 Result<CodecChain> ParseCodecChain(const JsonCursor& codecs, std::size_t rank);
 
 // The position of `sharding_indexed`, or nothing where the chain has none.
@@ -46,11 +47,11 @@ std::optional<std::size_t> FindSharding(const CodecChain& chain);
 // The `order` of a transpose codec: a permutation of the `rank` dimensions.
 Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t rank);
 
-// True for array-to-array codecs that treat each element by itself and keep the shape, so that they
-// mean the same before a shard and before each of its inner chunks.
+// True for array-to-array codecs that encode each element by itself and keep the shape, so that
+// encoding a shard equals encoding each of its inner chunks.
 bool IsElementwise(std::string_view codec_name);
 
-// "transpose, bytes, zstd", for people.
+// "transpose, bytes, zstd", for users.
 std::string DescribeCodecs(const CodecChain& chain);
 
 }  // namespace unshard

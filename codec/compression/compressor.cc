@@ -1,6 +1,5 @@
 #include "codec/compression/compressor.h"
 
-#include <optional>
 #include <utility>
 
 namespace unshard {
@@ -12,10 +11,6 @@ class Compressor final : public BytesCodec {
       : name_(std::move(name)), decoder_(decoder), encoder_(std::move(encoder)) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] std::optional<std::uint64_t> fixed_overhead() const override {
-    return std::nullopt;
-  }
-  [[nodiscard]] std::uint64_t leading_overhead() const override { return 0; }
   [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
     return decoder_(stored, max_bytes);
   }
@@ -28,7 +23,6 @@ class Compressor final : public BytesCodec {
     UNSHARD_RETURN_IF_ERROR(CanEncode());
     return (*encoder_)(plain);
   }
-  [[nodiscard]] std::unique_ptr<BytesDigest> MakeDigest() const override { return nullptr; }
 
  private:
   const std::string name_;
@@ -38,8 +32,7 @@ class Compressor final : public BytesCodec {
 
 }  // namespace
 
-std::shared_ptr<const BytesCodec> MakeCompressor(const std::string& name, Decoder decoder,
-                                                 Result<Encoder> encoder) {
+BytesCodecPtr MakeCompressor(const std::string& name, Decoder decoder, Result<Encoder> encoder) {
   return std::make_shared<Compressor>(name, decoder, std::move(encoder));
 }
 

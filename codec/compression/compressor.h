@@ -1,5 +1,5 @@
-// What the compressors among the bytes-to-bytes codecs share: the codec made of the two directions,
-// the loop that bounds what a stream decodes to, and the texts of failures.
+// What the compressors among the bytes-to-bytes codecs share: the codec made of its two directions,
+// the loop that bounds the output of a decoder, and the texts of failures.
 //
 // Decoders fail with kDataLoss on damage, truncation and trailing bytes, and with
 // kResourceExhausted as soon as the output would exceed `max_bytes`; no announced size is trusted
@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <string>
 
 #include "codec/compression/bytes_codec.h"
@@ -26,9 +25,8 @@ using Decoder = Result<ByteVector> (*)(ByteSpan stored, std::uint64_t max_bytes)
 using Encoder = std::function<Result<ByteVector>(ByteSpan plain)>;
 
 // A compressor. Its stream describes itself, so that the configuration matters to encoding alone:
-// an `encoder` that failed, for one that cannot be followed, does not stand in the way of reading.
-std::shared_ptr<const BytesCodec> MakeCompressor(const std::string& name, Decoder decoder,
-                                                 Result<Encoder> encoder);
+// where `encoder` is a failure, because the configuration is not supported, Decode works still.
+BytesCodecPtr MakeCompressor(const std::string& name, Decoder decoder, Result<Encoder> encoder);
 
 // kDataLoss: `format`: `expected`.
 tl::unexpected<Error> Damaged(const char* format, const std::string& expected);
@@ -44,7 +42,7 @@ inline unsigned Clamp32(std::size_t size) {
   return static_cast<unsigned>(std::min(size, std::size_t{1} << 30));
 }
 
-// These libraries never write through their input pointers, whatever its type says.
+// These libraries lack a const: they never write through their input pointers.
 template <class To>
 To* Unconst(const std::uint8_t* bytes) {
   return reinterpret_cast<To*>(const_cast<std::uint8_t*>(bytes));
@@ -55,19 +53,20 @@ struct DecodeProgress {
   bool done = false;
 };
 
-// Grows the output as `step(at, room)` fills it. One byte above the bound is given to the decoder,
-// so that an output of exactly `max_bytes` is told from a longer one.
+// Grows the output, from `first_size` on, as `step(at, room)` fills it. The decoder gets room for
+// one byte above the bound, which distinguishes an output of exactly `max_bytes` from a longer one
+// and keeps `room` above 0 until the stream ends.
 template <class Step>
-Result<ByteVector> DecodeInSteps(const char* format, std::uint64_t max_bytes, const Step& step) {
-  constexpr std::size_t kFirstOutput = std::size_t{64} << 10;
+Result<ByteVector> DecodeInSteps(const char* format, std::uint64_t max_bytes, const Step& step,
+                                 std::uint64_t first_size = std::uint64_t{64} << 10) {
   const std::uint64_t limit =
       std::min<std::uint64_t>(max_bytes, std::numeric_limits<std::ptrdiff_t>::max() - 1) + 1;
   ByteVector output;
   std::size_t used = 0;
   for (;;) {
     if (used == output.size()) {
-      const std::size_t wanted = std::max(kFirstOutput, output.size() * 2);
-      output.resize(static_cast<std::size_t>(std::min<std::uint64_t>(wanted, limit)));
+      const std::uint64_t wanted = output.empty() ? first_size : output.size() * 2;
+      output.resize(std::clamp<std::uint64_t>(wanted, 1, limit));
     }
     UNSHARD_ASSIGN_OR_RETURN(const DecodeProgress progress,
                              step(output.data() + used, output.size() - used));

@@ -1,9 +1,10 @@
-// gzip (RFC 1952) for whole buffers.
+// gzip (RFC 1952) for whole buffers, both directions; gzip and zlib (RFC 1950) as codecs.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "codec/compression/codec_options.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 
@@ -20,8 +21,11 @@ Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
 // 0 stores.
 ByteVector GzipEncode(ByteSpan plain, int level = 6);
 
-// The plain size that a blob's last four bytes announce, where it is plausible for a single member
-// of `stored_size` bytes; nothing where only decoding tells. `trailer` is the last 4 bytes.
+// The plain size that the last four bytes of a buffer, `trailer`, announce, where it is plausible
+// for a single member of `stored_size` bytes; nothing where only decoding finds the size.
 std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t stored_size);
+
+MakeCodec MakeGzip;
+MakeCodec MakeZlib;
 
 }  // namespace unshard

@@ -1,10 +1,10 @@
-// numcodecs' form of LZ4: the plain size as u32 little-endian, then one LZ4 block.
+#include "codec/compression/lz4.h"
+
 #include <lz4.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "codec/compression/codecs.h"
 #include "codec/compression/compressor.h"
 
 namespace unshard {
@@ -58,9 +58,7 @@ Result<Encoder> MakeEncoder(const CodecOptions& options) {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesCodec>> MakeLz4(const std::string& name,
-                                                  const CodecOptions& options) {
-  if (name != "numcodecs.lz4") return nullptr;
+Result<BytesCodecPtr> MakeLz4(const std::string& name, const CodecOptions& options) {
   return MakeCompressor(name, Decode, MakeEncoder(options));
 }
 

@@ -1,11 +1,10 @@
-// zstd (RFC 8878): one or more frames are read, with or without announced content size; one that
-// announces it is written.
+#include "codec/compression/zstd.h"
+
 #include <zstd.h>
 
 #include <memory>
 #include <string>
 
-#include "codec/compression/codecs.h"
 #include "codec/compression/compressor.h"
 
 namespace unshard {
@@ -55,9 +54,7 @@ Result<Encoder> MakeEncoder(const CodecOptions& options) {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesCodec>> MakeZstd(const std::string& name,
-                                                   const CodecOptions& options) {
-  if (name != "zstd" && name != "numcodecs.zstd") return nullptr;
+Result<BytesCodecPtr> MakeZstd(const std::string& name, const CodecOptions& options) {
   return MakeCompressor(name, Decode, MakeEncoder(options));
 }
 

@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace unshard {
 
-// The bytes [begin, begin + size) of one stored object. Made only through MakeByteRange or from
-// numbers that are already checked, so that end() cannot overflow.
+// The bytes [begin, begin + size) of one stored object. Made by MakeByteRange, or from checked
+// numbers, so that end() does not overflow.
 struct ByteRange {
   std::uint64_t begin = 0;
   std::uint64_t size = 0;
@@ -27,6 +28,15 @@ inline std::optional<std::uint64_t> CheckedAdd(std::uint64_t a, std::uint64_t b)
 inline std::optional<std::uint64_t> CheckedMultiply(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
+
+// The product of all `factors`, or nothing on overflow.
+inline std::optional<std::uint64_t> CheckedProduct(std::span<const std::uint64_t> factors) {
+  std::optional<std::uint64_t> product = 1;
+  for (const std::uint64_t factor : factors) {
+    if (product) product = CheckedMultiply(*product, factor);
+  }
   return product;
 }
 

@@ -46,7 +46,7 @@ inline std::string_view AsText(ByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Loads at any alignment. Requires: `at` has as many bytes as the integer is wide.
+// Loads at any alignment. Requires: `at` has as many bytes as the integer.
 inline std::uint32_t LoadU32Le(const std::uint8_t* at) {
   return static_cast<std::uint32_t>(at[0]) | static_cast<std::uint32_t>(at[1]) << 8 |
          static_cast<std::uint32_t>(at[2]) << 16 | static_cast<std::uint32_t>(at[3]) << 24;
@@ -56,8 +56,6 @@ inline std::uint64_t LoadU64Le(const std::uint8_t* at) {
   return static_cast<std::uint64_t>(LoadU32Le(at)) | static_cast<std::uint64_t>(LoadU32Le(at + 4))
                                                          << 32;
 }
-
-inline std::uint64_t LoadU64Be(const std::uint8_t* at) { return __builtin_bswap64(LoadU64Le(at)); }
 
 inline void StoreU32Le(std::uint8_t* at, std::uint32_t value) {
   for (int i = 0; i < 4; ++i) at[i] = static_cast<std::uint8_t>(value >> (8 * i));

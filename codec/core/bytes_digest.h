@@ -1,4 +1,4 @@
-// A checksum over bytes that come in pieces.
+// A checksum over bytes that arrive in pieces.
 #pragma once
 
 #include "codec/core/bytes.h"
@@ -10,7 +10,7 @@ class BytesDigest {
  public:
   virtual ~BytesDigest() = default;
   virtual void Update(ByteSpan bytes) = 0;
-  // The checksum of all bytes so far, as it is stored.
+  // The checksum of all bytes so far, in its stored form.
   [[nodiscard]] virtual ByteVector Finish() const = 0;
 };
 

@@ -9,7 +9,7 @@ namespace unshard {
 
 std::uint32_t Crc32c(ByteSpan bytes);
 
-// The checksum of what `crc` is the checksum of (0: nothing), followed by `bytes`.
+// Continues a checksum: that of the bytes that `crc` covers (0: none), followed by `bytes`.
 std::uint32_t Crc32cExtend(std::uint32_t crc, ByteSpan bytes);
 
 }  // namespace unshard

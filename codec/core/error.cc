@@ -68,10 +68,7 @@ std::string_view ErrorCodeName(ErrorCode code) {
 }
 
 Error Error::Annotate(std::string_view context) && {
-  std::string annotated(context);
-  annotated += ": ";
-  annotated += message;
-  return Error{code, std::move(annotated), system_errno};
+  return Error{code, std::string(context) + ": " + message, system_errno};
 }
 
 tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
@@ -83,10 +80,8 @@ tl::unexpected<Error> FailWith(int system_errno, ErrorCode code, std::string mes
 }
 
 tl::unexpected<Error> FailErrno(int system_errno, std::string_view doing) {
-  std::string message(doing);
-  message += ": ";
-  message += std::generic_category().message(system_errno);
-  return tl::unexpected<Error>(Error{CodeOfErrno(system_errno), std::move(message), system_errno});
+  return FailWith(system_errno, CodeOfErrno(system_errno),
+                  std::string(doing) + ": " + std::generic_category().message(system_errno));
 }
 
 tl::unexpected<Error> Forward(Error error, std::string_view context) {

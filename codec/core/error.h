@@ -13,19 +13,19 @@
 namespace unshard {
 
 enum class ErrorCode {
-  kInvalidArgument,    // the caller asked for something that cannot be; do not repeat
-  kNotFound,           // something that has to be there is not; do not repeat
-  kPermissionDenied,   // the store refuses us; do not repeat
-  kNotSupported,       // legal, but not something we handle; the message names it; do not repeat
+  kInvalidArgument,    // the caller asked for something impossible; do not repeat
+  kNotFound,           // something that is required is missing; do not repeat
+  kPermissionDenied,   // the store denies access; do not repeat
+  kNotSupported,       // legal, but not supported; the message names it; do not repeat
   kDataLoss,           // stored bytes are damaged; the message names file and field; do not repeat
-  kConflict,           // the object kept changing under us; repeat the whole operation
+  kConflict,           // the object changed repeatedly meanwhile; repeat the whole operation
   kUnavailable,        // the store does not answer; repeat the call
-  kResourceExhausted,  // a cap of ours or of the system is reached
-  kReadOnly,           // a write where none is possible
-  kInternal,           // our own fault, or an unexpected system error
+  kResourceExhausted,  // a limit of unshard or of the system is reached
+  kReadOnly,           // a write where only reads are possible
+  kInternal,           // a fault of unshard, or an unexpected system error
 };
 
-// The name of a code as it stands in logs, for example "data loss".
+// The name of a code in logs, for example "data loss".
 std::string_view ErrorCodeName(ErrorCode code);
 
 // What went wrong, on what. Cheap to move; safe to share between threads once made.
@@ -34,7 +34,7 @@ struct Error {
   std::string message;   // names the file and the field, and what was expected
   int system_errno = 0;  // the errno of the system call that failed; 0: none did
 
-  // "context: message": says what was being attempted on what. Once a layer, never a secret.
+  // "context: message". Each layer adds once what it attempted on what, and never a secret.
   [[nodiscard]] Error Annotate(std::string_view context) &&;
 };
 
@@ -42,9 +42,9 @@ template <class T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
-// The failure `code` with `message`, to be returned from a function that returns any Result.
+// The failure `code` with `message`, for a function with any Result.
 tl::unexpected<Error> Fail(ErrorCode code, std::string message);
-// The same, with the errno that programs expect of it.
+// The same, with the errno that programs expect in this case.
 tl::unexpected<Error> FailWith(int system_errno, ErrorCode code, std::string message);
 
 // The failure of a system call: "doing: strerror", with a code that fits `system_errno`.

@@ -12,7 +12,7 @@ constexpr std::string_view kNul("\0", 1);
 constexpr std::uint32_t kFirstSurrogate = 0xD800;
 constexpr std::uint32_t kLastSurrogate = 0xDFFF;
 constexpr std::uint32_t kLastCodePoint = 0x10FFFF;
-constexpr std::uint32_t kLastControl = 0x9F;  // of the second block, which begins with DEL
+constexpr std::uint32_t kLastControl = 0x9F;  // of the control characters from DEL on
 
 std::string HexDigits(char byte) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -20,8 +20,8 @@ std::string HexDigits(char byte) {
   return {kDigits[value >> 4], kDigits[value & 0xF]};
 }
 
-// One character of UTF-8 at the front of `text`; a size of 0 where there is none: a stray or cut
-// sequence, a longer spelling than needed, a surrogate, a number above all characters.
+// The UTF-8 character at the front of `text`; size 0 where there is none: a stray or truncated
+// sequence, an overlong encoding, a surrogate, a number above U+10FFFF.
 struct Character {
   std::size_t size = 0;
   std::uint32_t code = 0;
@@ -53,8 +53,8 @@ std::optional<unsigned> HexDigit(char c) {
   return std::nullopt;
 }
 
-// `text` with each byte of what is no character, or refused by `is_plain`, as `prefix` and its
-// digits.
+// `text`, in which each byte that belongs to no character, or to one that is not `is_plain`, is
+// replaced by `prefix` and its hexadecimal digits.
 template <typename IsPlain>
 std::string Escaped(std::string_view text, std::string_view prefix, const IsPlain& is_plain) {
   std::string escaped;

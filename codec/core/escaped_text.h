@@ -1,4 +1,4 @@
-// Text made of bytes that anybody may have chosen: names of files, and messages that quote them.
+// Escaping of untrusted bytes: file names, and messages that quote them.
 // Pure functions.
 #pragma once
 
@@ -7,15 +7,15 @@
 
 namespace unshard {
 
-// For a member of a JSON document: a byte that is not UTF-8, and NUL itself, becomes the character
-// NUL (in JSON "\u0000"), which no name holds, and two hexadecimal digits. All other text stays as
-// it is.
+// For a JSON string: each byte that is not UTF-8, and NUL itself, becomes the character NUL (in
+// JSON "\u0000"), which no file name contains, and two hexadecimal digits. All other text is
+// unchanged.
 std::string EscapeBytes(std::string_view text);
-// The inverse. Text that EscapeBytes does not give is returned as it is.
+// The inverse. Text that EscapeBytes never returns is returned unchanged.
 std::string UnescapeBytes(std::string_view text);
 
-// For a terminal, on one line: control characters, DEL, those of U+0080 to U+009F and bytes that
-// are not UTF-8 become "\xNN", so that nothing in a name moves the cursor or changes a colour.
+// For one line on a terminal: control characters (also DEL and U+0080 to U+009F) and bytes that are
+// not UTF-8 become "\xNN", so that a name cannot move the cursor or change a colour.
 std::string Printable(std::string_view text);
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-// Names that may come in any case.
+// Names that are compared without regard to case.
 #pragma once
 
 #include <cctype>
@@ -6,7 +6,7 @@
 
 namespace unshard {
 
-// The letters A to Z in lower case; all else stays as it is.
+// The letters A to Z in lower case; other characters are unchanged.
 inline std::string LowerCase(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;

@@ -11,7 +11,7 @@
 namespace unshard {
 namespace {
 
-// Sums modulo 2^64; exact wherever the sum is known to fit 63 bits and a sign.
+// The sum modulo 2^64: exact where it fits a signed integer.
 std::int64_t Advance(std::int64_t from, std::uint64_t by) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(from) + by);
 }
@@ -49,24 +49,16 @@ Result<ChunkGrid> ChunkGrid::Make(std::vector<std::uint64_t> shape,
                                           std::to_string(origin.size()));
   }
   ChunkGrid grid;
-  bool empty = false;
-  std::uint64_t cell_count = 1;
-  bool fits = true;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     UNSHARD_RETURN_IF_ERROR(CheckDimension(d, shape[d], chunk_shape[d], origin[d]));
-    const std::uint64_t cells = shape[d] / chunk_shape[d] + (shape[d] % chunk_shape[d] != 0);
-    grid.grid_shape_.push_back(cells);
-    if (cells == 0) empty = true;
-    if (cells != 0 && fits) {
-      const auto product = CheckedMultiply(cell_count, cells);
-      fits = product.has_value();
-      cell_count = product.value_or(0);
-    }
+    grid.grid_shape_.push_back(shape[d] / chunk_shape[d] + (shape[d] % chunk_shape[d] != 0));
   }
-  if (!fits && !empty) {
+  const bool empty = std::count(grid.grid_shape_.begin(), grid.grid_shape_.end(), 0u) > 0;
+  const auto cell_count = CheckedProduct(grid.grid_shape_);
+  if (!cell_count && !empty) {
     return Fail(ErrorCode::kDataLoss, "expected fewer than 2^64 chunks in the grid");
   }
-  grid.cell_count_ = empty ? 0 : cell_count;
+  grid.cell_count_ = empty ? 0 : *cell_count;
   grid.shape_ = std::move(shape);
   grid.chunk_shape_ = std::move(chunk_shape);
   grid.origin_ = std::move(origin);

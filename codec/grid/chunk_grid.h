@@ -1,4 +1,4 @@
-// The regular chunk grid of an array: which grid cells there are and which extent each covers.
+// The regular chunk grid of an array: its grid cells, and the extent of each.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,7 @@ class ChunkGrid {
   [[nodiscard]] bool Contains(std::span<const std::uint64_t> cell) const;
   // The extent of the cell, clipped at the upper edge of the array. Requires: Contains(cell).
   [[nodiscard]] CellExtent Extent(std::span<const std::uint64_t> cell, std::size_t dimension) const;
-  // The number of elements in the clipped extent, 2^64-1 where it is more. Requires:
-  // Contains(cell).
+  // The number of elements in the clipped extent, at most 2^64-1. Requires: Contains(cell).
   [[nodiscard]] std::uint64_t ClippedElementCount(std::span<const std::uint64_t> cell) const;
 
  private:
@@ -49,7 +48,7 @@ class ChunkGrid {
   std::uint64_t cell_count_ = 1;
 };
 
-// Position of `cell` in C order (last dimension fastest) of a grid, and back.
+// The position of `cell` in the C order (last dimension fastest) of a grid, and its inverse.
 // Requires: the cell lies within the grid; the cell count fits 64 bits.
 std::uint64_t LinearIndex(std::span<const std::uint64_t> grid_shape,
                           std::span<const std::uint64_t> cell);

@@ -11,12 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kCompressionSuffixes = {".gz", ".br", ".zstd", ".xz",
                                                                   ".bz2"};
 
-bool IsDigits(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// Takes "-?[0-9]+" from the front of `text`; empty where it does not begin with one.
+// Removes "-?[0-9]+" from the front of `text` and returns it; empty where there is none.
 std::string_view TakeInteger(std::string_view& text) {
   std::size_t size = text.starts_with('-') ? 1 : 0;
   const std::size_t first_digit = size;
@@ -45,8 +40,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
-// What `parse` says of the name; a name that only lacks its compression suffix to be the name of a
-// chunk belongs to no chunk.
+// The result of `parse`; kNoChunk for what would be a chunk name without its compression suffix.
 template <class Parse>
 NameMatch MatchOrSuffixed(std::string_view name, const Parse& parse) {
   const NameMatch match = parse(name);
@@ -56,7 +50,7 @@ NameMatch MatchOrSuffixed(std::string_view name, const Parse& parse) {
   return suffixed ? NameMatch::kNoChunk : NameMatch::kOther;
 }
 
-// Decimal parts against a grid: the ranks must agree for the name to look like a chunk's.
+// Parses decimal coordinates. The name of a chunk has as many as the grid has dimensions.
 NameMatch MatchCoordinates(std::span<const std::uint64_t> grid_shape,
                            const std::vector<std::string_view>& parts, GridCell& cell) {
   if (parts.size() != grid_shape.size()) return NameMatch::kOther;
@@ -163,6 +157,10 @@ std::optional<std::string_view> WithoutCompressionSuffix(std::string_view name) 
   return std::nullopt;
 }
 
+bool IsDigits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::optional<std::uint64_t> ParseDecimal(std::string_view text) {
   if (!IsDigits(text) || (text.size() > 1 && text.front() == '0')) return std::nullopt;
   return ParseNumber<std::uint64_t>(text);
@@ -202,18 +200,18 @@ NameMatch ParseIdName(std::string_view name, std::uint64_t& id) {
   return MatchOrSuffixed(name, [&](std::string_view text) { return MatchId(text, id); });
 }
 
-std::string MeshFileName(std::uint64_t id, MeshFile file) {
+std::string MeshFileName(std::uint64_t id, ChunkPart part) {
   std::string name = std::to_string(id);
-  if (file == MeshFile::kManifest) name += kManifestSuffix;
+  if (part == ChunkPart::kPlain) name += kManifestSuffix;
   return name;
 }
 
-NameMatch ParseMeshFileName(std::string_view name, std::uint64_t& id, MeshFile& file) {
+NameMatch ParseMeshFileName(std::string_view name, std::uint64_t& id, ChunkPart& part) {
   return MatchOrSuffixed(name, [&](std::string_view text) {
     const bool manifest = text.ends_with(kManifestSuffix);
     if (manifest) text.remove_suffix(kManifestSuffix.size());
     const NameMatch match = MatchId(text, id);
-    if (match == NameMatch::kChunk) file = manifest ? MeshFile::kManifest : MeshFile::kFragments;
+    if (match == NameMatch::kChunk) part = manifest ? ChunkPart::kPlain : ChunkPart::kFragments;
     return match;
   });
 }

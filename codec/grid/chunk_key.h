@@ -1,5 +1,5 @@
-// Names of virtual chunk files, written and parsed strictly: a name is accepted only if writing its
-// cell gives back exactly the same name. Pure functions; thread-safe.
+// Names of chunk files. Parsing is strict: it accepts only the one name that formatting the result
+// gives. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,24 @@
 #include <string_view>
 
 #include "codec/grid/chunk_grid.h"
+#include "codec/grid/chunk_names.h"
 
 namespace unshard {
 
-// What a name in a chunk directory is.
+// The meaning of a name in a chunk directory.
 enum class NameMatch {
-  kChunk,    // the canonical name of a cell of the grid
-  kNoChunk,  // has the shape of a chunk name, but no chunk can have it: outside the grid, leading
+  kChunk,    // the name of a cell of the grid
+  kNoChunk,  // has the form of a chunk name, but no chunk can have it: outside the grid, leading
              // zeros, a wrong clipped end, or a chunk name with a compression suffix that
              // CloudVolume probes for (.gz .br .zstd .xz .bz2)
-  kOther,    // nothing like a chunk name
+  kOther,    // any other name
 };
 
-// Splits a compression suffix that CloudVolume probes for: "a.gz" gives "a"; else nothing.
+// "a" of "a.gz": the name without a suffix that CloudVolume probes for. Nothing where it has none.
 std::optional<std::string_view> WithoutCompressionSuffix(std::string_view name);
 
+// Whether `text` is one digit or more.
+bool IsDigits(std::string_view text);
 // An unsigned decimal without leading zeros that fits 64 bits ("0", "720575940379279312").
 std::optional<std::uint64_t> ParseDecimal(std::string_view text);
 
@@ -39,10 +42,9 @@ NameMatch ParseCellCoordinatesName(std::span<const std::uint64_t> grid_shape, st
 // Id-keyed objects (skeletons, annotations): a decimal uint64.
 NameMatch ParseIdName(std::string_view name, std::uint64_t& id);
 
-// Multi-LOD meshes: "<id>" holds the fragments, "<id>.index" the manifest.
-enum class MeshFile { kFragments, kManifest };
-std::string MeshFileName(std::uint64_t id, MeshFile file);
-NameMatch ParseMeshFileName(std::string_view name, std::uint64_t& id, MeshFile& file);
+// Multi-LOD meshes: "<id>" has the fragments, "<id>.index" the manifest (kPlain).
+std::string MeshFileName(std::uint64_t id, ChunkPart part);
+NameMatch ParseMeshFileName(std::string_view name, std::uint64_t& id, ChunkPart& part);
 
 // Zarr v3 chunk_key_encoding. kDefault: "c/1/23/45", rank 0 "c"; kV2: "1.23.45", rank 0 "0".
 struct ChunkKeyEncoding {
@@ -50,7 +52,7 @@ struct ChunkKeyEncoding {
   char separator = '/';
 };
 std::string ZarrChunkKey(const ChunkKeyEncoding& encoding, std::span<const std::uint64_t> cell);
-// The whole key, with '/' in it where that is the separator.
+// Takes a whole key, which contains '/' where that is the separator.
 NameMatch ParseZarrChunkKey(const ChunkKeyEncoding& encoding,
                             std::span<const std::uint64_t> grid_shape, std::string_view key,
                             GridCell& cell);

@@ -1,5 +1,5 @@
-// Names of the files of chunks, and of the directories between them, as an unsharded dataset has
-// them below the directory of one array, scale or index.
+// Names of chunk files, and of the directories that contain them, as an unsharded dataset has them
+// below the directory of one array, scale or index.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace unshard {
 
-// Which bytes of a chunk a file shows.
+// Which bytes of a chunk a file contains.
 enum class ChunkPart : std::uint8_t {
   kPlain,      // the inner chunk as an unsharded dataset stores it
-  kStored,     // "<name>.gz": the gzip member as it stands in the shard
+  kStored,     // "<name>.gz": the gzip member that the shard stores
   kFragments,  // mesh "<id>": the fragment bytes before the manifest
 };
 
-// What is written through a file of this part: "<name>.gz" is another form of the plain one.
+// The part that a write to a file of `part` changes: "<name>.gz" is another form of the plain one.
 constexpr ChunkPart WrittenPart(ChunkPart part) {
   return part == ChunkPart::kStored ? ChunkPart::kPlain : part;
 }
 
-// One file of a chunk, wherever its bytes are stored.
+// One file of a chunk.
 struct ChunkFile {
   GridCell cell{};       // of the grid; empty where chunks have ids
-  std::uint64_t id = 0;  // where there is no grid
+  std::uint64_t id = 0;  // 0 where there is a grid
   ChunkPart part = ChunkPart::kPlain;
   friend bool operator==(const ChunkFile&, const ChunkFile&) = default;
 };
 
 // A directory of the grid. Level 0 is the directory of the array itself; deeper levels exist where
-// chunk keys contain '/'. `prefix` is the C-order position of the indices that lead there.
-// Every directory of the grid exists, whether or not it holds chunks; listings have those that do.
+// chunk keys contain '/'. `prefix` is the C-order position of the chunk indices in its path.
+// Every directory of the grid exists; listings have those that contain chunks.
 struct GridDirectory {
   unsigned level = 0;
   std::uint64_t prefix = 0;
@@ -42,8 +42,8 @@ struct GridDirectory {
 };
 
 enum class NameKind {
-  kOther,      // nothing like a chunk's name
-  kNoChunk,    // has the shape of one, and no chunk can have it: it lies outside the grid
+  kOther,      // any other name
+  kNoChunk,    // has the form of a chunk name, but no chunk can have it: it lies outside the grid
   kDirectory,  // of the grid
   kChunk,
 };
@@ -54,13 +54,13 @@ struct NameMeaning {
   ChunkFile chunk{};          // kChunk only
 };
 
-// Immutable; thread-safe; pure functions of the metadata. Names are strict: each file and directory
-// has exactly one, which Parse takes and Path gives.
+// Immutable; thread-safe; pure functions of the metadata. Each file and directory has exactly one
+// name, which Parse accepts and Path gives.
 class ChunkNames {
  public:
   virtual ~ChunkNames() = default;
 
-  // What `name`, one path component, is in a directory of the grid.
+  // The meaning of `name`, one path component, in a directory of the grid.
   [[nodiscard]] virtual NameMeaning Parse(const GridDirectory& in, std::string_view name) const = 0;
   // The path below level 0: "c/0/3", "0-64_0-64_0-64". Requires: a cell of the grid.
   [[nodiscard]] virtual std::string Path(const ChunkFile& chunk) const = 0;
@@ -69,7 +69,7 @@ class ChunkNames {
     (void)directory;
     return {};
   }
-  // The directory that a chunk, or a directory of level 1 or deeper, is in.
+  // The directory that contains a chunk, or a directory of level 1 or deeper.
   [[nodiscard]] virtual GridDirectory Parent(const ChunkFile& chunk) const {
     (void)chunk;
     return {};
@@ -78,13 +78,13 @@ class ChunkNames {
     (void)directory;
     return {};
   }
-  // The files of one chunk that listings show, in their order; ChunkPart::kPlain is the first.
+  // The files of one chunk in a listing, in their order; ChunkPart::kPlain is the first.
   [[nodiscard]] virtual std::span<const ChunkPart> parts() const;
-  // The number of directory levels below level 0; 0: all names are in one directory.
+  // The number of directory levels below level 0; 0: all files are in one directory.
   [[nodiscard]] virtual unsigned depth() const { return 0; }
 };
 
-// The same names, and "<name>.gz" beside each, which means ChunkPart::kStored. Requires: depth 0.
+// The same names, and for each also "<name>.gz", which means ChunkPart::kStored. Requires: depth 0.
 std::unique_ptr<const ChunkNames> WithGzipNames(std::unique_ptr<const ChunkNames> names);
 
 }  // namespace unshard

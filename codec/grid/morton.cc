@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 namespace unshard {
 namespace {
 
-// The number of bits that a dimension of `extent` cells has in the code.
+// The number of bits in the code of a dimension with `extent` cells.
 unsigned BitsOf(std::uint64_t extent, MortonRule rule) {
   if (rule == MortonRule::kLegacy) return static_cast<unsigned>(std::bit_width(extent));
   return extent <= 1 ? 0 : static_cast<unsigned>(std::bit_width(extent - 1));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,7 +9,7 @@
 
 namespace unshard {
 
-// kStandard emits bit i of a dimension while 2^i < grid; kLegacy while 2^i <= grid, as CloudVolume
+// kStandard takes bit i of a dimension while 2^i < grid; kLegacy while 2^i <= grid, as CloudVolume
 // and igneous did before mid-June 2021 (igneous #100).
 enum class MortonRule { kStandard, kLegacy };
 
@@ -23,7 +22,7 @@ class CompressedMorton {
 
   // Requires: a cell of the grid's rank, within the grid.
   [[nodiscard]] std::uint64_t Encode(std::span<const std::uint64_t> cell) const;
-  // The cell of a code, or nothing where it lies outside the grid. `cell` has the grid's rank.
+  // Sets `cell`, of the grid's rank, to the cell of a code; false where that is outside the grid.
   [[nodiscard]] bool Decode(std::uint64_t code, std::span<std::uint64_t> cell) const;
   [[nodiscard]] unsigned total_bits() const { return total_bits_; }
   [[nodiscard]] const std::vector<std::uint64_t>& grid_shape() const { return grid_shape_; }

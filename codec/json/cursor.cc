@@ -1,10 +1,11 @@
-// Strict reading of a JSON tree, with the path in every failure.
+#include "codec/json/cursor.h"
+
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "codec/core/byte_range.h"
-#include "codec/json/json.h"
+#include "codec/json/writer.h"
 
 namespace unshard {
 namespace {
@@ -17,8 +18,8 @@ struct WholeNumber {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// The exponent of a number token, from the text after its e. Values beyond any document's length
-// decide nothing further and are clamped.
+// The exponent of a number token, from the text after its e. It is clamped at 2^40: no document has
+// enough digits to make up for a larger one.
 std::int64_t ParseExponent(std::string_view text) {
   constexpr std::int64_t kClamp = std::int64_t{1} << 40;
   const bool negative = !text.empty() && text.front() == '-';
@@ -48,8 +49,8 @@ std::optional<std::uint64_t> Scale(std::string_view digits, std::int64_t exponen
   return value;
 }
 
-// The value of a number token where it is whole and below 2^64 in magnitude, worked out in decimal
-// so that 9007199254740993.0 keeps its last digit.
+// The value of a number token where it is whole and below 2^64 in magnitude. Computed in decimal,
+// because a double would lose the last digit of 9007199254740993.0.
 std::optional<WholeNumber> ParseWhole(std::string_view token) {
   WholeNumber whole;
   if (!token.empty() && token.front() == '-') {
@@ -89,7 +90,7 @@ std::string WholeNumberFrom(const std::string& min, const std::string& max) {
   return "a whole number from " + min + " to " + max;
 }
 
-// Text from outside as it may stand in a message: bounded, with escapes.
+// Untrusted text for a message: truncated and escaped.
 std::string Quoted(std::string_view text) {
   constexpr std::size_t kMaxShown = 40;
   if (text.size() <= kMaxShown) return WriteJson(JsonValue::String(std::string(text)), 0);
@@ -186,6 +187,17 @@ Result<std::uint64_t> JsonCursor::Unsigned(std::uint64_t min, std::uint64_t max)
     }
   }
   return Expected(WholeNumberFrom(std::to_string(min), std::to_string(max)));
+}
+
+Result<std::vector<std::uint64_t>> JsonCursor::UnsignedItems(std::uint64_t min,
+                                                             std::uint64_t max) const {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, Items());
+  std::vector<std::uint64_t> numbers;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t number, item.Unsigned(min, max));
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 Result<std::int64_t> JsonCursor::Integer(std::int64_t min, std::int64_t max) const {

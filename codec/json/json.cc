@@ -1,4 +1,3 @@
-// The JSON tree and its members.
 #include "codec/json/json.h"
 
 #include <algorithm>
@@ -7,7 +6,7 @@
 namespace unshard {
 namespace {
 
-// The alternative T of a variant, or an empty one that stands for all values of other types.
+// The alternative T of a variant; an empty T for values of other types.
 template <class T, class Variant>
 const T& GetOrEmpty(const Variant& value) {
   static const T kEmpty{};
@@ -84,11 +83,7 @@ const JsonValue* JsonValue::Find(std::string_view key) const {
 }
 
 JsonValue* JsonValue::Find(std::string_view key) {
-  if (!is_object()) return nullptr;
-  auto& members = mutable_members();
-  const auto found = std::find_if(members.begin(), members.end(),
-                                  [&](const Member& member) { return member.first == key; });
-  return found == members.end() ? nullptr : &found->second;
+  return const_cast<JsonValue*>(std::as_const(*this).Find(key));
 }
 
 void JsonValue::Set(std::string_view key, JsonValue value) {

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace unshard {
@@ -22,7 +21,7 @@ struct Decimal {
   friend bool operator==(const Decimal&, const Decimal&) = default;
 };
 
-// Nothing for NaN, infinities and exponents that nobody writes.
+// Nothing for NaN, infinities and exponents beyond 10^9.
 std::optional<Decimal> ParseDecimal(std::string_view token) {
   Decimal decimal;
   decimal.negative = token.starts_with('-');
@@ -85,7 +84,7 @@ void ApplyMembers(JsonValue& target, const JsonValue& before, const JsonValue& a
   std::erase_if(target.mutable_members(), [&](const auto& member) {
     return was.Position(member.first) && !is.Position(member.first);
   });
-  // What is appended, if anything, has no key that the target had.
+  // Appended members have keys that the target lacks, so that the index stays valid.
   const JsonMemberIndex places(target);
   std::vector<JsonValue::Member> appended;
   for (const auto& [key, value] : after.members()) {
@@ -113,7 +112,7 @@ bool SameNumber(std::string_view a, std::string_view b) {
   const auto y = ParseDecimal(b);
   if (!x || !y) return false;
   if (*x == *y) return true;
-  // Programs read fractions as doubles and write the shortest digits of those.
+  // Programs parse fractions as doubles and write these with the fewest digits that suffice.
   if (!IsFraction(a) || !IsFraction(b)) return false;
   const auto c = ParseDouble(a);
   return c && c == ParseDouble(b) && x->negative == y->negative;

@@ -1,5 +1,5 @@
-// What JSON values mean, whatever their spelling, and edits that leave alone what they do not
-// touch.
+// Comparison of JSON values by meaning instead of spelling, and edits that keep the spelling of
+// what they do not change. Pure functions; thread-safe.
 #pragma once
 
 #include <string>
@@ -9,27 +9,26 @@
 
 namespace unshard {
 
-// The same number: "1", "1.0" and "1e0" are; so are two fractions that are one double. Bare NaN
-// equals itself.
+// Whether two tokens are the same number: "1", "1.0" and "1e0" are, and so are two fractions with
+// the same nearest double. Bare NaN equals itself.
 bool SameNumber(std::string_view a, std::string_view b);
 
-// One spelling for all spellings of a number that mean the same to everybody; whatever is no
-// decimal number stays as it is.
+// One spelling for all spellings of a decimal number; other tokens (NaN) are returned unchanged.
 std::string CanonicalNumber(std::string_view token);
 
-// Equal as JSON goes: members in any order, numbers by value.
+// Whether two values are equal, with members in any order and numbers by SameNumber.
 bool SameMeaning(const JsonValue& a, const JsonValue& b);
 
-// Applies to `target` what changed from `before` to `after`; values that mean the same keep the
-// place and spelling that they have in `target`. Where `target` lacks what `before` has, `after` is
-// taken as it is.
+// Applies the changes from `before` to `after` to `target`. Values with the same meaning keep their
+// position and spelling in `target`. Where `target` differs in form from `before`, it becomes
+// `after`.
 void ApplyChange(JsonValue& target, const JsonValue& before, const JsonValue& after);
 
-// The same for one member of objects; a null pointer stands for an absent value.
+// The same for one member of objects; a null pointer means that the member is absent.
 void ApplyMemberChange(JsonValue& target, std::string_view key, const JsonValue* before,
                        const JsonValue* after);
 
-// The indent that `text` was written with, as WriteJson takes it.
+// The indent of `text`, as an argument of WriteJson: 0 where it is one line.
 int IndentOf(std::string_view text);
 
 }  // namespace unshard

@@ -1,17 +1,17 @@
-// The JSON parser, on nlohmann's SAX interface.
+// Built on nlohmann's SAX interface.
 //
-// nlohmann/json turns numbers into integers and doubles, which loses spellings (-0, 1.0, 1e999) and
-// refuses NaN. So it does not read the text itself, but through TokenFilter, which hands it a plain
-// 0 and spaces in place of every number token and notes where the token is. Nothing is copied, and
-// every character keeps its place.
-#include <cctype>
+// nlohmann/json converts numbers to integers and doubles, which loses spellings (-0, 1.0) and
+// refuses 1e999 and NaN. It therefore reads the text through TokenFilter, which presents every
+// number token as 0 and spaces and remembers the position of the token. Nothing is copied, and the
+// other characters keep their positions.
+#include "codec/json/parser.h"
+
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
-
-#include "codec/json/json.h"
 
 namespace unshard {
 namespace {
@@ -45,7 +45,7 @@ std::size_t JsonNumberLength(std::string_view text) {
   return at;
 }
 
-// The same, with Python's bare words; only where the token is followed by the end of a value.
+// The same, with Python's bare words; 0 where anything but the end of a value follows the token.
 std::size_t NumberLength(std::string_view text) {
   std::size_t length = JsonNumberLength(text);
   for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
@@ -69,7 +69,7 @@ Error ErrorAt(std::string_view text, std::size_t offset, std::string_view what) 
   return Error{ErrorCode::kDataLoss, Place(text, offset) + ": " + std::string(what)};
 }
 
-// The text as the parser is to see it, character by character.
+// The text that the parser sees, character by character.
 class TokenFilter {
  public:
   explicit TokenFilter(std::string_view text) : text_(text) {}
@@ -77,22 +77,20 @@ class TokenFilter {
   [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
   // How many characters the parser has taken.
   [[nodiscard]] std::size_t position() const { return at_; }
-  // Where a zero byte stands outside of strings. The parser takes it for the end of the text.
+  // The position of a zero byte outside of strings, which the parser takes for the end of the text.
   [[nodiscard]] std::optional<std::size_t> zero_byte() const { return zero_byte_; }
 
-  // The character that the parser takes now. Nothing after it is looked at: number() is still asked
-  // for when the parser has taken the character after a number.
+  // The character that the parser takes now. Must not enter the token after it: TreeBuilder calls
+  // number() when the parser has already taken the character after a number.
   [[nodiscard]] char Current() {
-    const bool inside = at_ < number_end_ || at_ < run_end_;
-    if (!inside) Enter();
+    if (at_ >= number_end_) Enter();
     if (at_ >= number_end_) return text_[at_];
-    return at_ == number_begin_ ? '0' : ' ';
+    return at_ == number_begin_ ? first_ : ' ';
   }
 
   void Advance() { ++at_; }
 
-  // The number token that the parser has just begun to take; empty where it takes a run of
-  // characters that only begins as a number does.
+  // The number token that the parser took last.
   [[nodiscard]] std::string_view number() const {
     return text_.substr(number_begin_, number_end_ - number_begin_);
   }
@@ -115,29 +113,22 @@ class TokenFilter {
 
   void EnterNumber() {
     const std::size_t length = NumberLength(text_.substr(at_));
+    first_ = length != 0 ? '0' : '.';  // which begins no value: the parser fails there
     number_begin_ = at_;
-    number_end_ = at_ + length;
-    if (length != 0) return;
-    // Not a number after all: the parser is to see and refuse the whole run as it stands.
-    const auto in_run = [](char c) {
-      return IsDigit(c) || c == '-' || c == '+' || c == '.' ||
-             std::isalpha(static_cast<unsigned char>(c));
-    };
-    run_end_ = at_ + 1;
-    while (run_end_ < text_.size() && in_run(text_[run_end_])) ++run_end_;
+    number_end_ = at_ + std::max<std::size_t>(length, 1);
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t number_begin_ = 0;
   std::size_t number_end_ = 0;
-  std::size_t run_end_ = 0;
+  char first_ = '0';  // the character that the parser gets for the first one of the token
   bool in_string_ = false;
   bool escaped_ = false;
   std::optional<std::size_t> zero_byte_;
 };
 
-// What nlohmann reads from; the end is a null pointer.
+// The input of nlohmann's parser; the end is a null pointer.
 class FilterIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -160,15 +151,16 @@ class FilterIterator {
   TokenFilter* filter_;
 };
 
-// Gives back what a small vector has reserved in vain; what a large one has is never touched.
+// Frees the spare capacity of a small vector. The spare pages of a large one were never touched,
+// so that they take no memory.
 template <class T>
 void Tighten(std::vector<T>& values) {
   constexpr std::size_t kSmall = 4096;
   if (values.capacity() <= kSmall) values.shrink_to_fit();
 }
 
-// Builds the tree from the parser's events; the signatures are nlohmann's. Each event comes before
-// the parser takes a character after the token that it is about.
+// Builds the tree from the parser's events, whose signatures are nlohmann's. The parser sends the
+// event of a token before it takes the character after that token.
 class TreeBuilder {
  public:
   TreeBuilder(std::string_view text, const TokenFilter& filter, const JsonLimits& limits)
@@ -179,7 +171,7 @@ class TreeBuilder {
   bool number_integer(std::int64_t) { return AddNumber(); }
   bool number_unsigned(std::uint64_t) { return AddNumber(); }
   bool number_float(double, const std::string&) { return AddNumber(); }
-  // Copied, as the parser's buffer has room for the longest string so far.
+  // Copied to its own size: the parser's buffer has the capacity of the longest string so far.
   bool string(std::string& value) { return Add(JsonValue::String(std::string(value))); }
   bool binary(std::vector<std::uint8_t>&) { return false; }  // not in JSON text
   bool start_object(std::size_t) { return Open(JsonValue::Object()); }
@@ -204,7 +196,8 @@ class TreeBuilder {
   }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::json::exception& error) {
-    // "[id] parse error at line 1, column 2: syntax error …; last read: …"; we count columns.
+    // "[id] parse error at line 1, column 2: syntax error …; last read: …", where nlohmann counts
+    // columns in another way.
     std::string_view what = error.what();
     if (const auto colon = what.find(": "); colon != what.npos) what.remove_prefix(colon + 2);
     return Refuse(position == 0 ? 0 : position - 1, what.substr(0, what.find("; last read")));
@@ -224,8 +217,6 @@ class TreeBuilder {
     return false;
   }
 
-  // A number that runs into something else ("1x") is handed on before the parser fails at what
-  // follows; its token is empty.
   bool AddNumber() { return Add(JsonValue::Number(std::string(filter_.number()))); }
 
   bool Open(JsonValue value) {
@@ -239,8 +230,8 @@ class TreeBuilder {
     return true;
   }
 
-  // Puts a value where the text has it. Pointers in `open_` stay good: an open value is the last
-  // one of its parent, which grows only after it is closed.
+  // Adds a value to the innermost open one. Pointers in `open_` stay valid: an open value is the
+  // last one of its parent, which grows only after it is closed.
   bool Add(JsonValue value) {
     if (++values_ > limits_.max_values) {
       return Refuse(filter_.position() - 1, "expected at most " +
@@ -263,7 +254,7 @@ class TreeBuilder {
   std::size_t values_ = 0;
   std::vector<OpenValue> open_;
   JsonValue root_;
-  JsonValue* last_ = nullptr;  // what was added last
+  JsonValue* last_ = nullptr;  // the value that was added last
   std::optional<Error> error_;
 };
 

@@ -1,8 +1,7 @@
-// The text of a JSON tree.
+#include "codec/json/writer.h"
+
 #include <algorithm>
 #include <cstddef>
-
-#include "codec/json/json.h"
 
 namespace unshard {
 namespace {
@@ -30,7 +29,7 @@ void WriteString(std::string_view text, std::string& out) {
 
 class Writer {
  public:
-  // Stops soon after `max_bytes`. `compact`: no white space at all.
+  // Stops soon after `max_bytes`. `compact`: without white space.
   Writer(int indent, std::size_t max_bytes, bool compact)
       : indent_(indent), max_bytes_(max_bytes), compact_(compact) {}
 

@@ -1,8 +1,7 @@
-// Locators and shard keys of the sharded directories of a precomputed dataset.
+#include "codec/precomputed/access.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "codec/precomputed/info.h"
 
 namespace unshard {
 namespace {
@@ -38,8 +37,7 @@ class NeuroglancerShardKeys final : public ShardKeys {
     return shard ? shard : ParseObsoleteShardFileName(spec_, key);
   }
   [[nodiscard]] std::optional<Pair> ObsoletePair(std::uint64_t shard) const override {
-    ObsoleteShardPair pair = ObsoleteShardFileNames(spec_, shard);
-    return Pair{std::move(pair.index), std::move(pair.data)};
+    return ObsoleteShardFileNames(spec_, shard);
   }
 
  private:
@@ -60,7 +58,7 @@ Result<ShardedDirectoryAccess> MakeAccess(const ShardedDirectory& directory, Mor
   if (!HasCells(directory.names)) return access;
   std::vector<std::uint64_t> grid_shape = directory.grid_shape;
   const bool empty_grid = std::find(grid_shape.begin(), grid_shape.end(), 0u) != grid_shape.end();
-  // An empty grid has no cell that could be encoded; any code serves.
+  // An empty grid has no cell to encode, so that its code does not matter.
   if (empty_grid) std::fill(grid_shape.begin(), grid_shape.end(), 1u);
   auto morton = CompressedMorton::Make(grid_shape, rule);
   if (!morton) return Forward(std::move(morton).error(), directory.json_path);

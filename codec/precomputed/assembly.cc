@@ -1,10 +1,10 @@
 // The layout of precomputed shards:
 //
-//   1. For each minishard in ascending order: its chunks by ascending id, then its index. Appending
-//      does this behind the base, for the minishards that change and for those chunks of them that
-//      are not kept; the indexes that these minishards had become garbage.
-//   2. The entries of these minishards in the shard index. The index is never held in memory as a
-//      whole: a shard of few chunks may have one of many gigabytes, nearly all of it zeros.
+//   1. For each minishard in ascending order: its chunks by ascending id, then its index. Append
+//      does this at the end of the base, for the minishards that change and for their chunks that
+//      are not kept; the old indexes of these minishards become garbage.
+//   2. The entries of these minishards in the shard index. The whole shard index is never in
+//      memory: a shard of few chunks may have one of many gigabytes, nearly all of it zeros.
 #include "codec/precomputed/assembly.h"
 
 #include <algorithm>
@@ -16,9 +16,10 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kEntrySize = 16;      // of the shard index: start, end
-constexpr std::uint64_t kMinishardRow = 24;   // id, start, size
-constexpr std::uint64_t kNearbyEntries = 64;  // put together with the empty ones between them
+constexpr std::uint64_t kEntrySize = 16;     // of the shard index: start, end
+constexpr std::uint64_t kMinishardRow = 24;  // id, start, size
+constexpr std::uint64_t kNearbyEntries =
+    64;  // written in one step, with the empty ones between them
 
 class NeuroglancerAssembly final : public ShardAssembly {
  public:
@@ -47,7 +48,7 @@ class NeuroglancerAssembly final : public ShardAssembly {
             .kind = AssemblyStep::Kind::kChunk, .at = end_, .chunk = places_[next_].number};
       }
       if (next_ > page_begin_) return PutMinishardIndex();
-      index_ranges_.push_back({});  // it lost its last chunk
+      index_ranges_.push_back({});  // it has no chunks any more
     }
     if (entries_put_ < pages_.size()) return PutEntries();
     return AssemblyStep{.kind = AssemblyStep::Kind::kDone, .at = end_};
@@ -101,8 +102,8 @@ class NeuroglancerAssembly final : public ShardAssembly {
     return step;
   }
 
-  // Step 2, for as many minishards as stand close together. Between those that change the base's
-  // entries stand, between those of a new shard nothing does.
+  // Step 2, for a run of minishards that are close together. A new shard has only empty entries
+  // between them; Append must not overwrite the base's entries there.
   AssemblyStep PutEntries() {
     const std::size_t first = entries_put_;
     std::size_t end = first + 1;
@@ -125,13 +126,13 @@ class NeuroglancerAssembly final : public ShardAssembly {
   const std::uint64_t shard_;
   const std::uint64_t index_size_;
   const bool appends_;
-  std::vector<ChunkPlace> places_;          // all that belong to one of pages_
-  const std::vector<std::uint64_t> pages_;  // that get new indexes, ascending
+  std::vector<ChunkPlace> places_;          // all chunks of pages_
+  const std::vector<std::uint64_t> pages_;  // with new indexes, ascending
   std::uint64_t end_;
   bool started_ = false;
-  bool putting_ = false;                 // the step before was places_[next_]
+  bool putting_ = false;                 // the last step was places_[next_]
   std::size_t next_ = 0;                 // in places_
-  std::size_t page_begin_ = 0;           // in places_: the first of the present page
+  std::size_t page_begin_ = 0;           // in places_: the first of the current page
   std::vector<ByteRange> index_ranges_;  // of the first of pages_; size 0: no chunks
   std::size_t entries_put_ = 0;          // of pages_
 };

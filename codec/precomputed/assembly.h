@@ -1,4 +1,4 @@
-// Assemblies of precomputed shards, as MakeNeuroglancerShardFormat hands them out.
+// Assemblies of precomputed shards, for MakeNeuroglancerShardFormat.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace unshard {
 
-// The size of the shard index, or nothing where no object can be that large.
+// The size of the shard index; nothing where no object can be that large.
 std::optional<std::uint64_t> ShardIndexSize(const ShardingSpec& spec);
 
-// Of data and of minishard indexes; as TensorStore compresses.
+// For data and minishard indexes; the same as TensorStore's.
 inline constexpr int kShardGzipLevel = 9;
 
 // Requires of both: the spec has a ShardIndexSize.

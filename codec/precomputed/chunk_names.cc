@@ -38,8 +38,7 @@ class PrecomputedNames final : public ChunkNames {
       case Names::kIds:
         return std::to_string(chunk.id);
       case Names::kMeshes:
-        return MeshFileName(chunk.id, chunk.part == ChunkPart::kFragments ? MeshFile::kFragments
-                                                                          : MeshFile::kManifest);
+        return MeshFileName(chunk.id, chunk.part);
     }
     return {};
   }
@@ -51,8 +50,6 @@ class PrecomputedNames final : public ChunkNames {
 
  private:
   NameMatch ParseInto(ChunkFile& chunk, std::string_view name) const {
-    MeshFile file = MeshFile::kManifest;
-    NameMatch match = NameMatch::kOther;
     switch (names_) {
       case Names::kChunkRanges:
         return ParseChunkRangeName(grid_, name, chunk.cell);
@@ -61,11 +58,9 @@ class PrecomputedNames final : public ChunkNames {
       case Names::kIds:
         return ParseIdName(name, chunk.id);
       case Names::kMeshes:
-        match = ParseMeshFileName(name, chunk.id, file);
-        if (file == MeshFile::kFragments) chunk.part = ChunkPart::kFragments;
-        return match;
+        return ParseMeshFileName(name, chunk.id, chunk.part);
     }
-    return match;
+    return NameMatch::kOther;
   }
 
   const Names names_;

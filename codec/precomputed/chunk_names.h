@@ -8,8 +8,9 @@
 
 namespace unshard {
 
-// All names are in one directory. Where the shards hold gzip members, those of a mesh apart,
-// "<name>.gz" shows them to servers that serve such files.
+// All files are in one directory. Where the entries of the shards are gzip members, each chunk,
+// except of meshes, also has the name "<name>.gz", because web servers serve such files as they
+// are. Never null.
 std::unique_ptr<const ChunkNames> MakePrecomputedNames(const ShardedDirectory& directory);
 
 }  // namespace unshard

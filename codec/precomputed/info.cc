@@ -9,6 +9,9 @@
 
 #include "codec/core/byte_range.h"
 #include "codec/core/lower_case.h"
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "codec/precomputed/object_check.h"
 #include "codec/voxel/data_type.h"
 #include "codec/voxel/volume_check.h"
@@ -18,9 +21,9 @@ namespace {
 
 constexpr auto kVolume = DataTypeDialect::kPrecomputedVolume;
 constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
-constexpr std::int64_t kMaxCoordinate = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMaxCoordinate = ~std::uint64_t{0} >> 1;
 
-// Resolves "." and ".." and drops empty components; ".." above the info's directory stays in front.
+// Resolves ".", ".." and empty components; a ".." that leaves the info's directory is kept.
 std::string NormaliseKey(std::string_view key) {
   std::vector<std::string_view> parts;
   while (!key.empty()) {
@@ -59,19 +62,8 @@ Result<std::string> ParseKey(const JsonCursor& owner) {
   return NormaliseKey(key);
 }
 
-Result<std::vector<std::uint64_t>> ParseVector(const JsonCursor& cursor, std::uint64_t min) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, cursor.Items());
-  std::vector<std::uint64_t> extents;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent,
-                             item.Unsigned(min, static_cast<std::uint64_t>(kMaxCoordinate)));
-    extents.push_back(extent);
-  }
-  return extents;
-}
-
 Result<std::vector<std::uint64_t>> ParseVector3(const JsonCursor& cursor, std::uint64_t min) {
-  UNSHARD_ASSIGN_OR_RETURN(auto extents, ParseVector(cursor, min));
+  UNSHARD_ASSIGN_OR_RETURN(auto extents, cursor.UnsignedItems(min, kMaxCoordinate));
   if (extents.size() != 3) return cursor.Expected("three whole numbers");
   return extents;
 }
@@ -83,9 +75,9 @@ Result<std::vector<std::int64_t>> ParseVoxelOffset(const JsonCursor& scale) {
   if (items.size() != 3) return found.front().Expected("three whole numbers");
   std::vector<std::int64_t> offset;
   for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(
-        const std::int64_t value,
-        item.Integer(std::numeric_limits<std::int64_t>::min(), kMaxCoordinate));
+    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value,
+                             item.Integer(std::numeric_limits<std::int64_t>::min(),
+                                          std::numeric_limits<std::int64_t>::max()));
     offset.push_back(value);
   }
   return offset;
@@ -117,7 +109,7 @@ class InfoParser {
   }
 
  private:
-  // Names of shards have as many digits as the number of shard bits takes.
+  // Shards of one directory and the same number of digits have the same names.
   [[nodiscard]] Status CheckNamesOfShards() const {
     std::map<std::pair<std::string, unsigned>, const ShardedDirectory*> seen;
     for (const ShardedDirectory& one : info_.sharded) {
@@ -138,23 +130,24 @@ class InfoParser {
     info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
   }
 
-  // An unsharded scale is not ours to judge: what cannot be read is left empty.
+  // Of an unsharded scale, which is not validated: members that cannot be parsed are left empty.
   ArrayDescription DescribeScale(const JsonCursor& scale) const {
     ArrayDescription array;
     array.data_type = LowerCase(TextOf(document_, "data_type"));
     array.encoding = LowerCase(TextOf(scale.value(), "encoding"));
     if (const auto size = scale.Member("size")) {
-      array.shape = ParseVector(*size, 0).value_or(std::vector<std::uint64_t>());
+      array.shape = size->UnsignedItems(0, kMaxCoordinate).value_or(std::vector<std::uint64_t>{});
     }
     const auto sizes = scale.Member("chunk_sizes");
     const auto items = sizes ? sizes->Items() : Result<std::vector<JsonCursor>>();
     if (items && !items->empty()) {
-      array.chunk_shape = ParseVector(items->front(), 1).value_or(std::vector<std::uint64_t>());
+      array.chunk_shape =
+          items->front().UnsignedItems(1, kMaxCoordinate).value_or(std::vector<std::uint64_t>{});
     }
     return array;
   }
 
-  // A directory with a dataset of its own; elsewhere (a URL) is none of this dataset's business.
+  // A directory with a dataset of its own. A URL is ignored.
   void ReferToDataset(const char* member) {
     const std::string key = TextOf(document_, member);
     if (!key.empty() && key.find("://") == std::string::npos) Refer(NormaliseKey(key), false);
@@ -198,14 +191,14 @@ class InfoParser {
     directory.grid = *std::move(grid);
     directory.grid_shape = directory.grid.grid_shape();
     directory.array = DescribeScale(scale);
-    UNSHARD_RETURN_IF_ERROR(TakeEncoding(scale, sizes.front(), directory));
+    UNSHARD_RETURN_IF_ERROR(TakeEncoding(sizes.front(), directory));
     directory.check = MakeVolumeCheck(DescribeChunks(scale, directory));
     directory.layout = LayoutOf(scale, sharding);
     info_.sharded.push_back(std::move(directory));
     return {};
   }
 
-  // The member `key`, or what its absence stands for.
+  // The member `key`, or the JSON that its absence means.
   static JsonValue Copy(const JsonValue& from, std::string_view key, const char* absent = "null") {
     const JsonValue* member = from.Find(key);
     const bool there = member != nullptr && !member->is_null();
@@ -247,7 +240,8 @@ class InfoParser {
     return layout;
   }
 
-  // Of one index of annotations. An annotation has its properties and related objects in order.
+  // Of one index of annotations. Properties and relationships are lists: their order decides the
+  // bytes of an annotation.
   [[nodiscard]] JsonValue LayoutOf(const JsonCursor& index, ShardedDirectory::Names names,
                                    const ShardingSpec& sharding) const {
     const auto items = [&](const char* list, const char* member) {
@@ -259,7 +253,7 @@ class InfoParser {
       }
       return values;
     };
-    JsonValue dimensions = JsonValue::Array();  // their order is that of coordinates
+    JsonValue dimensions = JsonValue::Array();  // in order, which is that of the coordinates
     if (const JsonValue* const found = document_.Find("dimensions")) {
       for (const auto& [name, unit] : found->members()) {
         dimensions.mutable_items().push_back(JsonValue::Array({JsonValue::String(name), unit}));
@@ -281,10 +275,9 @@ class InfoParser {
     return layout;
   }
 
-  Status TakeEncoding(const JsonCursor& scale, const JsonCursor& chunk_size,
-                      ShardedDirectory& directory) {
-    const std::string encoding = LowerCase(TextOf(scale.value(), "encoding"));
-    const std::string data_type = LowerCase(TextOf(document_, "data_type"));
+  Status TakeEncoding(const JsonCursor& chunk_size, ShardedDirectory& directory) {
+    const std::string& data_type = directory.array.data_type;
+    const std::string& encoding = directory.array.encoding;
     const std::string type = LowerCase(TextOf(document_, "type"));
     directory.description = data_type.empty() ? "" : data_type + " ";
     directory.description += type.empty() ? "volume" : type;
@@ -299,7 +292,7 @@ class InfoParser {
     return CheckChunkBytes(chunk_size, directory);
   }
 
-  // What is missing or wrong here does not keep a scale from being read: it is not checked then.
+  // Reading does not need these members: one that is missing or wrong is not checked against.
   [[nodiscard]] VolumeChunks DescribeChunks(const JsonCursor& scale,
                                             const ShardedDirectory& directory) const {
     VolumeChunks chunks;
@@ -317,7 +310,7 @@ class InfoParser {
     return chunks;
   }
 
-  // The size of every chunk in bytes must fit what a file's size can be.
+  // The size of every chunk has to fit the size of a file, 63 bits.
   static Status CheckChunkBytes(const JsonCursor& chunk_size, const ShardedDirectory& directory) {
     std::optional<std::uint64_t> bytes = directory.bytes_per_voxel;
     for (std::size_t d = 0; d < directory.grid.rank() && bytes; ++d) {
@@ -325,11 +318,11 @@ class InfoParser {
           std::min(directory.grid.chunk_shape()[d], directory.grid.shape()[d]);
       if (extent > 0) bytes = CheckedMultiply(*bytes, extent);
     }
-    if (bytes && *bytes <= static_cast<std::uint64_t>(kMaxCoordinate)) return {};
+    if (bytes && *bytes <= kMaxCoordinate) return {};
     return chunk_size.Expected("a raw chunk of fewer than 2^63 bytes");
   }
 
-  // Meshes and skeletons: the shards stand beside the info.
+  // Meshes and skeletons: the shards are in the directory of the info.
   Status ParseObjects(ShardedDirectory::Names names, const char* description) {
     UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(root_));
     if (sharding) {
@@ -389,7 +382,7 @@ class InfoParser {
     UNSHARD_ASSIGN_OR_RETURN(directory.directory, ParseKey(index));
     if (names == ShardedDirectory::Names::kCellCoordinates) {
       UNSHARD_ASSIGN_OR_RETURN(const JsonCursor grid_shape, index.Member("grid_shape"));
-      UNSHARD_ASSIGN_OR_RETURN(directory.grid_shape, ParseVector(grid_shape, 1));
+      UNSHARD_ASSIGN_OR_RETURN(directory.grid_shape, grid_shape.UnsignedItems(1, kMaxCoordinate));
       if (directory.grid_shape.empty()) return grid_shape.Expected("at least one dimension");
     }
     info_.sharded.push_back(std::move(directory));

@@ -1,5 +1,5 @@
-// Neuroglancer `info` documents: what is sharded in them, and their rewrite to unsharded form.
-// Covers volumes, multi-LOD meshes, skeletons and annotations; codec/FORMATS.md, "Precomputed".
+// Neuroglancer `info` documents: their sharded directories, and their unsharded form. Volumes,
+// multi-LOD meshes, skeletons and annotations; codec/FORMATS.md, "Precomputed".
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "codec/grid/chunk_grid.h"
-#include "codec/grid/morton.h"
 #include "codec/json/json.h"
 #include "codec/precomputed/shard.h"
-#include "codec/shard/chunk_locator.h"
 #include "codec/voxel/chunk_check.h"
 
 namespace unshard {
 
-// What an array is, for people and `unshard info`; empty where the metadata do not say it.
+// The properties of an array for `unshard info`; empty where the metadata lack them.
 struct ArrayDescription {
   std::string data_type;
   std::string encoding;
@@ -25,7 +23,7 @@ struct ArrayDescription {
   std::vector<std::uint64_t> chunk_shape;
 };
 
-// One directory whose chunks stand in shards.
+// One directory whose chunks are in shards.
 struct ShardedDirectory {
   enum class Names {
     kChunkRanges,      // scale of a volume: "0-64_0-64_0-64"
@@ -36,26 +34,26 @@ struct ShardedDirectory {
   Names names = Names::kIds;
   std::string directory;  // relative to the info's directory, normalised; "" is that directory;
                           // may begin with "../"
-  std::string json_path;  // of the object that holds `sharding`, for messages: "scales[0]"
+  std::string json_path;  // of the object that contains `sharding`, for messages: "scales[0]"
   ShardingSpec sharding;
   ChunkGrid grid;                         // kChunkRanges only, x y z
   std::vector<std::uint64_t> grid_shape;  // kChunkRanges and kCellCoordinates
   std::uint64_t bytes_per_voxel = 0;      // kChunkRanges with encoding raw: item size × channels;
                                           // 0: the plain size does not follow from the metadata
-  std::string description;  // for people: "uint64 segmentation, compressed_segmentation"
+  std::string description;  // for users: "uint64 segmentation, compressed_segmentation"
   ArrayDescription array;   // kChunkRanges only
-  // All that says how the chunks are stored: those of directories whose layouts mean the same are
-  // stored alike.
+  // Everything that decides how chunks are stored. Directories whose layouts mean the same store
+  // chunks in the same way.
   JsonValue layout;
-  // What can be stored here; of kMeshes the manifests, as fragments have no form to look at, and
-  // may be empty. Never null.
+  // Of the chunks that can be stored here; for kMeshes of the manifests, because fragments have no
+  // form that could be checked and may be empty. Never null.
   std::shared_ptr<const ChunkCheck> check = MakeNotEmptyCheck();
 };
 
-// A scale that is not sharded, or any other directory that the info refers to.
+// An unsharded scale, or any other directory that the info refers to.
 struct ReferredDirectory {
   std::string directory;      // as above
-  bool holds_chunks = false;  // true: an unsharded scale or index, never searched for datasets
+  bool holds_chunks = false;  // true: an unsharded scale or index, which contains no dataset
   ArrayDescription array;     // unsharded scales only
 };
 
@@ -68,20 +66,10 @@ struct NeuroglancerInfo {
   std::string unsharded_text;
 };
 
-// Parses and validates an `info`. Unknown types are kOther with the text as it is, never an error.
-// Fails with kDataLoss naming the JSON path and what was expected, for anything in a known type
-// that makes its shards unreadable: wrong types, chunk extent 0, more than one chunk size in a
-// sharded scale, sizes that overflow, too many bits; two sharded directories that are one, with
-// shards of the same names.
+// Parses and validates an `info`. Unknown types are kOther with unchanged text, never an error.
+// Fails with kDataLoss, naming the JSON path and what was expected, where the shards of a known
+// type cannot be read: wrong JSON types, chunk extent 0, more than one chunk size in a sharded
+// scale, sizes that overflow, too many bits, shards of the same names for two members.
 Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text);
-
-// Locator and keys of a sharded directory. `locator` is null for kIds and kMeshes, where the slot
-// is the id. Fails where the Morton code of the grid needs more than 64 bits.
-struct ShardedDirectoryAccess {
-  std::shared_ptr<const ShardFormat> format;
-  std::shared_ptr<const ShardKeys> keys;
-  std::shared_ptr<const ChunkLocator> locator;
-};
-Result<ShardedDirectoryAccess> MakeAccess(const ShardedDirectory& directory, MortonRule rule);
 
 }  // namespace unshard

@@ -1,5 +1,7 @@
-// Edits of `info`: a table says which members decide how chunks are stored; everything else is
-// taken over. Scales go by their keys; lists of indices are compared item by item, in their order.
+// Tables list the members that decide how chunks are stored; changes of all others are applied.
+// Scales are matched by their keys, the indexes of annotations by their positions.
+#include "codec/precomputed/merge.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,16 +14,17 @@
 
 #include "codec/core/lower_case.h"
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "codec/precomputed/info.h"
 #include "codec/shard/layout_change.h"
-#include "codec/shard/metadata_merge.h"
 
 namespace unshard {
 namespace {
 
 using Type = NeuroglancerInfo::Type;
 
-// A member that decides how chunks are stored, and the JSON that its absence stands for.
+// A member that decides how chunks are stored, and the JSON that its absence means.
 struct LayoutMember {
   std::string_view key;
   std::string_view fallback = "null";
@@ -44,7 +47,7 @@ constexpr std::array<LayoutMember, 1> kProperty = {{{"type"}}};
 constexpr std::array<LayoutMember, 4> kIndex = {
     {{"key"}, {"grid_shape"}, {"chunk_size"}, {"sharding"}}};
 
-// Names of types and encodings come in any case.
+// Types and encodings, which are compared without regard to case.
 bool IsName(std::string_view key) {
   return key == "data_type" || key == "encoding" || key == "annotation_type" || key == "type";
 }
@@ -53,7 +56,7 @@ JsonValue InLowerCase(const JsonValue& value) {
   return value.is_string() ? JsonValue::String(LowerCase(value.text())) : value;
 }
 
-// The order of dimensions is that of coordinates.
+// Whether the members are in the same order: that of `dimensions` is the order of coordinates.
 bool SameOrder(const JsonValue* a, const JsonValue* b) {
   if (a == nullptr || b == nullptr) return true;
   return std::equal(a->members().begin(), a->members().end(), b->members().begin(),
@@ -68,7 +71,7 @@ bool HasSharding(const JsonValue& scale) {
 
 class InfoMerger {
  public:
-  // `info`: the stored document; what both refer to outlives the merger.
+  // `info`: the stored document. Both have to outlive the merger.
   InfoMerger(const NeuroglancerInfo& info, const HoldsChunks& holds_chunks)
       : info_(info), holds_chunks_(holds_chunks) {
     for (const ShardedDirectory& directory : info_.sharded)
@@ -113,14 +116,14 @@ class InfoMerger {
     return MergeObject(*index, *was, *is, kIndex, {}, "by_id");
   }
 
-  // Takes over the members that are neither in `layout` nor in `apart`.
+  // Applies changes of the members that are neither in `layout` nor in `apart`.
   Status MergeObject(JsonValue& stored, const JsonValue& before, const JsonValue& after,
                      Layout layout, const Keys& apart, const std::string& path) {
     if (!stored.is_object() || !before.is_object() || !after.is_object()) {
       return ExpectSame(path, &before, &after);
     }
     Keys done = apart;
-    done.emplace_back("@type");  // the same, or spelled out
+    done.emplace_back("@type");  // equal, or absent in one of them
     for (const LayoutMember& member : layout) {
       UNSHARD_RETURN_IF_ERROR(CheckMember(member, before, after, path));
       done.push_back(member.key);
@@ -182,7 +185,7 @@ class InfoMerger {
     const JsonValue* is = after.Find("scales");
     if (is == nullptr || !is->is_array()) return ExpectSame("scales", was, is, JsonValue::Array());
     std::vector<bool> kept(was->items().size(), false);
-    std::size_t first_left = 0;  // most often the scale that comes next
+    std::size_t first_left = 0;  // usually the scale that is matched next
     std::vector<JsonValue> merged;
     for (const JsonValue& scale : is->items()) {
       const std::string path = ItemPath("scales", merged.size());
@@ -197,7 +200,7 @@ class InfoMerger {
         merged.push_back(std::move(own));
         continue;
       }
-      // New, or stored as it is shown.
+      // New, or presented as it is stored.
       if (HasSharding(scale)) return RefuseNewShards(MemberPath(path, "sharding"));
       const bool same = at < kept.size() && SameMeaning(was->items()[at], scale);
       if (at < kept.size()) kept[at] = true;
@@ -261,7 +264,7 @@ Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue after, ParseEdited(edited));
   const auto parsed = ParseNeuroglancerInfo(edited);
   if (!parsed) return Fail(ErrorCode::kInvalidArgument, parsed.error().message);
-  // Without shards an info stands in the store as it is shown, so that any edit of it is right.
+  // An info without shards is presented as it is stored: any edit of it is legal.
   if (info.sharded.empty()) return std::string(SameMeaning(before, after) ? original : edited);
   if (parsed->type != info.type) {
     return RefuseLayoutChange("@type", before.Find("@type"), after.Find("@type"));
@@ -270,7 +273,8 @@ Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string
   UNSHARD_RETURN_IF_ERROR(merger.Merge(info.type, stored, before, after));
   if (!merger.changed()) return std::string(original);
   std::string merged = WriteDocument(stored, IndentOf(original));
-  // What was merged has to read as what was asked for: merging it once more finds no change.
+  // Proof: the merged document, once it is unsharded, equals the edit, so that a second merge finds
+  // no change.
   const auto again = ParseNeuroglancerInfo(merged);
   if (!again) return Fail(ErrorCode::kInternal, "merged info: " + again.error().message);
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored_again, ParseJson(merged));

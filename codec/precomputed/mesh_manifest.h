@@ -8,8 +8,8 @@
 
 namespace unshard {
 
-// The total size of all fragments of all levels, which stand right before the stored manifest.
-// Fails with kDataLoss unless the manifest has exactly the length that its counts announce.
+// The total size of all fragments of all levels, which immediately precede the stored manifest.
+// Fails with kDataLoss unless the manifest has exactly the length that its counts imply.
 Result<std::uint64_t> MeshFragmentBytes(ByteSpan manifest);
 
 }  // namespace unshard

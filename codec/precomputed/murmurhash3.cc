@@ -1,9 +1,7 @@
-// murmurhash3_x86_128 for keys of exactly 8 bytes: only the tail and the finaliser of the general
-// algorithm run. codec/FORMATS.md, "Precomputed shards".
-#include <bit>
-#include <cstdint>
+// For keys of exactly 8 bytes only the tail and the finaliser of the general algorithm run.
+#include "codec/precomputed/murmurhash3.h"
 
-#include "codec/precomputed/shard.h"
+#include <bit>
 
 namespace unshard {
 namespace {
@@ -28,7 +26,7 @@ std::uint64_t MurmurHash3X86_128Of64(std::uint64_t value) {
 
   std::uint32_t h1 = std::rotl(low * kC1, 15) * kC2 ^ kLength;
   std::uint32_t h2 = std::rotl(high * kC2, 16) * kC3 ^ kLength;
-  // The third and fourth lane see no input and stay equal throughout.
+  // The third and fourth lane have no input and stay equal.
   std::uint32_t h34 = kLength;
   h1 += h2 + h34 + h34;
   h2 += h1;

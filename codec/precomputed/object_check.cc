@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "codec/core/byte_range.h"
 #include "codec/core/lower_case.h"
+#include "codec/json/cursor.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "codec/voxel/data_type.h"
 
@@ -18,7 +18,7 @@ constexpr auto kAttributes = DataTypeDialect::kPrecomputedAttributes;
 constexpr std::uint64_t kFloatSize = 4;
 constexpr std::uint64_t kIdSize = 8;
 
-// a + count * each, 2^64-1 where it is more: no chunk is that long.
+// a + count * each; 2^64-1, which no chunk's size reaches, where that overflows.
 std::uint64_t Grow(std::uint64_t a, std::uint64_t count, std::uint64_t each) {
   const auto product = CheckedMultiply(count, each);
   const auto sum = product ? CheckedAdd(a, *product) : std::nullopt;
@@ -32,10 +32,6 @@ tl::unexpected<Error> RefuseShort(std::string_view what, std::uint64_t least, st
 
 class ObjectCheck : public ChunkCheck {
  public:
-  [[nodiscard]] std::optional<std::uint64_t> FixedSize(
-      std::span<const std::uint64_t> /*cell*/) const override {
-    return std::nullopt;
-  }
   [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
                              ByteSpan start) const final {
     if (size == 0) return RefuseEmptyChunk();
@@ -84,7 +80,7 @@ class SkeletonCheck final : public ObjectCheck {
   const std::uint64_t vertex_size_;
 };
 
-// How many bytes one annotation takes, without ids of related objects.
+// The size of one annotation, without ids of related objects.
 struct AnnotationForm {
   std::uint64_t least = 0;
   bool fixed = false;  // every annotation has exactly `least`
@@ -108,7 +104,7 @@ AnnotationForm DescribeAnnotations(const JsonValue& info) {
     if (!size) form.fixed = false;
     properties += size.value_or(0);
   }
-  // Neuroglancer pads long records of properties in between.
+  // Neuroglancer inserts padding into long records of properties.
   constexpr std::uint64_t kLongProperties = 128;
   if (properties > kLongProperties) form.fixed = false;
   form.least += (properties + 3) / 4 * 4;
@@ -132,7 +128,7 @@ class SingleAnnotationCheck final : public ObjectCheck {
     std::uint64_t at = form_.least;
     for (std::uint64_t i = 0; i < form_.relationships; ++i) {
       if (!MakeByteRange(at, 4, start.size())) {
-        if (start.size() < size) return {};  // not seen
+        if (start.size() < size) return {};  // beyond what can be checked
         return RefuseShort("annotation", at + 4, size);
       }
       at = Grow(at + 4, LoadU32Le(start.data() + at), kIdSize);

@@ -1,7 +1,6 @@
-// Checks of what is keyed by ids and of annotations by place: meshes, skeletons, annotations.
+// Checks of the chunks of meshes, skeletons and annotations.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "codec/json/json.h"
@@ -9,18 +8,18 @@
 
 namespace unshard {
 
-// A mesh manifest has exactly the length that its counts announce. Never null.
+// A mesh manifest has exactly the length that its counts imply. Never null.
 std::shared_ptr<const ChunkCheck> MakeMeshManifestCheck();
 
-// A skeleton is at least as long as its counts and the vertex attributes of `info` ask for. Readers
-// ignore what stands behind that. Never null.
+// A skeleton has at least the length that its counts and the vertex attributes of `info` imply.
+// Readers ignore further bytes. Never null.
 std::shared_ptr<const ChunkCheck> MakeSkeletonCheck(const JsonValue& info);
 
 enum class AnnotationIndex {
   kById,  // one annotation with the ids of related objects
-  kList,  // by related object, or by place: a count, the annotations, their ids
+  kList,  // by related object, or spatial: a count, the annotations, their ids
 };
-// The length fits the counts, as far as `info` says how long one annotation is. Never null.
+// The length agrees with the counts, where `info` implies the length of an annotation. Never null.
 std::shared_ptr<const ChunkCheck> MakeAnnotationCheck(const JsonValue& info, AnnotationIndex index);
 
 }  // namespace unshard

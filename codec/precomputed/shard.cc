@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "codec/compression/gzip.h"
 #include "codec/core/lower_case.h"
 #include "codec/precomputed/assembly.h"
+#include "codec/precomputed/murmurhash3.h"
 
 namespace unshard {
 namespace {
@@ -25,7 +27,7 @@ std::uint64_t LowBits(std::uint64_t value, unsigned bits) {
   return bits < 64 ? value & ((std::uint64_t{1} << bits) - 1) : value;
 }
 
-// The enumerator that a string names in any case.
+// The enumerator with this name, in any case.
 template <class T, std::size_t N>
 Result<T> ParseEnumerator(const JsonCursor& cursor,
                           const std::array<std::pair<std::string_view, T>, N>& names) {
@@ -60,33 +62,24 @@ Result<unsigned> ParseBits(const JsonCursor& sharding, std::string_view key, uns
   return static_cast<unsigned>(bits);
 }
 
-std::size_t HexDigits(const ShardingSpec& spec) {
-  return std::max<std::size_t>(1, (spec.shard_bits + 3) / 4);
-}
-
 std::string ShardNumberHex(const ShardingSpec& spec, std::uint64_t shard) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  std::string digits(HexDigits(spec), '0');
+  std::string digits(std::max(1U, (spec.shard_bits + 3) / 4), '0');
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, shard >>= 4) {
     *digit = kHex[shard & 15];
   }
   return digits;
 }
 
-// The shard number in "<hex><suffix>", only in the spelling that ShardNumberHex gives.
+// The shard number in "<hex><suffix>", with exactly the digits of ShardNumberHex.
 std::optional<std::uint64_t> ParseHexName(const ShardingSpec& spec, std::string_view name,
                                           std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   name.remove_suffix(suffix.size());
-  if (name.size() != HexDigits(spec)) return std::nullopt;
   std::uint64_t shard = 0;
-  for (const char c : name) {
-    const bool letter = c >= 'a' && c <= 'f';
-    if (!letter && (c < '0' || c > '9')) return std::nullopt;
-    shard = shard << 4 | static_cast<std::uint64_t>(letter ? c - 'a' + 10 : c - '0');
-  }
+  std::from_chars(name.data(), name.data() + name.size(), shard, 16);
   if (LowBits(shard, spec.shard_bits) != shard) return std::nullopt;
-  return shard;
+  return ShardNumberHex(spec, shard) == name ? std::optional(shard) : std::nullopt;
 }
 
 tl::unexpected<Error> FailIndex(const std::string& what) {
@@ -101,7 +94,7 @@ class MinishardWalk : public IndexWalk {
       : spec_(spec), shard_(shard), minishard_(minishard), max_index_bytes_(max_index_bytes) {}
 
   RangeRequest Start() override {
-    // Where the index cannot exist any request does: the first answer ends the walk.
+    // No object can have an index of that size: any range will do, because Feed fails.
     const std::uint64_t position = ShardIndexSize(spec_) ? minishard_ * kShardIndexEntrySize : 0;
     return RangeRequest::At(position, kShardIndexEntrySize);
   }
@@ -142,7 +135,7 @@ class MinishardWalk : public IndexWalk {
     return RangeRequest::At(range->begin, range->size);
   }
 
-  // Refuses before it is fetched what cannot be within the limit when decoded.
+  // Fails before the index is fetched where it exceeds the limit once it is decoded.
   [[nodiscard]] Status CheckStoredSize(std::uint64_t stored_size) const {
     constexpr std::uint64_t kGzipOverhead = 1024;  // beyond 1/1024 of incompressible data
     const bool gzip = spec_.minishard_index_encoding == ShardEncoding::kGzip;
@@ -178,7 +171,7 @@ class MinishardWalk : public IndexWalk {
     std::vector<IndexEntry> entries;
     entries.reserve(count);
     std::uint64_t id = 0;
-    std::uint64_t start = 0;  // both run modulo 2^64: a negative step is a huge one
+    std::uint64_t start = 0;  // both are sums modulo 2^64: a negative difference is a huge one
     for (std::size_t i = 0; i < count; ++i) {
       id += LoadU64Le(ids + 8 * i);
       start += LoadU64Le(starts + 8 * i);
@@ -228,7 +221,7 @@ class NeuroglancerShardFormat : public ShardFormat {
                                                      std::to_string(max_bytes) + " bytes, found " +
                                                      std::to_string(stored.size()));
     }
-    // An entry of length 0 is a chunk without content in either encoding.
+    // An entry of length 0 is an empty chunk in either encoding.
     if (stored_is_plain() || stored.empty()) return stored;
     const ByteSpan bytes = stored.span();
     const auto trailer = bytes.last(std::min<std::size_t>(4, bytes.size()));
@@ -345,7 +338,7 @@ std::optional<std::uint64_t> ParseShardFileName(const ShardingSpec& spec, std::s
   return ParseHexName(spec, name, kShardSuffix);
 }
 
-ObsoleteShardPair ObsoleteShardFileNames(const ShardingSpec& spec, std::uint64_t shard) {
+ShardKeys::Pair ObsoleteShardFileNames(const ShardingSpec& spec, std::uint64_t shard) {
   const std::string number = ShardNumberHex(spec, shard);
   return {number + std::string(kObsoleteIndexSuffix), number + std::string(kObsoleteDataSuffix)};
 }

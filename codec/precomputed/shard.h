@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "codec/json/json.h"
+#include "codec/json/cursor.h"
+#include "codec/shard/chunk_locator.h"
 #include "codec/shard/format.h"
 
 namespace unshard {
@@ -26,10 +27,10 @@ struct ShardingSpec {
   ShardEncoding data_encoding = ShardEncoding::kRaw;
 };
 
-// Reads a `sharding` object. Absent encodings mean raw; enumerators are read in any case.
+// Parses a `sharding` object: absent encodings mean raw, enumerators are legal in any case.
 Result<ShardingSpec> ParseShardingSpec(const JsonCursor& sharding);
 
-// Where the entry of `chunk_id` stands; the slot is the chunk id itself.
+// The position of the entry of `chunk_id`; the slot is the chunk id itself.
 ShardSlot LocateChunkId(const ShardingSpec& spec, std::uint64_t chunk_id);
 
 // "0af.shard": lower-case hex, padded to ceil(shard_bits / 4) digits.
@@ -37,11 +38,7 @@ std::string ShardFileName(const ShardingSpec& spec, std::uint64_t shard);
 // The shard number of an exact shard file name; nothing for any other name.
 std::optional<std::uint64_t> ParseShardFileName(const ShardingSpec& spec, std::string_view name);
 // The two files of the obsolete form: "<hex>.index" and "<hex>.data".
-struct ObsoleteShardPair {
-  std::string index;
-  std::string data;
-};
-ObsoleteShardPair ObsoleteShardFileNames(const ShardingSpec& spec, std::uint64_t shard);
+ShardKeys::Pair ObsoleteShardFileNames(const ShardingSpec& spec, std::uint64_t shard);
 // The shard number of "<hex>.index" or "<hex>.data".
 std::optional<std::uint64_t> ParseObsoleteShardFileName(const ShardingSpec& spec,
                                                         std::string_view name);
@@ -50,8 +47,8 @@ std::optional<std::uint64_t> ParseObsoleteShardFileName(const ShardingSpec& spec
 // thread-safe.
 class StorageOrder {
  public:
-  // No id has more than `id_bits` bits. Where the hash scatters ids, their numbers need bits for
-  // shard and minishard as well: above `max_bits` the ids themselves are the numbers.
+  // No id has more than `id_bits` bits. With a hash a number takes bits for shard and minishard as
+  // well: where these exceed `max_bits`, the ids themselves are the numbers.
   StorageOrder(const ShardingSpec& spec, unsigned id_bits, unsigned max_bits);
 
   [[nodiscard]] std::uint64_t NumberOf(std::uint64_t id) const;
@@ -65,13 +62,10 @@ class StorageOrder {
   unsigned rest_bits_ = 0;  // of an id, above those that the shard takes
 };
 
-// The format with these parameters. Its pages hold exactly the entries that readers can see: ids
-// that belong to another shard or minishard are left out and counted. An object of length 0 holds
-// nothing. A walk asks for 16 bytes of the shard index, which opening a shard brings, and then for
+// The format with these parameters. Its pages have exactly the entries that readers can find: ids
+// that belong to another shard or minishard are omitted and counted. An object of length 0 has no
+// chunks. A walk requests 16 bytes of the shard index, which the opening range contains, and then
 // the minishard index.
 std::unique_ptr<ShardFormat> MakeNeuroglancerShardFormat(const ShardingSpec& spec);
-
-// murmurhash3_x86_128 with seed 0 of the 8 little-endian bytes of `value`: h2 << 32 | h1.
-std::uint64_t MurmurHash3X86_128Of64(std::uint64_t value);
 
 }  // namespace unshard

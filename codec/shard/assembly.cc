@@ -16,7 +16,7 @@ std::vector<ChunkPlace> InOrder(const std::vector<AssembledChunk>& chunks) {
   const auto before = [](const ChunkPlace& a, const ChunkPlace& b) {
     return std::tie(a.page, a.slot) < std::tie(b.page, b.slot);
   };
-  // Whoever has just read an index has them in order.
+  // A caller that has read an index has them in order already.
   if (!std::is_sorted(places.begin(), places.end(), before)) {
     std::sort(places.begin(), places.end(), before);
   }

@@ -1,13 +1,13 @@
-// Putting together a new version of a shard, sans-I/O: the assembly says which bytes come next and
-// where they go, the caller puts them there.
+// Assembly of a new version of a shard, sans-I/O: the assembly names the next bytes and their
+// offset, the caller writes them.
 //
-// ShardFormat::Assemble lays a whole shard out anew, always the same for the same content.
-// ShardFormat::Append adds to a copy of the shard as it was: kept chunks stay where they are, new
-// ones and new indexes follow behind all that is still in use, and what they replace becomes
-// garbage: replaced and removed chunks, and, in precomputed shards, the old indexes of the pages
-// that change. Zarr writes over its old index and over what else lies behind the last kept chunk.
+// ShardFormat::Assemble gives a whole new shard, always the same for the same content.
+// ShardFormat::Append extends a copy of the base, the present version. Kept chunks keep their
+// offsets; new chunks and new indexes follow everything that is still in use. Replaced and removed
+// chunks become garbage, in precomputed shards also the old indexes of the pages that change. Zarr
+// overwrites the old index and all other bytes after the last kept chunk.
 //
-// Whatever no step puts stays as it is: zeros in a new object, the base's bytes in a copy.
+// Bytes that no step writes are zeros in a new object and the base's bytes in a copy.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,22 @@
 
 namespace unshard {
 
-// One inner chunk of the version that is put together.
+// One inner chunk of the new version.
 struct AssembledChunk {
   std::uint64_t page = 0;
   std::uint64_t slot = 0;
-  // Append only: the stored bytes stand there already and stay, as do the leading bytes of a mesh
-  // before them. Nothing: they are put.
+  // Append only: the range of the base that contains the stored bytes, which are kept (and the
+  // leading bytes of a mesh before them). Nothing: the caller writes them.
   std::optional<ByteRange> kept;
 };
 
 struct AssemblyStep {
   enum class Kind {
-    kChunk,     // put chunk number `chunk` at `at`, then tell its size with the next call
-    kBytes,     // put `bytes` at `at`
-    kChecksum,  // put the digest of the bytes `covered` of the new object, as they are now, at `at`
-    kDone,      // the new object is whole once it is made `at` bytes long: longer where its end
-                // was not put (zeros), shorter where the base went on
+    kChunk,     // write chunk number `chunk` at `at`; the next call takes its size
+    kBytes,     // write `bytes` at `at`
+    kChecksum,  // write at `at` the digest of the bytes `covered` of the new object
+    kDone,      // set the size of the new object to `at`: this adds zeros that no step wrote, or
+                // cuts what is left of the base
   };
   Kind kind = Kind::kDone;
   std::uint64_t at = 0;
@@ -49,42 +49,41 @@ struct AssemblyStep {
   std::shared_ptr<BytesDigest> digest{};
 };
 
-// What was put for the last kChunk step: first bytes that no index refers to (the fragments before
-// a mesh manifest), then the stored bytes. Both 0 for any other step.
+// The sizes of what the caller wrote for the last kChunk step: bytes that no index refers to (the
+// fragments before a mesh manifest), then the stored bytes. Both 0 after any other step.
 struct PutChunk {
   std::uint64_t leading = 0;
   std::uint64_t stored = 0;
 };
 
-// One run. Used by one thread. Steps at lower offsets than before occur: indexes at the start of a
-// shard are put last.
+// One assembly. Used by one thread. An index at the start of a shard is written last.
 class ShardAssembly {
  public:
   virtual ~ShardAssembly() = default;
-  // Fails with kResourceExhausted where the shard would become larger than its index can say
-  // (2^63 - 1 bytes), and with kInternal on chunks that are none of this shard, stand twice, or are
-  // kept outside of the base. After kDone and after a failure it must not be called again.
+  // Fails with kResourceExhausted where the shard would exceed kLargestShardBytes, and with
+  // kInternal on chunks that belong to another shard, occur twice, or are kept outside of the base.
+  // Must not be called again after kDone or a failure.
   virtual Result<AssemblyStep> Next(const PutChunk& put) = 0;
 };
 
-// For implementations: what the assemblies of all formats do alike.
+// For implementations: what the assemblies of all formats share.
 
-// No shard is larger: readers count offsets in signed integers of 64 bits.
+// The largest shard: readers use signed offsets of 64 bits.
 inline constexpr std::uint64_t kLargestShardBytes = ~std::uint64_t{0} >> 1;
 
-// One chunk on its way into an index.
+// One chunk, and its range once that is known.
 struct ChunkPlace {
   std::uint64_t page = 0;
   std::uint64_t slot = 0;
-  std::size_t number = 0;  // as the caller counts
+  std::size_t number = 0;  // in the caller's list
   bool kept = false;
-  ByteRange range;  // of the stored bytes, once they are put
+  ByteRange range;  // of the stored bytes, once they are written
 };
 
 // The chunks in ascending order of page and slot.
 std::vector<ChunkPlace> InOrder(const std::vector<AssembledChunk>& chunks);
-// Fails with kInternal where a slot stands twice in what InOrder returned, or a chunk is kept that
-// does not lie within `data`.
+// Fails with kInternal where `places`, as InOrder returns them, have a slot twice, or a kept chunk
+// outside of `data`.
 Status CheckPlaces(std::span<const ChunkPlace> places, const ByteRange& data);
 // end + size, or kResourceExhausted where that is above kLargestShardBytes.
 Result<std::uint64_t> GrowShard(std::uint64_t end, std::uint64_t size);

@@ -11,26 +11,27 @@
 
 namespace unshard {
 
-// Where the entry of each grid cell stands. Immutable; thread-safe.
+// Maps the cells of a grid to slots of shards. Immutable; thread-safe.
 class ChunkLocator {
  public:
   virtual ~ChunkLocator() = default;
   // Requires: a cell of the inner chunk grid.
   [[nodiscard]] virtual ShardSlot Locate(std::span<const std::uint64_t> cell) const = 0;
-  // False where no cell of the grid stands there (unused Morton codes, slots beyond the array).
+  // Sets `cell` to the cell of a slot; false where the slot has none (unused Morton codes, slots
+  // beyond the array).
   [[nodiscard]] virtual bool CellAt(const ShardSlot& slot, std::span<std::uint64_t> cell) const = 0;
 };
 
-// Store keys of shards, relative to the directory of the array, scale or index. Immutable.
+// Store keys of shards, below the directory of the array, scale or index. Immutable; thread-safe.
 class ShardKeys {
  public:
   virtual ~ShardKeys() = default;
   [[nodiscard]] virtual std::string Key(std::uint64_t shard) const = 0;
-  // The shard that has exactly this key; nothing for any other name. True also for the names of
-  // the obsolete two-file form.
+  // The shard that has exactly this key, or one of the keys of the obsolete two-file form; nothing
+  // for any other name.
   [[nodiscard]] virtual std::optional<std::uint64_t> Parse(std::string_view key) const = 0;
-  // The two keys whose concatenation is the shard where Key(shard) is missing, if the format has
-  // such a form; else nothing.
+  // The two keys whose objects, concatenated, are the shard where Key(shard) is missing; nothing
+  // where the format has no such form.
   struct Pair {
     std::string index;
     std::string data;

@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 
 namespace unshard {
 namespace {

@@ -1,4 +1,4 @@
-// What the merges of metadata documents have in common.
+// What the merges of metadata documents share: paths, comparison, failures.
 #pragma once
 
 #include <string>
@@ -9,25 +9,25 @@
 
 namespace unshard {
 
-// The path of a member of what stands at `path`; of an item of a list.
+// The path of a member of the value at `path`, and of an item of the list at `path`.
 std::string MemberPath(const std::string& path, std::string_view member);
 std::string ItemPath(const std::string& path, std::size_t index);
 
-// The refusal of an edit that changes how chunks are stored: kPermissionDenied with EPERM, naming
-// the place. A null pointer stands for an absent value.
+// The failure of an edit that changes how chunks are stored: kPermissionDenied with EPERM, naming
+// `path`. A null pointer means that the value is absent.
 tl::unexpected<Error> RefuseLayoutChange(const std::string& path, const JsonValue* before,
                                          const JsonValue* after);
 tl::unexpected<Error> RefuseLayoutChange(const std::string& path, std::string_view why);
 
-// The refusal of sharded chunks that are to be created through a mount: likewise.
+// The failure of an edit that creates something sharded: likewise.
 tl::unexpected<Error> RefuseNewShards(const std::string& path);
 
-// Fails unless `before` and `after` mean the same; `fallback` is what an absent value stands for.
-// A null value is an absent one.
+// Fails like RefuseLayoutChange unless `before` and `after` mean the same. An absent or null value
+// means `fallback`.
 Status ExpectSame(const std::string& path, const JsonValue* before, const JsonValue* after,
                   const JsonValue& fallback = JsonValue());
 
-// A document that somebody wrote. Fails with kInvalidArgument unless it is a JSON object.
+// Parses a document that a program wrote. Fails with kInvalidArgument unless it is a JSON object.
 Result<JsonValue> ParseEdited(std::string_view edited);
 
 }  // namespace unshard

@@ -7,11 +7,6 @@ namespace {
 
 class NotEmptyCheck final : public ChunkCheck {
  public:
-  [[nodiscard]] std::optional<std::uint64_t> FixedSize(
-      std::span<const std::uint64_t> /*cell*/) const override {
-    return std::nullopt;
-  }
-  [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t /*size*/) const override { return 0; }
   [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
                              ByteSpan /*start*/) const override {
     if (size == 0) return RefuseEmptyChunk();

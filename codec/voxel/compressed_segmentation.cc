@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +17,7 @@ using Extent = std::array<std::uint64_t, 3>;
 //   word 0           offset of the channel's data (1, for the only channel)
 //   2 words a block  table offset | bits << 24, then the offset of the packed values; both count
 //                    from the start of the channel's data
-//   then, block by block: packed values, and the table unless an equal one stands already
+//   then, block by block: packed values, and the table unless an equal one was written before
 constexpr std::uint64_t kMaxOffset = (std::uint64_t{1} << 24) - 1;
 constexpr std::uint64_t kChannelTableWords = 1;
 
@@ -89,7 +88,7 @@ class ChannelEncoder {
   }
 
   [[nodiscard]] std::vector<std::uint64_t> DistinctLabels(const Extent& begin) const {
-    // Runs of one label are dropped before sorting: most neighbours are equal.
+    // Most neighbours are equal: dropping runs of one label first makes sorting cheap.
     std::vector<std::uint64_t> distinct;
     ForEachVoxel(begin, [&](std::uint64_t label, std::uint64_t) {
       if (distinct.empty() || distinct.back() != label) distinct.push_back(label);
@@ -102,7 +101,7 @@ class ChannelEncoder {
   void AppendPackedIndices(const Extent& begin, const std::vector<std::uint64_t>& table,
                            unsigned bits) {
     const std::uint64_t first = words_.size();
-    // Positions beyond a clipped edge keep index 0.
+    // Positions beyond a clipped edge have index 0.
     words_.resize(first + (bits * block_[0] * block_[1] * block_[2] + 31) / 32, 0);
     std::uint64_t index = 0;
     ForEachVoxel(begin, [&](std::uint64_t label, std::uint64_t position) {
@@ -115,7 +114,7 @@ class ChannelEncoder {
     });
   }
 
-  // The offset of the table, which is appended unless an equal one stands already.
+  // The offset of the table, which is appended unless an equal one was written before.
   std::uint64_t AppendTable(std::vector<std::uint64_t> table) {
     const auto [entry, is_new] = tables_.try_emplace(std::move(table), words_.size());
     if (is_new) {
@@ -135,23 +134,17 @@ class ChannelEncoder {
   std::map<std::vector<std::uint64_t>, std::uint64_t> tables_;  // to their offsets
 };
 
-// a * b * c, or nothing on overflow.
-std::optional<std::uint64_t> Volume(const Extent& extent) {
-  const auto area = CheckedMultiply(extent[0], extent[1]);
-  return area ? CheckedMultiply(*area, extent[2]) : std::nullopt;
-}
-
 }  // namespace
 
 Result<ByteVector> EncodeCompressedSegmentation(std::span<const std::uint64_t> labels,
                                                 const Extent& shape, const Extent& block_shape) {
-  if (Volume(shape) != labels.size()) {
+  if (CheckedProduct(shape) != labels.size()) {
     return Fail(ErrorCode::kInvalidArgument,
                 "compressed_segmentation: expected as many labels as the shape has voxels, found " +
                     std::to_string(labels.size()));
   }
-  // One packed block must fit what offsets can reach; this also bounds every product below.
-  const auto block_voxels = Volume(block_shape);
+  // One packed block has to lie within reach of an offset; this also bounds every product below.
+  const auto block_voxels = CheckedProduct(block_shape);
   if (!block_voxels || *block_voxels == 0 || *block_voxels > kMaxOffset) {
     return Fail(ErrorCode::kInvalidArgument,
                 "compressed_segmentation: expected block extents of at least 1 and a block of at "

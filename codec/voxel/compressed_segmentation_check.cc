@@ -1,4 +1,4 @@
-// The layout stands in codec/voxel/compressed_segmentation.cc. Everything counts words of 32 bits.
+// The layout: codec/voxel/compressed_segmentation.cc. Offsets and sizes count words of 32 bits.
 #include "codec/voxel/compressed_segmentation_check.h"
 
 #include <algorithm>
@@ -18,11 +18,6 @@ constexpr std::string_view kFormat = "compressed_segmentation chunk";
 constexpr std::uint64_t kHeaderWords = 2;  // of a block
 constexpr std::uint32_t kOffsetMask = (std::uint32_t{1} << 24) - 1;
 
-std::optional<std::uint64_t> Product(const Extent& extent) {
-  const auto area = CheckedMultiply(extent[0], extent[1]);
-  return area ? CheckedMultiply(*area, extent[2]) : std::nullopt;
-}
-
 class SegmentationChecker {
  public:
   SegmentationChecker(ByteSpan start, std::uint64_t size, const SegmentationForm& form)
@@ -33,7 +28,7 @@ class SegmentationChecker {
   }
 
   Status Check() {
-    const auto blocks = Product(grid_);
+    const auto blocks = CheckedProduct(grid_);
     const auto headers = blocks ? CheckedMultiply(*blocks, kHeaderWords) : std::nullopt;
     if (!headers || form_.channels > words_) return Refuse("offsets of all channels", words_);
     for (std::uint64_t channel = 0; channel < form_.channels && IsSeen(channel, 1); ++channel) {
@@ -92,7 +87,7 @@ class SegmentationChecker {
     return {};
   }
 
-  // The words up to the last voxel of the block that lies in the chunk: readers need no more.
+  // The words up to the last voxel of the block that lies in the chunk; readers need only these.
   [[nodiscard]] std::optional<std::uint64_t> PackedWords(const Extent& block, unsigned bits) const {
     Extent last{};
     for (std::size_t d = 0; d < 3; ++d) {
@@ -112,7 +107,8 @@ class SegmentationChecker {
   const ByteSpan start_;
   const std::uint64_t words_;
   const SegmentationForm form_;
-  // Of blocks to look at: channels may all refer to the same headers, at no cost to the chunk.
+  // The number of blocks that may still be checked: it bounds the time for a small chunk in which
+  // all channels refer to the same headers.
   std::uint64_t budget_;
   Extent grid_{};
 };

@@ -1,4 +1,4 @@
-// Whether a compressed_segmentation chunk can be decoded: headers, no voxels.
+// Checks that a compressed_segmentation chunk can be decoded, from its headers alone.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace unshard {
 
-// What the metadata say of one chunk.
+// The properties of one chunk in the metadata.
 struct SegmentationForm {
   std::array<std::uint64_t, 3> shape{};        // of the clipped chunk, x y z
   std::array<std::uint64_t, 3> block_shape{};  // at least 1 each
@@ -18,8 +18,8 @@ struct SegmentationForm {
 };
 
 // `start` is the beginning of a chunk of `size` bytes. Fails with kInvalidArgument unless channels,
-// block headers and all that those refer to lie within the chunk, as far as `start` shows it. Takes
-// time in proportion to start.size(). Pure function; thread-safe.
+// block headers and everything that these refer to lie within the chunk, as far as `start` contains
+// them. Takes time in proportion to start.size(). Pure function; thread-safe.
 Status CheckCompressedSegmentation(ByteSpan start, std::uint64_t size,
                                    const SegmentationForm& form);
 

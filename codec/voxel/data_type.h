@@ -1,4 +1,4 @@
-// How many bytes one value of a data type has, for every dialect of metadata. Pure; thread-safe.
+// The data types of all dialects of metadata, and the size of a value in bytes. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace unshard {
 
-// Who names the type: a type that a dialect does not have is not known there.
+// Where the name of the type comes from; each dialect has types of its own.
 enum class DataTypeDialect : std::uint8_t {
   kZarr = 1,                   // `data_type` of an array
   kPrecomputedVolume = 2,      // `data_type` of a volume
   kPrecomputedAttributes = 4,  // attributes of vertices, properties of annotations
 };
 
-// Nothing where the dialect has no such type, or its values vary in length.
+// The bytes of one value; nothing where the dialect has no such type, or its values vary in length.
 std::optional<std::uint64_t> DataTypeSize(DataTypeDialect dialect, std::string_view name);
 
 }  // namespace unshard

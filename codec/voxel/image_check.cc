@@ -1,6 +1,6 @@
-// Both formats are lists of parts that say their lengths: JPEG of marker segments up to the coded
-// data, PNG of chunks with a header at a fixed place. A walk over them needs no state, memory or
-// error handling of a decoder, and no decoder looks for the end of an image without its pixels.
+// Both formats are lists of parts with a length each: JPEG of marker segments up to the coded data,
+// PNG of chunks. Walking these lists needs neither the memory nor the error handling of a decoder,
+// and finds the end of an image without decoding pixels, which no decoder does.
 #include "codec/voxel/image_check.h"
 
 #include <zlib.h>
@@ -42,12 +42,12 @@ constexpr std::size_t kFrameHeader = 8;  // length, precision, height, width, co
 
 std::uint64_t LoadU16Be(const std::uint8_t* at) { return std::uint64_t{at[0]} << 8 | at[1]; }
 
-// Restart markers and TEM have no segment behind them.
+// Restart markers and TEM have no segment.
 bool StandsAlone(std::uint8_t marker) {
   return marker == 0x01 || (marker >= 0xd0 && marker <= kStartOfImage);
 }
 
-// SOF0 to SOF15; three numbers among them are of other kinds (DHT, JPG, DAC).
+// SOF0 to SOF15, without the three other markers in that range (DHT, JPG, DAC).
 bool StartsFrame(std::uint8_t marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
@@ -63,7 +63,7 @@ Status CheckJpegFrame(ByteSpan segment, const ImageForm& form) {
                    form);
 }
 
-// In coded data 0xff is followed by 0 or a restart marker, so that this finds nothing else.
+// In coded data 0 or a restart marker follows 0xff, so that only the real end is found.
 bool HasEndOfImage(ByteSpan coded) {
   constexpr std::array<std::uint8_t, 2> kEnd = {0xff, kEndOfImage};
   return std::search(coded.begin(), coded.end(), kEnd.begin(), kEnd.end()) != coded.end();
@@ -75,7 +75,7 @@ constexpr std::uint64_t kPngHeaderSize = kPngSignature.size() + kPngFrame + 13;
 
 std::uint32_t LoadU32Be(const std::uint8_t* at) { return __builtin_bswap32(LoadU32Le(at)); }
 
-// 0 for images with a palette, which may stand for any number.
+// 0 for images with a palette, whose colours may be of any number of components.
 std::uint64_t PngComponents(unsigned color_type) {
   switch (color_type) {
     case 0:
@@ -128,7 +128,7 @@ Status CheckJpeg(ByteSpan start, std::uint64_t size, const ImageForm& form) {
     }
     const auto segment = MakeByteRange(at + 2, LoadU16Be(start.data() + at + 2), size);
     if (marker == kEndOfImage || !segment || segment->size < 2) break;
-    if (segment->end() > start.size()) return {};  // not all is seen: the rest is taken on trust
+    if (segment->end() > start.size()) return {};  // the rest is beyond `start` and not checked
     if (StartsFrame(marker)) {
       UNSHARD_RETURN_IF_ERROR(CheckJpegFrame(start.subspan(segment->begin, segment->size), form));
       has_frame = true;
@@ -157,7 +157,7 @@ Status CheckPng(ByteSpan start, std::uint64_t size, const ImageForm& form) {
     has_data = has_data || type == "IDAT";
     at = chunk->end();
   }
-  // What lies beyond the start that can be seen is taken on trust.
+  // What lies beyond `start` is not checked.
   if (start.size() < size && at + 8 > start.size()) return {};
   return RefuseChunk(kPng, "the image is cut short: expected IDAT and IEND");
 }

@@ -15,16 +15,11 @@ namespace {
 
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
 
-// What all encodings have in common; Look is called with a cell of the grid and a chunk of at least
-// one byte.
+// The common part of all encodings. Calls Look with a cell of the grid and at least one byte.
 class VolumeCheck : public ChunkCheck {
  public:
   explicit VolumeCheck(VolumeChunks chunks) : chunks_(std::move(chunks)) {}
 
-  [[nodiscard]] std::optional<std::uint64_t> FixedSize(
-      std::span<const std::uint64_t> /*cell*/) const override {
-    return std::nullopt;
-  }
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
     return std::min(size, kMostCheckedBytes);
   }

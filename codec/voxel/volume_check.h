@@ -11,7 +11,7 @@
 
 namespace unshard {
 
-// What an `info` says about the chunks of one scale.
+// The properties of the chunks of one scale in the `info`.
 struct VolumeChunks {
   ChunkGrid grid;                             // x y z
   std::string encoding;                       // in lower case
@@ -21,9 +21,10 @@ struct VolumeChunks {
 };
 
 // raw: the length of the clipped chunk. jpeg, png: a whole image with as many pixels as the clipped
-// chunk has voxels and as many components as channels. compressed_segmentation: all that its
-// headers refer to lies within the chunk. compresso, jxl: the signature. Anything else, and what is
-// not known: not empty. Never null.
+// chunk has voxels and as many components as channels. compressed_segmentation: everything that its
+// headers refer to lies within the chunk. compresso: signature and number of voxels. jxl: the
+// signature. Other encodings, and scales whose metadata lack what a check needs: not empty. Never
+// null.
 std::shared_ptr<const ChunkCheck> MakeVolumeCheck(VolumeChunks chunks);
 
 }  // namespace unshard

@@ -1,15 +1,14 @@
 // The layout of sharding_indexed shards:
 //
-//   1. A shard is begun: room is left for the leading checksums around it and for an index at its
-//      start. The outermost shard is begun first, a nested one before the first of its chunks; one
-//      without chunks is never begun and is an empty entry of the shard around it.
+//   1. A shard begins: space is reserved for its leading checksums and for an index at its start.
+//      The outermost shard begins first, a nested one before the first of its chunks. A nested
+//      shard without chunks never begins and is an empty entry of its outer shard.
 //   2. Chunks follow each other in the order of page and slot.
-//   3. A shard is ended behind its last chunk: its index, then the checksums around it from the
-//      innermost outwards, each over all that stands between. It is then an entry of the shard
-//      around it.
+//   3. A shard ends after its last chunk: its index, then its outer checksums from the innermost to
+//      the outermost, each over everything inside. It is then an entry of its outer shard.
 //
-// Appending begins the outermost shard behind the last chunk that is kept, and is the same
-// otherwise: the old index at the end, and what else was behind that chunk, is written over.
+// Append begins the outermost shard after the last chunk that is kept, and is otherwise the same:
+// it overwrites the old index at the end and everything else after that chunk.
 #include "codec/zarr3/assembly.h"
 
 #include <algorithm>
@@ -22,8 +21,8 @@ namespace {
 
 // A shard between steps 1 and 3.
 struct OpenShard {
-  std::uint64_t body = 0;  // where it begins, without the checksums before it
-  std::uint64_t slot = 0;  // in the shard around it
+  std::uint64_t body = 0;  // where it begins, without its leading checksums
+  std::uint64_t slot = 0;  // in the outer shard
   std::vector<IndexEntry> entries;
 };
 
@@ -100,11 +99,11 @@ class ZarrAssembly final : public ShardAssembly {
     shard.entries.push_back({slot, {range.begin - shard.body, range.size}});
   }
 
-  // Ends and begins nested shards until that of `page` is the innermost. False where one was ended:
-  // its steps come first.
+  // Ends and begins nested shards until that of `page` is the innermost. False where a shard ended,
+  // whose steps come first.
   Result<bool> Enter(std::uint64_t page) {
     const std::vector<std::uint64_t> positions = PositionsOfPage(levels_, page);
-    std::size_t shared = 1;  // shards that are open and hold the page; the outermost does
+    std::size_t shared = 1;  // the number of open shards that contain the page; the outermost does
     while (shared < open_.size() && open_[shared].slot == positions[shared - 1]) ++shared;
     if (shared < open_.size()) {
       UNSHARD_RETURN_IF_ERROR(End());
@@ -143,9 +142,9 @@ class ZarrAssembly final : public ShardAssembly {
     return {};
   }
 
-  // Returns where the first of them begins.
+  // Returns the offset of the first of them.
   Result<std::uint64_t> PutChecksums(const ZarrShardLevel& level, std::uint64_t begin) {
-    for (const auto& codec : level.around) {
+    for (const auto& codec : level.outer) {
       AssemblyStep step{.kind = AssemblyStep::Kind::kChecksum,
                         .at = end_,
                         .covered = {begin, end_ - begin},
@@ -163,12 +162,12 @@ class ZarrAssembly final : public ShardAssembly {
 
   const ZarrFormatLevels& levels_;
   const std::vector<ChunkPlace> places_;
-  const std::uint64_t base_size_;  // 0 without one
+  const std::uint64_t base_size_;  // 0 without a base
   bool started_ = false;
-  bool putting_ = false;            // the step before was places_[next_]
+  bool putting_ = false;            // the last step was places_[next_]
   std::size_t next_ = 0;            // in places_
   std::vector<OpenShard> open_;     // outermost first
-  std::deque<AssemblyStep> steps_;  // that come before all others
+  std::deque<AssemblyStep> steps_;  // to return before all others
   std::uint64_t end_ = 0;
 };
 
@@ -183,8 +182,8 @@ std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
                                                  const std::vector<AssembledChunk>& chunks,
                                                  std::uint64_t base_size) {
   const ZarrFormatLevel& outer = *levels.front();
-  if (levels.size() > 1 || !outer.level.around.empty()) return nullptr;
-  // Where a crc32c has room is only known with the index: chunks may stand right behind it.
+  if (levels.size() > 1 || !outer.level.outer.empty()) return nullptr;
+  // Only the index shows whether there is space for a crc32c: a chunk may follow it immediately.
   if (outer.level.index_at_start && outer.level.index.guess_checksum) return nullptr;
   if (base_size < outer.index.smallest_size()) return nullptr;
   return std::make_unique<ZarrAssembly>(levels, InOrder(chunks), base_size);

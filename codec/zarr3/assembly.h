@@ -1,4 +1,4 @@
-// Assemblies of sharding_indexed shards, as MakeZarrShardFormat hands them out.
+// Assemblies of sharding_indexed shards, for MakeZarrShardFormat.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace unshard {
 // The result refers to `levels`.
 std::unique_ptr<ShardAssembly> AssembleZarrShard(const ZarrFormatLevels& levels,
                                                  const std::vector<AssembledChunk>& chunks);
-// A null pointer where such shards have to be assembled anew. The result refers to `levels`.
+// A null pointer where only AssembleZarrShard is possible. The result refers to `levels`.
 std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
                                                  const std::vector<AssembledChunk>& chunks,
                                                  std::uint64_t base_size);

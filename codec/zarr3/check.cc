@@ -11,18 +11,19 @@
 
 #include "codec/compression/bytes_codec.h"
 #include "codec/core/byte_range.h"
+#include "codec/json/cursor.h"
 #include "codec/voxel/data_type.h"
 
 namespace unshard {
 namespace {
 
-using BytesCodecs = std::vector<std::shared_ptr<const BytesCodec>>;
+using BytesCodecs = std::vector<BytesCodecPtr>;
 
-// Data types whose configuration says how many bytes a value has.
+// Data types whose configuration has the size of a value.
 constexpr std::array<std::string_view, 3> kSizedTypes = {"fixed_length_utf32",
                                                          "null_terminated_bytes", "raw_bytes"};
 
-// Array-to-array codecs that change neither the number of values nor the bytes of one.
+// Array-to-array codecs that change neither the number of values nor their size.
 constexpr std::array<std::string_view, 3> kSizePreserving = {"transpose", "bitround",
                                                              "numcodecs.bitround"};
 
@@ -41,7 +42,7 @@ std::optional<std::uint64_t> RawBitsSize(std::string_view name) {
   return bits / 8;
 }
 
-// The bytes of one value; nothing where they vary or nobody here knows the type.
+// The bytes of one value; nothing where they vary or the type is not known.
 std::optional<std::uint64_t> FixedItemSize(const JsonValue& data_type) {
   const JsonValue* name = data_type.Find("name");
   if (name == nullptr || !name->is_string()) return std::nullopt;
@@ -55,8 +56,8 @@ std::optional<std::uint64_t> FixedItemSize(const JsonValue& data_type) {
   return bytes ? std::optional(*bytes) : std::nullopt;
 }
 
-// The length of the values of one chunk as the codec `bytes` writes them, which stands at `bytes`
-// in the chain; nothing where a codec before it may change it.
+// The length of one chunk after the codec "bytes", which is at position `bytes` of the chain;
+// nothing where another codec is there, or one before it may change the length.
 std::optional<std::uint64_t> PlainSize(const CodecChain& chain, std::size_t bytes,
                                        const std::vector<std::uint64_t>& chunk_shape,
                                        const JsonValue& data_type) {
@@ -64,16 +65,14 @@ std::optional<std::uint64_t> PlainSize(const CodecChain& chain, std::size_t byte
   for (std::size_t i = 0; i < bytes; ++i) {
     if (!IsOneOf(kSizePreserving, chain[i].name)) return std::nullopt;
   }
-  std::optional<std::uint64_t> size = FixedItemSize(data_type);
-  for (const std::uint64_t extent : chunk_shape) {
-    if (size) size = CheckedMultiply(*size, extent);
-  }
-  return size;
+  const auto item_size = FixedItemSize(data_type);
+  const auto items = CheckedProduct(chunk_shape);
+  return item_size && items ? CheckedMultiply(*item_size, *items) : std::nullopt;
 }
 
 class ZarrChunkCheck final : public ChunkCheck {
  public:
-  // `codecs` are all at the end of the chain that are known, in the chain's order.
+  // `codecs`: the known codecs at the end of the chain, in its order.
   ZarrChunkCheck(std::optional<std::uint64_t> plain_size, BytesCodecs codecs)
       : plain_size_(plain_size), fixed_size_(plain_size), codecs_(std::move(codecs)) {
     for (const auto& codec : codecs_) {
@@ -87,7 +86,7 @@ class ZarrChunkCheck final : public ChunkCheck {
     return fixed_size_;
   }
 
-  // Codecs are undone on whole chunks, or not at all.
+  // Decoding takes the whole chunk. A chunk that is too large is not decoded.
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t size) const override {
     const bool decoded = !codecs_.empty() && size <= kMostCheckedBytes &&
                          plain_size_.value_or(0) <= kMostCheckedBytes;
@@ -122,8 +121,7 @@ class ZarrChunkCheck final : public ChunkCheck {
     return {};
   }
 
-  // Only the codec that is undone last has to give the values; what stands between two compressors
-  // may be larger.
+  // Only the codec that is decoded last gives the values; data between compressors may be larger.
   [[nodiscard]] std::uint64_t MostDecoded(BytesCodecs::const_reverse_iterator codec) const {
     return std::next(codec) == codecs_.rend() ? plain_size_.value_or(kMostCheckedBytes)
                                               : 2 * kMostCheckedBytes;

@@ -1,6 +1,5 @@
 #include "codec/zarr3/chunk_names.h"
 
-#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -11,10 +10,6 @@ constexpr std::string_view kPrefix = "c";
 
 std::span<const std::uint64_t> First(const std::vector<std::uint64_t>& numbers, std::size_t count) {
   return std::span<const std::uint64_t>(numbers).first(count);
-}
-
-bool IsDigits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace

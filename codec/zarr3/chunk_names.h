@@ -1,5 +1,4 @@
-// Names of the chunks of a Zarr v3 array: one path component each, or a directory for each index
-// but the last.
+// Names of the chunks of a Zarr v3 array: files of one directory, or of a tree of directories.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace unshard {
 
-// Immutable; thread-safe. Of depth 0, flat, where a whole chunk key is one path component.
+// Immutable; thread-safe. depth() is 0 where a whole chunk key is one path component.
 class ZarrNames final : public ChunkNames {
  public:
   ZarrNames(const ChunkKeyEncoding& encoding, std::vector<std::uint64_t> grid_shape);
@@ -26,16 +25,16 @@ class ZarrNames final : public ChunkNames {
 
   // 1 where the "c" of the default key encoding is a directory, else 0.
   [[nodiscard]] unsigned prefix_levels() const { return prefix_levels_; }
-  // Whether all that a directory holds is the directory "c".
+  // Whether "c" is the only name in a directory.
   [[nodiscard]] bool HoldsPrefix(const GridDirectory& in) const {
     return in.level < prefix_levels_;
   }
-  // How many indices of the grid lead to a directory, and which.
+  // The number of chunk indices in the path of a directory, and these indices.
   [[nodiscard]] std::size_t IndexCount(const GridDirectory& in) const {
     return in.level - (in.level > 0 ? prefix_levels_ : 0);
   }
   [[nodiscard]] GridCell Indices(const GridDirectory& in) const;
-  // The directory or chunk of one more index. Requires: depth() > 0, !HoldsPrefix(in).
+  // The directory or chunk with one more index. Requires: depth() > 0, !HoldsPrefix(in).
   [[nodiscard]] NameMeaning Child(const GridDirectory& in, std::uint64_t index) const;
 
  private:

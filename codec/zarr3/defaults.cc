@@ -1,4 +1,5 @@
 #include "codec/zarr3/defaults.h"
+#include "codec/json/writer.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +7,7 @@
 namespace unshard {
 namespace {
 
-// An empty value: whatever it is, it means nothing to readers.
+// An empty `value`: readers ignore the member.
 struct ConfigurationDefault {
   std::string_view name;
   std::string_view member;

@@ -1,4 +1,4 @@
-// What the configurations of Zarr's extension points mean where they lack a member.
+// Default values in the configurations of Zarr's extension points.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace unshard {
 
-// Whether `value` says of `member`, in the configuration of the codec or key encoding `name`, only
-// what its absence means to readers.
+// Whether `value` is what the absence of `member` means, in the configuration of the codec or key
+// encoding `name`. Pure function; thread-safe.
 bool IsZarrDefault(std::string_view name, std::string_view member, const JsonValue& value);
 
 }  // namespace unshard

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -17,7 +15,7 @@
 namespace unshard {
 namespace {
 
-// A binary floating-point type of IEEE 754, or shaped like one.
+// A binary floating-point type with the layout of IEEE 754.
 struct FloatType {
   std::string_view name;
   int exponent_bits;
@@ -38,7 +36,7 @@ const FloatType* FindFloatType(std::string_view name) {
   return found == kFloatTypes.end() ? nullptr : &*found;
 }
 
-// The bits of the value of `type` that is nearest to `value`, ties to even.
+// The bits of the value of `type` that is nearest to `value`, with ties to even.
 std::uint64_t RoundToBits(const FloatType& type, double value) {
   const std::uint64_t sign = std::uint64_t{std::signbit(value)} << (type.bits() - 1);
   if (value == 0) return sign;
@@ -63,7 +61,7 @@ std::optional<std::uint64_t> ParseHexBits(const FloatType& type, std::string_vie
   return bits;
 }
 
-// The bits that a number, a bare or quoted name or a hexadecimal string stands for.
+// The bits of a number, a bare or quoted name, or a hexadecimal string.
 std::optional<std::uint64_t> FloatBits(const FloatType& type, const JsonValue& value) {
   if (!value.is_number() && !value.is_string()) return std::nullopt;
   const std::string& text = value.text();
@@ -98,7 +96,7 @@ std::optional<bool> AsBoolean(const JsonValue& value) {
   return SameNumber(value.text(), "1") ? std::optional(true) : std::nullopt;
 }
 
-// "NaT" is the least number of 64 bits.
+// "NaT" is the smallest signed number of 64 bits.
 JsonValue AsTimeNumber(const JsonValue& value) {
   if (!value.is_string() || value.text() != "NaT") return value;
   return JsonValue::Number(std::to_string(std::numeric_limits<std::int64_t>::min()));

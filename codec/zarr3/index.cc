@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kChecksumSize = 4;
 
-// Strides of the array [grid…, 2] in the axes of the index, after it is transposed by `order`.
+// The strides of the array [grid…, 2] after its transpose by `order`; empty without one.
 std::vector<std::uint64_t> StridesOf(const ZarrShardLevel& level) {
   if (level.index.order.empty()) return {};
   std::vector<std::uint64_t> shape = level.grid_shape;

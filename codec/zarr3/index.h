@@ -1,9 +1,8 @@
-// One encoded index of a sharding_indexed shard: its size, and its entries; read and written.
+// Decoding and encoding of one index of a sharding_indexed shard.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,13 +12,13 @@
 
 namespace unshard {
 
-// An entry as it stands in an index, before it is held against the shard's size.
+// An entry of an index, before it is checked against the shard's size.
 struct ZarrIndexRow {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 
-  // Either field alone marks an empty inner chunk: old writers added the length of the index to
-  // the offset of empty entries, which wrapped.
+  // One field is enough to mark an empty inner chunk: old writers added the length of the index to
+  // the offset of empty entries, which overflowed.
   [[nodiscard]] bool empty() const {
     return offset == ~std::uint64_t{0} || size == ~std::uint64_t{0};
   }
@@ -30,18 +29,18 @@ class ZarrIndexCodec {
  public:
   explicit ZarrIndexCodec(const ZarrShardLevel& level);
 
-  // The most bytes that the encoded index takes; exact unless its checksum is guessed. Encode makes
-  // this many.
+  // The largest size of an encoded index, and the size that Encode gives. The only size, unless the
+  // presence of a checksum is guessed.
   [[nodiscard]] std::uint64_t encoded_size() const { return encoded_size_; }
-  // The fewest bytes: without the checksum that is guessed.
+  // The smallest size: without the guessed checksum.
   [[nodiscard]] std::uint64_t smallest_size() const { return smallest_size_; }
 
-  // Undoes the index codecs. `encoded` has encoded_size() bytes, or down to smallest_size() where
-  // the shard has no more; `shard_size` judges whether an index without checksum is one.
-  // Fails with kDataLoss on a checksum that does not match.
+  // Decodes the index codecs. `encoded` has encoded_size() bytes, or fewer, down to
+  // smallest_size(), where the shard has no more. `shard_size` serves to recognise an index without
+  // checksum. Fails with kDataLoss on a checksum that does not match.
   [[nodiscard]] Result<ByteVector> Decode(ByteSpan encoded, std::uint64_t shard_size) const;
   // The row of a slot in a decoded index. Requires: slot < chunk_count.
-  // Inline, like what it calls: it is called for each slot of an index, millions of times for one.
+  // Inline, because it is called for each of the millions of slots of an index.
   [[nodiscard]] ZarrIndexRow Row(ByteSpan decoded, std::uint64_t slot) const {
     const RowPosition position = PositionOf(slot);
     const std::uint64_t offset = LoadU64Le(decoded.data() + position.offset_at);
@@ -55,7 +54,7 @@ class ZarrIndexCodec {
   [[nodiscard]] Result<ByteVector> Encode(std::span<const IndexEntry> entries) const;
 
  private:
-  // Where the two fields of a row stand in a decoded index.
+  // The offsets of the two fields of a row in a decoded index.
   struct RowPosition {
     std::uint64_t offset_at;
     std::uint64_t size_at;
@@ -75,7 +74,7 @@ class ZarrIndexCodec {
   std::uint64_t plain_size_;
   std::uint64_t encoded_size_;
   std::uint64_t smallest_size_;
-  // Distance in the encoded array between neighbours of each dimension, the last one of the pair.
+  // The distance of neighbours in the encoded array, for each dimension of the array [grid…, 2].
   std::vector<std::uint64_t> strides_;
 };
 

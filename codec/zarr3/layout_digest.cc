@@ -10,6 +10,7 @@
 #include "codec/core/bytes.h"
 #include "codec/core/crc32c.h"
 #include "codec/json/meaning.h"
+#include "codec/json/writer.h"
 #include "codec/zarr3/defaults.h"
 
 namespace unshard {
@@ -39,7 +40,7 @@ JsonValue Canonical(const JsonValue& value) {
   return JsonValue::Object(std::move(members));
 }
 
-// Extension points, at any depth: a name alone where the configuration says nothing more.
+// Extension points, at any depth, without default values: only the name where nothing else is left.
 JsonValue WithoutDefaults(const JsonValue& value) {
   if (value.is_array()) {
     std::vector<JsonValue> items;

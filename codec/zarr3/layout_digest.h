@@ -1,4 +1,4 @@
-// What metadata say of how chunks are stored, in a few bytes that can be kept beside a chunk.
+// Digests of a layout, small enough to be stored with each chunk. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace unshard {
 
-// Of values that mean the same, whatever their spelling: the order of members, digits of numbers,
-// null members.
+// Equal for values that mean the same: the order of members, the spelling of numbers and null
+// members make no difference.
 std::uint32_t LayoutDigest(const JsonValue& layout);
 
-// Of what decides where the chunks of an array stand and what their bytes mean: type, grid, key
-// encoding and codecs of a `zarr.json`; not its shape, fill value and attributes. Short-hand names
-// and defaults that are spelled out mean the same.
+// Of the members of a `zarr.json` that decide the positions and the encoding of chunks: data type,
+// chunk grid, key encoding and codecs; not of shape, fill value and attributes. Short-hand names
+// and spelled-out defaults make no difference.
 std::uint32_t ZarrLayoutDigest(const JsonValue& document);
 
 }  // namespace unshard

@@ -1,6 +1,6 @@
-#include <utility>
+#include "codec/zarr3/locator.h"
 
-#include "codec/zarr3/shard.h"
+#include <utility>
 
 namespace unshard {
 namespace {
@@ -52,7 +52,8 @@ class ZarrChunkLocator final : public ChunkLocator {
   }
 
  private:
-  // The position in the level's index of what holds `rest`, which becomes relative to that.
+  // The position, in the index of `level`, of the part that contains the cell `rest`; `rest`
+  // becomes relative to that part.
   static std::uint64_t Descend(const ZarrShardLevel& level, std::vector<std::uint64_t>& rest) {
     std::uint64_t position = 0;
     for (std::size_t d = 0; d < level.axes.size(); ++d) {

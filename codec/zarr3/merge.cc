@@ -1,19 +1,20 @@
-// Edits of `zarr.json`.
-//
-// Three trees are walked side by side: the stored document, its unsharded form that the writer saw,
-// and what the writer made of it. The last two are first brought into one form by the parser, so
-// that short-hand names, null members and the like are no difference.
+// Three trees are walked side by side: the stored document, its unsharded form, which the writer
+// read, and the document that the writer wrote. The parser first brings the last two into one form,
+// so that short-hand names and null members make no difference.
+#include "codec/zarr3/merge.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "codec/shard/layout_change.h"
-#include "codec/shard/metadata_merge.h"
+#include "codec/voxel/data_type.h"
 #include "codec/zarr3/defaults.h"
 #include "codec/zarr3/fill_value.h"
 #include "codec/zarr3/metadata.h"
@@ -21,7 +22,7 @@
 namespace unshard {
 namespace {
 
-// Members that say how chunks are stored, or what absent ones mean.
+// Members that decide how chunks are stored, or what absent chunks contain.
 constexpr std::array<std::string_view, 9> kLayoutMembers = {
     "zarr_format",        "node_type",  "shape",  "data_type",           "chunk_grid",
     "chunk_key_encoding", "fill_value", "codecs", "storage_transformers"};
@@ -30,7 +31,7 @@ bool IsLayoutMember(std::string_view key) {
   return std::find(kLayoutMembers.begin(), kLayoutMembers.end(), key) != kLayoutMembers.end();
 }
 
-// True where each member of `a` stands in `b` as well or says only what its absence means.
+// Whether each member of `a` is also in `b`, or is what its absence means.
 bool Covers(std::string_view name, const JsonValue& a, const JsonValue& b) {
   return std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
     const JsonValue* other = b.Find(member.first);
@@ -44,8 +45,8 @@ std::string NameOf(const JsonValue& extension) {
   return name != nullptr ? name->text() : "";
 }
 
-// Extension points in the parser's form: the same name, and configurations that differ at most in
-// what is spelled out.
+// Whether two extension points in the parser's form have the same name, and configurations that
+// differ at most in spelled-out defaults.
 bool SameExtension(const JsonValue& a, const JsonValue& b) {
   const JsonValue none = JsonValue::Object();
   const std::string name = NameOf(a);
@@ -62,10 +63,9 @@ bool SameExtension(const JsonValue& a, const JsonValue& b) {
   return Covers(name, *x, *y) && Covers(name, *y, *x);
 }
 
-// A codec of values of one byte has no byte order, whatever it says.
+// Values of one byte have no byte order, whatever the configuration of the codec `bytes` says.
 bool HasByteOrder(const JsonValue& data_type) {
-  const std::string name = NameOf(data_type);
-  return name != "bool" && name != "int8" && name != "uint8";
+  return DataTypeSize(DataTypeDialect::kZarr, NameOf(data_type)) != 1;
 }
 
 bool SameCodecs(const JsonValue& a, const JsonValue& b, bool byte_order) {
@@ -77,7 +77,7 @@ bool SameCodecs(const JsonValue& a, const JsonValue& b, bool byte_order) {
          std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), same);
 }
 
-// Absent, null and an empty value of the kind say the same.
+// Absent, null and empty values mean the same.
 bool SaysNothing(std::string_view key, const JsonValue* value) {
   if (value == nullptr || value->is_null()) return true;
   if (key == "attributes") return value->is_object() && value->members().empty();
@@ -90,8 +90,8 @@ Status CheckArrayLayout(const JsonValue& before, const JsonValue& after, const s
   const auto refuse = [&](std::string_view key) {
     return RefuseLayoutChange(MemberPath(path, key), before.Find(key), after.Find(key));
   };
-  // The parser saw to it that the members are there, apart from the fill value. A copy that a group
-  // embeds has the shape of its array.
+  // The parser guarantees these members, except the fill value. Of a copy that a group embeds the
+  // shape must not change: the array's own document decides it.
   const std::size_t rank = before.Find("shape")->items().size();
   if (!path.empty() || rank != after.Find("shape")->items().size()) {
     UNSHARD_RETURN_IF_ERROR(
@@ -113,7 +113,7 @@ Status CheckArrayLayout(const JsonValue& before, const JsonValue& after, const s
   return {};
 }
 
-// The names of dimensions are as many as the dimensions.
+// Fails unless there is one name for each dimension.
 Status CheckDimensionNames(const JsonValue& after, const std::string& path) {
   const JsonValue* names = after.Find("dimension_names");
   const JsonValue* shape = after.Find("shape");
@@ -123,12 +123,12 @@ Status CheckDimensionNames(const JsonValue& after, const std::string& path) {
               MemberPath(path, "dimension_names") + ": expected one name for each dimension");
 }
 
-// An array without shards stands in the store as it is shown, so that any edit of it is right.
+// An array without shards is presented as it is stored: any edit of it is legal.
 bool PassesThrough(const ZarrNode& node) {
   return node.type == ZarrNode::Type::kArray && !node.sharded;
 }
 
-// Where a node stands in the document, for messages, and below the group that the document is of.
+// The JSON path of a node in the document, for messages, and its path below the group.
 struct NodePlace {
   std::string path;
   std::string node;
@@ -139,8 +139,8 @@ NodePlace PlaceOfCopy(const NodePlace& group, const std::string& name) {
           group.node.empty() ? name : group.node + "/" + name};
 }
 
-// The copies that a group embeds stay as they were written: each is brought into one form where it
-// is merged, and only there.
+// The document in the parser's form. Copies that a group embeds are left as they are: each is
+// brought into this form when it is merged.
 Result<JsonValue> InOneForm(const ZarrNode& node, const JsonValue& document) {
   if (node.type == ZarrNode::Type::kGroup) return document;
   return ParseJson(node.unsharded_text);
@@ -200,7 +200,7 @@ class ZarrMerger {
     const JsonValue* nodes_after = after.Find("metadata");
     if (nodes_before == nullptr) nodes_before = &none;
     if (nodes_after == nullptr) nodes_after = &none;
-    JsonValue merged = after;  // in the order of the writer, who may have sorted it anew
+    JsonValue merged = after;  // in the order that the writer chose
     JsonValue* merged_nodes = merged.Find("metadata");
     const JsonMemberIndex was(*nodes_before);
     const JsonValue* old = stored.Find("consolidated_metadata");
@@ -214,22 +214,22 @@ class ZarrMerger {
           MergeCopy(stored_by_name.Find(name), was.Find(name), node, PlaceOfCopy(place, name)));
       merged_nodes->mutable_members()[i].second = std::move(merged_node);
     }
-    // What counts is not what was done to single copies, but what came out.
+    // Only the result counts: a copy may have been merged into what was stored before.
     const bool changed = old == nullptr || !SameMeaning(*old, merged);
     changed_ = changed_before || changed;
     if (changed) stored.Set("consolidated_metadata", std::move(merged));
     return {};
   }
 
-  // The form in which a copy that reads as `after` is stored. `stored` and `before`: the copy that
-  // was embedded up to now, and how it was shown; null where there was none.
+  // The stored form of a copy whose presented form is `after`. `stored` and `before`: both forms of
+  // the copy that the original embeds; null where it embeds none.
   Result<JsonValue> MergeCopy(const JsonValue* stored, const JsonValue* before,
                               const JsonValue& after, const NodePlace& place) {
     const bool known = stored != nullptr && before != nullptr;
     if (known && SameMeaning(*before, after)) return *stored;
     const bool array = after.Find("shape") != nullptr;
     if (array && stored_nodes_) {
-      // An embedded copy can be older than the array: the array's own document has the say.
+      // An embedded copy can be older than the array: the array's own document decides.
       auto document = stored_nodes_(place.node);
       if (!document) return Forward(std::move(document).error(), place.path);
       if (*document) return MergeIntoDocument(**document, after, place);
@@ -249,32 +249,27 @@ class ZarrMerger {
 
   Result<JsonValue> MergeIntoDocument(const std::string& document, const JsonValue& after,
                                       const NodePlace& place) {
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue merged, ParseStored(document, place.path));
-    if (SameMeaning(merged, after)) return after;
+    const auto refuse = [&](const Error& error) {
+      return RefuseLayoutChange(place.path,
+                                "as the document of this array cannot be read: " + error.message);
+    };
+    const auto before = ParseJson(document);
+    if (!before) return refuse(before.error());
+    if (SameMeaning(*before, after)) return after;
     const auto node = ParseZarrMetadata(document);
-    if (!node) {
-      return RefuseLayoutChange(
-          place.path, "as the document of this array cannot be read: " + node.error().message);
-    }
+    if (!node) return refuse(node.error());
     if (PassesThrough(*node)) return after;
-    const JsonValue before = merged;
-    UNSHARD_RETURN_IF_ERROR(MergeEmbedded(merged, before, after, place));
+    JsonValue merged = *before;
+    UNSHARD_RETURN_IF_ERROR(MergeEmbedded(merged, *before, after, place));
     return merged;
   }
 
-  static Result<JsonValue> ParseStored(const std::string& document, const std::string& path) {
-    auto parsed = ParseJson(document);
-    if (parsed) return parsed;
-    return RefuseLayoutChange(
-        path, "as the document of this array cannot be read: " + parsed.error().message);
-  }
-
-  // A group can embed copies of its own.
+  // A new group can embed copies as well.
   Result<JsonValue> NewGroup(const JsonValue& after, const NodePlace& place) {
     const std::string key = "consolidated_metadata";
     const JsonValue* consolidated = after.Find(key);
     if (consolidated == nullptr || !consolidated->is_object()) return after;
-    // What is no group, whatever it is, is not shown rewritten either.
+    // A document that is no valid group is not rewritten when it is presented.
     if (!ParseZarrMetadata(WriteJson(after, 0))) return after;
     JsonValue merged = after;
     merged.Erase(key);
@@ -307,7 +302,7 @@ class ZarrMerger {
   bool changed_ = false;
 };
 
-// The writer's document in the parser's form.
+// The edited document in the parser's form.
 Result<JsonValue> ParseEditedZarr(std::string_view edited) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseEdited(edited));
   auto node = ParseZarrMetadata(edited);
@@ -338,8 +333,8 @@ Result<std::string> MergeZarrMetadata(std::string_view original, std::string_vie
   UNSHARD_RETURN_IF_ERROR(merger.MergeNode(stored, before, after, {}));
   if (!merger.changed()) return std::string(original);
   std::string merged = WriteDocument(stored, IndentOf(original));
-  // What was merged has to read as what was asked for: merging it once more finds no change,
-  // and needs nothing but this document.
+  // Proof: the merged document, once it is unsharded, equals the edit, so that a second merge finds
+  // no change, without the documents of other nodes.
   const auto again = ParseZarrMetadata(merged);
   if (!again) return Fail(ErrorCode::kInternal, "merged metadata: " + again.error().message);
   UNSHARD_ASSIGN_OR_RETURN(JsonValue stored_again, ParseJson(merged));

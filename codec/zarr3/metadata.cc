@@ -4,8 +4,13 @@
 #include <utility>
 
 #include "codec/compression/codec_chain.h"
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/shard/layout_change.h"
 #include "codec/zarr3/check.h"
 #include "codec/zarr3/layout_digest.h"
+#include "codec/zarr3/locator.h"
 #include "codec/zarr3/shard.h"
 #include "codec/zarr3/sharding.h"
 
@@ -14,29 +19,13 @@ namespace {
 
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 
-Result<std::vector<std::uint64_t>> ParseShape(const JsonCursor& shape, std::uint64_t min) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, shape.Items());
-  std::vector<std::uint64_t> extents;
-  for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent, item.Unsigned(min, kMaxExtent));
-    extents.push_back(extent);
-  }
-  return extents;
-}
-
 JsonValue WriteShape(const std::vector<std::uint64_t>& shape) {
   std::vector<JsonValue> items;
   for (const std::uint64_t extent : shape) items.push_back(JsonValue::Number(extent));
   return JsonValue::Array(std::move(items));
 }
 
-// The path of a member of a document that stands at `path`.
-std::string PathOf(const std::string& path, const std::string& member) {
-  return path.empty() ? member : path + "." + member;
-}
-
-// Bare strings, "zarr_format": 3 and the like: an extension point in current form, put into the
-// document only where it stood in another one.
+// An extension point in its current form, to which the document is changed where it has another.
 Result<JsonValue> NormaliseMember(JsonValue& document, const JsonCursor& member,
                                   const std::string& key) {
   UNSHARD_ASSIGN_OR_RETURN(JsonValue normalised, NormaliseExtension(member));
@@ -68,8 +57,7 @@ Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonValue& encoding, const std::
   return parsed;
 }
 
-// What the rewriter of arrays reads and edits. Only these members are copied: attributes can be as
-// long as the document.
+// The members that ArrayRewriter reads and edits: attributes, which can be large, are not copied.
 constexpr std::array kLayoutMembers = {"shape",           "data_type",           "fill_value",
                                        "chunk_grid",      "chunk_key_encoding",  "codecs",
                                        "dimension_names", "storage_transformers"};
@@ -82,7 +70,7 @@ JsonValue LayoutOf(const JsonValue& document) {
   return layout;
 }
 
-// Rewrites one array document. `source`, the layout as it was, stays while `document` is edited.
+// Rewrites the array `document`, whose original layout is `source`.
 class ArrayRewriter {
  public:
   ArrayRewriter(const JsonValue& source, JsonValue& document, const std::string& path)
@@ -91,7 +79,7 @@ class ArrayRewriter {
   Result<ZarrNode> Rewrite() {
     node_.type = ZarrNode::Type::kArray;
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, Member("shape"));
-    UNSHARD_ASSIGN_OR_RETURN(node_.shape, ParseShape(shape, 0));
+    UNSHARD_ASSIGN_OR_RETURN(node_.shape, shape.UnsignedItems(0, kMaxExtent));
     UNSHARD_RETURN_IF_ERROR(RefuseTransformers());
     UNSHARD_RETURN_IF_ERROR(TakeDataType());
     UNSHARD_RETURN_IF_ERROR(TakeGrid());
@@ -135,7 +123,7 @@ class ArrayRewriter {
     const JsonValue written =
         has_parameters || has_more ? normalised : JsonValue::String(node_.data_type);
     if (!(written == cursor.value())) document_.Set("data_type", written);
-    // Old writers gave numbers for booleans, which not every reader takes.
+    // Old writers used numbers as fill values of booleans, which some readers refuse.
     const JsonValue* fill_value = source_.value().Find("fill_value");
     if (node_.data_type == "bool" && fill_value != nullptr && fill_value->is_number() &&
         (fill_value->text() == "0" || fill_value->text() == "1")) {
@@ -144,7 +132,7 @@ class ArrayRewriter {
     return {};
   }
 
-  // Leaves the stored chunk shape in node_.chunk_shape; empty where the grid is not regular.
+  // Sets node_.chunk_shape to the stored chunk shape; empty where the grid is not regular.
   Status TakeGrid() {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, Member("chunk_grid"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonValue grid,
@@ -153,7 +141,7 @@ class ArrayRewriter {
     if (grid_name_ != "regular") return {};
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, member.Member("configuration"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_shape, configuration.Member("chunk_shape"));
-    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, ParseShape(chunk_shape, 1));
+    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, chunk_shape.UnsignedItems(1, kMaxExtent));
     auto stored = ChunkGrid::Make(node_.shape, node_.chunk_shape);
     if (!stored) return Forward(std::move(stored).error(), chunk_shape.path());
     stored_grid_ = *std::move(stored);
@@ -163,23 +151,24 @@ class ArrayRewriter {
   Result<CodecChain> Unshard(const CodecChain& chain) {
     if (grid_name_ != "regular") {
       return Fail(ErrorCode::kNotSupported,
-                  PathOf(path_, "chunk_grid") + ": a grid of kind \"" + grid_name_ +
+                  MemberPath(path_, "chunk_grid") + ": a grid of kind \"" + grid_name_ +
                       "\" cannot be served with sharding; expected \"regular\"");
     }
     UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding, ResolveSharding(chain, node_.chunk_shape));
     ZarrShardedArray array;
     auto grid = ChunkGrid::Make(node_.shape, sharding.chunk_shape);
-    if (!grid) return Forward(std::move(grid).error(), PathOf(path_, "codecs"));
+    if (!grid) return Forward(std::move(grid).error(), MemberPath(path_, "codecs"));
     array.grid = *std::move(grid);
     array.shard_grid = stored_grid_;
-    UNSHARD_ASSIGN_OR_RETURN(array.key_encoding,
-                             ParseKeyEncoding(key_encoding_, PathOf(path_, "chunk_key_encoding")));
+    UNSHARD_ASSIGN_OR_RETURN(
+        array.key_encoding,
+        ParseKeyEncoding(key_encoding_, MemberPath(path_, "chunk_key_encoding")));
     array.locator = MakeZarrChunkLocator(array.grid, array.shard_grid, sharding.levels);
     array.keys = MakeZarrShardKeys(array.shard_grid, array.key_encoding);
     array.layout_digest = ZarrLayoutDigest(source_.value());
     array.check = MakeZarrChunkCheck(sharding.flattened, sharding.chunk_shape, data_type_);
-    auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.wrapping));
-    if (!format) return Forward(std::move(format).error(), PathOf(path_, "codecs"));
+    auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.outer_codecs));
+    if (!format) return Forward(std::move(format).error(), MemberPath(path_, "codecs"));
     array.format = *std::move(format);
     node_.sharded = std::move(array);
     node_.chunk_shape = sharding.chunk_shape;
@@ -196,7 +185,7 @@ class ArrayRewriter {
     if (!(codecs == before)) document_.Set("codecs", std::move(codecs));
   }
 
-  // A null stands for an absent member in old documents.
+  // In old documents null means that a member is absent.
   void DropNulls() {
     for (const char* key : {"dimension_names", "storage_transformers"}) {
       const JsonValue* member = document_.Find(key);
@@ -216,21 +205,21 @@ class ArrayRewriter {
 
 struct Rewritten {
   ZarrNode node;
-  bool changed = false;  // the document is not what it was
+  bool changed = false;  // whether the document differs from the original
 };
 
-// Rewrites `document` in place and says what it is; leaves it as it is where that fails.
+// Rewrites `document` in place and describes it. After a failure `document` is unchanged.
 Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path);
 
-// Rewrites the copies of descendants in `consolidated_metadata`; what cannot be rewritten stays.
-// Returns whether anything changed.
+// Rewrites the copies of descendants in `consolidated_metadata`; a copy that cannot be rewritten
+// stays unchanged, with a warning. Returns whether anything changed.
 bool RewriteConsolidated(JsonValue& group, const std::string& path,
                          std::vector<std::string>& warnings) {
   JsonValue* consolidated = group.Find("consolidated_metadata");
   JsonValue* metadata = consolidated != nullptr ? consolidated->Find("metadata") : nullptr;
   if (metadata == nullptr || !metadata->is_object()) return false;
   bool changed = false;
-  const std::string prefix = PathOf(path, "consolidated_metadata.metadata");
+  const std::string prefix = MemberPath(path, "consolidated_metadata.metadata");
   for (auto& [name, embedded] : metadata->mutable_members()) {
     const auto rewritten = RewriteNode(embedded, prefix + "[\"" + name + "\"]");
     if (!rewritten) {
@@ -249,7 +238,7 @@ Result<Rewritten> RewriteArray(JsonValue& document, const std::string& path) {
   const JsonValue source = LayoutOf(document);
   auto node = ArrayRewriter(source, document, path).Rewrite();
   if (node) return Rewritten{*std::move(node), !(LayoutOf(document) == source)};
-  // Members are replaced in their places, and dropped only where nothing can fail any more.
+  // Members keep their positions, and are dropped only when nothing can fail any more.
   for (const auto& [key, value] : source.members()) document.Set(key, value);
   return tl::unexpected<Error>(std::move(node).error());
 }

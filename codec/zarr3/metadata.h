@@ -1,4 +1,4 @@
-// Zarr v3 metadata documents: shard layout of arrays, and their rewrite to unsharded form.
+// Zarr v3 metadata documents: the shard layout of arrays, and the unsharded form of documents.
 // codec/FORMATS.md, "Zarr v3".
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace unshard {
 
-// An array whose codec chain has sharding_indexed. All shapes are in array axis order, what
-// transposes before or between levels of sharding do to the slots is inside `locator`.
+// An array whose codec chain has sharding_indexed. All shapes are in array axis order; `locator`
+// takes account of transposes before and between levels of sharding.
 struct ZarrShardedArray {
   ChunkGrid grid;                 // of inner chunks (innermost level: nested sharding is flattened)
   ChunkGrid shard_grid;           // of stored shards
@@ -35,22 +35,23 @@ struct ZarrNode {
   enum class Type { kArray, kGroup };
   Type type = Type::kGroup;
   std::optional<ZarrShardedArray> sharded;  // arrays only; nothing: the array passes through
-  // The document as the unsharded equivalent has it. Equal to the source text where there is
-  // nothing to change; short-hand names that current readers refuse are written out.
+  // The document of the unsharded equivalent, in which short-hand names are spelled out, because
+  // current readers refuse them. The source text where nothing changes.
   std::string unsharded_text;
-  // For people and `unshard info`; empty for groups.
+  // For `unshard info`; empty for groups.
   std::string data_type;
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> chunk_shape;  // of the unsharded array
   std::string codecs;                      // "transpose, bytes, zstd"
-  // Embedded consolidated metadata that could not be rewritten and stands as it was: "path: why".
+  // Embedded consolidated metadata that could not be rewritten and are unchanged: "path: why".
   std::vector<std::string> warnings;
 };
 
-// Parses a `zarr.json`. Fails with kDataLoss (JSON path and expectation) for what is broken, and
-// with kNotSupported, naming the codec or grid, for what is legal but cannot be served: a codec
-// that is unknown or changes size in index_codecs, an unknown codec around the shard, a grid that
-// is not regular under sharding, inner shapes that do not divide the shard.
+// Parses a `zarr.json`. Fails with kDataLoss, naming the JSON path and what was expected, on
+// damaged metadata, and with kNotSupported, naming the codec or grid, on legal metadata without
+// support: a codec in index_codecs that is unknown or changes size, an unknown outer codec of a
+// shard, a sharded array whose grid is not regular, inner chunk shapes that do not divide the
+// shard's.
 Result<ZarrNode> ParseZarrMetadata(std::string_view text);
 
 }  // namespace unshard

@@ -14,7 +14,7 @@ std::string Describe(std::size_t depth, const std::string& text) {
   return depth == 0 ? text : "nested shard (level " + std::to_string(depth) + "): " + text;
 }
 
-// The index of a whole shard of this level, with the checksums behind it.
+// The range of the index in a shard of this level, with the outer checksums after it.
 RangeRequest IndexRequest(const ZarrFormatLevel& outer) {
   if (outer.level.index_at_start) {
     return RangeRequest::At(outer.level.leading_bytes(), outer.index.encoded_size());
@@ -31,7 +31,7 @@ class ZarrIndexWalk final : public IndexWalk {
 
   RangeRequest Start() override {
     const ZarrFormatLevel& outer = *levels_.front();
-    // Feed() refuses an index that is too large; nothing of it is fetched before.
+    // Feed() refuses an index that is too large: one byte is fetched in its place.
     if (outer.index.encoded_size() > max_index_bytes_) return RangeRequest::At(0, 1);
     return IndexRequest(outer);
   }
@@ -42,7 +42,7 @@ class ZarrIndexWalk final : public IndexWalk {
         return Fail(ErrorCode::kInternal, "more bytes than the object has");
       }
       UNSHARD_RETURN_IF_ERROR(Enter({0, object_size}));
-      bytes = WithoutSurroundings(bytes, object_size);
+      bytes = WithoutOuterBytes(bytes, object_size);
     }
     const ZarrFormatLevel& current = *levels_[depth_];
     if (bytes.size() != index_range_.size) {
@@ -60,14 +60,14 @@ class ZarrIndexWalk final : public IndexWalk {
       return Fail(ErrorCode::kDataLoss,
                   Describe(depth_, "offset " + std::to_string(row.offset) + " and size " +
                                        std::to_string(row.size) + " do not lie within the " +
-                                       std::to_string(body_.size) + " bytes around it"));
+                                       std::to_string(body_.size) + " bytes of its outer shard"));
     }
     UNSHARD_RETURN_IF_ERROR(Enter(nested));
     return RangeRequest::At(index_range_.begin, index_range_.size);
   }
 
  private:
-  // Finds the index in the shard of the present depth, which takes `shard` of the object.
+  // Begins the shard of the current depth, which is at `shard` in the object: finds its index.
   Status Enter(const ByteRange& shard) {
     const ZarrFormatLevel& current = *levels_[depth_];
     const ZarrIndexCodec& reader = current.index;
@@ -77,23 +77,22 @@ class ZarrIndexWalk final : public IndexWalk {
                                        " bytes, more than the limit of " +
                                        std::to_string(max_index_bytes_)));
     }
-    const std::uint64_t around = current.level.leading_bytes() + current.level.trailing_bytes();
-    if (shard.size < around + reader.smallest_size()) {
+    const std::uint64_t outer = current.level.leading_bytes() + current.level.trailing_bytes();
+    if (shard.size < outer + reader.smallest_size()) {
       return Fail(ErrorCode::kDataLoss,
                   Describe(depth_, "expected a shard of at least " +
-                                       std::to_string(around + reader.smallest_size()) +
+                                       std::to_string(outer + reader.smallest_size()) +
                                        " bytes, which its index takes; found " +
                                        std::to_string(shard.size)));
     }
-    body_ = {shard.begin + current.level.leading_bytes(), shard.size - around};
+    body_ = {shard.begin + current.level.leading_bytes(), shard.size - outer};
     const std::uint64_t size = std::min(reader.encoded_size(), body_.size);
     index_range_ = {current.level.index_at_start ? body_.begin : body_.end() - size, size};
     return {};
   }
 
-  // Just the outermost index of what was asked for first, where checksums around the shard came
-  // with it.
-  [[nodiscard]] ByteSpan WithoutSurroundings(ByteSpan bytes, std::uint64_t object_size) const {
+  // The outermost index alone, without the outer checksums that the first request includes.
+  [[nodiscard]] ByteSpan WithoutOuterBytes(ByteSpan bytes, std::uint64_t object_size) const {
     const bool suffix = !levels_.front()->level.index_at_start;
     const std::uint64_t asked_from = suffix ? object_size - bytes.size() : index_range_.begin;
     if (asked_from > index_range_.begin) return {};
@@ -133,15 +132,17 @@ class ZarrIndexWalk final : public IndexWalk {
   const std::vector<std::uint64_t> positions_;
   const std::uint64_t max_index_bytes_;
   std::size_t depth_ = 0;
-  ByteRange body_;         // of the shard that is being read, without the checksums around it
+  ByteRange body_;         // of the current shard, without its outer checksums
   ByteRange index_range_;  // of its index, in the object
 };
 
 class ZarrShardFormat final : public ShardFormat {
  public:
-  ZarrShardFormat(ZarrFormatLevels levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping,
+  ZarrShardFormat(ZarrFormatLevels levels, std::vector<BytesCodecPtr> outer_codecs,
                   std::uint64_t page_count)
-      : levels_(std::move(levels)), wrapping_(std::move(wrapping)), page_count_(page_count) {}
+      : levels_(std::move(levels)),
+        outer_codecs_(std::move(outer_codecs)),
+        page_count_(page_count) {}
 
   [[nodiscard]] std::unique_ptr<IndexWalk> Walk(std::uint64_t /*shard*/, std::uint64_t page,
                                                 std::uint64_t max_index_bytes) const override {
@@ -149,7 +150,7 @@ class ZarrShardFormat final : public ShardFormat {
                                            max_index_bytes);
   }
 
-  // A part of an index is of no use: its checksum takes all of it.
+  // The whole index or nothing: its checksum covers all of it.
   [[nodiscard]] RangeRequest opening_range() const override {
     if (is_wrapped()) return RangeRequest::At(0, kMaxOpeningBytes);
     const RangeRequest index = IndexRequest(*levels_.front());
@@ -165,20 +166,20 @@ class ZarrShardFormat final : public ShardFormat {
     return stored;
   }
 
-  [[nodiscard]] bool is_wrapped() const override { return !wrapping_.empty(); }
+  [[nodiscard]] bool is_wrapped() const override { return !outer_codecs_.empty(); }
   [[nodiscard]] Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
-    for (auto codec = wrapping_.rbegin(); codec != wrapping_.rend(); ++codec) {
+    for (auto codec = outer_codecs_.rbegin(); codec != outer_codecs_.rend(); ++codec) {
       auto plain = (*codec)->Decode(stored.span(), max_bytes);
-      if (!plain) return Forward(std::move(plain).error(), "the codec around the shard");
+      if (!plain) return Forward(std::move(plain).error(), "a codec after sharding_indexed");
       stored = Bytes(*std::move(plain));
     }
     return stored;
   }
 
   [[nodiscard]] Status CanWrite() const override {
-    for (const auto& codec : wrapping_) {
+    for (const auto& codec : outer_codecs_) {
       auto can = codec->CanEncode();
-      if (!can) return Forward(std::move(can).error(), "around the shard");
+      if (!can) return Forward(std::move(can).error(), "after sharding_indexed");
     }
     return {};
   }
@@ -200,9 +201,9 @@ class ZarrShardFormat final : public ShardFormat {
   }
   [[nodiscard]] Result<Bytes> EncodeEntry(Bytes plain) const override { return plain; }
   [[nodiscard]] Result<Bytes> EncodeShard(Bytes body, std::uint64_t max_bytes) const override {
-    for (const auto& codec : wrapping_) {
+    for (const auto& codec : outer_codecs_) {
       auto encoded = codec->Encode(body.span());
-      if (!encoded) return Forward(std::move(encoded).error(), "the codec around the shard");
+      if (!encoded) return Forward(std::move(encoded).error(), "a codec after sharding_indexed");
       body = Bytes(*std::move(encoded));
       if (body.size() > max_bytes) break;
     }
@@ -213,7 +214,7 @@ class ZarrShardFormat final : public ShardFormat {
 
  private:
   const ZarrFormatLevels levels_;
-  const std::vector<std::shared_ptr<const BytesCodec>> wrapping_;
+  const std::vector<BytesCodecPtr> outer_codecs_;
   const std::uint64_t page_count_;
 };
 
@@ -243,18 +244,18 @@ class ZarrShardKeys final : public ShardKeys {
 
 std::uint64_t ZarrShardLevel::leading_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& codec : around) bytes += codec->leading_overhead();
+  for (const auto& codec : outer) bytes += codec->leading_overhead();
   return bytes;
 }
 
 std::uint64_t ZarrShardLevel::trailing_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& codec : around) bytes += codec->fixed_overhead().value_or(0);
+  for (const auto& codec : outer) bytes += codec->fixed_overhead().value_or(0);
   return bytes - leading_bytes();
 }
 
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
-    std::vector<ZarrShardLevel> levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping) {
+    std::vector<ZarrShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs) {
   std::uint64_t pages = 1;
   for (std::size_t depth = 0; depth + 1 < levels.size(); ++depth) {
     const auto product = CheckedMultiply(pages, levels[depth].chunk_count);
@@ -267,7 +268,8 @@ Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
   for (ZarrShardLevel& level : levels) {
     format_levels.push_back(std::make_unique<ZarrFormatLevel>(std::move(level)));
   }
-  return std::make_shared<ZarrShardFormat>(std::move(format_levels), std::move(wrapping), pages);
+  return std::make_shared<ZarrShardFormat>(std::move(format_levels), std::move(outer_codecs),
+                                           pages);
 }
 
 std::shared_ptr<const ShardKeys> MakeZarrShardKeys(const ChunkGrid& shard_grid,

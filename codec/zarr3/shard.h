@@ -1,9 +1,9 @@
 // The shard container sharding_indexed of Zarr v3, flattened over nested levels.
 //
-// A level is one sharding_indexed codec. Its dimensions may be transposed against those of the
-// array; its index lists its inner chunks in C order of its own dimensions. All levels above the
-// innermost together number the pages of a shard, the innermost level the slots of a page.
-// Layout and traps: codec/FORMATS.md, "Zarr v3".
+// A level is one sharding_indexed codec. Its dimensions may be a transpose of the array's; its
+// index lists its inner chunks in C order of its own dimensions. All levels above the innermost
+// together number the pages of a shard, the innermost level numbers the slots of a page. Layout and
+// traps: codec/FORMATS.md, "Zarr v3".
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@
 
 namespace unshard {
 
-// No index has more entries than this.
+// The most entries of an index.
 inline constexpr std::uint64_t kMaxZarrIndexEntries = std::uint64_t{1} << 30;
 
-// How an index, a u64 array of shape [chunks per shard…, 2], is encoded.
+// The encoding of an index, a u64 array of shape [chunks per shard…, 2].
 struct ZarrIndexEncoding {
   bool big_endian = false;
-  std::vector<std::size_t> order;  // of all transposes together, rank + 1 axes; empty: none
+  std::vector<std::size_t> order;  // of all transposes combined, rank + 1 axes; empty: none
   // In order of encoding; each has a fixed overhead.
-  std::vector<std::shared_ptr<const BytesCodec>> bytes_codecs;
-  // index_codecs are absent: a crc32c follows the index where it matches, else nothing does.
+  std::vector<BytesCodecPtr> bytes_codecs;
+  // index_codecs are absent: a crc32c follows the index, or nothing where it does not match.
   bool guess_checksum = false;
 };
 
@@ -40,27 +40,21 @@ struct ZarrShardLevel {
   std::uint64_t chunk_count = 1;           // product of grid_shape, at most kMaxZarrIndexEntries
   bool index_at_start = false;
   ZarrIndexEncoding index;
-  // Around this level's shard, in order of encoding; each has a fixed overhead.
-  std::vector<std::shared_ptr<const BytesCodec>> around;
+  // The codecs after sharding_indexed, in order of encoding; each has a fixed overhead.
+  std::vector<BytesCodecPtr> outer;
 
-  // What `around` adds before and after the shard.
+  // The number of bytes that `outer` adds before and after the shard.
   [[nodiscard]] std::uint64_t leading_bytes() const;
   [[nodiscard]] std::uint64_t trailing_bytes() const;
 };
 
-// The format of shards with these levels, outermost first. `wrapping` are the bytes-to-bytes codecs
-// around the whole shard, in order of encoding, where one of them has no fixed size; the outermost
-// level then has nothing `around`. Fails with kNotSupported where a shard has
-// 2^64 pages or more. A walk asks for the index of each level, of which opening a
-// shard brings the outermost; an object of length 0 is damage.
+// The format of shards with these levels, outermost first. `outer_codecs` are the bytes-to-bytes
+// codecs after the outermost sharding_indexed, in order of encoding, where one of them has no fixed
+// overhead; `outer` of the outermost level is then empty. Fails with kNotSupported where a shard
+// has 2^64 pages or more. A walk requests the index of each level; the opening range contains the
+// outermost one. An object of length 0 is damaged.
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
-    std::vector<ZarrShardLevel> levels, std::vector<std::shared_ptr<const BytesCodec>> wrapping);
-
-// Where the inner chunks of `grid` stand in the shards of `shard_grid`. The shard number is the
-// C-order position in shard_grid.
-std::shared_ptr<const ChunkLocator> MakeZarrChunkLocator(const ChunkGrid& grid,
-                                                         const ChunkGrid& shard_grid,
-                                                         std::vector<ZarrShardLevel> levels);
+    std::vector<ZarrShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs);
 
 // Chunk keys of the stored shards.
 std::shared_ptr<const ShardKeys> MakeZarrShardKeys(const ChunkGrid& shard_grid,

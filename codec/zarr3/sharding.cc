@@ -13,7 +13,7 @@ tl::unexpected<Error> NotSupported(const Codec& codec, std::string_view why) {
               codec.json_path + ": \"" + codec.name + "\" " + std::string(why));
 }
 
-// `order` after `axes`: which array axis each transposed dimension is.
+// Combines two transposes: the array axis of each dimension after `axes` and then `order`.
 std::vector<std::size_t> Permute(const std::vector<std::size_t>& axes,
                                  const std::vector<std::size_t>& order) {
   std::vector<std::size_t> permuted;
@@ -27,15 +27,14 @@ std::vector<std::size_t> Identity(std::size_t rank) {
   return axes;
 }
 
-Result<std::shared_ptr<const BytesCodec>> KnownBytesCodec(const Codec& codec,
-                                                          std::string_view unknown) {
+Result<BytesCodecPtr> KnownBytesCodec(const Codec& codec, std::string_view unknown) {
   UNSHARD_ASSIGN_OR_RETURN(auto made,
                            MakeBytesCodec(codec.name, codec.configuration(), codec.json_path));
   if (!made) return NotSupported(codec, unknown);
   return made;
 }
 
-// The one codec of index_codecs that makes bytes of numbers.
+// The array-to-bytes codec of index_codecs.
 Status ParseIndexBytes(const Codec& codec, ZarrIndexEncoding& index) {
   const JsonCursor cursor(codec.json, codec.json_path);
   UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
@@ -91,8 +90,8 @@ Result<bool> IndexIsAtStart(const JsonCursor& configuration) {
   return location == "start";
 }
 
-// Resolves one level after the other; the array axes of the present dimensions and the shape of
-// what is being divided run along.
+// Resolves one level after the other, from the outermost. axes_ are the array axes of the current
+// dimensions, result_.chunk_shape is the shape that the next level divides.
 class Resolver {
  public:
   explicit Resolver(const std::vector<std::uint64_t>& shard_shape)
@@ -140,7 +139,7 @@ class Resolver {
     return {};
   }
 
-  // Divides the present shape by the level's chunk shape, which stands in transposed dimensions.
+  // Divides the current shape by the level's chunk shape, which is in the level's dimensions.
   Status DivideShape(const JsonCursor& chunk_shape, ZarrShardLevel& level) {
     UNSHARD_ASSIGN_OR_RETURN(const auto items, chunk_shape.Items());
     if (items.size() != axes_.size()) {
@@ -185,28 +184,28 @@ class Resolver {
     return {};
   }
 
-  // The bytes-to-bytes codecs after the sharding codec that was taken last.
+  // Takes the bytes-to-bytes codecs after the current sharding codec.
   Status TakeTail(const CodecChain& chain, std::size_t begin) {
     ZarrShardLevel& level = result_.levels.back();
     const bool outermost = result_.levels.size() == 1;
-    std::vector<std::shared_ptr<const BytesCodec>> codecs;
+    std::vector<BytesCodecPtr> codecs;
     bool fixed = true;
     for (std::size_t i = begin; i < chain.size(); ++i) {
       UNSHARD_ASSIGN_OR_RETURN(auto codec,
-                               KnownBytesCodec(chain[i], "around a shard is not known"));
+                               KnownBytesCodec(chain[i], "after sharding_indexed is not known"));
       if (!codec->fixed_overhead()) {
         if (!outermost) {
-          return NotSupported(chain[i], "around a nested shard hides its index");
+          return NotSupported(chain[i], "after a nested sharding_indexed hides the index");
         }
         fixed = false;
       }
       codecs.push_back(std::move(codec));
     }
     if (!fixed) {
-      result_.wrapping = std::move(codecs);
+      result_.outer_codecs = std::move(codecs);
       return {};
     }
-    level.around = std::move(codecs);
+    level.outer = std::move(codecs);
     return {};
   }
 

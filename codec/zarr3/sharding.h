@@ -1,8 +1,7 @@
-// The sharding_indexed codecs of an array's codec chain, resolved over all nested levels.
+// Resolves the sharding_indexed codecs of an array's codec chain, at all levels of nesting.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "codec/compression/codec_chain.h"
@@ -10,17 +9,17 @@
 
 namespace unshard {
 
-// What a codec chain with sharding comes to.
+// The layout that a codec chain with sharding_indexed describes.
 struct ZarrSharding {
   std::vector<ZarrShardLevel> levels;  // outermost first, at least one
-  // Around the whole shard, where it must be decoded as a whole.
-  std::vector<std::shared_ptr<const BytesCodec>> wrapping;
+  // After the outermost sharding_indexed, where the shard has to be decoded as a whole.
+  std::vector<BytesCodecPtr> outer_codecs;
   CodecChain flattened;                    // the chain of the unsharded equivalent
   std::vector<std::uint64_t> chunk_shape;  // of the innermost chunks, in array axis order
 };
 
-// Resolves `chain`, which has sharding_indexed, over shards of `shard_shape`. Fails with kDataLoss
-// for what is broken and with kNotSupported, naming the codec, for what cannot be served.
+// Resolves `chain`, which has sharding_indexed, for shards of `shard_shape`. Fails with kDataLoss
+// on damaged metadata and with kNotSupported, naming the codec, on legal metadata without support.
 // Pure function; thread-safe.
 Result<ZarrSharding> ResolveSharding(const CodecChain& chain,
                                      const std::vector<std::uint64_t>& shard_shape);

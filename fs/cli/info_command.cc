@@ -4,6 +4,8 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "fs/common/readable.h"
 #include "store/dataset/dataset_details.h"
 #include "store/dataset/shard_count.h"

@@ -6,6 +6,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
+#include "codec/json/writer.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/bounded_read.h"
 #include "fs/common/readable.h"

@@ -8,6 +8,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
+#include "codec/json/writer.h"
 #include "store/views/views.h"
 
 namespace unshard {

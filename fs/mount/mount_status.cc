@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "codec/core/escaped_text.h"
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
 #include "fs/common/readable.h"
 #include "store/object/key.h"
 

@@ -4,6 +4,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
+#include "codec/json/writer.h"
 #include "fs/common/process_table.h"
 #include "fs/tree/superblock.h"
 #include "store/dataset/write_status.h"

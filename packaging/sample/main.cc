@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "codec/core/escaped_text.h"
+#include "codec/precomputed/access.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
 #include "packaging/sample/chunks.h"

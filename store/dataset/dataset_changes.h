@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/grid/chunk_grid.h"
-#include "codec/shard/metadata_merge.h"
+#include "codec/precomputed/merge.h"
 #include "store/dataset/chunk_writes.h"
 #include "store/dataset/dataset_tree.h"
 

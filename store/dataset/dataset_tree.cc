@@ -4,8 +4,12 @@
 #include <deque>
 
 #include "codec/grid/chunk_key.h"
+#include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/precomputed/access.h"
 #include "store/dataset/morton_probe.h"
 #include "store/object/log.h"
 

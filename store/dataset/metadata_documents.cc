@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "codec/precomputed/merge.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 

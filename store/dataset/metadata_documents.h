@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/shard/metadata_merge.h"
+#include "codec/zarr3/merge.h"
 #include "store/dataset/dataset_changes.h"
 #include "store/dataset/dataset_tree.h"
 
@@ -23,8 +23,8 @@ struct EditedDocument {
 };
 
 // Thread-safe: one document is changed at a time. Paths are keys of the store. What is refused, and
-// with which errno, says codec/shard/metadata_merge.h; EFBIG beyond kMaxDocumentBytes. After a
-// failure what was stored before stays, but for CompleteInPlace.
+// with which errno, says codec/precomputed/merge.h and codec/zarr3/merge.h; EFBIG beyond
+// kMaxDocumentBytes. After a failure what was stored before stays, but for CompleteInPlace.
 class MetadataDocuments {
  public:
   // Asks for a refresh of a key: what the mount shows of it may have changed. Must not wait.

@@ -1,6 +1,7 @@
 // Which rule the chunk ids of a volume were written by, where metadata cannot tell.
 #pragma once
 
+#include "codec/grid/morton.h"
 #include "codec/precomputed/info.h"
 #include "store/object/object_store.h"
 #include "store/shard/set.h"

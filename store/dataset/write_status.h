@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
+#include "codec/json/cursor.h"
 #include "codec/json/json.h"
 
 namespace unshard {

@@ -10,7 +10,10 @@
 #include <thread>
 
 #include "codec/core/escaped_text.h"
+#include "codec/json/cursor.h"
 #include "codec/json/json.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "store/object/log.h"
 #include "store/spool/spool.h"
 

@@ -77,9 +77,9 @@ void FuzzChunkName(ByteSpan input) {
     Require(CellCoordinatesName(cell) == name, "cell names are strict");
   }
   std::uint64_t id = 0;
-  MeshFile file = MeshFile::kFragments;
-  if (ParseMeshFileName(name, id, file) == NameMatch::kChunk) {
-    Require(MeshFileName(id, file) == name, "mesh names are strict");
+  ChunkPart part = ChunkPart::kFragments;
+  if (ParseMeshFileName(name, id, part) == NameMatch::kChunk) {
+    Require(MeshFileName(id, part) == name, "mesh names are strict");
   }
   if (ParseIdName(name, id) == NameMatch::kChunk) {
     Require(std::to_string(id) == name, "id names are strict");

@@ -1,7 +1,10 @@
 // Arbitrary bytes as JSON: what is accepted survives being written and read again.
 #include <limits>
 
+#include "codec/json/cursor.h"
 #include "codec/json/json.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

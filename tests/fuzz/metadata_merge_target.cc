@@ -4,9 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "codec/json/json.h"
+#include "codec/json/parser.h"
 #include "codec/precomputed/info.h"
-#include "codec/shard/metadata_merge.h"
+#include "codec/precomputed/merge.h"
+#include "codec/zarr3/merge.h"
 #include "codec/zarr3/metadata.h"
 #include "tests/fuzz/fuzz_targets.h"
 
@@ -24,7 +25,7 @@ void MergeBoth(std::string_view original, std::string_view edited, Parse parse, 
   }
   const auto shown = parse(original);
   const auto document = ParseJson(original);
-  if (!shown || !document || !document->is_object()) return;  // nobody may write anything else
+  if (!shown || !document || !document->is_object()) return;  // no other edit is possible
   const auto same = merge(original, shown->unsharded_text);
   Require(same.has_value() && *same == original, "what is shown merges to what is stored");
 }

@@ -2,6 +2,7 @@
 // and slots lead back to the cells that they were made of.
 #include "codec/precomputed/info.h"
 
+#include "codec/precomputed/access.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace unshard {

@@ -196,10 +196,6 @@ def class_size(tree):
 
 # Without a header since before the rule. A name may only be taken out.
 WITHOUT_HEADER = {
-    "codec/compression": ["blosc", "bzip2", "checksum", "lz4", "zlib", "zstd"],
-    "codec/json": ["cursor", "parser", "writer"],
-    "codec/precomputed": ["access", "merge", "murmurhash3"],
-    "codec/zarr3": ["locator", "merge"],
     "fs/cli": ["main"],
     "fs/kernel": ["write_operations"],
     "store/chunks": ["precomputed_tree"],

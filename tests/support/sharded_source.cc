@@ -1,4 +1,5 @@
 #include "tests/support/sharded_source.h"
+#include "codec/precomputed/access.h"
 
 #include <gtest/gtest.h>
 

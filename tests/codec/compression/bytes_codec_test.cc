@@ -1,4 +1,5 @@
 #include "codec/compression/bytes_codec.h"
+#include "codec/json/parser.h"
 
 #include <gtest/gtest.h>
 #include <zstd.h>

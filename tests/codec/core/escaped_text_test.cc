@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "codec/json/json.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 
 namespace unshard {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "codec/core/crc32c.h"
 #include "codec/grid/morton.h"
+#include "codec/precomputed/murmurhash3.h"
 #include "codec/precomputed/shard.h"
 
 namespace unshard {

@@ -120,24 +120,24 @@ TEST(IdNameTest, TakesEveryUint64AndNothingElse) {
 
 TEST(MeshFileNameTest, TellsFragmentsAndManifest) {
   std::uint64_t id = 0;
-  MeshFile file = MeshFile::kFragments;
-  EXPECT_EQ(ParseMeshFileName("42.index", id, file), NameMatch::kChunk);
+  ChunkPart part = ChunkPart::kFragments;
+  EXPECT_EQ(ParseMeshFileName("42.index", id, part), NameMatch::kChunk);
   EXPECT_EQ(id, 42u);
-  EXPECT_EQ(file, MeshFile::kManifest);
-  EXPECT_EQ(ParseMeshFileName("43", id, file), NameMatch::kChunk);
+  EXPECT_EQ(part, ChunkPart::kPlain);
+  EXPECT_EQ(ParseMeshFileName("43", id, part), NameMatch::kChunk);
   EXPECT_EQ(id, 43u);
-  EXPECT_EQ(file, MeshFile::kFragments);
-  EXPECT_EQ(MeshFileName(42, MeshFile::kManifest), "42.index");
-  EXPECT_EQ(MeshFileName(42, MeshFile::kFragments), "42");
+  EXPECT_EQ(part, ChunkPart::kFragments);
+  EXPECT_EQ(MeshFileName(42, ChunkPart::kPlain), "42.index");
+  EXPECT_EQ(MeshFileName(42, ChunkPart::kFragments), "42");
 }
 
 TEST(MeshFileNameTest, LeavesLegacyMeshesAndPropertiesAlone) {
   std::uint64_t id = 0;
-  MeshFile file = MeshFile::kFragments;
-  EXPECT_EQ(ParseMeshFileName("042.index", id, file), NameMatch::kNoChunk);
-  EXPECT_EQ(ParseMeshFileName("42.index.gz", id, file), NameMatch::kNoChunk);
+  ChunkPart part = ChunkPart::kFragments;
+  EXPECT_EQ(ParseMeshFileName("042.index", id, part), NameMatch::kNoChunk);
+  EXPECT_EQ(ParseMeshFileName("42.index.gz", id, part), NameMatch::kNoChunk);
   for (const char* name : {"42:0", "42:0:1-2_3-4_5-6", "info", ".index", "42.index.index"}) {
-    EXPECT_EQ(ParseMeshFileName(name, id, file), NameMatch::kOther) << name;
+    EXPECT_EQ(ParseMeshFileName(name, id, part), NameMatch::kOther) << name;
   }
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 
 namespace unshard {
 namespace {

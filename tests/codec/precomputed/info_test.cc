@@ -1,4 +1,7 @@
 #include "codec/precomputed/info.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/precomputed/access.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
 #include "codec/precomputed/shard.h"
 
 namespace unshard {

@@ -1,4 +1,3 @@
-#include "codec/shard/metadata_merge.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +7,12 @@
 
 #include "codec/json/json.h"
 #include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "codec/precomputed/info.h"
+#include "codec/precomputed/merge.h"
 #include "codec/zarr3/fill_value.h"
+#include "codec/zarr3/merge.h"
 #include "codec/zarr3/metadata.h"
 
 namespace unshard {

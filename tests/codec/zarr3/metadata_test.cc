@@ -1,4 +1,6 @@
 #include "codec/zarr3/metadata.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 
 #include <gtest/gtest.h>
 

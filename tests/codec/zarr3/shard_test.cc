@@ -11,6 +11,9 @@
 #include "codec/compression/codec_chain.h"
 #include "codec/compression/gzip.h"
 #include "codec/core/crc32c.h"
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/zarr3/locator.h"
 #include "codec/zarr3/sharding.h"
 
 namespace unshard {
@@ -38,7 +41,7 @@ std::string Sharding(const std::string& chunk_shape, const std::string& more = "
 const std::string kCrcIndex = R"(,"index_codecs":["bytes","crc32c"])";
 
 std::shared_ptr<const ShardFormat> MakeFormat(ZarrSharding sharding) {
-  auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.wrapping));
+  auto format = MakeZarrShardFormat(std::move(sharding.levels), std::move(sharding.outer_codecs));
   EXPECT_TRUE(format) << format.error().message;
   return *format;
 }

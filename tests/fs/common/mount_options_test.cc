@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "codec/json/json.h"
+#include "codec/json/parser.h"
 #include "store/dataset/spool_folder.h"
 
 namespace unshard {

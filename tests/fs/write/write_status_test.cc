@@ -4,6 +4,9 @@
 
 #include <cerrno>
 
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "fs/cli/mount_client.h"
 #include "fs/common/readable.h"
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "codec/precomputed/access.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
 

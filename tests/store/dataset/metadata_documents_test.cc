@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
 #include "store/dataset/volume.h"
 #include "store/object/time_now.h"
 #include "tests/support/sharded_source.h"

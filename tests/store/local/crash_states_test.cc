@@ -17,6 +17,7 @@
 #include <set>
 
 #include "codec/json/json.h"
+#include "codec/json/writer.h"
 #include "store/local/local_replacer.h"
 #include "tests/support/published_shards.h"
 #include "tests/support/sharded_source.h"

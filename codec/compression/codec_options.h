@@ -1,30 +1,18 @@
-// Every bytes-to-bytes codec, for the file that makes them. To add one: a line in the list below,
-// and a file of its name that defines Make…, with both directions of the codec.
+// The configuration of one bytes-to-bytes codec, read by the sources of the codecs.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "codec/compression/bytes_codec.h"
 #include "codec/core/error.h"
-#include "codec/json/json.h"
-
-// In order of name.
-#define UNSHARD_BYTES_CODECS(CODEC) \
-  CODEC(Blosc)                      \
-  CODEC(Bzip2)                      \
-  CODEC(Checksum)                   \
-  CODEC(Gzip)                       \
-  CODEC(Lz4)                        \
-  CODEC(Zlib)                       \
-  CODEC(Zstd)
+#include "codec/json/cursor.h"
 
 namespace unshard {
 
-// The configuration of one codec; every member may be absent. A failure names the member.
+// Every member may be absent. A failure names the member.
 class CodecOptions {
  public:
   // Refers to `configuration`, which may be null.
@@ -53,13 +41,8 @@ class CodecOptions {
   const std::string path_;
 };
 
-// The codec `name` with its configuration; a null pointer where this file does not define a codec
-// of that name. Fails only where decoding cannot follow the configuration.
-using MakeCodec = Result<std::shared_ptr<const BytesCodec>>(const std::string& name,
-                                                            const CodecOptions& options);
-
-#define UNSHARD_DECLARE_CODEC(codec) MakeCodec Make##codec;
-UNSHARD_BYTES_CODECS(UNSHARD_DECLARE_CODEC)
-#undef UNSHARD_DECLARE_CODEC
+// Makes the codec that metadata name `name`, one of those that the registry in bytes_codec.cc has
+// for it. Fails only where the configuration makes decoding impossible.
+using MakeCodec = Result<BytesCodecPtr>(const std::string& name, const CodecOptions& options);
 
 }  // namespace unshard

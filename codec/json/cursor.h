@@ -1,0 +1,49 @@
+// Reading of a JSON tree whose form is known: each failure names the JSON path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "codec/json/json.h"
+
+namespace unshard {
+
+// One value of a tree, and its path. Refers to the tree. Every failure is kDataLoss and says what
+// was expected: "scales[2].sharding.hash: expected a string, found the number 3".
+class JsonCursor {
+ public:
+  JsonCursor(const JsonValue& value, std::string path) : value_(&value), path_(std::move(path)) {}
+
+  [[nodiscard]] const JsonValue& value() const { return *value_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  // The member `key`. Fails where there is none, or this is no object.
+  [[nodiscard]] Result<JsonCursor> Member(std::string_view key) const;
+  // The member `key`, or nothing where it is absent or null. Fails where this is no object.
+  [[nodiscard]] Result<std::vector<JsonCursor>> OptionalMember(std::string_view key) const;
+  // The items of an array with at most `max_items`.
+  [[nodiscard]] Result<std::vector<JsonCursor>> Items(std::size_t max_items = 1u << 20) const;
+  [[nodiscard]] Result<std::string> String() const;
+  [[nodiscard]] Result<bool> Boolean() const;
+  // A whole number between the bounds, both inclusive. 3.0 and 3e0 count as 3.
+  [[nodiscard]] Result<std::uint64_t> Unsigned(std::uint64_t min, std::uint64_t max) const;
+  [[nodiscard]] Result<std::int64_t> Integer(std::int64_t min, std::int64_t max) const;
+  // An array of such numbers.
+  [[nodiscard]] Result<std::vector<std::uint64_t>> UnsignedItems(std::uint64_t min,
+                                                                 std::uint64_t max) const;
+  // Fails unless this is an object.
+  [[nodiscard]] Status ExpectObject() const;
+  // The failure "path: expected `expected`, found …".
+  [[nodiscard]] tl::unexpected<Error> Expected(std::string_view expected) const;
+
+ private:
+  const JsonValue* value_;
+  std::string path_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,34 @@
+// Merges an edit of a presented `info`, which is unsharded, into the stored `info`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// Whether chunks are stored in a directory, relative to the directory of the `info`, or are
+// committed and not published yet.
+using HoldsChunks = std::function<Result<bool>(std::string_view directory)>;
+
+// Gives the new text of the stored document: `original` with every change from its unsharded form
+// to `edited` that does not concern the layout. Order and spelling of what the edit does not change
+// stay; the result equals `original` where nothing changed. Compared by meaning: spelled-out
+// defaults and another order of members or spelling of numbers are no change.
+//
+// Scales are matched by `key`. One that is not sharded passes through, a new one is added as it is,
+// and a sharded one can be removed where `holds_chunks` says that its directory has no chunks.
+//
+// Fails with kPermissionDenied and EPERM, naming the member, where the edit changes data type,
+// grid, encoding, `sharding` or anything else that decides how chunks are stored, or adds a sharded
+// scale. Fails with kInvalidArgument where `edited` is no `info`.
+Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited,
+                                          const HoldsChunks& holds_chunks = nullptr);
+
+// Whether `edited` can be stored as a new `info`: any document without sharded directories can;
+// else kPermissionDenied with EPERM.
+Status CheckNewInfo(std::string_view edited);
+
+}  // namespace unshard
