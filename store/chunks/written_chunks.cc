@@ -113,8 +113,10 @@ namespace {
 // Versions that are superseded before they are published never get there, however many: only one
 // that is being published may be in the store by the time that its successor is.
 ReplacedBytes AfterLocked(const WrittenVersion& version) {
-  if (!version.spooled) return {FingerprintOf(version), std::nullopt};
-  if (version.publishing) return {version.replaces.base, FingerprintOf(version)};
+  if (!version.spooled) return {FingerprintOf(version), std::nullopt, version.stored_in};
+  if (version.publishing) {
+    return {version.replaces.base, FingerprintOf(version), version.replaces.seen_in};
+  }
   return version.replaces;
 }
 
@@ -146,9 +148,10 @@ WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version)
     return result;
   }
   // Publishing may have begun, or ended, since the version was sealed.
+  const SealTerms& terms = version->spooled->terms;
   version->replaces =
       latest ? AfterLocked(*latest)
-             : ReplacedBytes{version->spooled->terms.base, version->spooled->terms.other_base};
+             : ReplacedBytes{terms.base, terms.other_base, std::move(version->replaces.seen_in)};
   if (latest) {
     latest->superseded = true;
     ForgetUnsynced(*latest);
@@ -208,19 +211,28 @@ std::vector<WrittenChunks::Spooled> WrittenChunks::AbandonPublish(
   return discard;
 }
 
-WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVersionPtr>& versions) {
+WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVersionPtr>& versions,
+                                                   const std::optional<ShardSet::OwnPublish>& own) {
   Published published;
   const std::lock_guard lock(mutex_);
+  if (own && own->base && !versions.empty()) {
+    const WrittenVersion& one = *versions.front();
+    for (auto& [place, each] : shards_[{one.tree->ordinal(), one.chunk.slot.shard}].versions) {
+      if (each->replaces.seen_in == own->base) each->replaces.seen_in = own->published;
+      if (each->stored_in == own->base) each->stored_in = own->published;
+    }
+  }
   for (const WrittenVersionPtr& version : versions) {
     const DirtyShard at{version->tree->ordinal(), version->chunk.slot.shard};
     Shard& shard = shards_[at];
     version->publishing = false;
     if (!version->spooled) continue;
+    if (own) version->stored_in = own->published;
     Unspool(shard, *version, published.discard);
     if (version->superseded) {
       const auto latest = shard.versions.find(PlaceOf(version->chunk));
       if (latest != shard.versions.end()) {
-        latest->second->replaces = {FingerprintOf(*version), std::nullopt};
+        latest->second->replaces = {FingerprintOf(*version), std::nullopt, version->stored_in};
       }
       continue;
     }

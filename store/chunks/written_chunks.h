@@ -50,10 +50,12 @@ struct ChunkIdLess {
 };
 
 // What the store may hold in a version's place when it is published; anything else was put there by
-// somebody else.
+// another process.
 struct ReplacedBytes {
   ChunkFingerprint base;
   std::optional<ChunkFingerprint> other;
+  // A version of the shard that is known to hold one of the two.
+  std::optional<Generation> seen_in = std::nullopt;
 };
 
 // One committed version of one chunk file.
@@ -78,7 +80,9 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   // Which of two versions is the later one, published or not: of one spool the higher sequence.
   const Spool* origin = nullptr;
   std::uint64_t sequence = 0;
-  ReplacedBytes replaces;  // what its name in the spool says, or what is known better since
+  // What its name in the spool says, or what is known better since. Until Replace() only seen_in.
+  ReplacedBytes replaces;
+  std::optional<Generation> stored_in;  // a version of the shard that has it, once it is published
   bool publishing = false;
   bool superseded = false;
 };
@@ -127,14 +131,16 @@ class WrittenChunks final : public UnpublishedChunks {
   std::vector<WrittenVersionPtr> BeginPublish(const DirtyShard& shard);
   // Ends that for versions that are not published after all.
   std::vector<Spooled> AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
-  // These are in the store now: what is to be discarded from the spool, and how much less waits
-  // there for this shard.
+  // These versions of one shard are in the store now: what is to be discarded from the spool, and
+  // how much less waits there for this shard. `own`: by what the shard was replaced, where it was:
+  // the chunks of all other versions are as they were.
   struct Published {
     std::vector<Spooled> discard;
     std::uint64_t chunks = 0;
     std::uint64_t bytes = 0;
   };
-  Published EndPublish(const std::vector<WrittenVersionPtr>& versions);
+  Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
+                       const std::optional<ShardSet::OwnPublish>& own = std::nullopt);
 
   // These cannot be published: the store has the say again, as if they had never been written. What
   // is to be kept for people to look at, and what is to be discarded since a later version is

@@ -3,12 +3,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "store/chunks/chunk_content.h"
 #include "store/chunks/written_chunks.h"
 
 namespace unshard {
+
+// What a shard holds in the place of one chunk.
+struct StoredChunkPrint {
+  ChunkFingerprint fingerprint;
+  // The version of the shard that holds it; nothing where the chunk is absent.
+  std::optional<Generation> in = std::nullopt;
+};
 
 // Thread-safe. No lock is held across I/O.
 class CurrentChunks {
@@ -25,7 +33,7 @@ class CurrentChunks {
   // The bytes that the shard holds, whatever has been committed since; null where it has none.
   Result<ContentPtr> Stored(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
   // Of the same bytes, all of which are read for it.
-  Result<ChunkFingerprint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
+  Result<StoredChunkPrint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                              const ChunkRef& chunk) const;
 
  private:

@@ -38,6 +38,7 @@ void KeepManifest(ShardChange& change, const ContentPtr& manifest, const Bytes& 
   const ChunkFingerprint there{false, bytes.size(), Crc32c(bytes.span())};
   change.expected = there;
   change.also_expected.reset();
+  change.seen_in.reset();
   change.put = there;
   change.size = manifest->size();
   // In memory: a full spool has no room for it.
@@ -53,8 +54,8 @@ void PutFragments(ShardChange& change, const std::shared_ptr<const WrittenChunks
                   const WrittenVersionPtr& fragments) {
   const ShardChange of_fragments = ChangeOf(written, fragments);
   change.leading_size = fragments->size;
-  change.leading =
-      ExpectedBytes{of_fragments.expected, of_fragments.also_expected, of_fragments.put};
+  change.leading = ExpectedBytes{of_fragments.expected, of_fragments.also_expected,
+                                 of_fragments.seen_in, of_fragments.put};
   change.open_leading = [written, fragments] { return OpenSpooled(*written, *fragments); };
 }
 

@@ -24,6 +24,7 @@ ShardChange ChangeOf(const std::shared_ptr<const WrittenChunks>& written,
   const ReplacedBytes replaces = written->ReplacedBy(*version);
   change.expected = replaces.base;
   change.also_expected = replaces.other;
+  change.seen_in = replaces.seen_in;
   change.put = FingerprintOf(*version);
   return change;
 }

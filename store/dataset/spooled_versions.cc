@@ -25,11 +25,13 @@ void SpooledVersions::MakeLatest(const WrittenVersionPtr& version, Spooled seale
              all != 0 && replaced.in_shard == all);
 }
 
-void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place, Before before) {
+void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place,
+                            const std::optional<StoredChunkPrint>& stored) {
   auto version = std::make_shared<WrittenVersion>();
   version->tree = place.tree;
   version->chunk = place.chunk;
-  version->first = before == Before::kAbsent;
+  version->first = stored && stored->fingerprint.absent;
+  if (stored) version->replaces.seen_in = stored->in;
   version->modified = spooled.chunk.committed;
   MakeLatest(version, spooled);
   ++adopted_;
@@ -74,8 +76,9 @@ void SpooledVersions::AbandonPublish(const std::vector<WrittenVersionPtr>& versi
 }
 
 WrittenChunks::Published SpooledVersions::EndPublish(
-    const std::vector<WrittenVersionPtr>& versions) {
-  WrittenChunks::Published published = written_->EndPublish(versions);
+    const std::vector<WrittenVersionPtr>& versions,
+    const std::optional<ShardSet::OwnPublish>& own) {
+  WrittenChunks::Published published = written_->EndPublish(versions, own);
   Discard(published.discard);
   return published;
 }

@@ -135,7 +135,7 @@ Result<ShardPlan> Attempt::Plan() {
   }
   if (!index) return tl::unexpected<Error>(std::move(index).error());
   base_index_bytes_ = index->bytes;
-  return PlanShard(request_, *body_, *index, options_);
+  return PlanShard(request_, *body_, base_generation_, *index, options_);
 }
 
 Result<PutShard> Attempt::Put(const ShardPlan& plan) {

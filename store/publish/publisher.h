@@ -38,6 +38,9 @@ struct ExpectedBytes {
   ChunkFingerprint expected;
   // The same: of a version that may or may not have been published since.
   std::optional<ChunkFingerprint> also_expected;
+  // A version of the shard that is known to hold one of the two. Where the base is that version
+  // the bytes that are replaced are not read.
+  std::optional<Generation> seen_in;
   // What is put; other bytes are refused. Where the base has it already, as after a publish that
   // could not be made durable, that is no conflict.
   std::optional<ChunkFingerprint> put;
@@ -57,11 +60,10 @@ struct ShardChange {
   std::uint64_t leading_size = 0;
   // Of the fragments; unset where nothing is known of them.
   std::optional<ExpectedBytes> leading;
-  // As in ExpectedBytes. Not looked at where the base is known to be the version that the writer
-  // saw: that saves reading it.
-  bool check_expected = true;
+  // As in ExpectedBytes.
   ChunkFingerprint expected;
   std::optional<ChunkFingerprint> also_expected;
+  std::optional<Generation> seen_in;
   std::optional<ChunkFingerprint> put;
 };
 
