@@ -1,4 +1,5 @@
-// Changes of whole datasets through a writable mount: what has to go before a document can.
+// Changes of whole datasets through a writable mount: the chunks that have to be removed before a
+// document can be.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@
 
 namespace unshard {
 
-// Thread-safe. Everything here publishes first what waits for the trees that it is about, and fails
-// where that fails.
+// Thread-safe. Each method first publishes what the spool holds for the trees that it changes or
+// asks, and fails where that fails.
 class DatasetChanges {
  public:
   // All outlive this object.

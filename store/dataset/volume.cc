@@ -126,7 +126,7 @@ Volume::Volume(VolumeParts parts, const VolumeOptions& options)
       options_(options),
       reader_(parts_.decoded, MemoryShares(options.memory_bytes).chunk, *parts_.reads) {}
 
-// Trees and what is written into them know each other.
+// Trees hold the committed versions, which hold their trees: the cycle is broken here.
 Volume::~Volume() {
   writes_.reset();
   for (const auto& tree : parts_.datasets->trees()) tree->SetUnpublished(nullptr);

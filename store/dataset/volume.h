@@ -31,8 +31,8 @@ struct VolumeParts {
   std::shared_ptr<OwnMount> own_mount;
 };
 
-// Thread-safe once it is open. Its destructor ends publishing where it stands: what is not
-// published stays in the spool.
+// Thread-safe once it is open. Its destructor waits for running publishes and begins no others:
+// chunks that are not published stay in the spool.
 class Volume {
  public:
   // Notified of what has changed in the store, from threads of this object. Must not wait.

@@ -11,13 +11,13 @@
 
 namespace unshard {
 
-// A committed chunk that was set aside because the store held another version than its writer knew,
-// or quarantined because its bytes are not those that were committed.
+// A committed chunk that was quarantined: the store held another version than its writer knew, or
+// its bytes are not those that were committed.
 struct SpoolConflict {
   std::string dataset;
   std::string chunk;
   std::uint64_t sequence = 0;
-  std::string path;  // of the file that was set aside
+  std::string path;  // of the quarantined file
 };
 
 struct PublishFailure {

@@ -142,7 +142,7 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
   UNSHARD_ASSIGN_OR_RETURN(const Bytes manifest, Plain(chunk));
   const auto leading = MeshFragmentBytes(manifest.span());
   if (!leading) return Forward(leading.error(), Describe(chunk.page, chunk.slot));
-  // The bytes before that are the shard index: whoever copied them would make damage look sound.
+  // The bytes before that are the shard index: a copy of them would hide the damage.
   const std::uint64_t index = request_.format->fixed_index_bytes();
   const std::uint64_t before = chunk.range.begin - std::min(chunk.range.begin, index);
   if (*leading > before) {

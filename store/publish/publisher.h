@@ -32,7 +32,7 @@
 
 namespace unshard {
 
-// Of bytes that are put: what they replace, and what they are.
+// Fingerprints of bytes that are put, and of the bytes that they replace.
 struct ExpectedBytes {
   // What the writer believed to replace; other bytes in the base count as a conflict.
   ChunkFingerprint expected;
@@ -51,7 +51,7 @@ struct ShardChange {
   std::uint64_t page = 0;
   std::uint64_t slot = 0;
   bool removed = false;
-  // The plain bytes, whole; read as a stream when their turn comes. Null for a removal. May be
+  // The plain bytes, whole; read as a stream when they are put. Null for a tombstone. May be
   // called more than once.
   std::function<Result<std::shared_ptr<File>>()> open;
   std::uint64_t size = 0;
