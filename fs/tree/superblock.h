@@ -96,7 +96,7 @@ struct Superblock {
   std::mutex links_mutex;                       // one link at a time gives a chunk its name
   std::unique_ptr<MetadataDocuments> documents;
   std::unique_ptr<StagedFiles> staged_files;
-  ChunkWrites* const writes;  // null where the mount is read-only
+  WritePipeline* const writes;  // null where the mount is read-only
 };
 
 }  // namespace unshard

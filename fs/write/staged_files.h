@@ -14,7 +14,7 @@
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
 #include "store/chunks/written_chunks.h"
-#include "store/dataset/chunk_writes.h"
+#include "store/dataset/write_pipeline.h"
 
 namespace unshard {
 
@@ -23,7 +23,7 @@ class StagedFiles {
  public:
   using StagedPtr = std::shared_ptr<StagedInode>;
   struct Parts {  // all outlive this object
-    ChunkWrites& writes;
+    WritePipeline& writes;
     WrittenChunks& written;
     ChunkWriters& writers;
     OpenVersions& open_versions;

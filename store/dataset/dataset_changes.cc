@@ -148,7 +148,7 @@ Status DatasetChanges::RemoveOutside(const std::shared_ptr<ChunkTree>& tree,
     }
   }));
   for (const ChunkRef& chunk : outside) {
-    ChunkWrites::Commit removal;
+    WritePipeline::Commit removal;
     removal.tree = tree;
     removal.chunk = chunk;
     removal.modified = TimeNow();

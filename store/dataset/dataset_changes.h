@@ -7,8 +7,8 @@
 
 #include "codec/grid/chunk_grid.h"
 #include "codec/shard/metadata_merge.h"
-#include "store/dataset/chunk_writes.h"
 #include "store/dataset/dataset_tree.h"
+#include "store/dataset/write_pipeline.h"
 
 namespace unshard {
 
@@ -17,7 +17,8 @@ namespace unshard {
 class DatasetChanges {
  public:
   // All outlive this object.
-  DatasetChanges(ObjectStore& store, FileSystem& files, DatasetTree& datasets, ChunkWrites& writes)
+  DatasetChanges(ObjectStore& store, FileSystem& files, DatasetTree& datasets,
+                 WritePipeline& writes)
       : store_(store), files_(files), datasets_(datasets), writes_(writes) {}
 
   // Whether a shard of the tree has a chunk.
@@ -45,7 +46,7 @@ class DatasetChanges {
   ObjectStore& store_;
   FileSystem& files_;
   DatasetTree& datasets_;
-  ChunkWrites& writes_;
+  WritePipeline& writes_;
 };
 
 }  // namespace unshard

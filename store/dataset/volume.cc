@@ -134,7 +134,7 @@ Volume::~Volume() {
 
 void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   spools_ = std::move(spools);
-  ChunkWrites::Parts parts;
+  WritePipeline::Parts parts;
   parts.replacer = MakeLocalReplacer(parts_.files);
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
@@ -143,7 +143,7 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   parts.reader = &reader_;
   if (on_change)
     parts.on_renewed = [on_change](const std::string& key) { on_change({key, false}); };
-  writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
+  writes_ = std::make_unique<WritePipeline>(std::move(parts), options_);
   writes_->Replay();
 }
 

@@ -8,11 +8,11 @@
 
 #include "store/chunks/chunk_reader.h"
 #include "store/chunks/written_chunks.h"
-#include "store/dataset/chunk_writes.h"
 #include "store/dataset/dataset_tree.h"
 #include "store/dataset/spool_folder.h"
 #include "store/dataset/volume_options.h"
 #include "store/dataset/watch_monitor.h"
+#include "store/dataset/write_pipeline.h"
 #include "store/object/own_mount.h"
 
 namespace unshard {
@@ -56,7 +56,7 @@ class Volume {
   [[nodiscard]] const VolumeParts& parts() const { return parts_; }
   [[nodiscard]] ChunkReader& reader() { return reader_; }
   // Null where the volume is only read.
-  [[nodiscard]] ChunkWrites* writes() { return writes_.get(); }
+  [[nodiscard]] WritePipeline* writes() { return writes_.get(); }
   // None where the volume is only read.
   [[nodiscard]] const OpenedSpools& spools() const { return spools_; }
 
@@ -65,7 +65,7 @@ class Volume {
   const VolumeOptions options_;
   ChunkReader reader_;
   OpenedSpools spools_;
-  std::unique_ptr<ChunkWrites> writes_;  // goes first: its threads use all the others
+  std::unique_ptr<WritePipeline> writes_;  // goes first: its threads use all the others
 };
 
 }  // namespace unshard

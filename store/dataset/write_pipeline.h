@@ -27,7 +27,7 @@
 namespace unshard {
 
 // Thread-safe.
-class ChunkWrites {
+class WritePipeline {
  public:
   struct Parts {
     std::shared_ptr<ObjectReplacer> replacer;  // of the source
@@ -41,7 +41,7 @@ class ChunkWrites {
     // it. May be null.
     std::function<void(const std::string& key)> on_renewed;
   };
-  ChunkWrites(Parts parts, const VolumeOptions& options);
+  WritePipeline(Parts parts, const VolumeOptions& options);
 
   // Takes up what earlier mounts left in the spools (spool_replay.h). Once, before others use this.
   void Replay();
