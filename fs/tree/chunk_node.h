@@ -12,7 +12,7 @@
 #include "fs/write/open_versions.h"
 #include "store/chunks/chunk_reader.h"
 #include "store/chunks/chunk_tree.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 namespace unshard {
 

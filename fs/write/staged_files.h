@@ -13,7 +13,7 @@
 #include "fs/write/open_versions.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 #include "store/dataset/write_pipeline.h"
 
 namespace unshard {
@@ -24,7 +24,7 @@ class StagedFiles {
   using StagedPtr = std::shared_ptr<StagedInode>;
   struct Parts {  // all outlive this object
     WritePipeline& writes;
-    WrittenChunks& written;
+    CommittedVersions& written;
     ChunkWriters& writers;
     OpenVersions& open_versions;
     ScratchFiles& scratch;

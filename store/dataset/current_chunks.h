@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "store/chunks/chunk_content.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 namespace unshard {
 
@@ -22,7 +22,7 @@ struct StoredChunkPrint {
 class CurrentChunks {
  public:
   // `reader` outlives this object.
-  CurrentChunks(std::shared_ptr<WrittenChunks> written, ChunkReader& reader)
+  CurrentChunks(std::shared_ptr<CommittedVersions> written, ChunkReader& reader)
       : written_(std::move(written)), reader_(reader) {}
 
   // The bytes that readers see now; null where the chunk is absent.
@@ -37,7 +37,7 @@ class CurrentChunks {
                                              const ChunkRef& chunk) const;
 
  private:
-  const std::shared_ptr<WrittenChunks> written_;
+  const std::shared_ptr<CommittedVersions> written_;
   ChunkReader& reader_;
 };
 

@@ -50,7 +50,7 @@ void KeepManifest(ShardChange& change, const ContentPtr& manifest, const Bytes& 
   };
 }
 
-void PutFragments(ShardChange& change, const std::shared_ptr<const WrittenChunks>& written,
+void PutFragments(ShardChange& change, const std::shared_ptr<const CommittedVersions>& written,
                   const WrittenVersionPtr& fragments) {
   const ShardChange of_fragments = ChangeOf(written, fragments);
   change.leading_size = fragments->size;
@@ -60,9 +60,9 @@ void PutFragments(ShardChange& change, const std::shared_ptr<const WrittenChunks
 }
 
 // Nothing where the halves that there are do not fit together.
-Result<std::optional<ShardChange>> ChangeOfMesh(const std::shared_ptr<const WrittenChunks>& written,
-                                                const CurrentChunks& current,
-                                                const MeshFiles& files, std::uint64_t max_bytes) {
+Result<std::optional<ShardChange>> ChangeOfMesh(
+    const std::shared_ptr<const CommittedVersions>& written, const CurrentChunks& current,
+    const MeshFiles& files, std::uint64_t max_bytes) {
   const WrittenVersionPtr& half = files.manifest ? files.manifest : files.fragments;
   const ShardSlot slot = half->chunk.slot;
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr manifest,
@@ -89,7 +89,7 @@ Result<std::optional<ShardChange>> ChangeOfMesh(const std::shared_ptr<const Writ
 
 }  // namespace
 
-Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const WrittenChunks>& written,
+Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const CommittedVersions>& written,
                                    const CurrentChunks& current,
                                    const std::vector<WrittenVersionPtr>& versions,
                                    std::uint64_t max_manifest_bytes) {

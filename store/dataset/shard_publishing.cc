@@ -145,7 +145,7 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
   tree_->ForgetListings();
   Versions refused;
   if (parts_.strict) refused = TakeAt(result.conflicting, published);
-  const WrittenChunks::Published ended = parts_.versions->EndPublish(published, own_);
+  const CommittedVersions::Published ended = parts_.versions->EndPublish(published, own_);
   counters_.bytes_published += result.bytes_written;
   if (!refused.empty()) return Refuse(refused);
   counters_.conflicts += result.conflicts;
@@ -216,7 +216,7 @@ Result<Done> ShardPublish::LeaveRetired() {
   }
   const auto successor = parts_.datasets->index().SuccessorOf(*tree_);
   std::size_t quarantined = 0;
-  for (const WrittenChunks::Spooled& spooled : withdrawn) {
+  for (const CommittedVersions::Spooled& spooled : withdrawn) {
     const auto place = successor ? FindChunk(successor, spooled.chunk.chunk) : std::nullopt;
     if (place) {
       parts_.versions->Adopt(spooled, *place);

@@ -14,9 +14,10 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   for (const auto& spool : spools) recovered.push_back(spool->TakeRecovered());
   // Of several versions of one chunk the latest becomes the latest one last.
   const std::vector<ReplayedChunk> found = InReplayOrder(std::move(recovered));
-  std::map<std::string, std::vector<WrittenChunks::Spooled>> published;  // by directory of shards
+  std::map<std::string, std::vector<CommittedVersions::Spooled>>
+      published;  // by directory of shards
   for (const auto& [number, chunk] : found) {
-    const WrittenChunks::Spooled spooled{spools[number], chunk};
+    const CommittedVersions::Spooled spooled{spools[number], chunk};
     const Fate fate = FateOf(spooled);
     switch (fate.kind) {
       case Fate::Kind::kPublished: {
@@ -47,7 +48,7 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
           " chunks of earlier mounts wait in the spool to be published");
 }
 
-SpoolReplay::Fate SpoolReplay::FateOf(const WrittenChunks::Spooled& spooled) {
+SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled) {
   const auto quarantined = [](std::string why) {
     return Fate{Fate::Kind::kQuarantined, std::move(why)};
   };
@@ -74,7 +75,7 @@ SpoolReplay::Fate SpoolReplay::FateOf(const WrittenChunks::Spooled& spooled) {
   return waits;
 }
 
-Status SpoolReplay::CheckBytes(const WrittenChunks::Spooled& spooled,
+Status SpoolReplay::CheckBytes(const CommittedVersions::Spooled& spooled,
                                const ChunkInTree& place) const {
   const SpooledChunk& chunk = spooled.chunk;
   if (chunk.removed || place.chunk.part == ChunkPart::kFragments) return {};

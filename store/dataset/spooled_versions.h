@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 #include "store/dataset/chunk_in_tree.h"
 #include "store/dataset/current_chunks.h"
 #include "store/publish/queue.h"
@@ -25,12 +25,12 @@ namespace unshard {
 // chunk published, and discards it then.
 class SpooledVersions {
  public:
-  using Spooled = WrittenChunks::Spooled;
+  using Spooled = CommittedVersions::Spooled;
   // As PublishQueue::Add.
   using AddDirty = std::function<void(const DirtyShard& shard, std::int64_t chunks,
                                       std::int64_t bytes, bool complete)>;
   // `spools`: this mount's own one first, then adopted ones.
-  SpooledVersions(std::shared_ptr<WrittenChunks> written,
+  SpooledVersions(std::shared_ptr<CommittedVersions> written,
                   std::vector<std::shared_ptr<Spool>> spools, AddDirty add_dirty)
       : written_(std::move(written)),
         spools_(std::move(spools)),
@@ -50,11 +50,11 @@ class SpooledVersions {
   // Spool::PrepareToPublish for the files of these versions.
   Status PrepareToPublish(const std::vector<WrittenVersionPtr>& versions);
 
-  // These are not published after all, or in the store now: see WrittenChunks. What has been
+  // These are not published after all, or in the store now: see CommittedVersions. What has been
   // superseded meanwhile, or published, is discarded from its spool.
   void AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
-  WrittenChunks::Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
-                                      const std::optional<ShardSet::OwnPublish>& own);
+  CommittedVersions::Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
+                                          const std::optional<ShardSet::OwnPublish>& own);
   // These versions of a shard cannot be published: readers see the store again, as if they had
   // never been committed. Returns those whose files are still in a spool and to be kept.
   std::vector<Spooled> Withdraw(const DirtyShard& shard,
@@ -68,7 +68,7 @@ class SpooledVersions {
   [[nodiscard]] std::uint64_t quarantined() const { return quarantined_.load(); }
 
  private:
-  const std::shared_ptr<WrittenChunks> written_;
+  const std::shared_ptr<CommittedVersions> written_;
   const std::vector<std::shared_ptr<Spool>> spools_;
   const AddDirty add_dirty_;
   std::atomic<std::uint64_t> last_number_{0};

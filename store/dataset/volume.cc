@@ -104,7 +104,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   if (!options.read_only) {
     UNSHARD_ASSIGN_OR_RETURN(
         parts.files, OpenPosixFileSystem(options.source, NewFiles::kShared, parts.own_mount));
-    parts.written = std::make_shared<WrittenChunks>();
+    parts.written = std::make_shared<CommittedVersions>();
     tree_options.unpublished = parts.written;
   }
   parts.datasets =

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "store/chunks/chunk_reader.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 #include "store/dataset/dataset_tree.h"
 #include "store/dataset/spool_folder.h"
 #include "store/dataset/volume_options.h"
@@ -26,7 +26,7 @@ struct VolumeParts {
   std::shared_ptr<ReadCounters> reads = std::make_shared<ReadCounters>();
   // Of writable volumes; null otherwise.
   std::shared_ptr<FileSystem> files;
-  std::shared_ptr<WrittenChunks> written;
+  std::shared_ptr<CommittedVersions> written;
   // To be set once it is mounted.
   std::shared_ptr<OwnMount> own_mount;
 };

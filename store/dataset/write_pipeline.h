@@ -32,7 +32,7 @@ class WritePipeline {
   struct Parts {
     std::shared_ptr<ObjectReplacer> replacer;  // of the source
     std::shared_ptr<DatasetTree> datasets;
-    std::shared_ptr<WrittenChunks> written;
+    std::shared_ptr<CommittedVersions> written;
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
     std::string spool_path;         // of this mount's own, for people
@@ -47,7 +47,7 @@ class WritePipeline {
   void Replay();
 
   [[nodiscard]] const std::shared_ptr<Spool>& spool() const { return parts_.spools.front(); }
-  [[nodiscard]] WrittenChunks& written() { return *parts_.written; }
+  [[nodiscard]] CommittedVersions& written() { return *parts_.written; }
   // Of the source.
   [[nodiscard]] ObjectReplacer& replacer() const { return *parts_.replacer; }
 

@@ -292,7 +292,7 @@ class LayoutAtPublish : public LayoutChange {
     parts.indexes = std::make_shared<IndexCache>(std::uint64_t{1} << 24);
     parts.decoded = std::make_shared<ByteBudgetCache>(std::uint64_t{1} << 24);
     parts.files = *OpenPosixFileSystem(source_.path());
-    parts.written = std::make_shared<WrittenChunks>();
+    parts.written = std::make_shared<CommittedVersions>();
     DatasetTreeOptions tree;
     tree.unpublished = parts.written;
     parts.datasets = std::make_shared<DatasetTree>(store_, parts.watcher, parts.indexes, tree);

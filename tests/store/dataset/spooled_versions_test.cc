@@ -9,7 +9,7 @@ namespace {
 class SpooledVersionsTest : public WritingParts {
  protected:
   SpooledVersions& versions() { return parts_->versions; }
-  WrittenChunks::Spooled SpooledOf(const WrittenVersionPtr& version) {
+  CommittedVersions::Spooled SpooledOf(const WrittenVersionPtr& version) {
     return *parts_->written->SpooledOf(*version);
   }
 };

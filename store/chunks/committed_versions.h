@@ -91,7 +91,7 @@ using WrittenVersionPtr = std::shared_ptr<WrittenVersion>;
 ChunkFingerprint FingerprintOf(const WrittenVersion& version);
 
 // Thread-safe; does no I/O.
-class WrittenChunks final : public UnpublishedChunks {
+class CommittedVersions final : public UnpublishedChunks {
  public:
   // The latest version, tombstones included; null where readers see the store.
   WrittenVersionPtr Find(const ChunkId& id) const;
