@@ -105,10 +105,10 @@ Status WritePipeline::Flush() {
   }
 }
 
-WriteStatus WritePipeline::status() const {
+SpoolStatus WritePipeline::status() const {
   const PublishProgress progress = queue_.progress();
   const ShardPublishing::Counters& published = publishing_.counters();
-  WriteStatus status;
+  SpoolStatus status;
   status.spool = parts_.spool_path;
   status.dirty_chunks = progress.dirty_chunks;
   status.dirty_bytes = progress.dirty_bytes;

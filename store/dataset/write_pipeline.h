@@ -19,9 +19,9 @@
 #include "store/dataset/commit_checks.h"
 #include "store/dataset/current_chunks.h"
 #include "store/dataset/shard_publishing.h"
+#include "store/dataset/spool_status.h"
 #include "store/dataset/spooled_versions.h"
 #include "store/dataset/volume_options.h"
-#include "store/dataset/write_status.h"
 #include "store/publish/queue.h"
 
 namespace unshard {
@@ -94,7 +94,7 @@ class WritePipeline {
   // Another process has replaced this shard.
   void ShardReplaced(const DirtyShard& shard) { parts_.written->ForgetPublished(shard); }
 
-  [[nodiscard]] WriteStatus status() const;
+  [[nodiscard]] SpoolStatus status() const;
 
  private:
   const Parts parts_;

@@ -27,7 +27,7 @@ struct PublishFailure {
 PublishFailure DescribeFailure(const Error& error);
 
 // Plain values, taken at one moment.
-struct WriteStatus {
+struct SpoolStatus {
   static constexpr std::size_t kShownConflicts = 100;
 
   std::string spool;  // the directory of this mount's own spool
@@ -46,10 +46,10 @@ struct WriteStatus {
 };
 
 // The member "write" of status.json, and back. Parsing fails with kDataLoss naming the field.
-JsonValue WriteStatusObject(const WriteStatus& status);
-Result<WriteStatus> ParseWriteStatus(const JsonCursor& cursor);
+JsonValue SpoolStatusObject(const SpoolStatus& status);
+Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor);
 
 // Prometheus text of the metrics unshard_spool_bytes, unshard_dirty_chunks, ….
-std::string WriteMetricsText(const WriteStatus& status);
+std::string WriteMetricsText(const SpoolStatus& status);
 
 }  // namespace unshard
