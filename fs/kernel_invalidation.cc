@@ -102,9 +102,8 @@ void KernelInvalidation::RefreshListing(const std::string& path) {
 }
 
 bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::Event& event) {
-  bool settled = false;
-  const auto changes =
-      tree->shards().Invalidate(event.everything ? std::string() : event.key, &settled);
+  const auto [changes, settled] =
+      tree->chunks().Invalidate(event.everything ? std::string() : event.key);
   tree->ForgetListings();
   if (settled) return false;
   superblock_.epoch.WaitForRunning();
@@ -114,10 +113,10 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
     // Our own publishes make and remove directories, which the grid has all the time. Where no
     // shard has changed, and none has been forgotten, no name below leads elsewhere.
     const bool drop_names =
-        !superblock_.writable() || !changes.empty() || tree->shards().has_forgotten();
+        !superblock_.writable() || !changes.empty() || tree->chunks().has_forgotten();
     RefreshDirectories(tree, event.key, drop_names);
   }
-  for (const ShardSet::Change& change : changes) {
+  for (const ChunkChange& change : changes) {
     superblock_.counters.shards_changed.fetch_add(1, std::memory_order_relaxed);
     if (superblock_.writable()) superblock_.writes->ShardReplaced({tree->ordinal(), change.shard});
     AnnounceChange(tree, change);
@@ -161,22 +160,20 @@ void KernelInvalidation::DropListings(const ChunkTree& tree, GridDirectory in) {
 }
 
 // Also by the other names of its bytes. False where the grid has no such chunk.
-bool KernelInvalidation::DropChunk(const ChunkTree& tree, const ChunkRef& chunk, NodeId parent) {
+bool KernelInvalidation::DropChunk(ChunkTree& tree, const ChunkRef& chunk, NodeId parent) {
   const std::string name = BaseName(tree.Path(chunk));
   if (name.empty()) return false;
   notifier_.InvalidateEntry(parent, name);
   if (tree.is_mesh()) {
-    notifier_.InvalidateEntry(parent, BaseName(tree.Path({chunk.slot, ChunkPart::kFragments})));
-  } else if (!tree.shards().format().stored_is_plain()) {
-    notifier_.InvalidateEntry(parent, BaseName(tree.Path({chunk.slot, ChunkPart::kStored})));
+    notifier_.InvalidateEntry(parent, BaseName(tree.Path(chunk.With(ChunkPart::kFragments))));
+  } else if (tree.chunks().encodes()) {
+    notifier_.InvalidateEntry(parent, BaseName(tree.Path(chunk.With(ChunkPart::kStored))));
   }
   return true;
 }
 
-void KernelInvalidation::AnnounceChange(const TreePtr& tree, const ShardSet::Change& change) {
-  const bool had = change.before && change.before->object;
-  const bool has = change.after && change.after->object;
-  bool complete = change.before && change.after;
+void KernelInvalidation::AnnounceChange(const TreePtr& tree, const ChunkChange& change) {
+  bool complete = change.complete;
   std::set<std::pair<unsigned, std::uint64_t>> parents;
   const auto drop = [&](const ChunkRef& chunk) {
     const GridDirectory in = tree->Parent(chunk);
@@ -184,12 +181,10 @@ void KernelInvalidation::AnnounceChange(const TreePtr& tree, const ShardSet::Cha
     if (!parent || !DropChunk(*tree, chunk, *parent)) return;
     if (parents.emplace(in.level, in.prefix).second) DropListings(*tree, in);
   };
-  std::vector<ShardGenerationPtr> shown = change.between;
-  shown.insert(shown.end(), {change.before, change.after});
-  for (const ShardGenerationPtr& generation : shown) {
-    if (!tree->ForEachPresent(generation, drop)) complete = false;
+  for (const ChunkGeneration& generation : change.generations) {
+    if (!tree->chunks().ForEachPresent(generation, drop)) complete = false;
   }
-  if (had != has) {
+  if (change.came_or_went) {
     tree->ForEachDirectory(change.shard, [&](const GridDirectory& in) { DropDirectory(tree, in); });
   }
   // An index that cannot be read does not say which names it has: all of them are looked up again.

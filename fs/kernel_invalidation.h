@@ -45,8 +45,8 @@ class KernelInvalidation {
   void RefreshFirstLevel(const TreePtr& tree);
   void RefreshPath(const std::string& path);
   void RefreshListing(const std::string& path);
-  void AnnounceChange(const TreePtr& tree, const ShardSet::Change& change);
-  bool DropChunk(const ChunkTree& tree, const ChunkRef& chunk, NodeId parent);
+  void AnnounceChange(const TreePtr& tree, const ChunkChange& change);
+  bool DropChunk(ChunkTree& tree, const ChunkRef& chunk, NodeId parent);
   void DropDirectory(const TreePtr& tree, const GridDirectory& in);
   void DropListings(const ChunkTree& tree, GridDirectory in);
 

@@ -5,45 +5,14 @@
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "fs/common/readable.h"
-#include "store/chunks/shard_visitor.h"
 #include "store/dataset/dataset_details.h"
+#include "store/dataset/shard_count.h"
 #include "store/dataset/volume.h"
 
 namespace unshard {
 namespace {
 
-// Counting stops here: `info` answers at once also for sources with very many shards.
-constexpr std::uint64_t kCountedShards = 4096;
-// What fits into precomputed shards is counted id by id: no more than about a second's worth.
-constexpr std::uint64_t kCountedIds = std::uint64_t{1} << 26;
 constexpr std::size_t kAllDirectories = ~std::size_t{0};
-
-struct ShardCount {
-  std::uint64_t shards = 0;
-  std::uint64_t chunks = 0;
-  std::uint64_t fitting = 0;    // chunks that the shards hold when they are full
-  bool complete = true;         // false: at least this many
-  bool fitting_known = true;    // false: ids are scattered over shards, or too many to be counted
-  bool chunks_complete = true;  // false: not counted, or some index could not be read
-};
-
-ShardCount CountShards(ObjectStore& store, ChunkTree& tree, std::uint64_t costs) {
-  ShardCount count;
-  const auto add = [&](std::uint64_t shard, const std::string&) -> Result<bool> {
-    if (++count.shards > kCountedShards) return count.complete = false;
-    count.fitting_known = count.fitting_known && count.shards <= kCountedIds / costs;
-    const std::uint64_t fitting = count.fitting_known ? tree.ChunksInShard(shard) : 0;
-    count.fitting_known = fitting > 0;
-    count.fitting += fitting;
-    const auto generation = tree.shards().Current(shard, CallerDeadline());
-    const bool counted =
-        generation && tree.ForEachPresent(*generation, [&](const ChunkRef&) { ++count.chunks; });
-    if (!counted) count.chunks_complete = false;
-    return true;
-  };
-  if (!VisitShards(store, tree, add)) count.chunks_complete = false;
-  return count;
-}
 
 template <class Items, class Make>
 JsonValue ListOf(const Items& items, const Make& make) {
@@ -152,7 +121,7 @@ std::string ShardingText(const JsonValue& sharding) {
 }
 
 std::string CountText(const ShardCount& count) {
-  if (!count.complete) return "more than " + Counted(kCountedShards, "shard");
+  if (!count.complete) return "more than " + Counted(kMostCountedShards, "shard");
   std::string text = Counted(count.shards, "shard");
   if (!count.chunks_complete) return text;
   text += ", " + Counted(count.chunks, "chunk");

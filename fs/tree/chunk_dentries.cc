@@ -18,13 +18,13 @@ bool BareNameIsRemembered(Superblock& superblock, const StagedInode::Chunk& chun
   const ChunkId id = ChunkId::Of(*chunk.tree, chunk.chunk);
   superblock.choice.Wrote(id);
   if (const auto version = superblock.parts.written->Find(id)) return version->remembered;
-  const ChunkRef bare{chunk.chunk.slot, ChunkPart::kPlain};
-  const auto facts = superblock.reader.Find(*chunk.tree, bare);
+  const ChunkRef bare = chunk.chunk.With(ChunkPart::kPlain);
+  const auto facts = chunk.tree->chunks().Latest(bare);
   return !facts || *facts;
 }
 
 void DropBareName(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk) {
-  const ChunkRef bare{chunk.slot, ChunkPart::kPlain};
+  const ChunkRef bare = chunk.With(ChunkPart::kPlain);
   const auto parent = KnownNode(superblock, tree, tree.Parent(bare));
   const auto& drop = superblock.writing.drop_entry;
   if (parent && drop) drop(*parent, BaseName(tree.Path(bare)));

@@ -97,12 +97,12 @@ std::optional<Entry> LookupUncommitted(Superblock& sb, const std::shared_ptr<Chu
 Result<Entry> LookupStored(Superblock& sb, const std::shared_ptr<ChunkTree>& tree,
                            const ChunkRef& chunk, NodeUse use, std::uint64_t absence) {
   sb.attribute_demand.ChunkLookedUp();
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, sb.reader.Find(*tree, chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
   if (!facts) return LookupUncommitted(sb, tree, chunk).value_or(Entry{0, {}, absence});
   Entry entry = ReferStoredChunk(sb, tree, chunk, *facts, use);
-  if (!tree->shards().format().is_wrapped() && sb.reader.ExpectsRead()) {
-    entry.next_object = facts->generation->object;
-    entry.next_range = facts->stored;
+  if (const auto next = tree->chunks().NextRead(*facts)) {
+    entry.next_object = next->object;
+    entry.next_range = next->range;
   }
   return entry;
 }
@@ -142,7 +142,7 @@ Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTre
 
 std::optional<Entry> EntryWithoutIo(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                                     const ChunkRef& chunk) {
-  if (!ChunkReader::SizeIsFree(*tree, chunk)) return std::nullopt;
+  if (!tree->chunks().SizeIsFree(chunk)) return std::nullopt;
   if (superblock.writable()) {
     const ChunkId id = ChunkId::Of(*tree, chunk);
     if (tree->is_mesh() || superblock.writers.HasWriter(id) || superblock.parts.written->Find(id)) {
@@ -150,7 +150,7 @@ std::optional<Entry> EntryWithoutIo(Superblock& superblock, const std::shared_pt
     }
     if (superblock.choice.UseFor(id) == NodeUse::kOwn) return std::nullopt;
   }
-  const auto facts = superblock.reader.Find(*tree, chunk);
+  const auto facts = tree->chunks().Latest(chunk);
   if (!facts || !*facts) return std::nullopt;
   return ReferStoredChunk(superblock, tree, chunk, **facts, NodeUse::kCached);
 }

@@ -26,8 +26,8 @@ StagedInode::Chunk PurposeOf(const ChunkName::Chunk& chunk) {
 timespec TimeOf(const Superblock& sb, const ChunkName::Chunk& chunk, const ChunkRef& ref) {
   const WrittenVersionPtr version = sb.parts.written->Find(ChunkId::Of(*chunk.tree, ref));
   if (version) return sb.parts.written->ModifiedOf(*version);
-  const auto generation = chunk.tree->shards().Current(ref.slot.shard, CallerDeadline());
-  return generation && *generation ? ShownTime(sb, *chunk.tree, ref, **generation) : TimeNow();
+  const auto generation = chunk.tree->chunks().Current(ref, CallerDeadline());
+  return generation ? ShownTime(sb, *chunk.tree, ref, *generation) : TimeNow();
 }
 
 bool OfOneArray(const ChunkName::Chunk& a, const ChunkName::Chunk& b) {

@@ -15,22 +15,22 @@ constexpr std::string_view kPrefix = "user.unshard.";
 }  // namespace
 
 timespec ShownTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
-                   const ShardGeneration& generation) {
+                   const ChunkGeneration& generation) {
   if (!superblock.writable() || superblock.given_times.empty()) return generation.modified;
   const auto given =
-      superblock.given_times.Find(JoinPath(tree.directory(), tree.Path(chunk)), generation.count);
+      superblock.given_times.Find(JoinPath(tree.directory(), tree.Path(chunk)), generation.number);
   return given.value_or(generation.modified);
 }
 
-void SetShownTime(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
+void SetShownTime(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk,
                   const WrittenVersionPtr& latest, const timespec& modified) {
   if (latest) {
     superblock.parts.written->SetModified(*latest, modified);
     return;
   }
-  const auto generation = tree.shards().Current(chunk.slot.shard, CallerDeadline());
+  const auto generation = tree.chunks().Current(chunk, CallerDeadline());
   if (!generation) return;
-  superblock.given_times.Set(JoinPath(tree.directory(), tree.Path(chunk)), (*generation)->count,
+  superblock.given_times.Set(JoinPath(tree.directory(), tree.Path(chunk)), generation->number,
                              modified);
 }
 
@@ -87,19 +87,16 @@ Result<Entry> ChunkNode::Truncate(std::uint64_t size, pid_t thread) {
 Result<std::optional<std::string>> ChunkNode::ExtendedAttribute(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
-  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, Generation());
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, Generation());
   if (!generation) return std::nullopt;
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts,
-                           superblock().reader.FindIn(*tree_, chunk_, generation));
-  if (!facts) return std::nullopt;
-  if (name == "shard") return generation->key;
-  if (name == "offset") return std::to_string(facts->stored.begin);
-  if (name == "length") return std::to_string(facts->stored.size);
-  if (name == "id") return std::to_string(chunk_.slot.slot);
-  if (name == "generation") {
-    // A number, as the other attributes are; the same in every mount of the same shard.
-    return std::to_string(StableInode(generation->object->info().generation.tag));
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto location, tree_->chunks().Locate(chunk_, *generation));
+  if (!location) return std::nullopt;
+  if (name == "shard") return location->object;
+  if (name == "offset") return std::to_string(location->stored.begin);
+  if (name == "length") return std::to_string(location->stored.size);
+  if (name == "id") return std::to_string(location->id);
+  // A number, as the other attributes are; the same in every mount of the same shard.
+  if (name == "generation") return std::to_string(StableInode(location->generation));
   return std::nullopt;
 }
 

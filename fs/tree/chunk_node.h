@@ -10,7 +10,6 @@
 #include "fs/tree/node.h"
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
-#include "store/chunks/chunk_reader.h"
 #include "store/chunks/chunk_tree.h"
 #include "store/chunks/committed_versions.h"
 
@@ -57,8 +56,8 @@ class ChunkNode : public Node {
 
  protected:
   [[nodiscard]] WrittenVersionPtr Latest() const;
-  // The generation of the shard that holds what the node stands for; null where none does.
-  virtual Result<ShardGenerationPtr> Generation() { return nullptr; }
+  // The generation that holds what the node stands for; nothing where none does.
+  virtual Result<std::optional<ChunkGeneration>> Generation() { return std::nullopt; }
 
  private:
   Result<Entry> Truncate(std::uint64_t size, pid_t thread);
@@ -70,9 +69,9 @@ class ChunkNode : public Node {
 
 // What readers are shown as the modification time: what a program has set, else that of the shard.
 timespec ShownTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
-                   const ShardGeneration& generation);
+                   const ChunkGeneration& generation);
 // A program sets it. `latest` as in ChunkNode::Seen.
-void SetShownTime(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
+void SetShownTime(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk,
                   const WrittenVersionPtr& latest, const timespec& modified);
 
 }  // namespace unshard

@@ -206,19 +206,17 @@ Result<Created> CreateChunk(Superblock& superblock, const StagedInode::Chunk& ch
   return Created{*entry, std::move(file)};
 }
 
-Status CanWriteChunk(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk) {
+Status CanWriteChunk(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk) {
   if (const Status can = superblock.writes->CanWrite(tree); !can) {
     return Fail(ErrorCode::kReadOnly, can.error().message);
   }
-  const std::string shard = tree.shards().keys().Key(chunk.slot.shard);
-  return superblock.writes->replacer().CanReplace(JoinPath(tree.directory(), shard));
+  return superblock.writes->replacer().CanReplace(*tree.chunks().ReplacedKey(chunk));
 }
 
-Result<ContentPtr> EncodedContent(Superblock& superblock, const ChunkTree& tree,
-                                  ChunkContent& plain) {
+Result<ContentPtr> EncodedContent(Superblock& superblock, ChunkTree& tree, ChunkContent& plain) {
   const std::uint64_t most = superblock.options.memory_bytes / kEncodedShare;
   UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, ReadAll(plain, most));
-  UNSHARD_ASSIGN_OR_RETURN(bytes, tree.shards().format().EncodeEntry(std::move(bytes)));
+  UNSHARD_ASSIGN_OR_RETURN(bytes, tree.chunks().Encode(std::move(bytes)));
   return MakeBytesContent(std::move(bytes));
 }
 

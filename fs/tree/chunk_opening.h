@@ -39,10 +39,9 @@ Result<Created> CreateChunk(Superblock& superblock, const StagedInode::Chunk& ch
 
 // Fails where chunks of the tree cannot be written (kReadOnly), or the shard of this one cannot be
 // replaced.
-Status CanWriteChunk(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk);
+Status CanWriteChunk(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk);
 // The plain bytes of a chunk as its shard stores them: what "<chunk>.gz" shows.
-Result<ContentPtr> EncodedContent(Superblock& superblock, const ChunkTree& tree,
-                                  ChunkContent& plain);
+Result<ContentPtr> EncodedContent(Superblock& superblock, ChunkTree& tree, ChunkContent& plain);
 
 // The following are the steps above; `of` is under which writers of the file are counted.
 

@@ -28,10 +28,10 @@ struct StoreTotals {
 StoreTotals Totals(const Superblock& superblock) {
   StoreTotals totals;
   for (const auto& tree : superblock.parts.datasets->trees()) {
-    const ShardSetCounters counters = tree->shards().counters();
+    const ChunkStoreCounters counters = tree->chunks().counters();
     totals.opens += counters.opens;
     totals.index_reads += counters.index_reads;
-    totals.open_shards += tree->shards().open_shards();
+    totals.open_shards += counters.open_objects;
   }
   return totals;
 }

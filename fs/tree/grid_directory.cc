@@ -31,7 +31,7 @@ std::optional<ChunkRef> GzippedChunk(const ChunkTree& tree, const GridDirectory&
   name.remove_suffix(kGzipSuffix.size());
   const Match bare = tree.Resolve(in, name);
   if (bare.kind != Match::Kind::kChunk) return std::nullopt;
-  return ChunkRef{bare.chunk.slot, ChunkPart::kStored};
+  return bare.chunk.With(ChunkPart::kStored);
 }
 
 }  // namespace

@@ -9,10 +9,9 @@ namespace unshard {
 namespace {
 
 std::string IdentityOf(const ChunkTree& tree, const ChunkRef& chunk,
-                       const ShardGeneration& generation) {
-  return "k:" + std::to_string(tree.ordinal()) + ':' + std::to_string(generation.shard) + ':' +
-         std::to_string(generation.count) + ':' + std::to_string(chunk.slot.page) + ':' +
-         std::to_string(chunk.slot.slot) + ':' + std::to_string(static_cast<int>(chunk.part));
+                       const ChunkGeneration& generation) {
+  return "k:" + std::to_string(tree.ordinal()) + ':' + std::to_string(generation.number) + ':' +
+         tree.Path(chunk);
 }
 
 std::uint64_t StoredInode(const ChunkTree& tree, const ChunkRef& chunk) {
@@ -36,13 +35,13 @@ std::uint64_t InodeOfChunk(const Superblock& superblock, const ChunkTree& tree,
 
 Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                        const ChunkRef& chunk, const ChunkFacts& facts, NodeUse use) {
-  const ShardGeneration& generation = *facts.generation;
+  const ChunkGeneration& generation = facts.generation;
   const Attributes attributes{StoredInode(*tree, chunk), facts.size,
                               ShownTime(superblock, *tree, chunk, generation), false};
-  tree->shards().AddReference(facts.generation);
+  tree->chunks().AddReference(facts.generation);
   const auto position = use == NodeUse::kCached ? tree->Position(chunk) : std::nullopt;
   if (position) {
-    const auto id = PackGridNode({tree->ordinal(), generation.count, *position});
+    const auto id = PackGridNode({tree->ordinal(), generation.number, *position});
     if (id && !superblock.open_versions.IsTaken(*id)) {
       return Entry{*id, attributes, superblock.Timeout()};
     }
@@ -51,7 +50,7 @@ Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>&
                        [&](NodeId id, NodeUse as) {
                          return std::make_shared<StoredChunkNode>(
                              superblock, id, attributes.inode, tree, chunk,
-                             StoredChunkNode::Stored{generation.count, false}, as);
+                             StoredChunkNode::Stored{generation.number, false}, as);
                        });
 }
 
@@ -59,12 +58,12 @@ std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
                                      const ChunkRef& chunk) {
   if (chunk.part != ChunkPart::kPlain) return std::nullopt;
   const auto position = tree->Position(chunk);
-  const auto generation = tree->shards().Current(chunk.slot.shard, CallerDeadline());
+  const auto generation = tree->chunks().Current(chunk, CallerDeadline());
   if (!position || !generation) return std::nullopt;
-  const GridNode grid{tree->ordinal(), (*generation)->count, *position};
+  const GridNode grid{tree->ordinal(), generation->number, *position};
   const auto id = PackGridNode(grid);
   if (!id) return std::nullopt;
-  tree->shards().AddReference(*generation);
+  tree->chunks().AddReference(*generation);
   return Entry{*id, {GridInode(grid), 0, {}, false}, 0};
 }
 
@@ -80,8 +79,8 @@ bool StoredChunkNode::IsUnremembered(const Seen& seen) const {
   return stored_.arithmetic && seen.latest && seen.current && !seen.latest->remembered;
 }
 
-Result<ShardGenerationPtr> StoredChunkNode::Generation() {
-  return tree()->shards().Find(chunk().slot.shard, stored_.generation_number);
+Result<std::optional<ChunkGeneration>> StoredChunkNode::Generation() {
+  return tree()->chunks().Find(chunk(), stored_.generation_number);
 }
 
 Result<Entry> StoredChunkNode::Stat() {
@@ -96,10 +95,9 @@ Result<Entry> StoredChunkNode::Stat() {
                    sb.Timeout()};
     }
   }
-  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, Generation());
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, Generation());
   if (!generation) return LookAgain();
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts,
-                           superblock().reader.FindIn(*tree(), chunk(), generation));
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree()->chunks().LatestIn(chunk(), *generation));
   if (!facts) return LookAgain();
   return Entry{id(),
                {inode(), facts->size, ShownTime(sb, *tree(), chunk(), *generation), false},
@@ -107,9 +105,9 @@ Result<Entry> StoredChunkNode::Stat() {
 }
 
 Result<FilePiece> StoredChunkNode::Read(std::uint64_t offset, std::uint64_t size) {
-  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, Generation());
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, Generation());
   if (!generation) return tl::unexpected<Error>(StaleNode());
-  return superblock().reader.Read(*tree(), chunk(), generation, offset, size);
+  return tree()->chunks().Read(chunk(), *generation, offset, size);
 }
 
 // The generation first, then once more whether a version was committed meanwhile.
@@ -121,22 +119,22 @@ Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const See
     const std::uint64_t own = seen.latest->inode;
     return OpenWritten(sb, seen.latest, own != 0 ? own : inode());
   }
-  UNSHARD_ASSIGN_OR_RETURN(const ShardGenerationPtr generation, Generation());
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, Generation());
   if (!generation) return std::nullopt;
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, sb.reader.FindIn(*tree(), chunk(), generation));
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree()->chunks().LatestIn(chunk(), *generation));
   const bool later = remembered && Latest() != nullptr;
   if (later || !facts) return std::nullopt;
-  return Version{MakeStoredContent(sb.reader, tree(), chunk(), *facts),
+  return Version{MakeStoredContent(tree(), chunk(), *facts),
                  {inode(), facts->size, ShownTime(sb, *tree(), chunk(), *generation)}};
 }
 
 void StoredChunkNode::ReferAgain() {
-  const auto generation = tree()->shards().Find(chunk().slot.shard, stored_.generation_number);
-  if (generation) tree()->shards().AddReference(generation);
+  const auto generation = tree()->chunks().Find(chunk(), stored_.generation_number);
+  if (generation) tree()->chunks().AddReference(*generation);
 }
 
 void StoredChunkNode::Forget(std::uint64_t references) {
-  tree()->shards().DropReferences(chunk().slot.shard, stored_.generation_number, references);
+  tree()->chunks().DropReferences(chunk(), stored_.generation_number, references);
 }
 
 }  // namespace unshard

@@ -28,7 +28,7 @@ class StoredChunkNode final : public ChunkNode {
 
  protected:
   Result<Entry> Stat() override;
-  Result<ShardGenerationPtr> Generation() override;
+  Result<std::optional<ChunkGeneration>> Generation() override;
 
  private:
   const Stored stored_;

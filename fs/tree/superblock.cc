@@ -13,7 +13,6 @@ Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount
       parts(volume->parts()),
       options(mount_options),
       mount_time(TimeNow()),
-      reader(volume->reader()),
       writes(volume->writes()) {
   ReferDirectory(*this, "", false, TimeNow());  // the first node is kRootNode
 }

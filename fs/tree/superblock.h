@@ -76,7 +76,6 @@ struct Superblock {
   Counters counters;
   ErrorLog errors;
   NodeTable nodes;
-  ChunkReader& reader;
   DirectorySnapshots snapshots;
   AttributeDemand attribute_demand;
   RequestEpoch epoch;

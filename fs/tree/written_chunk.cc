@@ -46,9 +46,9 @@ Result<std::optional<ChunkNode::Version>> WrittenChunk::OpenVersion(const Seen& 
   return OpenWritten(superblock(), version_, inode());
 }
 
-Result<ShardGenerationPtr> WrittenChunk::Generation() {
-  if (superblock().parts.written->SpooledOf(*version_) || Latest() != version_) return nullptr;
-  return tree()->shards().Current(chunk().slot.shard, CallerDeadline());
+Result<std::optional<ChunkGeneration>> WrittenChunk::Generation() {
+  if (superblock().parts.written->SpooledOf(*version_) || Latest() != version_) return std::nullopt;
+  return tree()->chunks().Current(chunk(), CallerDeadline());
 }
 
 Result<Entry> UncommittedChunk::Stat() {

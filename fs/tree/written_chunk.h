@@ -21,7 +21,7 @@ class WrittenChunk final : public ChunkNode {
  protected:
   Result<Entry> Stat() override;
   // Published, the shard has it, unless another version came after it.
-  Result<ShardGenerationPtr> Generation() override;
+  Result<std::optional<ChunkGeneration>> Generation() override;
 
  private:
   const WrittenVersionPtr version_;

@@ -12,16 +12,14 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
 class StoredContent final : public ChunkContent {
  public:
-  StoredContent(ChunkReader& reader, std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
-                const ChunkFacts& facts)
-      : reader_(reader), tree_(std::move(tree)), chunk_(chunk), facts_(facts) {}
+  StoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk, const ChunkFacts& facts)
+      : tree_(std::move(tree)), chunk_(chunk), facts_(facts) {}
   std::uint64_t size() const override { return facts_.size; }
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
-    return reader_.Read(*tree_, chunk_, facts_.generation, offset, size);
+    return tree_->chunks().Read(chunk_, facts_.generation, offset, size);
   }
 
  private:
-  ChunkReader& reader_;
   const std::shared_ptr<ChunkTree> tree_;
   const ChunkRef chunk_;
   const ChunkFacts facts_;
@@ -85,9 +83,9 @@ Result<Bytes> BytesOf(FilePiece piece) {
 
 }  // namespace
 
-ContentPtr MakeStoredContent(ChunkReader& reader, std::shared_ptr<ChunkTree> tree,
-                             const ChunkRef& chunk, const ChunkFacts& facts) {
-  return std::make_shared<StoredContent>(reader, std::move(tree), chunk, facts);
+ContentPtr MakeStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
+                             const ChunkFacts& facts) {
+  return std::make_shared<StoredContent>(std::move(tree), chunk, facts);
 }
 
 ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "store/chunks/chunk_reader.h"
+#include "store/chunks/chunk_tree.h"
 #include "store/local/file_system.h"
 
 namespace unshard {
@@ -20,9 +20,9 @@ class ChunkContent {
 };
 using ContentPtr = std::shared_ptr<ChunkContent>;
 
-// A chunk of one generation of its shard, which `reader` reads; `reader` outlives it.
-ContentPtr MakeStoredContent(ChunkReader& reader, std::shared_ptr<ChunkTree> tree,
-                             const ChunkRef& chunk, const ChunkFacts& facts);
+// A chunk as one generation of its store has it.
+ContentPtr MakeStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
+                             const ChunkFacts& facts);
 // A file that nobody writes to any more.
 ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size);
 ContentPtr MakeBytesContent(Bytes bytes);

@@ -4,6 +4,7 @@
 
 #include "codec/compression/gzip.h"
 #include "codec/precomputed/mesh_manifest.h"
+#include "store/chunks/sharded_tree.h"
 
 namespace unshard {
 namespace {
@@ -27,19 +28,19 @@ Error DamagedEntry(const ShardGeneration& generation) {
 }  // namespace
 
 ChunkReader::ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
-                         ReadCounters& counters)
+                         std::shared_ptr<ReadCounters> counters)
     : decoded_(std::move(decoded)),
       max_chunk_bytes_(max_chunk_bytes),
       cache_owner_(NewCacheOwner()),
-      counters_(counters) {}
+      counters_(std::move(counters)) {}
 
-bool ChunkReader::SizeIsFree(const ChunkTree& tree, const ChunkRef& chunk) {
+bool ChunkReader::SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk) {
   if (chunk.part == ChunkPart::kFragments) return false;
   if (chunk.part == ChunkPart::kStored || tree.shards().format().stored_is_plain()) return true;
   return tree.PlainSize(chunk.slot) != 0;
 }
 
-Result<std::optional<ChunkFacts>> ChunkReader::Find(ChunkTree& tree, const ChunkRef& chunk) {
+Result<std::optional<ChunkFacts>> ChunkReader::Find(ShardedTree& tree, const ChunkRef& chunk) {
   // A shard that is overwritten in place while its index is read is looked at again, which the
   // failed read has made sure of. Invalidate() belongs to the thread that tells the kernel: a
   // change that it returned here would be taken for told, and the kernel would never hear of it.
@@ -52,7 +53,7 @@ Result<std::optional<ChunkFacts>> ChunkReader::Find(ChunkTree& tree, const Chunk
   }
 }
 
-Result<std::optional<ByteRange>> ChunkReader::Entry(ChunkTree& tree, const ShardSlot& slot,
+Result<std::optional<ByteRange>> ChunkReader::Entry(ShardedTree& tree, const ShardSlot& slot,
                                                     const ShardGenerationPtr& generation) {
   if (!generation->object) return std::nullopt;
   const auto page = tree.shards().Page(generation, slot.page, CallerDeadline());
@@ -64,11 +65,11 @@ Result<std::optional<ByteRange>> ChunkReader::Entry(ChunkTree& tree, const Shard
   return range;
 }
 
-Result<std::optional<ChunkFacts>> ChunkReader::FindIn(ChunkTree& tree, const ChunkRef& chunk,
+Result<std::optional<ChunkFacts>> ChunkReader::FindIn(ShardedTree& tree, const ChunkRef& chunk,
                                                       const ShardGenerationPtr& generation) {
   UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
   if (!entry) return std::nullopt;
-  ChunkFacts facts{0, *entry, generation};
+  ChunkFacts facts{0, *entry, GenerationOf(generation)};
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
   if (verbatim) {
     facts.size = verbatim->size;
@@ -79,7 +80,8 @@ Result<std::optional<ChunkFacts>> ChunkReader::FindIn(ChunkTree& tree, const Chu
   return facts;
 }
 
-Result<std::optional<ByteRange>> ChunkReader::VerbatimRange(ChunkTree& tree, const ChunkRef& chunk,
+Result<std::optional<ByteRange>> ChunkReader::VerbatimRange(ShardedTree& tree,
+                                                            const ChunkRef& chunk,
                                                             const ShardGenerationPtr& generation,
                                                             const ByteRange& entry) {
   if (chunk.part == ChunkPart::kStored) return entry;
@@ -99,14 +101,14 @@ Result<std::optional<ByteRange>> ChunkReader::VerbatimRange(ChunkTree& tree, con
   return ByteRange{entry.begin - *fragments, *fragments};
 }
 
-Result<std::uint64_t> ChunkReader::PlainSize(ChunkTree& tree, const ShardSlot& slot,
+Result<std::uint64_t> ChunkReader::PlainSize(ShardedTree& tree, const ShardSlot& slot,
                                              const ShardGenerationPtr& generation,
                                              const ByteRange& entry) {
   if (const std::uint64_t size = tree.PlainSize(slot); size != 0) return size;
   const bool impatient = unread_lookups_.load(std::memory_order_relaxed) >= kPatience &&
                          !trailers_lie_.load(std::memory_order_relaxed);
   if (impatient && entry.size >= kTrailerBytes) {
-    counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
+    counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(
         const Bytes trailer,
         tree.shards().ReadStored(generation, {entry.end() - kTrailerBytes, kTrailerBytes},
@@ -121,14 +123,14 @@ Result<std::uint64_t> ChunkReader::PlainSize(ChunkTree& tree, const ShardSlot& s
 }
 
 // Only precomputed entries are ever encoded, and there the slot alone says which one it is.
-CacheKey ChunkReader::KeyOf(const ChunkTree& tree, const ShardSlot& slot,
+CacheKey ChunkReader::KeyOf(const ShardedTree& tree, const ShardSlot& slot,
                             const ShardGenerationPtr& generation) const {
   return {cache_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, slot.shard,
           generation->serial, slot.slot};
 }
 
 Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
-    ChunkTree& tree, const ShardSlot& slot, const ShardGenerationPtr& generation,
+    ShardedTree& tree, const ShardSlot& slot, const ShardGenerationPtr& generation,
     const ByteRange& entry) {
   const CacheKey key = KeyOf(tree, slot, generation);
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
@@ -137,12 +139,12 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
                   generation->key + ": a stored chunk of " + std::to_string(entry.size) +
                       " bytes is larger than the memory cap allows to decode");
     }
-    counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
+    counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(Bytes stored,
                              tree.shards().ReadStored(generation, entry, CallerDeadline()));
     auto plain = tree.shards().format().DecodeEntry(stored, max_chunk_bytes_);
     if (!plain) return tl::unexpected<Error>(InShard(plain.error(), *generation));
-    counters_.chunks_decoded.fetch_add(1, std::memory_order_relaxed);
+    counters_->chunks_decoded.fetch_add(1, std::memory_order_relaxed);
     auto chunk = std::make_shared<DecodedChunk>();
     chunk->plain = *std::move(plain);
     if (stored.size() >= kTrailerBytes && !tree.shards().format().stored_is_plain()) {
@@ -173,7 +175,7 @@ bool ChunkReader::ExpectsRead() {
   return true;
 }
 
-void ChunkReader::PrefetchSweep(const ChunkTree& tree, const ShardGeneration& generation,
+void ChunkReader::PrefetchSweep(const ShardedTree& tree, const ShardGeneration& generation,
                                 const ByteRange& entry) {
   if (tree.shards().format().is_wrapped()) return;
   const ReadAhead::Shard shard{tree.ordinal(), generation.shard, generation.serial};
@@ -181,9 +183,9 @@ void ChunkReader::PrefetchSweep(const ChunkTree& tree, const ShardGeneration& ge
   if (ahead.size != 0) generation.object->Prefetch(ahead);
 }
 
-Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
+Result<FilePiece> ChunkReader::ReadVerbatim(ShardedTree& tree, const ShardGenerationPtr& generation,
                                             const ByteRange& range) {
-  counters_.data_reads.fetch_add(1, std::memory_order_relaxed);
+  counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
   if (auto slice = tree.shards().SliceStored(generation, range))
     return FilePiece(*std::move(slice));
   UNSHARD_ASSIGN_OR_RETURN(Bytes bytes,
@@ -191,7 +193,7 @@ Result<FilePiece> ChunkReader::ReadVerbatim(ChunkTree& tree, const ShardGenerati
   return FilePiece(std::move(bytes));
 }
 
-Result<FilePiece> ChunkReader::Read(ChunkTree& tree, const ChunkRef& chunk,
+Result<FilePiece> ChunkReader::Read(ShardedTree& tree, const ChunkRef& chunk,
                                     const ShardGenerationPtr& generation, std::uint64_t offset,
                                     std::uint64_t size) {
   if (unread_lookups_.load(std::memory_order_relaxed) != 0) unread_lookups_.store(0);

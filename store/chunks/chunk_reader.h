@@ -8,23 +8,15 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 
-#include "store/chunks/chunk_tree.h"
+#include "store/chunks/chunk_store.h"
 #include "store/chunks/read_ahead.h"
 #include "store/object/index_cache.h"
+#include "store/shard/set.h"
 
 namespace unshard {
 
-// A piece of a file, as bytes or as a slice of an open file.
-using FilePiece = std::variant<Bytes, FileSlice>;
-
-// What a look-up needs to know of a chunk that is there.
-struct ChunkFacts {
-  std::uint64_t size = 0;
-  ByteRange stored;  // in the shard
-  ShardGenerationPtr generation;
-};
+class ShardedTree;
 
 // What reading has cost so far. Thread-safe.
 struct ReadCounters {
@@ -36,58 +28,58 @@ struct ReadCounters {
 class ChunkReader {
  public:
   // Decoded chunks are kept in `decoded` until they have been read whole; one of them may have at
-  // most `max_chunk_bytes`. `counters` outlives this object.
+  // most `max_chunk_bytes`.
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
-              ReadCounters& counters);
+              std::shared_ptr<ReadCounters> counters);
 
   // The entry of a chunk in the present generation of its shard. Nothing where it is empty;
   // kDataLoss where its entry is damaged.
-  Result<std::optional<ChunkFacts>> Find(ChunkTree& tree, const ChunkRef& chunk);
+  Result<std::optional<ChunkFacts>> Find(ShardedTree& tree, const ChunkRef& chunk);
   // The same in a given generation. The size is exact; what it costs: nothing where it follows from
   // the metadata or the index, else one read (codec/FORMATS.md, "Sizes").
-  Result<std::optional<ChunkFacts>> FindIn(ChunkTree& tree, const ChunkRef& chunk,
+  Result<std::optional<ChunkFacts>> FindIn(ShardedTree& tree, const ChunkRef& chunk,
                                            const ShardGenerationPtr& generation);
   // Whether a chunk that was looked up is likely to be read: false after many that were not. Counts
   // one more look-up.
   bool ExpectsRead();
   // Whether FindIn gives the size without I/O once the index page is there.
-  static bool SizeIsFree(const ChunkTree& tree, const ChunkRef& chunk);
+  static bool SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk);
 
   // Up to `size` bytes from `offset` of a chunk, fewer only at its end.
-  Result<FilePiece> Read(ChunkTree& tree, const ChunkRef& chunk,
+  Result<FilePiece> Read(ShardedTree& tree, const ChunkRef& chunk,
                          const ShardGenerationPtr& generation, std::uint64_t offset,
                          std::uint64_t size);
 
  private:
-  Result<std::optional<ByteRange>> Entry(ChunkTree& tree, const ShardSlot& slot,
+  Result<std::optional<ByteRange>> Entry(ShardedTree& tree, const ShardSlot& slot,
                                          const ShardGenerationPtr& generation);
   // The stored range that a part shows verbatim; nothing where it has to be decoded.
-  Result<std::optional<ByteRange>> VerbatimRange(ChunkTree& tree, const ChunkRef& chunk,
+  Result<std::optional<ByteRange>> VerbatimRange(ShardedTree& tree, const ChunkRef& chunk,
                                                  const ShardGenerationPtr& generation,
                                                  const ByteRange& entry);
-  Result<std::uint64_t> PlainSize(ChunkTree& tree, const ShardSlot& slot,
+  Result<std::uint64_t> PlainSize(ShardedTree& tree, const ShardSlot& slot,
                                   const ShardGenerationPtr& generation, const ByteRange& entry);
-  CacheKey KeyOf(const ChunkTree& tree, const ShardSlot& slot,
+  CacheKey KeyOf(const ShardedTree& tree, const ShardSlot& slot,
                  const ShardGenerationPtr& generation) const;
   struct DecodedChunk {
     Bytes plain;
     bool trailer_lies = false;  // the gzip trailer announces another size (several members)
   };
-  Result<std::shared_ptr<const DecodedChunk>> Decoded(ChunkTree& tree, const ShardSlot& slot,
+  Result<std::shared_ptr<const DecodedChunk>> Decoded(ShardedTree& tree, const ShardSlot& slot,
                                                       const ShardGenerationPtr& generation,
                                                       const ByteRange& entry);
   // Fails once for each chunk whose size a look-up may have taken from a lying trailer.
   Status CheckAnnouncedSize(const ShardGeneration& generation, const ShardSlot& slot,
                             const DecodedChunk& decoded);
-  void PrefetchSweep(const ChunkTree& tree, const ShardGeneration& generation,
+  void PrefetchSweep(const ShardedTree& tree, const ShardGeneration& generation,
                      const ByteRange& entry);
-  Result<FilePiece> ReadVerbatim(ChunkTree& tree, const ShardGenerationPtr& generation,
+  Result<FilePiece> ReadVerbatim(ShardedTree& tree, const ShardGenerationPtr& generation,
                                  const ByteRange& range);
 
   const std::shared_ptr<ByteBudgetCache> decoded_;
   const std::uint64_t max_chunk_bytes_;
   const std::uint64_t cache_owner_;
-  ReadCounters& counters_;
+  const std::shared_ptr<ReadCounters> counters_;
   ReadAhead read_ahead_;
   // Look-ups since the last read.
   std::atomic<std::uint32_t> unread_lookups_{0};

@@ -1,5 +1,5 @@
-// The virtual tree of one sharded array, scale or index: which of its names are there, and which
-// entry of which shard stands behind each of them.
+// The virtual tree of one array, scale or index: which names its chunks have, and which of them are
+// there.
 #pragma once
 
 #include <atomic>
@@ -12,22 +12,14 @@
 #include <vector>
 
 #include "codec/grid/chunk_names.h"
-#include "codec/precomputed/info.h"
-#include "codec/zarr3/metadata.h"
+#include "codec/voxel/chunk_check.h"
+#include "store/chunks/chunk_store.h"
 #include "store/chunks/list_mode.h"
-#include "store/shard/set.h"
 
 namespace unshard {
 
 // Positions of chunks and directories in a tree have at most so many bits.
 inline constexpr unsigned kPositionBits = 41;
-
-// One file of a chunk, by where its entry stands.
-struct ChunkRef {
-  ShardSlot slot;
-  ChunkPart part = ChunkPart::kPlain;
-  friend bool operator==(const ChunkRef&, const ChunkRef&) = default;
-};
 
 // What listings show beside what the store has: chunks that are committed and not published yet,
 // and chunks that are removed and still in their shard. Thread-safe; does no I/O.
@@ -69,12 +61,14 @@ class ChunkTree {
   };
   using ListVisitor = std::function<bool(const Listed&)>;
 
-  ChunkTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards)
-      : ordinal_(ordinal), shards_(std::move(shards)) {}
+  // `directory`: the store directory of level 0.
+  ChunkTree(std::uint32_t ordinal, std::string directory)
+      : ordinal_(ordinal), directory_(std::move(directory)) {}
   virtual ~ChunkTree() = default;
 
   [[nodiscard]] std::uint32_t ordinal() const { return ordinal_; }
-  [[nodiscard]] ShardSet& shards() const { return *shards_; }
+  // The versions and bytes of its chunks.
+  [[nodiscard]] virtual ChunkStore& chunks() = 0;
   // True from the moment on in which the metadata say that chunks are stored otherwise, or are
   // gone: who has an old chunk open reads on; nothing is looked up, written or published here.
   [[nodiscard]] bool retired() const { return retired_.load(std::memory_order_acquire); }
@@ -83,10 +77,10 @@ class ChunkTree {
   // name are stored alike in trees of one digest.
   [[nodiscard]] virtual std::uint32_t layout_digest() const = 0;
   // The store directory of level 0.
-  [[nodiscard]] const std::string& directory() const { return shards_->directory(); }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
 
-  // Names, without I/O (codec/grid/chunk_names.h). Paths are those below directory(); "" for slots
-  // that no chunk has.
+  // Names, without I/O (codec/grid/chunk_names.h). Paths are those below directory(); "" where no
+  // chunk is.
   [[nodiscard]] virtual const ChunkNames& names() const = 0;
   [[nodiscard]] Match Resolve(const GridDirectory& in, std::string_view name) const;
   [[nodiscard]] std::string Path(const ChunkRef& chunk) const;
@@ -100,20 +94,22 @@ class ChunkTree {
   }
   // The number of directory levels below level 0.
   [[nodiscard]] unsigned depth() const { return names().depth(); }
-  // Where the entry of a chunk stands.
-  [[nodiscard]] virtual ShardSlot Locate(const ChunkFile& chunk) const = 0;
-  // The plain file of the chunk whose entry stands there; nothing for slots that no chunk has
-  // (unused Morton codes, slots beyond the array).
-  [[nodiscard]] virtual std::optional<ChunkFile> ChunkAt(const ShardSlot& slot) const = 0;
+  // Which chunk a file shows, and which file shows a chunk; nothing for references that no chunk
+  // has (unused Morton codes, slots beyond the array).
+  [[nodiscard]] virtual ChunkRef RefOf(const ChunkFile& file) const = 0;
+  [[nodiscard]] virtual std::optional<ChunkFile> FileOf(const ChunkRef& chunk) const = 0;
 
-  // The store directory that holds the shards under a directory of the tree.
+  // The store directory of what holds the chunks under a directory of the tree.
   [[nodiscard]] virtual std::string StoreDirectory(const GridDirectory& in) const = 0;
   // True where that directory has the same name: level 0 and the "c" of the default key encoding.
   // Its other names are those of the store; below, a directory of the grid and one of the store
   // have nothing in common.
   [[nodiscard]] virtual bool IsStoreDirectory(const GridDirectory& in) const = 0;
   // True where a store key, relative to directory(), is a shard and therefore hidden.
-  [[nodiscard]] bool IsShardKey(std::string_view key) const;
+  [[nodiscard]] virtual bool IsShardKey(std::string_view key) const {
+    (void)key;
+    return false;
+  }
 
   // Lists the chunks in a directory, and the directories that hold chunks, after `cookie` (0: from
   // the start) in storage order; with kGrid every directory of the grid. Chunks of shards that
@@ -127,10 +123,6 @@ class ChunkTree {
   virtual Result<std::optional<timespec>> Modified(const GridDirectory& in) = 0;
   // Forgets what List and Modified remember of the store's directories.
   virtual void ForgetListings() {}
-
-  // Calls `visitor` for the chunks of one generation of a shard, for telling the kernel.
-  Status ForEachPresent(const ShardGenerationPtr& generation,
-                        const std::function<void(const ChunkRef&)>& visitor);
 
   // Calls `visitor` for the directories below level 0 that hold chunks of a shard, which come and
   // go with it.
@@ -155,13 +147,6 @@ class ChunkTree {
       const GridDirectory& directory) const = 0;
   [[nodiscard]] virtual Match AtPosition(std::uint64_t position) const = 0;
 
-  // The plain size of a chunk where it follows from the metadata alone; 0 where it does not.
-  [[nodiscard]] virtual std::uint64_t PlainSize(const ShardSlot& slot) const {
-    (void)slot;
-    return 0;
-  }
-  // Smallest legal size of the index at the start of a shard; mesh fragments stand behind it.
-  [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
   // Whether the entry of a chunk is two files, manifest and fragments.
   [[nodiscard]] bool is_mesh() const { return names().parts().size() > 1; }
 
@@ -182,11 +167,6 @@ class ChunkTree {
   }
   // The only length that a chunk can have; nothing where it varies.
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const;
-  // The number of chunks that a full shard has; 0 where nobody knows.
-  [[nodiscard]] virtual std::uint64_t ChunksInShard(std::uint64_t shard) const {
-    (void)shard;
-    return 0;
-  }
   // True where other names beside the chunks are scratch files and not files of the source.
   [[nodiscard]] virtual bool HoldsScratch() const { return true; }
   // True where "<chunk>.gz" may be written and means the chunk in a gzip file.
@@ -195,41 +175,17 @@ class ChunkTree {
  protected:
   [[nodiscard]] virtual const ChunkCheck& check() const = 0;
   // Empty where chunks have ids. Requires: a chunk of the tree.
-  [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const { return ChunkAt(chunk.slot)->cell; }
-
-  // ShardSet::Watch of a set that outlives what it is given to.
-  static auto WatchOf(ShardSet& shards) {
-    return [&shards](const std::string& key) { return shards.Watch(key); };
+  [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const { return FileOf(chunk)->cell; }
+  // Null, or empty, where the store is all there is.
+  [[nodiscard]] const UnpublishedChunks* unpublished() const {
+    return unpublished_ && !unpublished_->empty() ? unpublished_.get() : nullptr;
   }
-
-  // A precomputed shard without a single byte: none of its pages, of which there may be 2^64, has
-  // an entry.
-  static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);
-
-  // The entries of an index page as listings show them. Ranges of unpublished chunks mean nothing.
-  Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
-                                                     std::uint64_t page) const;
-  // How listings differ from a page of a shard in the slots from `first` to `last`.
-  [[nodiscard]] std::vector<UnpublishedChunks::Difference> UnpublishedInPage(
-      std::uint64_t shard, std::uint64_t page, std::uint64_t first, std::uint64_t last) const;
-  // Shards, and pages of a shard, that have unpublished chunks; ascending.
-  [[nodiscard]] std::vector<std::uint64_t> UnpublishedShards() const;
-  [[nodiscard]] std::vector<std::uint64_t> UnpublishedPages(std::uint64_t shard) const;
 
  private:
   const std::uint32_t ordinal_;
-  const std::shared_ptr<ShardSet> shards_;
+  const std::string directory_;
   std::atomic<bool> retired_{false};
   std::shared_ptr<const UnpublishedChunks> unpublished_;
 };
-
-std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,
-                                               std::shared_ptr<ShardSet> shards,
-                                               const ShardedDirectory& directory,
-                                               std::shared_ptr<const ChunkLocator> locator,
-                                               std::shared_ptr<ObjectStore> store);
-std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                                        const ZarrShardedArray& array,
-                                        std::shared_ptr<ObjectStore> store);
 
 }  // namespace unshard

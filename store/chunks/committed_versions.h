@@ -19,6 +19,7 @@
 
 #include "store/chunks/chunk_tree.h"
 #include "store/publish/queue.h"
+#include "store/shard/set.h"
 #include "store/spool/spool.h"
 
 namespace unshard {

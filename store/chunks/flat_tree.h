@@ -7,21 +7,22 @@
 #include <unordered_map>
 #include <vector>
 
-#include "store/chunks/chunk_tree.h"
 #include "store/chunks/shard_lister.h"
+#include "store/chunks/sharded_tree.h"
 
 namespace unshard {
 
 // The listing of one flat directory, in storage order: shards ascending, in each shard its index
 // pages ascending, in each page its slots ascending. A cookie names the chunk that was listed last,
 // so that a listing goes on after it also when that chunk is gone.
-class FlatTree : public ChunkTree {
+class FlatTree : public ShardedTree {
  public:
   FlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-           std::shared_ptr<ObjectStore> store)
-      : ChunkTree(ordinal, std::move(shards)), lister_(std::move(store), WatchOf(this->shards())) {}
+           std::shared_ptr<ChunkReader> reader, std::shared_ptr<ObjectStore> store)
+      : ShardedTree(ordinal, std::move(shards), std::move(reader)),
+        lister_(std::move(store), WatchOf(this->shards())) {}
 
-  using ChunkTree::Position;
+  using ShardedTree::Position;
   std::string StoreDirectory(const GridDirectory&) const override { return directory(); }
   bool IsStoreDirectory(const GridDirectory&) const override { return true; }
   std::optional<std::uint64_t> Position(const GridDirectory&) const override {

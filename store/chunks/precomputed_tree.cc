@@ -28,9 +28,9 @@ unsigned BitsOfIds(const ChunkLocator* locator, const std::vector<std::uint64_t>
 class PrecomputedTree final : public FlatTree {
  public:
   PrecomputedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                  const ShardedDirectory& directory, std::shared_ptr<const ChunkLocator> locator,
-                  std::shared_ptr<ObjectStore> store)
-      : FlatTree(ordinal, std::move(shards), std::move(store)),
+                  std::shared_ptr<ChunkReader> reader, const ShardedDirectory& directory,
+                  std::shared_ptr<const ChunkLocator> locator, std::shared_ptr<ObjectStore> store)
+      : FlatTree(ordinal, std::move(shards), std::move(reader), std::move(store)),
         description_(directory),
         names_(MakePrecomputedNames(directory)),
         layout_digest_(LayoutDigest(directory.layout)),
@@ -119,12 +119,13 @@ std::uint64_t PrecomputedTree::ChunksInShard(std::uint64_t shard) const {
 
 }  // namespace
 
-std::unique_ptr<ChunkTree> MakePrecomputedTree(std::uint32_t ordinal,
-                                               std::shared_ptr<ShardSet> shards,
-                                               const ShardedDirectory& directory,
-                                               std::shared_ptr<const ChunkLocator> locator,
-                                               std::shared_ptr<ObjectStore> store) {
-  return std::make_unique<PrecomputedTree>(ordinal, std::move(shards), directory,
+std::unique_ptr<ShardedTree> MakePrecomputedTree(std::uint32_t ordinal,
+                                                 std::shared_ptr<ShardSet> shards,
+                                                 std::shared_ptr<ChunkReader> reader,
+                                                 const ShardedDirectory& directory,
+                                                 std::shared_ptr<const ChunkLocator> locator,
+                                                 std::shared_ptr<ObjectStore> store) {
+  return std::make_unique<PrecomputedTree>(ordinal, std::move(shards), std::move(reader), directory,
                                            std::move(locator), std::move(store));
 }
 

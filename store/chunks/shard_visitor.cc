@@ -7,7 +7,7 @@
 namespace unshard {
 namespace {
 
-Result<bool> VisitBelow(ObjectStore& store, const ChunkTree& tree, const std::string& below,
+Result<bool> VisitBelow(ObjectStore& store, const ShardedTree& tree, const std::string& below,
                         const ShardVisitor& visitor) {
   std::vector<std::string> deeper;
   Result<bool> more = true;
@@ -31,7 +31,7 @@ Result<bool> VisitBelow(ObjectStore& store, const ChunkTree& tree, const std::st
 
 }  // namespace
 
-Result<bool> VisitShards(ObjectStore& store, const ChunkTree& tree, const ShardVisitor& visitor) {
+Result<bool> VisitShards(ObjectStore& store, const ShardedTree& tree, const ShardVisitor& visitor) {
   return VisitBelow(store, tree, "", visitor);
 }
 

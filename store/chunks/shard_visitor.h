@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "store/chunks/chunk_tree.h"
+#include "store/chunks/sharded_tree.h"
 #include "store/object/object_store.h"
 
 namespace unshard {
@@ -15,6 +15,6 @@ using ShardVisitor = std::function<Result<bool>(std::uint64_t shard, const std::
 
 // Lists the tree's directory and all below it. False where the visitor has ended it, a failure
 // where that or a listing fails.
-Result<bool> VisitShards(ObjectStore& store, const ChunkTree& tree, const ShardVisitor& visitor);
+Result<bool> VisitShards(ObjectStore& store, const ShardedTree& tree, const ShardVisitor& visitor);
 
 }  // namespace unshard

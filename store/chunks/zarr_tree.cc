@@ -42,8 +42,9 @@ ShardSlot ZarrPositions::At(std::uint64_t position) const {
 }
 
 ZarrTree::ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                   const ZarrShardedArray& array, std::shared_ptr<ObjectStore> store)
-    : FlatTree(ordinal, std::move(shards), std::move(store)),
+                   std::shared_ptr<ChunkReader> reader, const ZarrShardedArray& array,
+                   std::shared_ptr<ObjectStore> store)
+    : FlatTree(ordinal, std::move(shards), std::move(reader), std::move(store)),
       array_(array),
       positions_(array),
       names_(array.key_encoding, array.grid.grid_shape()) {
@@ -312,10 +313,12 @@ ChunkTree::Match ZarrTree::AtPosition(std::uint64_t position) const {
   return {Match::Kind::kDirectory, {level, position - first_of_level_[level]}, {}};
 }
 
-std::unique_ptr<ChunkTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                                        const ZarrShardedArray& array,
-                                        std::shared_ptr<ObjectStore> store) {
-  return std::make_unique<ZarrTree>(ordinal, std::move(shards), array, std::move(store));
+std::unique_ptr<ShardedTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                                          std::shared_ptr<ChunkReader> reader,
+                                          const ZarrShardedArray& array,
+                                          std::shared_ptr<ObjectStore> store) {
+  return std::make_unique<ZarrTree>(ordinal, std::move(shards), std::move(reader), array,
+                                    std::move(store));
 }
 
 }  // namespace unshard

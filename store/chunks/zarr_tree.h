@@ -31,7 +31,8 @@ class ZarrPositions {
 // and "0/0/1" each index but the last is a directory.
 class ZarrTree final : public FlatTree {
  public:
-  ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, const ZarrShardedArray& array,
+  ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+           std::shared_ptr<ChunkReader> reader, const ZarrShardedArray& array,
            std::shared_ptr<ObjectStore> store);
 
   std::uint32_t layout_digest() const override { return array_.layout_digest; }

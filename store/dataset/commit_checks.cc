@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "store/chunks/sharded_tree.h"
 #include "store/object/deadline.h"
 #include "store/publish/can_publish.h"
 
@@ -40,13 +41,17 @@ Result<std::uint64_t> StoredBytesBeside(ShardSet& shards, std::uint64_t shard,
 }  // namespace
 
 Status CommitChecks::CanWrite(const ChunkTree& tree) const {
-  return CanPublishFormat(tree.shards().format(),
+  const auto* sharded = dynamic_cast<const ShardedTree*>(&tree);
+  if (sharded == nullptr) {
+    return Fail(ErrorCode::kReadOnly, "its chunks are computed from those of another dataset");
+  }
+  return CanPublishFormat(sharded->shards().format(),
                           {limits_.max_index_bytes, limits_.max_wrapped_bytes});
 }
 
 Status CommitChecks::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
                                 const ReadStart& read) const {
-  if (!tree.shards().format().stored_is_plain() && size > limits_.max_chunk_bytes) {
+  if (!ShardedOf(tree).shards().format().stored_is_plain() && size > limits_.max_chunk_bytes) {
     return TooLarge("a chunk that is stored compressed may have at most " +
                     std::to_string(limits_.max_chunk_bytes) + " bytes, found " +
                     std::to_string(size));
@@ -60,7 +65,7 @@ Status CommitChecks::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, st
 
 Status CommitChecks::CheckShardFits(const ChunkTree& tree, const ChunkRef& chunk,
                                     std::uint64_t size) const {
-  ShardSet& shards = tree.shards();
+  ShardSet& shards = ShardedOf(tree).shards();
   if (!shards.format().is_wrapped()) return {};
   const std::uint64_t cap = limits_.max_wrapped_bytes;
   const ChunkId id = ChunkId::Of(tree, chunk);

@@ -1,5 +1,7 @@
 #include "store/dataset/current_chunks.h"
 
+#include "store/chunks/sharded_chunks.h"
+
 namespace unshard {
 namespace {
 
@@ -38,20 +40,20 @@ Result<ContentPtr> CurrentChunks::ContentOf(const WrittenVersionPtr& version) co
 
 Result<ContentPtr> CurrentChunks::Stored(const std::shared_ptr<ChunkTree>& tree,
                                          const ChunkRef& chunk) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
   if (!facts) return nullptr;
-  return MakeStoredContent(reader_, tree, chunk, *facts);
+  return MakeStoredContent(tree, chunk, *facts);
 }
 
 Result<StoredChunkPrint> CurrentChunks::StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                                           const ChunkRef& chunk) const {
   const auto read = [&]() -> Result<StoredChunkPrint> {
-    UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_.Find(*tree, chunk));
+    UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
     if (!facts) return StoredChunkPrint{};
-    const ContentPtr content = MakeStoredContent(reader_, tree, chunk, *facts);
+    const ContentPtr content = MakeStoredContent(tree, chunk, *facts);
     UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(*content));
     return StoredChunkPrint{{false, content->size(), crc},
-                            facts->generation->object->info().generation};
+                            ShardGenerationOf(facts->generation)->object->info().generation};
   };
   // A shard that another process replaces or overwrites meanwhile is read again: the commit that
   // waits for the fingerprint is not at fault.

@@ -21,9 +21,8 @@ struct StoredChunkPrint {
 // Thread-safe. No lock is held across I/O.
 class CurrentChunks {
  public:
-  // `reader` outlives this object.
-  CurrentChunks(std::shared_ptr<CommittedVersions> written, ChunkReader& reader)
-      : written_(std::move(written)), reader_(reader) {}
+  explicit CurrentChunks(std::shared_ptr<CommittedVersions> written)
+      : written_(std::move(written)) {}
 
   // The bytes that readers see now; null where the chunk is absent.
   Result<ContentPtr> Current(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
@@ -32,13 +31,12 @@ class CurrentChunks {
   Result<ContentPtr> ContentOf(const WrittenVersionPtr& version) const;
   // The bytes that the shard holds, whatever has been committed since; null where it has none.
   Result<ContentPtr> Stored(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
-  // Of the same bytes, all of which are read for it.
+  // Of the same bytes, all of which are read for it. Requires: a ShardedTree.
   Result<StoredChunkPrint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                              const ChunkRef& chunk) const;
 
  private:
   const std::shared_ptr<CommittedVersions> written_;
-  ChunkReader& reader_;
 };
 
 }  // namespace unshard

@@ -10,23 +10,25 @@
 
 namespace unshard {
 
-std::vector<std::shared_ptr<ChunkTree>> DatasetChanges::TreesOf(
+std::vector<std::shared_ptr<ShardedTree>> DatasetChanges::TreesOf(
     const std::string& directory) const {
-  std::vector<std::shared_ptr<ChunkTree>> trees;
+  std::vector<std::shared_ptr<ShardedTree>> trees;
   const auto contribution = datasets_.index().ContributionAt(directory);
   if (!contribution) return trees;
-  for (const ServedTree& served : contribution->trees) trees.push_back(served.tree);
+  for (const ServedTree& served : contribution->trees) {
+    if (auto tree = AsSharded(served.tree)) trees.push_back(std::move(tree));
+  }
   return trees;
 }
 
-Result<bool> DatasetChanges::HoldsChunk(ChunkTree& tree, std::uint64_t shard) {
+Result<bool> DatasetChanges::HoldsChunk(ShardedTree& tree, std::uint64_t shard) {
   bool holds = false;
   UNSHARD_ASSIGN_OR_RETURN(const auto generation, tree.shards().Current(shard, CallerDeadline()));
   UNSHARD_RETURN_IF_ERROR(tree.ForEachPresent(generation, [&](const ChunkRef&) { holds = true; }));
   return holds;
 }
 
-Result<bool> DatasetChanges::Holds(ChunkTree& tree) {
+Result<bool> DatasetChanges::Holds(ShardedTree& tree) {
   UNSHARD_RETURN_IF_ERROR(writes_.Flush(tree));
   bool holds = false;
   const auto visit = [&](std::uint64_t shard, const std::string&) -> Result<bool> {
@@ -78,7 +80,7 @@ Status DatasetChanges::RemoveIfEmpty(const std::string& directory) {
 
 // Removes shards without a chunk, their locks, and directories that are empty then: none of them is
 // presented in the mount. A directory with any other file stays.
-Status DatasetChanges::RemoveLeftovers(ChunkTree& tree, const std::string& below) {
+Status DatasetChanges::RemoveLeftovers(ShardedTree& tree, const std::string& below) {
   std::vector<std::string> files, deeper;
   UNSHARD_RETURN_IF_ERROR(
       store_.List(JoinPath(tree.directory(), below), CallerDeadline(), [&](const ListEntry& entry) {
@@ -125,7 +127,7 @@ Status DatasetChanges::RemoveOutside(const std::string& directory, const std::st
   return {};
 }
 
-Status DatasetChanges::RemoveOutside(const std::shared_ptr<ChunkTree>& tree,
+Status DatasetChanges::RemoveOutside(const std::shared_ptr<ShardedTree>& tree,
                                      const ZarrShardedArray& array, const ChunkGrid& wanted,
                                      std::uint64_t shard) {
   const ChunkGrid& shards = array.shard_grid;
@@ -158,7 +160,7 @@ Status DatasetChanges::RemoveOutside(const std::shared_ptr<ChunkTree>& tree,
   return {};
 }
 
-void DatasetChanges::LeaveRetired(const std::vector<std::shared_ptr<ChunkTree>>& trees) {
+void DatasetChanges::LeaveRetired(const std::vector<std::shared_ptr<ShardedTree>>& trees) {
   for (const auto& tree : trees) {
     if (!tree->retired()) continue;
     if (const Status left = writes_.Flush(*tree); !left) LogWarning(left.error().message);

@@ -22,7 +22,7 @@ class DatasetChanges {
       : store_(store), files_(files), datasets_(datasets), writes_(writes) {}
 
   // Whether a shard of the tree has a chunk.
-  Result<bool> Holds(ChunkTree& tree);
+  Result<bool> Holds(ShardedTree& tree);
   // The same of the trees of the document in `directory` that are rooted in a directory below it.
   [[nodiscard]] HoldsChunks InDirectoriesBelow(const std::string& directory);
   // Removes a document whose trees hold nothing, with the directories that only their shards were
@@ -32,15 +32,16 @@ class DatasetChanges {
   Status RemoveOutside(const std::string& directory, const std::string& stored,
                        const std::string& wanted);
   // After an array has got another shape: what was committed meanwhile waits in its new tree.
-  void LeaveRetired(const std::vector<std::shared_ptr<ChunkTree>>& trees);
+  void LeaveRetired(const std::vector<std::shared_ptr<ShardedTree>>& trees);
   // The trees of the documents in `directory` that are served.
-  [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> TreesOf(const std::string& directory) const;
+  [[nodiscard]] std::vector<std::shared_ptr<ShardedTree>> TreesOf(
+      const std::string& directory) const;
 
  private:
-  Result<bool> HoldsChunk(ChunkTree& tree, std::uint64_t shard);
+  Result<bool> HoldsChunk(ShardedTree& tree, std::uint64_t shard);
   Status RemoveIfEmpty(const std::string& directory);
-  Status RemoveLeftovers(ChunkTree& tree, const std::string& below);
-  Status RemoveOutside(const std::shared_ptr<ChunkTree>& tree, const ZarrShardedArray& array,
+  Status RemoveLeftovers(ShardedTree& tree, const std::string& below);
+  Status RemoveOutside(const std::shared_ptr<ShardedTree>& tree, const ZarrShardedArray& array,
                        const ChunkGrid& wanted, std::uint64_t shard);
 
   ObjectStore& store_;

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/chunks/chunk_tree.h"
+#include "store/chunks/sharded_tree.h"
 #include "store/object/object_store.h"
 
 namespace unshard {
@@ -42,7 +42,7 @@ struct FoundDataset {
   std::string path;         // directory below the source, "" for the source itself
   std::string format;       // "precomputed volume", "zarr v3 array", "zarr v2 array", "n5 dataset"
   std::string description;  // "uint64 [512, 512, 64], chunks [64, 64, 64], …"
-  std::shared_ptr<ChunkTree> tree;  // null where nothing is sharded
+  std::shared_ptr<ShardedTree> tree;  // null where nothing is sharded
   std::optional<Error> fault;
   // Of arrays; empty for everything else.
   std::string data_type;

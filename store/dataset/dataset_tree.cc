@@ -100,10 +100,12 @@ bool SameJson(const std::string& a, const std::string& b) {
 }  // namespace
 
 DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
-                         std::shared_ptr<IndexCache> cache, const DatasetTreeOptions& options)
+                         std::shared_ptr<IndexCache> cache, std::shared_ptr<ChunkReader> reader,
+                         const DatasetTreeOptions& options)
     : store_(std::move(store)),
       watcher_(std::move(watcher)),
       cache_(std::move(cache)),
+      reader_(std::move(reader)),
       options_(options) {}
 
 Status DatasetTree::Discover() {
@@ -303,7 +305,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     const std::string format = scale ? "precomputed scale" : std::string(NameOf(info->type));
     FoundDataset found = FoundArray(*directory, format + ", sharded", sharded.array);
     if (!scale) found.description = sharded.description;
-    found.tree = tree;
+    found.tree = AsSharded(tree);
     add(found);
   }
   return {};
@@ -341,7 +343,8 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
     ServedTree served{nullptr, layout};
     const auto make = [&]() -> Result<std::shared_ptr<ChunkTree>> {
       const auto shards = MakeShards(path, node.sharded->format, node.sharded->keys);
-      std::shared_ptr<ChunkTree> made = MakeZarrTree(NextOrdinal(), shards, *node.sharded, store_);
+      std::shared_ptr<ChunkTree> made =
+          MakeZarrTree(NextOrdinal(), shards, reader_, *node.sharded, store_);
       made->SetUnpublished(options_.unpublished);
       return made;
     };
@@ -349,7 +352,7 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
     const std::shared_ptr<ChunkTree> tree = served.tree;
     to.trees.push_back(std::move(served));
     here.trees.push_back(tree);
-    found.tree = tree;
+    found.tree = AsSharded(tree);
   }
   to.found.push_back(found);
   return {};
@@ -410,7 +413,7 @@ Result<std::shared_ptr<ChunkTree>> DatasetTree::OpenPrecomputed(const std::strin
     if (!access) return annotate(access.error());
   }
   const std::shared_ptr<ChunkTree> tree =
-      MakePrecomputedTree(NextOrdinal(), shards, sharded, access->locator, store_);
+      MakePrecomputedTree(NextOrdinal(), shards, reader_, sharded, access->locator, store_);
   tree->SetUnpublished(options_.unpublished);
   return tree;
 }

@@ -14,7 +14,7 @@
 
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
-#include "store/chunks/chunk_tree.h"
+#include "store/chunks/sharded_tree.h"
 #include "store/dataset/dataset_index.h"
 #include "store/dataset/path_locks.h"
 #include "store/dataset/volume_options.h"
@@ -45,7 +45,8 @@ struct DatasetTreeOptions {
 class DatasetTree {
  public:
   DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
-              std::shared_ptr<IndexCache> cache, const DatasetTreeOptions& options);
+              std::shared_ptr<IndexCache> cache, std::shared_ptr<ChunkReader> reader,
+              const DatasetTreeOptions& options);
 
   // Searches the source. Fails, naming file and field, where the source itself is a dataset that is
   // broken, or where it was searched to its end and no dataset is there (the message names the
@@ -116,6 +117,7 @@ class DatasetTree {
   const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;
   const std::shared_ptr<IndexCache> cache_;
+  const std::shared_ptr<ChunkReader> reader_;
   const DatasetTreeOptions options_;
   std::atomic<std::uint32_t> next_ordinal_{0};
   PathLocks examining_;  // by directory

@@ -18,9 +18,9 @@ using Versions = std::vector<WrittenVersionPtr>;
 constexpr std::size_t kRememberedVersions = std::size_t{1} << 17;
 
 void Renew(const ShardPublishing::Parts& parts, const ChunkTree& tree, std::uint64_t shard) {
-  tree.shards().Renew(shard);
+  ShardedOf(tree).shards().Renew(shard);
   if (!parts.on_renewed) return;
-  parts.on_renewed(JoinPath(tree.directory(), tree.shards().keys().Key(shard)));
+  parts.on_renewed(JoinPath(tree.directory(), ShardedOf(tree).shards().keys().Key(shard)));
 }
 
 // Takes the versions at these pages and slots out of `versions`.
@@ -46,7 +46,7 @@ class ShardPublish {
         shard_(shard),
         versions_(std::move(versions)),
         tree_(versions_.front()->tree),
-        key_(JoinPath(tree_->directory(), tree_->shards().keys().Key(shard.shard))) {}
+        key_(JoinPath(tree_->directory(), ShardedOf(*tree_).shards().keys().Key(shard.shard))) {}
 
   Result<Done> Run();
 
@@ -99,7 +99,7 @@ Result<Done> ShardPublish::Run() {
 }
 
 PublishRequest ShardPublish::Request() const {
-  const ShardSet& set = tree_->shards();
+  const ShardSet& set = ShardedOf(*tree_).shards();
   PublishRequest request;
   request.object.key = key_;
   if (const auto pair = set.keys().ObsoletePair(shard_.shard)) {
@@ -127,7 +127,7 @@ Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes) {
     UNSHARD_ASSIGN_OR_RETURN(const bool serves, parts_.datasets->Serves(*tree_));
     retired_ = !serves;
     if (retired_) return Fail(ErrorCode::kConflict, key_ + ": " + std::string(kStoredOtherwise));
-    replacement.emplace(tree_->shards().BeginReplacement(shard_.shard));
+    replacement.emplace(ShardedOf(*tree_).shards().BeginReplacement(shard_.shard));
     return {};
   };
   request.committed = [&](const ShardSet::OwnPublish* own) {

@@ -21,9 +21,8 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
     const Fate fate = FateOf(spooled);
     switch (fate.kind) {
       case Fate::Kind::kPublished: {
-        const ChunkTree& tree = *fate.place.tree;
-        const std::string key = tree.shards().keys().Key(fate.place.chunk.slot.shard);
-        published[ParentPath(JoinPath(tree.directory(), key))].push_back(spooled);
+        const auto key = fate.place.tree->chunks().ReplacedKey(fate.place.chunk);
+        published[ParentPath(*key)].push_back(spooled);
         break;
       }
       case Fate::Kind::kWaits:

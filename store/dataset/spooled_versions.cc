@@ -20,7 +20,7 @@ void SpooledVersions::MakeLatest(const WrittenVersionPtr& version, Spooled seale
   const CommittedVersions::Replaced replaced = written_->Replace(version);
   if (replaced.discard) Discard({*replaced.discard});
   const std::uint64_t shard = version->chunk.slot.shard;
-  const std::uint64_t all = version->tree->ChunksInShard(shard);
+  const std::uint64_t all = ShardedOf(*version->tree).ChunksInShard(shard);
   add_dirty_({version->tree->ordinal(), shard}, replaced.chunks, replaced.bytes,
              all != 0 && replaced.in_shard == all);
 }

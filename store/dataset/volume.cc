@@ -94,6 +94,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   const MemoryShares memory(options.memory_bytes);
   parts.indexes = std::make_shared<IndexCache>(memory.index_cache);
   parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache);
+  parts.reader = std::make_shared<ChunkReader>(parts.decoded, memory.chunk, parts.reads);
   DatasetTreeOptions tree_options;
   tree_options.morton = options.morton;
   tree_options.max_directories = options.searched_ahead;
@@ -107,8 +108,8 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
     parts.written = std::make_shared<CommittedVersions>();
     tree_options.unpublished = parts.written;
   }
-  parts.datasets =
-      std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes, tree_options);
+  parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
+                                                 parts.reader, tree_options);
   UNSHARD_RETURN_IF_ERROR(Discover(*parts.datasets, options.source));
   for (const FoundDataset& found : parts.datasets->found()) {
     LogDebug("/" + found.path + ": found: " + found.format +
@@ -122,9 +123,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
 }
 
 Volume::Volume(VolumeParts parts, const VolumeOptions& options)
-    : parts_(std::move(parts)),
-      options_(options),
-      reader_(parts_.decoded, MemoryShares(options.memory_bytes).chunk, *parts_.reads) {}
+    : parts_(std::move(parts)), options_(options) {}
 
 // Trees hold the committed versions, which hold their trees: the cycle is broken here.
 Volume::~Volume() {
@@ -140,7 +139,6 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   parts.written = parts_.written;
   parts.spools = spools_.spools;
   parts.spool_path = spools_.paths.front();
-  parts.reader = &reader_;
   if (on_change)
     parts.on_renewed = [on_change](const std::string& key) { on_change({key, false}); };
   writes_ = std::make_unique<WritePipeline>(std::move(parts), options_);

@@ -24,6 +24,7 @@ struct VolumeParts {
   std::shared_ptr<ByteBudgetCache> decoded;
   std::shared_ptr<IndexCache> indexes;
   std::shared_ptr<ReadCounters> reads = std::make_shared<ReadCounters>();
+  std::shared_ptr<ChunkReader> reader;
   // Of writable volumes; null otherwise.
   std::shared_ptr<FileSystem> files;
   std::shared_ptr<CommittedVersions> written;
@@ -54,7 +55,6 @@ class Volume {
   void StartWriting(OpenedSpools spools, const OnChange& on_change);
 
   [[nodiscard]] const VolumeParts& parts() const { return parts_; }
-  [[nodiscard]] ChunkReader& reader() { return reader_; }
   // Null where the volume is only read.
   [[nodiscard]] WritePipeline* writes() { return writes_.get(); }
   // None where the volume is only read.
@@ -63,7 +63,6 @@ class Volume {
  private:
   const VolumeParts parts_;
   const VolumeOptions options_;
-  ChunkReader reader_;
   OpenedSpools spools_;
   std::unique_ptr<WritePipeline> writes_;  // goes first: its threads use all the others
 };

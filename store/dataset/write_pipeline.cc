@@ -39,7 +39,7 @@ WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
     : parts_(std::move(parts)),
       sync_(options.sync),
       checks_(parts_.written, LimitsOf(options)),
-      current_(parts_.written, *parts_.reader),
+      current_(parts_.written),
       versions_(parts_.written, parts_.spools,
                 [this](const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,
                        bool complete) { queue_.Add(shard, chunks, bytes, complete); }),

@@ -35,8 +35,7 @@ class WritePipeline {
     std::shared_ptr<CommittedVersions> written;
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
-    std::string spool_path;         // of this mount's own, for people
-    ChunkReader* reader = nullptr;  // outlives this object
+    std::string spool_path;  // of this mount's own, for people
     // Notified of a shard whose chunks have to be revalidated, as if another process had replaced
     // it. May be null.
     std::function<void(const std::string& key)> on_renewed;

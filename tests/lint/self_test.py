@@ -125,6 +125,13 @@ class SelfTest(unittest.TestCase):
         self.put("codec/core/cache.cc", "#include <mutex>\n")
         self.finds("pure_codec", "codec/core/cache.cc:1")
 
+    def test_a_look_at_shards_in_fs_is_found(self):
+        self.put("fs/tree/node.cc", "// of its ShardSet\nint a;\n")
+        self.put("store/shard/set.cc", "ShardSet set;\n")
+        self.assertEqual(self.findings("shards_stay_in_store"), [])
+        self.put("fs/tree/node.cc", "\nauto a = tree.shards().Find(1);\n")
+        self.finds("shards_stay_in_store", "fs/tree/node.cc:2")
+
     def test_a_class_that_is_defined_twice_is_found(self):
         self.put("store/object/piece.h", "#pragma once\nstruct Piece {\n};\n")
         self.put("fs/kernel/piece.h", "#pragma once\nclass Piece;\nclass Piece::Part {\n};\n")

@@ -32,11 +32,12 @@ Status MountedVolume::TryMount() {
   parts.watcher = std::make_shared<WatchMonitor>(std::make_unique<TrustedWatcher>());
   parts.indexes = std::make_shared<IndexCache>(std::uint64_t{1} << 24);
   parts.decoded = std::make_shared<ByteBudgetCache>(std::uint64_t{1} << 24);
+  parts.reader = std::make_shared<ChunkReader>(parts.decoded, std::uint64_t{1} << 24, parts.reads);
   DatasetTreeOptions options;
   options.morton = options_.morton;
   options.shards.immutable = options_.immutable;
-  parts.datasets =
-      std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes, options);
+  parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
+                                                 parts.reader, options);
   UNSHARD_RETURN_IF_ERROR(parts.datasets->Discover());
   fs_ = std::make_unique<VolumeFs>(std::make_unique<Volume>(std::move(parts), options_), options_);
   store_->Reset();

@@ -24,8 +24,10 @@ std::shared_ptr<DatasetTree> SearchedTree(const std::shared_ptr<ObjectStore>& st
   DatasetTreeOptions options;
   options.unpublished = written;
   options.shards.ttl_milliseconds = 0;
-  auto tree =
-      std::make_shared<DatasetTree>(store, nullptr, std::make_shared<IndexCache>(1 << 20), options);
+  const auto reader = std::make_shared<ChunkReader>(std::make_shared<ByteBudgetCache>(1 << 20),
+                                                    1 << 20, std::make_shared<ReadCounters>());
+  auto tree = std::make_shared<DatasetTree>(store, nullptr, std::make_shared<IndexCache>(1 << 20),
+                                            reader, options);
   const Status found = tree->Discover();
   EXPECT_TRUE(found) << found.error().message;
   return tree;
@@ -35,10 +37,9 @@ std::shared_ptr<DatasetTree> SearchedTree(const std::shared_ptr<ObjectStore>& st
 
 WritingParts::Parts::Parts(const WritingParts& test, std::unique_ptr<Spool> opened)
     : datasets(SearchedTree(test.store_, written)),
-      reader(std::make_shared<ByteBudgetCache>(1 << 20), 1 << 20, reads),
       spool(std::move(opened)),
       checks(written, test.limits_),
-      current(written, reader),
+      current(written),
       versions(
           written, {spool},
           [this](const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete) {

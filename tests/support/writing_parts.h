@@ -61,8 +61,6 @@ class WritingParts : public testing::Test {
 
     const std::shared_ptr<CommittedVersions> written = std::make_shared<CommittedVersions>();
     const std::shared_ptr<DatasetTree> datasets;
-    ReadCounters reads;
-    ChunkReader reader;
     const std::shared_ptr<Spool> spool;
     std::vector<AddedDirty> dirty;
     std::vector<std::string> renewed;

@@ -37,8 +37,8 @@ class BudgetTest : public MountedVolume {
   [[nodiscard]] ShardSetCounters Counters() const {
     ShardSetCounters sum;
     for (const auto& tree : fs_->parts().datasets->trees()) {
-      sum.index_reads += tree->shards().counters().index_reads;
-      sum.opens += tree->shards().counters().opens;
+      sum.index_reads += tree->chunks().counters().index_reads;
+      sum.opens += tree->chunks().counters().opens;
     }
     return sum;
   }

@@ -291,11 +291,14 @@ class LayoutAtPublish : public LayoutChange {
     parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
     parts.indexes = std::make_shared<IndexCache>(std::uint64_t{1} << 24);
     parts.decoded = std::make_shared<ByteBudgetCache>(std::uint64_t{1} << 24);
+    parts.reader =
+        std::make_shared<ChunkReader>(parts.decoded, std::uint64_t{1} << 24, parts.reads);
     parts.files = *OpenPosixFileSystem(source_.path());
     parts.written = std::make_shared<CommittedVersions>();
     DatasetTreeOptions tree;
     tree.unpublished = parts.written;
-    parts.datasets = std::make_shared<DatasetTree>(store_, parts.watcher, parts.indexes, tree);
+    parts.datasets =
+        std::make_shared<DatasetTree>(store_, parts.watcher, parts.indexes, parts.reader, tree);
     ASSERT_TRUE(parts.datasets->Discover());
     auto volume = std::make_unique<Volume>(std::move(parts), options);
     auto spools = OpenSpools(options);

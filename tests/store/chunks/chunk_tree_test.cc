@@ -1,5 +1,5 @@
 // The grammar and the listings of every kind of tree, over shards in memory.
-#include "store/chunks/chunk_tree.h"
+#include "store/chunks/sharded_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -35,14 +35,15 @@ std::vector<std::string> Components(const std::string& path) {
 
 struct TestTree {
   std::shared_ptr<MemoryStore> store = std::make_shared<MemoryStore>();
-  std::unique_ptr<ChunkTree> tree;
+  std::unique_ptr<ShardedTree> tree;
 
   explicit TestTree(const ShardedSource& source) {
     auto shards = MakeShards(source.format, source.keys);
     if (source.zarr) {
-      tree = MakeZarrTree(5, std::move(shards), *source.zarr, store);
+      tree = MakeZarrTree(5, std::move(shards), nullptr, *source.zarr, store);
     } else {
-      tree = MakePrecomputedTree(5, std::move(shards), *source.precomputed, source.locator, store);
+      tree = MakePrecomputedTree(5, std::move(shards), nullptr, *source.precomputed, source.locator,
+                                 store);
     }
   }
   // Ids and meshes.
@@ -52,7 +53,7 @@ struct TestTree {
     directory.sharding = spec;
     const auto access = MakeAccess(directory, MortonRule::kStandard);
     auto shards = MakeShards(access->format, access->keys);
-    tree = MakePrecomputedTree(5, std::move(shards), directory, access->locator, store);
+    tree = MakePrecomputedTree(5, std::move(shards), nullptr, directory, access->locator, store);
   }
   std::shared_ptr<ShardSet> MakeShards(std::shared_ptr<const ShardFormat> format,
                                        std::shared_ptr<const ShardKeys> keys) {

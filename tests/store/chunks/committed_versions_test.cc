@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/chunks/sharded_tree.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
 
@@ -17,7 +18,7 @@ class CommittedVersionsTest : public testing::Test {
     const auto shards =
         std::make_shared<ShardSet>(store, "a", source.format, source.keys, nullptr,
                                    std::make_shared<IndexCache>(1 << 20), ShardSetOptions{});
-    tree_ = MakeZarrTree(3, shards, *source.zarr, store);
+    tree_ = MakeZarrTree(3, shards, nullptr, *source.zarr, store);
   }
   ChunkTree::Match At(const std::string& path) const {
     ChunkTree::Match match;

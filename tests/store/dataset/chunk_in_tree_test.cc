@@ -17,8 +17,8 @@ class ChunkInTreeTest : public testing::Test {
     store_->Put("far/below/zarr.json", nested.document);
     DatasetTreeOptions options;
     options.max_directories = searched;
-    datasets_ = std::make_shared<DatasetTree>(store_, nullptr,
-                                              std::make_shared<IndexCache>(1 << 20), options);
+    datasets_ = std::make_shared<DatasetTree>(
+        store_, nullptr, std::make_shared<IndexCache>(1 << 20), nullptr, options);
     ASSERT_TRUE(datasets_->Discover());
   }
   const std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();

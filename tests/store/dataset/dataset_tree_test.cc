@@ -24,7 +24,8 @@ class DatasetTreeTest : public testing::Test {
   DatasetTree Make(std::size_t max_directories = kSearchedAhead) {
     DatasetTreeOptions options;
     options.max_directories = max_directories;
-    return {store_, nullptr, std::make_shared<IndexCache>(std::uint64_t{1} << 20), options};
+    return {store_, nullptr, std::make_shared<IndexCache>(std::uint64_t{1} << 20), nullptr,
+            options};
   }
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
 };
@@ -142,7 +143,8 @@ TEST_F(DatasetTreeTest, WhatWasReadEarlierNeverReplacesWhatWasReadLater) {
   const auto counting = std::make_shared<CountingStore>(store_);
   store_->Put("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
   store_->Put("a/zarr.json", Flat().document);
-  DatasetTree tree(counting, nullptr, std::make_shared<IndexCache>(std::uint64_t{1} << 20), {});
+  DatasetTree tree(counting, nullptr, std::make_shared<IndexCache>(std::uint64_t{1} << 20), nullptr,
+                   {});
   ASSERT_TRUE(tree.Discover());
   store_->Remove("a/zarr.json");
   std::promise<void> has_read;

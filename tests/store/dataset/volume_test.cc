@@ -63,10 +63,10 @@ class VolumeTest : public testing::Test {
   std::string Stored(const std::string& name) {
     const auto tree = Tree();
     const ChunkRef chunk = Chunk(name);
-    const auto facts = volume_->reader().Find(*tree, chunk);
+    const auto facts = tree->chunks().Latest(chunk);
     EXPECT_TRUE(facts) << facts.error().message;
     if (!facts || !*facts) return "-";
-    const auto content = MakeStoredContent(volume_->reader(), tree, chunk, **facts);
+    const auto content = MakeStoredContent(tree, chunk, **facts);
     const auto bytes = ReadAll(*content, 100);
     return bytes ? std::string(AsText(bytes->span())) : bytes.error().message;
   }

@@ -1,0 +1,141 @@
+// The chunks of one array, scale or index: their versions and their bytes, whatever holds them.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codec/grid/chunk_names.h"
+#include "codec/shard/chunk_locator.h"
+#include "store/object/deadline.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+// One file of a chunk. `slot` is for the tree and the store that made it; others pass it on.
+struct ChunkRef {
+  ShardSlot slot;
+  ChunkPart part = ChunkPart::kPlain;
+
+  // Another file of the same chunk.
+  [[nodiscard]] ChunkRef With(ChunkPart other) const { return {slot, other}; }
+  friend bool operator==(const ChunkRef&, const ChunkRef&) = default;
+};
+
+// One state of the object that holds a chunk: of its shard. Chunks of one generation never change.
+struct ChunkGeneration {
+  // Distinguishes the generations of one object that are in use at the same time. Small: it is a
+  // part of node numbers.
+  std::uint32_t number = 0;
+  timespec modified{};  // what all its chunks show
+  // Keeps the bytes readable; of the store that made it.
+  std::shared_ptr<const void> lease;
+};
+
+// A chunk that is there.
+struct ChunkFacts {
+  std::uint64_t size = 0;
+  ByteRange stored;  // in the object that holds it
+  ChunkGeneration generation;
+};
+
+// Where the bytes of a chunk are, for people and for attributes of its file.
+struct ChunkLocation {
+  std::string object;  // key in the store
+  ByteRange stored;
+  std::uint64_t id = 0;    // in the object
+  std::string generation;  // of the object, as its store tells it
+};
+
+// A piece of a file, as bytes or as a slice of an open file.
+using FilePiece = std::variant<Bytes, FileSlice>;
+
+// A range of an object.
+struct ObjectRange {
+  std::shared_ptr<ObjectVersion> object;
+  ByteRange range;
+};
+
+// Another process has changed what holds chunks.
+struct ChunkChange {
+  std::uint64_t shard = 0;
+  // All generations whose chunks may have been presented since the last change, and the new one.
+  std::vector<ChunkGeneration> generations;
+  bool complete = true;       // false: there may have been others
+  bool came_or_went = false;  // it did not exist before, or does not now
+};
+struct ChunkChanges {
+  std::vector<ChunkChange> changes;
+  // Nothing else that is presented can have changed with the key: it is that of an object which
+  // holds what was announced before, or what this process has put there.
+  bool settled = false;
+};
+
+// What reading has cost so far, and how many objects are known that exist.
+struct ChunkStoreCounters {
+  std::uint64_t opens = 0;        // objects opened, or found missing
+  std::uint64_t index_reads = 0;  // range reads of indexes, beside those that open an object
+  std::size_t open_objects = 0;
+};
+
+// Thread-safe. Generations are those of the same store; a ChunkRef is one of its tree.
+class ChunkStore {
+ public:
+  virtual ~ChunkStore() = default;
+
+  // The generation that holds, or would hold, a chunk now.
+  virtual Result<ChunkGeneration> Current(const ChunkRef& chunk, const Deadline& deadline) = 0;
+  // The generation with this number, current or still referenced; nothing where it is gone.
+  virtual std::optional<ChunkGeneration> Find(const ChunkRef& chunk, std::uint32_t number) = 0;
+  // Counts the kernel's references to chunks of a generation, which keep it.
+  virtual void AddReference(const ChunkGeneration& generation) = 0;
+  virtual void DropReferences(const ChunkRef& chunk, std::uint32_t number,
+                              std::uint64_t references) = 0;
+
+  // A chunk as it is stored now, or in one generation. Nothing where it is absent; kDataLoss where
+  // its entry is damaged; kConflict where the object was overwritten meanwhile. The size is exact;
+  // codec/FORMATS.md, "Sizes", says what it costs.
+  virtual Result<std::optional<ChunkFacts>> Latest(const ChunkRef& chunk) = 0;
+  virtual Result<std::optional<ChunkFacts>> LatestIn(const ChunkRef& chunk,
+                                                     const ChunkGeneration& generation) = 0;
+  // Whether the size needs no read beside that of the index.
+  [[nodiscard]] virtual bool SizeIsFree(const ChunkRef& chunk) const = 0;
+  // Nothing where it is absent.
+  virtual Result<std::optional<ChunkLocation>> Locate(const ChunkRef& chunk,
+                                                      const ChunkGeneration& generation) = 0;
+  // After a look-up: what its reader will read first, as far as readers have followed look-ups of
+  // late. Nothing where none is expected, or prefetching is not worth it.
+  virtual std::optional<ObjectRange> NextRead(const ChunkFacts& facts) = 0;
+  // Up to `size` bytes from `offset` of a chunk, fewer only at its end.
+  virtual Result<FilePiece> Read(const ChunkRef& chunk, const ChunkGeneration& generation,
+                                 std::uint64_t offset, std::uint64_t size) = 0;
+
+  // Calls `visitor` for the chunks of a generation.
+  using ChunkVisitor = std::function<void(const ChunkRef&)>;
+  virtual Status ForEachPresent(const ChunkGeneration& generation, const ChunkVisitor& visitor) = 0;
+  // The object under `key` (of the store), or one below it, may have changed; "": any of them.
+  // Called by one thread, which announces the changes.
+  virtual ChunkChanges Invalidate(const std::string& key) = 0;
+  // Whether objects whose chunks were presented may not be remembered any more: no change of them
+  // is returned.
+  [[nodiscard]] virtual bool has_forgotten() const { return false; }
+  [[nodiscard]] virtual ChunkStoreCounters counters() const { return {}; }
+
+  // Whether ChunkPart::kStored shows other bytes than kPlain.
+  [[nodiscard]] virtual bool encodes() const { return false; }
+  // What kStored shows of these plain bytes.
+  [[nodiscard]] virtual Result<Bytes> Encode(Bytes plain) const { return plain; }
+  // The key of the object that a write of the chunk replaces; nothing where chunks are computed and
+  // cannot be written.
+  [[nodiscard]] virtual std::optional<std::string> ReplacedKey(const ChunkRef& chunk) const {
+    (void)chunk;
+    return std::nullopt;
+  }
+};
+
+}  // namespace unshard

@@ -1,0 +1,110 @@
+#include "store/chunks/sharded_chunks.h"
+
+#include "store/chunks/sharded_tree.h"
+#include "store/object/key.h"
+
+namespace unshard {
+
+ChunkGeneration GenerationOf(const ShardGenerationPtr& generation) {
+  if (!generation) return {};
+  return {generation->count, generation->modified, generation};
+}
+
+ShardGenerationPtr ShardGenerationOf(const ChunkGeneration& generation) {
+  return std::static_pointer_cast<const ShardGeneration>(generation.lease);
+}
+
+Result<ChunkGeneration> ShardedChunks::Current(const ChunkRef& chunk, const Deadline& deadline) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation,
+                           tree_.shards().Current(chunk.slot.shard, deadline));
+  return GenerationOf(generation);
+}
+
+std::optional<ChunkGeneration> ShardedChunks::Find(const ChunkRef& chunk, std::uint32_t number) {
+  const auto generation = tree_.shards().Find(chunk.slot.shard, number);
+  if (!generation) return std::nullopt;
+  return GenerationOf(generation);
+}
+
+void ShardedChunks::AddReference(const ChunkGeneration& generation) {
+  tree_.shards().AddReference(ShardGenerationOf(generation));
+}
+
+void ShardedChunks::DropReferences(const ChunkRef& chunk, std::uint32_t number,
+                                   std::uint64_t references) {
+  tree_.shards().DropReferences(chunk.slot.shard, number, references);
+}
+
+Result<std::optional<ChunkFacts>> ShardedChunks::Latest(const ChunkRef& chunk) {
+  return reader_->Find(tree_, chunk);
+}
+
+Result<std::optional<ChunkFacts>> ShardedChunks::LatestIn(const ChunkRef& chunk,
+                                                          const ChunkGeneration& generation) {
+  return reader_->FindIn(tree_, chunk, ShardGenerationOf(generation));
+}
+
+bool ShardedChunks::SizeIsFree(const ChunkRef& chunk) const {
+  return ChunkReader::SizeIsFree(tree_, chunk);
+}
+
+Result<std::optional<ChunkLocation>> ShardedChunks::Locate(const ChunkRef& chunk,
+                                                           const ChunkGeneration& generation) {
+  const ShardGenerationPtr shard = ShardGenerationOf(generation);
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_->FindIn(tree_, chunk, shard));
+  if (!facts) return std::nullopt;
+  return ChunkLocation{shard->key, facts->stored, chunk.slot.slot,
+                       shard->object->info().generation.tag};
+}
+
+// The entries of shards that are compressed as a whole are nowhere in the object.
+std::optional<ObjectRange> ShardedChunks::NextRead(const ChunkFacts& facts) {
+  if (tree_.shards().format().is_wrapped() || !reader_->ExpectsRead()) return std::nullopt;
+  return ObjectRange{ShardGenerationOf(facts.generation)->object, facts.stored};
+}
+
+Result<FilePiece> ShardedChunks::Read(const ChunkRef& chunk, const ChunkGeneration& generation,
+                                      std::uint64_t offset, std::uint64_t size) {
+  return reader_->Read(tree_, chunk, ShardGenerationOf(generation), offset, size);
+}
+
+Status ShardedChunks::ForEachPresent(const ChunkGeneration& generation,
+                                     const ChunkVisitor& visitor) {
+  return tree_.ForEachPresent(ShardGenerationOf(generation), visitor);
+}
+
+ChunkChanges ShardedChunks::Invalidate(const std::string& key) {
+  ChunkChanges found;
+  for (const ShardSet::Change& change : tree_.shards().Invalidate(key, &found.settled)) {
+    ChunkChange one{change.shard, {}, change.before && change.after, false};
+    one.came_or_went =
+        (change.before && change.before->object) != (change.after && change.after->object);
+    for (const ShardGenerationPtr& generation : change.between) {
+      one.generations.push_back(GenerationOf(generation));
+    }
+    for (const ShardGenerationPtr& generation : {change.before, change.after}) {
+      if (generation) one.generations.push_back(GenerationOf(generation));
+    }
+    found.changes.push_back(std::move(one));
+  }
+  return found;
+}
+
+bool ShardedChunks::has_forgotten() const { return tree_.shards().has_forgotten(); }
+
+ChunkStoreCounters ShardedChunks::counters() const {
+  const ShardSetCounters counters = tree_.shards().counters();
+  return {counters.opens, counters.index_reads, tree_.shards().open_shards()};
+}
+
+bool ShardedChunks::encodes() const { return !tree_.shards().format().stored_is_plain(); }
+
+Result<Bytes> ShardedChunks::Encode(Bytes plain) const {
+  return tree_.shards().format().EncodeEntry(std::move(plain));
+}
+
+std::optional<std::string> ShardedChunks::ReplacedKey(const ChunkRef& chunk) const {
+  return JoinPath(tree_.directory(), tree_.shards().keys().Key(chunk.slot.shard));
+}
+
+}  // namespace unshard

@@ -1,0 +1,102 @@
+// The virtual tree of an array, scale or index whose chunks are entries of shards.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "codec/precomputed/info.h"
+#include "codec/zarr3/metadata.h"
+#include "store/chunks/chunk_reader.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/chunks/sharded_chunks.h"
+#include "store/shard/set.h"
+
+namespace unshard {
+
+// Immutable but for caches; thread-safe.
+class ShardedTree : public ChunkTree {
+ public:
+  ShardedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+              std::shared_ptr<ChunkReader> reader);
+
+  [[nodiscard]] ChunkStore& chunks() override { return chunks_; }
+  [[nodiscard]] ShardSet& shards() const { return *shards_; }
+  [[nodiscard]] bool IsShardKey(std::string_view key) const override;
+
+  // Where the entry of a chunk is stored.
+  [[nodiscard]] virtual ShardSlot Locate(const ChunkFile& chunk) const = 0;
+  // The plain file of the chunk whose entry is stored there; nothing for slots that no chunk has
+  // (unused Morton codes, slots beyond the array).
+  [[nodiscard]] virtual std::optional<ChunkFile> ChunkAt(const ShardSlot& slot) const = 0;
+  [[nodiscard]] ChunkRef RefOf(const ChunkFile& file) const override {
+    return {Locate(file), file.part};
+  }
+  [[nodiscard]] std::optional<ChunkFile> FileOf(const ChunkRef& chunk) const override;
+
+  // Calls `visitor` for the chunks of one generation of a shard.
+  Status ForEachPresent(const ShardGenerationPtr& generation,
+                        const std::function<void(const ChunkRef&)>& visitor);
+
+  // The plain size of a chunk where it follows from the metadata alone; 0 where it does not.
+  [[nodiscard]] virtual std::uint64_t PlainSize(const ShardSlot& slot) const {
+    (void)slot;
+    return 0;
+  }
+  // Smallest legal size of the index at the start of a shard; mesh fragments are behind it.
+  [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
+  // The number of chunks that a full shard has; 0 where it is not known.
+  [[nodiscard]] virtual std::uint64_t ChunksInShard(std::uint64_t shard) const {
+    (void)shard;
+    return 0;
+  }
+
+ protected:
+  // ShardSet::Watch of a set that outlives what it is given to.
+  static auto WatchOf(ShardSet& shards) {
+    return [&shards](const std::string& key) { return shards.Watch(key); };
+  }
+
+  // A precomputed shard without a single byte: none of its pages, of which there may be 2^64, has
+  // an entry.
+  static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);
+
+  // The entries of an index page as listings show them. Ranges of unpublished chunks mean nothing.
+  Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
+                                                     std::uint64_t page) const;
+  // How listings differ from a page of a shard in the slots from `first` to `last`.
+  [[nodiscard]] std::vector<UnpublishedChunks::Difference> UnpublishedInPage(
+      std::uint64_t shard, std::uint64_t page, std::uint64_t first, std::uint64_t last) const;
+  // Shards, and pages of a shard, that have unpublished chunks; ascending.
+  [[nodiscard]] std::vector<std::uint64_t> UnpublishedShards() const;
+  [[nodiscard]] std::vector<std::uint64_t> UnpublishedPages(std::uint64_t shard) const;
+
+ private:
+  const std::shared_ptr<ShardSet> shards_;
+  ShardedChunks chunks_;
+};
+
+// Null where the tree holds its chunks otherwise.
+inline std::shared_ptr<ShardedTree> AsSharded(const std::shared_ptr<ChunkTree>& tree) {
+  return std::dynamic_pointer_cast<ShardedTree>(tree);
+}
+
+// Requires: a sharded tree, as all are whose chunks are written.
+inline const ShardedTree& ShardedOf(const ChunkTree& tree) {
+  return dynamic_cast<const ShardedTree&>(tree);
+}
+
+std::unique_ptr<ShardedTree> MakePrecomputedTree(std::uint32_t ordinal,
+                                                 std::shared_ptr<ShardSet> shards,
+                                                 std::shared_ptr<ChunkReader> reader,
+                                                 const ShardedDirectory& directory,
+                                                 std::shared_ptr<const ChunkLocator> locator,
+                                                 std::shared_ptr<ObjectStore> store);
+std::unique_ptr<ShardedTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                                          std::shared_ptr<ChunkReader> reader,
+                                          const ZarrShardedArray& array,
+                                          std::shared_ptr<ObjectStore> store);
+
+}  // namespace unshard

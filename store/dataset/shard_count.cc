@@ -1,0 +1,31 @@
+#include "store/dataset/shard_count.h"
+
+#include "store/chunks/shard_visitor.h"
+
+namespace unshard {
+namespace {
+
+// What fits into precomputed shards is counted id by id: no more than about a second's worth.
+constexpr std::uint64_t kMostCountedIds = std::uint64_t{1} << 26;
+
+}  // namespace
+
+ShardCount CountShards(ObjectStore& store, ShardedTree& tree, std::uint64_t cost) {
+  ShardCount count;
+  const auto add = [&](std::uint64_t shard, const std::string&) -> Result<bool> {
+    if (++count.shards > kMostCountedShards) return count.complete = false;
+    count.fitting_known = count.fitting_known && count.shards <= kMostCountedIds / cost;
+    const std::uint64_t fitting = count.fitting_known ? tree.ChunksInShard(shard) : 0;
+    count.fitting_known = fitting > 0;
+    count.fitting += fitting;
+    const auto generation = tree.shards().Current(shard, CallerDeadline());
+    const bool counted =
+        generation && tree.ForEachPresent(*generation, [&](const ChunkRef&) { ++count.chunks; });
+    if (!counted) count.chunks_complete = false;
+    return true;
+  };
+  if (!VisitShards(store, tree, add)) count.chunks_complete = false;
+  return count;
+}
+
+}  // namespace unshard

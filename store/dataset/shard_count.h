@@ -1,0 +1,26 @@
+// How many shards and chunks a tree has in the store.
+#pragma once
+
+#include <cstdint>
+
+#include "store/chunks/sharded_tree.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+// Counting stops here: it answers at once also for sources with very many shards.
+inline constexpr std::uint64_t kMostCountedShards = 4096;
+
+struct ShardCount {
+  std::uint64_t shards = 0;
+  std::uint64_t chunks = 0;
+  std::uint64_t fitting = 0;    // chunks that the shards hold when they are full
+  bool complete = true;         // false: at least this many
+  bool fitting_known = true;    // false: ids are scattered over shards, or too many to be counted
+  bool chunks_complete = true;  // false: not counted, or some index could not be read
+};
+
+// Reads the indexes of the shards. `cost`: how many ids are tried to find out what fits into one.
+ShardCount CountShards(ObjectStore& store, ShardedTree& tree, std::uint64_t cost);
+
+}  // namespace unshard
