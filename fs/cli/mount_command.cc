@@ -20,6 +20,8 @@ namespace unshard {
 
 const char* const kMountFooter =
     "Options (-o), separated by commas:\n"
+    "  view=native             how the dataset is presented: native (default) is its own\n"
+    "                          format, unsharded\n"
     "  list=present|grid|none  what listings show: chunks that are there (default),\n"
     "                          these and all directories of the grid, or no chunks\n"
     "  morton=detect|standard|legacy\n"

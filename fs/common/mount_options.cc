@@ -8,6 +8,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
+#include "store/views/views.h"
 
 namespace unshard {
 namespace {
@@ -153,6 +154,10 @@ Status ApplyWritingValue(std::string_view name, std::string_view value, MountOpt
 }
 
 Status ApplyValue(std::string_view name, std::string_view value, MountOptions& options) {
+  if (name == "view") {
+    if (FindView(value) == nullptr) return BadValue(name, value, ViewNames());
+    return void(options.view = value), Status{};
+  }
   if (name == "list") return ApplyChoice(name, value, kListChoices, options.list);
   if (name == "morton") return ApplyChoice(name, value, kMortonChoices, options.morton);
   if (name == "watch") return ApplyChoice(name, value, kWatchChoices, options.watch);
@@ -242,6 +247,7 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("list", NameOfChoice(kListChoices, options.list));
   object.Set("morton", NameOfChoice(kMortonChoices, options.morton));
   object.Set("watch", NameOfChoice(kWatchChoices, options.watch));
+  object.Set("view", JsonValue::String(options.view));
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
   object.Set("memory_bytes", JsonValue::Number(options.memory_bytes));

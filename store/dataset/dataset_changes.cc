@@ -15,9 +15,7 @@ std::vector<std::shared_ptr<ShardedTree>> DatasetChanges::TreesOf(
   std::vector<std::shared_ptr<ShardedTree>> trees;
   const auto contribution = datasets_.index().ContributionAt(directory);
   if (!contribution) return trees;
-  for (const ServedTree& served : contribution->trees) {
-    if (auto tree = AsSharded(served.tree)) trees.push_back(std::move(tree));
-  }
+  for (const ServedTree& served : contribution->trees) trees.push_back(served.stored);
   return trees;
 }
 

@@ -50,10 +50,13 @@ struct FoundDataset {
   std::vector<std::uint64_t> shape, chunk_shape, shard_shape;
 };
 
-// A chunk tree, and the part of its metadata that decides how its chunks are stored.
+// A chunk tree as it is presented, the one that it comes from (the same one, where chunks are
+// presented as they are stored), and the part of its metadata that decides how its chunks are
+// stored.
 struct ServedTree {
   std::shared_ptr<ChunkTree> tree;
-  std::string layout;  // JSON: the tree stays as long as that means the same
+  std::shared_ptr<ShardedTree> stored;
+  std::string layout;  // JSON: both trees stay as long as that means the same
 };
 
 // What the metadata documents of one directory contribute to the index. Immutable after Put().

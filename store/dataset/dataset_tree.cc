@@ -161,16 +161,16 @@ DatasetTree::ContributionPtr DatasetTree::GoodBefore(const std::string& path) co
 }
 
 // Where only attributes changed the trees stay, with their generations and all that is cached.
-Result<std::shared_ptr<ChunkTree>> DatasetTree::KeepOrMake(const ContributionPtr& before,
-                                                           const std::string& directory,
-                                                           const ServedTree& wanted,
-                                                           const MakeTree& make) {
+Result<std::shared_ptr<ShardedTree>> DatasetTree::KeepOrMake(const ContributionPtr& before,
+                                                             const std::string& directory,
+                                                             const std::string& layout,
+                                                             const MakeTree& make) {
   if (!before) return make();
   const auto same =
       std::find_if(before->trees.begin(), before->trees.end(), [&](const ServedTree& old) {
-        return old.tree->directory() == directory && SameJson(old.layout, wanted.layout);
+        return old.stored->directory() == directory && SameJson(old.layout, layout);
       });
-  return same == before->trees.end() ? make() : same->tree;
+  return same == before->trees.end() ? make() : same->stored;
 }
 
 DatasetTree::ContributionPtr DatasetTree::Examine(const std::string& path) {
@@ -262,11 +262,9 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     return JsonCursor(*document, "").Expected("an object");
   }
   to.structure = object.text;
-  DirectoryOverlay& here = to.overlays[path];
-  if (info->unsharded_text != object.text) {
-    here.document =
-        Document{"info", std::make_shared<const std::string>(info->unsharded_text), object.info};
-  }
+  to.overlays.try_emplace(path);
+  StoredDataset dataset{path, "info", info->unsharded_text, {}};
+  std::vector<std::string> layouts;
   for (const ReferredDirectory& referred : info->referred) {
     const auto directory = ResolvePath(path, referred.directory);
     if (!directory || !referred.holds_chunks) continue;
@@ -293,31 +291,26 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
                   sharded.json_path + ": the directory " + sharded.directory +
                       " leaves the mounted source; mount a directory that holds both");
     }
-    ServedTree served{nullptr, WriteJson(sharded.layout, 0)};
-    UNSHARD_ASSIGN_OR_RETURN(served.tree, KeepOrMake(before, *directory, served, [&] {
+    layouts.push_back(WriteJson(sharded.layout, 0));
+    UNSHARD_ASSIGN_OR_RETURN(const auto tree, KeepOrMake(before, *directory, layouts.back(), [&] {
                                return OpenPrecomputed(*directory, sharded);
                              }));
-    const std::shared_ptr<ChunkTree> tree = served.tree;
-    to.trees.push_back(std::move(served));
-    to.overlays[*directory].trees.push_back(tree);
+    dataset.arrays.push_back(tree);
     to.overlays[*directory].opaque |= *directory != path;
     const bool scale = sharded.names == ShardedDirectory::Names::kChunkRanges;
     const std::string format = scale ? "precomputed scale" : std::string(NameOf(info->type));
     FoundDataset found = FoundArray(*directory, format + ", sharded", sharded.array);
     if (!scale) found.description = sharded.description;
-    found.tree = AsSharded(tree);
+    found.tree = tree;
     add(found);
   }
-  return {};
+  return Present(dataset, layouts, object, to);
 }
 
 Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object, Contribution& to) {
   UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrMetadata(object.text));
   DirectoryOverlay& here = to.overlays[path];
-  if (node.unsharded_text != object.text) {
-    here.document = Document{"zarr.json", std::make_shared<const std::string>(node.unsharded_text),
-                             object.info};
-  }
+  StoredDataset dataset{path, "zarr.json", node.unsharded_text, {}};
   for (const std::string& warning : node.warnings) {
     LogWarning(store_->Describe(JoinPath(path, "zarr.json")) + ": " + warning);
   }
@@ -340,21 +333,46 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
     found.format = "zarr v3 array, sharded";
     found.shard_shape = node.sharded->shard_grid.chunk_shape();
     found.description += ", in shards of " + ShapeText(found.shard_shape);
-    ServedTree served{nullptr, layout};
-    const auto make = [&]() -> Result<std::shared_ptr<ChunkTree>> {
+    const auto make = [&]() -> Result<std::shared_ptr<ShardedTree>> {
       const auto shards = MakeShards(path, node.sharded->format, node.sharded->keys);
-      std::shared_ptr<ChunkTree> made =
+      std::shared_ptr<ShardedTree> made =
           MakeZarrTree(NextOrdinal(), shards, reader_, *node.sharded, store_);
       made->SetUnpublished(options_.unpublished);
       return made;
     };
-    UNSHARD_ASSIGN_OR_RETURN(served.tree, KeepOrMake(GoodBefore(path), path, served, make));
-    const std::shared_ptr<ChunkTree> tree = served.tree;
-    to.trees.push_back(std::move(served));
-    here.trees.push_back(tree);
-    found.tree = AsSharded(tree);
+    UNSHARD_ASSIGN_OR_RETURN(found.tree, KeepOrMake(GoodBefore(path), path, layout, make));
+    dataset.arrays.push_back(found.tree);
   }
   to.found.push_back(found);
+  return Present(dataset, {layout}, object, to);
+}
+
+Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std::string>& layouts,
+                            const WholeObject& object, Contribution& to) {
+  UNSHARD_ASSIGN_OR_RETURN(Presentation shown,
+                           options_.view->Present(dataset, [this] { return NextOrdinal(); }));
+  for (Presentation::Document& document : shown.documents) {
+    const bool as_stored = document.directory == dataset.path &&
+                           document.name == dataset.document && document.text == object.text;
+    if (as_stored) continue;
+    to.overlays[document.directory].document = Document{
+        document.name, std::make_shared<const std::string>(std::move(document.text)), object.info};
+  }
+  const ContributionPtr before = GoodBefore(dataset.path);
+  for (Presentation::Chunks& chunks : shown.chunks) {
+    ServedTree served{std::move(chunks.tree), std::move(chunks.stored), {}};
+    for (std::size_t i = 0; i < dataset.arrays.size(); ++i) {
+      if (dataset.arrays[i] == served.stored) served.layout = layouts[i];
+    }
+    for (std::size_t i = 0; before && i < before->trees.size(); ++i) {
+      const ServedTree& old = before->trees[i];
+      const bool same =
+          old.stored == served.stored && old.tree->directory() == served.tree->directory();
+      if (same) served.tree = old.tree;
+    }
+    to.overlays[served.tree->directory()].trees.push_back(served.tree);
+    to.trees.push_back(std::move(served));
+  }
   return {};
 }
 
@@ -395,8 +413,8 @@ std::shared_ptr<ShardSet> DatasetTree::MakeShards(const std::string& directory,
                                     cache_, options_.shards);
 }
 
-Result<std::shared_ptr<ChunkTree>> DatasetTree::OpenPrecomputed(const std::string& directory,
-                                                                const ShardedDirectory& sharded) {
+Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenPrecomputed(const std::string& directory,
+                                                                  const ShardedDirectory& sharded) {
   const auto annotate = [&](const Error& error) { return Forward(error, sharded.json_path); };
   auto access = MakeAccess(sharded, MortonRule::kStandard);
   if (!access) return annotate(access.error());
@@ -412,7 +430,7 @@ Result<std::shared_ptr<ChunkTree>> DatasetTree::OpenPrecomputed(const std::strin
     access = MakeAccess(sharded, rule);
     if (!access) return annotate(access.error());
   }
-  const std::shared_ptr<ChunkTree> tree =
+  const std::shared_ptr<ShardedTree> tree =
       MakePrecomputedTree(NextOrdinal(), shards, reader_, sharded, access->locator, store_);
   tree->SetUnpublished(options_.unpublished);
   return tree;

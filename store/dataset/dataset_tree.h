@@ -21,6 +21,7 @@
 #include "store/object/change_watcher.h"
 #include "store/object/key.h"
 #include "store/object/object_store.h"
+#include "store/views/views.h"
 
 namespace unshard {
 
@@ -37,6 +38,7 @@ struct DatasetTreeOptions {
   MortonChoice morton = MortonChoice::kDetect;
   ShardSetOptions shards;
   std::shared_ptr<const UnpublishedChunks> unpublished;  // of writable mounts, else null
+  const View* view = &NativeView();
   // Directories that Discover() examines; others are examined when they are first looked up.
   std::size_t max_directories = kSearchedAhead;
 };
@@ -101,14 +103,18 @@ class DatasetTree {
   Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
   void ReadOther(const std::string& path, Contribution& to);
-  // The tree of `before` whose chunks are stored just like those of `wanted`, else a new one.
-  using MakeTree = std::function<Result<std::shared_ptr<ChunkTree>>()>;
-  static Result<std::shared_ptr<ChunkTree>> KeepOrMake(const ContributionPtr& before,
-                                                       const std::string& directory,
-                                                       const ServedTree& wanted,
-                                                       const MakeTree& make);
-  Result<std::shared_ptr<ChunkTree>> OpenPrecomputed(const std::string& directory,
-                                                     const ShardedDirectory& sharded);
+  // The stored tree of `before` whose chunks are stored just like this layout says, else a new one.
+  using MakeTree = std::function<Result<std::shared_ptr<ShardedTree>>()>;
+  static Result<std::shared_ptr<ShardedTree>> KeepOrMake(const ContributionPtr& before,
+                                                         const std::string& directory,
+                                                         const std::string& layout,
+                                                         const MakeTree& make);
+  // Puts the dataset into `to` as the view presents it. Trees of the view stay as long as those
+  // that they come from. `layouts`: of `dataset.arrays`.
+  Status Present(const StoredDataset& dataset, const std::vector<std::string>& layouts,
+                 const WholeObject& object, Contribution& to);
+  Result<std::shared_ptr<ShardedTree>> OpenPrecomputed(const std::string& directory,
+                                                       const ShardedDirectory& sharded);
   std::shared_ptr<ShardSet> MakeShards(const std::string& directory,
                                        std::shared_ptr<const ShardFormat> format,
                                        std::shared_ptr<const ShardKeys> keys);

@@ -97,6 +97,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   parts.reader = std::make_shared<ChunkReader>(parts.decoded, memory.chunk, parts.reads);
   DatasetTreeOptions tree_options;
   tree_options.morton = options.morton;
+  tree_options.view = FindView(options.view);
   tree_options.max_directories = options.searched_ahead;
   tree_options.shards.max_index_bytes = memory.index;
   tree_options.shards.max_wrapped_bytes = memory.wrapped_shard;

@@ -15,7 +15,8 @@ enum class SyncMode { kSpool, kStore };
 inline constexpr std::size_t kSearchedAhead = 4096;
 
 struct VolumeOptions {
-  std::string source;  // a directory
+  std::string source;           // a directory
+  std::string view = "native";  // one that FindView knows (store/views/views.h)
   MortonChoice morton = MortonChoice::kDetect;
   // Directories that are searched for datasets at the start; others are searched when they are
   // first looked up.

@@ -317,6 +317,7 @@ def test_a_missing_mount_point_or_a_file_in_its_place_is_named(
     ("ttl=soon", ["ttl", "soon"]), ("uid=root,gid=0", ["uid", "root"]), ("umask=9", ["umask", "9"]),
     ("memory=lots", ["memory", "lots"]), ("immutable,wath=off", ["wath"]),
     ("watch=maybe", ["watch", "maybe"]), ("morton=odd", ["morton", "odd"]),
+    ("view=tiff", ["view", "tiff", "native"]),
     ("memory=1", ["memory"]), ("ttl=-1", ["ttl"]), ("uid=4294967296", ["uid"])])
 def test_unknown_options_and_bad_values_are_refused_by_name(
         source, point, run_unshard, options, words):
@@ -856,7 +857,7 @@ def test_help_shows_examples_and_every_option(run_unshard):
     assert re.search(r"unshard mount \S+ \S+", done.stdout)
     done = run_unshard("mount", "--help")
     assert done.returncode == 0
-    for word in ("list=", "uid=", "gid=", "umask=", "ttl=", "watch=", "immutable", "morton=",
+    for word in ("view=", "list=", "uid=", "gid=", "umask=", "ttl=", "watch=", "immutable", "morton=",
                  "memory=", "allow_other", "ro,rw", "spool=", "spool_size=", "spool_files=",
                  "publish_after=", "publish_threads=", "sync=", "strict", "-f", "-v"):
         assert word in done.stdout, word

@@ -29,6 +29,8 @@ TEST(MountOptionsTest, EveryOptionIsTakenOver) {
   EXPECT_EQ(Applied("list=grid").list, ListMode::kGrid);
   EXPECT_EQ(Applied("list=none").list, ListMode::kNone);
   EXPECT_EQ(Applied("list=none,list=present").list, ListMode::kPresent) << "the last one wins";
+  EXPECT_EQ(Applied("").view, "native");
+  EXPECT_EQ(Applied("view=native").view, "native");
   EXPECT_EQ(Applied("morton=standard").morton, MortonChoice::kStandard);
   EXPECT_EQ(Applied("morton=legacy").morton, MortonChoice::kLegacy);
   EXPECT_EQ(Applied("morton=legacy,morton=detect").morton, MortonChoice::kDetect);
@@ -147,6 +149,7 @@ TEST(MountOptionsTest, OptionsOfTheKernelArePassedOn) {
 
 TEST(MountOptionsTest, ABadValueIsNamedWithWhatWasExpected) {
   ExpectRefusal("list=all", "list=all: expected present, grid or none");
+  ExpectRefusal("view=tiff", "view=tiff: expected native");
   ExpectRefusal("morton=new", "morton=new: expected");
   ExpectRefusal("watch=maybe", "watch=maybe: expected on or off");
   for (const char* ttl : {"ttl=", "ttl=-1", "ttl=1s", "ttl=nan", "ttl=inf", "ttl=1e9"}) {
