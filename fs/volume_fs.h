@@ -80,7 +80,7 @@ class VolumeFs {
   // The mount is ending: shards that other writers hold locked are no longer waited for as long.
   void End();
   [[nodiscard]] bool writable() const { return superblock_.writable(); }
-  [[nodiscard]] std::optional<WriteStatus> write_status() const {
+  [[nodiscard]] std::optional<SpoolStatus> write_status() const {
     return superblock_.write_status();
   }
 

@@ -68,7 +68,7 @@ Status FlushWithProgress(const std::string& mount_point, const MountStatus& befo
 
 // Of a flush: why it failed, as the mount says where it can be asked.
 void PrintFailure(const std::string& mount_point, const Error& error,
-                  const std::optional<WriteStatus>& write) {
+                  const std::optional<SpoolStatus>& write) {
   if (write && write->last_failure) {
     std::cerr << "unshard: " << Printable(mount_point)
               << ": not everything could be published: " << Printable(write->last_failure->message)
@@ -99,7 +99,7 @@ int WatchStatus(const std::string& mount_point) {
 
 // After the end of the mount the spool itself tells what is left, and where it cannot be read what
 // the mount said last. True where nothing is.
-bool ReportWhatIsLeft(const WriteStatus& write) {
+bool ReportWhatIsLeft(const SpoolStatus& write) {
   const auto contents = ReadSpool(write.spool);
   const bool gone = !contents && contents.error().system_errno == ENOENT;
   const std::uint64_t chunks = gone ? 0 : contents ? contents->chunks.size() : write.dirty_chunks;
@@ -150,7 +150,7 @@ int UmountAlive(const MountEntry& mount) {
   std::optional<WatchedProcess> process;
   if (before) process.emplace(*before);
   bool all_published = true;
-  std::optional<WriteStatus> write = before ? before->write : std::nullopt;
+  std::optional<SpoolStatus> write = before ? before->write : std::nullopt;
   if (write) {
     const Status flushed = FlushWithProgress(mount_point, *before);
     if (const auto after = ReadMountStatus(mount_point)) write = after->write;
@@ -177,7 +177,7 @@ bool ReportDeadSpool(const std::string& path) {
   const bool taken_over = std::any_of(found->begin(), found->end(), [&](const FoundSpool& one) {
     return one.alive && one.path == BaseName(path);
   });
-  WriteStatus left;
+  SpoolStatus left;
   left.spool = path;
   return taken_over || ReportWhatIsLeft(left);
 }

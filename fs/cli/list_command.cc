@@ -47,7 +47,7 @@ StateWords WordsOf(ListedMount::State state) {
 std::string ServingText(const MountStatus& status) {
   const std::string process = "process " + std::to_string(status.pid);
   if (!status.write) return "read-only, " + process;
-  const WriteStatus& write = *status.write;
+  const SpoolStatus& write = *status.write;
   std::string text = "read-write, " + process + ": ";
   if (write.dirty_chunks == 0) {
     text += "all is published";
@@ -67,7 +67,7 @@ std::string StateText(const ListedMount& mount) {
   return Replaced(at, "WHY", Printable(mount.reason));
 }
 
-JsonValue UnpublishedObject(const WriteStatus& write) {
+JsonValue UnpublishedObject(const SpoolStatus& write) {
   JsonValue object = JsonValue::Object();
   object.Set("chunks", JsonValue::Number(write.dirty_chunks));
   object.Set("bytes", JsonValue::Number(write.dirty_bytes));

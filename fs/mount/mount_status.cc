@@ -19,7 +19,7 @@ Result<std::string> StringMember(const JsonCursor& cursor, std::string_view key)
   return UnescapeBytes(text);
 }
 
-std::string OldestText(const WriteStatus& write) {
+std::string OldestText(const SpoolStatus& write) {
   return write.oldest_milliseconds ? ", oldest " + ReadableAge(*write.oldest_milliseconds) : "";
 }
 
@@ -32,7 +32,7 @@ std::string ConflictLines(const std::vector<SpoolConflict>& conflicts) {
   return text;
 }
 
-std::string WriteLines(const WriteStatus& write) {
+std::string WriteLines(const SpoolStatus& write) {
   std::string text =
       "spool       " + Printable(write.spool) + "\n            " +
       ReadableBytes(write.spool_bytes) + " of " + ReadableBytes(write.max_spool_bytes) + ", " +
@@ -85,7 +85,7 @@ Result<MountStatus> ParseMountStatus(std::string text) {
   UNSHARD_ASSIGN_OR_RETURN(status.read_only, read_only.Boolean());
   UNSHARD_ASSIGN_OR_RETURN(const auto write, root.OptionalMember("write"));
   for (const JsonCursor& member : write) {
-    UNSHARD_ASSIGN_OR_RETURN(status.write, ParseWriteStatus(member));
+    UNSHARD_ASSIGN_OR_RETURN(status.write, ParseSpoolStatus(member));
   }
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor errors, root.Member("last_errors"));
   UNSHARD_ASSIGN_OR_RETURN(const auto lines, errors.Items());
@@ -110,7 +110,7 @@ std::string DescribeMountStatus(const MountStatus& status) {
 
 std::string SummarizeMountStatus(const MountStatus& status) {
   if (!status.write) return Printable(status.mount_point) + ": read-only";
-  const WriteStatus& write = *status.write;
+  const SpoolStatus& write = *status.write;
   std::string text =
       Printable(status.mount_point) + ": " + Counted(write.dirty_chunks, "dirty chunk") + " (" +
       ReadableBytes(write.dirty_bytes) + ") in " + Counted(write.dirty_shards, "shard") +

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
-#include "store/dataset/write_status.h"
+#include "store/dataset/spool_status.h"
 
 namespace unshard {
 
@@ -20,7 +20,7 @@ struct MountStatus {
   std::string source;
   std::string mount_point;
   bool read_only = true;
-  std::optional<WriteStatus> write;  // nothing on a read-only mount
+  std::optional<SpoolStatus> write;  // nothing on a read-only mount
   std::vector<std::string> last_errors;
 };
 

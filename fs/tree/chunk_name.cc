@@ -99,7 +99,7 @@ Status ChunkName::Remove() {
 Status ChunkName::CommitRemoval() {
   Superblock& sb = superblock();
   UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk_.tree, chunk_.ref));
-  ChunkWrites::Commit removal;
+  WritePipeline::Commit removal;
   removal.tree = chunk_.tree;
   removal.chunk = chunk_.ref;
   removal.modified = TimeNow();
@@ -170,8 +170,8 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
                    InodeOfChunk(sb, *chunk_.tree, chunk_.ref));
   copy.SetModified(TimeOf(sb, source, plain));
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(content->size() + 1));
-  const ChunkWrites::Commit put{chunk_.tree, chunk_.ref, false, copy.modified(), copy.inode()};
-  const ChunkWrites::Commit removal{source.tree, source.ref, false, TimeNow()};
+  const WritePipeline::Commit put{chunk_.tree, chunk_.ref, false, copy.modified(), copy.inode()};
+  const WritePipeline::Commit removal{source.tree, source.ref, false, TimeNow()};
   const bool drop_from = BareNameIsRemembered(sb, PurposeOf(source));
   const bool drop_to = BareNameIsRemembered(sb, PurposeOf(chunk_));
   UNSHARD_RETURN_IF_ERROR(copy.CommitWith(

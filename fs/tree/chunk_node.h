@@ -11,7 +11,7 @@
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
 #include "store/chunks/chunk_tree.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 namespace unshard {
 

@@ -26,7 +26,7 @@
 #include "fs/tree/node.h"
 #include "fs/write/staged_inode.h"
 #include "store/chunks/chunk_content.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 namespace unshard {
 

@@ -7,7 +7,7 @@
 #include "codec/json/writer.h"
 #include "fs/common/process_table.h"
 #include "fs/tree/superblock.h"
-#include "store/dataset/write_status.h"
+#include "store/dataset/spool_status.h"
 
 namespace unshard {
 namespace {
@@ -114,7 +114,7 @@ std::string StatusText(Superblock& superblock) {
   status.Set("read_only", JsonValue::Boolean(superblock.options.read_only));
   status.Set("watched", JsonValue::Boolean(superblock.parts.watcher->complete()));
   const auto writing = superblock.write_status();
-  status.Set("write", writing ? WriteStatusObject(*writing) : JsonValue());
+  status.Set("write", writing ? SpoolStatusObject(*writing) : JsonValue());
   status.Set("counters", CountersObject(superblock));
   std::vector<JsonValue> datasets;
   for (const FoundDataset& found : superblock.parts.datasets->found()) {

@@ -29,7 +29,7 @@ void Superblock::StartWriting(WriteNotifications notifications) {
       [this](NodeId node, const Error& error) { Report("release", node, "", error); }});
 }
 
-std::optional<WriteStatus> Superblock::write_status() const {
+std::optional<SpoolStatus> Superblock::write_status() const {
   if (!writes) return std::nullopt;
   return writes->status();
 }

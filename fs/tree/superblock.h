@@ -48,7 +48,7 @@ struct Superblock {
   void StartWriting(WriteNotifications notifications);
   [[nodiscard]] bool writable() const { return writes != nullptr; }
   // Nothing on read-only mounts.
-  [[nodiscard]] std::optional<WriteStatus> write_status() const;
+  [[nodiscard]] std::optional<SpoolStatus> write_status() const;
 
   // The node of a number: made on the spot for a grid cell or grid directory, else that of the
   // table. Null where the kernel holds no reference to it, or its array was replaced.
@@ -95,7 +95,7 @@ struct Superblock {
   std::mutex links_mutex;                       // one link at a time gives a chunk its name
   std::unique_ptr<MetadataDocuments> documents;
   std::unique_ptr<StagedFiles> staged_files;
-  ChunkWrites* const writes;  // null where the mount is read-only
+  WritePipeline* const writes;  // null where the mount is read-only
 };
 
 }  // namespace unshard

@@ -27,7 +27,7 @@
 
 #include "fs/common/node_id.h"
 #include "fs/write/staged_inode.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 namespace unshard {
 

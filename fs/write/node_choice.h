@@ -29,7 +29,7 @@
 #include <map>
 #include <mutex>
 
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 namespace unshard {
 

@@ -157,8 +157,8 @@ Status StagedFiles::Commit(StagedInode& staged, WrittenVersionPtr* version) {
   }
   const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
   if (chunk == nullptr) return {};
-  ChunkWrites::Commit commit{chunk->tree, chunk->chunk, chunk->gzipped, staged.modified(),
-                             staged.inode()};
+  WritePipeline::Commit commit{chunk->tree, chunk->chunk, chunk->gzipped, staged.modified(),
+                               staged.inode()};
   commit.pages_doubtful = UnpackGridNode(staged.node()) && staged.pages_doubtful();
   const auto committed = staged.CommitWith([&](StagedFile& bytes) -> Status {
     UNSHARD_ASSIGN_OR_RETURN(const WrittenVersionPtr sealed,

@@ -13,8 +13,8 @@
 #include "fs/write/open_versions.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
-#include "store/chunks/written_chunks.h"
-#include "store/dataset/chunk_writes.h"
+#include "store/chunks/committed_versions.h"
+#include "store/dataset/write_pipeline.h"
 
 namespace unshard {
 
@@ -23,8 +23,8 @@ class StagedFiles {
  public:
   using StagedPtr = std::shared_ptr<StagedInode>;
   struct Parts {  // all outlive this object
-    ChunkWrites& writes;
-    WrittenChunks& written;
+    WritePipeline& writes;
+    CommittedVersions& written;
     ChunkWriters& writers;
     OpenVersions& open_versions;
     ScratchFiles& scratch;

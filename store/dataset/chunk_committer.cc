@@ -110,6 +110,7 @@ Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& comm
   version->first = !before && replaced.base.absent && !to.pages_doubtful;
   version->inode = to.inode;
   version->modified = to.modified;
+  version->replaces.seen_in = replaced.seen_in;
   return Prepared{std::move(version), {replaced.base, other, to.tree->layout_digest()}};
 }
 
@@ -118,9 +119,9 @@ Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& comm
 Result<ReplacedBytes> ChunkCommitter::WhatIsReplaced(const WrittenVersionPtr& before,
                                                      const ChunkCommit& commit) const {
   if (before) return written_->ReplacedAfter(*before);
-  UNSHARD_ASSIGN_OR_RETURN(const ChunkFingerprint base,
+  UNSHARD_ASSIGN_OR_RETURN(const StoredChunkPrint stored,
                            current_.StoredFingerprint(commit.tree, commit.chunk));
-  return ReplacedBytes{base, std::nullopt};
+  return ReplacedBytes{stored.fingerprint, std::nullopt, stored.in};
 }
 
 }  // namespace unshard

@@ -32,7 +32,7 @@ struct ChunkCommit {
 class ChunkCommitter {
  public:
   // References outlive this object.
-  ChunkCommitter(std::shared_ptr<Spool> spool, std::shared_ptr<WrittenChunks> written,
+  ChunkCommitter(std::shared_ptr<Spool> spool, std::shared_ptr<CommittedVersions> written,
                  const DatasetIndex& index, const CommitChecks& checks,
                  const CurrentChunks& current, SpooledVersions& versions)
       : spool_(std::move(spool)),
@@ -66,7 +66,7 @@ class ChunkCommitter {
   Result<WrittenVersionPtr> Seal(const ChunkCommit& commit, StagedFile* staged);
 
   const std::shared_ptr<Spool> spool_;
-  const std::shared_ptr<WrittenChunks> written_;
+  const std::shared_ptr<CommittedVersions> written_;
   const DatasetIndex& index_;
   const CommitChecks& checks_;
   const CurrentChunks& current_;

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 #include "store/publish/publisher.h"
 
 namespace unshard {
@@ -17,7 +17,7 @@ namespace unshard {
 class CommitChecks {
  public:
   // `limits`: those of the publisher.
-  CommitChecks(std::shared_ptr<const WrittenChunks> written, const PublisherOptions& limits)
+  CommitChecks(std::shared_ptr<const CommittedVersions> written, const PublisherOptions& limits)
       : written_(std::move(written)), limits_(limits) {}
 
   // kNotSupported where no shard of this tree can be published, whatever is written.
@@ -34,7 +34,7 @@ class CommitChecks {
   [[nodiscard]] std::uint64_t max_chunk_bytes() const { return limits_.max_chunk_bytes; }
 
  private:
-  const std::shared_ptr<const WrittenChunks> written_;
+  const std::shared_ptr<const CommittedVersions> written_;
   const PublisherOptions limits_;
 };
 

@@ -1,5 +1,7 @@
 #include "store/dataset/current_chunks.h"
 
+#include "store/chunks/sharded_chunks.h"
+
 namespace unshard {
 namespace {
 
@@ -43,13 +45,15 @@ Result<ContentPtr> CurrentChunks::Stored(const std::shared_ptr<ChunkTree>& tree,
   return MakeStoredContent(tree, chunk, *facts);
 }
 
-Result<ChunkFingerprint> CurrentChunks::StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
+Result<StoredChunkPrint> CurrentChunks::StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                                           const ChunkRef& chunk) const {
-  const auto read = [&]() -> Result<ChunkFingerprint> {
-    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, Stored(tree, chunk));
-    if (!content) return ChunkFingerprint{};
+  const auto read = [&]() -> Result<StoredChunkPrint> {
+    UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
+    if (!facts) return StoredChunkPrint{};
+    const ContentPtr content = MakeStoredContent(tree, chunk, *facts);
     UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(*content));
-    return ChunkFingerprint{false, content->size(), crc};
+    return StoredChunkPrint{{false, content->size(), crc},
+                            ShardGenerationOf(facts->generation)->object->info().generation};
   };
   // A shard that another process replaces or overwrites meanwhile is read again: the commit that
   // waits for the fingerprint is not at fault.

@@ -3,17 +3,26 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "store/chunks/chunk_content.h"
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 namespace unshard {
+
+// What a shard holds in the place of one chunk.
+struct StoredChunkPrint {
+  ChunkFingerprint fingerprint;
+  // The version of the shard that holds it; nothing where the chunk is absent.
+  std::optional<Generation> in = std::nullopt;
+};
 
 // Thread-safe. No lock is held across I/O.
 class CurrentChunks {
  public:
-  explicit CurrentChunks(std::shared_ptr<WrittenChunks> written) : written_(std::move(written)) {}
+  explicit CurrentChunks(std::shared_ptr<CommittedVersions> written)
+      : written_(std::move(written)) {}
 
   // The bytes that readers see now; null where the chunk is absent.
   Result<ContentPtr> Current(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
@@ -22,12 +31,12 @@ class CurrentChunks {
   Result<ContentPtr> ContentOf(const WrittenVersionPtr& version) const;
   // The bytes that the shard holds, whatever has been committed since; null where it has none.
   Result<ContentPtr> Stored(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
-  // Of the same bytes, all of which are read for it.
-  Result<ChunkFingerprint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
+  // Of the same bytes, all of which are read for it. Requires: a ShardedTree.
+  Result<StoredChunkPrint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                              const ChunkRef& chunk) const;
 
  private:
-  const std::shared_ptr<WrittenChunks> written_;
+  const std::shared_ptr<CommittedVersions> written_;
 };
 
 }  // namespace unshard

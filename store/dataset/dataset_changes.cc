@@ -76,8 +76,8 @@ Status DatasetChanges::RemoveIfEmpty(const std::string& directory) {
   return done ? Status() : Status(tl::unexpected<Error>(removed.error()));
 }
 
-// Shards without a chunk, their locks, and directories that are empty then: who sees the mount
-// does not see them. What is not the mount's makes its directory stay.
+// Removes shards without a chunk, their locks, and directories that are empty then: none of them is
+// presented in the mount. A directory with any other file stays.
 Status DatasetChanges::RemoveLeftovers(ShardedTree& tree, const std::string& below) {
   std::vector<std::string> files, deeper;
   UNSHARD_RETURN_IF_ERROR(
@@ -148,7 +148,7 @@ Status DatasetChanges::RemoveOutside(const std::shared_ptr<ShardedTree>& tree,
     }
   }));
   for (const ChunkRef& chunk : outside) {
-    ChunkWrites::Commit removal;
+    WritePipeline::Commit removal;
     removal.tree = tree;
     removal.chunk = chunk;
     removal.modified = TimeNow();

@@ -1,4 +1,5 @@
-// Changes of whole datasets through a writable mount: what has to go before a document can.
+// Changes of whole datasets through a writable mount: the chunks that have to be removed before a
+// document can be.
 #pragma once
 
 #include <memory>
@@ -6,17 +7,18 @@
 
 #include "codec/grid/chunk_grid.h"
 #include "codec/precomputed/merge.h"
-#include "store/dataset/chunk_writes.h"
 #include "store/dataset/dataset_tree.h"
+#include "store/dataset/write_pipeline.h"
 
 namespace unshard {
 
-// Thread-safe. Everything here publishes first what waits for the trees that it is about, and fails
-// where that fails.
+// Thread-safe. Each method first publishes what the spool holds for the trees that it changes or
+// asks, and fails where that fails.
 class DatasetChanges {
  public:
   // All outlive this object.
-  DatasetChanges(ObjectStore& store, FileSystem& files, DatasetTree& datasets, ChunkWrites& writes)
+  DatasetChanges(ObjectStore& store, FileSystem& files, DatasetTree& datasets,
+                 WritePipeline& writes)
       : store_(store), files_(files), datasets_(datasets), writes_(writes) {}
 
   // Whether a shard of the tree has a chunk.
@@ -45,7 +47,7 @@ class DatasetChanges {
   ObjectStore& store_;
   FileSystem& files_;
   DatasetTree& datasets_;
-  ChunkWrites& writes_;
+  WritePipeline& writes_;
 };
 
 }  // namespace unshard

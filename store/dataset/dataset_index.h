@@ -1,6 +1,6 @@
-// What has been found in the source so far: by directory what is special about it, and all chunk
-// trees by number and by directory. Every change and every question costs what it concerns, however
-// many datasets there are.
+// The datasets that have been found in the source so far: the overlay of each directory, and all
+// chunk trees by number and by directory. The cost of a change or a look-up does not grow with the
+// number of datasets.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,18 @@ struct Document {
   ObjectInfo source;
 };
 
-// What is special about one directory of the source. Immutable.
+// How one directory is presented where that differs from the source. Immutable.
 struct DirectoryOverlay {
   std::optional<Document> document;
   std::vector<std::shared_ptr<ChunkTree>> trees;  // rooted here
   // Subdirectories that lead from a document to the trees that it names, and need not exist.
   std::set<std::string> virtual_children;
   bool opaque = false;              // nothing below is a dataset: never searched
-  bool holds_plain_chunks = false;  // unsharded chunk files stand here as well
+  bool holds_plain_chunks = false;  // unsharded chunk files are here as well
   std::optional<Error> fault;       // the dataset here is broken; its files answer EIO
 };
 
-// What was found, for people and programs.
+// A dataset as `unshard info` and status.json describe it.
 struct FoundDataset {
   std::string path;         // directory below the source, "" for the source itself
   std::string format;       // "precomputed volume", "zarr v3 array", "zarr v2 array", "n5 dataset"
@@ -51,20 +51,21 @@ struct FoundDataset {
 };
 
 // A chunk tree as it is presented, the one that it comes from (the same one, where chunks are
-// presented as they are stored), and what the metadata say of how its chunks are stored.
+// presented as they are stored), and the part of its metadata that decides how its chunks are
+// stored.
 struct ServedTree {
   std::shared_ptr<ChunkTree> tree;
   std::shared_ptr<ShardedTree> stored;
   std::string layout;  // JSON: both trees stay as long as that means the same
 };
 
-// What the metadata documents of one directory put into the tree. Immutable once it is put.
+// What the metadata documents of one directory contribute to the index. Immutable after Put().
 struct Contribution {
   std::map<std::string, DirectoryOverlay> overlays;
   std::vector<FoundDataset> found;
   std::vector<ServedTree> trees;
   std::map<std::string, ObjectInfo> documents;  // by name: the versions that were read
-  std::string structure;                        // equal where nobody need be told of a change
+  std::string structure;                        // where it is equal the kernel is not notified
 
   [[nodiscard]] bool has_fault() const;
 };
@@ -72,18 +73,18 @@ struct Contribution {
 // Thread-safe; does no I/O.
 class DatasetIndex {
  public:
-  // Null where the directory has not been looked into.
+  // Null where the directory has not been examined.
   [[nodiscard]] std::shared_ptr<const Contribution> ContributionAt(const std::string& path) const;
-  // Null where nothing is special.
+  // Null where the directory is presented as it is in the source.
   [[nodiscard]] std::shared_ptr<const DirectoryOverlay> OverlayAt(const std::string& path) const;
-  // Whether a directory above `path` has said that nothing below it is a dataset.
+  // Whether a directory above `path` is opaque.
   [[nodiscard]] bool IsBelowOpaque(const std::string& path) const;
 
-  // Takes the place of what was put for `path` before. Trees that are no longer served retire: the
-  // latest kRetiredTrees can still be found by their number, for who has an old chunk open.
+  // Replaces the contribution of `path`. Trees that are no longer served retire: the latest
+  // kRetiredTrees can still be found by their number, for readers that have an old chunk open.
   void Put(const std::string& path, std::shared_ptr<Contribution> contribution);
 
-  // All directories that have been looked into.
+  // All directories that have been examined.
   [[nodiscard]] std::vector<std::string> examined() const;
 
   // Retired trees included.
@@ -121,8 +122,8 @@ class DatasetIndex {
   std::deque<std::uint32_t> retired_;                             // in trees_, oldest first
 };
 
-// What leads from `path`, where the document stands, to the trees that it names: into the overlays
-// of `contribution`.
+// Adds the directories between `path`, which holds the document, and the trees that it names to the
+// overlays of `contribution`.
 void AddVirtualChildren(const std::string& path, Contribution& contribution);
 
 }  // namespace unshard

@@ -243,7 +243,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
                                     Contribution& to) {
   auto info = ParseNeuroglancerInfo(object.text);
   if (!info) {
-    // A file that happens to be called "info" and is no JSON object is not ours to judge.
+    // A file called "info" that is no JSON object belongs to another program.
     const auto document = ParseJson(object.text);
     const bool ours = path.empty() || (document && document->is_object()) || GoodBefore(path);
     if (!ours) return {};
@@ -385,7 +385,7 @@ void DatasetTree::ReadOther(const std::string& path, Contribution& to) {
     const auto object =
         ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes, CallerDeadline());
     if (!object || !*object) return std::nullopt;
-    // These formats pass through: a document that we cannot read is for its reader to judge.
+    // These formats pass through: a document that cannot be read here is passed to its reader.
     return ParseJson((*object)->text).value_or(JsonValue());
   };
   FoundDataset found;

@@ -39,7 +39,7 @@ struct DatasetTreeOptions {
   ShardSetOptions shards;
   std::shared_ptr<const UnpublishedChunks> unpublished;  // of writable mounts, else null
   const View* view = &NativeView();
-  // Searched ahead; others are when they are first looked up.
+  // Directories that Discover() examines; others are examined when they are first looked up.
   std::size_t max_directories = kSearchedAhead;
 };
 
@@ -51,12 +51,12 @@ class DatasetTree {
               const DatasetTreeOptions& options);
 
   // Searches the source. Fails, naming file and field, where the source itself is a dataset that is
-  // broken, or where it was searched to its end and no dataset is there (the message says what was
-  // looked for).
+  // broken, or where it was searched to its end and no dataset is there (the message names the
+  // documents that were searched for).
   Status Discover();
 
-  // What is special about `path`; null where nothing is. Looks into a directory that the search has
-  // not reached, and again at a document that was broken and has changed.
+  // How `path` is presented; null where that is as in the source. Examines a directory that the
+  // search has not reached, and reads a document again that was broken and has changed.
   std::shared_ptr<const DirectoryOverlay> Find(const std::string& path);
   // Whether the file at `path` is, or would be, the document of a dataset that is shown as it is
   // stored: not where another one has the directory, or one above it, to itself.
@@ -67,12 +67,12 @@ class DatasetTree {
   // Reads the metadata in `path` again after a change. Trees that other ones replace retire
   // (ChunkTree::retired); trees whose chunks are stored as before stay.
   void Reload(const std::string& path);
-  // Whether Reload has found the metadata in `path` to say something else, since this was last
-  // asked: the kernel is to be told.
+  // Whether a Reload since the last call has found that the metadata in `path` have changed: the
+  // caller has to notify the kernel.
   bool TakeChange(const std::string& path);
-  // Whether chunks can still be published into a tree: looks at its metadata, and reads them again
-  // where they have changed. False where it has retired. Fails where the metadata cannot be read
-  // at the moment, so that nobody knows.
+  // Whether chunks can still be published into a tree: revalidates its metadata, and reads them
+  // again where they have changed. False where it has retired. Fails where the metadata cannot be
+  // read at the moment.
   Result<bool> Serves(const ChunkTree& tree);
 
   // The following are those of DatasetIndex.
@@ -89,8 +89,8 @@ class DatasetTree {
   // What was read at `path` last, if it was a dataset without a fault.
   ContributionPtr GoodBefore(const std::string& path) const;
   // Reads the metadata in `path`. A document that has become broken changes nothing. Of two threads
-  // the later one reads after the earlier one's result stands, which it replaces: what is served
-  // is never older than the last call.
+  // the later one begins to read after the earlier one has put its result, which it replaces: the
+  // metadata that are served are never older than the last call.
   ContributionPtr Examine(const std::string& path);
   // The same, unless another thread has done so before this one came to it.
   void ExamineOnce(const std::string& path);

@@ -38,6 +38,7 @@ void KeepManifest(ShardChange& change, const ContentPtr& manifest, const Bytes& 
   const ChunkFingerprint there{false, bytes.size(), Crc32c(bytes.span())};
   change.expected = there;
   change.also_expected.reset();
+  change.seen_in.reset();
   change.put = there;
   change.size = manifest->size();
   // In memory: a full spool has no room for it.
@@ -49,19 +50,19 @@ void KeepManifest(ShardChange& change, const ContentPtr& manifest, const Bytes& 
   };
 }
 
-void PutFragments(ShardChange& change, const std::shared_ptr<const WrittenChunks>& written,
+void PutFragments(ShardChange& change, const std::shared_ptr<const CommittedVersions>& written,
                   const WrittenVersionPtr& fragments) {
   const ShardChange of_fragments = ChangeOf(written, fragments);
   change.leading_size = fragments->size;
-  change.leading =
-      ExpectedBytes{of_fragments.expected, of_fragments.also_expected, of_fragments.put};
+  change.leading = ExpectedBytes{of_fragments.expected, of_fragments.also_expected,
+                                 of_fragments.seen_in, of_fragments.put};
   change.open_leading = [written, fragments] { return OpenSpooled(*written, *fragments); };
 }
 
 // Nothing where the halves that there are do not fit together.
-Result<std::optional<ShardChange>> ChangeOfMesh(const std::shared_ptr<const WrittenChunks>& written,
-                                                const CurrentChunks& current,
-                                                const MeshFiles& files, std::uint64_t max_bytes) {
+Result<std::optional<ShardChange>> ChangeOfMesh(
+    const std::shared_ptr<const CommittedVersions>& written, const CurrentChunks& current,
+    const MeshFiles& files, std::uint64_t max_bytes) {
   const WrittenVersionPtr& half = files.manifest ? files.manifest : files.fragments;
   const ShardSlot slot = half->chunk.slot;
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr manifest,
@@ -88,7 +89,7 @@ Result<std::optional<ShardChange>> ChangeOfMesh(const std::shared_ptr<const Writ
 
 }  // namespace
 
-Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const WrittenChunks>& written,
+Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const CommittedVersions>& written,
                                    const CurrentChunks& current,
                                    const std::vector<WrittenVersionPtr>& versions,
                                    std::uint64_t max_manifest_bytes) {

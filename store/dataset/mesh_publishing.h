@@ -15,7 +15,7 @@ namespace unshard {
 // until then both of its versions wait for the other half. A half that has not been written is the
 // one that readers see now. Fails where that cannot be read. Manifests have at most
 // `max_manifest_bytes`.
-Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const WrittenChunks>& written,
+Result<ShardChanges> MeshChangesOf(const std::shared_ptr<const CommittedVersions>& written,
                                    const CurrentChunks& current,
                                    const std::vector<WrittenVersionPtr>& versions,
                                    std::uint64_t max_manifest_bytes);

@@ -142,8 +142,8 @@ Result<bool> MetadataDocuments::IsComplete(const std::string& path, const std::s
   return complete == object->text;
 }
 
-// A new document is written in place, as nothing stood there that a reader could go on seeing. What
-// it says may have been read, and believed, already.
+// A new document is written in place, since there is no earlier version that readers could go on
+// seeing. Readers may have used its bytes already.
 Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
   if (!IsDocumentName(BaseName(path)) || datasets_.index().IsBelowOpaque(ParentPath(path))) {
     return {};
@@ -157,7 +157,7 @@ Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
   if (!object) return {};
   const auto complete = Complete(path, object->text);
   if (!complete) {
-    // As with other files, what is refused does not stay.
+    // As with other files, a document that is refused does not stay.
     const auto removed = files_.Remove(path);
     if (!removed) LogWarning(removed.error().message);
     Reload(path);

@@ -31,7 +31,7 @@ class MetadataDocuments {
   using Refresh = std::function<void(const std::string& key)>;
   // All outlive this object; `refresh` may be null.
   MetadataDocuments(ObjectStore& store, FileSystem& files, DatasetTree& datasets,
-                    ChunkWrites& writes, Refresh refresh)
+                    WritePipeline& writes, Refresh refresh)
       : store_(store),
         files_(files),
         replacer_(writes.replacer()),

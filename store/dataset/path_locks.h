@@ -1,4 +1,5 @@
-// A lock for each path, made when it is first taken and gone when nobody holds or awaits it.
+// A lock for each path, made when it is first taken, and destroyed when no thread holds or awaits
+// it.
 #pragma once
 
 #include <map>

@@ -4,14 +4,14 @@
 
 namespace unshard {
 
-Result<std::shared_ptr<File>> OpenSpooled(const WrittenChunks& written,
+Result<std::shared_ptr<File>> OpenSpooled(const CommittedVersions& written,
                                           const WrittenVersion& version) {
   const auto spooled = written.SpooledOf(version);
   if (!spooled) return Fail(ErrorCode::kInternal, "a version that is published has left the spool");
   return spooled->spool->Open(spooled->chunk);
 }
 
-ShardChange ChangeOf(const std::shared_ptr<const WrittenChunks>& written,
+ShardChange ChangeOf(const std::shared_ptr<const CommittedVersions>& written,
                      const WrittenVersionPtr& version) {
   ShardChange change;
   change.page = version->chunk.slot.page;
@@ -24,11 +24,12 @@ ShardChange ChangeOf(const std::shared_ptr<const WrittenChunks>& written,
   const ReplacedBytes replaces = written->ReplacedBy(*version);
   change.expected = replaces.base;
   change.also_expected = replaces.other;
+  change.seen_in = replaces.seen_in;
   change.put = FingerprintOf(*version);
   return change;
 }
 
-ShardChanges ChangesOf(const std::shared_ptr<const WrittenChunks>& written,
+ShardChanges ChangesOf(const std::shared_ptr<const CommittedVersions>& written,
                        std::vector<WrittenVersionPtr> versions) {
   ShardChanges changes;
   changes.changes.reserve(versions.size());

@@ -70,6 +70,8 @@ class ShardPublish {
   const std::string key_;
   std::size_t waiting_ = 0;  // of versions_: halves of meshes
   bool retired_ = false;     // the metadata were replaced while the shard was rewritten
+  // Of shards whose entries are one chunk each: what was replaced by what.
+  std::optional<ShardSet::OwnPublish> own_;
 };
 
 Result<Done> ShardPublish::Run() {
@@ -132,6 +134,7 @@ Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes) {
     if (own != nullptr) {
       const auto generation = replacement->Finish(*own);
       if (!generation) LogWarning(generation.error().message);
+      if (!tree_->is_mesh()) own_ = *own;
     }
     replacement.reset();
   };
@@ -142,7 +145,7 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
   tree_->ForgetListings();
   Versions refused;
   if (parts_.strict) refused = TakeAt(result.conflicting, published);
-  const WrittenChunks::Published ended = parts_.versions->EndPublish(published);
+  const CommittedVersions::Published ended = parts_.versions->EndPublish(published, own_);
   counters_.bytes_published += result.bytes_written;
   if (!refused.empty()) return Refuse(refused);
   counters_.conflicts += result.conflicts;
@@ -213,10 +216,10 @@ Result<Done> ShardPublish::LeaveRetired() {
   }
   const auto successor = parts_.datasets->index().SuccessorOf(*tree_);
   std::size_t quarantined = 0;
-  for (const WrittenChunks::Spooled& spooled : withdrawn) {
+  for (const CommittedVersions::Spooled& spooled : withdrawn) {
     const auto place = successor ? FindChunk(successor, spooled.chunk.chunk) : std::nullopt;
     if (place) {
-      parts_.versions->Adopt(spooled, *place, SpooledVersions::Before::kUnknown);
+      parts_.versions->Adopt(spooled, *place);
       continue;
     }
     ++quarantined;

@@ -34,7 +34,7 @@ class ShardPublishing {
   struct Parts {
     std::shared_ptr<ObjectReplacer> replacer;
     std::shared_ptr<DatasetTree> datasets;
-    std::shared_ptr<WrittenChunks> written;
+    std::shared_ptr<CommittedVersions> written;
     SpooledVersions* versions = nullptr;     // outlives this object
     const CurrentChunks* current = nullptr;  // the same
     // Notified of a key whose chunks have to be revalidated, as if another process had replaced it.

@@ -32,7 +32,7 @@ Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const VolumeOp
   spool_options.identity = identity;
   spool_options.max_bytes = options.spool_bytes;
   spool_options.max_files = options.spool_files;
-  // Half of the descriptors are for shards; what is left is for whoever commits and publishes.
+  // Half of the descriptors are for shards; the others are for commits and publishes.
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) spool_options.max_descriptors = limit.rlim_cur / 4;
   UNSHARD_ASSIGN_OR_RETURN(auto spool, Spool::Open(std::move(files), spool_options));
@@ -41,7 +41,7 @@ Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const VolumeOp
 
 constexpr const char* kWayOut = "name another with -o spool=DIR, or mount with -o ro";
 
-// Other users could read what is written before they may read the source, and alter it.
+// Else other users could read committed chunks of a source that they may not read, and alter them.
 Status CheckIsPrivate(const std::string& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return FailErrno(errno, folder);
@@ -138,7 +138,7 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
     if (!IsLeftOver(one, ours, path)) continue;
     auto spool = OpenSpool(path, options, identity);
     if (!spool) {
-      // Another mount was faster, or something is wrong with it that a person should look at.
+      // Another mount was faster, or the spool is damaged in a way that a person should examine.
       LogWarning(spool.error().message);
       continue;
     }

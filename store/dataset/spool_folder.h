@@ -32,7 +32,7 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options);
 Result<std::shared_ptr<FileSystem>> MakeFolder(const std::string& given, NewFiles modes);
 
 // Removes the spools that hold nothing any more. To be called while they are still open, so that
-// nobody else takes them over meanwhile.
+// no other process takes them over meanwhile.
 void RemoveEmptySpools(const OpenedSpools& opened);
 
 // Paths of the spools of this source whose processes have ended.

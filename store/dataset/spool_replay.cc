@@ -14,9 +14,10 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   for (const auto& spool : spools) recovered.push_back(spool->TakeRecovered());
   // Of several versions of one chunk the latest becomes the latest one last.
   const std::vector<ReplayedChunk> found = InReplayOrder(std::move(recovered));
-  std::map<std::string, std::vector<WrittenChunks::Spooled>> published;  // by directory of shards
+  std::map<std::string, std::vector<CommittedVersions::Spooled>>
+      published;  // by directory of shards
   for (const auto& [number, chunk] : found) {
-    const WrittenChunks::Spooled spooled{spools[number], chunk};
+    const CommittedVersions::Spooled spooled{spools[number], chunk};
     const Fate fate = FateOf(spooled);
     switch (fate.kind) {
       case Fate::Kind::kPublished: {
@@ -25,7 +26,7 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
         break;
       }
       case Fate::Kind::kWaits:
-        versions_.Adopt(spooled, fate.place, fate.before);
+        versions_.Adopt(spooled, fate.place, fate.stored);
         break;
       case Fate::Kind::kQuarantined:
         versions_.Quarantine(spooled, fate.why);
@@ -46,7 +47,7 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
           " chunks of earlier mounts wait in the spool to be published");
 }
 
-SpoolReplay::Fate SpoolReplay::FateOf(const WrittenChunks::Spooled& spooled) {
+SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled) {
   const auto quarantined = [](std::string why) {
     return Fate{Fate::Kind::kQuarantined, std::move(why)};
   };
@@ -57,23 +58,23 @@ SpoolReplay::Fate SpoolReplay::FateOf(const WrittenChunks::Spooled& spooled) {
   const auto stored = current_.StoredFingerprint(place->tree, place->chunk);
   ChunkFingerprint own;
   if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
-  if (stored && *stored == own) return {Fate::Kind::kPublished, "", *place};
+  if (stored && stored->fingerprint == own) return {Fate::Kind::kPublished, "", *place};
   if (terms.layout && *terms.layout != place->tree->layout_digest()) {
     return quarantined(std::string(kStoredOtherwise));
   }
   const bool as_expected =
-      !stored || *stored == terms.base || (terms.other_base && *stored == *terms.other_base);
+      !stored || stored->fingerprint == terms.base || stored->fingerprint == terms.other_base;
   if (!as_expected) return quarantined(std::string(kChangedByOthers));
   // Seals of earlier releases do not name the layout that the chunk was written for.
   if (const Status fits = CheckBytes(spooled, *place); !fits) {
     return quarantined("it cannot be a chunk of what stands there now: " + fits.error().message);
   }
-  using Before = SpooledVersions::Before;
-  return {Fate::Kind::kWaits, "", *place,
-          stored && stored->absent ? Before::kAbsent : Before::kUnknown};
+  Fate waits{Fate::Kind::kWaits, "", *place};
+  if (stored) waits.stored = *stored;
+  return waits;
 }
 
-Status SpoolReplay::CheckBytes(const WrittenChunks::Spooled& spooled,
+Status SpoolReplay::CheckBytes(const CommittedVersions::Spooled& spooled,
                                const ChunkInTree& place) const {
   const SpooledChunk& chunk = spooled.chunk;
   if (chunk.removed || place.chunk.part == ChunkPart::kFragments) return {};

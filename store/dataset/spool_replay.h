@@ -41,10 +41,10 @@ class SpoolReplay {
     std::string why;  // kQuarantined
     // Unless quarantined:
     ChunkInTree place{};
-    SpooledVersions::Before before = SpooledVersions::Before::kUnknown;
+    std::optional<StoredChunkPrint> stored = std::nullopt;  // nothing where it cannot be read
   };
-  Fate FateOf(const WrittenChunks::Spooled& spooled);
-  Status CheckBytes(const WrittenChunks::Spooled& spooled, const ChunkInTree& place) const;
+  Fate FateOf(const CommittedVersions::Spooled& spooled);
+  Status CheckBytes(const CommittedVersions::Spooled& spooled, const ChunkInTree& place) const;
 
   ObjectReplacer& replacer_;
   DatasetTree& datasets_;

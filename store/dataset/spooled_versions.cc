@@ -17,7 +17,7 @@ void SpooledVersions::MakeLatest(const WrittenVersionPtr& version, Spooled seale
   version->crc32c = sealed.chunk.crc32c;
   version->spool = std::move(sealed.spool);
   version->spooled = std::move(sealed.chunk);
-  const WrittenChunks::Replaced replaced = written_->Replace(version);
+  const CommittedVersions::Replaced replaced = written_->Replace(version);
   if (replaced.discard) Discard({*replaced.discard});
   const std::uint64_t shard = version->chunk.slot.shard;
   const std::uint64_t all = ShardedOf(*version->tree).ChunksInShard(shard);
@@ -25,11 +25,13 @@ void SpooledVersions::MakeLatest(const WrittenVersionPtr& version, Spooled seale
              all != 0 && replaced.in_shard == all);
 }
 
-void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place, Before before) {
+void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place,
+                            const std::optional<StoredChunkPrint>& stored) {
   auto version = std::make_shared<WrittenVersion>();
   version->tree = place.tree;
   version->chunk = place.chunk;
-  version->first = before == Before::kAbsent;
+  version->first = stored && stored->fingerprint.absent;
+  if (stored) version->replaces.seen_in = stored->in;
   version->modified = spooled.chunk.committed;
   MakeLatest(version, spooled);
   ++adopted_;
@@ -73,16 +75,17 @@ void SpooledVersions::AbandonPublish(const std::vector<WrittenVersionPtr>& versi
   Discard(written_->AbandonPublish(versions));
 }
 
-WrittenChunks::Published SpooledVersions::EndPublish(
-    const std::vector<WrittenVersionPtr>& versions) {
-  WrittenChunks::Published published = written_->EndPublish(versions);
+CommittedVersions::Published SpooledVersions::EndPublish(
+    const std::vector<WrittenVersionPtr>& versions,
+    const std::optional<ShardSet::OwnPublish>& own) {
+  CommittedVersions::Published published = written_->EndPublish(versions, own);
   Discard(published.discard);
   return published;
 }
 
 std::vector<SpooledVersions::Spooled> SpooledVersions::Withdraw(
     const DirtyShard& shard, const std::vector<WrittenVersionPtr>& versions) {
-  WrittenChunks::Withdrawn withdrawn = written_->Withdraw(versions);
+  CommittedVersions::Withdrawn withdrawn = written_->Withdraw(versions);
   Discard(withdrawn.discard);
   written_->ForgetPublished(shard);
   return std::move(withdrawn.keep);

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 #include "store/dataset/chunk_in_tree.h"
+#include "store/dataset/current_chunks.h"
 #include "store/publish/queue.h"
 #include "store/spool/spool.h"
 
@@ -23,12 +25,12 @@ namespace unshard {
 // chunk published, and discards it then.
 class SpooledVersions {
  public:
-  using Spooled = WrittenChunks::Spooled;
+  using Spooled = CommittedVersions::Spooled;
   // As PublishQueue::Add.
   using AddDirty = std::function<void(const DirtyShard& shard, std::int64_t chunks,
                                       std::int64_t bytes, bool complete)>;
   // `spools`: this mount's own one first, then adopted ones.
-  SpooledVersions(std::shared_ptr<WrittenChunks> written,
+  SpooledVersions(std::shared_ptr<CommittedVersions> written,
                   std::vector<std::shared_ptr<Spool>> spools, AddDirty add_dirty)
       : written_(std::move(written)),
         spools_(std::move(spools)),
@@ -36,10 +38,10 @@ class SpooledVersions {
 
   // `version`, sealed as `sealed`, becomes the latest version of its chunk, and its shard dirty.
   void MakeLatest(const WrittenVersionPtr& version, Spooled sealed);
-  // The same for a file that an earlier mount, or a retired tree, left in a spool. kAbsent: the
-  // chunk was absent until this version.
-  enum class Before { kAbsent, kUnknown };
-  void Adopt(const Spooled& spooled, const ChunkInTree& place, Before before);
+  // The same for a file that an earlier mount, or a retired tree, left in a spool. `stored`: what
+  // its shard holds, which is what the file replaces; nothing where that is not known.
+  void Adopt(const Spooled& spooled, const ChunkInTree& place,
+             const std::optional<StoredChunkPrint>& stored = std::nullopt);
 
   // Returns once the version, or a later one of its chunk, survives a power loss.
   Status Sync(const WrittenVersionPtr& version);
@@ -48,10 +50,11 @@ class SpooledVersions {
   // Spool::PrepareToPublish for the files of these versions.
   Status PrepareToPublish(const std::vector<WrittenVersionPtr>& versions);
 
-  // These are not published after all, or in the store now: see WrittenChunks. What has been
+  // These are not published after all, or in the store now: see CommittedVersions. What has been
   // superseded meanwhile, or published, is discarded from its spool.
   void AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
-  WrittenChunks::Published EndPublish(const std::vector<WrittenVersionPtr>& versions);
+  CommittedVersions::Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
+                                          const std::optional<ShardSet::OwnPublish>& own);
   // These versions of a shard cannot be published: readers see the store again, as if they had
   // never been committed. Returns those whose files are still in a spool and to be kept.
   std::vector<Spooled> Withdraw(const DirtyShard& shard,
@@ -65,7 +68,7 @@ class SpooledVersions {
   [[nodiscard]] std::uint64_t quarantined() const { return quarantined_.load(); }
 
  private:
-  const std::shared_ptr<WrittenChunks> written_;
+  const std::shared_ptr<CommittedVersions> written_;
   const std::vector<std::shared_ptr<Spool>> spools_;
   const AddDirty add_dirty_;
   std::atomic<std::uint64_t> last_number_{0};

@@ -106,7 +106,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   if (!options.read_only) {
     UNSHARD_ASSIGN_OR_RETURN(
         parts.files, OpenPosixFileSystem(options.source, NewFiles::kShared, parts.own_mount));
-    parts.written = std::make_shared<WrittenChunks>();
+    parts.written = std::make_shared<CommittedVersions>();
     tree_options.unpublished = parts.written;
   }
   parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
 Volume::Volume(VolumeParts parts, const VolumeOptions& options)
     : parts_(std::move(parts)), options_(options) {}
 
-// Trees and what is written into them know each other.
+// Trees hold the committed versions, which hold their trees: the cycle is broken here.
 Volume::~Volume() {
   writes_.reset();
   for (const auto& tree : parts_.datasets->trees()) tree->SetUnpublished(nullptr);
@@ -134,7 +134,7 @@ Volume::~Volume() {
 
 void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   spools_ = std::move(spools);
-  ChunkWrites::Parts parts;
+  WritePipeline::Parts parts;
   parts.replacer = MakeLocalReplacer(parts_.files);
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
@@ -142,7 +142,7 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   parts.spool_path = spools_.paths.front();
   if (on_change)
     parts.on_renewed = [on_change](const std::string& key) { on_change({key, false}); };
-  writes_ = std::make_unique<ChunkWrites>(std::move(parts), options_);
+  writes_ = std::make_unique<WritePipeline>(std::move(parts), options_);
   writes_->Replay();
 }
 

@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "store/chunks/chunk_reader.h"
-#include "store/chunks/written_chunks.h"
-#include "store/dataset/chunk_writes.h"
+#include "store/chunks/committed_versions.h"
 #include "store/dataset/dataset_tree.h"
 #include "store/dataset/spool_folder.h"
 #include "store/dataset/volume_options.h"
 #include "store/dataset/watch_monitor.h"
+#include "store/dataset/write_pipeline.h"
 #include "store/object/own_mount.h"
 
 namespace unshard {
@@ -27,13 +27,13 @@ struct VolumeParts {
   std::shared_ptr<ChunkReader> reader;
   // Of writable volumes; null otherwise.
   std::shared_ptr<FileSystem> files;
-  std::shared_ptr<WrittenChunks> written;
+  std::shared_ptr<CommittedVersions> written;
   // To be set once it is mounted.
   std::shared_ptr<OwnMount> own_mount;
 };
 
-// Thread-safe once it is open. Its destructor ends publishing where it stands: what is not
-// published stays in the spool.
+// Thread-safe once it is open. Its destructor waits for running publishes and begins no others:
+// chunks that are not published stay in the spool.
 class Volume {
  public:
   // Notified of what has changed in the store, from threads of this object. Must not wait.
@@ -56,7 +56,7 @@ class Volume {
 
   [[nodiscard]] const VolumeParts& parts() const { return parts_; }
   // Null where the volume is only read.
-  [[nodiscard]] ChunkWrites* writes() { return writes_.get(); }
+  [[nodiscard]] WritePipeline* writes() { return writes_.get(); }
   // None where the volume is only read.
   [[nodiscard]] const OpenedSpools& spools() const { return spools_; }
 
@@ -64,7 +64,7 @@ class Volume {
   const VolumeParts parts_;
   const VolumeOptions options_;
   OpenedSpools spools_;
-  std::unique_ptr<ChunkWrites> writes_;  // goes first: its threads use all the others
+  std::unique_ptr<WritePipeline> writes_;  // goes first: its threads use all the others
 };
 
 }  // namespace unshard

@@ -9,7 +9,7 @@ namespace unshard {
 
 enum class MortonChoice { kDetect, kStandard, kLegacy };
 enum class WatchMode { kAutomatic, kOff };
-// What fsync waits for: that the chunk is durable in the spool, or that it stands in its shard.
+// What fsync waits for: that the chunk is durable in the spool, or that its shard holds it.
 enum class SyncMode { kSpool, kStore };
 
 inline constexpr std::size_t kSearchedAhead = 4096;
@@ -18,7 +18,8 @@ struct VolumeOptions {
   std::string source;           // a directory
   std::string view = "native";  // one that FindView knows (store/views/views.h)
   MortonChoice morton = MortonChoice::kDetect;
-  // Directories that are searched for datasets ahead; others are when they are first looked up.
+  // Directories that are searched for datasets at the start; others are searched when they are
+  // first looked up.
   std::size_t searched_ahead = kSearchedAhead;
   WatchMode watch = WatchMode::kAutomatic;
   std::uint64_t ttl_milliseconds = 1000;
@@ -31,7 +32,7 @@ struct VolumeOptions {
   std::uint64_t publish_after_milliseconds = 5000;
   unsigned publish_threads = 2;
   SyncMode sync = SyncMode::kSpool;
-  // A chunk that another host has written meanwhile is refused; else the last publisher wins.
+  // A chunk that another host has written meanwhile is quarantined; else the last publisher wins.
   bool strict = false;
   // No other host writes the source: locks between hosts are not needed.
   bool single_writer = false;

@@ -18,7 +18,7 @@ class WatchMonitor final : public ChangeWatcher {
     if (!watched) complete_.store(false, std::memory_order_relaxed);
     return watched;
   }
-  // True as long as somebody tells about every change: kernel caches may then live long.
+  // True as long as every change is announced by an event: kernel caches may then live long.
   [[nodiscard]] bool complete() const { return complete_.load(std::memory_order_relaxed); }
 
  private:

@@ -5,7 +5,7 @@
 namespace unshard {
 namespace {
 
-// A shard that is written all the time is published all the same.
+// A shard that is never idle is published after so many times publish_after.
 constexpr int kMostPauses = 10;
 
 }  // namespace
@@ -73,7 +73,7 @@ void DirtyShards::Begin(const DirtyShard& shard) {
   Unindex(shard, entry);
   entry.running = true;
   entry.forced = false;
-  // What is added from now on says anew whether the shard is complete.
+  // The next addition tells again whether the shard is complete.
   entry.complete = false;
   entry.attempt = ++last_attempt_;
   entry.attempt_covers = entry.added;
@@ -104,8 +104,8 @@ void DirtyShards::Succeed(const DirtyShard& shard, const PublishQueue::Done& don
     entries_.erase(found);
     return;
   }
-  // The attempt may have taken what was added meanwhile, or not: the shard stays dirty, whatever
-  // the counts say, and one more attempt finds out.
+  // The attempt may or may not have published chunks that were added while it ran: the shard stays
+  // dirty, whatever its counts are, until one more attempt.
   chunks_ -= static_cast<std::int64_t>(done.chunks);
   bytes_ -= static_cast<std::int64_t>(done.bytes);
   entry.chunks -= static_cast<std::int64_t>(done.chunks);

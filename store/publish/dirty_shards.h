@@ -21,9 +21,9 @@ class DirtyShards {
     std::int64_t chunks = 0, bytes = 0;
     Time first{}, last{};         // when the oldest unpublished chunk was added, and the latest
     bool complete = false;        // all chunks of the shard are there
-    bool forced = false;          // somebody waits for an attempt that begins from now on
+    bool forced = false;          // a caller waits for an attempt that begins from now on
     std::uint64_t added = 0;      // number of the latest addition
-    std::uint64_t wanted = 0;     // the latest addition that somebody waits for
+    std::uint64_t wanted = 0;     // the latest addition that a caller waits for
     std::uint64_t published = 0;  // all additions up to this one are published
 
     std::uint64_t attempt = 0;  // number of the latest attempt; 0: none
@@ -65,7 +65,7 @@ class DirtyShards {
   [[nodiscard]] std::uint64_t running() const { return running_; }
   [[nodiscard]] std::int64_t chunks() const { return chunks_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  // Of these, what no attempt is about to take away.
+  // Of these, what no running attempt is publishing.
   [[nodiscard]] std::int64_t waiting_chunks() const { return chunks_ - attempt_chunks_; }
   [[nodiscard]] std::int64_t waiting_bytes() const { return bytes_ - attempt_bytes_; }
   [[nodiscard]] std::optional<Error> LastError() const;

@@ -18,8 +18,9 @@ auto Place(const T& one) {
 
 class Planner {
  public:
-  Planner(const PublishRequest& request, const ShardObject& base, const PublisherOptions& options)
-      : request_(request), base_(base), options_(options) {}
+  Planner(const PublishRequest& request, const ShardObject& base,
+          const std::optional<Generation>& generation, const PublisherOptions& options)
+      : request_(request), base_(base), generation_(generation), options_(options) {}
 
   Result<ShardPlan> Run(const ShardIndex& index);
 
@@ -29,6 +30,10 @@ class Planner {
   Status Change(const ShardChange& change, const StoredChunk* replaced);
   Result<Bytes> Plain(const StoredChunk& chunk) const;
   Result<std::uint64_t> Leading(const StoredChunk& chunk) const;
+  // Whether the base is the version in which the writer saw what a change replaces.
+  [[nodiscard]] bool IsBase(const std::optional<Generation>& seen_in) const {
+    return seen_in && seen_in == generation_;
+  }
   Result<bool> IsExpected(const ShardChange& change, const StoredChunk* found) const;
   Result<bool> HoldsExpected(const ShardChange& change, const StoredChunk* found) const;
   Result<bool> HasExpectedFragments(const ShardChange& change, const StoredChunk* found) const;
@@ -40,6 +45,7 @@ class Planner {
 
   const PublishRequest& request_;
   const ShardObject& base_;
+  const std::optional<Generation>& generation_;
   const PublisherOptions& options_;
   ShardPlan plan_;
 };
@@ -136,7 +142,7 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
   UNSHARD_ASSIGN_OR_RETURN(const Bytes manifest, Plain(chunk));
   const auto leading = MeshFragmentBytes(manifest.span());
   if (!leading) return Forward(leading.error(), Describe(chunk.page, chunk.slot));
-  // The bytes before that are the shard index: whoever copied them would make damage look sound.
+  // The bytes before that are the shard index: a copy of them would hide the damage.
   const std::uint64_t index = request_.format->fixed_index_bytes();
   const std::uint64_t before = chunk.range.begin - std::min(chunk.range.begin, index);
   if (*leading > before) {
@@ -158,11 +164,12 @@ bool AnyFits(const Expected& change, const Fits& fits) {
 }
 
 Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* found) const {
-  if (change.check_expected) {
+  if (!IsBase(change.seen_in)) {
     UNSHARD_ASSIGN_OR_RETURN(const bool expected, HoldsExpected(change, found));
     if (!expected) return false;
   }
-  return change.leading ? HasExpectedFragments(change, found) : true;
+  if (!change.leading || IsBase(change.leading->seen_in)) return true;
+  return HasExpectedFragments(change, found);
 }
 
 Result<bool> Planner::HasExpectedFragments(const ShardChange& change,
@@ -171,7 +178,7 @@ Result<bool> Planner::HasExpectedFragments(const ShardChange& change,
     return AnyFits(*change.leading, [&](const ChunkFingerprint& seen) { return seen == there; });
   };
   // Without a manifest there are no fragments: whether that is expected is known by then.
-  if (found == nullptr) return change.check_expected || is(ChunkFingerprint{});
+  if (found == nullptr) return !IsBase(change.seen_in) || is(ChunkFingerprint{});
   if (found->range == kDamagedRange) return false;
   const auto leading = Leading(*found);
   if (!leading && leading.error().code == ErrorCode::kDataLoss) return false;
@@ -225,8 +232,9 @@ Result<ChunkFingerprint> Planner::FingerprintOfBytes(const ByteRange& range) con
 }  // namespace
 
 Result<ShardPlan> PlanShard(const PublishRequest& request, const ShardObject& base,
-                            const ShardIndex& index, const PublisherOptions& options) {
-  return Planner(request, base, options).Run(index);
+                            const std::optional<Generation>& generation, const ShardIndex& index,
+                            const PublisherOptions& options) {
+  return Planner(request, base, generation, options).Run(index);
 }
 
 std::string DescribeSlot(const std::string& described, std::uint64_t page, std::uint64_t slot) {

@@ -28,11 +28,13 @@ struct ShardPlan {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> conflicting;  // page and slot
 };
 
-// `base` is decoded, `index` is its index. Reads what fingerprints and mesh fragments ask for.
+// `base` is decoded, `index` is its index, `generation` that of the object; nothing where there is
+// none. Reads what fingerprints and mesh fragments ask for.
 // Fails with kDataLoss, naming the chunk, where a chunk that would stay is damaged, and with
 // kInvalidArgument where a slot is changed twice or cannot be.
 Result<ShardPlan> PlanShard(const PublishRequest& request, const ShardObject& base,
-                            const ShardIndex& index, const PublisherOptions& options);
+                            const std::optional<Generation>& generation, const ShardIndex& index,
+                            const PublisherOptions& options);
 
 // "DESCRIBED: page P, slot S", for messages.
 std::string DescribeSlot(const std::string& described, std::uint64_t page, std::uint64_t slot);

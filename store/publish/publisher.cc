@@ -22,7 +22,7 @@ Status CheckRequest(const PublishRequest& request, const PublisherOptions& optio
   return Forward(std::move(status).error(), described);
 }
 
-// The decoded form of a wrapped shard: it is put together in memory, from a base in memory.
+// The decoded form of a shard with outer codecs: assembled in memory, from a base in memory.
 class DecodedVersion final : public NewVersion {
  public:
   DecodedVersion(const ShardObject& base, std::uint64_t max_bytes)
@@ -69,7 +69,7 @@ class Attempt {
   [[nodiscard]] bool LittleGarbage(std::uint64_t size, std::uint64_t live) const;
   Result<std::optional<PutShard>> PutAppended(const ShardPlan& plan);
   Result<PutShard> PutWrapped(const ShardPlan& plan);
-  // The index of what was put, once it is found to say that.
+  // Reads the index of the new version back. kInternal where it is not that of what was put.
   Result<ShardIndex> Verify(const PutShard& put);
   using End = Result<Committed> (ObjectReplacement::*)(const ObjectReplacement::Committing&);
   Result<bool> EndBy(End end);
@@ -82,7 +82,7 @@ class Attempt {
   std::optional<ShardObject> body_;            // of the base: what its index refers to
   std::uint64_t base_index_bytes_ = 0;
   bool put_ = false;     // a new version is to be committed
-  bool remove_ = false;  // what is there then is to be removed
+  bool remove_ = false;  // after that the object is to be removed
   PublishResult result_;
 };
 
@@ -135,7 +135,7 @@ Result<ShardPlan> Attempt::Plan() {
   }
   if (!index) return tl::unexpected<Error>(std::move(index).error());
   base_index_bytes_ = index->bytes;
-  return PlanShard(request_, *body_, *index, options_);
+  return PlanShard(request_, *body_, base_generation_, *index, options_);
 }
 
 Result<PutShard> Attempt::Put(const ShardPlan& plan) {

@@ -32,12 +32,15 @@
 
 namespace unshard {
 
-// Of bytes that are put: what they replace, and what they are.
+// Fingerprints of bytes that are put, and of the bytes that they replace.
 struct ExpectedBytes {
   // What the writer believed to replace; other bytes in the base count as a conflict.
   ChunkFingerprint expected;
   // The same: of a version that may or may not have been published since.
   std::optional<ChunkFingerprint> also_expected;
+  // A version of the shard that is known to hold one of the two. Where the base is that version
+  // the bytes that are replaced are not read.
+  std::optional<Generation> seen_in;
   // What is put; other bytes are refused. Where the base has it already, as after a publish that
   // could not be made durable, that is no conflict.
   std::optional<ChunkFingerprint> put;
@@ -48,7 +51,7 @@ struct ShardChange {
   std::uint64_t page = 0;
   std::uint64_t slot = 0;
   bool removed = false;
-  // The plain bytes, whole; read as a stream when their turn comes. Null for a removal. May be
+  // The plain bytes, whole; read as a stream when they are put. Null for a tombstone. May be
   // called more than once.
   std::function<Result<std::shared_ptr<File>>()> open;
   std::uint64_t size = 0;
@@ -57,11 +60,10 @@ struct ShardChange {
   std::uint64_t leading_size = 0;
   // Of the fragments; unset where nothing is known of them.
   std::optional<ExpectedBytes> leading;
-  // As in ExpectedBytes. Not looked at where the base is known to be the version that the writer
-  // saw: that saves reading it.
-  bool check_expected = true;
+  // As in ExpectedBytes.
   ChunkFingerprint expected;
   std::optional<ChunkFingerprint> also_expected;
+  std::optional<Generation> seen_in;
   std::optional<ChunkFingerprint> put;
 };
 

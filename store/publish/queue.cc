@@ -1,6 +1,6 @@
 // How the threads choose:
 //
-//   1. A shard that is due: somebody waits for it, it is complete, idle for long enough, or has
+//   1. A shard that is due: a caller waits for it, it is complete, idle for long enough, or has
 //      failed and its pause is over. Earliest first.
 //   2. Above high water, or while writers wait for room: the largest that has not failed.
 //   3. While writers wait for room and all that is left has failed: one of these, but not sooner
@@ -29,7 +29,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kShortestPause{500};
 constexpr milliseconds kLongestPause{60000};
-// Of these another attempt means the same: somebody has to change something first.
+// After these errors another attempt fails again, until a person has changed the source or an
+// option.
 bool IsPermanent(const Error& error) {
   // Without an errno: one of our caps, and not a disk that is full.
   const bool above_cap = error.code == ErrorCode::kResourceExhausted && error.system_errno == 0;
@@ -37,14 +38,14 @@ bool IsPermanent(const Error& error) {
          error.code == ErrorCode::kReadOnly || error.code == ErrorCode::kPermissionDenied;
 }
 
-// So many failures in a row, and a writer that waits for room is told.
+// After so many failures in a row a writer that waits for room gets ENOSPC.
 constexpr unsigned kHopelessFailures = 3;
 // How long a writer waits for room while nothing is there to publish: others may be about to
 // commit.
 constexpr milliseconds kPatience{1000};
 // Room may come without a publish, where a file is given up.
 constexpr milliseconds kLookForRoom{50};
-// An injected clock wakes nobody when it moves.
+// An injected clock wakes no thread when it moves.
 constexpr milliseconds kLookAtInjectedClock{1};
 constexpr char kWaiting[] = "waiting until chunks are published";
 
@@ -84,7 +85,7 @@ struct PublishQueue::State {
   const Clock clock;
 
   std::mutex mutex;
-  std::condition_variable work;       // something may be due sooner than it was
+  std::condition_variable work;       // a shard may be due sooner than before
   std::condition_variable_any ended;  // an attempt has ended
   // All guarded by mutex:
   DirtyShards dirty;
@@ -135,7 +136,7 @@ void PublishQueue::State::WaitForWork(Time now, std::unique_lock<std::mutex>& lo
 
 void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock) {
   dirty.Begin(shard);
-  // While this thread is busy somebody else has to keep an eye on what comes next.
+  // While this thread is busy another one has to wait for the next shard that is due.
   if (dirty.NextDue()) work.notify_one();
   lock.unlock();
   // An exception would end the process, and leave the shard running for ever.
@@ -267,7 +268,7 @@ Status PublishQueue::FlushAll(const Deadline& deadline) {
 }
 
 Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room, const Deadline& deadline) {
-  // Without the mutex: whoever knows about room may wait for us in Add.
+  // Without the mutex: `has_room` may take a lock whose holder waits for ours in Add.
   if (has_room()) return {};
   State& state = *state_;
   std::unique_lock lock(state.mutex);
@@ -278,7 +279,7 @@ Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room, const De
   bool room = false;
   Status in_time;
   while (true) {
-    // Before the last look, so that room made by the last success is not overlooked.
+    // Read before has_room() is asked again, so that room made by the last success is seen.
     const bool hopeless = state.IsHopeless(failures_before, since);
     lock.unlock();
     room = has_room();

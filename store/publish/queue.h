@@ -1,11 +1,11 @@
 // Decides when shards are published, and runs publishes on a few threads.
 //
-// A dirty shard is published when it is complete, when nobody has written to it for a while or it
-// has been dirty for ten times as long, when the spool is above its high water (those with most
-// bytes first), when somebody waits for it, and when the queue is drained. A publish that fails is
-// repeated after a pause that grows to a minute; one that cannot succeed (the format cannot be
-// written, the directory is read-only) only when somebody waits for it.
-// Chunks that arrive while their shard is published make it dirty again.
+// A dirty shard is published when it is complete, when no chunk has been committed to it for a
+// while or it has been dirty for ten times as long, when the spool is above its high water (those
+// with most bytes first), when a caller waits for it, and when the queue is drained. A publish that
+// fails is repeated after a pause that grows to a minute; one that cannot succeed (the format
+// cannot be written, the directory is read-only) only when a caller waits for it. Chunks that
+// arrive while their shard is published make it dirty again.
 #pragma once
 
 #include <chrono>
@@ -66,7 +66,7 @@ class PublishQueue {
   void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete);
   // Publishes this shard at once, also where it failed a moment ago, and waits until what was added
   // before the call is published. Returns the error of an attempt that began after the call, and
-  // that of Deadline::Check where the deadline is over before: what is under way goes on.
+  // that of Deadline::Check where the deadline is over before: a running publish goes on.
   Status Flush(const DirtyShard& shard, const Deadline& deadline = Deadline::None());
   // The same for all; every shard is tried, the first error is returned.
   Status FlushAll(const Deadline& deadline = Deadline::None());
@@ -76,7 +76,7 @@ class PublishQueue {
   // `has_room` may lock.
   Status WaitForRoom(const std::function<bool()>& has_room,
                      const Deadline& deadline = Deadline::None());
-  // No longer waits for shards to be idle: what is dirty and what comes is published at once.
+  // From now on every dirty shard is published at once, without waiting for it to be idle.
   void Hurry();
   [[nodiscard]] PublishProgress progress() const;
 

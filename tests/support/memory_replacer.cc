@@ -23,11 +23,13 @@ Result<std::shared_ptr<ObjectVersion>> OpenNow(MemoryStore& store, const Replace
 class MemoryReplacement final : public ObjectReplacement {
  public:
   MemoryReplacement(std::shared_ptr<MemoryStore> store, const ReplacedObject& object,
-                    bool starts_from_base, std::atomic<MemoryReplacer::Lost>& lost)
+                    bool starts_from_base, std::atomic<MemoryReplacer::Lost>& lost,
+                    std::shared_ptr<std::atomic<std::uint64_t>> base_bytes)
       : store_(std::move(store)),
         object_(object),
         starts_from_base_(starts_from_base),
-        lost_(lost) {}
+        lost_(lost),
+        base_bytes_(std::move(base_bytes)) {}
 
   Status OpenBase();
 
@@ -57,6 +59,7 @@ class MemoryReplacement final : public ObjectReplacement {
   const ReplacedObject object_;
   const bool starts_from_base_;
   std::atomic<MemoryReplacer::Lost>& lost_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> base_bytes_;
   std::shared_ptr<ObjectVersion> base_;
   bool is_pair_ = false;
   std::optional<Generation> current_;  // of what stands under the key itself, as far as we know
@@ -69,13 +72,14 @@ Status MemoryReplacement::OpenBase() {
   UNSHARD_ASSIGN_OR_RETURN(const auto whole, store_->Stat(object_.key, Deadline::None()));
   is_pair_ = !whole;
   if (!is_pair_) current_ = base->info().generation;
-  const auto read = [store = store_, object = object_, base](
+  const auto read = [store = store_, object = object_, base, bytes = base_bytes_](
                         std::uint64_t at, std::span<std::uint8_t> to) -> Result<std::size_t> {
     UNSHARD_ASSIGN_OR_RETURN(const auto now, OpenNow(*store, object));
     if (!now || now->info().generation != base->info().generation) return std::size_t{0};
     UNSHARD_ASSIGN_OR_RETURN(const ReadResult found,
                              base->Read(RangeRequest::At(at, to.size()), Deadline::None()));
     std::copy(found.value.span().begin(), found.value.span().end(), to.begin());
+    *bytes += found.value.size();
     return found.value.size();
   };
   base_ = MakeObjectOf(base->info(), store_->Describe(object_.key), read);
@@ -146,7 +150,8 @@ Status MemoryReplacement::MakeDurable() {
 
 Result<std::unique_ptr<ObjectReplacement>> MemoryReplacer::Begin(const ReplacedObject& object,
                                                                  const std::stop_token&) {
-  auto replacement = std::make_unique<MemoryReplacement>(store_, object, starts_from_base_, lost_);
+  auto replacement =
+      std::make_unique<MemoryReplacement>(store_, object, starts_from_base_, lost_, base_bytes_);
   UNSHARD_RETURN_IF_ERROR(replacement->OpenBase());
   return replacement;
 }

@@ -21,6 +21,8 @@ class MemoryReplacer final : public ObjectReplacer {
   // The answer to the next commit or removal is lost: on its way there, or on its way back.
   enum class Lost { kNothing, kRequest, kAnswer };
   void LoseNext(Lost lost) { lost_ = lost; }
+  // Bytes of bases that were read since the start, those included that were copied.
+  [[nodiscard]] std::uint64_t base_bytes() const { return *base_bytes_; }
 
   Status CanReplace(const std::string& key) override { return CheckKey(key); }
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
@@ -32,6 +34,8 @@ class MemoryReplacer final : public ObjectReplacer {
   const std::shared_ptr<MemoryStore> store_;
   const bool starts_from_base_;
   std::atomic<Lost> lost_{Lost::kNothing};
+  const std::shared_ptr<std::atomic<std::uint64_t>> base_bytes_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 }  // namespace unshard

@@ -20,7 +20,7 @@ std::string Text(const Result<ContentPtr>& content) {
 }
 
 std::shared_ptr<DatasetTree> SearchedTree(const std::shared_ptr<ObjectStore>& store,
-                                          const std::shared_ptr<WrittenChunks>& written) {
+                                          const std::shared_ptr<CommittedVersions>& written) {
   DatasetTreeOptions options;
   options.unpublished = written;
   options.shards.ttl_milliseconds = 0;

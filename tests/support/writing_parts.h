@@ -59,7 +59,7 @@ class WritingParts : public testing::Test {
   struct Parts {
     Parts(const WritingParts& test, std::unique_ptr<Spool> opened);
 
-    const std::shared_ptr<WrittenChunks> written = std::make_shared<WrittenChunks>();
+    const std::shared_ptr<CommittedVersions> written = std::make_shared<CommittedVersions>();
     const std::shared_ptr<DatasetTree> datasets;
     const std::shared_ptr<Spool> spool;
     std::vector<AddedDirty> dirty;

@@ -294,7 +294,7 @@ class LayoutAtPublish : public LayoutChange {
     parts.reader =
         std::make_shared<ChunkReader>(parts.decoded, std::uint64_t{1} << 24, parts.reads);
     parts.files = *OpenPosixFileSystem(source_.path());
-    parts.written = std::make_shared<WrittenChunks>();
+    parts.written = std::make_shared<CommittedVersions>();
     DatasetTreeOptions tree;
     tree.unpublished = parts.written;
     parts.datasets =

@@ -601,7 +601,7 @@ TEST_F(WritableVolume, ADamagedSpoolFileIsQuarantinedAndCounted) {
   fs_.reset();
   std::ofstream(sealed[0], std::ios::trunc) << "z";
   Mount();
-  const WriteStatus status = *fs_->write_status();
+  const SpoolStatus status = *fs_->write_status();
   EXPECT_EQ(status.damaged, 1U);
   ASSERT_EQ(status.quarantined.size(), 1U);
   EXPECT_EQ(status.quarantined[0].chunk, "0");

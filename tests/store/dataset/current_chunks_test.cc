@@ -59,10 +59,11 @@ TEST_F(CurrentChunksTest, TheFingerprintIsThatOfTheShardsBytes) {
   };
   const auto stored = print("a/0");
   ASSERT_TRUE(stored);
-  EXPECT_EQ(*stored, (ChunkFingerprint{false, 1, Crc32c(AsBytes("a"))}));
+  EXPECT_EQ(stored->fingerprint, (ChunkFingerprint{false, 1, Crc32c(AsBytes("a"))}));
+  EXPECT_EQ(stored->in, (*memory_->Stat("a/0", Deadline::None()))->generation);
   const auto absent = print("a/2");
   ASSERT_TRUE(absent);
-  EXPECT_EQ(*absent, ChunkFingerprint{});
+  EXPECT_EQ(absent->fingerprint, ChunkFingerprint{});
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class MetadataDocumentsTest : public testing::Test {
     return text;
   }
   Status RemoveChunk(const std::string& name) {
-    ChunkWrites::Commit removal;
+    WritePipeline::Commit removal;
     removal.tree = Tree();
     removal.chunk = removal.tree->Resolve({}, name).chunk;
     UNSHARD_RETURN_IF_ERROR(volume_->writes()->CommitRemoval(removal));

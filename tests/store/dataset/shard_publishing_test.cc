@@ -68,6 +68,52 @@ TEST_F(ShardPublishingTest, ALaterVersionOfAnotherProcessIsReplacedAndCounted) {
   EXPECT_EQ(parts_->versions.quarantined(), 0u);
 }
 
+constexpr std::uint64_t kIndexBytes = 4 * 16 + 4;
+
+TEST_F(ShardPublishingTest, WhatIsReplacedIsNotReadWhereNobodyCameBetween) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/1", "y"));
+  std::uint64_t read = replacer_->base_bytes();
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(replacer_->base_bytes() - read, kIndexBytes);
+  ASSERT_TRUE(Commit("a/0", "v"));
+  ASSERT_TRUE(Remove("a/1"));
+  read = replacer_->base_bytes();
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(replacer_->base_bytes() - read, kIndexBytes) << "this mount published it";
+  EXPECT_EQ(Stored("a/0") + Stored("a/1"), "v-");
+}
+
+TEST_F(ShardPublishingTest, OurOwnPublishOfOtherChunksDoesNotComeBetween) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  bool committed = false;
+  store_->OnStat([&](std::string_view key) {
+    if (key != "a/zarr.json" || committed) return;
+    committed = true;  // while the shard is being published
+    EXPECT_TRUE(Commit("a/0", "y"));
+    EXPECT_TRUE(Commit("a/1", "z"));
+  });
+  ASSERT_TRUE(Publish("a/0"));
+  store_->OnStat(nullptr);
+  ASSERT_TRUE(committed);
+  EXPECT_EQ(Stored("a/0") + Stored("a/1"), "xb");
+  const std::uint64_t read = replacer_->base_bytes();
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(replacer_->base_bytes() - read, kIndexBytes);
+  EXPECT_EQ(Stored("a/0") + Stored("a/1"), "yz");
+  EXPECT_EQ(publishing().counters().conflicts, 0u);
+}
+
+TEST_F(ShardPublishingTest, WhereAnotherProcessCameBetweenTheBytesAreCompared) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/1", "y"));
+  PutShard({{0, "a"}, {1, "o"}});
+  const std::uint64_t read = replacer_->base_bytes();
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(replacer_->base_bytes() - read, kIndexBytes + 2);
+  EXPECT_EQ(publishing().counters().conflicts, 1u) << "one of the two was changed";
+}
+
 TEST_F(ShardPublishingTest, StrictModeQuarantinesWhatAnotherProcessHasChanged) {
   strict_ = true;
   Restart();

@@ -43,7 +43,7 @@ class SpoolReplayTest : public WritingParts {
     ASSERT_TRUE(sealed) << sealed.error().message;
   }
   ChunkFingerprint StoredPrint(const std::string& path) {
-    return *parts_->current.StoredFingerprint(Chunk(path).tree, Chunk(path).chunk);
+    return parts_->current.StoredFingerprint(Chunk(path).tree, Chunk(path).chunk)->fingerprint;
   }
 };
 

@@ -9,7 +9,7 @@ namespace {
 class SpooledVersionsTest : public WritingParts {
  protected:
   SpooledVersions& versions() { return parts_->versions; }
-  WrittenChunks::Spooled SpooledOf(const WrittenVersionPtr& version) {
+  CommittedVersions::Spooled SpooledOf(const WrittenVersionPtr& version) {
     return *parts_->written->SpooledOf(*version);
   }
 };
@@ -57,7 +57,8 @@ TEST_F(SpooledVersionsTest, WhatIsCommittedOverWhileItIsPublishedStaysUntilThatE
   ASSERT_TRUE(Commit("a/0", "z"));
   const SpooledChunk published = SpooledOf(*later).chunk;
   EXPECT_TRUE(parts_->spool->Open(published));
-  EXPECT_EQ(versions().EndPublish(again).chunks, 0u) << "the chunk is as dirty as before";
+  EXPECT_EQ(versions().EndPublish(again, std::nullopt).chunks, 0u)
+      << "the chunk is as dirty as before";
   const auto gone = parts_->spool->Open(published);
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
@@ -92,10 +93,10 @@ TEST_F(SpooledVersionsTest, AnAdoptedFileIsTheLatestVersionAndDirty) {
   ASSERT_TRUE(Commit("a/2", "y"));
   Restart();
   EXPECT_EQ(Current("a/0") + Current("a/2"), "a-");
-  using Before = SpooledVersions::Before;
   for (const SpooledChunk& chunk : parts_->spool->TakeRecovered()) {
+    const bool absent = chunk.chunk == "2";
     versions().Adopt({parts_->spool, chunk}, Chunk("a/" + chunk.chunk),
-                     chunk.chunk == "2" ? Before::kAbsent : Before::kUnknown);
+                     StoredChunkPrint{{absent, 1, 2}});
   }
   EXPECT_EQ(Current("a/0") + Current("a/2"), "xy");
   EXPECT_EQ(versions().adopted(), 2u);

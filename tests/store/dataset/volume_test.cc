@@ -38,8 +38,8 @@ class VolumeTest : public testing::Test {
   }
   ChunkRef Chunk(const std::string& name) { return Tree()->Resolve({}, name).chunk; }
 
-  ChunkWrites::Commit CommitOf(const std::string& name) {
-    ChunkWrites::Commit commit;
+  WritePipeline::Commit CommitOf(const std::string& name) {
+    WritePipeline::Commit commit;
     commit.tree = Tree();
     commit.chunk = Chunk(name);
     return commit;

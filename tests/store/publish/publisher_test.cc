@@ -190,8 +190,23 @@ TEST_P(EveryFormatTest, ConflictsAreCountedAndInStrictModeLeftAsTheyAre) {
   EXPECT_EQ(result->conflicts, 2u);
   EXPECT_EQ(result->conflicting, (std::vector<PlacedAt>{a, c}));
   ExpectContent(format_, {{a, "new a"}, {b, "new b"}, {c, "new c"}});
-  for (ShardChange& change : request.changes) change.check_expected = false;
-  EXPECT_EQ(Publish(request)->conflicts, 0u);
+}
+
+TEST_P(EveryFormatTest, WhereTheBaseIsTheVersionThatTheWriterSawNothingIsCompared) {
+  const PlacedAt place = format_.places[0];
+  ASSERT_TRUE(Publish(format_, {changes_->Put(place, "base", {})}));
+  const Generation base = store_->Info(kKey)->generation;
+  const auto conflicts = [&](const std::string& text, const std::optional<Generation>& seen_in) {
+    ShardChange change = changes_->Put(place, text, {{place, "what never was there"}});
+    change.seen_in = seen_in;
+    const auto result = Publish(format_, {std::move(change)});
+    EXPECT_TRUE(result) << result.error().message;
+    ExpectContent(format_, {{place, text}});
+    return result ? result->conflicts : 99;
+  };
+  EXPECT_EQ(conflicts("first", base), 0u);
+  EXPECT_EQ(conflicts("second", base), 1u) << "another version by now";
+  EXPECT_EQ(conflicts("third", std::nullopt), 1u);
 }
 
 // Cutting off the end of a shard damages entries or, where it stands there, the index.
@@ -311,7 +326,7 @@ class MeshPublisherTest : public ShardPublisherTest {
     ShardChange change = changes_->Put(place_, manifest, content_);
     change.open_leading = changes_->Source(bytes);
     change.leading_size = bytes.size();
-    change.leading = ExpectedBytes{Print(seen), std::nullopt, Print(bytes)};
+    change.leading = ExpectedBytes{Print(seen), std::nullopt, std::nullopt, Print(bytes)};
     content_[place_] = manifest;
     return change;
   }

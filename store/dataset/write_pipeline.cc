@@ -1,4 +1,4 @@
-#include "store/dataset/chunk_writes.h"
+#include "store/dataset/write_pipeline.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +26,7 @@ PublishQueueOptions QueueOptions(const VolumeOptions& options, const Spool& spoo
   return queue;
 }
 
-ShardPublishing::Parts PublishingParts(const ChunkWrites::Parts& parts,
+ShardPublishing::Parts PublishingParts(const WritePipeline::Parts& parts,
                                        const VolumeOptions& options, SpooledVersions& versions,
                                        const CurrentChunks& current) {
   return {parts.replacer, parts.datasets,   parts.written,     &versions,
@@ -35,7 +35,7 @@ ShardPublishing::Parts PublishingParts(const ChunkWrites::Parts& parts,
 
 }  // namespace
 
-ChunkWrites::ChunkWrites(Parts parts, const VolumeOptions& options)
+WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
     : parts_(std::move(parts)),
       sync_(options.sync),
       checks_(parts_.written, LimitsOf(options)),
@@ -48,11 +48,11 @@ ChunkWrites::ChunkWrites(Parts parts, const VolumeOptions& options)
       queue_([this](const DirtyShard& shard) { return publishing_.Publish(shard); },
              QueueOptions(options, *spool())) {}
 
-void ChunkWrites::Replay() {
+void WritePipeline::Replay() {
   SpoolReplay(*parts_.replacer, *parts_.datasets, checks_, current_, versions_).Run(parts_.spools);
 }
 
-Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
+Status WritePipeline::WaitForRoom(std::uint64_t bytes) {
   const std::shared_ptr<Spool>& own = spool();
   const auto has_room = [&] {
     const SpoolUsage used = own->usage();
@@ -64,7 +64,7 @@ Status ChunkWrites::WaitForRoom(std::uint64_t bytes) {
   return queue_.WaitForRoom(has_room, InterruptibleDeadline());
 }
 
-Result<WrittenVersionPtr> ChunkWrites::CommitRemoval(const Commit& of) {
+Result<WrittenVersionPtr> WritePipeline::CommitRemoval(const Commit& of) {
   auto removed = committer_.CommitRemoval(of);
   for (int i = 0; i < kRoomTries && !removed && removed.error().system_errno == ENOSPC; ++i) {
     if (!WaitForRoom(0)) return removed;
@@ -73,20 +73,20 @@ Result<WrittenVersionPtr> ChunkWrites::CommitRemoval(const Commit& of) {
   return removed;
 }
 
-Status ChunkWrites::Sync(const WrittenVersionPtr& version) {
+Status WritePipeline::Sync(const WrittenVersionPtr& version) {
   if (sync_ == SyncMode::kSpool) return SyncInSpool(version);
   return queue_.Flush({version->tree->ordinal(), version->chunk.slot.shard},
                       InterruptibleDeadline());
 }
 
-Status ChunkWrites::SyncDirectory(const ChunkTree& tree, const GridDirectory& in) {
+Status WritePipeline::SyncDirectory(const ChunkTree& tree, const GridDirectory& in) {
   const std::vector<WrittenVersionPtr> versions = parts_.written->Unsynced(tree, in);
   if (sync_ == SyncMode::kSpool) versions_.SyncTogether(versions);
   for (const WrittenVersionPtr& version : versions) UNSHARD_RETURN_IF_ERROR(Sync(version));
   return {};
 }
 
-Status ChunkWrites::Flush(const ChunkTree& tree) {
+Status WritePipeline::Flush(const ChunkTree& tree) {
   Status first;
   for (const std::uint64_t shard : parts_.written->Shards(tree.ordinal())) {
     const Status flushed = queue_.Flush({tree.ordinal(), shard}, InterruptibleDeadline());
@@ -95,7 +95,7 @@ Status ChunkWrites::Flush(const ChunkTree& tree) {
   return first;
 }
 
-Status ChunkWrites::Flush() {
+Status WritePipeline::Flush() {
   // Chunks of an array that has got another shape are adopted by its new tree, whose shards are
   // dirty from then on.
   for (;;) {
@@ -105,10 +105,10 @@ Status ChunkWrites::Flush() {
   }
 }
 
-WriteStatus ChunkWrites::status() const {
+SpoolStatus WritePipeline::status() const {
   const PublishProgress progress = queue_.progress();
   const ShardPublishing::Counters& published = publishing_.counters();
-  WriteStatus status;
+  SpoolStatus status;
   status.spool = parts_.spool_path;
   status.dirty_chunks = progress.dirty_chunks;
   status.dirty_bytes = progress.dirty_bytes;

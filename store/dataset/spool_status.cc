@@ -1,4 +1,4 @@
-#include "store/dataset/write_status.h"
+#include "store/dataset/spool_status.h"
 
 #include <array>
 #include <cstdio>
@@ -14,46 +14,46 @@ constexpr std::uint64_t kAny = ~std::uint64_t{0};
 // The plain numbers, as they are named in status.json.
 struct NumberField {
   const char* name;
-  std::uint64_t WriteStatus::*member;
+  std::uint64_t SpoolStatus::*member;
 };
 constexpr std::array<NumberField, 14> kNumbers = {{
-    {"spool_bytes", &WriteStatus::spool_bytes},
-    {"spool_files", &WriteStatus::spool_files},
-    {"max_spool_bytes", &WriteStatus::max_spool_bytes},
-    {"max_spool_files", &WriteStatus::max_spool_files},
-    {"dirty_chunks", &WriteStatus::dirty_chunks},
-    {"dirty_bytes", &WriteStatus::dirty_bytes},
-    {"dirty_shards", &WriteStatus::dirty_shards},
-    {"running", &WriteStatus::running},
-    {"publishes", &WriteStatus::publishes},
-    {"bytes_published", &WriteStatus::bytes_published},
-    {"publish_failures", &WriteStatus::publish_failures},
-    {"conflicts", &WriteStatus::conflicts},
-    {"damaged", &WriteStatus::damaged},
-    {"lost", &WriteStatus::lost},
+    {"spool_bytes", &SpoolStatus::spool_bytes},
+    {"spool_files", &SpoolStatus::spool_files},
+    {"max_spool_bytes", &SpoolStatus::max_spool_bytes},
+    {"max_spool_files", &SpoolStatus::max_spool_files},
+    {"dirty_chunks", &SpoolStatus::dirty_chunks},
+    {"dirty_bytes", &SpoolStatus::dirty_bytes},
+    {"dirty_shards", &SpoolStatus::dirty_shards},
+    {"running", &SpoolStatus::running},
+    {"publishes", &SpoolStatus::publishes},
+    {"bytes_published", &SpoolStatus::bytes_published},
+    {"publish_failures", &SpoolStatus::publish_failures},
+    {"conflicts", &SpoolStatus::conflicts},
+    {"damaged", &SpoolStatus::damaged},
+    {"lost", &SpoolStatus::lost},
 }};
 
 struct NumberMetric {
   const char* name;
   const char* help;
-  std::uint64_t WriteStatus::*member;
+  std::uint64_t SpoolStatus::*member;
 };
 constexpr std::array<NumberMetric, 10> kMetrics = {{
-    {"unshard_spool_bytes", "Bytes in the spool.", &WriteStatus::spool_bytes},
-    {"unshard_spool_files", "Files in the spool.", &WriteStatus::spool_files},
+    {"unshard_spool_bytes", "Bytes in the spool.", &SpoolStatus::spool_bytes},
+    {"unshard_spool_files", "Files in the spool.", &SpoolStatus::spool_files},
     {"unshard_dirty_chunks", "Committed chunks that are not published.",
-     &WriteStatus::dirty_chunks},
-    {"unshard_dirty_shards", "Shards that are to be published.", &WriteStatus::dirty_shards},
-    {"unshard_publishes_total", "Shards published.", &WriteStatus::publishes},
-    {"unshard_bytes_published_total", "Bytes written to the store.", &WriteStatus::bytes_published},
+     &SpoolStatus::dirty_chunks},
+    {"unshard_dirty_shards", "Shards that are to be published.", &SpoolStatus::dirty_shards},
+    {"unshard_publishes_total", "Shards published.", &SpoolStatus::publishes},
+    {"unshard_bytes_published_total", "Bytes written to the store.", &SpoolStatus::bytes_published},
     {"unshard_publish_failures_total", "Publishes that failed and are repeated.",
-     &WriteStatus::publish_failures},
+     &SpoolStatus::publish_failures},
     {"unshard_conflicts_total", "Chunks that somebody else had changed meanwhile.",
-     &WriteStatus::conflicts},
+     &SpoolStatus::conflicts},
     {"unshard_damaged", "Files in the spool whose bytes are not those that were committed.",
-     &WriteStatus::damaged},
+     &SpoolStatus::damaged},
     {"unshard_lost_total", "Committed chunks whose file another process removed from the spool.",
-     &WriteStatus::lost},
+     &SpoolStatus::lost},
 }};
 
 std::string MetricText(const std::string& name, const char* help, const std::string& value) {
@@ -73,7 +73,7 @@ JsonValue ConflictObject(const SpoolConflict& conflict) {
 JsonValue ConflictsArray(const std::vector<SpoolConflict>& conflicts) {
   std::vector<JsonValue> items;
   for (const SpoolConflict& conflict : conflicts) {
-    if (items.size() == WriteStatus::kShownConflicts) break;
+    if (items.size() == SpoolStatus::kShownConflicts) break;
     items.push_back(ConflictObject(conflict));
   }
   return JsonValue::Array(std::move(items));
@@ -98,7 +98,7 @@ Result<SpoolConflict> ParseConflict(const JsonCursor& cursor) {
 Result<std::vector<SpoolConflict>> ParseConflicts(const JsonCursor& cursor, std::string_view key) {
   std::vector<SpoolConflict> conflicts;
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, cursor.Member(key));
-  UNSHARD_ASSIGN_OR_RETURN(const auto items, member.Items(WriteStatus::kShownConflicts));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, member.Items(SpoolStatus::kShownConflicts));
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(SpoolConflict conflict, ParseConflict(item));
     conflicts.push_back(std::move(conflict));
@@ -112,7 +112,7 @@ PublishFailure DescribeFailure(const Error& error) {
   return {ErrnoName(error.system_errno != 0 ? error.system_errno : ErrnoOf(error)), error.message};
 }
 
-JsonValue WriteStatusObject(const WriteStatus& status) {
+JsonValue SpoolStatusObject(const SpoolStatus& status) {
   JsonValue object = JsonValue::Object();
   object.Set("spool", JsonValue::String(EscapeBytes(status.spool)));
   for (const NumberField& field : kNumbers) {
@@ -133,8 +133,8 @@ JsonValue WriteStatusObject(const WriteStatus& status) {
   return object;
 }
 
-Result<WriteStatus> ParseWriteStatus(const JsonCursor& cursor) {
-  WriteStatus status;
+Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor) {
+  SpoolStatus status;
   UNSHARD_ASSIGN_OR_RETURN(status.spool, StringMember(cursor, "spool"));
   for (const NumberField& field : kNumbers) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, cursor.Member(field.name));
@@ -155,7 +155,7 @@ Result<WriteStatus> ParseWriteStatus(const JsonCursor& cursor) {
   return status;
 }
 
-std::string WriteMetricsText(const WriteStatus& status) {
+std::string WriteMetricsText(const SpoolStatus& status) {
   std::string text;
   for (const NumberMetric& metric : kMetrics) {
     text += MetricText(metric.name, metric.help, std::to_string(status.*metric.member));

@@ -1,4 +1,4 @@
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 #include <utility>
 
@@ -9,36 +9,36 @@ ChunkFingerprint FingerprintOf(const WrittenVersion& version) {
   return {false, version.size, version.crc32c};
 }
 
-WrittenChunks::PlaceInShard WrittenChunks::PlaceOf(const ChunkRef& chunk) {
+CommittedVersions::PlaceInShard CommittedVersions::PlaceOf(const ChunkRef& chunk) {
   return {chunk.slot.page, chunk.slot.slot, WrittenPart(chunk.part)};
 }
 
-WrittenChunks::DirectoryKey WrittenChunks::ParentKey(const WrittenVersion& version) {
+CommittedVersions::DirectoryKey CommittedVersions::ParentKey(const WrittenVersion& version) {
   const GridDirectory in = version.tree->Parent(version.chunk);
   return {version.tree->ordinal(), in.level, in.prefix};
 }
 
-void WrittenChunks::ForgetUnsynced(WrittenVersion& version) {
+void CommittedVersions::ForgetUnsynced(WrittenVersion& version) {
   const auto found = unsynced_.find(ParentKey(version));
   if (found == unsynced_.end()) return;
   found->second.erase(version.shared_from_this());
   if (found->second.empty()) unsynced_.erase(found);
 }
 
-void WrittenChunks::MarkSynced(WrittenVersion& version) {
+void CommittedVersions::MarkSynced(WrittenVersion& version) {
   const std::lock_guard lock(mutex_);
   ForgetUnsynced(version);
 }
 
-std::vector<WrittenVersionPtr> WrittenChunks::Unsynced(const ChunkTree& tree,
-                                                       const GridDirectory& in) const {
+std::vector<WrittenVersionPtr> CommittedVersions::Unsynced(const ChunkTree& tree,
+                                                           const GridDirectory& in) const {
   const std::lock_guard lock(mutex_);
   const auto found = unsynced_.find({tree.ordinal(), in.level, in.prefix});
   if (found == unsynced_.end()) return {};
   return {found->second.begin(), found->second.end()};
 }
 
-WrittenVersionPtr WrittenChunks::Find(const ChunkId& id) const {
+WrittenVersionPtr CommittedVersions::Find(const ChunkId& id) const {
   const std::lock_guard lock(mutex_);
   const auto shard = shards_.find(id.shard());
   if (shard == shards_.end()) return nullptr;
@@ -46,7 +46,7 @@ WrittenVersionPtr WrittenChunks::Find(const ChunkId& id) const {
   return found == shard->second.versions.end() ? nullptr : found->second;
 }
 
-std::map<ShardPlace, std::uint64_t> WrittenChunks::SpooledSizes(const DirtyShard& at) const {
+std::map<ShardPlace, std::uint64_t> CommittedVersions::SpooledSizes(const DirtyShard& at) const {
   std::map<ShardPlace, std::uint64_t> sizes;
   const std::lock_guard lock(mutex_);
   const auto shard = shards_.find(at);
@@ -57,18 +57,18 @@ std::map<ShardPlace, std::uint64_t> WrittenChunks::SpooledSizes(const DirtyShard
   return sizes;
 }
 
-void WrittenChunks::LeaveArithmeticNode(const ChunkId& id) {
+void CommittedVersions::LeaveArithmeticNode(const ChunkId& id) {
   if (const WrittenVersionPtr latest = Find(id)) latest->first = false;
 }
 
-std::optional<WrittenChunks::Spooled> WrittenChunks::SpooledOf(
+std::optional<CommittedVersions::Spooled> CommittedVersions::SpooledOf(
     const WrittenVersion& version) const {
   const std::lock_guard lock(mutex_);
   if (!version.spooled) return std::nullopt;
   return Spooled{version.spool, *version.spooled};
 }
 
-std::vector<SpooledChunk> WrittenChunks::SpooledIn(
+std::vector<SpooledChunk> CommittedVersions::SpooledIn(
     const Spool& spool, const std::vector<WrittenVersionPtr>& versions) const {
   std::vector<SpooledChunk> chunks;
   for (const WrittenVersionPtr& version : versions) {
@@ -78,17 +78,17 @@ std::vector<SpooledChunk> WrittenChunks::SpooledIn(
   return chunks;
 }
 
-timespec WrittenChunks::ModifiedOf(const WrittenVersion& version) const {
+timespec CommittedVersions::ModifiedOf(const WrittenVersion& version) const {
   const std::lock_guard lock(mutex_);
   return version.modified;
 }
 
-void WrittenChunks::SetModified(WrittenVersion& version, const timespec& modified) {
+void CommittedVersions::SetModified(WrittenVersion& version, const timespec& modified) {
   const std::lock_guard lock(mutex_);
   version.modified = modified;
 }
 
-void WrittenChunks::Count(Shard& shard, const WrittenVersion& version, int sign) {
+void CommittedVersions::Count(Shard& shard, const WrittenVersion& version, int sign) {
   const std::uint64_t step = sign > 0 ? 1 : ~std::uint64_t{0};
   shard.spooled_versions += step;
   spooled_ += step;
@@ -103,7 +103,7 @@ void WrittenChunks::Count(Shard& shard, const WrittenVersion& version, int sign)
   }
 }
 
-bool WrittenChunks::HoldsChunks(std::uint32_t tree, const GridDirectory& in) const {
+bool CommittedVersions::HoldsChunks(std::uint32_t tree, const GridDirectory& in) const {
   const std::lock_guard lock(mutex_);
   return directories_.contains({tree, in.level, in.prefix});
 }
@@ -113,24 +113,26 @@ namespace {
 // Versions that are superseded before they are published never get there, however many: only one
 // that is being published may be in the store by the time that its successor is.
 ReplacedBytes AfterLocked(const WrittenVersion& version) {
-  if (!version.spooled) return {FingerprintOf(version), std::nullopt};
-  if (version.publishing) return {version.replaces.base, FingerprintOf(version)};
+  if (!version.spooled) return {FingerprintOf(version), std::nullopt, version.stored_in};
+  if (version.publishing) {
+    return {version.replaces.base, FingerprintOf(version), version.replaces.seen_in};
+  }
   return version.replaces;
 }
 
 }  // namespace
 
-ReplacedBytes WrittenChunks::ReplacedBy(const WrittenVersion& version) const {
+ReplacedBytes CommittedVersions::ReplacedBy(const WrittenVersion& version) const {
   const std::lock_guard lock(mutex_);
   return version.replaces;
 }
 
-ReplacedBytes WrittenChunks::ReplacedAfter(const WrittenVersion& version) const {
+ReplacedBytes CommittedVersions::ReplacedAfter(const WrittenVersion& version) const {
   const std::lock_guard lock(mutex_);
   return AfterLocked(version);
 }
 
-WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version) {
+CommittedVersions::Replaced CommittedVersions::Replace(const WrittenVersionPtr& version) {
   Replaced result;
   const std::lock_guard lock(mutex_);
   Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
@@ -146,9 +148,10 @@ WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version)
     return result;
   }
   // Publishing may have begun, or ended, since the version was sealed.
+  const SealTerms& terms = version->spooled->terms;
   version->replaces =
       latest ? AfterLocked(*latest)
-             : ReplacedBytes{version->spooled->terms.base, version->spooled->terms.other_base};
+             : ReplacedBytes{terms.base, terms.other_base, std::move(version->replaces.seen_in)};
   if (latest) {
     latest->superseded = true;
     ForgetUnsynced(*latest);
@@ -174,7 +177,7 @@ WrittenChunks::Replaced WrittenChunks::Replace(const WrittenVersionPtr& version)
   return result;
 }
 
-std::vector<WrittenVersionPtr> WrittenChunks::BeginPublish(const DirtyShard& at) {
+std::vector<WrittenVersionPtr> CommittedVersions::BeginPublish(const DirtyShard& at) {
   std::vector<WrittenVersionPtr> versions;
   const std::lock_guard lock(mutex_);
   const auto shard = shards_.find(at);
@@ -187,7 +190,8 @@ std::vector<WrittenVersionPtr> WrittenChunks::BeginPublish(const DirtyShard& at)
   return versions;
 }
 
-void WrittenChunks::Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard) {
+void CommittedVersions::Unspool(Shard& shard, WrittenVersion& version,
+                                std::vector<Spooled>& discard) {
   discard.push_back(Spooled{std::exchange(version.spool, nullptr), *version.spooled});
   version.spooled.reset();
   ForgetUnsynced(version);
@@ -196,7 +200,7 @@ void WrittenChunks::Unspool(Shard& shard, WrittenVersion& version, std::vector<S
   ++published_;
 }
 
-std::vector<WrittenChunks::Spooled> WrittenChunks::AbandonPublish(
+std::vector<CommittedVersions::Spooled> CommittedVersions::AbandonPublish(
     const std::vector<WrittenVersionPtr>& versions) {
   std::vector<Spooled> discard;
   const std::lock_guard lock(mutex_);
@@ -208,19 +212,29 @@ std::vector<WrittenChunks::Spooled> WrittenChunks::AbandonPublish(
   return discard;
 }
 
-WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVersionPtr>& versions) {
+CommittedVersions::Published CommittedVersions::EndPublish(
+    const std::vector<WrittenVersionPtr>& versions,
+    const std::optional<ShardSet::OwnPublish>& own) {
   Published published;
   const std::lock_guard lock(mutex_);
+  if (own && own->base && !versions.empty()) {
+    const WrittenVersion& one = *versions.front();
+    for (auto& [place, each] : shards_[{one.tree->ordinal(), one.chunk.slot.shard}].versions) {
+      if (each->replaces.seen_in == own->base) each->replaces.seen_in = own->published;
+      if (each->stored_in == own->base) each->stored_in = own->published;
+    }
+  }
   for (const WrittenVersionPtr& version : versions) {
     const DirtyShard at{version->tree->ordinal(), version->chunk.slot.shard};
     Shard& shard = shards_[at];
     version->publishing = false;
     if (!version->spooled) continue;
+    if (own) version->stored_in = own->published;
     Unspool(shard, *version, published.discard);
     if (version->superseded) {
       const auto latest = shard.versions.find(PlaceOf(version->chunk));
       if (latest != shard.versions.end()) {
-        latest->second->replaces = {FingerprintOf(*version), std::nullopt};
+        latest->second->replaces = {FingerprintOf(*version), std::nullopt, version->stored_in};
       }
       continue;
     }
@@ -233,7 +247,8 @@ WrittenChunks::Published WrittenChunks::EndPublish(const std::vector<WrittenVers
   return published;
 }
 
-WrittenChunks::Withdrawn WrittenChunks::Withdraw(const std::vector<WrittenVersionPtr>& versions) {
+CommittedVersions::Withdrawn CommittedVersions::Withdraw(
+    const std::vector<WrittenVersionPtr>& versions) {
   Withdrawn withdrawn;
   const std::lock_guard lock(mutex_);
   for (const WrittenVersionPtr& version : versions) {
@@ -253,7 +268,7 @@ WrittenChunks::Withdrawn WrittenChunks::Withdraw(const std::vector<WrittenVersio
   return withdrawn;
 }
 
-bool WrittenChunks::ForgetPublished(const DirtyShard& at) {
+bool CommittedVersions::ForgetPublished(const DirtyShard& at) {
   const std::lock_guard lock(mutex_);
   const auto found = shards_.find(at);
   if (found == shards_.end()) return false;
@@ -270,17 +285,17 @@ bool WrittenChunks::ForgetPublished(const DirtyShard& at) {
   return forgotten != 0;
 }
 
-std::optional<DirtyShard> WrittenChunks::Oldest(std::size_t max_published) const {
+std::optional<DirtyShard> CommittedVersions::Oldest(std::size_t max_published) const {
   const std::lock_guard lock(mutex_);
   if (published_ <= max_published || recent_.empty()) return std::nullopt;
   return recent_.front();
 }
 
-std::vector<UnpublishedChunks::Difference> WrittenChunks::InPage(std::uint32_t tree,
-                                                                 std::uint64_t shard,
-                                                                 std::uint64_t page,
-                                                                 std::uint64_t first,
-                                                                 std::uint64_t last) const {
+std::vector<UnpublishedChunks::Difference> CommittedVersions::InPage(std::uint32_t tree,
+                                                                     std::uint64_t shard,
+                                                                     std::uint64_t page,
+                                                                     std::uint64_t first,
+                                                                     std::uint64_t last) const {
   std::vector<Difference> differences;
   const std::lock_guard lock(mutex_);
   const auto found = shards_.find({tree, shard});
@@ -294,7 +309,7 @@ std::vector<UnpublishedChunks::Difference> WrittenChunks::InPage(std::uint32_t t
   return differences;
 }
 
-std::vector<std::uint64_t> WrittenChunks::Pages(std::uint32_t tree, std::uint64_t shard) const {
+std::vector<std::uint64_t> CommittedVersions::Pages(std::uint32_t tree, std::uint64_t shard) const {
   std::vector<std::uint64_t> pages;
   const std::lock_guard lock(mutex_);
   const auto found = shards_.find({tree, shard});
@@ -306,7 +321,7 @@ std::vector<std::uint64_t> WrittenChunks::Pages(std::uint32_t tree, std::uint64_
   return pages;
 }
 
-std::vector<std::uint64_t> WrittenChunks::Shards(std::uint32_t tree) const {
+std::vector<std::uint64_t> CommittedVersions::Shards(std::uint32_t tree) const {
   std::vector<std::uint64_t> shards;
   const std::lock_guard lock(mutex_);
   for (auto at = shards_.lower_bound({tree, 0}); at != shards_.end() && at->first.tree == tree;
@@ -316,6 +331,6 @@ std::vector<std::uint64_t> WrittenChunks::Shards(std::uint32_t tree) const {
   return shards;
 }
 
-bool WrittenChunks::empty() const { return spooled_.load(std::memory_order_relaxed) == 0; }
+bool CommittedVersions::empty() const { return spooled_.load(std::memory_order_relaxed) == 0; }
 
 }  // namespace unshard

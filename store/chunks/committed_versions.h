@@ -1,5 +1,5 @@
-// What has been written through this mount: the latest committed version of each chunk file, from
-// its commit on until it is forgotten after its publish.
+// The committed versions of chunk files: the latest one of each chunk, from its commit until it is
+// forgotten after its publish.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 
 #include "store/chunks/chunk_tree.h"
 #include "store/publish/queue.h"
+#include "store/shard/set.h"
 #include "store/spool/spool.h"
 
 namespace unshard {
@@ -50,10 +51,12 @@ struct ChunkIdLess {
 };
 
 // What the store may hold in a version's place when it is published; anything else was put there by
-// somebody else.
+// another process.
 struct ReplacedBytes {
   ChunkFingerprint base;
   std::optional<ChunkFingerprint> other;
+  // A version of the shard that is known to hold one of the two.
+  std::optional<Generation> seen_in = std::nullopt;
 };
 
 // One committed version of one chunk file.
@@ -65,7 +68,7 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   // The chunk was absent until this version, and the kernel has no other bytes of its arithmetic
   // node.
   std::atomic<bool> first = false;
-  // The kernel was told that it may remember the name with this version's node.
+  // The kernel was allowed to cache the dentry of this version's node.
   std::atomic<bool> remembered = false;
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
@@ -78,7 +81,9 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   // Which of two versions is the later one, published or not: of one spool the higher sequence.
   const Spool* origin = nullptr;
   std::uint64_t sequence = 0;
-  ReplacedBytes replaces;  // what its name in the spool says, or what is known better since
+  // What its name in the spool says, or what is known better since. Until Replace() only seen_in.
+  ReplacedBytes replaces;
+  std::optional<Generation> stored_in;  // a version of the shard that has it, once it is published
   bool publishing = false;
   bool superseded = false;
 };
@@ -87,9 +92,9 @@ using WrittenVersionPtr = std::shared_ptr<WrittenVersion>;
 ChunkFingerprint FingerprintOf(const WrittenVersion& version);
 
 // Thread-safe; does no I/O.
-class WrittenChunks final : public UnpublishedChunks {
+class CommittedVersions final : public UnpublishedChunks {
  public:
-  // The latest version, removals included; null where the store has the say.
+  // The latest version, tombstones included; null where readers see the store.
   WrittenVersionPtr Find(const ChunkId& id) const;
   // Whether bytes of `version` are in the spool, and where.
   struct Spooled {
@@ -106,11 +111,11 @@ class WrittenChunks final : public UnpublishedChunks {
   ReplacedBytes ReplacedAfter(const WrittenVersion& version) const;
   void SetModified(WrittenVersion& version, const timespec& modified);
 
-  // Of the latest versions in the spool of one shard's chunks; 0 of removals.
+  // Sizes of the latest versions in the spool of one shard's chunks; 0 for tombstones.
   [[nodiscard]] std::map<ShardPlace, std::uint64_t> SpooledSizes(const DirtyShard& at) const;
 
-  // What was written to the arithmetic node of the latest version since is dropped: it gets a node
-  // of its own.
+  // Bytes that were written to the arithmetic node after the latest version was committed are given
+  // up, and the kernel may have pages of them: the version gets a node of its own.
   void LeaveArithmeticNode(const ChunkId& id);
 
   // Makes `version` the latest. What is to be discarded from the spool: the version before, unless
@@ -119,7 +124,7 @@ class WrittenChunks final : public UnpublishedChunks {
     std::optional<Spooled> discard;
     std::int64_t chunks = 0;  // by how much more is in the spool for this shard
     std::int64_t bytes = 0;
-    std::uint64_t in_shard = 0;  // chunks (not removals) of the shard that are in the spool now
+    std::uint64_t in_shard = 0;  // chunks (not tombstones) of the shard that are in the spool now
   };
   Replaced Replace(const WrittenVersionPtr& version);
 
@@ -127,17 +132,19 @@ class WrittenChunks final : public UnpublishedChunks {
   std::vector<WrittenVersionPtr> BeginPublish(const DirtyShard& shard);
   // Ends that for versions that are not published after all.
   std::vector<Spooled> AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
-  // These are in the store now: what is to be discarded from the spool, and how much less waits
-  // there for this shard.
+  // These versions of one shard are in the store now: what is to be discarded from the spool, and
+  // how much less waits there for this shard. `own`: by what the shard was replaced, where it was:
+  // the chunks of all other versions are as they were.
   struct Published {
     std::vector<Spooled> discard;
     std::uint64_t chunks = 0;
     std::uint64_t bytes = 0;
   };
-  Published EndPublish(const std::vector<WrittenVersionPtr>& versions);
+  Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
+                       const std::optional<ShardSet::OwnPublish>& own = std::nullopt);
 
-  // These cannot be published: the store has the say again, as if they had never been written. What
-  // is to be kept for people to look at, and what is to be discarded since a later version is
+  // These cannot be published: readers see the store again, as if they had never been committed.
+  // Which files are to be quarantined, and which are to be discarded since a later version is
   // there.
   struct Withdrawn {
     std::vector<Spooled> keep;
@@ -145,8 +152,8 @@ class WrittenChunks final : public UnpublishedChunks {
   };
   Withdrawn Withdraw(const std::vector<WrittenVersionPtr>& versions);
 
-  // Somebody else replaced the shard: what is published is no longer ours to know. Returns whether
-  // anything was forgotten.
+  // Another process has replaced the shard: forgets the published versions of its chunks. Returns
+  // whether there were any.
   bool ForgetPublished(const DirtyShard& shard);
   // The shard whose published versions were least recently made, where more than `max_published`
   // are known; they are to be forgotten.
@@ -175,7 +182,7 @@ class WrittenChunks final : public UnpublishedChunks {
   };
   struct Shard {
     std::map<PlaceInShard, WrittenVersionPtr> versions;
-    std::uint64_t spooled_chunks = 0;  // not removals, not fragments
+    std::uint64_t spooled_chunks = 0;  // not tombstones, not fragments
     std::uint64_t spooled_versions = 0;
     std::list<DirtyShard>::iterator recent;
     bool listed = false;  // in recent_
@@ -189,7 +196,7 @@ class WrittenChunks final : public UnpublishedChunks {
 
   mutable std::mutex mutex_;
   std::map<DirtyShard, Shard> shards_;  // guarded by mutex_
-  // How many chunks in the spool stand in, or below, a directory. Guarded; never zero.
+  // How many chunks in the spool are in, or below, a directory. Guarded; never zero.
   std::map<DirectoryKey, std::uint64_t> directories_;
   // Latest versions that are in the spool and not known to be durable. Guarded; no set is empty.
   std::map<DirectoryKey, std::set<WrittenVersionPtr>> unsynced_;

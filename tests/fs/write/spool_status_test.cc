@@ -1,4 +1,4 @@
-#include "store/dataset/write_status.h"
+#include "store/dataset/spool_status.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 namespace unshard {
 namespace {
 
-WriteStatus Busy() {
-  WriteStatus status;
+SpoolStatus Busy() {
+  SpoolStatus status;
   status.spool = "/var/spool/\"mine\"";
   status.spool_bytes = 3500000;
   status.spool_files = 12;
@@ -37,25 +37,25 @@ WriteStatus Busy() {
   return status;
 }
 
-std::string Document(const WriteStatus* write, bool read_only) {
+std::string Document(const SpoolStatus* write, bool read_only) {
   JsonValue status = JsonValue::Object();
   status.Set("pid", JsonValue::Number(std::uint64_t{4711}));
   status.Set("source", JsonValue::String("/data/seg"));
   status.Set("mount_point", JsonValue::String("/mnt/seg"));
   status.Set("read_only", JsonValue::Boolean(read_only));
-  status.Set("write", write == nullptr ? JsonValue() : WriteStatusObject(*write));
+  status.Set("write", write == nullptr ? JsonValue() : SpoolStatusObject(*write));
   status.Set("last_errors", JsonValue::Array({JsonValue::String("one line")}));
   return WriteJson(status);
 }
 
-TEST(WriteStatusTest, WhatIsWrittenIsReadBack) {
-  const WriteStatus busy = Busy();
-  const JsonValue object = WriteStatusObject(busy);
+TEST(SpoolStatusTest, WhatIsWrittenIsReadBack) {
+  const SpoolStatus busy = Busy();
+  const JsonValue object = SpoolStatusObject(busy);
   const auto text = ParseJson(WriteJson(object));
   ASSERT_TRUE(text);
-  const auto read = ParseWriteStatus(JsonCursor(*text, "write"));
+  const auto read = ParseSpoolStatus(JsonCursor(*text, "write"));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_TRUE(WriteStatusObject(*read) == object);
+  EXPECT_TRUE(SpoolStatusObject(*read) == object);
   EXPECT_EQ(read->oldest_milliseconds, 1234u);
   EXPECT_EQ(read->last_failure->errno_name, "ENOSPC");
   EXPECT_EQ(read->set_aside.at(0).sequence, 17u);
@@ -68,27 +68,27 @@ TEST(WriteStatusTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(read->dirty_shards, 2u);
 }
 
-TEST(WriteStatusTest, NothingDirtyAndNoFailureAreNull) {
-  const JsonValue object = WriteStatusObject(WriteStatus());
+TEST(SpoolStatusTest, NothingDirtyAndNoFailureAreNull) {
+  const JsonValue object = SpoolStatusObject(SpoolStatus());
   EXPECT_TRUE(object.Find("oldest_milliseconds")->is_null());
   EXPECT_TRUE(object.Find("last_failure")->is_null());
-  const auto read = ParseWriteStatus(JsonCursor(object, "write"));
+  const auto read = ParseSpoolStatus(JsonCursor(object, "write"));
   ASSERT_TRUE(read);
   EXPECT_FALSE(read->oldest_milliseconds);
   EXPECT_FALSE(read->last_failure);
 }
 
-TEST(WriteStatusTest, EachMissingOrWrongMemberIsNamed) {
-  const JsonValue object = WriteStatusObject(Busy());
+TEST(SpoolStatusTest, EachMissingOrWrongMemberIsNamed) {
+  const JsonValue object = SpoolStatusObject(Busy());
   for (const auto& [name, value] : object.members()) {
     JsonValue without = object;
     without.Erase(name);
-    const auto read = ParseWriteStatus(JsonCursor(without, "write"));
+    const auto read = ParseSpoolStatus(JsonCursor(without, "write"));
     const bool optional = name == "oldest_milliseconds" || name == "last_failure";
     EXPECT_EQ(read.has_value(), optional) << name;
     JsonValue wrong = object;
     wrong.Set(name, JsonValue::Boolean(true));
-    const auto damaged = ParseWriteStatus(JsonCursor(wrong, "write"));
+    const auto damaged = ParseSpoolStatus(JsonCursor(wrong, "write"));
     ASSERT_FALSE(damaged) << name;
     EXPECT_EQ(damaged.error().code, ErrorCode::kDataLoss);
     EXPECT_NE(damaged.error().message.find("write." + name), std::string::npos)
@@ -96,15 +96,15 @@ TEST(WriteStatusTest, EachMissingOrWrongMemberIsNamed) {
   }
 }
 
-TEST(WriteStatusTest, TheListOfConflictsIsBounded) {
-  WriteStatus status = Busy();
-  status.set_aside.assign(WriteStatus::kShownConflicts + 5, status.set_aside[0]);
-  const JsonValue object = WriteStatusObject(status);
-  EXPECT_EQ(object.Find("set_aside")->items().size(), WriteStatus::kShownConflicts);
-  EXPECT_TRUE(ParseWriteStatus(JsonCursor(object, "write")));
+TEST(SpoolStatusTest, TheListOfConflictsIsBounded) {
+  SpoolStatus status = Busy();
+  status.set_aside.assign(SpoolStatus::kShownConflicts + 5, status.set_aside[0]);
+  const JsonValue object = SpoolStatusObject(status);
+  EXPECT_EQ(object.Find("set_aside")->items().size(), SpoolStatus::kShownConflicts);
+  EXPECT_TRUE(ParseSpoolStatus(JsonCursor(object, "write")));
 }
 
-TEST(WriteStatusTest, MetricsHaveTheirNamesTypesAndValues) {
+TEST(SpoolStatusTest, MetricsHaveTheirNamesTypesAndValues) {
   const std::string text = WriteMetricsText(Busy());
   for (const char* line :
        {"unshard_spool_bytes 3500000\n", "unshard_dirty_chunks 11\n", "unshard_dirty_shards 2\n",
@@ -114,11 +114,11 @@ TEST(WriteStatusTest, MetricsHaveTheirNamesTypesAndValues) {
         "# TYPE unshard_spool_bytes gauge\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line;
   }
-  EXPECT_NE(WriteMetricsText(WriteStatus()).find("unshard_oldest_dirty_seconds 0.000\n"),
+  EXPECT_NE(WriteMetricsText(SpoolStatus()).find("unshard_oldest_dirty_seconds 0.000\n"),
             std::string::npos);
 }
 
-TEST(WriteStatusTest, AFailureIsNamedByItsErrno) {
+TEST(SpoolStatusTest, AFailureIsNamedByItsErrno) {
   EXPECT_EQ(DescribeFailure(Error{ErrorCode::kResourceExhausted, "full", EDQUOT}).errno_name,
             "EDQUOT");
   EXPECT_EQ(DescribeFailure(Error{ErrorCode::kConflict, "changed", 0}).errno_name, "ESTALE");
@@ -126,7 +126,7 @@ TEST(WriteStatusTest, AFailureIsNamedByItsErrno) {
 }
 
 TEST(MountStatusTest, TheDocumentOfAMountIsRead) {
-  const WriteStatus busy = Busy();
+  const SpoolStatus busy = Busy();
   const auto status = ParseMountStatus(Document(&busy, false));
   ASSERT_TRUE(status) << status.error().message;
   EXPECT_EQ(status->pid, 4711);
@@ -145,7 +145,7 @@ TEST(MountStatusTest, TheDocumentOfAMountIsRead) {
 }
 
 TEST(MountStatusTest, PeopleAreToldWhatTheMountIsDoing) {
-  const WriteStatus busy = Busy();
+  const SpoolStatus busy = Busy();
   const auto status = ParseMountStatus(Document(&busy, false));
   ASSERT_TRUE(status);
   const std::string text = DescribeMountStatus(*status);

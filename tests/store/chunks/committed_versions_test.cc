@@ -1,5 +1,5 @@
 // What is in the spool, as listings and look-ups of directories ask for it.
-#include "store/chunks/written_chunks.h"
+#include "store/chunks/committed_versions.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 namespace unshard {
 namespace {
 
-class WrittenChunksTest : public testing::Test {
+class CommittedVersionsTest : public testing::Test {
  protected:
-  WrittenChunksTest() {
+  CommittedVersionsTest() {
     const ShardedSource source = ZarrSource({8, 8, 8}, {1, 1, 1}, {4, 4, 4});
     const auto store = std::make_shared<MemoryStore>();
     const auto shards =
@@ -50,11 +50,11 @@ class WrittenChunksTest : public testing::Test {
   }
 
   std::shared_ptr<ChunkTree> tree_;
-  WrittenChunks written_;
+  CommittedVersions written_;
   std::uint64_t last_ = 0;
 };
 
-TEST_F(WrittenChunksTest, ADirectoryHoldsWhatIsInTheSpoolInItAndBelow) {
+TEST_F(CommittedVersionsTest, ADirectoryHoldsWhatIsInTheSpoolInItAndBelow) {
   EXPECT_FALSE(Holds("c"));
   const WrittenVersionPtr version = Commit("c/5/6/7");
   Commit("c/5/6/0");
@@ -67,7 +67,7 @@ TEST_F(WrittenChunksTest, ADirectoryHoldsWhatIsInTheSpoolInItAndBelow) {
   EXPECT_FALSE(Holds("c/5/6") || Holds("c")) << "removals are no chunks";
 }
 
-TEST_F(WrittenChunksTest, WhatIsPublishedIsForTheStoreToShow) {
+TEST_F(CommittedVersionsTest, WhatIsPublishedIsForTheStoreToShow) {
   const WrittenVersionPtr version = Commit("c/5/6/7");
   const auto publishing = written_.BeginPublish({tree_->ordinal(), version->chunk.slot.shard});
   EXPECT_TRUE(Holds("c/5/6"));
@@ -79,7 +79,7 @@ TEST_F(WrittenChunksTest, WhatIsPublishedIsForTheStoreToShow) {
   EXPECT_EQ(written_.Find(ChunkId::Of(*tree_, version->chunk)), later);
 }
 
-TEST_F(WrittenChunksTest, ADirectoryKnowsWhatOfItIsNotDurableYet) {
+TEST_F(CommittedVersionsTest, ADirectoryKnowsWhatOfItIsNotDurableYet) {
   const GridDirectory in = At("c/5/6").directory;
   EXPECT_TRUE(written_.Unsynced(*tree_, in).empty());
   const WrittenVersionPtr first = Commit("c/5/6/7");
@@ -97,7 +97,7 @@ TEST_F(WrittenChunksTest, ADirectoryKnowsWhatOfItIsNotDurableYet) {
   EXPECT_TRUE(written_.Unsynced(*tree_, in).empty());
 }
 
-TEST_F(WrittenChunksTest, AVersionThatCameLateDoesNotReplaceALaterOneThatIsPublished) {
+TEST_F(CommittedVersionsTest, AVersionThatCameLateDoesNotReplaceALaterOneThatIsPublished) {
   const WrittenVersionPtr earlier = Sealed("c/5/6/7");
   const WrittenVersionPtr later = Commit("c/5/6/7");
   written_.EndPublish(written_.BeginPublish({tree_->ordinal(), later->chunk.slot.shard}));
@@ -109,7 +109,7 @@ TEST_F(WrittenChunksTest, AVersionThatCameLateDoesNotReplaceALaterOneThatIsPubli
   EXPECT_FALSE(Holds("c"));
 }
 
-TEST_F(WrittenChunksTest, WhatIsWithdrawnIsForTheStoreToShowAndKept) {
+TEST_F(CommittedVersionsTest, WhatIsWithdrawnIsForTheStoreToShowAndKept) {
   const WrittenVersionPtr first = Commit("c/5/6/7");
   const WrittenVersionPtr second = Commit("c/5/6/6");
   const auto publishing = written_.BeginPublish({tree_->ordinal(), first->chunk.slot.shard});

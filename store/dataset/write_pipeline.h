@@ -19,20 +19,20 @@
 #include "store/dataset/commit_checks.h"
 #include "store/dataset/current_chunks.h"
 #include "store/dataset/shard_publishing.h"
+#include "store/dataset/spool_status.h"
 #include "store/dataset/spooled_versions.h"
 #include "store/dataset/volume_options.h"
-#include "store/dataset/write_status.h"
 #include "store/publish/queue.h"
 
 namespace unshard {
 
 // Thread-safe.
-class ChunkWrites {
+class WritePipeline {
  public:
   struct Parts {
     std::shared_ptr<ObjectReplacer> replacer;  // of the source
     std::shared_ptr<DatasetTree> datasets;
-    std::shared_ptr<WrittenChunks> written;
+    std::shared_ptr<CommittedVersions> written;
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
     std::string spool_path;  // of this mount's own, for people
@@ -40,13 +40,13 @@ class ChunkWrites {
     // it. May be null.
     std::function<void(const std::string& key)> on_renewed;
   };
-  ChunkWrites(Parts parts, const VolumeOptions& options);
+  WritePipeline(Parts parts, const VolumeOptions& options);
 
   // Takes up what earlier mounts left in the spools (spool_replay.h). Once, before others use this.
   void Replay();
 
   [[nodiscard]] const std::shared_ptr<Spool>& spool() const { return parts_.spools.front(); }
-  [[nodiscard]] WrittenChunks& written() { return *parts_.written; }
+  [[nodiscard]] CommittedVersions& written() { return *parts_.written; }
   // Of the source.
   [[nodiscard]] ObjectReplacer& replacer() const { return *parts_.replacer; }
 
@@ -93,7 +93,7 @@ class ChunkWrites {
   // Another process has replaced this shard.
   void ShardReplaced(const DirtyShard& shard) { parts_.written->ForgetPublished(shard); }
 
-  [[nodiscard]] WriteStatus status() const;
+  [[nodiscard]] SpoolStatus status() const;
 
  private:
   const Parts parts_;

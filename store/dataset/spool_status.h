@@ -12,13 +12,13 @@
 
 namespace unshard {
 
-// A committed chunk that was set aside because the store held another version than its writer knew,
-// or quarantined because its bytes are not those that were committed.
+// A committed chunk that was quarantined: the store held another version than its writer knew, or
+// its bytes are not those that were committed.
 struct SpoolConflict {
   std::string dataset;
   std::string chunk;
   std::uint64_t sequence = 0;
-  std::string path;  // of the file that was set aside
+  std::string path;  // of the quarantined file
 };
 
 struct PublishFailure {
@@ -28,7 +28,7 @@ struct PublishFailure {
 PublishFailure DescribeFailure(const Error& error);
 
 // Plain values, taken at one moment.
-struct WriteStatus {
+struct SpoolStatus {
   static constexpr std::size_t kShownConflicts = 100;
 
   std::string spool;  // the directory of this mount's own spool
@@ -47,10 +47,10 @@ struct WriteStatus {
 };
 
 // The member "write" of status.json, and back. Parsing fails with kDataLoss naming the field.
-JsonValue WriteStatusObject(const WriteStatus& status);
-Result<WriteStatus> ParseWriteStatus(const JsonCursor& cursor);
+JsonValue SpoolStatusObject(const SpoolStatus& status);
+Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor);
 
 // Prometheus text of the metrics unshard_spool_bytes, unshard_dirty_chunks, ….
-std::string WriteMetricsText(const WriteStatus& status);
+std::string WriteMetricsText(const SpoolStatus& status);
 
 }  // namespace unshard
