@@ -1,4 +1,4 @@
-// What a spool knows of its files. Only for spool*.cc and staged_file.cc.
+// What a spool knows of its files. Only for sources of this folder.
 #pragma once
 
 #include <condition_variable>
@@ -107,9 +107,6 @@ struct Spool::State {
 
   // Waits for a round of syncing that begins after the call; makes it where nobody else does.
   Status SyncRound(SpoolDirectory& directory);
-  // Removes and forgets superseded versions of one chunk, in order of sequence.
-  Status RemoveVersions(SpoolDirectory& directory, const std::vector<SpooledChunk>& chunks);
-  Status RemoveVersion(SpoolDirectory& directory, const SpooledChunk& chunk);
   // A staged file that was a spare one; null where there is none to be had.
   std::unique_ptr<StagedFile::State> StageSpare();
   // One that is made.
@@ -117,8 +114,6 @@ struct Spool::State {
   // Gives a staged file, whose mutex the caller holds, the name of its seal; `sealed` says all but
   // what the file says itself.
   Status SealAs(SpoolDirectory& directory, StagedFile::State& from, SpooledChunk& sealed);
-  // Removes a version that nobody has been told of.
-  Status TakeBack(SpoolDirectory& directory, const SpooledChunk& chunk);
   // Makes the file of a version that nobody reads any more a spare one. False where that is not
   // possible; the file is as it was then.
   bool Recycle(const SpooledChunk& chunk);
@@ -131,43 +126,5 @@ Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::strin
 
 // Fails with kInvalidArgument or ENAMETOOLONG where no sealed file can have these names.
 Status CheckSealNames(const std::string& dataset, const std::string& chunk);
-// Syncs the bytes of a sealed chunk that no version here knows of.
-Status SyncSealed(FileSystem& files, const SpooledChunk& chunk);
-// Ends the moves that were cut off, among all whole files of the directory `path`: a removal whose
-// copy is there counts from now on, any other one is removed, also from `chunks`.
-Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks);
-// Brings a spool that stood there into `state`, removes what is staged or replaced, and quarantines
-// what is damaged.
-Status RecoverSpool(Spool::State& state);
-// Fails with kInvalidArgument, naming what is there, where the root is neither empty nor a spool.
-Status CheckSpoolRoot(FileSystem& files);
-// Removes all staged files, which are those that NextStagedPath names.
-Status RemoveStaged(FileSystem& files);
-
-// One staged file. The mutex is held across I/O: writes to one file are made one after another, as
-// the kernel does, so that length, checksum and cap belong to the same bytes.
-struct StagedFile::State {
-  State(Spool::State& the_spool, std::string the_path, std::shared_ptr<File> the_file)
-      : spool(the_spool), path(std::move(the_path)), file(std::move(the_file)) {}
-
-  Spool::State& spool;
-  const std::string path;
-  const std::shared_ptr<File> file;
-
-  mutable std::mutex mutex;
-  bool sealed = false;
-  std::shared_ptr<const char> reader;  // of the version that it is sealed as
-  std::uint64_t size = 0;
-  // The first bytes whose checksum is known.
-  std::uint64_t summed = 0;
-  std::uint32_t sum = 0;
-
-  Status CheckUnsealed() const;
-  // Before bytes up to `end` are written; after that failed.
-  Status Grow(std::uint64_t end);
-  void Recount();
-  void ForgetSumFrom(std::uint64_t offset);
-  Result<std::uint32_t> Checksum();
-};
 
 }  // namespace unshard
