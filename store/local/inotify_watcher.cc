@@ -1,3 +1,5 @@
+#include "store/local/inotify_watcher.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,7 +15,6 @@
 
 #include "store/local/file_descriptor.h"
 #include "store/local/watch_tree.h"
-#include "store/object/change_watcher.h"
 #include "store/object/log.h"
 #include "store/object/object_store.h"
 

@@ -8,7 +8,8 @@
 #include <fstream>
 
 #include "store/local/file_system.h"
-#include "store/object/change_watcher.h"
+#include "store/local/network_file_system.h"
+#include "store/local/posix_file_system.h"
 
 namespace unshard {
 namespace {

@@ -192,12 +192,9 @@ WITHOUT_HEADER = {
     "codec/precomputed": ["access", "merge", "murmurhash3"],
     "codec/zarr3": ["locator", "merge"],
     "fs/cli": ["main"],
-    "fs/kernel": ["write_operations"],
     "store/chunks": ["precomputed_tree"],
     "store/dataset": ["chunk_publishing"],
-    "store/local": ["inotify_watcher", "network_file_system", "posix_file_system"],
     "store/shard": ["set_read"],
-    "store/spool": ["recovery", "staged_file", "sync"],
 }
 
 
