@@ -219,7 +219,7 @@ class LocalReplacer final : public ObjectReplacer {
 
   Status CanReplace(const std::string& key) override;
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
-                                                   const std::stop_token& stop) override;
+                                                   const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override;
   std::string Describe(const std::string& key) const override { return files_->Describe(key); }
 
@@ -248,10 +248,9 @@ Status LocalReplacer::MakeDurable(const std::string& directory) {
 }
 
 Result<std::unique_ptr<ObjectReplacement>> LocalReplacer::Begin(const ReplacedObject& object,
-                                                                const std::stop_token& stop) {
-  LockPatience patience = patience_;
-  patience.ending = stop;
-  UNSHARD_ASSIGN_OR_RETURN(ShardLock lock, ShardLock::Acquire(*files_, object.key, patience));  // 1
+                                                                const Deadline& deadline) {
+  UNSHARD_ASSIGN_OR_RETURN(ShardLock lock,
+                           ShardLock::Acquire(*files_, object.key, patience_, deadline));  // 1
   auto replacement = std::make_unique<LocalReplacement>(files_, object, std::move(lock));
   UNSHARD_RETURN_IF_ERROR(replacement->OpenBase());  // 2
   return replacement;

@@ -27,7 +27,8 @@ Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
 }
 
 // Polls: a lock that is waited for inside the kernel can be given up by nobody but its holder.
-Status WaitForLock(const std::string& described, File& file, const LockPatience& patience) {
+Status WaitForLock(const std::string& described, File& file, const LockPatience& patience,
+                   const Deadline& deadline) {
   using std::chrono::milliseconds;
   constexpr milliseconds kLongestPause{50};
   const auto begin = std::chrono::steady_clock::now();
@@ -35,9 +36,11 @@ Status WaitForLock(const std::string& described, File& file, const LockPatience&
   for (bool noticed = false;;) {
     UNSHARD_ASSIGN_OR_RETURN(const bool locked, file.Lock(/*wait=*/false));
     if (locked) return {};
-    const auto waited = std::chrono::steady_clock::now() - begin;
-    const bool ending = patience.ending.stop_requested();
-    if (waited >= (ending ? std::min(patience.at_end, patience.total) : patience.total)) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto waited = now - begin;
+    const bool ending = deadline.stop.stop_requested();
+    const auto longest = ending ? std::min(patience.at_end, patience.total) : patience.total;
+    if (waited >= longest || now >= deadline.at) {
       return Fail(ErrorCode::kUnavailable,
                   described +
                       ": another process that writes this file holds its lock; what it "
@@ -67,7 +70,7 @@ Result<std::shared_ptr<File>> MakeVersion(FileSystem& files, const std::string& 
 }  // namespace
 
 Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
-                                     const LockPatience& patience) {
+                                     const LockPatience& patience, const Deadline& deadline) {
   const std::string path = key + std::string(kLockSuffix);
   UNSHARD_ASSIGN_OR_RETURN(const auto shard, files.Stat(key));
   if (!shard) {
@@ -76,7 +79,7 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
   for (int i = 0; i < kAttempts; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
                              files.Open(path, {.write = true, .create = true}));
-    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, patience));
+    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, patience, deadline));
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
     ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "store/local/posix_file_system.h"
 #include "tests/support/simulated_disk.h"
 #include "tests/support/temporary_directory.h"
 
