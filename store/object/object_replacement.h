@@ -24,7 +24,8 @@ namespace unshard {
 class NewVersion {
  public:
   virtual ~NewVersion() = default;
-  // Puts `bytes` at `at`; the version grows where it ends before their end, with zeros between.
+  // Puts `bytes` at `at`; the version grows where it ends before their end, with zeros between. A
+  // failure to store them may be reported by a later call, at the latest by the commit.
   virtual Status Write(std::uint64_t at, ByteSpan bytes) = 0;
   // Puts a range of the base at `at`, by the store itself where it can. kDataLoss where the base
   // ends before the range does, kConflict where it has been replaced and cannot be read any more.
