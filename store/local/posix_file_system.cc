@@ -161,6 +161,7 @@ Result<bool> PosixFileSystem::MakeDirectory(const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const Place place, FindExisting(path));
   const mode_t mode = private_ ? kPrivateDirectoryMode : kDirectoryMode;
   if (::mkdirat(place.parent(), place.c_str(), mode) == 0) {
+    Forget(path);  // another one that was there before, and that another process has removed
     if (!private_ || ::fchmodat(place.parent(), place.c_str(), mode, 0) == 0) return true;
     return FailErrno(errno, Describe(path) + ": setting its mode");
   }

@@ -326,6 +326,30 @@ TEST_P(FileSystemContract, MoreDirectoriesThanAreKeptOpenAreUsedInTurn) {
   }
 }
 
+TEST(PosixFileSystem, ADirectoryThatIsKeptOpenAndRemovedByAPersonIsFoundAnewOnceItIsThereAgain) {
+  const TemporaryDirectory root;
+  const auto files =
+      OpenPosixFileSystem(root.path(), NewFiles::kPrivate, nullptr, Directories::kKeptOpen);
+  ASSERT_TRUE(files);
+  const auto rename = [&] { return (*files)->Rename("a/from", "a/to"); };
+  for (const bool by_us : {true, false}) {
+    ASSERT_TRUE((*files)->MakeDirectory("a"));
+    root.Write("a/from", "1");
+    ASSERT_TRUE(rename());
+    std::filesystem::remove_all(root.At("a"));
+    if (!by_us) {
+      EXPECT_FALSE(rename());
+      std::filesystem::create_directory(root.At("a"));
+    } else {
+      ASSERT_TRUE((*files)->MakeDirectory("a"));
+    }
+    root.Write("a/from", "2");
+    ASSERT_TRUE(rename());
+    EXPECT_TRUE(std::filesystem::exists(root.At("a/to")));
+    std::filesystem::remove_all(root.At("a"));
+  }
+}
+
 TEST(PosixFileSystem, PrivateFilesHaveThatModeWhateverTheUmask) {
   const TemporaryDirectory root;
   const auto files = OpenPosixFileSystem(root.path(), NewFiles::kPrivate);
