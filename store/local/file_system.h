@@ -59,7 +59,7 @@ class File {
   virtual Status Sync() = 0;
   virtual Result<FileStatus> Stat() = 0;
   // Waits for the exclusive lock of the open file description (F_OFD_SETLKW), which ends with this
-  // object. With `wait` unset returns false where somebody else holds it.
+  // object. With `wait` unset returns false where another process holds it.
   virtual Result<bool> Lock(bool wait) = 0;
   // For splicing; -1 where there is none.
   [[nodiscard]] virtual int descriptor() const = 0;

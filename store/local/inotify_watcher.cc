@@ -68,7 +68,7 @@ void InotifyWatcher::Run() {
   }
 }
 
-// Reads one buffer of events and tells of them. False where there will be no more.
+// Reads one buffer of events and delivers them. False where there will be no more.
 bool InotifyWatcher::Drain() {
   alignas(inotify_event) std::array<char, kBufferBytes> buffer;
   const ssize_t size = ::read(inotify_.get(), buffer.data(), buffer.size());

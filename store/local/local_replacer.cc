@@ -269,7 +269,7 @@ Status LocalReplacer::CanReplace(const std::string& key) {
     if (errno == EROFS || errno == EACCES || errno == EPERM) {
       return FailErrno(errno, path + ": its shards cannot be rewritten");
     }
-    // Whatever else is wrong is found by who publishes.
+    // Whatever else is wrong is found by the publish.
     if ((errno != ENOENT && errno != ENOTDIR) || directory.empty()) return {};
   }
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kLockSuffix = ".__lock";
 // Ends like a lock file, so that TensorStore does not list it.
 constexpr std::string_view kVersionSuffix = ".new.__lock";
-// Each time somebody else has published the shard, so that this is far beyond any contention.
+// Each time another writer has published the shard, so that this is far beyond any contention.
 constexpr int kAttempts = 10'000;
 
 // The open file still has this name. Opened anew, because a network file system asks its server
@@ -26,7 +26,7 @@ Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
   return there.device == ours.device && there.inode == ours.inode;
 }
 
-// Polls: a lock that is waited for inside the kernel can be given up by nobody but its holder.
+// Polls: a thread that waits inside the kernel for a lock cannot be stopped.
 Status WaitForLock(const std::string& described, File& file, const LockPatience& patience,
                    const Deadline& deadline) {
   using std::chrono::milliseconds;
@@ -83,7 +83,8 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
     ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));
-    // What stands in the lock file stays: it may be another writer's, who goes by its name alone.
+    // What stands in the lock file stays: another writer may have put it there, and identifies it
+    // by its name alone.
     auto version = MakeVersion(files, lock.version_path_);
     if (!version) {
       lock.Remove(files);

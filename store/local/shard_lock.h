@@ -1,6 +1,6 @@
-// The lock file of a shard: whoever holds its lock is the only writer of the shard. TensorStore's
+// The lock file of a shard: the holder of its lock is the only writer of the shard. TensorStore's
 // file driver takes the same lock. It puts the new version into the lock file itself, and does not
-// mind what stands in one that somebody left behind: we write nothing to it, and the new version is
+// mind what a dead writer left in it: we write nothing to it, and the new version is
 // a file of its own.
 #pragma once
 
@@ -40,7 +40,7 @@ class ShardLock {
 
   // Removes the lock file while it is still locked, and the new version unless that has been
   // renamed. What stands under their names and is not ours stays. Failures mean only that a file is
-  // left behind, which harms nobody.
+  // left behind, which does no harm.
   void Remove(FileSystem& files);
 
  private:

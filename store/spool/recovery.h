@@ -1,4 +1,4 @@
-// What is done with a spool that stands there when it is opened:
+// What is done with a spool that is there when it is opened:
 //
 //   1. What was only staged is removed.
 //   2. Every sealed file is read and compared with its seal; one that does not match is moved to

@@ -160,7 +160,7 @@ Result<std::shared_ptr<File>> Spool::Open(const SpooledChunk& chunk) {
                     ": was removed from the spool by another process; what was "
                     "written to this chunk is lost");
   }
-  // Its bytes stay what they are as long as somebody can read them here.
+  // Its bytes stay what they are as long as this file is open.
   File* const opened = file.get();
   return std::shared_ptr<File>(opened, [file, reader](const File*) {});
 }

@@ -24,7 +24,7 @@ struct StagedFile::State {
   bool sealed = false;
   std::shared_ptr<const char> reader;  // of the version that it is sealed as
   std::uint64_t size = 0;
-  // The first bytes whose checksum is known.
+  // The length of the beginning whose checksum is known.
   std::uint64_t summed = 0;
   std::uint32_t sum = 0;
 

@@ -125,7 +125,7 @@ bool Spool::State::Recycle(const SpooledChunk& chunk) {
   {
     const std::lock_guard lock(mutex);
     const SpoolVersion* const version = FindVersion(chunk);
-    // What is superseded cannot be opened any more: nobody joins those who read.
+    // What is superseded cannot be opened any more: its readers only become fewer.
     if (version == nullptr || !version->superseded || version->readers.use_count() != 1) {
       return false;
     }

@@ -23,21 +23,21 @@ inline constexpr const char* kNewDatasetPathFile = ".path.new";
 // How far one version of a chunk has come on its way to the disk.
 enum class Durability : std::uint8_t {
   kUnsynced,
-  kSyncing,     // one thread syncs the file; others wait
-  kFileSynced,  // the bytes last, their name may not
+  kSyncing,     // one thread fsyncs the file; others wait
+  kFileSynced,  // the bytes are durable, their name may not be
   kDurable,
-  kLost,  // syncing failed: nothing is ever promised about it
+  kLost,  // fsync failed: nothing is ever promised about it
 };
 
 struct SpoolVersion {
   std::uint64_t sequence = 0;
   Durability durability = Durability::kUnsynced;
-  // Somebody may have been told that it survives a power loss: we said so, or, where it stood here
-  // at Open, the process before us may have.
+  // A program may have been promised that it survives a power loss: by this process, or, where it
+  // was here at Open, by the one before.
   bool promised = false;
-  // Discarded, and kept only until a later version lasts or an earlier one is discarded.
+  // Discarded, and kept only until a later version is durable or an earlier one is discarded.
   bool superseded = false;
-  // A copy is held by everything through which its bytes can still be read.
+  // A copy is held by each open file through which its bytes can still be read.
   std::shared_ptr<const char> readers = std::make_shared<const char>();
 };
 
@@ -50,14 +50,14 @@ struct SpoolDirectory {
   // Every version of every chunk, the earliest first. Nearly always one.
   std::unordered_map<std::string, std::vector<SpoolVersion>> chunks;
 
-  // Rounds of syncing this directory: a change of names lasts once a round that began after it has
-  // ended well.
+  // Rounds of fsyncing this directory: a change of names is durable once a round that began after
+  // it has succeeded.
   std::uint64_t round_begun = 0;
-  std::uint64_t round_done = 0;  // the last that ended well
+  std::uint64_t round_done = 0;  // the last that succeeded
   bool round_running = false;
-  // Versions below this whose names did not last when a round failed never will.
+  // Versions below this whose names were not durable when a round failed never will be.
   std::uint64_t doubtful_below = 0;
-  // Chunks of which a file was removed, and the round after which that lasts.
+  // Chunks of which a file was removed, and the round after which that is durable.
   std::unordered_map<std::string, std::uint64_t> removed;
 };
 
@@ -105,7 +105,7 @@ struct Spool::State {
   // True where it was known; it no longer counts then.
   bool ForgetVersion(SpoolDirectory& directory, const SpooledChunk& chunk);
 
-  // Waits for a round of syncing that begins after the call; makes it where nobody else does.
+  // Waits for a round of fsyncing that begins after the call; makes it where no other thread does.
   Status SyncRound(SpoolDirectory& directory);
   // A staged file that was a spare one; null where there is none to be had.
   std::unique_ptr<StagedFile::State> StageSpare();
@@ -114,14 +114,15 @@ struct Spool::State {
   // Gives a staged file, whose mutex the caller holds, the name of its seal; `sealed` says all but
   // what the file says itself.
   Status SealAs(SpoolDirectory& directory, StagedFile::State& from, SpooledChunk& sealed);
-  // Makes the file of a version that nobody reads any more a spare one. False where that is not
+  // Makes the file of a version that has no readers any more a spare one. False where that is not
   // possible; the file is as it was then.
   bool Recycle(const SpooledChunk& chunk);
 };
 
 // The path of a sealed chunk below the spool.
 std::string SealedPath(const char* top, const SpooledChunk& chunk);
-// Makes `<top>/<dataset>` with its `.path` where they are not there, and returns once they last.
+// Makes `<top>/<dataset>` with its `.path` where they are missing, and returns once they are
+// durable.
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset);
 
 // Fails with kInvalidArgument or ENAMETOOLONG where no sealed file can have these names.
