@@ -1,10 +1,13 @@
 """What writing costs: publishes, bytes, memory and kernel requests, counted exactly."""
 
+import errno
+import fcntl
 import os
 import pathlib
 import random
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -341,3 +344,31 @@ def test_the_system_calls_of_one_chunk_are_few(kind, work, mount_again, spools):
     flush(mounted)
     assert source.read_values() == {chunk: (1, 2) if chunk in chunks else None
                                     for chunk in range(source.count)}
+
+
+# --------------------------------------------------------------------------------------------- waits
+
+FLUSH_UNTIL_A_SIGNAL = """
+import os, signal, sys
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, True)
+signal.setitimer(signal.ITIMER_REAL, 0.5, 0.1)
+try:
+    os.setxattr(sys.argv[1], "user.unshard.flush", b"")
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def test_a_signal_ends_the_wait_for_a_publish(work, mount_again):
+    """A request is registered for FUSE_INTERRUPT when its wait begins, and not before."""
+    source = LineSource(str(work / "source"), "zarr.").create()
+    mounted = mount_again(source, NEVER)
+    put(mounted, source, 3, 1)
+    with open(f"{source.shard_path(0)}.__lock", "wb") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        done = subprocess.run([sys.executable, "-c", FLUSH_UNTIL_A_SIGNAL, mounted.path / ".unshard"],
+                              capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"{errno.EINTR}\n", done
+    flush(mounted)
+    assert source.read_values()[3] == (1, 1)
