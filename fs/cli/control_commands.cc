@@ -21,6 +21,7 @@
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/session.h"
 #include "store/dataset/spool_folder.h"
+#include "store/local/posix_file_system.h"
 #include "store/object/key.h"
 #include "store/spool/spool.h"
 #include "store/spool/spool_contents.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fs/kernel/replies.h"
+#include "fs/kernel/write_operations.h"
 #include "store/object/log.h"
 
 namespace unshard {

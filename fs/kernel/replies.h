@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 
 #include "fs/kernel/interrupts.h"
 #include "fs/kernel/operations.h"
@@ -41,10 +42,15 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& b
   if (!fs.IsControl(node)) fs.counters().Count(operation);
   const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
   try {
-    std::optional<InterruptStop> interrupt;
-    if (EndsAtInterrupt(operation)) interrupt.emplace(request);
-    const ServedCaller caller({std::chrono::steady_clock::time_point::max(),
-                               interrupt ? interrupt->token() : std::stop_token()});
+    std::optional<InterruptStop> stop;
+    ServedCaller::Interrupt interrupt;
+    if (EndsAtInterrupt(operation)) {
+      interrupt = [&] {
+        if (!stop) stop.emplace(request);
+        return stop->token();
+      };
+    }
+    const ServedCaller caller(std::chrono::steady_clock::time_point::max(), std::move(interrupt));
     body(fs);
   } catch (const std::bad_alloc&) {
     ReplyError(request, name, node, "",
@@ -53,8 +59,5 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& b
     ReplyError(request, name, node, "", Error{ErrorCode::kInternal, exception.what(), 0});
   }
 }
-
-// The callbacks that only writable mounts get.
-void AddWriteOperations(fuse_lowlevel_ops& operations);
 
 }  // namespace unshard

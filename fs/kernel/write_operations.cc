@@ -1,4 +1,5 @@
-// The callbacks that only writable mounts get.
+#include "fs/kernel/write_operations.h"
+
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <unistd.h>

@@ -1,6 +1,9 @@
-// Flat trees of the precomputed format: volumes, annotations, skeletons, meshes.
+#include "store/chunks/precomputed_tree.h"
+
 #include <algorithm>
 #include <bit>
+#include <mutex>
+#include <unordered_map>
 
 #include "codec/precomputed/chunk_names.h"
 #include "codec/precomputed/shard.h"
@@ -11,6 +14,9 @@ namespace unshard {
 namespace {
 
 using Names = ShardedDirectory::Names;
+
+// Shards whose chunks have been counted.
+constexpr std::size_t kMostCounts = 4096;
 
 // How many bits the ids of a grid have. Each bit of an index becomes one bit of a Morton code; the
 // highest of each dimension are looked at, whichever rule made the codes.
@@ -69,7 +75,19 @@ class PrecomputedTree final : public FlatTree {
     return bits < 60 ? std::uint64_t{16} << bits : ~std::uint64_t{0};
   }
 
-  std::uint64_t ChunksInShard(std::uint64_t shard) const override;
+  // Asked for each chunk that is committed: counted once a shard.
+  std::uint64_t ChunksInShard(std::uint64_t shard) const override {
+    {
+      const std::lock_guard lock(counts_mutex_);
+      const auto known = counts_.find(shard);
+      if (known != counts_.end()) return known->second;
+    }
+    const std::uint64_t count = CountChunks(shard);
+    const std::lock_guard lock(counts_mutex_);
+    if (counts_.size() >= kMostCounts) counts_.clear();
+    counts_.emplace(shard, count);
+    return count;
+  }
   bool HoldsScratch() const override { return description_.names == Names::kChunkRanges; }
   bool TakesGzipNames() const override { return !is_mesh(); }
 
@@ -81,17 +99,21 @@ class PrecomputedTree final : public FlatTree {
   const ChunkCheck& check() const override { return *description_.check; }
 
  private:
+  [[nodiscard]] std::uint64_t CountChunks(std::uint64_t shard) const;
+
   const ShardedDirectory description_;
   const std::unique_ptr<const ChunkNames> names_;
   const std::uint32_t layout_digest_;
   const std::shared_ptr<const ChunkLocator> locator_;
   const StorageOrder order_;
+  mutable std::mutex counts_mutex_;
+  mutable std::unordered_map<std::uint64_t, std::uint64_t> counts_;  // guarded by counts_mutex_
 };
 
 // With the identity hash a shard holds runs of 2^preshift consecutive ids in each of its
 // minishards: those ids that are cells of the grid are counted. Other hashes scatter ids over all
 // shards.
-std::uint64_t PrecomputedTree::ChunksInShard(std::uint64_t shard) const {
+std::uint64_t PrecomputedTree::CountChunks(std::uint64_t shard) const {
   constexpr unsigned kMostBits = 20;
   const ShardingSpec& spec = description_.sharding;
   const unsigned bits = spec.preshift_bits + spec.minishard_bits;

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/precomputed/info.h"
-#include "codec/zarr3/metadata.h"
 #include "store/chunks/chunk_reader.h"
 #include "store/chunks/chunk_tree.h"
 #include "store/chunks/sharded_chunks.h"
@@ -87,16 +85,5 @@ inline std::shared_ptr<ShardedTree> AsSharded(const std::shared_ptr<ChunkTree>& 
 inline const ShardedTree& ShardedOf(const ChunkTree& tree) {
   return dynamic_cast<const ShardedTree&>(tree);
 }
-
-std::unique_ptr<ShardedTree> MakePrecomputedTree(std::uint32_t ordinal,
-                                                 std::shared_ptr<ShardSet> shards,
-                                                 std::shared_ptr<ChunkReader> reader,
-                                                 const ShardedDirectory& directory,
-                                                 std::shared_ptr<const ChunkLocator> locator,
-                                                 std::shared_ptr<ObjectStore> store);
-std::unique_ptr<ShardedTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
-                                          std::shared_ptr<ChunkReader> reader,
-                                          const ZarrShardedArray& array,
-                                          std::shared_ptr<ObjectStore> store);
 
 }  // namespace unshard

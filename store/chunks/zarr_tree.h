@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codec/zarr3/chunk_names.h"
+#include "codec/zarr3/metadata.h"
 #include "store/chunks/flat_tree.h"
 
 namespace unshard {
@@ -110,5 +111,10 @@ class ZarrTree final : public FlatTree {
   std::vector<std::uint64_t> chunks_per_shard_;  // along each dimension
   std::vector<std::uint64_t> first_of_level_;    // position of the first directory of a level
 };
+
+std::unique_ptr<ShardedTree> MakeZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
+                                          std::shared_ptr<ChunkReader> reader,
+                                          const ZarrShardedArray& array,
+                                          std::shared_ptr<ObjectStore> store);
 
 }  // namespace unshard

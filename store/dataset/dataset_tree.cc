@@ -10,6 +10,8 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/precomputed/access.h"
+#include "store/chunks/precomputed_tree.h"
+#include "store/chunks/zarr_tree.h"
 #include "store/dataset/morton_probe.h"
 #include "store/object/log.h"
 

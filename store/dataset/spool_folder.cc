@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "store/local/file_system.h"
+#include "store/local/posix_file_system.h"
 #include "store/local/source_identity.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
@@ -26,7 +27,8 @@ std::string FolderOf(const VolumeOptions& options) {
 
 Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const VolumeOptions& options,
                                          const SourceIdentity& identity) {
-  UNSHARD_ASSIGN_OR_RETURN(auto files, OpenPosixFileSystem(path, NewFiles::kPrivate));
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto files, OpenPosixFileSystem(path, NewFiles::kPrivate, nullptr, Directories::kKeptOpen));
   SpoolOptions spool_options;
   spool_options.source = options.source;
   spool_options.identity = identity;

@@ -8,6 +8,7 @@
 
 #include "store/dataset/volume_options.h"
 #include "store/local/file_system.h"
+#include "store/local/posix_file_system.h"
 #include "store/spool/spool.h"
 
 namespace unshard {

@@ -12,7 +12,10 @@
 
 #include "store/dataset/memory_shares.h"
 #include "store/local/file_store.h"
+#include "store/local/inotify_watcher.h"
 #include "store/local/local_replacer.h"
+#include "store/local/network_file_system.h"
+#include "store/local/posix_file_system.h"
 #include "store/object/log.h"
 
 namespace unshard {

@@ -13,7 +13,7 @@ namespace unshard {
 using SharedDescriptor = std::shared_ptr<const FileDescriptor>;
 
 // Keeps the most recently used descriptors. Thread-safe. A descriptor is closed when the pool has
-// dropped it and nobody else holds it, so that one in use stays valid.
+// dropped it and no caller holds it, so that one in use stays valid.
 class DescriptorPool {
  public:
   // One file's place in the pool; guarded by the pool. The owner calls Remove before it dies.

@@ -182,7 +182,7 @@ Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
     return Fail(ErrorCode::kDataLoss, describe() + ": expected a file, found " +
                                           (directory ? "a directory" : "a special file"));
   }
-  // Chunks are read in no order: the kernel's readahead would fetch bytes that nobody wants.
+  // Chunks are read in no order: the kernel's readahead would fetch bytes that are not asked for.
   ::posix_fadvise(opened->get(), 0, 0, POSIX_FADV_RANDOM);
   return OpenedFile{*std::move(opened), FileVersion::Of(status)};
 }

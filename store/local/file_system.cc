@@ -10,10 +10,12 @@ namespace unshard {
 Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::uint32_t crc,
                                      const PieceVisitor& visit) {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
-  ByteVector buffer(static_cast<std::size_t>(std::min(range.size, kPiece)));
+  // Not filled with zeros before, as a vector would be.
+  const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(
+      static_cast<std::size_t>(std::min(range.size, kPiece)));
   for (std::uint64_t done = 0; done < range.size;) {
-    const auto piece = std::span(buffer).first(
-        static_cast<std::size_t>(std::min<std::uint64_t>(range.size - done, buffer.size())));
+    const std::span piece(buffer.get(),
+                          static_cast<std::size_t>(std::min(range.size - done, kPiece)));
     UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, file.Read(range.begin + done, piece));
     if (found < piece.size()) {
       return Fail(ErrorCode::kDataLoss, "a file ends early: expected " +
@@ -33,7 +35,7 @@ Status MakeDirectories(FileSystem& files, const std::string& path) {
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
     UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(path.substr(0, end)));
-    // Also where it was there: whoever made it may have died before it lasted.
+    // Also where it was there: the process that made it may have died before it was durable.
     UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(parent));
     parent = path.substr(0, end);
     begin = end + 1;

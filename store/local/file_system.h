@@ -17,7 +17,6 @@
 #include "codec/core/byte_range.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
-#include "store/object/own_mount.h"
 
 namespace unshard {
 
@@ -60,7 +59,7 @@ class File {
   virtual Status Sync() = 0;
   virtual Result<FileStatus> Stat() = 0;
   // Waits for the exclusive lock of the open file description (F_OFD_SETLKW), which ends with this
-  // object. With `wait` unset returns false where somebody else holds it.
+  // object. With `wait` unset returns false where another process holds it.
   virtual Result<bool> Lock(bool wait) = 0;
   // For splicing; -1 where there is none.
   [[nodiscard]] virtual int descriptor() const = 0;
@@ -68,7 +67,7 @@ class File {
 
 struct OpenFlags {
   bool write = false;      // reading is always possible
-  bool create = false;     // with the mode that NewFiles says
+  bool create = false;     // with the mode that the file system gives
   bool exclusive = false;  // with create: fails with EEXIST where something is there
   bool truncate = false;
 };
@@ -82,7 +81,7 @@ class FileSystem {
   // leaves the root.
   virtual Result<std::shared_ptr<File>> Open(const std::string& path, const OpenFlags& flags) = 0;
   virtual Result<std::optional<FileStatus>> Stat(const std::string& path) = 0;
-  // Replaces `to`. Atomic to every observer; lasting only after SyncDirectory of both parents.
+  // Replaces `to`. Atomic to every observer; durable only after SyncDirectory of both parents.
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
   // A second name for a file; EEXIST where `to` is there.
   virtual Status Link(const std::string& from, const std::string& to) = 0;
@@ -108,20 +107,10 @@ using PieceVisitor = std::function<Status(std::uint64_t at, ByteSpan piece)>;
 Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::uint32_t crc = 0,
                                      const PieceVisitor& visit = nullptr);
 
-// Makes the directory `path` and all above it that are missing, each lasting before the next.
+// Makes the directory `path` and all above it that are missing, each durable before the next.
 Status MakeDirectories(FileSystem& files, const std::string& path);
 
 // The names in a directory, in order; none where it is missing.
 Result<std::vector<std::string>> SortedNames(FileSystem& files, const std::string& directory);
-
-// The modes of files and directories that are made: 0666 and 0777 less the process's umask, or 0600
-// and 0700, whatever the umask.
-enum class NewFiles { kShared, kPrivate };
-
-// The directory `root` of this machine. Fails where it is no directory that can be opened. Nothing
-// is asked of the mount `own`, also where it is below `root`.
-Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(
-    const std::string& root, NewFiles modes = NewFiles::kShared,
-    std::shared_ptr<const OwnMount> own = nullptr);
 
 }  // namespace unshard

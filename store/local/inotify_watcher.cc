@@ -1,3 +1,5 @@
+#include "store/local/inotify_watcher.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,7 +15,6 @@
 
 #include "store/local/file_descriptor.h"
 #include "store/local/watch_tree.h"
-#include "store/object/change_watcher.h"
 #include "store/object/log.h"
 #include "store/object/object_store.h"
 
@@ -67,7 +68,7 @@ void InotifyWatcher::Run() {
   }
 }
 
-// Reads one buffer of events and tells of them. False where there will be no more.
+// Reads one buffer of events and delivers them. False where there will be no more.
 bool InotifyWatcher::Drain() {
   alignas(inotify_event) std::array<char, kBufferBytes> buffer;
   const ssize_t size = ::read(inotify_.get(), buffer.data(), buffer.size());

@@ -35,6 +35,9 @@
 namespace unshard {
 namespace {
 
+// Of bytes that are put together before they are written.
+constexpr std::size_t kMostPending = std::size_t{1} << 20;
+
 // One of the files that the base consists of.
 struct Piece {
   std::string key;
@@ -79,11 +82,9 @@ class LocalReplacement final : public ObjectReplacement {
   const std::shared_ptr<ObjectVersion>& base() const override { return base_; }
   bool base_is_pair() const override { return pieces_.size() == 2; }
   Result<bool> StartFromBase() override;
-  Status Write(std::uint64_t at, ByteSpan bytes) override { return version().Write(at, bytes); }
+  Status Write(std::uint64_t at, ByteSpan bytes) override;
   Status CopyBase(const ByteRange& range, std::uint64_t at) override;
-  Result<std::size_t> ReadBack(std::uint64_t at, std::span<std::uint8_t> to) override {
-    return version().Read(at, to);
-  }
+  Result<std::size_t> ReadBack(std::uint64_t at, std::span<std::uint8_t> to) override;
   Status SetSize(std::uint64_t size) override;
   Result<std::uint64_t> Size() override;
   Result<Committed> Commit(const Committing& committing) override;
@@ -95,6 +96,7 @@ class LocalReplacement final : public ObjectReplacement {
   Status OpenPiece(const std::string& key);
   Status OpenPair();
   [[nodiscard]] Result<bool> BaseIsCurrent() const;
+  Status WritePending();
   Status SyncDirectory() { return files_->SyncDirectory(ParentPath(object_.key)); }
 
   const std::shared_ptr<FileSystem> files_;
@@ -102,6 +104,9 @@ class LocalReplacement final : public ObjectReplacement {
   ShardLock lock_;
   Pieces pieces_;  // of what is to be replaced; after a commit, the new version
   std::shared_ptr<ObjectVersion> base_;
+  // Bytes that follow one another in the version and are not in its file yet.
+  ByteVector pending_;
+  std::uint64_t pending_at_ = 0;
 };
 
 // Does nothing where the file is missing.
@@ -140,7 +145,33 @@ Result<bool> LocalReplacement::StartFromBase() {
   return version().CloneFrom(*pieces_[0].file);
 }
 
+// Chunks are put together: each write(2) is an inotify event for every process that watches the
+// shard's directory, and for this one.
+Status LocalReplacement::Write(std::uint64_t at, ByteSpan bytes) {
+  const bool follows = at == pending_at_ + pending_.size();
+  if (!follows || pending_.size() + bytes.size() > kMostPending) {
+    UNSHARD_RETURN_IF_ERROR(WritePending());
+    pending_at_ = at;
+  }
+  if (bytes.size() >= kMostPending) return version().Write(at, bytes);
+  pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  return {};
+}
+
+Status LocalReplacement::WritePending() {
+  if (pending_.empty()) return {};
+  UNSHARD_RETURN_IF_ERROR(version().Write(pending_at_, pending_));
+  pending_.clear();
+  return {};
+}
+
+Result<std::size_t> LocalReplacement::ReadBack(std::uint64_t at, std::span<std::uint8_t> to) {
+  UNSHARD_RETURN_IF_ERROR(WritePending());
+  return version().Read(at, to);
+}
+
 Status LocalReplacement::CopyBase(const ByteRange& range, std::uint64_t at) {
+  UNSHARD_RETURN_IF_ERROR(WritePending());
   if (!base_ || !MakeByteRange(range.begin, range.size, base_->info().size)) {
     return Fail(ErrorCode::kDataLoss, files_->Describe(object_.key) + ": ends before byte " +
                                           std::to_string(range.end()));
@@ -157,6 +188,7 @@ Status LocalReplacement::SetSize(std::uint64_t size) {
 }
 
 Result<std::uint64_t> LocalReplacement::Size() {
+  UNSHARD_RETURN_IF_ERROR(WritePending());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, version().Stat());
   return status.size;
 }
@@ -180,6 +212,7 @@ Result<bool> LocalReplacement::BaseIsCurrent() const {
 }
 
 Result<Committed> LocalReplacement::Commit(const Committing& committing) {
+  UNSHARD_RETURN_IF_ERROR(WritePending());
   UNSHARD_RETURN_IF_ERROR(version().Sync());  // 4
   UNSHARD_RETURN_IF_ERROR(committing());
   UNSHARD_ASSIGN_OR_RETURN(const bool current, BaseIsCurrent());
@@ -219,7 +252,7 @@ class LocalReplacer final : public ObjectReplacer {
 
   Status CanReplace(const std::string& key) override;
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
-                                                   const std::stop_token& stop) override;
+                                                   const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override;
   std::string Describe(const std::string& key) const override { return files_->Describe(key); }
 
@@ -236,7 +269,7 @@ Status LocalReplacer::CanReplace(const std::string& key) {
     if (errno == EROFS || errno == EACCES || errno == EPERM) {
       return FailErrno(errno, path + ": its shards cannot be rewritten");
     }
-    // Whatever else is wrong is found by who publishes.
+    // Whatever else is wrong is found by the publish.
     if ((errno != ENOENT && errno != ENOTDIR) || directory.empty()) return {};
   }
 }
@@ -248,10 +281,9 @@ Status LocalReplacer::MakeDurable(const std::string& directory) {
 }
 
 Result<std::unique_ptr<ObjectReplacement>> LocalReplacer::Begin(const ReplacedObject& object,
-                                                                const std::stop_token& stop) {
-  LockPatience patience = patience_;
-  patience.ending = stop;
-  UNSHARD_ASSIGN_OR_RETURN(ShardLock lock, ShardLock::Acquire(*files_, object.key, patience));  // 1
+                                                                const Deadline& deadline) {
+  UNSHARD_ASSIGN_OR_RETURN(ShardLock lock,
+                           ShardLock::Acquire(*files_, object.key, patience_, deadline));  // 1
   auto replacement = std::make_unique<LocalReplacement>(files_, object, std::move(lock));
   UNSHARD_RETURN_IF_ERROR(replacement->OpenBase());  // 2
   return replacement;

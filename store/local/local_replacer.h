@@ -10,7 +10,6 @@
 
 namespace unshard {
 
-// `patience`: of its own, `ending` is not used.
 std::shared_ptr<ObjectReplacer> MakeLocalReplacer(std::shared_ptr<FileSystem> files,
                                                   const LockPatience& patience = {});
 

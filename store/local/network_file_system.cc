@@ -1,11 +1,11 @@
+#include "store/local/network_file_system.h"
+
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-
-#include "store/object/change_watcher.h"
 
 namespace unshard {
 namespace {
@@ -45,7 +45,7 @@ constexpr std::array<std::uint32_t, 20> kNetworkFileSystems = {NFS_SUPER_MAGIC,
 
 bool IsNetworkFileSystem(const std::string& path) {
   struct statfs status {};
-  // Where we cannot tell, we do not rely on events either.
+  // Where it cannot be told, events are not relied on either.
   if (::statfs(path.c_str(), &status) != 0) return true;
   const auto type = static_cast<std::uint32_t>(status.f_type);
   return std::find(kNetworkFileSystems.begin(), kNetworkFileSystems.end(), type) !=

@@ -167,7 +167,7 @@ Status PosixFile::TakeAttributesOf(File& source) {
   if (::fstat(descriptor_.get(), &ours) != 0) {
     return FailErrno(errno, described_ + ": reading its attributes");
   }
-  // Only root may give a file away. Its owner may give it to a group that he is in.
+  // Only root may change the owner (chown). The owner may set a group that it is a member of.
   const bool given = (theirs.st_uid == ours.st_uid && theirs.st_gid == ours.st_gid) ||
                      ::fchown(descriptor_.get(), theirs.st_uid, theirs.st_gid) == 0;
   if (!given && theirs.st_gid != ours.st_gid) {

@@ -1,3 +1,5 @@
+#include "store/local/posix_file_system.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -7,9 +9,11 @@
 #include <cstdio>
 
 #include "store/local/directory_entries.h"
-#include "store/local/file_system.h"
+#include "store/local/open_directories.h"
 #include "store/local/posix_file.h"
 #include "store/local/root_directory.h"
+#include "store/object/key.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 namespace {
@@ -18,11 +22,14 @@ constexpr mode_t kFileMode = 0666;
 constexpr mode_t kDirectoryMode = 0777;
 constexpr mode_t kPrivateFileMode = 0600;
 constexpr mode_t kPrivateDirectoryMode = 0700;
+constexpr mode_t kPermissions = 0777;
 
 class PosixFileSystem final : public FileSystem {
  public:
-  PosixFileSystem(std::unique_ptr<RootDirectory> root, NewFiles modes)
-      : root_(std::move(root)), private_(modes == NewFiles::kPrivate) {}
+  PosixFileSystem(std::unique_ptr<RootDirectory> root, NewFiles modes, Directories directories)
+      : root_(std::move(root)), private_(modes == NewFiles::kPrivate) {
+    if (directories == Directories::kKeptOpen) kept_.emplace(*root_);
+  }
 
   Result<std::shared_ptr<File>> Open(const std::string& path, const OpenFlags& flags) override;
   Result<std::optional<FileStatus>> Stat(const std::string& path) override;
@@ -37,37 +44,50 @@ class PosixFileSystem final : public FileSystem {
   std::string Describe(const std::string& path) const override { return root_->Describe(path); }
 
  private:
-  Result<RootDirectory::Place> ExistingParent(const std::string& path) const;
-  Result<FileDescriptor> Create(const std::string& path, const OpenFlags& flags, int access);
+  // A name, and the directory that it is in; null where that is missing.
+  struct Place {
+    OpenDirectories::Descriptor directory;
+    std::string name;
+    [[nodiscard]] int parent() const { return directory->get(); }
+    [[nodiscard]] const char* c_str() const { return name.c_str(); }
+  };
+  Result<Place> Find(const std::string& path);
+  Result<Place> FindExisting(const std::string& path);
+  // Names have changed: what is below them is found anew.
+  void Forget(const std::string& path) {
+    if (kept_) kept_->Forget(path);
+  }
+  Result<FileDescriptor> Create(const std::string& path, const OpenFlags& flags, int access) const;
 
   const std::unique_ptr<RootDirectory> root_;
   const bool private_;
+  std::optional<OpenDirectories> kept_;
 };
 
-// The parent of a name that is to be made: a missing one is a failure.
-Result<RootDirectory::Place> PosixFileSystem::ExistingParent(const std::string& path) const {
-  UNSHARD_ASSIGN_OR_RETURN(RootDirectory::Place place, root_->OpenParent(path));
-  if (!place.directory.valid()) {
-    return FailErrno(ENOENT, Describe(path) + ": opening its directory");
+Result<PosixFileSystem::Place> PosixFileSystem::Find(const std::string& path) {
+  if (kept_ && !path.empty()) {
+    UNSHARD_RETURN_IF_ERROR(CheckKey(path));
+    UNSHARD_ASSIGN_OR_RETURN(auto directory, kept_->Get(ParentPath(path)));
+    return Place{std::move(directory), BaseName(path)};
   }
+  UNSHARD_ASSIGN_OR_RETURN(RootDirectory::Place place, root_->OpenParent(path));
+  if (!place.directory.valid()) return Place{nullptr, std::move(place.name)};
+  return Place{std::make_shared<const FileDescriptor>(std::move(place.directory)),
+               std::move(place.name)};
+}
+
+// The place of a name that is to be made: a missing directory is a failure.
+Result<PosixFileSystem::Place> PosixFileSystem::FindExisting(const std::string& path) {
+  UNSHARD_ASSIGN_OR_RETURN(Place place, Find(path));
+  if (!place.directory) return FailErrno(ENOENT, Describe(path) + ": opening its directory");
   return place;
 }
 
 Result<FileDescriptor> PosixFileSystem::Create(const std::string& path, const OpenFlags& flags,
-                                               int access) {
-  UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place place, ExistingParent(path));
+                                               int access) const {
   // A file is never made through a symbolic link: where that leads has not been checked.
-  const int how = access | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (flags.exclusive ? O_EXCL : 0);
-  for (;;) {
-    FileDescriptor descriptor(::openat(place.directory.get(), place.name.c_str(), how,
-                                       private_ ? kPrivateFileMode : kFileMode));
-    // A umask may have taken the owner's own rights.
-    if (descriptor.valid() && private_ && ::fchmod(descriptor.get(), kPrivateFileMode) != 0) {
-      return FailErrno(errno, Describe(path) + ": setting its mode");
-    }
-    if (descriptor.valid()) return descriptor;
-    if (errno != EINTR) return FailErrno(errno, Describe(path) + ": making it");
-  }
+  return root_->Create(path, access | (flags.exclusive ? O_EXCL : 0),
+                       private_ ? kPrivateFileMode : kFileMode);
 }
 
 Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
@@ -78,7 +98,8 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
   if (!flags.create || !flags.exclusive) {
     UNSHARD_ASSIGN_OR_RETURN(descriptor, root_->OpenBeneath(path, access));
   }
-  if (!descriptor.valid()) {
+  const bool made = !descriptor.valid();
+  if (made) {
     if (!flags.create) return nullptr;
     UNSHARD_ASSIGN_OR_RETURN(descriptor, Create(path, flags, access));
   }
@@ -90,6 +111,10 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
   if (status.kind != FileStatus::Kind::kFile) {
     return Fail(ErrorCode::kDataLoss, Describe(path) + ": expected a file, found a special file");
   }
+  // A umask may have taken the owner's own rights.
+  if (made && private_ && (status.mode & kPermissions) != kPrivateFileMode) {
+    UNSHARD_RETURN_IF_ERROR(file->SetMode(kPrivateFileMode));
+  }
   return file;
 }
 
@@ -100,30 +125,32 @@ Result<std::optional<FileStatus>> PosixFileSystem::Stat(const std::string& path)
 }
 
 Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {
-  UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place source, ExistingParent(from));
-  UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place target, ExistingParent(to));
-  if (::renameat(source.directory.get(), source.name.c_str(), target.directory.get(),
-                 target.name.c_str()) == 0) {
-    return {};
+  UNSHARD_ASSIGN_OR_RETURN(const Place source, FindExisting(from));
+  UNSHARD_ASSIGN_OR_RETURN(const Place target, FindExisting(to));
+  if (::renameat(source.parent(), source.c_str(), target.parent(), target.c_str()) != 0) {
+    const int error = errno;
+    Forget(ParentPath(from));
+    Forget(ParentPath(to));
+    return FailErrno(error, Describe(from) + ": renaming to " + Describe(to));
   }
-  return FailErrno(errno, Describe(from) + ": renaming to " + Describe(to));
+  Forget(from);
+  Forget(to);
+  return {};
 }
 
 Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
-  UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place source, ExistingParent(from));
-  UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place target, ExistingParent(to));
-  if (::linkat(source.directory.get(), source.name.c_str(), target.directory.get(),
-               target.name.c_str(), 0) == 0) {
-    return {};
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const Place source, FindExisting(from));
+  UNSHARD_ASSIGN_OR_RETURN(const Place target, FindExisting(to));
+  if (::linkat(source.parent(), source.c_str(), target.parent(), target.c_str(), 0) == 0) return {};
   return FailErrno(errno, Describe(from) + ": linking to " + Describe(to));
 }
 
 Result<bool> PosixFileSystem::Remove(const std::string& path) {
-  UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place place, root_->OpenParent(path));
-  if (!place.directory.valid()) return false;
-  if (::unlinkat(place.directory.get(), place.name.c_str(), 0) == 0) return true;
-  if (errno == EISDIR && ::unlinkat(place.directory.get(), place.name.c_str(), AT_REMOVEDIR) == 0) {
+  UNSHARD_ASSIGN_OR_RETURN(const Place place, Find(path));
+  if (!place.directory) return false;
+  if (::unlinkat(place.parent(), place.c_str(), 0) == 0) return true;
+  if (errno == EISDIR && ::unlinkat(place.parent(), place.c_str(), AT_REMOVEDIR) == 0) {
+    Forget(path);
     return true;
   }
   if (errno == ENOENT) return false;
@@ -131,11 +158,11 @@ Result<bool> PosixFileSystem::Remove(const std::string& path) {
 }
 
 Result<bool> PosixFileSystem::MakeDirectory(const std::string& path) {
-  UNSHARD_ASSIGN_OR_RETURN(const RootDirectory::Place place, ExistingParent(path));
-  const char* const name = place.name.c_str();
+  UNSHARD_ASSIGN_OR_RETURN(const Place place, FindExisting(path));
   const mode_t mode = private_ ? kPrivateDirectoryMode : kDirectoryMode;
-  if (::mkdirat(place.directory.get(), name, mode) == 0) {
-    if (!private_ || ::fchmodat(place.directory.get(), name, mode, 0) == 0) return true;
+  if (::mkdirat(place.parent(), place.c_str(), mode) == 0) {
+    Forget(path);  // another one that was there before, and that another process has removed
+    if (!private_ || ::fchmodat(place.parent(), place.c_str(), mode, 0) == 0) return true;
     return FailErrno(errno, Describe(path) + ": setting its mode");
   }
   if (errno != EEXIST) return FailErrno(errno, Describe(path) + ": making the directory");
@@ -145,10 +172,16 @@ Result<bool> PosixFileSystem::MakeDirectory(const std::string& path) {
 }
 
 Status PosixFileSystem::SyncDirectory(const std::string& path) {
-  UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor descriptor,
-                           root_->OpenBeneath(path, O_RDONLY | O_DIRECTORY));
-  if (!descriptor.valid()) return FailErrno(ENOENT, Describe(path) + ": syncing the directory");
-  while (::fsync(descriptor.get()) != 0) {
+  OpenDirectories::Descriptor directory;
+  if (kept_) {
+    UNSHARD_ASSIGN_OR_RETURN(directory, kept_->Get(path));
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(FileDescriptor opened,
+                             root_->OpenBeneath(path, O_RDONLY | O_DIRECTORY));
+    if (opened.valid()) directory = std::make_shared<const FileDescriptor>(std::move(opened));
+  }
+  if (!directory) return FailErrno(ENOENT, Describe(path) + ": syncing the directory");
+  while (::fsync(directory->get()) != 0) {
     if (errno != EINTR) return FailErrno(errno, Describe(path) + ": syncing the directory");
   }
   return {};
@@ -175,10 +208,11 @@ Result<std::uint64_t> PosixFileSystem::FreeBytes() {
 }  // namespace
 
 Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(const std::string& root, NewFiles modes,
-                                                        std::shared_ptr<const OwnMount> own) {
+                                                        std::shared_ptr<const OwnMount> own,
+                                                        Directories directories) {
   UNSHARD_ASSIGN_OR_RETURN(
       auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
-  return std::make_shared<PosixFileSystem>(std::move(directory), modes);
+  return std::make_shared<PosixFileSystem>(std::move(directory), modes, directories);
 }
 
 }  // namespace unshard

@@ -15,8 +15,9 @@ namespace {
 
 constexpr int kAttempts = 16;
 
-int Openat2(int directory, const char* path, int flags, __u64 resolve) {
+int Openat2(int directory, const char* path, int flags, mode_t mode, __u64 resolve) {
   open_how how{};
+  how.mode = mode;
   // openat2 refuses flags that mean nothing together, such as these two.
   const int terminal = (flags & O_PATH) != 0 ? 0 : O_NOCTTY;
   how.flags = static_cast<__u64>(flags | O_CLOEXEC | terminal);
@@ -37,7 +38,7 @@ Result<std::unique_ptr<RootDirectory>> RootDirectory::Open(const std::string& pa
   FileDescriptor root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return FailErrno(errno, path + ": opening the directory");
   // Old kernels answer ENOSYS, some containers EPERM: any failure here means "not available".
-  const FileDescriptor probe(resolver == Resolver::kBest ? Openat2(root.get(), ".", O_PATH, 0)
+  const FileDescriptor probe(resolver == Resolver::kBest ? Openat2(root.get(), ".", O_PATH, 0, 0)
                                                          : -1);
   return std::unique_ptr<RootDirectory>(
       new RootDirectory(path, std::move(root), probe.valid(), std::move(own)));
@@ -50,12 +51,12 @@ RootDirectory::RootDirectory(std::string path, FileDescriptor descriptor, bool h
       has_openat2_(has_openat2),
       own_(std::move(own)) {}
 
-int RootDirectory::TryOpenat2(const char* key, int flags) const {
+int RootDirectory::TryOpenat2(const char* key, int flags, mode_t mode) const {
   int descriptor = -1;
   const __u64 resolve = own_ && own_->known() ? RESOLVE_NO_XDEV : 0;
   // EAGAIN: a rename somewhere in the system kept the kernel from proving that we stayed inside.
   for (int i = 0; i < kAttempts; ++i) {
-    descriptor = Openat2(descriptor_.get(), key, flags, resolve);
+    descriptor = Openat2(descriptor_.get(), key, flags, mode, resolve);
     if (descriptor >= 0 || (errno != EINTR && errno != EAGAIN)) break;
   }
   return descriptor;
@@ -93,6 +94,25 @@ Result<FileDescriptor> RootDirectory::OpenBeneath(std::string_view key, int flag
   const int descriptor = TryOpenat2(key.empty() ? "." : std::string(key).c_str(), flags);
   if (descriptor < 0 && errno == EXDEV) return OpenByWalking(key, flags);
   return Opened(descriptor, key);
+}
+
+Result<FileDescriptor> RootDirectory::Create(std::string_view key, int flags, mode_t mode) const {
+  UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+  const int how = flags | O_CREAT | O_NOFOLLOW;
+  int descriptor = -1;
+  errno = EXDEV;  // what openat2 fails with where the path has to be walked
+  if (has_openat2_ && !key.empty()) descriptor = TryOpenat2(std::string(key).c_str(), how, mode);
+  if (descriptor < 0 && errno == EXDEV) {
+    UNSHARD_ASSIGN_OR_RETURN(const Place place, OpenParent(key));
+    errno = ENOENT;
+    if (place.directory.valid()) {
+      do {
+        descriptor = ::openat(place.directory.get(), place.name.c_str(), how | O_CLOEXEC, mode);
+      } while (descriptor < 0 && errno == EINTR);
+    }
+  }
+  if (descriptor >= 0) return FileDescriptor(descriptor);
+  return FailErrno(errno == ENOTDIR ? ENOENT : errno, Describe(key) + ": making it");
 }
 
 Result<RootDirectory::Place> RootDirectory::OpenParent(std::string_view key) const {

@@ -1,6 +1,8 @@
 // Opens files below one directory and nowhere else.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +31,11 @@ class RootDirectory {
   // kInvalidArgument where it is no key, ELOOP where it leads into our own mount.
   Result<FileDescriptor> OpenBeneath(std::string_view key, int flags) const;
 
+  // Opens `key` with `flags`, and makes the file with the permission bits `mode` where it is
+  // missing. A symbolic link under this name is not followed (ELOOP). ENOENT where its directory is
+  // missing.
+  Result<FileDescriptor> Create(std::string_view key, int flags, mode_t mode) const;
+
   // The directory that holds the last component of `key`, opened beneath the root, and that
   // component: for calls that make, rename and remove names. The descriptor is invalid where the
   // directory is missing. kInvalidArgument for the root itself.
@@ -47,7 +54,7 @@ class RootDirectory {
  private:
   RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2,
                 std::shared_ptr<const OwnMount> own);
-  [[nodiscard]] int TryOpenat2(const char* key, int flags) const;
+  [[nodiscard]] int TryOpenat2(const char* key, int flags, mode_t mode = 0) const;
   [[nodiscard]] Result<FileDescriptor> OpenByWalking(std::string_view key, int flags) const;
   [[nodiscard]] Result<FileDescriptor> Opened(int descriptor, std::string_view key) const;
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kLockSuffix = ".__lock";
 // Ends like a lock file, so that TensorStore does not list it.
 constexpr std::string_view kVersionSuffix = ".new.__lock";
-// Each time somebody else has published the shard, so that this is far beyond any contention.
+// Each time another writer has published the shard, so that this is far beyond any contention.
 constexpr int kAttempts = 10'000;
 
 // The open file still has this name. Opened anew, because a network file system asks its server
@@ -26,8 +26,9 @@ Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
   return there.device == ours.device && there.inode == ours.inode;
 }
 
-// Polls: a lock that is waited for inside the kernel can be given up by nobody but its holder.
-Status WaitForLock(const std::string& described, File& file, const LockPatience& patience) {
+// Polls: a thread that waits inside the kernel for a lock cannot be stopped.
+Status WaitForLock(const std::string& described, File& file, const LockPatience& patience,
+                   const Deadline& deadline) {
   using std::chrono::milliseconds;
   constexpr milliseconds kLongestPause{50};
   const auto begin = std::chrono::steady_clock::now();
@@ -35,9 +36,11 @@ Status WaitForLock(const std::string& described, File& file, const LockPatience&
   for (bool noticed = false;;) {
     UNSHARD_ASSIGN_OR_RETURN(const bool locked, file.Lock(/*wait=*/false));
     if (locked) return {};
-    const auto waited = std::chrono::steady_clock::now() - begin;
-    const bool ending = patience.ending.stop_requested();
-    if (waited >= (ending ? std::min(patience.at_end, patience.total) : patience.total)) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto waited = now - begin;
+    const bool ending = deadline.stop.stop_requested();
+    const auto longest = ending ? std::min(patience.at_end, patience.total) : patience.total;
+    if (waited >= longest || now >= deadline.at) {
       return Fail(ErrorCode::kUnavailable,
                   described +
                       ": another process that writes this file holds its lock; what it "
@@ -67,7 +70,7 @@ Result<std::shared_ptr<File>> MakeVersion(FileSystem& files, const std::string& 
 }  // namespace
 
 Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
-                                     const LockPatience& patience) {
+                                     const LockPatience& patience, const Deadline& deadline) {
   const std::string path = key + std::string(kLockSuffix);
   UNSHARD_ASSIGN_OR_RETURN(const auto shard, files.Stat(key));
   if (!shard) {
@@ -76,11 +79,12 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
   for (int i = 0; i < kAttempts; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
                              files.Open(path, {.write = true, .create = true}));
-    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, patience));
+    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, patience, deadline));
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
     ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));
-    // What stands in the lock file stays: it may be another writer's, who goes by its name alone.
+    // What stands in the lock file stays: another writer may have put it there, and identifies it
+    // by its name alone.
     auto version = MakeVersion(files, lock.version_path_);
     if (!version) {
       lock.Remove(files);

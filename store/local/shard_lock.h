@@ -1,25 +1,24 @@
-// The lock file of a shard: whoever holds its lock is the only writer of the shard. TensorStore's
+// The lock file of a shard: the holder of its lock is the only writer of the shard. TensorStore's
 // file driver takes the same lock. It puts the new version into the lock file itself, and does not
-// mind what stands in one that somebody left behind: we write nothing to it, and the new version is
+// mind what a dead writer left in it: we write nothing to it, and the new version is
 // a file of its own.
 #pragma once
 
 #include <chrono>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "store/local/file_system.h"
+#include "store/object/deadline.h"
 
 namespace unshard {
 
-// How long a lock that another writer holds is waited for.
+// How long a lock that another writer holds is waited for, whatever the caller's deadline.
 struct LockPatience {
   std::chrono::milliseconds notice{3000};  // then a warning says what is waited for
   std::chrono::milliseconds total{10000};  // then the wait fails
-  std::chrono::milliseconds at_end{2000};  // the same once `ending` is requested
-  std::stop_token ending{};
+  std::chrono::milliseconds at_end{2000};  // the same once the caller's stop is requested
 };
 
 // Used by one thread. The lock ends with this object.
@@ -30,9 +29,10 @@ class ShardLock {
   // removed meanwhile, and we start over. Then an empty file for the new version is made, and
   // whatever had its name is unlinked: other names of that file keep its bytes. Missing directories
   // above the shard are made durable. Fails with kUnavailable where the lock is not released in
-  // time, or others are always faster.
+  // time, or other writers are always faster.
   static Result<ShardLock> Acquire(FileSystem& files, const std::string& key,
-                                   const LockPatience& patience = {});
+                                   const LockPatience& patience = {},
+                                   const Deadline& deadline = {});
 
   // Where the new version is put, to be renamed onto the shard.
   [[nodiscard]] const std::shared_ptr<File>& version() const { return version_; }
@@ -40,7 +40,7 @@ class ShardLock {
 
   // Removes the lock file while it is still locked, and the new version unless that has been
   // renamed. What stands under their names and is not ours stays. Failures mean only that a file is
-  // left behind, which harms nobody.
+  // left behind, which does no harm.
   void Remove(FileSystem& files);
 
  private:

@@ -8,7 +8,8 @@
 #include <fstream>
 
 #include "store/local/file_system.h"
-#include "store/object/change_watcher.h"
+#include "store/local/network_file_system.h"
+#include "store/local/posix_file_system.h"
 
 namespace unshard {
 namespace {
@@ -29,7 +30,7 @@ std::string BornText(const std::string& root) {
   return std::to_string(status.stx_btime.tv_sec) + "." + std::to_string(status.stx_btime.tv_nsec);
 }
 
-// What cannot be read is as good as missing: it is looked at again with the next mount.
+// What cannot be read counts as missing: the next mount reads it again.
 std::string DocumentText(FileSystem& files) {
   for (const char* name : kDocuments) {
     const auto file = files.Open(name, {});

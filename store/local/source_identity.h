@@ -25,7 +25,7 @@ struct SourceIdentity {
   friend bool operator==(const SourceIdentity&, const SourceIdentity&) = default;
 };
 
-// Fails as the directory `root` cannot be looked at.
+// Fails where the directory `root` cannot be read.
 Result<SourceIdentity> IdentifySource(const std::string& root);
 
 // Whether other hosts see the same files.

@@ -56,7 +56,7 @@ bool WatchTree::Watch(std::string_view directory) {
   return Attach(std::string(directory));
 }
 
-// From the root downwards: whatever appears after the look at a level is told by the level above.
+// From the root downwards: what appears after a level was tried is an event of the level above.
 bool WatchTree::Attach(const std::string& directory) {
   for (std::size_t end = 0;;) {
     const std::string level = directory.substr(0, end);
@@ -96,7 +96,7 @@ void WatchTree::Detach(const std::string& directory, const Node& node) {
 }
 
 // Sets the watches at and below `top` anew: other directories may stand there now. The directories
-// that are asked for there: events that their old watches have queued are told to nobody.
+// that are asked for there: events that their old watches have queued are not delivered.
 std::vector<std::string> WatchTree::Renew(const std::string& top) {
   std::vector<std::string> asked_for;
   std::vector<std::string> stale;
@@ -115,7 +115,7 @@ std::vector<std::string> WatchTree::Renew(const std::string& top) {
     Detach(key, node);
     if (node.asked_for) asked_for.push_back(key);
   }
-  // One that fails is not watched any more; who hears of the change asks again and learns that.
+  // One that fails is not watched any more: the listener asks again, and Watch() returns false.
   for (const std::string& key : asked_for) Attach(key);
   return asked_for;
 }
@@ -134,7 +134,7 @@ bool WatchTree::HasBelow(const std::string& top) const {
 std::vector<std::string> WatchTree::Take(int watch, std::uint32_t mask, std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto found = by_watch_.find(watch);
-  if (found == by_watch_.end()) return {};  // removed by us, and told as changed then
+  if (found == by_watch_.end()) return {};  // removed by us, and delivered as changed then
   std::vector<std::string> keys;
   for (const std::string& directory : found->second) keys.push_back(JoinPath(directory, name));
   std::vector<std::string> renewed;

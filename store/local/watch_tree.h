@@ -15,7 +15,8 @@
 namespace unshard {
 
 // Watches each asked-for directory and, lightly, all directories above it: a parent that appears or
-// is replaced tells so, and the watches below it are set anew before that is told. Thread-safe.
+// is replaced is itself an event, and the watches below it are set anew before it is delivered.
+// Thread-safe.
 class WatchTree {
  public:
   // Borrows both.
@@ -30,8 +31,8 @@ class WatchTree {
   void Rebuild();
 
  private:
-  // A watched directory. One that was asked for tells of changed contents too, one that is only on
-  // the way to such a one tells of names that come and go.
+  // A watched directory. One that was asked for has events of changed contents too, one that is
+  // only on the way to such a one has events of names that come and go.
   struct Node {
     int watch = -1;
     bool asked_for = false;

@@ -2,12 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
-
-#include "codec/core/error.h"
-#include "store/object/own_mount.h"
 
 namespace unshard {
 
@@ -30,17 +26,5 @@ class ChangeWatcher {
   // had, a network file system): the caller must look again by itself. Repeating a call is cheap.
   virtual bool Watch(std::string_view directory_key) = 0;
 };
-
-// inotify below `root`. Falls back to false per directory when the system's limits are reached.
-// The thread starts here and ends with the object. Nothing on the mount `own` is watched.
-Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(
-    const std::string& root, ChangeWatcher::Listener listener,
-    std::shared_ptr<const OwnMount> own = nullptr);
-
-// Watches nothing: Watch is always false.
-std::unique_ptr<ChangeWatcher> MakeNullWatcher();
-
-// True where inotify cannot see what other hosts do: NFS, SMB, FUSE, 9p, Lustre, GPFS and such.
-bool IsNetworkFileSystem(const std::string& path);
 
 }  // namespace unshard

@@ -6,7 +6,7 @@
 namespace unshard {
 namespace {
 
-thread_local const Deadline* served = nullptr;
+thread_local const ServedCaller* served = nullptr;
 
 }  // namespace
 
@@ -17,13 +17,17 @@ Status Deadline::Check(const char* doing) const {
 }
 
 Deadline CallerDeadline() {
-  return served == nullptr ? Deadline::None() : Deadline{served->at, {}};
+  return served == nullptr ? Deadline::None() : Deadline{served->at_, {}};
 }
 
-Deadline InterruptibleDeadline() { return served == nullptr ? Deadline::None() : *served; }
+Deadline InterruptibleDeadline() {
+  if (served == nullptr) return Deadline::None();
+  return {served->at_, served->interrupt_ ? served->interrupt_() : std::stop_token()};
+}
 
-ServedCaller::ServedCaller(Deadline deadline) : deadline_(std::move(deadline)), outer_(served) {
-  served = &deadline_;
+ServedCaller::ServedCaller(std::chrono::steady_clock::time_point at, Interrupt interrupt)
+    : at_(at), interrupt_(std::move(interrupt)), outer_(served) {
+  served = this;
 }
 
 ServedCaller::~ServedCaller() { served = outer_; }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <stop_token>
 
@@ -39,17 +40,23 @@ Deadline CallerDeadline();
 // processes like: for room in the spool, or for a publish.
 Deadline InterruptibleDeadline();
 
-// While it lives, this thread serves a request with this deadline. Several nest.
+// While it lives, this thread serves a request that has to end at `at`. Several nest.
 class ServedCaller {
  public:
-  explicit ServedCaller(Deadline deadline);
+  // Gives the token that is stopped when a signal ends the request's waits. Called by
+  // InterruptibleDeadline() only, since few requests ever wait; null where no signal ends them.
+  using Interrupt = std::function<std::stop_token()>;
+  explicit ServedCaller(std::chrono::steady_clock::time_point at, Interrupt interrupt = nullptr);
   ~ServedCaller();
   ServedCaller(const ServedCaller&) = delete;
   ServedCaller& operator=(const ServedCaller&) = delete;
 
  private:
-  const Deadline deadline_;
-  const Deadline* const outer_;
+  friend Deadline CallerDeadline();
+  friend Deadline InterruptibleDeadline();
+  const std::chrono::steady_clock::time_point at_;
+  const Interrupt interrupt_;
+  const ServedCaller* const outer_;
 };
 
 }  // namespace unshard

@@ -9,13 +9,13 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 
 #include "codec/core/byte_range.h"
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
 #include "codec/shard/chunk_locator.h"
+#include "store/object/deadline.h"
 #include "store/object/object_store.h"
 
 namespace unshard {
@@ -24,7 +24,8 @@ namespace unshard {
 class NewVersion {
  public:
   virtual ~NewVersion() = default;
-  // Puts `bytes` at `at`; the version grows where it ends before their end, with zeros between.
+  // Puts `bytes` at `at`; the version grows where it ends before their end, with zeros between. A
+  // failure to store them may be reported by a later call, at the latest by the commit.
   virtual Status Write(std::uint64_t at, ByteSpan bytes) = 0;
   // Puts a range of the base at `at`, by the store itself where it can. kDataLoss where the base
   // ends before the range does, kConflict where it has been replaced and cannot be read any more.
@@ -90,10 +91,11 @@ class ObjectReplacer {
   // Fails as replacing the object would, as far as that can be told without trying: a read-only
   // store, no permission to write there.
   virtual Status CanReplace(const std::string& key) = 0;
-  // Waits where the store lets one writer at a time replace an object: not for ever, and shorter
-  // once `stop` is requested (kUnavailable). kDataLoss where only one half of a pair is there.
+  // Waits where the store lets one writer at a time replace an object: until `deadline` at most,
+  // not for ever without one, and for a short time only once `deadline.stop` is requested
+  // (kUnavailable). kDataLoss where only one half of a pair is there.
   virtual Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
-                                                           const std::stop_token& stop) = 0;
+                                                           const Deadline& deadline) = 0;
   // ObjectReplacement::MakeDurable() of all objects directly in a directory at once, but for
   // obsolete pairs: for commits of an earlier process. Succeeds where the directory is missing.
   virtual Status MakeDurable(const std::string& directory) = 0;

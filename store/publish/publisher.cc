@@ -238,9 +238,10 @@ ShardPublisher::ShardPublisher(std::shared_ptr<ObjectReplacer> store,
 Result<PublishResult> ShardPublisher::Publish(const PublishRequest& request) {
   const std::string described = store_->Describe(request.object.key);
   UNSHARD_RETURN_IF_ERROR(CheckRequest(request, options_, described));
+  Deadline deadline;
+  deadline.stop = ending_.get_token();
   for (int i = 0; i < kAttempts; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(auto replacement,
-                             store_->Begin(request.object, ending_.get_token()));  // 1
+    UNSHARD_ASSIGN_OR_RETURN(auto replacement, store_->Begin(request.object, deadline));  // 1
     UNSHARD_ASSIGN_OR_RETURN(auto result,
                              Attempt(options_, request, described, std::move(replacement)).Run());
     if (result) return *std::move(result);

@@ -110,7 +110,8 @@ Result<bool> IsNamed(FileSystem& files, const std::string& path, File& file) {
   return named && named->inode == mine.inode && named->device == mine.device;
 }
 
-// Step 1. Null where somebody else holds the lock; `present` is unset where there is no owner file.
+// Step 1. Null where another process holds the lock; `present` is unset where there is no owner
+// file.
 struct Locked {
   std::shared_ptr<File> file;
   bool present = false;

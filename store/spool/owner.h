@@ -1,12 +1,12 @@
-// Who uses a spool: the file `owner` and its lock.
+// Which process uses a spool: the file `owner` and its lock.
 //
 //   1. Open `owner` and take its lock without waiting. Unless the path still names the file that
-//      is locked, somebody has replaced it: start over.
+//      is locked, another process has replaced it: start over.
 //   2. Check that what it says fits.
 //   3. Write what it shall say now to `owner.new`, lock that, sync it, rename it onto `owner`, and
 //      sync the directory. It is never written in place: a torn one would no longer name its
 //      source. Where the disk is full the old file and its lock are kept: a spool has to be drained
-//      there above all, and who holds the lock is alive, whatever the file says.
+//      there above all, and the holder of the lock is alive, whatever the file says.
 #pragma once
 
 #include <memory>
@@ -41,8 +41,8 @@ std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,
 // For people: "process 4711 on host".
 std::string DescribeOwner(const SpoolOwner& owner);
 
-// Who owns, or has owned, the spool in `directory` ("" or a path); nothing where the file is
-// missing. Fails with kDataLoss where it is no owner file.
+// Which process owns, or has owned, the spool in `directory` ("" or a path); nothing where the file
+// is missing. Fails with kDataLoss where it is no owner file.
 Result<std::optional<SpoolOwner>> ReadOwner(FileSystem& files, const std::string& directory);
 
 // Takes the spool in the root of `files` for `owner`, until the file that is returned is closed.

@@ -1,18 +1,11 @@
-// What is done with a spool that stands there when it is opened:
-//
-//   1. What was only staged is removed.
-//   2. Every sealed file is read and compared with its seal; one that does not match is moved to
-//      damaged/.
-//   3. Moves that were cut off are finished, or undone (store/spool/move.cc). Of each chunk only
-//      the latest version stays. It is made to last before earlier ones are removed: the power may
-//      fail next.
-//   4. Each directory is synced, so that no file that is gone now comes back later under a number
-//      that is used again.
+#include "store/spool/recovery.h"
+
 #include <algorithm>
 #include <unordered_set>
 
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/spool/move.h"
 #include "store/spool/owner.h"
 #include "store/spool/sealed_name.h"
 #include "store/spool/state.h"
@@ -48,7 +41,7 @@ Result<Listed> ListDataset(FileSystem& files, const char* top, const std::string
     auto chunk = ParseSealedName(each);
     if (chunk) listed.chunks.push_back(*std::move(chunk));
   }
-  // The path lasts before the first chunk comes: without chunks it may be missing.
+  // The path is durable before the first chunk comes: without chunks it may be missing.
   if (listed.chunks.empty()) return listed;
   UNSHARD_ASSIGN_OR_RETURN(auto dataset, ReadDatasetPath(files, path, name));
   if (!dataset) {
@@ -158,6 +151,13 @@ Status ListAside(Spool::State& state, const char* top, std::vector<SpooledChunk>
 }
 
 }  // namespace
+
+Status SyncSealed(FileSystem& files, const SpooledChunk& chunk) {
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                           files.Open(SealedPath(kChunksDirectory, chunk), {.write = true}));
+  if (!file) return Fail(ErrorCode::kNotFound, chunk.chunk + ": is gone from the spool");
+  return file->Sync();
+}
 
 Status RemoveStaged(FileSystem& files) {
   UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, kStagingDirectory));

@@ -1,8 +1,6 @@
 #include "store/spool/sealed_name.h"
 
-#include <array>
 #include <charconv>
-#include <cstdio>
 
 #include "codec/core/crc32c.h"
 #include "store/object/object_store.h"
@@ -15,9 +13,10 @@ constexpr std::size_t kMaxDatasetName = 200;
 constexpr std::size_t kHexDigits = 8;
 
 std::string Hex(std::uint32_t value) {
-  std::array<char, kHexDigits + 1> text{};
-  std::snprintf(text.data(), text.size(), "%08x", value);
-  return text.data();
+  std::string text(kHexDigits, '0');
+  for (std::size_t at = kHexDigits; value != 0; value >>= 4)
+    text[--at] = "0123456789abcdef"[value & 15];
+  return text;
 }
 
 // Takes what is expected from the front of a name, strictly: each number in its one spelling.
@@ -87,6 +86,7 @@ bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
 }  // namespace
 
 std::string EscapeName(std::string_view text) {
+  if (text.find_first_of("/%") == std::string_view::npos) return std::string(text);
   std::string name;
   name.reserve(text.size());
   for (const char c : text) {

@@ -5,7 +5,7 @@
 //   owner                    JSON: source, its identity (store/local/source_identity.h), host,
 //                            boot, process; locked while a mount uses it
 //   owner.new                the same, before it is renamed
-//   staging/<number>         files being written; nobody has been promised anything about them
+//   staging/<number>         files being written; nothing has been promised about them
 //   chunks/<dataset>/…       committed chunks, "<chunk>,<seal>"; "/" in names is written "%2F"
 //   chunks/<dataset>/.path   the path of the dataset below the source
 //   conflicts/<dataset>/…    committed chunks that replay found another version of in the store
@@ -17,8 +17,8 @@
 // The seal says all there is to know about the file: sequence, kind (chunk or removal), length and
 // crc32c of the file, length and crc32c of what it replaces, and a digest of the layout that it was
 // written for. Renaming seals. A file whose bytes do
-// not match its seal was torn by a power loss before it was fsynced, or damaged since: nobody can
-// tell which, so it is quarantined and reported.
+// not match its seal was torn by a power loss before it was fsynced, or damaged since: which of
+// the two cannot be told, so it is quarantined and reported.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ struct SpooledChunk {
 };
 
 struct SpoolUsage {
-  std::uint64_t files = 0;  // staged and sealed; not those set aside
+  std::uint64_t files = 0;  // staged and sealed; not those quarantined
   std::uint64_t bytes = 0;
 };
 
@@ -98,7 +98,7 @@ class StagedFile {
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset);
   Status Truncate(std::uint64_t size);
-  // Gives the bytes to the disk. Promises nothing: only Spool::Sync of a sealed chunk does.
+  // Fsyncs the bytes. Promises nothing: only Spool::Sync of a sealed chunk does.
   Status Sync();
   [[nodiscard]] std::uint64_t size() const;
   // Of all bytes; without reading them where they were written in order.
@@ -118,8 +118,8 @@ class Spool {
  public:
   // Takes the directory that is the root of `files` over, which is empty or a spool of the same
   // source that no living process owns, and removes what was only staged. Fails with kUnavailable
-  // where somebody owns it, and with kInvalidArgument where it has no owner and something else is
-  // in it or it belongs to another source.
+  // where a living process owns it, and with kInvalidArgument where it has no owner and something
+  // else is in it or it belongs to another source.
   static Result<std::unique_ptr<Spool>> Open(std::shared_ptr<FileSystem> files,
                                              const SpoolOptions& options);
   ~Spool();
@@ -129,7 +129,7 @@ class Spool {
   [[nodiscard]] std::vector<SpooledChunk> TakeRecovered();
 
   Result<std::shared_ptr<StagedFile>> Stage();
-  // The same, for somebody who opens a file for writing: EMFILE where staged files have taken all
+  // The same, for a program that opens a file for writing: EMFILE where staged files have taken all
   // descriptors. Stage() does not ask, so that what is open already can be written and committed.
   Result<std::shared_ptr<StagedFile>> Reserve();
   // Commits: the staged file becomes `dataset`/`chunk`, or a removal of it where `staged` is null.
@@ -155,7 +155,7 @@ class Spool {
   Result<SealedMove> SealMove(StagedFile& staged, const std::string& dataset, const MoveEnd& to,
                               const MoveEnd& from);
   // Returns once these survive a power loss; those that have been discarded are no longer ours to
-  // keep. Concurrent callers share the syncing. A file whose syncing fails is written once more to
+  // keep. Concurrent callers share the fsyncs. A file whose fsync fails is written once more to
   // a new file; where that fails as well the error is returned, now and each time that version is
   // asked for: the kernel would report success for bytes that never reached the disk. The chunk can
   // still be read and published, or sealed anew from a new staged file.
@@ -186,7 +186,7 @@ class Spool {
 
   [[nodiscard]] SpoolUsage usage() const;
   [[nodiscard]] const SpoolOptions& options() const;
-  // Where a version stands: committed, or set aside.
+  // The path of a version: committed, quarantined as a conflict, or as damaged.
   [[nodiscard]] std::string Describe(const SpooledChunk& chunk) const;
   [[nodiscard]] std::string DescribeConflict(const SpooledChunk& chunk) const;
   [[nodiscard]] std::string DescribeDamaged(const SpooledChunk& chunk) const;
@@ -207,13 +207,13 @@ std::string SealedName(const SpooledChunk& chunk);
 std::optional<SpooledChunk> ParseSealedName(std::string_view name);
 
 // Finding spools of one source below a folder of spools: the mount makes a new one in it and adopts
-// those whose owner is dead; `unshard spool` looks at all of them.
+// those whose owner is dead; `unshard spool` reads all of them.
 struct FoundSpool {
   std::string path;  // below the folder
   std::string source;
   std::string owner;   // "process 4711 on host", for people
   SpoolOwner record;   // all that its owner file says
-  bool alive = false;  // somebody holds its lock
+  bool alive = false;  // a process holds its lock
 };
 // In order of path. What is no spool is left out; a damaged owner file is, with a line in the log.
 Result<std::vector<FoundSpool>> FindSpools(FileSystem& folder);

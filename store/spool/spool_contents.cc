@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "store/local/posix_file_system.h"
 #include "store/object/key.h"
 #include "store/object/object_store.h"
 #include "store/spool/sealed_name.h"

@@ -21,7 +21,7 @@ struct SpoolFile {
 
 struct SpoolContents {
   std::vector<SpoolFile> chunks;     // the latest version of each, by dataset and name
-  std::vector<SpoolFile> conflicts;  // all that were set aside
+  std::vector<SpoolFile> conflicts;  // all that were quarantined as conflicts
   std::vector<SpoolFile> damaged;    // all that were quarantined
   std::uint64_t bytes = 0;           // of the chunks
 };

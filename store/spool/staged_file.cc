@@ -1,4 +1,4 @@
-#include <algorithm>
+#include "store/spool/staged_file.h"
 
 #include "codec/core/crc32c.h"
 #include "store/spool/state.h"

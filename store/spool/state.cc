@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "store/spool/sealed_name.h"
+#include "store/spool/staged_file.h"
 
 namespace unshard {
 namespace {
@@ -32,13 +33,6 @@ Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::strin
   UNSHARD_RETURN_IF_ERROR(files.Rename(new_path, path));
   UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(directory));
   return files.SyncDirectory(top);
-}
-
-Status SyncSealed(FileSystem& files, const SpooledChunk& chunk) {
-  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
-                           files.Open(SealedPath(kChunksDirectory, chunk), {.write = true}));
-  if (!file) return Fail(ErrorCode::kNotFound, chunk.chunk + ": is gone from the spool");
-  return file->Sync();
 }
 
 Status Spool::State::Charge(std::uint64_t more_files, std::uint64_t more_bytes) {
@@ -131,7 +125,7 @@ bool Spool::State::Recycle(const SpooledChunk& chunk) {
   {
     const std::lock_guard lock(mutex);
     const SpoolVersion* const version = FindVersion(chunk);
-    // What is superseded cannot be opened any more: nobody joins those who read.
+    // What is superseded cannot be opened any more: its readers only become fewer.
     if (version == nullptr || !version->superseded || version->readers.use_count() != 1) {
       return false;
     }
@@ -150,6 +144,25 @@ bool Spool::State::Recycle(const SpooledChunk& chunk) {
     (void)files->Remove(path);  // or when the spool is opened next
   }
   return true;
+}
+
+Status Spool::State::SealAs(SpoolDirectory& directory, StagedFile::State& from,
+                            SpooledChunk& sealed) {
+  UNSHARD_RETURN_IF_ERROR(from.CheckUnsealed());
+  sealed.size = from.size;
+  UNSHARD_ASSIGN_OR_RETURN(sealed.crc32c, from.Checksum());
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, from.file->Stat());
+  sealed.committed = status.modified;
+  UNSHARD_RETURN_IF_ERROR(files->Rename(from.path, SealedPath(kChunksDirectory, sealed)));
+  from.sealed = true;
+  const std::lock_guard lock(mutex);
+  auto& versions = directory.chunks[sealed.chunk];
+  const auto later =
+      std::find_if(versions.begin(), versions.end(),
+                   [&](const SpoolVersion& version) { return version.sequence > sealed.sequence; });
+  from.reader = versions.insert(later, SpoolVersion{sealed.sequence})->readers;
+  Hold(sealed.sequence, from.file);
+  return {};
 }
 
 Result<SpoolDirectory*> Spool::State::DirectoryOf(const std::string& dataset) {

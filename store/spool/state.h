@@ -1,4 +1,4 @@
-// What a spool knows of its files. Only for spool*.cc and staged_file.cc.
+// What a spool knows of its files. Only for sources of this folder.
 #pragma once
 
 #include <condition_variable>
@@ -23,21 +23,21 @@ inline constexpr const char* kNewDatasetPathFile = ".path.new";
 // How far one version of a chunk has come on its way to the disk.
 enum class Durability : std::uint8_t {
   kUnsynced,
-  kSyncing,     // one thread syncs the file; others wait
-  kFileSynced,  // the bytes last, their name may not
+  kSyncing,     // one thread fsyncs the file; others wait
+  kFileSynced,  // the bytes are durable, their name may not be
   kDurable,
-  kLost,  // syncing failed: nothing is ever promised about it
+  kLost,  // fsync failed: nothing is ever promised about it
 };
 
 struct SpoolVersion {
   std::uint64_t sequence = 0;
   Durability durability = Durability::kUnsynced;
-  // Somebody may have been told that it survives a power loss: we said so, or, where it stood here
-  // at Open, the process before us may have.
+  // A program may have been promised that it survives a power loss: by this process, or, where it
+  // was here at Open, by the one before.
   bool promised = false;
-  // Discarded, and kept only until a later version lasts or an earlier one is discarded.
+  // Discarded, and kept only until a later version is durable or an earlier one is discarded.
   bool superseded = false;
-  // A copy is held by everything through which its bytes can still be read.
+  // A copy is held by each open file through which its bytes can still be read.
   std::shared_ptr<const char> readers = std::make_shared<const char>();
 };
 
@@ -50,14 +50,14 @@ struct SpoolDirectory {
   // Every version of every chunk, the earliest first. Nearly always one.
   std::unordered_map<std::string, std::vector<SpoolVersion>> chunks;
 
-  // Rounds of syncing this directory: a change of names lasts once a round that began after it has
-  // ended well.
+  // Rounds of fsyncing this directory: a change of names is durable once a round that began after
+  // it has succeeded.
   std::uint64_t round_begun = 0;
-  std::uint64_t round_done = 0;  // the last that ended well
+  std::uint64_t round_done = 0;  // the last that succeeded
   bool round_running = false;
-  // Versions below this whose names did not last when a round failed never will.
+  // Versions below this whose names were not durable when a round failed never will be.
   std::uint64_t doubtful_below = 0;
-  // Chunks of which a file was removed, and the round after which that lasts.
+  // Chunks of which a file was removed, and the round after which that is durable.
   std::unordered_map<std::string, std::uint64_t> removed;
 };
 
@@ -105,11 +105,8 @@ struct Spool::State {
   // True where it was known; it no longer counts then.
   bool ForgetVersion(SpoolDirectory& directory, const SpooledChunk& chunk);
 
-  // Waits for a round of syncing that begins after the call; makes it where nobody else does.
+  // Waits for a round of fsyncing that begins after the call; makes it where no other thread does.
   Status SyncRound(SpoolDirectory& directory);
-  // Removes and forgets superseded versions of one chunk, in order of sequence.
-  Status RemoveVersions(SpoolDirectory& directory, const std::vector<SpooledChunk>& chunks);
-  Status RemoveVersion(SpoolDirectory& directory, const SpooledChunk& chunk);
   // A staged file that was a spare one; null where there is none to be had.
   std::unique_ptr<StagedFile::State> StageSpare();
   // One that is made.
@@ -117,57 +114,18 @@ struct Spool::State {
   // Gives a staged file, whose mutex the caller holds, the name of its seal; `sealed` says all but
   // what the file says itself.
   Status SealAs(SpoolDirectory& directory, StagedFile::State& from, SpooledChunk& sealed);
-  // Removes a version that nobody has been told of.
-  Status TakeBack(SpoolDirectory& directory, const SpooledChunk& chunk);
-  // Makes the file of a version that nobody reads any more a spare one. False where that is not
+  // Makes the file of a version that has no readers any more a spare one. False where that is not
   // possible; the file is as it was then.
   bool Recycle(const SpooledChunk& chunk);
 };
 
 // The path of a sealed chunk below the spool.
 std::string SealedPath(const char* top, const SpooledChunk& chunk);
-// Makes `<top>/<dataset>` with its `.path` where they are not there, and returns once they last.
+// Makes `<top>/<dataset>` with its `.path` where they are missing, and returns once they are
+// durable.
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset);
 
 // Fails with kInvalidArgument or ENAMETOOLONG where no sealed file can have these names.
 Status CheckSealNames(const std::string& dataset, const std::string& chunk);
-// Syncs the bytes of a sealed chunk that no version here knows of.
-Status SyncSealed(FileSystem& files, const SpooledChunk& chunk);
-// Ends the moves that were cut off, among all whole files of the directory `path`: a removal whose
-// copy is there counts from now on, any other one is removed, also from `chunks`.
-Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks);
-// Brings a spool that stood there into `state`, removes what is staged or replaced, and quarantines
-// what is damaged.
-Status RecoverSpool(Spool::State& state);
-// Fails with kInvalidArgument, naming what is there, where the root is neither empty nor a spool.
-Status CheckSpoolRoot(FileSystem& files);
-// Removes all staged files, which are those that NextStagedPath names.
-Status RemoveStaged(FileSystem& files);
-
-// One staged file. The mutex is held across I/O: writes to one file are made one after another, as
-// the kernel does, so that length, checksum and cap belong to the same bytes.
-struct StagedFile::State {
-  State(Spool::State& the_spool, std::string the_path, std::shared_ptr<File> the_file)
-      : spool(the_spool), path(std::move(the_path)), file(std::move(the_file)) {}
-
-  Spool::State& spool;
-  const std::string path;
-  const std::shared_ptr<File> file;
-
-  mutable std::mutex mutex;
-  bool sealed = false;
-  std::shared_ptr<const char> reader;  // of the version that it is sealed as
-  std::uint64_t size = 0;
-  // The first bytes whose checksum is known.
-  std::uint64_t summed = 0;
-  std::uint32_t sum = 0;
-
-  Status CheckUnsealed() const;
-  // Before bytes up to `end` are written; after that failed.
-  Status Grow(std::uint64_t end);
-  void Recount();
-  void ForgetSumFrom(std::uint64_t offset);
-  Result<std::uint32_t> Checksum();
-};
 
 }  // namespace unshard

@@ -1,10 +1,13 @@
 """What writing costs: publishes, bytes, memory and kernel requests, counted exactly."""
 
+import errno
+import fcntl
 import os
 import pathlib
 import random
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -277,3 +280,95 @@ def test_a_program_that_writes_one_chunk_after_the_other_opens_each_of_them_once
     flush(mounted)
     written = {chunk: (1, 3) for chunk in names}
     assert source.read_values() == {chunk: written.get(chunk) for chunk in range(source.count)}
+
+
+# ------------------------------------------------------------------------------------- system calls
+
+
+def calls_of_each(calls, below, files):
+    """{system call: how often for each file}, of calls that name something below one of these directories."""
+    found = {}
+    for _, call, arguments, _ in calls:
+        if any(str(directory) in arguments for directory in below):
+            found[call] = found.get(call, 0) + 1 / files
+    return {call: number for call, number in found.items() if number >= 0.1}
+
+
+def overwrite(mounted, source, chunk, sync=False):
+    with open(os.path.join(mounted.path, source.name(chunk)), "wb", buffering=0) as file:
+        file.write(value(chunk, 1, 2, source.chunk_bytes))
+        if sync:
+            os.fsync(file.fileno())
+
+
+# The staged file is made, its mode is read, it is written, its time is read, and it is renamed; whether
+# the shard could be replaced is asked when the chunk is opened. It is closed once it is fsynced, or
+# 256 chunks later.
+NEW_CHUNK = {"openat2": 1, "newfstatat": 2, "pwrite64": 1, "renameat": 1, "faccessat2": 1}
+# The file and its directory are fsynced; the file of the version before is renamed, and opened to be
+# emptied for the next one.
+REPLACED_AND_FSYNCED = {"openat2": 2, "newfstatat": 3, "pwrite64": 1, "renameat": 2, "faccessat2": 1,
+                        "fsync": 2}
+
+
+@pytest.mark.parametrize("kind", ["zarr.", "precomputed"])
+def test_the_system_calls_of_one_chunk_are_few(kind, work, mount_again, spools):
+    """Counted by strace: those that concern the spool or the source, of chunks that wait there."""
+    source = LineSource(str(work / "source"), kind, shards=4, per_shard=64).create()
+    # No shard is complete, so that nothing is published.
+    chunks = [chunk for chunk in range(source.count) if chunk % source.per_shard != 0]
+    traced = "openat,openat2,newfstatat,fstat,statx,pwrite64,pread64,renameat,renameat2,linkat," \
+             "unlinkat,mkdirat,fchmod,fsync,fdatasync,close,faccessat2,poll"
+    mounted = mount_again(source, NEVER, prefix=strace(work / "trace", traced))
+    seen = 0
+
+    def spent(what):
+        nonlocal seen
+        calls = traced_calls(work / "trace")
+        found = calls_of_each(calls[seen:], (spools, source.path), len(chunks))
+        print(f"{kind}, {what}: {found}")
+        seen = len(calls)
+        return found
+
+    spent("mounted")
+    for chunk in chunks:
+        put(mounted, source, chunk, 1)
+    found = spent("new")
+    assert round(found.pop("close", 0)) <= 1
+    assert {call: round(number) for call, number in found.items()} == NEW_CHUNK
+    for chunk in chunks:
+        overwrite(mounted, source, chunk, sync=True)
+    found = spent("replaced and fsynced")
+    assert round(found.pop("close", 0)) <= 3
+    assert {call: round(number) for call, number in found.items()} == REPLACED_AND_FSYNCED
+    flush(mounted)
+    assert source.read_values() == {chunk: (1, 2) if chunk in chunks else None
+                                    for chunk in range(source.count)}
+
+
+# --------------------------------------------------------------------------------------------- waits
+
+FLUSH_UNTIL_A_SIGNAL = """
+import os, signal, sys
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.siginterrupt(signal.SIGALRM, True)
+signal.setitimer(signal.ITIMER_REAL, 0.5, 0.1)
+try:
+    os.setxattr(sys.argv[1], "user.unshard.flush", b"")
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def test_a_signal_ends_the_wait_for_a_publish(work, mount_again):
+    """A request is registered for FUSE_INTERRUPT when its wait begins, and not before."""
+    source = LineSource(str(work / "source"), "zarr.").create()
+    mounted = mount_again(source, NEVER)
+    put(mounted, source, 3, 1)
+    with open(f"{source.shard_path(0)}.__lock", "wb") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        done = subprocess.run([sys.executable, "-c", FLUSH_UNTIL_A_SIGNAL, mounted.path / ".unshard"],
+                              capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"{errno.EINTR}\n", done
+    flush(mounted)
+    assert source.read_values()[3] == (1, 1)

@@ -197,11 +197,7 @@ def class_size(tree):
 # Without a header since before the rule. A name may only be taken out.
 WITHOUT_HEADER = {
     "fs/cli": ["main"],
-    "fs/kernel": ["write_operations"],
-    "store/chunks": ["precomputed_tree"],
-    "store/local": ["inotify_watcher", "network_file_system", "posix_file_system"],
     "store/shard": ["set_read"],
-    "store/spool": ["recovery", "staged_file", "sync"],
 }
 
 

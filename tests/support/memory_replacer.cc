@@ -149,7 +149,7 @@ Status MemoryReplacement::MakeDurable() {
 }  // namespace
 
 Result<std::unique_ptr<ObjectReplacement>> MemoryReplacer::Begin(const ReplacedObject& object,
-                                                                 const std::stop_token&) {
+                                                                 const Deadline&) {
   auto replacement =
       std::make_unique<MemoryReplacement>(store_, object, starts_from_base_, lost_, base_bytes_);
   UNSHARD_RETURN_IF_ERROR(replacement->OpenBase());

@@ -26,7 +26,7 @@ class MemoryReplacer final : public ObjectReplacer {
 
   Status CanReplace(const std::string& key) override { return CheckKey(key); }
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
-                                                   const std::stop_token& stop) override;
+                                                   const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override { return CheckKey(directory); }
   std::string Describe(const std::string& key) const override { return store_->Describe(key); }
 

@@ -6,6 +6,7 @@
 
 #include "store/local/file_object.h"
 #include "store/local/local_replacer.h"
+#include "store/local/posix_file_system.h"
 #include "store/object/key.h"
 #include "tests/support/simulated_disk.h"
 

@@ -7,6 +7,8 @@
 
 #include "fs/mount/mount.h"
 #include "store/local/file_store.h"
+#include "store/local/inotify_watcher.h"
+#include "store/local/posix_file_system.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/sharded_source.h"
 #include "tests/support/temporary_directory.h"

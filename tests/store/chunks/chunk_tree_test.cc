@@ -1,5 +1,6 @@
 // The grammar and the listings of every kind of tree, over shards in memory.
-#include "store/chunks/sharded_tree.h"
+#include "store/chunks/precomputed_tree.h"
+#include "store/chunks/zarr_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/chunks/sharded_tree.h"
+#include "store/chunks/zarr_tree.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
 

@@ -12,7 +12,7 @@ class NeverDurable final : public ObjectReplacer {
   explicit NeverDurable(ObjectReplacer& below) : below_(below) {}
   Status CanReplace(const std::string& key) override { return below_.CanReplace(key); }
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
-                                                   const std::stop_token& stop) override {
+                                                   const Deadline& stop) override {
     return below_.Begin(object, stop);
   }
   Status MakeDurable(const std::string&) override {

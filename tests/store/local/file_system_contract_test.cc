@@ -1,12 +1,14 @@
 // What every FileSystem does: run for that of this machine and for the simulated disk, so that
 // what holds on the simulated disk means something.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <set>
 #include <thread>
 
 #include "store/local/file_system.h"
+#include "store/local/posix_file_system.h"
 #include "tests/support/simulated_disk.h"
 #include "tests/support/temporary_directory.h"
 
@@ -27,6 +29,14 @@ struct Subject {
 Subject OnThisMachine() {
   auto directory = std::make_shared<TemporaryDirectory>();
   return {OpenPosixFileSystem(directory->path()).value_or(nullptr), directory};
+}
+
+Subject WithDirectoriesKeptOpen() {
+  auto directory = std::make_shared<TemporaryDirectory>();
+  return {
+      OpenPosixFileSystem(directory->path(), NewFiles::kPrivate, nullptr, Directories::kKeptOpen)
+          .value_or(nullptr),
+      directory};
 }
 
 Subject Simulated() { return {std::make_shared<SimulatedDisk>(), nullptr}; }
@@ -79,6 +89,7 @@ class FileSystemContract : public testing::TestWithParam<Maker> {
 
 INSTANTIATE_TEST_SUITE_P(FileSystems, FileSystemContract,
                          testing::Values(Maker{"OnThisMachine", OnThisMachine},
+                                         Maker{"KeptOpen", WithDirectoriesKeptOpen},
                                          Maker{"Simulated", Simulated}),
                          [](const auto& test) { return std::string(test.param.name); });
 
@@ -278,6 +289,80 @@ TEST_P(FileSystemContract, LocksBelongToOpenFiles) {
 }
 
 TEST_P(FileSystemContract, FreeSpaceIsKnown) { EXPECT_GT(files().FreeBytes().value_or(0), 0U); }
+
+TEST_P(FileSystemContract, ADirectoryThatWasRemovedOrRenamedIsNotUsedUnderItsOldPath) {
+  ASSERT_TRUE(files().MakeDirectory("a"));
+  Put("a/file", "1");
+  ASSERT_TRUE(files().Rename("a/file", "a/other"));
+  ASSERT_TRUE(files().Remove("a/other").value_or(false));
+  ASSERT_TRUE(files().Remove("a").value_or(false));
+  EXPECT_EQ(files().Rename("a/file", "a/other").error().system_errno, ENOENT);
+  EXPECT_FALSE(files().SyncDirectory("a"));
+  ASSERT_TRUE(files().MakeDirectory("a"));
+  Put("a/file", "2");
+  ASSERT_TRUE(files().Rename("a/file", "a/other"));
+  ASSERT_TRUE(files().SyncDirectory("a"));
+  EXPECT_EQ(Text("a/other"), "2");
+  ASSERT_TRUE(files().Rename("a", "b"));
+  ASSERT_TRUE(files().MakeDirectory("a"));
+  Put("a/file", "3");
+  ASSERT_TRUE(files().Rename("a/file", "a/other"));
+  EXPECT_EQ(Text("a/other"), "3");
+  EXPECT_EQ(Text("b/other"), "2");
+}
+
+TEST_P(FileSystemContract, MoreDirectoriesThanAreKeptOpenAreUsedInTurn) {
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 40; ++i) {
+      const std::string directory = "d" + std::to_string(i);
+      ASSERT_TRUE(files().MakeDirectory(directory));
+      Put(directory + "/from", std::to_string(i));
+      ASSERT_TRUE(files().Rename(directory + "/from", directory + "/to"));
+      ASSERT_TRUE(files().SyncDirectory(directory));
+    }
+  }
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(Text("d" + std::to_string(i) + "/to"), std::to_string(i));
+  }
+}
+
+TEST(PosixFileSystem, ADirectoryThatIsKeptOpenAndRemovedByAPersonIsFoundAnewOnceItIsThereAgain) {
+  const TemporaryDirectory root;
+  const auto files =
+      OpenPosixFileSystem(root.path(), NewFiles::kPrivate, nullptr, Directories::kKeptOpen);
+  ASSERT_TRUE(files);
+  const auto rename = [&] { return (*files)->Rename("a/from", "a/to"); };
+  for (const bool by_us : {true, false}) {
+    ASSERT_TRUE((*files)->MakeDirectory("a"));
+    root.Write("a/from", "1");
+    ASSERT_TRUE(rename());
+    std::filesystem::remove_all(root.At("a"));
+    if (!by_us) {
+      EXPECT_FALSE(rename());
+      std::filesystem::create_directory(root.At("a"));
+    } else {
+      ASSERT_TRUE((*files)->MakeDirectory("a"));
+    }
+    root.Write("a/from", "2");
+    ASSERT_TRUE(rename());
+    EXPECT_TRUE(std::filesystem::exists(root.At("a/to")));
+    std::filesystem::remove_all(root.At("a"));
+  }
+}
+
+TEST(PosixFileSystem, PrivateFilesHaveThatModeWhateverTheUmask) {
+  const TemporaryDirectory root;
+  const auto files = OpenPosixFileSystem(root.path(), NewFiles::kPrivate);
+  ASSERT_TRUE(files);
+  for (const mode_t mask : {mode_t{0}, mode_t{0777}}) {
+    const std::string name = "file" + std::to_string(mask);
+    const mode_t before = ::umask(mask);
+    const auto file = (*files)->Open(name, kExclusive);
+    ::umask(before);
+    ASSERT_TRUE(file && *file);
+    EXPECT_EQ((*file)->Stat().value_or(FileStatus{}).mode & 0777, 0600U) << mask;
+  }
+}
 
 TEST(PosixFileSystem, LinksOutOfTheRootAreNotFollowed) {
   const TemporaryDirectory outside;

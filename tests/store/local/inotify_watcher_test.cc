@@ -6,6 +6,8 @@
 #include <set>
 #include <thread>
 
+#include "store/local/inotify_watcher.h"
+#include "store/local/network_file_system.h"
 #include "store/object/change_watcher.h"
 #include "tests/support/temporary_directory.h"
 

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
+#include "store/local/posix_file_system.h"
 #include "tests/support/simulated_disk.h"
 #include "tests/support/temporary_directory.h"
 
@@ -46,6 +48,30 @@ TEST(LocalReplacerTest, WhatAnEarlierProcessHasCommittedIsMadeDurable) {
                              : (*replacer->Begin({"a/0.shard", std::nullopt}, {}))->MakeDurable());
     EXPECT_EQ(next->AfterPowerLoss(Survival::kNothing, 1)->Text("a/0.shard"), "new!");
   }
+}
+
+// Each write is an inotify event for whoever watches the directory.
+TEST(LocalReplacerTest, ChunksThatFollowOneAnotherAreWrittenTogether) {
+  constexpr std::uint64_t kChunk = std::uint64_t{64} << 10;
+  const auto disk = std::make_shared<SimulatedDisk>();
+  auto replacement = MakeLocalReplacer(disk)->Begin({"0.shard", std::nullopt}, {});
+  ASSERT_TRUE(replacement);
+  disk->ResetCount();
+  std::string expected;
+  const auto put = [&](std::uint64_t at, std::uint64_t size, char byte) {
+    const ByteVector bytes(size, static_cast<std::uint8_t>(byte));
+    ASSERT_TRUE((*replacement)->Write(at, bytes));
+    expected.resize(std::max<std::size_t>(expected.size(), at + size));
+    expected.replace(at, size, size, byte);
+  };
+  for (std::uint64_t i = 0; i < 40; ++i) put(i * kChunk, kChunk, static_cast<char>('a' + i));
+  put(2, 3, '1');                                 // before what was written
+  put(50 * kChunk, std::uint64_t{3} << 20, '2');  // behind a gap, and larger than what is put off
+  put(50 * kChunk + (std::uint64_t{3} << 20), 5, '3');
+  EXPECT_EQ((*replacement)->Size().value_or(0), expected.size());
+  EXPECT_EQ(disk->operations(), 6U) << "three of up to 1 MiB, and the others each by itself";
+  ASSERT_TRUE((*replacement)->Commit([]() -> Status { return {}; }));
+  EXPECT_TRUE(disk->Text("0.shard") == expected);
 }
 
 // Reading the attributes of what was renamed can fail as well.

@@ -373,8 +373,8 @@ TEST(ReplaceObjectTest, WhoIsFasterEachTimeKeepsItsBytes) {
     explicit Overtaken(ReplaceableStore& store) : store_(store) {}
     Status CanReplace(const std::string& key) override { return store_.memory()->CanReplace(key); }
     Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
-                                                     const std::stop_token& stop) override {
-      auto begun = store_.memory()->Begin(object, stop);
+                                                     const Deadline& deadline) override {
+      auto begun = store_.memory()->Begin(object, deadline);
       if (times > 0) store_.Put(object.key, "theirs " + std::to_string(times--));
       return begun;
     }

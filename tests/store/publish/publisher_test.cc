@@ -1,4 +1,5 @@
 #include "store/publish/publisher.h"
+#include "store/local/inotify_watcher.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "store/local/file_store.h"
+#include "store/local/inotify_watcher.h"
 #include "store/shard/set.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_shards.h"

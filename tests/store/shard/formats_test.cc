@@ -4,6 +4,7 @@
 #include "codec/precomputed/shard.h"
 #include "codec/zarr3/metadata.h"
 #include "store/local/file_store.h"
+#include "store/local/inotify_watcher.h"
 #include "store/shard/set.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"

@@ -1,4 +1,5 @@
 #include "store/shard/set.h"
+#include "store/local/inotify_watcher.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "store/spool/spool.h"
+#include "store/local/posix_file_system.h"
 
 #include <gtest/gtest.h>
 

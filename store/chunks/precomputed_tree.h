@@ -1,0 +1,18 @@
+// Trees of the precomputed format: volumes, annotations, skeletons, meshes.
+#pragma once
+
+#include <memory>
+
+#include "codec/precomputed/info.h"
+#include "store/chunks/sharded_tree.h"
+
+namespace unshard {
+
+// `locator`: of directories whose chunks have cells; null where they have ids.
+std::unique_ptr<ShardedTree> MakePrecomputedTree(std::uint32_t ordinal,
+                                                 std::shared_ptr<ShardSet> shards,
+                                                 std::shared_ptr<ChunkReader> reader,
+                                                 const ShardedDirectory& directory,
+                                                 std::shared_ptr<const ChunkLocator> locator,
+                                                 std::shared_ptr<ObjectStore> store);
+}  // namespace unshard

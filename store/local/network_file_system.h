@@ -1,0 +1,12 @@
+// Which file systems other hosts change unseen.
+#pragma once
+
+#include <string>
+
+namespace unshard {
+
+// True where inotify cannot see what other hosts do at `path`: NFS, SMB, FUSE, 9p, Lustre, GPFS and
+// such; also where the file system cannot be told.
+bool IsNetworkFileSystem(const std::string& path);
+
+}  // namespace unshard
