@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <array>
+
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
@@ -152,18 +154,38 @@ std::string MetricsText(Superblock& superblock) {
   return text;
 }
 
+std::string ConfigText(Superblock& superblock) { return DescribeOptions(superblock.options); }
+
+std::string ErrorsText(Superblock& superblock) { return superblock.errors.Text(); }
+
+struct ControlFileEntry {
+  std::string_view name;
+  std::string (*text)(Superblock& superblock);
+};
+
+// By name.
+constexpr std::array kControlFiles{
+    ControlFileEntry{"config.json", ConfigText},
+    ControlFileEntry{"errors", ErrorsText},
+    ControlFileEntry{"metrics", MetricsText},
+    ControlFileEntry{"status.json", StatusText},
+};
+
 }  // namespace
 
 const std::vector<std::string>& ControlFileNames() {
-  static const std::vector<std::string> names{"config.json", "errors", "metrics", "status.json"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const ControlFileEntry& file : kControlFiles) all.emplace_back(file.name);
+    return all;
+  }();
   return names;
 }
 
 std::optional<std::string> ControlFileText(Superblock& superblock, std::string_view name) {
-  if (name == "status.json") return StatusText(superblock);
-  if (name == "metrics") return MetricsText(superblock);
-  if (name == "config.json") return DescribeOptions(superblock.options);
-  if (name == "errors") return superblock.errors.Text();
+  for (const ControlFileEntry& file : kControlFiles) {
+    if (file.name == name) return file.text(superblock);
+  }
   return std::nullopt;
 }
 

@@ -109,6 +109,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   if (!options.read_only) {
     UNSHARD_ASSIGN_OR_RETURN(
         parts.files, OpenPosixFileSystem(options.source, NewFiles::kShared, parts.own_mount));
+    parts.replacer = MakeLocalReplacer(parts.files);
     parts.written = std::make_shared<CommittedVersions>();
     tree_options.unpublished = parts.written;
   }
@@ -138,7 +139,7 @@ Volume::~Volume() {
 void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   spools_ = std::move(spools);
   WritePipeline::Parts parts;
-  parts.replacer = MakeLocalReplacer(parts_.files);
+  parts.replacer = parts_.replacer;
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
   parts.spools = spools_.spools;

@@ -27,6 +27,7 @@ struct VolumeParts {
   std::shared_ptr<ChunkReader> reader;
   // Of writable volumes; null otherwise.
   std::shared_ptr<FileSystem> files;
+  std::shared_ptr<ObjectReplacer> replacer;  // of shards
   std::shared_ptr<CommittedVersions> written;
   // To be set once it is mounted.
   std::shared_ptr<OwnMount> own_mount;
@@ -51,7 +52,8 @@ class Volume {
   Volume(const Volume&) = delete;
   Volume& operator=(const Volume&) = delete;
 
-  // Makes it writable: once, before others use it. Requires: parts.files, parts.written.
+  // Makes it writable: once, before others use it. Requires: parts.files, parts.replacer,
+  // parts.written.
   void StartWriting(OpenedSpools spools, const OnChange& on_change);
 
   [[nodiscard]] const VolumeParts& parts() const { return parts_; }

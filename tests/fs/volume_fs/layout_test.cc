@@ -8,6 +8,7 @@
 #include "fs/mount/mount.h"
 #include "store/local/file_store.h"
 #include "store/local/inotify_watcher.h"
+#include "store/local/local_replacer.h"
 #include "store/local/posix_file_system.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/sharded_source.h"
@@ -296,6 +297,7 @@ class LayoutAtPublish : public LayoutChange {
     parts.reader =
         std::make_shared<ChunkReader>(parts.decoded, std::uint64_t{1} << 24, parts.reads);
     parts.files = *OpenPosixFileSystem(source_.path());
+    parts.replacer = MakeLocalReplacer(parts.files);
     parts.written = std::make_shared<CommittedVersions>();
     DatasetTreeOptions tree;
     tree.unpublished = parts.written;
