@@ -31,7 +31,7 @@ constexpr int kLooks = 2;
 // A process may leave its mount namespace without ending.
 constexpr int kStaysMilliseconds = 60000;
 
-// The mount that the guardian is told to watch.
+// The mount that the guardian watches, as the daemon sends it through the pipe.
 struct Order {
   std::uint64_t id = 0;
   std::uint32_t major = 0;

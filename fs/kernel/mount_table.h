@@ -57,8 +57,8 @@ MountHealth HealthOf(const MountEntry& mount, std::vector<pid_t>* servers = null
 // mount itself stays. Fails with kPermissionDenied where neither /sys/fs/fuse/connections nor
 // umount2(2) lets the caller do it.
 Status AbortConnection(const MountEntry& mount);
-// Opens the file that aborts this connection when it is written to, and no later connection of the
-// same number; -1 where the caller has no access to it.
+// Opens the file that aborts this connection, and no later one of the same number, when it is
+// written to; -1 where the caller has no access to it.
 int OpenAbortFile(const MountEntry& mount);
 
 // Aborts the connection of a mount whose process is gone, and unmounts it, even where programs have

@@ -15,7 +15,7 @@ namespace unshard {
 Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes);
 
 // Logs a line for each spool with chunks of this source that no mount is going to publish: a
-// read-only mount presents their previous versions.
+// read-only mount does not present them.
 void WarnOfUnpublished(const MountOptions& options);
 
 }  // namespace unshard

@@ -152,7 +152,7 @@ Status ChunkName::LinkScratch(const std::shared_ptr<StagedInode>& staged) {
 
 // After the rename the kernel moves its dentry to the new name, with its node and time to live, but
 // the new name must be looked up at its next use. So where the dentry may have time to live we
-// answer ESTALE: the kernel looks the old name up again, gets no time to live
+// answer ESTALE: the kernel looks the old name up again, which leaves the dentry no time to live
 // (fs/write/node_choice.h), and repeats the rename.
 Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   Superblock& sb = superblock();

@@ -60,7 +60,7 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   auto staged = std::make_shared<StagedInode>(sb.writes->spool(), chunk, base,
                                               InodeOfChunk(sb, *chunk.tree, chunk.chunk));
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
-  // A close without a write then fails, rather than keeping the old version silently.
+  // Its release reports it where nothing was written.
   if (truncate) staged->MarkTruncated();
   if (emptied) staged->StartOver();
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());

@@ -2,8 +2,8 @@
 // writers write. Never both, because the kernel keeps one i_size and one page cache for a node.
 //
 // GETATTR of an open node answers with the version that was opened, even after a later version was
-// written and the shard was replaced: the kernel would cut the reader's file off at the size of the
-// later one.
+// written and the shard was replaced: with the size of the later one the kernel would cut off what
+// the reader reads.
 #pragma once
 
 #include <chrono>

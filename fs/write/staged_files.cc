@@ -84,8 +84,7 @@ class StagedFiles::Handle final : public OpenFile {
     // A created file that is still empty may be a shell's redirection, whose writer has not begun.
     if (staged_->size() == 0) return {};
     Status committed = files_.Commit(*staged_);
-    // This close is not failed for bytes that other writers have still to write: the close of the
-    // last one is.
+    // Other writers may still write the missing bytes: only the close of the last one fails.
     const bool unfinished = !committed && committed.error().code == ErrorCode::kInvalidArgument;
     if (unfinished && !staged_->all_flushed()) return {};
     return committed;
