@@ -1,4 +1,4 @@
-// Changes on their way from the watcher to the thread that tells the kernel.
+// Queues changes from the watcher to the thread that notifies the kernel.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace unshard {
 
-// Thread-safe. A key that waits already is not queued twice; beyond kMaxWaiting keys one event for
-// everything takes the place of all.
+// Thread-safe. A key that is queued already is not queued twice; beyond kMaxWaiting keys one event
+// for everything replaces all of them.
 class ChangeQueue {
  public:
   void Push(const ChangeWatcher::Event& event) {
@@ -33,10 +33,9 @@ class ChangeQueue {
     arrived_.notify_one();
   }
 
-  // A name that the kernel is to drop, whatever it leads to. A name that waits already is not
-  // queued twice. Beyond kMaxWaiting names are counted and left to the kernel: who opens such a
-  // name gets ESTALE once, and it is looked up again. False for the first of these since the queue
-  // had room.
+  // A dentry that the kernel is to drop. One that is queued already is not queued twice. Beyond
+  // kMaxWaiting names are only counted: an open of such a name gets ESTALE once, at which the
+  // kernel looks it up again. False for the first of these since the queue had room.
   bool PushName(std::uint64_t parent, std::string name) {
     const std::lock_guard lock(mutex_);
     if (waiting_names_.contains({parent, name})) return true;
@@ -49,7 +48,7 @@ class ChangeQueue {
   }
 
   // Returns once the kernel was notified of a name that was pushed before, or after `longest`:
-  // whether it was, or the queue is closed.
+  // whether it was notified, or the queue is closed.
   bool WaitForName(std::uint64_t parent, const std::string& name,
                    std::chrono::milliseconds longest) {
     const std::pair<std::uint64_t, std::string> key{parent, name};
@@ -65,8 +64,8 @@ class ChangeQueue {
   };
   using Item = std::variant<ChangeWatcher::Event, Name>;
 
-  // Blocks for the next item, events first; nothing after Close(). The kernel was notified of the
-  // item before. One caller.
+  // Blocks for the next item, events first; nothing after Close(). Asking for the next item says
+  // that the kernel was notified of the one before. One caller.
   std::optional<Item> Pop() {
     std::unique_lock lock(mutex_);
     if (under_way_) {

@@ -1,15 +1,15 @@
-// Following changes of the source:
+// Follows changes of the source:
 //
-// 1. A watcher's event names a key. Trees that it concerns look again at their shards; from then on
-//    every new look-up is answered by the new generation.
-// 2. Answers that were computed before step 1 are waited for until they have reached the kernel.
+// 1. A watcher's event names a key. Trees that it concerns revalidate their shards; from then on
+//    every new look-up is answered with the new generation.
+// 2. Answers that were computed before step 1 have to reach the kernel first: they are waited for.
 // 3. The kernel's entries are invalidated: each chunk that the old generation holds, the new one,
-//    or one that was given out between the two, and the directories that came or went. What none of
-//    them holds was absent and is absent.
+//    or one that was given out between the two, and the directories that came or went. A chunk that
+//    none of them holds was absent and is absent.
 //    A writable mount drops names only where another process replaced shards or metadata, or events
 //    were lost: a chunk's node cannot answer ESTALE to stat(2) while a reader has it open, whose
-//    fstat(2) is the same GETATTR. Names of the source need none (NameTimeout), and neither do our
-//    own publishes.
+//    fstat(2) is the same GETATTR. For names of the source (NameTimeout) and our own publishes no
+//    name has to be dropped.
 // 4. A file that is open on an old node goes on reading its generation, whole: old and new have
 //    different node numbers, and the old shard stays open as long as the kernel refers to it.
 #include "fs/kernel_invalidation.h"
@@ -48,7 +48,7 @@ void KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
     return;
   }
   if (datasets.index().ContributionAt(event.key)) {
-    // A directory that came, or in which anything may have changed.
+    // A directory that is new, or in which anything may have changed.
     RefreshDocuments(event.key);
   }
   if (!shown) return;
@@ -60,8 +60,8 @@ void KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
   }
 }
 
-// Reads the metadata in `directory` again, and where they say something else invalidates what was
-// shown of it.
+// Reads the metadata in `directory` again, and where they have changed invalidates the kernel's
+// entries that depend on them.
 void KernelInvalidation::RefreshDocuments(const std::string& directory) {
   DatasetTree& datasets = *superblock_.parts.datasets;
   datasets.Reload(directory);
@@ -72,8 +72,8 @@ void KernelInvalidation::RefreshDocuments(const std::string& directory) {
   for (const auto& tree : datasets.index().TreesNear(directory)) RefreshFirstLevel(tree);
 }
 
-// The kernel keeps what is in use below a directory that it looks up again, and would go on to find
-// the directories of a tree that was replaced.
+// The kernel keeps dentries that are in use below a directory that it looks up again, and would
+// still resolve paths to the directories of a tree that was replaced.
 void KernelInvalidation::RefreshFirstLevel(const TreePtr& tree) {
   if (tree->depth() == 0) return;
   const auto drop = [&](const ChunkTree::Listed& listed) {
@@ -93,8 +93,8 @@ void KernelInvalidation::RefreshPath(const std::string& path) {
   Invalidate(parent);
 }
 
-// The listing and the attributes of the directory that the path is in, and of itself where it is
-// one.
+// Invalidates the listing and the attributes of the parent directory of `path`, and of `path` where
+// it is a directory.
 void KernelInvalidation::RefreshListing(const std::string& path) {
   superblock_.epoch.WaitForRunning();
   Invalidate(NodeOf(ParentPath(path)));
@@ -110,8 +110,9 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
   if (event.everything) {
     RefreshAllDirectories(tree);
   } else {
-    // Our own publishes make and remove directories, which the grid has all the time. Where no
-    // shard has changed, and none has been forgotten, no name below leads elsewhere.
+    // Our own publishes make and remove directories of the store, which exist in the grid all the
+    // time. Where no shard has changed, and none was forgotten, no name below leads to another
+    // node.
     const bool drop_names =
         !superblock_.writable() || !changes.empty() || tree->chunks().has_forgotten();
     RefreshDirectories(tree, event.key, drop_names);
@@ -124,8 +125,8 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
   return true;
 }
 
-// Directories of the tree that stand on a directory of the store come, go and are listed with it,
-// also where no shard in them is in use.
+// A directory of the tree that corresponds to one of the store comes, goes and is listed with that,
+// even where no shard in it is in use.
 void KernelInvalidation::RefreshDirectories(const TreePtr& tree, const std::string& key,
                                             bool drop_names) {
   const std::string& directory = tree->directory();
@@ -140,7 +141,7 @@ void KernelInvalidation::RefreshDirectories(const TreePtr& tree, const std::stri
   });
 }
 
-// With a name the kernel drops all that it knows below.
+// Dropping a dentry drops all dentries below it.
 void KernelInvalidation::RefreshAllDirectories(const TreePtr& tree) {
   if (tree->depth() == 0) return;
   const auto drop = [&](const ChunkTree::Listed& listed) {
@@ -150,7 +151,7 @@ void KernelInvalidation::RefreshAllDirectories(const TreePtr& tree) {
   tree->List({}, 0, ListMode::kGrid, drop, [](const Error&) {});
 }
 
-// A directory of chunks is listed in those above it from its first chunk to its last.
+// A directory of chunks is in the listings of its parents from its first chunk to its last.
 void KernelInvalidation::DropListings(const ChunkTree& tree, GridDirectory in) {
   while (true) {
     Invalidate(KnownNode(superblock_, tree, in));
@@ -159,7 +160,7 @@ void KernelInvalidation::DropListings(const ChunkTree& tree, GridDirectory in) {
   }
 }
 
-// Also by the other names of its bytes. False where the grid has no such chunk.
+// Drops all names of the chunk's bytes. False where the grid has no such chunk.
 bool KernelInvalidation::DropChunk(ChunkTree& tree, const ChunkRef& chunk, NodeId parent) {
   const std::string name = BaseName(tree.Path(chunk));
   if (name.empty()) return false;
@@ -187,7 +188,7 @@ void KernelInvalidation::AnnounceChange(const TreePtr& tree, const ChunkChange& 
   if (change.came_or_went) {
     tree->ForEachDirectory(change.shard, [&](const GridDirectory& in) { DropDirectory(tree, in); });
   }
-  // An index that cannot be read does not say which names it has: all of them are looked up again.
+  // The names of an index that cannot be read are unknown: all names are looked up again.
   if (complete) return;
   if (tree->directory().empty()) {
     RefreshAllDirectories(tree);  // the root itself has no name to be dropped

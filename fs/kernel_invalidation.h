@@ -1,4 +1,4 @@
-// Following changes of the source: what the kernel keeps of them is invalidated.
+// Follows changes of the source: invalidates what the kernel keeps of them.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class KernelNotifier {
   virtual void InvalidateInode(NodeId node) = 0;
 };
 
-// For one event; used by the invalidating thread.
+// Used by the invalidating thread only.
 class KernelInvalidation {
  public:
   KernelInvalidation(Superblock& superblock, KernelNotifier& notifier)
@@ -36,8 +36,8 @@ class KernelInvalidation {
   [[nodiscard]] std::optional<NodeId> NodeOf(const std::string& directory) const;
   void Invalidate(std::optional<NodeId> node);
 
-  // False where the key stands for nothing that is shown, or for a shard that shows what was
-  // announced before: that is all that our own publishes leave.
+  // False where nothing that is presented depends on the key, or its shard still has the generation
+  // that was announced, as after each of our own publishes.
   bool RefreshTree(const TreePtr& tree, const ChangeWatcher::Event& event);
   void RefreshDocuments(const std::string& directory);
   void RefreshDirectories(const TreePtr& tree, const std::string& key, bool drop_names);

@@ -14,10 +14,9 @@
 
 namespace unshard {
 
-// Each request of the kernel as a method: the node is resolved once, and answers itself.
+// Each request of the kernel as a method, which resolves the node and passes the request on to it.
 // Thread-safe. Failures are not logged here: the caller reports each failed request once, with
-// Report(). A failure with kConflict and without a message asks the kernel to look the name up
-// again, and is no error.
+// Report(). LookAgain() (fs/common/request_failures.h) is no error and not reported.
 class VolumeFs {
  public:
   using Writing = WriteNotifications;
@@ -27,7 +26,7 @@ class VolumeFs {
   VolumeFs(std::unique_ptr<Volume> volume, const MountOptions& options)
       : superblock_(std::move(volume), options) {}
 
-  // Of a volume that can be written: once, before requests come.
+  // For a writable volume: call it once, before requests come.
   void StartWriting(Writing writing) { superblock_.StartWriting(std::move(writing)); }
 
   // Held by a request until its answer has reached the kernel.
@@ -55,13 +54,13 @@ class VolumeFs {
   Result<Created> Create(NodeId parent, std::string_view name, const OpenRequest& request);
   // mknod(2) of a regular file, which is empty and open nowhere: EPERM for a chunk.
   Result<Entry> MakeFile(NodeId parent, std::string_view name, pid_t thread);
-  // What an open file does itself, counted where that is counted.
+  // Requests that an open file serves itself; Write() counts its bytes.
   static Result<FilePiece> Read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
     return file.Read(offset, size);
   }
   Status Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes);
-  // Commits what was written, where `thread` belongs to the process that opened the file; others
-  // have it in common with that process, which goes on writing.
+  // Commits the written bytes, where `thread` belongs to the process that opened the file. A close
+  // by another process, which has inherited the file, commits nothing: the opener goes on writing.
   static Status Flush(OpenFile& file, pid_t thread) { return file.Flush(thread); }
   // Commits too, durably.
   static Status Sync(OpenFile& file) { return file.Sync(); }
@@ -77,7 +76,7 @@ class VolumeFs {
   Status RemoveDirectory(NodeId parent, std::string_view name);
   // Publishes all that was committed before the call.
   Status FlushAll();
-  // The mount is ending: shards that other writers hold locked are no longer waited for as long.
+  // The mount is ending: waits less long for shards that other writers have locked.
   void End();
   [[nodiscard]] bool writable() const { return superblock_.writable(); }
   [[nodiscard]] std::optional<SpoolStatus> write_status() const {

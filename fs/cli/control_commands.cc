@@ -33,7 +33,7 @@ constexpr int kEndMilliseconds = 30000;
 constexpr std::size_t kBarWidth = 40;
 constexpr std::size_t kMostHolders = 5;
 
-// "[#####.....] 12 of 40 chunks": one line that is drawn over again. Says nothing elsewhere.
+// "[#####.....] 12 of 40 chunks": one line that is redrawn on a terminal. Prints nothing elsewhere.
 class ProgressBar {
  public:
   explicit ProgressBar(std::uint64_t total)
@@ -46,7 +46,7 @@ class ProgressBar {
 
   void Show(const MountStatus& status) {
     if (!shown_ || !status.write) return;
-    // Chunks that came since are not what we wait for, so the bar never goes back.
+    // Chunks that were committed since are not waited for, so the bar never goes back.
     const std::uint64_t left = std::min(status.write->dirty_chunks, total_);
     published_ = std::max(published_, total_ - left);
     const std::size_t filled = static_cast<std::size_t>(published_ * kBarWidth / total_);
@@ -67,7 +67,7 @@ Status FlushWithProgress(const std::string& mount_point, const MountStatus& befo
   return FlushMount(mount_point, [&](const MountStatus& status) { bar.Show(status); });
 }
 
-// Of a flush: why it failed, as the mount says where it can be asked.
+// Prints why a flush failed, from the mount's own status where that can be read.
 void PrintFailure(const std::string& mount_point, const Error& error,
                   const std::optional<SpoolStatus>& write) {
   if (write && write->last_failure) {
@@ -98,8 +98,8 @@ int WatchStatus(const std::string& mount_point) {
   }
 }
 
-// After the end of the mount the spool itself tells what is left, and where it cannot be read what
-// the mount said last. True where nothing is.
+// Reports what the spool holds after the end of the mount, or, where it cannot be read, what the
+// mount reported last. True where nothing is left.
 bool ReportWhatIsLeft(const SpoolStatus& write) {
   const auto contents = ReadSpool(write.spool);
   const bool gone = !contents && contents.error().system_errno == ENOENT;
@@ -170,7 +170,7 @@ int UmountAlive(const MountEntry& mount) {
   return all_published ? 0 : 1;
 }
 
-// What stays in this spool of a dead mount; one that a live mount has taken over since is its own.
+// Reports what stays in this spool of a dead mount, unless a live mount has taken it over since.
 bool ReportDeadSpool(const std::string& path) {
   const auto folder = OpenPosixFileSystem(ParentPath(path));
   const auto found = folder ? FindSpools(**folder) : Result<std::vector<FoundSpool>>();
@@ -183,8 +183,7 @@ bool ReportDeadSpool(const std::string& path) {
   return taken_over || ReportWhatIsLeft(left);
 }
 
-// Its process cannot be asked any more where its spools are. Without a record of that the usual
-// folder is searched.
+// The spools from the record of a dead mount; without a record, those of the usual folder.
 std::vector<std::string> SpoolsOfDeadMount(const MountEntry& mount) {
   std::vector<std::string> paths = TakeMountRecord(mount.mount_point);
   if (!paths.empty()) return paths;

@@ -1,5 +1,5 @@
-// `unshard flush`, `unshard status` and `unshard umount`: what is asked of a running mount. Each
-// returns the exit status of the program and has printed what there is to say.
+// `unshard flush`, `unshard status` and `unshard umount`: requests to a running mount. Each prints
+// its messages and returns the exit status of the program.
 #pragma once
 
 #include <string>

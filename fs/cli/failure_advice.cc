@@ -17,7 +17,7 @@ constexpr std::array kCodes = {
     ErrorCode::kInternal,
 };
 
-// The word at the start of `rest`, which is taken off together with the space behind it.
+// Removes the first word from `rest`, with the space behind it, and returns it.
 std::string TakeWord(std::string_view& rest) {
   const std::size_t end = std::min(rest.find(' '), rest.size());
   std::string word(rest.substr(0, end));
@@ -43,7 +43,7 @@ bool IsPartOfName(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Whether `name` stands in `text` as a whole: not as a part of a longer path.
+// Whether `text` contains `name` as a whole, and not only as a part of a longer path.
 bool Names(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos;
        at = text.find(name, at + 1)) {
@@ -125,7 +125,7 @@ std::optional<LoggedFailure> ParseLoggedFailure(std::string_view line) {
   failure.time = TakeWord(line);
   failure.operation = TakeWord(line);
   if (!line.starts_with("/")) return std::nullopt;
-  // Spaces may stand in the path: the first errno that a code follows ends it.
+  // The path may contain spaces: the first errno that a code follows ends it.
   for (std::size_t at = line.find(' '); at != std::string_view::npos; at = line.find(' ', at + 1)) {
     std::string_view rest = line.substr(at + 1);
     failure.errno_name = TakeWord(rest);

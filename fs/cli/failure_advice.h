@@ -1,4 +1,4 @@
-// Failed requests in words: what a line of .unshard/errors means for the person whose program
+// Explains failed requests: what a line of .unshard/errors means for the person whose program
 // failed, and what to do about it. Pure functions.
 #pragma once
 
@@ -20,11 +20,11 @@ struct LoggedFailure {
 // Nothing for a line of another form.
 std::optional<LoggedFailure> ParseLoggedFailure(std::string_view line);
 
-// Whether it happened on `path` (as above), or names it: a rename fails on the old name, and says
-// what is wrong with the new one.
+// Whether it happened on `path` (as above), or its message names that: a failed rename is logged on
+// the old name, and its message may concern the new one.
 bool Concerns(const LoggedFailure& failure, std::string_view path);
 
-// What to do about it. `source` and `mount_point` stand in the advice.
+// What to do about it. `source` and `mount_point` are inserted into the advice.
 std::string AdviceOn(const LoggedFailure& failure, const std::string& source,
                      const std::string& mount_point);
 

@@ -157,7 +157,7 @@ std::optional<JsonValue> ReadDocument(ObjectStore& store, const std::string& dir
   return *std::move(document);
 }
 
-// Groups first: what they say of their arrays goes before what these say themselves.
+// Groups first: what they say of their arrays takes precedence over what these say themselves.
 DetailsByPath ReadDetails(ObjectStore& store, const std::vector<FoundDataset>& found) {
   DetailsByPath details;
   for (const FoundDataset& one : found) {
@@ -198,7 +198,7 @@ Result<std::string> DescribeSource(const std::string& source, bool json) {
   DetailsByPath details = ReadDetails(*parts.store, all);
   for (const FoundDataset& found : all) {
     const DatasetDetails& more = details[found.path];
-    // Of finding out how many fit into one shard; ids of grids with so many bits are never counted.
+    // The cost of counting how many chunks fit into one shard. 2^62 is never counted.
     const std::uint64_t costs = std::uint64_t{1} << std::min(more.ids_in_shard_bits, 62u);
     const ShardCount count =
         found.tree ? CountShards(*parts.store, *found.tree, costs) : ShardCount();

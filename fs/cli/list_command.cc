@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kPatienceMilliseconds = 5000;
 
-// What a state is called by programs, and what people are told. MOUNT and WHY stand for the mount
-// point and the reason; one that serves tells more.
+// The name of a state for programs, and its text for people, in which MOUNT and WHY are replaced by
+// the mount point and the reason. The text of a serving mount has more.
 struct StateWords {
   const char* name;
   const char* text;

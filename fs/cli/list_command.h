@@ -15,9 +15,9 @@ struct ListedMount {
     kServing,
     kDead,        // its process is gone
     kSilent,      // does not answer in time
-    kUnreadable,  // of another user, who lets nobody in
+    kUnreadable,  // of another user, without allow_other
     kHidden,      // another mount covers it, or only a part of it is mounted there
-    kUnknown,     // answers, but with no status that we understand
+    kUnknown,     // answers with a status that cannot be parsed
   };
   MountEntry entry;
   State state = State::kSilent;

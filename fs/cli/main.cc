@@ -5,7 +5,7 @@
 
 int main(int argument_count, char** arguments) {
   unshard::OpenStandardFiles();
-  // A file that must not become so large (ulimit -f) fails with EFBIG, and ends nobody.
+  // A write beyond the size limit (ulimit -f) must fail with EFBIG, and not end the process.
   signal(SIGXFSZ, SIG_IGN);
   return unshard::RunCommandLine(argument_count, arguments);
 }

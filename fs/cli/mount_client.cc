@@ -39,9 +39,10 @@ Result<std::string> ReadText(const std::string& path) {
   }
 }
 
-// Returns 0 or an errno once the mount has answered. While a directory is asked, the kernel lets
-// nobody look up names in it, which `unshard status` does: a file in it is asked. Where modes are
-// checked only root may ask a file that nobody writes to.
+// Returns 0 or an errno once the mount has answered. The request goes to a file in .unshard,
+// because during a setxattr(2) of a directory the kernel lets no process look up names in it, which
+// `unshard status` does. With default_permissions only root may set attributes of a file without
+// write permission: other users fall back on the directory.
 int AskToFlush(const std::string& mount_point) {
   const std::string directory = mount_point + "/.unshard";
   for (const std::string& path : {directory + "/config.json", directory}) {
@@ -88,7 +89,7 @@ Status FlushMount(const std::string& mount_point,
     std::unique_lock lock(mutex);
     while (!changed.wait_for(lock, kBetweenLooks, [&] { return answer.has_value(); })) {
       lock.unlock();
-      // A status that cannot be read just now is no reason not to wait for the answer.
+      // Without a status now there is no progress to show, but the answer may still come.
       if (const auto status = ReadMountStatus(mount_point)) progress(*status);
       lock.lock();
     }

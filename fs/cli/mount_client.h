@@ -1,4 +1,4 @@
-// A running mount seen from outside: what other processes ask it through its control files.
+// A running mount seen from outside: requests of other processes through its control files.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,8 @@ Result<MountStatus> ReadMountStatus(const std::string& mount_point);
 Status FlushMount(const std::string& mount_point,
                   const std::function<void(const MountStatus&)>& progress);
 
-// The process of a mount, to wait for its end; safe against another one that gets its number, and
-// against a process with this number in another pid name space.
+// The process of a mount, to wait for its end; safe against another process that gets its id, and
+// against one with this id in another pid namespace.
 class WatchedProcess {
  public:
   explicit WatchedProcess(const MountStatus& status);
@@ -29,7 +29,7 @@ class WatchedProcess {
   WatchedProcess& operator=(const WatchedProcess&) = delete;
   // False where it still runs after that time.
   [[nodiscard]] bool WaitForEnd(int milliseconds) const;
-  // Its number here; 0 where it cannot be seen from here.
+  // Its id here; 0 where it cannot be seen from here.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:

@@ -59,7 +59,7 @@ const char* const kMountFooter =
 
 namespace {
 
-// Also of a directory that is yet to be made.
+// Resolves links; the directory need not exist.
 std::string ResolvedPath(const std::string& path) {
   const std::string absolute = AbsolutePath(path);
   std::error_code failed;
@@ -72,7 +72,8 @@ tl::unexpected<Error> Misplaced(const std::string& what, const std::string& why)
 }
 
 // A mount inside its own source, and a spool inside the mount, would wait for themselves; a spool
-// inside the source would be shown. The table of mounts tells what bind mounts make one directory.
+// inside the source would be presented. The table of mounts shows which paths bind mounts make the
+// same directory.
 Status CheckPlaces(const MountOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   if (options.mount_point != options.source &&

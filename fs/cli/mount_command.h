@@ -9,19 +9,19 @@
 
 namespace unshard {
 
-// What `unshard mount --help` says below its arguments.
+// The text of `unshard mount --help` below its arguments.
 extern const char* const kMountFooter;
 
 // Applies the `-o` lists and mounts: in the background, unless the options say otherwise. Returns
 // the exit status of the program, after its messages have been printed.
-// mount(8) says "rw" where nothing was said: from it the word asks for nothing.
+// kMountProgram: mount(8) adds "rw" by itself, so the word from it requires nothing.
 enum class RunBy { kPerson, kMountProgram };
 int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy run_by);
 
-// The same path from anywhere: the daemon leaves the directory that it was started in.
+// The absolute form of a path: the daemon leaves the directory that it was started in.
 std::string AbsolutePath(const std::string& path);
 
-// Exit status of arguments that no command takes; nothing was tried then.
+// Exit status for arguments that no command takes; nothing was tried then.
 constexpr int kWrongArguments = 2;
 
 // Prints "unshard: message" and returns 1.

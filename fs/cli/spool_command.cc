@@ -59,11 +59,12 @@ std::string TimeText(const timespec& time) {
   return {text, length};
 }
 
-// Where another directory has the path of the source now, or a host of its own.
+// Why a spool cannot be published: another directory has the path of its source now, or it is of
+// another host. Nothing where it can be.
 std::optional<std::string> WhyNotPublishable(const FoundSpool& spool) {
   if (spool.alive) return std::nullopt;
   const auto identity = IdentifySource(spool.source);
-  if (!identity) return std::nullopt;  // publishing would say so
+  if (!identity) return std::nullopt;  // publishing reports this
   return WhyOfAnotherSource(spool.record, ThisProcess(spool.source, *identity));
 }
 
@@ -107,7 +108,7 @@ struct Left {
   std::uint64_t spools = 0, chunks = 0, bytes = 0, conflicts = 0;
 };
 
-// What dead mounts have left.
+// Counts what is in the spools of dead mounts.
 Result<Left> CountLeft(const OpenedFolder& folder) {
   Left left;
   for (const FoundSpool& spool : folder.spools) {
@@ -122,7 +123,7 @@ Result<Left> CountLeft(const OpenedFolder& folder) {
   return left;
 }
 
-// Opening it for writing takes over what dead mounts have left.
+// Opening the source for writing takes over the spools of dead mounts.
 Status PublishInto(const std::string& source, const std::string& folder) {
   VolumeOptions options;
   options.source = source;
@@ -154,7 +155,7 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
               << "; the reason stands above, and they are tried again by the next mount\n";
     status = 1;
   }
-  // A person has to look at these; those of earlier times were told of then.
+  // Conflicts of this run need a person; those of earlier runs were reported then.
   const std::uint64_t aside = after->conflicts - std::min(after->conflicts, before->conflicts);
   if (aside > 0) {
     std::cerr << "unshard: " << Printable(folder.path) << ": " << Counted(aside, "chunk")
@@ -173,7 +174,7 @@ struct Exported {
   SpoolContents contents;
 };
 
-// Those that hold anything. Fails where they are of several sources, where nothing is known of the
+// The spools that hold anything. Fails where they are of several sources, where no spool is of the
 // source that was named, and where the copies would go into a source.
 Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const OpenedFolder& folder,
                                             const std::string& to) {

@@ -33,7 +33,7 @@ std::optional<Place> PlaceIn(const std::vector<MountEntry>& table, const std::st
   if (!holding || !holding->is_ours()) return std::nullopt;
   const std::string below = path.substr(holding->mount_point.size());
   const std::string inside = (holding->root == "/" ? "" : holding->root) + below;
-  // A part that is mounted elsewhere has no control files: the whole has.
+  // A bind mount of a subdirectory has no control files: the mount of the root has.
   for (const MountEntry& entry : table) {
     const bool same = entry.major == holding->major && entry.minor == holding->minor;
     if (holding->root != "/" && same && entry.root == "/") holding = entry;
@@ -41,7 +41,7 @@ std::optional<Place> PlaceIn(const std::vector<MountEntry>& table, const std::st
   return Place{*holding, inside.empty() ? "/" : inside};
 }
 
-// By its words first, so that a mount that hangs is not asked where links in its path lead.
+// Matches the path as text first, so that resolving its links does not wait for a mount that hangs.
 std::optional<Place> PlaceOf(const std::vector<MountEntry>& table, const std::string& path) {
   std::error_code failed;
   const auto absolute = std::filesystem::absolute(path, failed).lexically_normal();
@@ -96,7 +96,7 @@ int RunWhy(const std::string& path) {
                             "read-only mount (`unshard status " +
                             mount + "`) or without permission (`ls -ld`)");
   }
-  // What is written is judged once all descriptors are closed: it is a close to the caller.
+  // A commit can fail at RELEASE, after all descriptors are closed: to the caller that is a close.
   const std::string operation = last->operation == "release" ? "close" : last->operation;
   std::cout << mount << last->path << ": " << operation << " failed with " << last->errno_name
             << " at " << last->time << "\n    why: " << last->message

@@ -1,4 +1,4 @@
-// `unshard why`: the last failure on a path of a mount, in words.
+// `unshard why`: explains the last failure on a path of a mount.
 #pragma once
 
 #include <string>

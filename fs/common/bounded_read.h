@@ -13,9 +13,9 @@ struct BoundedRead {
   std::string text;  // kRead
 };
 
-// Reads all `paths` at a time, each in a process of its own, and returns what came within
+// Reads all `paths` at once, each in a process of its own, and returns what arrived within
 // `milliseconds`, in the same order. A process that waits for a silent mount cannot always be
-// killed: it is left behind with nothing of ours open. Requires: no other thread runs.
+// killed: it is left behind without any file of ours open. Requires: no other thread runs.
 std::vector<BoundedRead> ReadWithin(const std::vector<std::string>& paths, int milliseconds);
 
 }  // namespace unshard

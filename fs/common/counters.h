@@ -42,7 +42,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
                        "forget",  "create",  "write",   "fsync",    "setattr",     "unlink",
                        "rename",  "link",    "mkdir",   "rmdir",    "access"};
 
-// Thread-safe. Requests that concern .unshard itself are left out, so that looking does not count.
+// Thread-safe. Requests on .unshard itself are not counted, so that reading the counters does not
+// change them.
 struct Counters {
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Operation::kCount)> requests{};
   std::atomic<std::uint64_t> errors{0};

@@ -19,8 +19,8 @@ void DropStandardFiles() {
   if (null > STDERR_FILENO) close(null);
 }
 
-// Only once it is mounted: automount(8) lets nobody but its own session and process group reach a
-// mount point while that is being mounted, so a daemon that had left them would wait for itself.
+// Only once it is mounted: while a mount point is being mounted, automount(8) lets only its own
+// session and process group access it, so a daemon that had left them would wait for itself.
 void Detach(int ready_pipe) {
   setsid();
   if (chdir("/") != 0)
@@ -83,7 +83,7 @@ int RunInBackground(const std::function<Status(const std::function<void()>& read
   close(ends[0]);
   const Status status = work([&] { Detach(ends[1]); });
   if (!status) LogError(status.error().message);
-  // Not exit(): the parent's streams are not this process's to flush.
+  // Not exit(), which would flush streams of the parent.
   _exit(status ? 0 : 1);
 }
 

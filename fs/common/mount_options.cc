@@ -14,7 +14,7 @@
 namespace unshard {
 namespace {
 
-// What mount(8), fstab and systemd hand to every helper; none of it is ours to act on.
+// Options that mount(8), fstab and systemd pass to every helper, and that have no effect here.
 constexpr std::array<std::string_view, 16> kIgnored = {
     "defaults", "auto",   "noauto",   "user",  "nouser", "users", "owner",    "group",
     "_netdev",  "nofail", "_rnetdev", "async", "silent", "loud",  "relatime", "noatime"};

@@ -1,4 +1,4 @@
-// What a mount was asked for, validated; plain values without behaviour.
+// The validated options of a mount; plain values without behaviour.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,12 @@ namespace unshard {
 struct MountOptions : VolumeOptions {
   std::string mount_point;
   ListMode list = ListMode::kPresent;
-  // "rw" was asked for: a mount that can only be read is a failure. mount(8) says it unasked.
+  // "rw" was asked for: fail where the source can only be read. mount(8) adds "rw" by itself.
   bool must_write = false;
   std::optional<uid_t> user;
   std::optional<gid_t> group;
-  // Permissions that are taken away: from all, from files, from directories. Where none is given
-  // everybody may read and the owner may write.
+  // Permissions that are removed: from all, from files, from directories. Without these everybody
+  // may read and the owner may write.
   std::optional<mode_t> umask;
   std::optional<mode_t> file_mask;       // where given, instead of `umask`
   std::optional<mode_t> directory_mask;  // likewise
@@ -37,7 +37,7 @@ struct MountOptions : VolumeOptions {
 // and ignored. Fails with kInvalidArgument naming an option that is unknown or has a bad value.
 Status ApplyOptionList(std::string_view list, MountOptions& options);
 
-// The permissions that files, or directories, of a mount show.
+// The permissions that a mount presents for files, or directories.
 mode_t ShownMode(const MountOptions& options, bool directory, bool writable);
 
 // "512M", "1G", "65536": a number of bytes with an optional binary suffix.

@@ -7,8 +7,8 @@
 //   bits 41-49  generation count of the shard (0 for directories)
 //   bits 0-40   position in the tree, in storage order
 //
-// The generation is part of the number, so that pages of two generations of one chunk never meet in
-// the kernel; it is not part of st_ino, which stays the same across generations.
+// The generation is part of the number, so that the kernel never has pages of two generations of
+// one chunk at one node; it is not part of st_ino, which stays the same across generations.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ std::string NameOf(const files::path& process) {
   return name;
 }
 
-// A process that has ended is shown as long as nobody has asked how.
+// /proc also shows processes that have ended and were not waited for.
 bool Runs(const files::path& process) {
   const std::string stat = TextOf(process / "stat");
   const std::size_t name_end = stat.rfind(')');
@@ -92,7 +92,8 @@ pid_t InnermostId(const files::path& process) {
   return 0;
 }
 
-// The number of the connection that a descriptor of /dev/fuse belongs to; newer kernels say it.
+// The number of the connection that a descriptor of /dev/fuse belongs to, where the kernel is new
+// enough to show it.
 std::optional<unsigned> ConnectionOf(const files::path& process, const std::string& descriptor) {
   std::istringstream info(TextOf(process / "fdinfo" / descriptor));
   for (std::string word; info >> word;) {

@@ -1,4 +1,4 @@
-// Other processes of this machine, as /proc tells of them.
+// Other processes of this machine, from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ namespace unshard {
 
 // The processes that /proc shows, each with its folder there.
 void ForEachProcess(const std::function<void(pid_t, const std::filesystem::path&)>& visit);
-// Where a link of /proc leads, unresolved; "" where it cannot be read.
+// The target of a link of /proc, unresolved; "" where it cannot be read.
 std::string LinkTarget(const std::filesystem::path& link);
 
 // Runs a program found in $PATH and waits for it; fails where it does.
@@ -30,12 +30,12 @@ bool SeesAllProcesses();
 // ended, or cannot be seen from here.
 std::optional<pid_t> FindProcess(pid_t id, std::uint64_t pid_namespace);
 
-// Processes that run and hold the device of the FUSE connection of this number; where the kernel
-// does not say which connection a process serves, all of unshard that hold some connection.
+// Running processes that hold the device of the FUSE connection of this number; where the kernel
+// does not show the connection of a process, all processes of unshard that hold any connection.
 std::vector<pid_t> ServersOf(unsigned connection);
 
 // "bash (123)": processes whose working directory, root or open files are below `mount_point`.
-// Links of /proc are read and not followed, so that no mount is asked.
+// Links of /proc are read and not followed, so that no request goes to the mount.
 std::vector<std::string> ProcessesIn(const std::string& mount_point);
 
 }  // namespace unshard

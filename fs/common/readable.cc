@@ -5,7 +5,7 @@
 namespace unshard {
 namespace {
 
-// With one decimal below ten, rounded down: what is shown is never more than what is there.
+// With one decimal below ten, rounded down, so that no more is reported than there is.
 std::string Shortened(std::uint64_t tenths) {
   if (tenths >= 100 || tenths % 10 == 0) return std::to_string(tenths / 10);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);

@@ -1,4 +1,4 @@
-// Texts as people read them. Pure functions.
+// Texts for people. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace unshard {
 std::string ReadableBytes(std::uint64_t bytes);
 // "0.4 s", "12 s", "3 min", "2 h".
 std::string ReadableAge(std::uint64_t milliseconds);
-// `text` with `by` wherever `word` stood.
+// `text` with every `word` replaced by `by`.
 std::string Replaced(std::string text, std::string_view word, const std::string& by);
 // "1 chunk", "2 chunks".
 std::string Counted(std::uint64_t count, const std::string& noun);

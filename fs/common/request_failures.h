@@ -1,4 +1,4 @@
-// Failures that end requests of a mount and are made in several places.
+// Failures of requests that are made in several places.
 #pragma once
 
 #include <cerrno>
@@ -10,8 +10,8 @@
 
 namespace unshard {
 
-// The kernel has the node of a name that leads elsewhere by now: it looks the name up again
-// (ESTALE), and nobody is told.
+// The name leads to another node by now: ESTALE, at which the kernel looks it up again. Not
+// reported.
 inline tl::unexpected<Error> LookAgain() {
   return tl::unexpected<Error>(Error{ErrorCode::kConflict, "", 0});
 }
@@ -19,18 +19,18 @@ inline tl::unexpected<Error> LookAgain() {
   return error.code == ErrorCode::kConflict && error.message.empty();
 }
 
-// A reader asks for a chunk that is being created: as if it were not there, and nobody is told.
+// A reader opens a chunk that is being created: ENOENT, not reported.
 inline tl::unexpected<Error> NotCommitted() {
   return tl::unexpected<Error>(Error{ErrorCode::kNotFound, "", ENOENT});
 }
 
-// A node whose bytes cannot be had any more: ESTALE, and the failure is reported.
+// The bytes of a node can no longer be read: ESTALE, and the failure is reported.
 inline Error StaleNode() {
   return Error{ErrorCode::kConflict, "this version is gone, and another one stands under its name",
                0};
 }
 
-// What file systems take for a name; the kernel lets longer ones through.
+// The limit of common file systems; the kernel passes longer names on.
 inline constexpr std::size_t kMaxNameBytes = 255;
 inline Status CheckName(std::string_view name) {
   if (name.size() <= kMaxNameBytes) return {};

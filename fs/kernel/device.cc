@@ -19,16 +19,16 @@ namespace unshard {
 namespace {
 
 // A little below libfuse's largest request: with its header it must fit into a pipe of 1 MiB, or
-// it would be copied instead of spliced.
+// libfuse copies it instead of splicing.
 constexpr std::string_view kReadAheadKilobytes = "1008";
 
 // Of Linux 6.9, in the upper half of the flags; the headers may be older.
 constexpr std::uint32_t kNoExportSupport = 1u << (38 - 32);
 
-// If these parts are the reply to INIT, adds the flags to it that libfuse does not know. The node
-// of a file cannot be told from its number once the kernel forgot it, as servers of NFS need it:
-// they are to be refused, rather than to get ESTALE under load. Kernels before that ignore the
-// flag.
+// If these parts are the reply to FUSE_INIT, adds the flags that libfuse does not know. An NFS
+// server needs to find the node of a file by its number after the kernel has forgotten it, which we
+// cannot do: file handles are refused, rather than failing with ESTALE under load. Older kernels
+// ignore that flag.
 void AddFlags(const iovec* parts, int count, bool parallel_directories) {
   fuse_out_header header{};
   fuse_init_out reply{};
@@ -45,7 +45,7 @@ void AddFlags(const iovec* parts, int count, bool parallel_directories) {
 
 void RaiseReadAhead(const std::string& mount_point) {
   struct statx mounted {};
-  // Asks the kernel alone: nobody answers requests at this moment.
+  // AT_STATX_DONT_SYNC: no request to the daemon, which answers none at this moment.
   if (statx(AT_FDCWD, mount_point.c_str(), AT_STATX_DONT_SYNC, 0, &mounted) != 0) return;
   const std::string path = "/sys/class/bdi/" + std::to_string(mounted.stx_dev_major) + ':' +
                            std::to_string(mounted.stx_dev_minor) + "/read_ahead_kb";

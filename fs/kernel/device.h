@@ -1,17 +1,18 @@
-// What can be had from the kernel only behind libfuse's back.
+// Settings of the FUSE connection that libfuse does not pass on to the kernel.
 #pragma once
 
 #include "fs/kernel/operations.h"
 
 namespace unshard {
 
-// Watches for the reply to the kernel's first request and
-//  - adds to it that look-ups and listings of one directory may run side by side: libfuse before
-//    3.17 accepts that wish and does not pass it on, and the kernel takes them one after another;
-//  - adds that there are no file handles for servers of NFS;
-//  - then raises the mount's read-ahead, so that the kernel asks for a whole chunk of usual size at
-//    once. Only root may; for others nothing happens.
-// To be called once, between mounting and serving. The session's user data must be a FuseContext.
+// Intercepts the reply to FUSE_INIT and
+//  - adds FUSE_PARALLEL_DIROPS: look-ups and listings of one directory may run side by side.
+//    libfuse before 3.17 accepts that flag and does not pass it on, and the kernel sends them one
+//    at a time;
+//  - adds FUSE_NO_EXPORT_SUPPORT: no file handles for NFS servers;
+//  - then raises the mount's read-ahead, so that one READ asks for a whole chunk of usual size.
+//    Only root may; for other users the read-ahead stays.
+// Call it once, between mounting and serving. The session's user data must be a FuseContext.
 void TuneFirstReply(fuse_session* session);
 
 }  // namespace unshard

@@ -16,8 +16,8 @@ sigset_t Ending() {
   return ending;
 }
 
-// Interrupts what the looping thread waits in, so that it looks whether the session has ended. A
-// signal that has no other use and ends nobody.
+// Interrupts the system call in which the looping thread waits, so that it checks whether the
+// session has ended. SIGURG has no other use here, and by default ends no process.
 constexpr int kLookUp = SIGURG;
 
 void InstallInterruption() {
@@ -30,7 +30,7 @@ void InstallInterruption() {
 
 EndAtSignals::EndAtSignals(fuse_session* session, std::function<void()> stop_telling)
     : session_(session), stop_telling_(std::move(stop_telling)), looping_(pthread_self()) {
-  // Who reads an answer of ours no more must not end us.
+  // Writing to a pipe or socket that its reader has closed must not end the daemon.
   signal(SIGPIPE, SIG_IGN);
   InstallInterruption();
   const sigset_t ending = Ending();
@@ -56,7 +56,7 @@ void EndAtSignals::Wait() {
   if (over_) return;
   stop_telling_();              // 1
   fuse_session_exit(session_);  // 2
-  // It may look just before it waits again, and would not notice.
+  // The loop may check just before it waits again, and would miss a single signal.
   while (!over_) {
     pthread_kill(looping_, kLookUp);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

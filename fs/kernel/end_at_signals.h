@@ -1,6 +1,6 @@
-// Ends a mount at SIGTERM, SIGINT or SIGHUP without anybody waiting for anybody:
-//   1. Nobody is told of changes any more. Who is being told may have to wait for a request that
-//      holds what he is told about, so requests are still answered until he is done.
+// Ends a mount at SIGTERM, SIGINT or SIGHUP without a deadlock:
+//   1. Notifications to the kernel stop. One that is under way may wait for a lock whose holder
+//      waits for a request, so requests are still answered until it returns.
 //   2. The session ends, and with it the answering of requests.
 #pragma once
 
@@ -15,9 +15,9 @@ struct fuse_session;
 
 namespace unshard {
 
-// The signals are blocked in the thread that makes this, and in those that it starts, from
-// construction to destruction; those that came are forgotten then. Made and destroyed by the thread
-// that runs the session's loop, around it.
+// The signals are blocked in the constructing thread, and in those that it starts, until
+// destruction, which discards pending ones. The thread that runs the session's loop constructs it
+// before the loop and destroys it after.
 class EndAtSignals {
  public:
   // `stop_telling` is step 1; it is called at most once, in a thread of its own.

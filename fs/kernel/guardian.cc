@@ -23,15 +23,15 @@
 namespace unshard {
 namespace {
 
-// Threads of a killed process that are not stuck are gone in less.
+// Threads of a killed process end within this time unless they are stuck.
 constexpr int kEndMilliseconds = 1000;
-// Between two looks for other processes: who starts one and ends is not always seen in one look.
+// Between two scans for other processes: one scan can miss a process that starts another and ends.
 constexpr int kPauseMilliseconds = 1000;
 constexpr int kLooks = 2;
 // A process may leave its mount namespace without ending.
 constexpr int kStaysMilliseconds = 60000;
 
-// The mount that the guardian is told to watch.
+// The mount that the guardian watches, as the daemon sends it through the pipe.
 struct Order {
   std::uint64_t id = 0;
   std::uint32_t major = 0;
@@ -41,7 +41,7 @@ struct Order {
 
 int DeathSignal() { return SIGRTMIN + 7; }
 
-// Writes another command line over the inherited one: who looks for the daemon by it finds one.
+// Overwrites the inherited command line, by which a search for the daemon would find the guardian.
 void SetTitle(const std::string& title) {
   prctl(PR_SET_NAME, "unshard-guard");
   constexpr int kArgumentsBegin = 48;  // proc(5), /proc/pid/stat
@@ -103,7 +103,7 @@ bool OthersLeave() {
 }
 
 // True once no thread of the daemon is left. Then its device is closed, which has ended the
-// connection, and the number and the place of the mount may already be another one's.
+// connection, and another mount may already have its number and mount point.
 bool EndsWithin(int daemon, int milliseconds) {
   pollfd ended{daemon, POLLIN, 0};
   int result = 0;
@@ -173,7 +173,7 @@ Result<std::unique_ptr<Guardian>> Guardian::Start(const std::string& mount_point
   const pid_t process = fork();
   if (process < 0) return FailErrno(errno, mount_point + ": starting its guardian");
   if (process == 0) {
-    // Else it would wait for its own end of the pipe.
+    // With its own copy of the write end the guardian would never read the end of the pipe.
     close(ours.Release());
     Guard(mount_point, daemon, theirs.get());
   }

@@ -1,18 +1,17 @@
-// A process beside the daemon that ends what the daemon's death would leave hanging.
+// A process beside the daemon that aborts the connection where a killed daemon leaves it open.
 //
-// A daemon that is killed while one of its threads tells the kernel of a changed name may stay in
-// the kernel for ever: the thread waits for the lock of a directory, whose holder waits for an
-// answer of the daemon. The device stays open, so nobody's request ends. The guardian holds no
+// A daemon that is killed while one of its threads notifies the kernel of a changed name may stay
+// in the kernel for ever: the thread waits for the lock of a directory, whose holder waits for an
+// answer of the daemon. The device stays open, so no request ends. The guardian does not hold the
 // device: where the daemon's main thread has ended and another one stays, it aborts the connection,
-// and all of them get ECONNABORTED. The mount itself stays, so that no program writes into the
-// directory below it.
+// and all requests fail with ECONNABORTED. The mount itself stays, so that no program writes into
+// the directory below it.
 //
-// It also ends the daemon where nobody else is left in a mount namespace below the machine's own
-// (unshare -m): the daemon's being in it keeps the namespace, and so the mount, for ever.
+// It also ends the daemon where no other process is left in a mount namespace below the machine's
+// own (unshare -m): the daemon itself would keep the namespace, and so the mount, for ever.
 //
-// It waits for a signal that the kernel sends when the thread that started it ends
-// (PR_SET_PDEATHSIG): neither a pipe nor a pidfd tells, as long as one thread of the daemon is
-// left.
+// It waits for the signal of PR_SET_PDEATHSIG, which the kernel sends when the thread that started
+// it ends: pipes and pidfds report an end only when no thread of the daemon is left.
 #pragma once
 
 #include <sys/types.h>
@@ -33,15 +32,15 @@ class Guardian {
   // closes all files that it inherits, leaves the working directory and the session, and ignores
   // signals.
   static Result<std::unique_ptr<Guardian>> Start(const std::string& mount_point);
-  // Ends it, without an abort.
+  // Ends the guardian without an abort.
   ~Guardian();
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
 
-  // What becomes of a daemon that is alone in its mount namespace with other daemons of ours. A
-  // mount that is propagated to other namespaces stays in any case.
+  // Whether the daemon ends where only daemons of unshard are left in its mount namespace. A mount
+  // that is propagated to other namespaces stays in any case.
   enum class WhenAlone : std::uint8_t { kStay, kEnd };
-  // From now on it acts: called once the mount is in the kernel's table.
+  // Starts to guard. Call it once the mount is in the kernel's table.
   Status Watch(const MountEntry& mount, WhenAlone when_alone);
 
  private:

@@ -1,4 +1,4 @@
-// The kernel's FUSE_INTERRUPT as the end of a request's waits.
+// FUSE_INTERRUPT ends what a request waits for.
 #pragma once
 
 #include <stop_token>

@@ -20,7 +20,8 @@ constexpr const char* kFirstUserNamespace = "user:[4026531837]";
 
 std::string OwnMountNamespace() { return LinkTarget("/proc/self/ns/mnt"); }
 
-// Where processes of other users cannot be looked at, nobody mounts but in namespaces of his own.
+// A user who may not inspect processes of other users can only make mount namespaces inside user
+// namespaces of their own.
 bool IsInFirstUserNamespace() { return LinkTarget("/proc/self/ns/user") == kFirstUserNamespace; }
 
 bool IsOfProcess1(const std::string& mount_namespace) {

@@ -1,4 +1,4 @@
-// The mount namespace that this process is in, and who else is.
+// The mount namespace of this process, and the other processes in it.
 #pragma once
 
 #include <sys/types.h>
@@ -7,9 +7,9 @@
 
 namespace unshard {
 
-// Whether nobody could reach a mount of this namespace any more once all other processes have left
-// it: it is not that of process 1, and no file keeps it (`unshare --mount=FILE`). False where /proc
-// does not tell.
+// Whether mounts of this namespace become unreachable once all other processes have left it: it is
+// not that of process 1, and no file keeps it (`unshare --mount=FILE`). False where /proc does not
+// show it.
 bool MountNamespaceEndsWithProcesses();
 
 // A process of another program in this mount namespace, one that was started early; nothing where

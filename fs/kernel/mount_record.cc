@@ -19,7 +19,7 @@ namespace {
 constexpr mode_t kPrivateDirectory = 0700;
 constexpr mode_t kPrivateFile = 0600;
 
-// Memory that does not outlive a start of the host, as no mount does; "" where there is none.
+// A folder in memory, which ends at a reboot as mounts do; "" where there is none.
 std::string RecordFolder() {
   if (::geteuid() == 0) return "/run/unshard";
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
@@ -27,7 +27,7 @@ std::string RecordFolder() {
   return std::string(runtime) + "/unshard";
 }
 
-// A dead mount cannot be resolved, but all above it can.
+// Resolves only the parent: a dead mount cannot be resolved.
 std::string RecordPath(const std::string& mount_point) {
   const std::string folder = RecordFolder();
   const std::string parent = ParentPath(mount_point);

@@ -1,5 +1,5 @@
-// Where a writable mount has its spools, written down for `unshard umount` to find after the
-// mount's process has been killed: the kernel only knows its source and its mount point.
+// Records the spools of a writable mount in a file, for `unshard umount` to find after the mount's
+// process was killed: the kernel only knows its source and its mount point.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace unshard {
 
-// A small file below /run/unshard (root) or $XDG_RUNTIME_DIR/unshard, which ends with this object:
-// it stays only where the process is killed. Where it cannot be written nothing is recorded.
+// A small file below /run/unshard (root) or $XDG_RUNTIME_DIR/unshard, which is removed with this
+// object: it stays only where the process is killed. Where it cannot be written nothing is
+// recorded.
 class MountRecord {
  public:
   MountRecord(const std::string& mount_point, const std::vector<std::string>& spools);

@@ -73,8 +73,8 @@ std::optional<MountEntry> ParseLine(const std::string& line) {
   return entry;
 }
 
-// A request to a mount, asked by a process of its own. One that waits for a dead mount cannot
-// always be killed, so it is nobody's child that would be waited for.
+// A request to a mount, sent by a process of its own. That is no child of ours, because one that
+// waits for a dead mount cannot always be killed, and so not be waited for.
 class Question {
  public:
   explicit Question(const std::string& mount_point) {
@@ -192,7 +192,7 @@ std::string MountPointPath(const std::string& path) {
     const std::string parent = std::string(resolved) == "/" ? "" : resolved;
     current = parent + "/" + name;
     char target[PATH_MAX];
-    // The root of a mount is no link, which the kernel knows by heart.
+    // The kernel knows without a request that the root of a mount is no link.
     const ssize_t size = readlink(current.c_str(), target, sizeof target);
     if (size <= 0) return current;
     const std::string link(target, static_cast<std::size_t>(size));

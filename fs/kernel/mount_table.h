@@ -1,5 +1,5 @@
-// The kernel's table of mounts (/proc/self/mountinfo), and what can be done about a mount of ours
-// without asking it anything: a mount whose process is gone may answer nobody, for ever.
+// The kernel's table of mounts (/proc/self/mountinfo), and operations on a mount of ours that send
+// it no request: a mount whose process is gone may never answer.
 #pragma once
 
 #include <sys/types.h>
@@ -49,24 +49,24 @@ enum class MountHealth {
   kDead,    // its process is gone
   kSilent,  // does not answer, although a process that may serve it runs
 };
-// Asks the mount in a process of its own, which may be left waiting. `servers`, where given, gets
-// the processes that serve a silent mount. Takes at most twenty seconds.
+// Sends a request to the mount from a process of its own, which may be left waiting. `servers`,
+// where given, gets the processes that serve a silent mount. Takes at most twenty seconds.
 MountHealth HealthOf(const MountEntry& mount, std::vector<pid_t>* servers = nullptr);
 
-// Ends the connection of a FUSE mount: everybody who waits for an answer gets ECONNABORTED, and so
-// does everybody who asks later. The mount itself stays. Fails with kPermissionDenied where neither
-// /sys/fs/fuse/connections nor umount2(2) lets the caller do it.
+// Aborts the connection of a FUSE mount: pending and later requests fail with ECONNABORTED. The
+// mount itself stays. Fails with kPermissionDenied where neither /sys/fs/fuse/connections nor
+// umount2(2) lets the caller do it.
 Status AbortConnection(const MountEntry& mount);
-// The file whose writing aborts exactly this connection, also where its number is given to another
-// later; -1 where the caller has no access to it.
+// Opens the file that aborts this connection, and no later one of the same number, when it is
+// written to; -1 where the caller has no access to it.
 int OpenAbortFile(const MountEntry& mount);
 
-// Aborts the connection of a mount whose process is gone, and takes the mount away, also where
-// programs stay in it.
+// Aborts the connection of a mount whose process is gone, and unmounts it, even where programs have
+// their working directory in it.
 Status RemoveDeadMount(const MountEntry& mount);
 
-// Processes, as seen from here, that have files of this mount open or stand in it: "bash (123)".
-// Only those that the caller may look at.
+// Processes, as seen from here, that have files of this mount open or their working directory in
+// it: "bash (123)". Only those that the caller may inspect.
 std::vector<std::string> HoldersOf(const MountEntry& mount);
 
 }  // namespace unshard

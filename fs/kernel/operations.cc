@@ -26,9 +26,9 @@ void Init(void* user_data, fuse_conn_info* connection) {
   want(FUSE_CAP_PARALLEL_DIROPS);
   want(FUSE_CAP_READDIRPLUS);
   want(FUSE_CAP_READDIRPLUS_AUTO);
-  // An O_TRUNC is the beginning of another version, and not a change of what is there.
+  // O_TRUNC begins a new version, and does not change the present one: it must come with OPEN.
   want(FUSE_CAP_ATOMIC_O_TRUNC);
-  // Changes are told, so that pages need not be dropped at every look at the attributes.
+  // The kernel is notified of changes, and need not drop pages at GETATTR.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_AUTO_INVAL_DATA);
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
@@ -48,7 +48,7 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     const auto ticket = fs.BeginRequest();
     const auto entry = fs.Lookup(parent, name, ThreadOf(request));
     if (!entry) return ReplyError(request, "lookup", parent, name, entry.error());
-    // The disk works while the caller is on its way to ask for the bytes.
+    // Prefetches while the caller prepares its READ.
     if (entry->next_object) entry->next_object->Prefetch(entry->next_range);
     const fuse_entry_param reply = EntryOf(ContextOf(request), *entry);
     if (fuse_reply_entry(request, &reply) == -ENOENT && entry->node != 0) {
@@ -205,8 +205,8 @@ void ReplyValue(fuse_req_t request, std::string_view value, std::size_t size) {
 
 void GetExtendedAttribute(fuse_req_t request, fuse_ino_t node, const char* name, std::size_t size) {
   Guarded(request, Operation::kGetxattr, node, [&](VolumeFs& fs) {
-    // For everything but our own names "not supported" rather than "not there": ls and cp then ask
-    // once and not for each file.
+    // EOPNOTSUPP rather than ENODATA for all names but our own: ls and cp then ask once and not for
+    // each file.
     if (std::strncmp(name, "user.", 5) != 0) {
       fuse_reply_err(request, EOPNOTSUPP);
       return;

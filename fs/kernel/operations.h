@@ -17,7 +17,7 @@ struct FuseContext {
   VolumeFs* fs = nullptr;
   uid_t user = 0;
   gid_t group = 0;
-  // The directory of the source, opened before the mount, which may stand in its way.
+  // The directory of the source, opened before the mount, which may cover it.
   FileDescriptor source;
   std::function<void()> on_ready;  // called once, when the kernel has accepted the session
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"

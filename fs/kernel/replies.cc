@@ -53,7 +53,7 @@ pid_t ThreadOf(fuse_req_t request) { return fuse_req_ctx(request)->pid; }
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error) {
   const int number = ErrnoOf(error);
-  // Programs try whether a directory can go already, again and again: that is no failure.
+  // Programs repeat rmdir(2) until the directory is empty: that is no failure.
   const bool expected = error.message.empty() || number == ENOTEMPTY;
   if (!expected) ContextOf(request).fs->Report(operation, node, name, error);
   fuse_reply_err(request, number);

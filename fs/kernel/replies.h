@@ -18,18 +18,18 @@ namespace unshard {
 
 FuseContext& ContextOf(fuse_req_t request);
 struct stat StatOf(const FuseContext& context, const Attributes& attributes);
-double AttributeSeconds(const Entry& entry);  // that the kernel may keep them
+double AttributeSeconds(const Entry& entry);  // for which the kernel may keep them
 fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry);
 // The calling thread.
 pid_t ThreadOf(fuse_req_t request);
 
-// Reports the failure and answers with its errno. A look-again (fs/write/chunk_writers.h) and
+// Reports the failure and answers with its errno. LookAgain() (fs/common/request_failures.h) and
 // ENOTEMPTY are not reported.
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error);
 
 // Whether a signal for the caller ends what the operation waits for. Look-ups and reads wait for
-// nothing but disks, and programs that handle signals do not expect EINTR of them.
+// disks only, and programs that handle signals do not expect EINTR from them.
 inline bool EndsAtInterrupt(Operation operation) {
   return operation >= Operation::kCreate || operation == Operation::kFlush;
 }

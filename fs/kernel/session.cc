@@ -69,8 +69,9 @@ std::string Escaped(std::string_view text) {
 
 std::string KernelOptions(const MountOptions& options) {
   std::string list = "subtype=unshard,fsname=" + Escaped(options.source);
-  // Checking modes, the kernel asks for those of a directory again after each name that is made in
-  // it. Where only the owner of all files gets in he may do all that he might want to.
+  // With default_permissions the kernel asks for a directory's attributes again after each name
+  // that is created in it. Where only the owner of all files can enter the mount, the checks are
+  // not needed.
   const bool masked = options.umask || options.file_mask || options.directory_mask;
   const bool owner_only = !options.allow_other && !options.user && !options.group && !masked;
   if (options.read_only || !owner_only) list += ",default_permissions";
@@ -80,7 +81,7 @@ std::string KernelOptions(const MountOptions& options) {
   return list;
 }
 
-// Whoever may enter a mount is judged by the modes that it shows, and not by those in the source.
+// Access to a mount is checked against the modes that it presents, and not those of the source.
 void WarnOfOthers(const MountOptions& options) {
   struct stat source {};
   if (!options.allow_other || stat(options.source.c_str(), &source) != 0) return;
@@ -105,7 +106,7 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
   return session;
 }
 
-// A mount of ours that is there already: one whose process is gone is taken away.
+// Handles a mount of ours that is there already: unmounts one whose process is gone.
 Status ClearMountPoint(const std::string& mount_point) {
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   const auto mount = TopMountAt(table, mount_point);
@@ -129,7 +130,7 @@ Status ClearMountPoint(const std::string& mount_point) {
                                                mount_point + ") or use another directory");
 }
 
-// Says in words what mount(2) or fusermount3 would say in numbers, before they are asked.
+// Checks beforehand what mount(2) or fusermount3 would report as a bare errno.
 Status CheckMountPoint(const std::string& mount_point) {
   UNSHARD_RETURN_IF_ERROR(ClearMountPoint(mount_point));
   struct stat info {};
@@ -157,7 +158,7 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session) {
   SessionNotifier notifier(session, fs.counters());
   while (const auto item = changes.Pop()) {
     if (const auto* name = std::get_if<ChangeQueue::Name>(&*item)) {
-      // A look-up that began before may still be remembered.
+      // The answer of a look-up that began before may still create the dentry.
       fs.AwaitAnswers();
       notifier.InvalidateEntry(name->parent, name->name);
     } else {
@@ -177,7 +178,7 @@ void Drain(VolumeFs& fs) {
   RemoveEmptySpools(fs.volume().spools());
 }
 
-// Tells those who need it which of the kernel's mounts has been made.
+// Sets which mount of the kernel's table is ours, for the volume and the guardian.
 Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardian,
                  Guardian::WhenAlone when_alone) {
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
@@ -199,7 +200,7 @@ Status Loop(fuse_session* session, const std::string& mount_point, unsigned thre
   return {};
 }
 
-// While threads are started, the signals that end the mount belong to the main thread alone.
+// While threads are started, the signals that end the mount are blocked in all but the main thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -230,7 +231,7 @@ std::optional<std::string> WhyReadOnly(const MountOptions& options) {
          "host writes there, say so with -o single_writer";
 }
 
-// Fails where `rw` was asked for and cannot be given.
+// Fails where `rw` was asked for and the source can only be mounted read-only.
 Status DecideWriting(MountOptions& options) {
   if (options.read_only) return {};
   const auto why = WhyReadOnly(options);
@@ -247,15 +248,15 @@ Status DecideWriting(MountOptions& options) {
 
 Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mounted) {
   MountOptions options = wanted;
-  // Whoever asks a daemon for its statistics in this way gets none, and keeps the mount.
+  // SIGUSR1 and SIGUSR2, which ask some daemons for statistics, must not end the mount.
   for (const int harmless : {SIGUSR1, SIGUSR2}) signal(harmless, SIG_IGN);
   UNSHARD_RETURN_IF_ERROR(DecideWriting(options));
   WarnOfOthers(options);
   if (options.read_only) WarnOfUnpublished(options);
   // Few arenas: the caches decide how much memory is used, not the number of threads.
   mallopt(M_ARENA_MAX, 2);
-  // Buffers of chunk size come and go with every request: giving their pages back to the system and
-  // taking them again costs more than the decoding of small chunks.
+  // Every request allocates and frees buffers of chunk size: returning their pages to the system
+  // and faulting them in again costs more than the decoding of small chunks.
   mallopt(M_TRIM_THRESHOLD, kMallocKeeps);
   mallopt(M_MMAP_THRESHOLD, kMallocKeeps);
   UNSHARD_RETURN_IF_ERROR(CheckMountPoint(options.mount_point));
@@ -282,7 +283,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
                       "own, and with allow_other only where /etc/fuse.conf has user_allow_other");
     }
     TuneFirstReply(session.get());
-    // Who runs it in the foreground waits for it, or is the container that it serves.
+    // A process waits for a daemon in the foreground, or a container runs for it.
     const auto when_alone =
         options.foreground ? Guardian::WhenAlone::kStay : Guardian::WhenAlone::kEnd;
     const Status known = MakeKnown(options.mount_point, *fs, *guardian, when_alone);
@@ -303,7 +304,8 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
     });
     served = Loop(session.get(), options.mount_point, fs->writable() ? kWritableThreads : kThreads);
   }
-  // What was unmounted tells nobody anything any more; after a failure only unmounting makes sure.
+  // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
+  // is under way.
   if (served && follower.joinable()) stop_telling();
   fuse_session_unmount(session.get());
   if (follower.joinable()) stop_telling();

@@ -41,7 +41,7 @@ void Answer(fuse_req_t request, std::string_view operation, NodeId node, std::st
   fuse_reply_err(request, 0);
 }
 
-// Answers with a new reference to a node, which is given back where nobody takes it.
+// Answers with a new reference to a node, and drops it where the kernel does not take the answer.
 void AnswerEntry(fuse_req_t request, const Entry& entry) {
   const fuse_entry_param reply = EntryOf(ContextOf(request), entry);
   if (fuse_reply_entry(request, &reply) == -ENOENT && entry.node != 0) {
@@ -134,7 +134,7 @@ void SetAttributes(fuse_req_t request, fuse_ino_t node, struct stat* attributes,
     } else if ((which & FUSE_SET_ATTR_MTIME) != 0) {
       change.modified = attributes->st_mtim;
     }
-    // Owners and modes are those of the mount; who sets them is not refused.
+    // Owners and modes are those of the mount: setting them has no effect, and does not fail.
     const auto entry = fs.SetAttributes(node, FileOf(file), change, ThreadOf(request));
     if (!entry) return ReplyError(request, "setattr", node, "", entry.error());
     const struct stat now = StatOf(ContextOf(request), entry->attributes);
@@ -148,7 +148,7 @@ void Access(fuse_req_t request, fuse_ino_t node, int wanted) {
     const auto entry = fs.GetAttributes(node);
     if (!entry) return ReplyError(request, "access", node, "", entry.error());
     const mode_t mode = StatOf(ContextOf(request), entry->attributes).st_mode;
-    // The superuser needs no permission but to execute what nobody may.
+    // The superuser may read and write everything, but execute only what the modes allow.
     const bool superuser = fuse_req_ctx(request)->uid == 0;
     const mode_t allowed = (superuser ? R_OK | W_OK : 0) | ((mode & S_IRWXU) >> 6);
     const bool denied = (static_cast<mode_t>(wanted) & (R_OK | W_OK | X_OK) & ~allowed) != 0;
@@ -201,14 +201,16 @@ void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
   });
 }
 
-// "user.unshard.flush" on .unshard publishes everything and answers when it is done. Our own other
-// attributes may be copied back by who copies files with all they have; nothing else is kept.
+// "user.unshard.flush" on .unshard publishes everything and answers when it is done. Setting our
+// other attributes has no effect and does not fail, for programs that copy files with all
+// attributes; others are not supported.
 void SetExtendedAttribute(fuse_req_t request, fuse_ino_t node, const char* name, const char*,
                           std::size_t, int) {
   Guarded(request, Operation::kSetattr, node, [&](VolumeFs& fs) {
     if (std::strcmp(name, "user.unshard.flush") == 0 && fs.IsControl(node)) {
       Status flushed = fs.FlushAll();
-      // At ESTALE the kernel tries once more, when nothing is left to be done.
+      // At ESTALE the kernel would repeat the request, which then has nothing to publish and
+      // succeeds.
       if (!flushed && ErrnoOf(flushed.error()) == ESTALE) {
         flushed.error().code = ErrorCode::kUnavailable;
       }

@@ -5,7 +5,7 @@
 
 namespace unshard {
 
-// Puts them into `operations`: the kernel is answered ENOSYS to what is not there.
+// Adds them to `operations`: a request without a callback is answered with ENOSYS.
 void AddWriteOperations(fuse_lowlevel_ops& operations);
 
 }  // namespace unshard

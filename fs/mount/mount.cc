@@ -11,7 +11,7 @@
 namespace unshard {
 namespace {
 
-// Of one open for writing that waits until the kernel has dropped the file's name.
+// Limits how long one open for writing waits for the kernel to drop the dentry of the file.
 constexpr std::chrono::seconds kLongestDrop{1};
 
 }  // namespace

@@ -10,12 +10,12 @@
 namespace unshard {
 
 // Opens the source and searches it for datasets. Starts the watching thread, so call it after
-// daemonising. Fails, naming what is wrong, where there is nothing to mount. Events go to
-// `changes`, which must outlive the result.
+// daemonising. Fails, naming the reason, where there is nothing to mount. Events go to `changes`,
+// which must outlive the result.
 Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, ChangeQueue& changes);
 
-// Logs a line for each spool in which chunks of this source wait that no mount is going to publish:
-// a read-only mount does not show them.
+// Logs a line for each spool with chunks of this source that no mount is going to publish: a
+// read-only mount does not present them.
 void WarnOfUnpublished(const MountOptions& options);
 
 }  // namespace unshard

@@ -51,7 +51,7 @@ std::string WriteLines(const SpoolStatus& write) {
     text += "            " + write.last_failure->errno_name + ": " +
             Printable(write.last_failure->message) + "\n";
   }
-  // Those of earlier mounts are still there, though none came since.
+  // Conflicts of earlier mounts are listed too, even where this one has had none.
   if (write.conflicts > 0 || !write.set_aside.empty()) {
     text += "conflicts   " + std::to_string(write.conflicts) + "\n";
   }

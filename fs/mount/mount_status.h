@@ -1,4 +1,4 @@
-// What a mount says about itself in .unshard/status.json, for programs of ours and for people.
+// The contents of .unshard/status.json, for programs of ours and for people.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 namespace unshard {
 
 struct MountStatus {
-  std::string text;  // as it stands there
+  std::string text;  // of the file, unchanged
   pid_t pid = 0;     // in its own pid name space
   std::optional<std::uint64_t> pid_namespace;
   std::string source;
@@ -24,7 +24,7 @@ struct MountStatus {
   std::vector<std::string> last_errors;
 };
 
-// Fails with kDataLoss naming the member that is not as it should be.
+// Fails with kDataLoss, naming the member that is missing or malformed.
 Result<MountStatus> ParseMountStatus(std::string text);
 
 // The text that `unshard status` prints: lines for people.

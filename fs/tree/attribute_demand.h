@@ -6,10 +6,11 @@
 
 namespace unshard {
 
-// Attributes in a listing save one look-up per chunk where the reader goes on to ask for them (ls
-// -l, cp -r), and cost the kernel an inode per chunk where it does not (find, ls -f). A reader that
-// asks is seen by its look-ups, which attributes take away: after some listings without a look-up,
-// one chunk of each goes without; when that is not looked up either, all do, until a chunk is.
+// READDIRPLUS with attributes saves one LOOKUP per chunk where the reader goes on to stat the
+// chunks (ls -l, cp -r), and costs the kernel an inode per chunk where it does not (find, ls -f).
+// Look-ups show that a reader stats, but attributes make them unnecessary. So after some listings
+// without a look-up, each listing omits the attributes of one chunk; if no such chunk is looked up
+// either, listings omit them all, until a chunk is looked up.
 // Thread-safe.
 class AttributeDemand {
  public:

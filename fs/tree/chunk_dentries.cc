@@ -7,7 +7,7 @@ namespace unshard {
 
 bool MayBeRemembered(Superblock& superblock, const StagedInode::Chunk& chunk) {
   if (chunk.gzipped) return false;
-  // Written under "<name>.gz", it has a name that was looked up before.
+  // A chunk written under "<name>.gz" may have an older dentry of its other name.
   if (chunk.tree->TakesGzipNames()) return true;
   const auto version = superblock.parts.written->Find(ChunkId::Of(*chunk.tree, chunk.chunk));
   return !version || version->remembered;

@@ -24,8 +24,9 @@ Result<Entry> ReferGzipped(Superblock& sb, const WrittenVersionPtr& version, Nod
       });
 }
 
-// The arithmetic node of a chunk's first version: no process has other bytes of it, and the kernel
-// has kept no dentry of it while the array was written. Nothing where it is not to be given out.
+// The arithmetic node of a chunk's first version: the kernel has no pages of other bytes at it, and
+// no dentry with a time to live from while the array was written. Nothing where another node must
+// be used.
 std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenVersionPtr& version,
                                        const ChunkRef& chunk, NodeUse use,
                                        const Attributes& attributes) {
@@ -60,7 +61,8 @@ Result<Entry> ReferWritten(Superblock& sb, const WrittenVersionPtr& version, con
       });
 }
 
-// The entry of a version that was written here; nothing where the store has the say.
+// The entry of a version that was written through this mount; nothing where the store has the
+// latest one.
 Result<std::optional<Entry>> LookupWritten(Superblock& sb, const ChunkId& id, const ChunkRef& chunk,
                                            NodeUse use) {
   const WrittenVersionPtr version = sb.parts.written->Find(id);
@@ -70,9 +72,9 @@ Result<std::optional<Entry>> LookupWritten(Superblock& sb, const ChunkId& id, co
   return entry;
 }
 
-// A chunk without a committed version has a name while it is being written, so that unlink(2)
-// reaches us: a program that cleans up removes what it writes. It ends with the last close, whose
-// RELEASE may still be on its way.
+// A chunk without a committed version has a name while it is being written, so that the kernel
+// sends us unlink(2): a program that cleans up removes what it writes. The name ends with the last
+// close, whose RELEASE may still be on its way.
 std::optional<Entry> LookupUncommitted(Superblock& sb, const std::shared_ptr<ChunkTree>& tree,
                                        const ChunkRef& chunk) {
   if (!sb.writable()) return std::nullopt;
@@ -93,7 +95,7 @@ std::optional<Entry> LookupUncommitted(Superblock& sb, const std::shared_ptr<Chu
   return std::nullopt;
 }
 
-// What the store has: of a chunk that was not written here.
+// The entry from the store, for a chunk that was not written through this mount.
 Result<Entry> LookupStored(Superblock& sb, const std::shared_ptr<ChunkTree>& tree,
                            const ChunkRef& chunk, NodeUse use, std::uint64_t absence) {
   sb.attribute_demand.ChunkLookedUp();
@@ -107,15 +109,16 @@ Result<Entry> LookupStored(Superblock& sb, const std::shared_ptr<ChunkTree>& tre
   return entry;
 }
 
-// What readers are shown.
+// The entry of the version that readers get.
 Result<Entry> LookupLatest(Superblock& sb, const std::shared_ptr<ChunkTree>& tree,
                            const ChunkRef& chunk) {
   if (!sb.writable()) return LookupStored(sb, tree, chunk, NodeUse::kCached, sb.Timeout());
   const ChunkId id = ChunkId::Of(*tree, chunk);
   NodeUse use = sb.choice.UseFor(id);
-  // Such a chunk can come by its other name, of which the kernel knows nothing.
+  // Such a chunk can be created by its other name, without the kernel dropping a negative entry of
+  // this one.
   std::uint64_t absence = tree->TakesGzipNames() ? 0 : sb.Timeout();
-  // Asked before the version: a writer that comes later makes the kernel look up again.
+  // Checked before the version: for a writer that comes later the kernel looks up again.
   if (chunk.part != ChunkPart::kPlain || tree->is_mesh() || sb.writers.HasWriter(id)) {
     absence = 0;
     if (use == NodeUse::kCached) use = NodeUse::kRevalidated;
@@ -134,7 +137,7 @@ Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTre
     const ChunkId id = ChunkId::Of(*tree, chunk);
     const auto staged = superblock.writers.Redirected(thread, id);
     if (staged && StagedFiles::WriterId(*staged) == id) return ReferStaged(superblock, staged);
-    // The chunk was removed, or renamed, since the thread was sent to look its name up.
+    // The chunk was removed or renamed after the thread was redirected.
     if (staged) superblock.writers.TakeRedirect(thread, staged);
   }
   return LookupLatest(superblock, tree, chunk);

@@ -1,5 +1,4 @@
-// LOOKUP of a chunk's name: which of its nodes the kernel is answered with
-// (fs/write/node_choice.h).
+// LOOKUP of a chunk's name: chooses the node of the answer (fs/write/node_choice.h).
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +14,8 @@ namespace unshard {
 
 struct Superblock;
 
-// The node of the staged inode that `thread` was sent to look up, else of the version that readers
-// are shown. Node 0 where the chunk is absent.
+// The node of the staged inode that `thread` was redirected to, else of the version that readers
+// get. Node 0 where the chunk is absent.
 Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                           const ChunkRef& chunk, pid_t thread);
 // For a listing: the entry of a chunk without a writer, where that needs no I/O.

@@ -22,7 +22,7 @@ StagedInode::Chunk PurposeOf(const ChunkName::Chunk& chunk) {
   return {chunk.tree, chunk.ref, chunk.gzipped()};
 }
 
-// What readers are shown as its time.
+// The modification time that readers get.
 timespec TimeOf(const Superblock& sb, const ChunkName::Chunk& chunk, const ChunkRef& ref) {
   const WrittenVersionPtr version = sb.parts.written->Find(ChunkId::Of(*chunk.tree, ref));
   if (version) return sb.parts.written->ModifiedOf(*version);
@@ -48,7 +48,7 @@ Result<Entry> ChunkName::Lookup(pid_t thread) {
   if (!otherwise_) return absent;
   UNSHARD_ASSIGN_OR_RETURN(Entry entry, otherwise_(thread));
   if (entry.node != 0) return entry;
-  // A chunk that is being written is missing for a moment only.
+  // The negative entry of a chunk that is being written must not outlive its creation.
   entry.timeout_milliseconds = std::min(entry.timeout_milliseconds, absent.timeout_milliseconds);
   return entry;
 }
@@ -63,7 +63,8 @@ Result<Created> ChunkName::Create(const OpenRequest& request) {
   Superblock& sb = superblock();
   if (request.exclusive) {
     UNSHARD_ASSIGN_OR_RETURN(const bool there, Exists());
-    // A close that was refused ends it, although its RELEASE may still be on its way.
+    // After a close that failed the chunk is no longer being created, although its RELEASE may
+    // still be on its way.
     const auto writers = sb.writers.All(IdOf(chunk_));
     const bool created = std::any_of(writers.begin(), writers.end(),
                                      [](const auto& staged) { return !staged->all_flushed(); });
@@ -88,7 +89,7 @@ Result<Entry> ChunkName::MakeDirectory() {
 Status ChunkName::Remove() {
   UNSHARD_ASSIGN_OR_RETURN(const bool there, Exists());
   if (there) return CommitRemoval();
-  // What is being created has no name for others yet, and never gets one.
+  // A chunk that is being created has no committed version, and now never gets one under this name.
   if (superblock().writers.HasWriter(IdOf(chunk_))) {
     Detach(StagedInode::Scratch{});
     return {};
@@ -136,7 +137,7 @@ Status ChunkName::TakeSource(const SourceName& from, bool replace) {
   if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
   return from.BecomeBy([&](const auto& staged) -> Status {
     UNSHARD_RETURN_IF_ERROR(Commit(staged));
-    // What is removed from the source may have been durable.
+    // The file that is removed from the source may have been durable, so the version must be.
     const auto version = superblock().parts.written->Find(IdOf(chunk_));
     return version ? superblock().writes->SyncInSpool(version) : Status();
   });
@@ -149,9 +150,10 @@ Status ChunkName::LinkScratch(const std::shared_ptr<StagedInode>& staged) {
   return Commit(staged);
 }
 
-// The kernel's dentry goes to the new name, with its node and its time to live. A name that may be
-// remembered is answered with ESTALE: the kernel looks it up again, which leaves it no time to live
-// (fs/write/node_choice.h), and renames it then. So the new name is looked up when it is used next.
+// After the rename the kernel moves its dentry to the new name, with its node and time to live, but
+// the new name must be looked up at its next use. So where the dentry may have time to live we
+// answer ESTALE: the kernel looks the old name up again, which leaves the dentry no time to live
+// (fs/write/node_choice.h), and repeats the rename.
 Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   Superblock& sb = superblock();
   const Chunk& source = from.chunk();

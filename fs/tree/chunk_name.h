@@ -13,7 +13,7 @@ class ChunkName final : public Name {
   struct Chunk {
     std::shared_ptr<ChunkTree> tree;
     ChunkRef ref;
-    bool shown = true;  // false: it can be written by this name, but is not found by it
+    bool shown = true;  // false: can be written by this name, but not looked up
     [[nodiscard]] bool gzipped() const { return ref.part == ChunkPart::kStored; }
   };
   // `otherwise`: how to look the name up where there is no such chunk; null: it is absent.
@@ -45,7 +45,7 @@ class ChunkName final : public Name {
   // `staged` becomes the chunk.
   Status Commit(const std::shared_ptr<StagedInode>& staged);
   Status CommitRemoval();
-  // From now on those that have the chunk open for writing write something else.
+  // From now on open files of the chunk write to something else.
   void Detach(const StagedInode::Purpose& purpose) const;
 
   const Chunk chunk_;

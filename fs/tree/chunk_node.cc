@@ -66,7 +66,7 @@ Result<Entry> ChunkNode::SetAttributes(OpenFile*, const AttributeChange& change,
   return GetAttributes();
 }
 
-// Truncating by path: as by open, ftruncate and close.
+// truncate(2) by path: the same as open, ftruncate and close.
 Result<Entry> ChunkNode::Truncate(std::uint64_t size, pid_t thread) {
   OpenRequest request;
   request.read = false;
@@ -101,7 +101,7 @@ Result<std::optional<std::string>> ChunkNode::ExtendedAttribute(std::string_view
 }
 
 std::vector<std::string> ChunkNode::ExtendedAttributes() {
-  // A chunk that is not in its shard yet has nothing to tell.
+  // A chunk that is not in its shard yet has none of these attributes.
   if (!ExtendedAttribute("user.unshard.shard").value_or(std::nullopt)) return {};
   return {"user.unshard.shard", "user.unshard.offset", "user.unshard.length", "user.unshard.id",
           "user.unshard.generation"};

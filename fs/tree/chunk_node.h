@@ -1,4 +1,4 @@
-// What the nodes of chunk files have in common: a chunk, and the version of it that is shown.
+// The base of all nodes of chunk files: a chunk, and the version of it that is presented.
 #pragma once
 
 #include <ctime>
@@ -33,21 +33,21 @@ class ChunkNode : public Node {
   [[nodiscard]] ChunkId chunk_id() const { return ChunkId::Of(*tree_, chunk_); }
   // kCached: the kernel may keep a dentry that leads here.
   [[nodiscard]] NodeUse use() const { return use_; }
-  // What is written through this node is a gzip file with the chunk in it.
+  // The file is a gzip file with the chunk in it.
   [[nodiscard]] virtual bool gzipped() const { return chunk_.part == ChunkPart::kStored; }
 
-  // The latest version that was written through this mount (null: the store's is the latest), and
-  // whether this node stands for what readers are shown now.
+  // The latest version that was written through this mount (null: the store has the latest), and
+  // whether this node is that of the version that readers get now.
   struct Seen {
     WrittenVersionPtr latest;
     bool current = false;
   };
   [[nodiscard]] virtual Seen Look() const = 0;
-  // Look() has found the latest version, and the kernel keeps no dentry of it that it would not
-  // look up.
+  // Look() has found the latest version, and the kernel has no dentry of it that it uses without a
+  // look-up.
   [[nodiscard]] virtual bool IsUnremembered(const Seen& seen) const;
-  // The bytes that this node stands for, and the attributes that fstat(2) gives until the
-  // release. Nothing: they are gone, and the name is to be looked up again.
+  // The bytes of this node's version, and the attributes that fstat(2) gives until the release.
+  // Nothing where they are gone and the name has to be looked up again.
   struct Version {
     ContentPtr content;
     OpenVersions::Shown shown;
@@ -56,7 +56,7 @@ class ChunkNode : public Node {
 
  protected:
   [[nodiscard]] WrittenVersionPtr Latest() const;
-  // The generation that holds what the node stands for; nothing where none does.
+  // The generation that holds this node's version; nothing where none does.
   virtual Result<std::optional<ChunkGeneration>> Generation() { return std::nullopt; }
 
  private:
@@ -67,10 +67,10 @@ class ChunkNode : public Node {
   const NodeUse use_;
 };
 
-// What readers are shown as the modification time: what a program has set, else that of the shard.
+// The modification time that readers get: the one that a program has set, else that of the shard.
 timespec ShownTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
                    const ChunkGeneration& generation);
-// A program sets it. `latest` as in ChunkNode::Seen.
+// Sets it for a program. `latest` as in ChunkNode::Seen.
 void SetShownTime(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk,
                   const WrittenVersionPtr& latest, const timespec& modified);
 

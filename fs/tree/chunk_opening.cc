@@ -28,7 +28,7 @@ constexpr int kLastTries = 64;
 // An eighth of the memory cap, as for chunks that are decoded.
 constexpr std::uint64_t kEncodedShare = 8;
 
-// Held: the staged inode of the next version of this chunk under this name; null where there is
+// The staged inode of the next version of this chunk under this name, held; null where there is
 // none.
 StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
   const auto latest = sb.writers.Latest(ChunkId::Of(*chunk.tree, chunk.chunk));
@@ -39,7 +39,7 @@ StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
   return same && latest->Hold() ? latest : nullptr;
 }
 
-// What a staged inode of a chunk begins with; null: nothing.
+// The contents that a staged inode of a chunk begins with; null: empty.
 Result<ContentPtr> BaseOf(Superblock& sb, const StagedInode::Chunk& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(ContentPtr base, sb.writes->Current(chunk.tree, chunk.chunk));
   if (!base || !chunk.gzipped) return base;
@@ -51,7 +51,7 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk.tree, chunk.chunk));
   if (BareNameIsRemembered(sb, chunk)) DropBareName(sb, *chunk.tree, chunk.chunk);
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(1));
-  // It was truncated by an open before, and nothing has been written since.
+  // An earlier open truncated the chunk, and nothing has been written since.
   const bool emptied = !truncate && sb.writers.IsEmptied(ChunkId::Of(*chunk.tree, chunk.chunk));
   ContentPtr base;
   if (!truncate && !emptied) {
@@ -60,7 +60,7 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   auto staged = std::make_shared<StagedInode>(sb.writes->spool(), chunk, base,
                                               InodeOfChunk(sb, *chunk.tree, chunk.chunk));
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
-  // A close that finds nothing written reports it.
+  // Its release reports it where nothing was written.
   if (truncate) staged->MarkTruncated();
   if (emptied) staged->StartOver();
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
@@ -102,7 +102,8 @@ Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
   const bool elsewhere =
       (remembered && !sb.choice.IsContended(id)) || sb.open_versions.Find(node.id()).has_value();
   const bool led = !request.truncate && request.thread != 0 && !nameless;
-  // Removed or renamed since a look-up that may be old: it is created by its name, or not at all.
+  // The chunk was removed or renamed after a look-up that may be old: only CREATE can make it
+  // again.
   const bool gone = removed && remembered && !nameless;
   if (gone || (elsewhere && !led)) return SendAway(sb, id, node.id(), request);
   UNSHARD_ASSIGN_OR_RETURN(const StagedPtr staged, StageChunk(sb, chunk, request.truncate));
@@ -110,14 +111,14 @@ Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
     sb.choice.SendAway(id);
     return Join(sb, id, staged, node.id(), request);
   }
-  // Removed since this open(2) has looked it up: as on a disk, a file without a name.
+  // The chunk was removed after this open(2) looked it up: the file has no name, as on a disk.
   if (removed) staged->SetPurpose(StagedInode::Scratch{});
   auto file = TakeOver(sb, node.id(), id, staged, request);
   if (file && remembered && !removed) AwaitDrop(sb, *node.tree(), node.chunk());
   return file;
 }
 
-// What readers are shown of this chunk now. Fails with NotCommitted where there is none.
+// The version of this chunk that readers get now. Fails with NotCommitted where there is none.
 Result<ChunkNode::Version> LatestVersion(Superblock& sb, const ChunkNode& node) {
   for (int i = 0; i < kLastTries; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupChunk(sb, node.tree(), node.chunk(), 0));
@@ -154,7 +155,7 @@ Result<OpenFilePtr> OpenOnce(Superblock& sb, ChunkNode& node, const OpenRequest&
       return OpenTaken(sb, node.id(), node.chunk_id(), staged, request);
     }
   }
-  // The metadata say otherwise now: what stands under the name is to be found by that.
+  // The metadata have changed, and the name may have another meaning.
   if (node.tree()->retired()) return LookAgain();
   const ChunkNode::Seen seen = node.Look();
   return request.write ? OpenForWriting(sb, node, seen, request)
@@ -163,7 +164,7 @@ Result<OpenFilePtr> OpenOnce(Superblock& sb, ChunkNode& node, const OpenRequest&
 
 }  // namespace
 
-// An open that comes to the same node twice has no name to look up: it waits until no other file is
+// An open that reaches the same node twice has no name to look up: it waits until no other file is
 // open on the node.
 Result<OpenFilePtr> OpenChunk(Superblock& superblock, ChunkNode& node, const OpenRequest& request) {
   const bool last = CameWithoutName(superblock, node, request);

@@ -1,22 +1,20 @@
-// OPEN and CREATE of chunk files, and of documents: readers open one version, writers write the
+// OPEN and CREATE of chunk files, and of documents: a reader opens one version, a writer writes the
 // next one.
 //
-// An open for reading is given what the node stands for (ChunkNode::OpenVersion). Where that is
-// gone, or may be the past, the kernel is answered with ESTALE and looks the name up again, which
-// leads it to a node of its own. There it is given what is committed by the time of the open, if
-// the version of the look-up is gone already: with direct I/O, since the kernel has that one's
-// size.
+// An open for reading is given the node's version (ChunkNode::OpenVersion). Where that is gone, or
+// may be outdated, we answer ESTALE: the kernel looks the name up again, which leads it to a node
+// of its own. If the version of that look-up is gone at the open too, the open is given the version
+// that is committed by then, with direct I/O, since the kernel has the i_size of the other one.
 //
 // An open for writing
 //   1. joins the staged inode of another writer, unless it truncates;
 //   2. takes the node over, where a look-up of the same open(2) has led there;
-//   3. is answered with ESTALE otherwise. The kernel's second attempt is the last one: without
-//      O_TRUNC a staged inode is reserved for it, which its look-up leads to, so that no writer
-//      that comes in between is in the way; with O_TRUNC its look-up leads to a node that is its
-//      own;
-//   4. takes the node over at its second attempt, where it comes to a remembered node again and so
-//      has no name to look up: it waits until no other file is open on the node, and no writer has
-//      the chunk.
+//   3. is answered with ESTALE otherwise. The kernel's second attempt is its last: without O_TRUNC
+//      a staged inode is reserved for it, and its look-up leads to that, so that a writer that
+//      comes in between does not stop it; with O_TRUNC its look-up leads to a node of its own;
+//   4. takes the node over at its second attempt, where that reaches the same cached node and so
+//      had no name to look up: it waits until no other file is open on the node, and the chunk has
+//      no writer.
 #pragma once
 
 #include <memory>
@@ -43,13 +41,13 @@ Status CanWriteChunk(Superblock& superblock, ChunkTree& tree, const ChunkRef& ch
 // The plain bytes of a chunk as its shard stores them: what "<chunk>.gz" shows.
 Result<ContentPtr> EncodedContent(Superblock& superblock, ChunkTree& tree, ChunkContent& plain);
 
-// The following are the steps above; `of` is under which writers of the file are counted.
+// The steps above. `of`: the id under which writers of the file are counted.
 
-// From now on each look-up leads to a node that no other look-up is given.
+// Answers ESTALE: from now on each look-up leads to a node of its own.
 tl::unexpected<Error> SendAway(Superblock& superblock, const ChunkId& of, NodeId node,
                                const OpenRequest& request);
-// Leads the thread to the node of `staged`, which counts as being written until it is there. Takes
-// over the caller's hold.
+// Redirects the thread to the node of `staged`, which counts as being written until the thread has
+// opened it. Takes over the caller's hold.
 tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of,
                            const std::shared_ptr<StagedInode>& staged, NodeId node,
                            const OpenRequest& request);
@@ -57,8 +55,8 @@ tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of,
 Result<OpenFilePtr> TakeOver(Superblock& superblock, NodeId node, const ChunkId& of,
                              const std::shared_ptr<StagedInode>& staged,
                              const OpenRequest& request);
-// A node that a writer has taken over after it was looked up. A writer of the same version shares
-// it; every other caller is led to another one.
+// Opens a node that a writer has taken over after it was looked up. A writer of the same version
+// shares it; every other caller is led to another node.
 Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId& of,
                               const std::shared_ptr<StagedInode>& staged,
                               const OpenRequest& request);

@@ -1,4 +1,4 @@
-// The directory .unshard and the files in it, which tell how the mount is doing.
+// The directory .unshard and the files in it, which report the state of the mount.
 #pragma once
 
 #include <memory>

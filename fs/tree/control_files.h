@@ -1,4 +1,4 @@
-// The files in .unshard: what a mount tells about itself.
+// The texts of the files in .unshard, which report the state of the mount.
 #pragma once
 
 #include <optional>

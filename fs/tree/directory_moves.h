@@ -1,4 +1,4 @@
-// Renames of directories of the source, as look-ups below these see them.
+// Lets look-ups below directories of the source detect that one was renamed meanwhile.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,9 @@
 
 namespace unshard {
 
-// A look-up that begins with the old path and ends after the rename finds nothing, or what stands
-// there next. The kernel has the directory under its new name by then: its answer must not be
-// remembered. Thread-safe.
+// A look-up that begins with the old path and ends after the rename finds nothing, or another file
+// of that name. By then the kernel has the directory under its new name, so the answer must have no
+// time to live. Thread-safe.
 class DirectoryMoves {
  public:
   // Held from before the rename in the source until the nodes have their new paths.

@@ -1,5 +1,5 @@
-// Names of source directories as they were when their listing began, so that a listing that is read
-// in pieces neither skips nor repeats names while files come and go.
+// Snapshots of the names of source directories from the beginning of their listing, so that a
+// listing that is read in pieces neither skips nor repeats names while files come and go.
 #pragma once
 
 #include <cstdint>

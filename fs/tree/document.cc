@@ -49,7 +49,7 @@ Result<OpenFilePtr> DocumentNode::Open(const OpenRequest& request) {
   return TakeOver(sb, id(), of, staged, request);
 }
 
-// A document that may be written here is looked up anew each time.
+// On a writable mount the name of a document has no time to live.
 Result<Entry> DocumentName::Lookup(pid_t) {
   Superblock& sb = superblock();
   sb.parts.watcher->Watch(directory());

@@ -1,4 +1,4 @@
-// The metadata document of a sharded dataset, which is shown rewritten.
+// The metadata document of a sharded dataset, which is presented rewritten.
 #pragma once
 
 #include <memory>

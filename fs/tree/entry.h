@@ -1,4 +1,4 @@
-// What the kernel is answered: attributes, entries of look-ups, and names of listings.
+// Answers to the kernel: attributes, entries of look-ups, and names of listings.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Entry {
   // Bytes that will most likely be read next; to be prefetched once the answer is on its way.
   std::shared_ptr<ObjectVersion> next_object = nullptr;
   ByteRange next_range = {};
-  // How long the kernel may keep the attributes, where that is not as long as the name.
+  // How long the kernel may keep the attributes, if not as long as the name.
   std::optional<std::uint64_t> attributes_milliseconds = std::nullopt;
   std::uint64_t generation = 0;  // of a grid directory (fs/tree/removed_directories.h)
 };
@@ -40,8 +40,8 @@ struct Entry {
 // Timeout of names that never change without a notification of the kernel.
 inline constexpr std::uint64_t kDayMilliseconds = std::uint64_t{86400} * 1000;
 
-// One name of a directory. `entry` is there where attributes were asked for and cost nothing; it
-// then holds a reference of the kernel's.
+// One name of a directory. `entry` is set where attributes were asked for and cost no I/O; it then
+// holds a reference of the kernel's.
 struct DirectoryName {
   std::string_view name;
   std::uint64_t inode = 0;
@@ -50,7 +50,7 @@ struct DirectoryName {
   std::optional<Entry> entry;
 };
 
-// False: the visitor has not taken the name, and wants no more.
+// False: the visitor did not take the name, and stops.
 using DirectoryVisitor = std::function<bool(const DirectoryName&)>;
 
 // One READDIR: names after `cookie` (0: all of them).

@@ -18,8 +18,8 @@ Entry ReferFreeNode(Superblock& superblock, const std::string& identity, NodeUse
     }
     Entry entry{node->id(), attributes, superblock.Timeout()};
     if (use == NodeUse::kCached) return entry;
-    // The attributes are as old as the name, which is looked up each time. An open of a node that
-    // no other look-up is given may be given a later version.
+    // The name is looked up each time, and the attributes with it. A node that was given to one
+    // look-up alone may be opened with a later version, so its attributes have no time to live.
     entry.timeout_milliseconds = 0;
     entry.attributes_milliseconds = use == NodeUse::kOwn ? 0 : superblock.Timeout();
     return entry;

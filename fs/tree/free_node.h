@@ -12,8 +12,8 @@ namespace unshard {
 
 using MakeFreeNode = std::function<NodePtr(NodeId id, NodeUse use)>;
 
-// The entry of a node of this identity that no writer has taken over; `attributes` name its st_ino.
-// kOwn: of a node that no other look-up is given.
+// The entry of a node of this identity that no writer has taken over; `attributes` has its st_ino.
+// kOwn: of a node that is given to this look-up alone.
 Entry ReferFreeNode(Superblock& superblock, const std::string& identity, NodeUse use,
                     const Attributes& attributes, const MakeFreeNode& make);
 

@@ -1,4 +1,4 @@
-// Modification times that programs gave to chunks which are as they are in their shard.
+// Modification times that programs have set on chunks whose latest version is in their shard.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace unshard {
 
-// A time holds until another process replaces the shard: for one generation. Remembered while
-// mounted, and a bounded number of them. Thread-safe.
+// A time is valid for one generation: until another process replaces the shard. Kept until the
+// unmount, for a bounded number of chunks. Thread-safe.
 class GivenTimes {
  public:
   // Of the chunk at `path` in the generation with this number.

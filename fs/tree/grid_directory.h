@@ -24,7 +24,8 @@ class GridDirectoryNode final : public Directory {
   // or a scratch file.
   Result<std::unique_ptr<Name>> Find(std::string_view name) override;
   Status List(const Listing& listing) override;
-  // A directory of chunks is listed in those above it from its first chunk to its last.
+  // On a writable mount only at the last level: a directory of chunks is in the listings of its
+  // parents from its first chunk to its last.
   [[nodiscard]] bool ListingIsKept() const override;
   Status Sync() override;
 
@@ -46,10 +47,10 @@ class GridDirectoryName final : public Name {
       : Name(superblock, std::move(directory), name), tree_(std::move(tree)), in_(in) {}
 
   Result<Entry> Lookup(pid_t thread) override;
-  // The kernel answers EEXIST itself where it has found the directory. Asked for one of the grid,
-  // which always exists, it had not, and a program that makes a tree without looking goes on.
+  // Succeeds for a directory of the grid, which always exists: a program that creates a tree
+  // without looking goes on. Where the kernel has a dentry of it, it answers EEXIST itself.
   Result<Entry> MakeDirectory() override;
-  // Means that it is empty: it goes on existing.
+  // Only checks that it is empty: a directory of the grid always exists.
   Status RemoveDirectory() override;
   Status RenameTo(Name& to, bool replace) override;
 
@@ -61,7 +62,7 @@ class GridDirectoryName final : public Name {
   const GridDirectory in_;
 };
 
-// A directory of a tree, below the mount point.
+// The path of a directory of a tree, below the mount point.
 std::string PathIn(const ChunkTree& tree, const GridDirectory& in);
 std::uint64_t InodeOfGridDirectory(const ChunkTree& tree, const GridDirectory& in);
 Result<Entry> ReferGridDirectory(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
@@ -70,7 +71,7 @@ Result<Entry> ReferGridDirectory(Superblock& superblock, const std::shared_ptr<C
 std::optional<NodeId> KnownNode(const Superblock& superblock, const ChunkTree& tree,
                                 const GridDirectory& in);
 
-// A name in a directory of a tree, and what the tree makes of it.
+// A name in a directory of a tree, and how the tree resolves it.
 struct MatchedName {
   std::shared_ptr<ChunkTree> tree;
   GridDirectory in;
@@ -79,7 +80,7 @@ struct MatchedName {
 // The name of a chunk, of a directory, or (kNoChunk) of nothing.
 NamePtr NameInTree(Superblock& superblock, std::string directory, std::string_view name,
                    const MatchedName& matched, LookupOtherwise otherwise);
-// "<chunk>.gz", which is not shown but may be written: a chunk in a gzip file.
+// "<chunk>.gz", which is not presented but may be written: a chunk in a gzip file.
 bool IsGzipName(const ChunkTree& tree, const GridDirectory& in, std::string_view name);
 
 }  // namespace unshard

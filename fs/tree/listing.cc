@@ -17,8 +17,7 @@ std::uint64_t InodeOfName(const std::string& path, bool directory) {
   return StableInode((directory ? "d:" : "f:") + path);
 }
 
-// Directories of the tree that hold nothing but what is left of temporary files, for programs
-// that clean up.
+// Directories of the tree that hold only leftover scratch files: listed for programs that clean up.
 std::vector<GridDirectory> WithScratch(const Superblock& superblock, const ChunkTree& tree,
                                        const GridDirectory& in) {
   std::vector<GridDirectory> found;

@@ -1,8 +1,9 @@
-// READDIR: what the listings of all kinds of directories are put together from.
+// READDIR: the parts of which listings of all kinds of directories consist.
 //
-// A cookie says where to go on: 1 and 2 are "." and "..", then come names of the source by their
-// place in a snapshot, and from kTreeCookies on the chunks by their position in storage order.
-// Functions that return a Result<bool> give false where the visitor wants no more names.
+// A cookie is where a listing continues: 1 and 2 are "." and "..", then come names of the source by
+// their place in a snapshot, and from kTreeCookies on the chunks by their position in storage
+// order.
+// Functions that return a Result<bool> give false where the visitor has stopped.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a name in a directory stands for when it is looked up, created, renamed, linked or removed:
+// The meaning of a name in a directory when it is looked up, created, renamed, linked or removed:
 // one class for each meaning, whether or not there is such a file.
 #pragma once
 
@@ -27,8 +27,8 @@ class ChunkName;
 class ScratchName;
 class SourceName;
 
-// Made for one request and used by its thread. What is not overridden is refused, with the errno
-// that the meaning of the name asks for.
+// Made for one request and used by its thread. Operations that a class does not override are
+// refused, with the errno that fits the meaning of the name.
 class Name {
  public:
   // `directory` is the path of the directory below the mount point.
@@ -55,10 +55,10 @@ class Name {
   // EEXIST where there is such a file.
   Status MustBeNew();
 
-  // rename(2) from this name to `to`, which replaces what stands there if `replace` is set: calls
+  // rename(2) from this name to `to`, which replaces an existing file if `replace` is set: calls
   // the one of the methods below that fits.
   virtual Status RenameTo(Name& to, bool replace);
-  // A scratch file or directory, a chunk, or what is in the source gets this name.
+  // A scratch file or directory, a chunk, or a file or directory of the source gets this name.
   virtual Status TakeScratch(const ScratchName& from, bool replace);
   virtual Status TakeChunk(const ChunkName& from, bool replace);
   virtual Status TakeSource(const SourceName& from, bool replace);

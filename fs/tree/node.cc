@@ -45,7 +45,8 @@ std::shared_ptr<StagedInode> Node::Staged() const { return Taker(); }
 std::shared_ptr<StagedInode> Node::Taker() const {
   auto staged = superblock_.open_versions.StagedAt(id_);
   if (!staged || superblock_.open_versions.IsTaken(id_) || staged->opens() != 0) return staged;
-  // A chunk that was created at this node, and is what readers are shown by now.
+  // The chunk was created at this node: once `staged` is no writer of it, the node is that of the
+  // committed version.
   const auto id = StagedFiles::WriterId(*staged);
   return id && superblock_.writers.IsWriter(*id, staged) ? staged : nullptr;
 }

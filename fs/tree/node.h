@@ -1,5 +1,5 @@
-// What a node number stands for: one class for each kind of file and directory. Callers ask a
-// Node, never what kind it is.
+// The file or directory of a node number: one class for each kind. Callers ask a Node, never what
+// kind it is.
 #pragma once
 
 #include <sys/types.h>
@@ -42,7 +42,7 @@ class Node {
   // Belongs to .unshard: requests for it are not counted.
   [[nodiscard]] virtual bool is_control() const { return false; }
 
-  // GETATTR. While the node is open, the size is that of what was opened.
+  // GETATTR. While the node is open, the size is that of the version that was opened.
   Result<Entry> GetAttributes();
   // The same without regard to open files.
   Result<Entry> AttributesNow();
@@ -57,16 +57,16 @@ class Node {
   // Directories fail with kInvalidArgument.
   virtual Result<OpenFilePtr> Open(const OpenRequest& request);
   virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
-  // What is being written at this node; null where there is no writer.
+  // The staged inode that is written at this node; null where it has no writer.
   [[nodiscard]] virtual std::shared_ptr<StagedInode> Staged() const;
   // LINK: gives it the name `to` as well. EPERM unless overridden.
   virtual Result<Entry> LinkTo(Name& to);
 
   // This node, where it is a directory; null where it is a file.
   [[nodiscard]] virtual Directory* directory() { return nullptr; }
-  // The path in the source of which it shows the file or directory; nothing for everything else.
+  // The path of the file or directory of the source that it presents; nothing for all other nodes.
   [[nodiscard]] virtual std::optional<std::string> SourcePath() const { return std::nullopt; }
-  // Its file or directory has been renamed: the node that takes its place in the table, or null
+  // Its file or directory has been renamed: returns the node that replaces it in the table, or null
   // where it stays, and knows its new path from now on.
   virtual NodePtr MovedTo(const std::string& path);
   // The kernel gets one more reference to it.
@@ -88,13 +88,13 @@ class Node {
   const std::uint64_t inode_;
 };
 
-// A directory, and the one place that decides what its names stand for.
+// A directory, which alone decides the meaning of its names.
 class Directory : public Node {
  public:
   using Node::Node;
   [[nodiscard]] Directory* directory() override { return this; }
 
-  // What a name stands for, whether or not there is such a file. Never null.
+  // The meaning of a name, whether or not there is such a file. Never null.
   virtual Result<std::unique_ptr<Name>> Find(std::string_view name) = 0;
   // LOOKUP: Find, and the name's own look-up. `thread` is the caller's.
   virtual Result<Entry> Lookup(std::string_view name, pid_t thread);

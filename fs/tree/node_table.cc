@@ -43,7 +43,7 @@ bool NodeTable::IsNamed(NodeId id, const Slot& slot) const {
 }
 
 void NodeTable::Forget(NodeId id, std::uint64_t references) {
-  NodePtr gone;  // ends when the lock is released
+  NodePtr gone;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = nodes_.find(id);
   if (found == nodes_.end() || id == kRootNode) return;
@@ -74,7 +74,7 @@ std::vector<std::string> NodeTable::Move(const std::string& from, const std::str
     const std::string after = to + before->substr(from.size());
     NodePtr node = slot.node->MovedTo(after);
     if (!node) continue;
-    // Requests that are under way go on with the node as it was.
+    // Requests that are under way continue with the old node.
     const bool named = IsNamed(id, slot);
     if (named) by_identity_.erase(slot.identity);
     slot.node = std::move(node);

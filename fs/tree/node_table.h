@@ -1,5 +1,5 @@
-// Nodes that are no grid cells: directories and files of the source, metadata documents, id-keyed
-// chunks, control files. A node lives as long as the kernel refers to it.
+// Nodes without an arithmetic number: directories and files of the source, metadata documents,
+// id-keyed chunks, control files. A node lives as long as the kernel refers to it.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace unshard {
 class NodeTable {
  public:
   using Make = std::function<NodePtr(NodeId id)>;
-  // The node of `identity`, made if there is none, with one more reference of the kernel's. Two
-  // nodes never share an identity; it says what the node is and of which generation. `make` is
-  // called under the table's lock.
+  // The node of `identity`, made if there is none, with one more reference of the kernel's
+  // (nlookup). Two nodes never share an identity, which consists of the file and its generation.
+  // `make` is called under the table's lock.
   NodePtr Refer(const std::string& identity, const Make& make);
   // One more reference to a node that the kernel refers to; false where it does not.
   bool ReferAgain(NodeId id);
@@ -32,10 +32,9 @@ class NodeTable {
   std::optional<NodeId> Find(const std::string& identity) const;
   void Forget(NodeId id, std::uint64_t references);
   // A directory or file of the source was renamed, and `to` replaced: the nodes at and below `from`
-  // have new paths, as the kernel takes its dentries along. The new paths of the directories.
+  // get new paths, as the kernel moves its dentries. Returns the new paths of the directories.
   std::vector<std::string> Move(const std::string& from, const std::string& to);
-  // The node of this identity stands for something that was removed; what is found there next gets
-  // another one.
+  // The file or directory of this identity was removed: the next one of its name gets another node.
   void Disown(const std::string& identity);
   // The paths of all directories and files of the source that the kernel refers to.
   [[nodiscard]] std::vector<std::string> SourcePaths() const;

@@ -1,4 +1,5 @@
-// A file of the source on a writable mount: whatever stands in the file, which others write to.
+// A file of the source on a writable mount: reads and writes go to the file itself, which other
+// processes write too.
 #pragma once
 
 #include <memory>
@@ -14,19 +15,19 @@ class PassthroughFile final : public Node {
  public:
   PassthroughFile(Superblock& superblock, NodeId id, std::string identity, std::string path);
 
-  // Device and inode: names of one file lead to one node.
+  // Device and inode: all names of one file lead to one node.
   static std::string IdentityOf(const FileStatus& status);
 
   [[nodiscard]] std::string Path() const override;
   Result<Entry> SetAttributes(OpenFile* file, const AttributeChange& change, pid_t thread) override;
-  // The document of a dataset is staged like those that are shown rewritten, until it is known
-  // whether it can stand there (store/dataset/metadata_documents.h).
+  // The document of a dataset is staged like those that are presented rewritten, until it is known
+  // whether it can be stored as it is (store/dataset/metadata_documents.h).
   Result<OpenFilePtr> Open(const OpenRequest& request) override;
   Result<Entry> LinkTo(Name& to) override;
   [[nodiscard]] std::optional<std::string> SourcePath() const override { return Path(); }
   NodePtr MovedTo(const std::string& path) override;
 
-  // Names have no time to live: the source is asked each time.
+  // Names have no time to live: each look-up stats the file in the source.
   [[nodiscard]] Entry EntryOf(const FileStatus& status) const;
   // `file` is this one, and was opened for `request`.
   OpenFilePtr OpenAs(std::shared_ptr<File> file, const OpenRequest& request);
@@ -39,8 +40,8 @@ class PassthroughFile final : public Node {
 
   const std::string identity_;
   mutable std::mutex mutex_;
-  std::string path_;          // guarded by mutex_; where it was found last
-  std::weak_ptr<File> file_;  // guarded by mutex_; while anybody has it open
+  std::string path_;          // guarded by mutex_; of its latest look-up
+  std::weak_ptr<File> file_;  // guarded by mutex_; while it is open
 };
 
 // The node of the file at `path`, which has this status.

@@ -1,4 +1,4 @@
-// Generations of directories that were removed and are there again.
+// Generations (fuse_entry_out) of directories that were removed and exist again.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace unshard {
 
-// The kernel creates nothing in a directory that it has removed (S_DEAD), for as long as any
-// program stands in it or has it open. A directory that is found again under the same node number
-// gets another generation, at which the kernel makes a new inode. Directories of the grid go on
-// existing when they are removed, so this is the rule and not the exception. Thread-safe.
+// The kernel creates nothing in a directory that it has removed (S_DEAD), for as long as a process
+// has it open or as its working directory. A directory that is found again under the same node
+// number gets another generation, at which the kernel makes a new inode. Removing a directory of
+// the grid leaves it existing, so this is the common case. Thread-safe.
 class RemovedDirectories {
  public:
-  // Of what was removed longer ago no process has the old inode any more.
+  // Assumes that no process still has the inode of a directory that was removed longer ago.
   static constexpr std::size_t kRemembered = 4096;
 
   void Add(const std::string& path) {

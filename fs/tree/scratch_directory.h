@@ -1,4 +1,4 @@
-// A directory that programs have made for their temporary files.
+// A directory that a program made for its temporary files.
 #pragma once
 
 #include "fs/tree/node.h"

@@ -1,4 +1,4 @@
-// Names of chunk directories that are no chunk's: scratch files and directories.
+// Names in chunk directories that are not names of chunks: scratch files and directories.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace unshard {
 
 class ScratchName final : public Name {
  public:
-  // `absence`: how long the kernel may keep that there is no such file.
+  // `absence`: the time to live of a negative entry.
   ScratchName(Superblock& superblock, std::string directory, std::string_view name,
               std::uint64_t absence)
       : Name(superblock, std::move(directory), name), absence_(absence) {}
@@ -24,11 +24,11 @@ class ScratchName final : public Name {
   Status RemoveDirectory() override;
   Status RenameTo(Name& to, bool replace) override;
   Status TakeScratch(const ScratchName& from, bool replace) override;
-  // Within one directory; elsewhere it would be lost with the other scratch files.
+  // Only within one directory: in another the file would be lost with the scratch files.
   Status TakeSource(const SourceName& from, bool replace) override;
   Status LinkScratch(const std::shared_ptr<StagedInode>& staged) override;
 
-  // What stands there now.
+  // The scratch file or directory of this name now.
   [[nodiscard]] ScratchFiles::Found Find() const;
   // The scratch file becomes `to`, a chunk or a document: EXDEV for directories. Ends the scratch
   // name where `commit` succeeds.

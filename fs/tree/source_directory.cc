@@ -34,15 +34,15 @@ bool IsHidden(const DirectoryOverlay& overlay, std::string_view name) {
   return IsShard(overlay, WithoutLockSuffix(name));
 }
 
-// Where chunks stand one level deeper, this is a directory like any other, and so is one in which
-// programs rename their temporary files onto files of the source.
+// A directory whose chunks are one level deeper is an ordinary one, and so is one whose chunks are
+// files of the source, onto which programs rename their temporary files.
 bool HoldsScratch(const DirectoryOverlay& overlay) {
   return !overlay.holds_plain_chunks &&
          std::any_of(overlay.trees.begin(), overlay.trees.end(),
                      [](const auto& tree) { return tree->HoldsScratch() && tree->depth() == 0; });
 }
 
-// "<chunk>.br": a chunk of this tree, compressed in a way that no shard takes.
+// "<chunk>.br": a chunk of this tree with a compression that shards do not take.
 bool IsChunkWithSuffix(const ChunkTree& tree, std::string_view name) {
   const auto bare = WithoutCompressionSuffix(name);
   return bare && tree.Resolve({}, *bare).kind == ChunkTree::Match::Kind::kChunk;
@@ -99,8 +99,8 @@ Result<NamePtr> SourceDirectory::Find(std::string_view name) {
   return FindBesideChunks(overlay, name);
 }
 
-// What the trees from number `first` on make of a name; null where it is none of theirs. Where a
-// chunk is absent, it may be one of another tree, or a file of the source.
+// The meaning of a name in the trees from number `first` on; null where it has none. Where the
+// chunk is absent, the name may be that of a chunk of another tree, or of a file of the source.
 NamePtr SourceDirectory::FindInTrees(const OverlayPtr& overlay, std::string_view name,
                                      std::size_t first) {
   using Kind = ChunkTree::Match::Kind;
@@ -120,7 +120,7 @@ NamePtr SourceDirectory::FindInTrees(const OverlayPtr& overlay, std::string_view
     if (match.kind != Kind::kNoChunk || IsGzipName(*tree, {}, name)) {
       return NameInTree(superblock(), path_, name, {tree, {}, match}, otherwise_after(i));
     }
-    // What is no chunk of this tree may be one that is a file of the source.
+    // A name without a chunk in this tree may be that of a chunk that is a file of the source.
     if (!overlay->holds_plain_chunks || IsChunkWithSuffix(*tree, name)) no_chunk = true;
   }
   if (!no_chunk) return nullptr;
@@ -135,7 +135,7 @@ Result<NamePtr> SourceDirectory::FindBesideChunks(const OverlayPtr& overlay,
   if (IsShard(*overlay, name)) return std::make_unique<HiddenName>(sb, path_, name);
   const bool needed = overlay->virtual_children.contains(std::string(name));
   if (needed || !HoldsScratch(*overlay)) return NameInSource(overlay, name);
-  // What is there already is a file of the source; a lock file of our own is hidden.
+  // A file that exists there is one of the source; a lock file of our own is hidden.
   const bool hidden = IsHidden(*overlay, name);
   if (!hidden && !sb.scratch.Find(path_, name)) {
     sb.parts.watcher->Watch(path_);
@@ -182,8 +182,8 @@ Status SourceDirectory::List(const Listing& listing) {
     if (later) continue;
     UNSHARD_ASSIGN_OR_RETURN(more, ListTree(superblock(), overlay->trees[i], {}, base, listing));
   }
-  // rm -r removes in the order of listings: the chunks before the document that says how they are
-  // stored, which can go once they are gone.
+  // rm -r removes in the order of the listing: first the chunks, then the document that says how
+  // they are stored, which can only be removed after them.
   if (!more || !overlay->document) return {};
   const std::string& name = overlay->document->name;
   listing.visitor(
@@ -191,9 +191,8 @@ Status SourceDirectory::List(const Listing& listing) {
   return {};
 }
 
-// A directory of chunks is listed in the one above it from its first chunk to its last. The kernel
-// is notified of what is made and removed in the directory itself, and of what changes in the
-// source.
+// A directory of chunks is in the listing of its parent from its first chunk to its last. The
+// kernel is notified of changes in the directory itself, and of those in the source.
 bool SourceDirectory::ListingIsKept() const {
   if (!superblock().writable()) return true;
   const OverlayPtr overlay = Overlay();

@@ -1,4 +1,4 @@
-// A directory of the source, or one that only the keys of a dataset need.
+// A directory of the source, or one that exists only in the keys of a dataset.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ class SourceDirectory final : public Directory {
   [[nodiscard]] std::string Path() const override { return path_; }
   [[nodiscard]] std::optional<std::string> SourcePath() const override { return path_; }
   NodePtr MovedTo(const std::string& path) override;
-  // In this order: the control directory, the document that is shown rewritten, chunks and
-  // directories of the trees that are rooted here, scratch files, and what the source has.
+  // In this order: the control directory, the document that is presented rewritten, chunks and
+  // directories of the trees that are rooted here, scratch files, and names of the source.
   Result<std::unique_ptr<Name>> Find(std::string_view name) override;
   Result<Entry> Lookup(std::string_view name, pid_t thread) override;
   Status List(const Listing& listing) override;
@@ -33,7 +33,7 @@ class SourceDirectory final : public Directory {
 
  private:
   using OverlayPtr = std::shared_ptr<const DirectoryOverlay>;
-  // What is special about it; null where nothing is.
+  // Its dataset overlay; null for an ordinary directory.
   [[nodiscard]] OverlayPtr Overlay() const;
   std::unique_ptr<Name> FindInTrees(const OverlayPtr& overlay, std::string_view name,
                                     std::size_t first);

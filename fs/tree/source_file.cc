@@ -32,7 +32,7 @@ Result<std::shared_ptr<ObjectVersion>> SourceFile::Opened() {
   UNSHARD_ASSIGN_OR_RETURN(const auto opened, superblock().parts.store->Open(
                                                   path_, RangeRequest::At(0, 0), CallerDeadline()));
   const std::shared_ptr<ObjectVersion>& handle = opened.version;
-  // Nothing of this node has been read yet, so any version of the announced size is whole.
+  // No bytes of this node have been read yet, so any version of the announced size is consistent.
   if (!handle || handle->info().size != info_.size) return tl::unexpected<Error>(StaleNode());
   const std::lock_guard lock(mutex_);
   handle_ = handle;

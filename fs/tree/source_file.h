@@ -16,8 +16,8 @@ class SourceFile final : public Node {
 
   [[nodiscard]] std::string Path() const override { return path_; }
   [[nodiscard]] std::optional<std::string> SourcePath() const override { return path_; }
-  // The file is kept open from the first read on, so that the node keeps its bytes.
-  // kConflict where another generation stands there at the first read.
+  // Opens the file at the first read and keeps it open, so that the node keeps its bytes. kConflict
+  // where the file has another generation at the first read.
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
 
  protected:

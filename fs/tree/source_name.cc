@@ -15,7 +15,8 @@ tl::unexpected<Error> IsGone(const std::string& path) {
   return FailWith(ENOENT, ErrorCode::kNotFound, path + ": is gone");
 }
 
-// A directory that is shown because chunks belong into it comes into being with what is put there.
+// Creates, before a file is put into it, a directory that is presented because chunks belong into
+// it.
 Status MakeShownDirectory(Superblock& sb, const std::string& path) {
   const auto overlay = sb.parts.datasets->Find(path);
   if (!overlay || (overlay->trees.empty() && overlay->virtual_children.empty())) return {};
@@ -84,7 +85,7 @@ Result<Entry> SourceName::MakeDirectory() {
   return Lookup(0);
 }
 
-// Directories that chunks belong into go on existing, so that removing one means that it is empty.
+// Directories that chunks belong into always exist: removing one only checks that it is empty.
 Status SourceName::RemoveDirectory() {
   Superblock& sb = superblock();
   const auto overlay = sb.parts.datasets->Find(path());
@@ -156,7 +157,7 @@ Status SourceName::BecomeBy(const CommitStaged& commit) const {
       StableInode(PassthroughFile::IdentityOf(status)));
   staged->SetModified(status.modified);
   UNSHARD_RETURN_IF_ERROR(commit(staged));
-  // The kernel has the file's node under the new name now, which has no time to live.
+  // The kernel moves the file's dentry to the new name, where it has no time to live.
   const auto removed = sb.parts.files->Remove(path());
   if (!removed) LogWarning(removed.error().message);
   return {};
@@ -164,7 +165,8 @@ Status SourceName::BecomeBy(const CommitStaged& commit) const {
 
 Status RenameInSource(Superblock& sb, const SourceName& from, Name& to, bool replace) {
   for (const Name* name : {static_cast<const Name*>(&from), static_cast<const Name*>(&to)}) {
-    // A dataset that moves away under its mount would take its chunks in the spool with it.
+    // A dataset that is renamed under its mount would separate its chunks in the spool from their
+    // source.
     if (!sb.parts.datasets->index().ServesTreesIn(name->path())) continue;
     return FailWith(EBUSY, ErrorCode::kPermissionDenied,
                     name->path() + ": holds a sharded dataset that this mount serves: rename it " +

@@ -1,4 +1,4 @@
-// Names of files and directories of the source, whether or not they are there.
+// Names of files and directories of the source, whether or not they exist.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@ namespace unshard {
 
 class SourceName final : public Name {
  public:
-  // kAsIs: what the source has. kNeeded: a directory that a metadata document names, which need not
-  // be there. kHidden: is not shown, as lock files are not.
+  // kAsIs: as the source has it. kNeeded: a directory that a metadata document names, which need
+  // not exist. kHidden: not presented, as lock files.
   enum class Shown { kAsIs, kNeeded, kHidden };
   // `opaque`: nothing below the directory is a dataset.
   SourceName(Superblock& superblock, std::string directory, std::string_view name,
@@ -30,8 +30,8 @@ class SourceName final : public Name {
   Result<Entry> LinkSource(const std::string& existing) override;
   Status LinkScratch(const std::shared_ptr<StagedInode>& staged) override;
 
-  // The file is moved onto a chunk or a document, as which `commit` commits its bytes; then it is
-  // removed.
+  // The file is moved onto a chunk or a document: `commit` commits its bytes as that, and then it
+  // is removed.
   using CommitStaged = std::function<Status(const std::shared_ptr<StagedInode>&)>;
   Status BecomeBy(const CommitStaged& commit) const;
 
@@ -39,14 +39,15 @@ class SourceName final : public Name {
   Result<bool> Exists() override;
 
  private:
-  // It is the document of a dataset that is shown as it is stored.
+  // It is the document of a dataset that is presented as it is stored.
   [[nodiscard]] bool IsPlainDocument() const;
 
   const bool opaque_;
   const Shown shown_;
 };
 
-// Renames what stands in the source. EBUSY for directories with a dataset that the mount serves.
+// Renames the file or directory in the source. EBUSY for directories with a dataset that the mount
+// serves.
 Status RenameInSource(Superblock& superblock, const SourceName& from, Name& to, bool replace);
 
 }  // namespace unshard

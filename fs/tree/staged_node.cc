@@ -37,11 +37,11 @@ Result<OpenFilePtr> StagedNode::Open(const OpenRequest& request) {
 
 Entry ReferStaged(Superblock& superblock, const std::shared_ptr<StagedInode>& staged) {
   if (UnpackGridNode(staged->node())) {
-    // Alive, because the kernel refers to it for whoever created the file.
+    // The node exists, because the kernel refers to it for the file that was created.
     if (const NodePtr node = superblock.At(staged->node())) node->ReferAgain();
   } else if (!superblock.nodes.ReferAgain(staged->node())) {
-    // A staged inode lives as long as it is open or has a name; its address is its
-    // identity that long, and the node keeps it alive.
+    // A staged inode lives as long as it is open or has a name, and as its node, which refers to
+    // it: its address is unique that long.
     const auto address = reinterpret_cast<std::uintptr_t>(staged.get());
     const NodePtr node = superblock.nodes.Refer("u:" + std::to_string(address), [&](NodeId id) {
       return std::make_shared<StagedNode>(superblock, id, staged);
@@ -57,8 +57,8 @@ Entry StagedEntry(const Superblock& superblock, NodeId node,
       node,
       {staged->inode(), staged->size(), staged->modified(), false, LinksOf(superblock, staged)},
       0};
-  // All that changes them comes through the kernel, which keeps account of it; the name leads
-  // elsewhere once it is committed.
+  // All changes of the attributes come through the kernel, which updates its own. The name has no
+  // time to live: it leads to another node once the file is committed.
   entry.attributes_milliseconds = superblock.Timeout();
   return entry;
 }
@@ -96,7 +96,7 @@ Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
   }
   OpenFilePtr file = superblock.staged_files->Open(staged, node, request);
   if (!file) return LookAgain();
-  // Also where the chunk was removed meanwhile: later look-ups are not to lead to this file.
+  // Even where the chunk was removed meanwhile: later look-ups must not lead to this file.
   superblock.writers.TakeRedirect(request.thread, staged);
   const auto id = StagedFiles::WriterId(*staged);
   if (id && request.write) superblock.writers.Arrive(request.thread, *id);

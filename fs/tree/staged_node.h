@@ -1,4 +1,4 @@
-// A file that is being written: scratch, the next version of a chunk, or of a document.
+// The node of a file that is being written: scratch, the next version of a chunk, or of a document.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class StagedNode final : public Node {
 // The entry of a staged inode's node: the one that it was created at, or has taken over, else one
 // of its own. Adds a reference.
 Entry ReferStaged(Superblock& superblock, const std::shared_ptr<StagedInode>& staged);
-// Its attributes, at `node`.
+// Its entry with the number `node`.
 Entry StagedEntry(const Superblock& superblock, NodeId node,
                   const std::shared_ptr<StagedInode>& staged);
 // SETATTR of a staged inode. Through a file (`file` not null) as ftruncate(2); else it is truncated
@@ -40,7 +40,7 @@ Result<Entry> SetStagedAttributes(Superblock& superblock, NodeId node,
 Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
                                const std::shared_ptr<StagedInode>& staged,
                                const OpenRequest& request);
-// Commits it under another name: as a version of that chunk, or of that document. It keeps its
+// Commits it with another purpose: as a version of that chunk, or of that document. It keeps its
 // former purpose where that fails.
 Status CommitAs(Superblock& superblock, const std::shared_ptr<StagedInode>& staged,
                 StagedInode::Purpose purpose);

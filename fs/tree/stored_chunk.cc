@@ -110,7 +110,7 @@ Result<FilePiece> StoredChunkNode::Read(std::uint64_t offset, std::uint64_t size
   return tree()->chunks().Read(chunk(), *generation, offset, size);
 }
 
-// The generation first, then once more whether a version was committed meanwhile.
+// Opens the generation, and then checks again whether a version was committed meanwhile.
 Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const Seen& seen) {
   Superblock& sb = superblock();
   const bool remembered = use() == NodeUse::kCached;

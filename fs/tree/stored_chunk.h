@@ -8,8 +8,8 @@ namespace unshard {
 // Each reference of the kernel's is a reference to the shard's generation.
 class StoredChunkNode final : public ChunkNode {
  public:
-  // `arithmetic`: the node number says it all, and the node is made for each request. Such a node
-  // stands for the first written version of an absent chunk as well.
+  // `arithmetic`: the number identifies the node, which is made for each request. Such a node is
+  // also that of the first written version of an absent chunk.
   struct Stored {
     std::uint32_t generation_number = 0;
     bool arithmetic = false;
@@ -38,10 +38,11 @@ class StoredChunkNode final : public ChunkNode {
 Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                        const ChunkRef& chunk, const ChunkFacts& facts, NodeUse use);
 // The entry of a chunk's arithmetic node in the present generation of its shard, whether or not it
-// holds the chunk; nothing where it has none. To be given back with Superblock::Forget where it is
-// not answered with.
+// holds the chunk; nothing where it has none. A caller that does not answer with it drops the
+// reference with Superblock::Forget.
 std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk);
-// st_ino of a chunk, whatever node it has: that of the version written last, where it has one.
+// st_ino of a chunk, the same for all its nodes: that of the version written last, where it has
+// one.
 std::uint64_t InodeOfChunk(const Superblock& superblock, const ChunkTree& tree,
                            const ChunkRef& chunk);
 

@@ -74,9 +74,9 @@ std::uint64_t Superblock::Timeout() const {
 }
 
 // FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the directory that the name is in,
-// which a request to ourselves may hold; so on a writable mount, all changes of which come back to
-// us as events of the watcher, no name of the source is dropped: names of files, and negative
-// entries, have no time to live, those of directories a short one.
+// whose holder may wait for an answer of ours, and all changes of a writable mount come back as
+// events of the watcher. So a writable mount never drops names of the source: names of files, and
+// negative entries, have no time to live, those of directories a short one.
 std::uint64_t Superblock::NameTimeout() const {
   return writable() ? std::min(Timeout(), options.ttl_milliseconds) : Timeout();
 }

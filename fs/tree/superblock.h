@@ -1,4 +1,4 @@
-// What all nodes of one mount share: the layers below, the table of nodes, and the writers.
+// Shared by all nodes of one mount: the layers below, the table of nodes, and the writers.
 #pragma once
 
 #include <atomic>
@@ -34,23 +34,23 @@ namespace unshard {
 
 // How a writable mount reaches the kernel, and the invalidating thread.
 struct WriteNotifications {
-  // Have the kernel drop a name, and a key revalidated; both asynchronously.
+  // Have the kernel drop a dentry, and a key revalidated; both asynchronously.
   std::function<void(NodeId parent, const std::string& name)> drop_entry;
   std::function<void(const std::string& key)> look_again;
-  // Returns once such a name is dropped, or after a while.
+  // Returns once such a dentry is dropped, or after a while.
   std::function<void(NodeId parent, const std::string& name)> await_drop;
 };
 
 // The members are thread-safe, each by itself; they are set up before requests come.
 struct Superblock {
   Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount_options);
-  // Of a volume that can be written: once, before requests come.
+  // For a writable volume: call it once, before requests come.
   void StartWriting(WriteNotifications notifications);
   [[nodiscard]] bool writable() const { return writes != nullptr; }
   // Nothing on read-only mounts.
   [[nodiscard]] std::optional<SpoolStatus> write_status() const;
 
-  // The node of a number: made on the spot for a grid cell or grid directory, else that of the
+  // The node of a number: made for this call for a grid cell or grid directory, else that of the
   // table. Null where the kernel holds no reference to it, or its array was replaced.
   [[nodiscard]] NodePtr At(NodeId id);
   // The kernel has dropped `references` to a node.
@@ -60,16 +60,16 @@ struct Superblock {
   // Logs a failed request.
   void Report(std::string_view operation, NodeId node, std::string_view name, const Error& error);
 
-  // How long the kernel may keep what it is notified of.
+  // The time to live of entries of whose changes the kernel is notified.
   [[nodiscard]] std::uint64_t Timeout() const;
   // The same for names of the source.
   [[nodiscard]] std::uint64_t NameTimeout() const;
-  // The entry of a name that is not there.
+  // The negative entry.
   [[nodiscard]] Entry Missing() const { return Entry{0, {}, Timeout()}; }
-  // When a directory of the store was modified; when it was mounted, where there is none.
+  // When a directory of the store was modified; the time of the mount where it does not exist.
   [[nodiscard]] timespec ModifiedOf(const std::string& store_directory) const;
 
-  const std::unique_ptr<Volume> volume;  // goes last
+  const std::unique_ptr<Volume> volume;  // destroyed last
   const VolumeParts& parts;
   const MountOptions options;
   const timespec mount_time;

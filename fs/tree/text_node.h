@@ -1,4 +1,4 @@
-// A file whose text lies in memory: one version of a rewritten document, or of a control file.
+// A file whose text is in memory: one version of a rewritten document, or of a control file.
 #pragma once
 
 #include <ctime>

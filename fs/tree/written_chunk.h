@@ -1,4 +1,4 @@
-// Chunk files as they were written through this mount.
+// Chunk files with versions that were written through this mount.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class WrittenChunk final : public ChunkNode {
 
  protected:
   Result<Entry> Stat() override;
-  // Published, the shard has it, unless another version came after it.
+  // After the publish the shard has the version, unless a later one has replaced it.
   Result<std::optional<ChunkGeneration>> Generation() override;
 
  private:
@@ -28,13 +28,13 @@ class WrittenChunk final : public ChunkNode {
   const ContentPtr gzipped_;
 };
 
-// The bytes of a written version, for a node with this st_ino. Nothing: they are gone.
+// The bytes of a written version, for a node with this st_ino. Nothing where they are gone.
 Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblock,
                                                       const WrittenVersionPtr& version,
                                                       std::uint64_t inode);
 
 // The name of a chunk that is being written and has no committed version: it can be removed, and be
-// opened for writing. Readers never get what is not committed.
+// opened for writing. Readers never get uncommitted bytes.
 class UncommittedChunk final : public ChunkNode {
  public:
   UncommittedChunk(Superblock& superblock, NodeId id, std::uint64_t inode,

@@ -1,16 +1,16 @@
-// Who is writing which chunk at the moment.
+// Which staged inodes are being written, for each chunk.
 //
-// Handles without O_TRUNC write to the same new version of a chunk, and locks, sizes and pages are
-// those of the kernel's node: an open that arrives at another node than that of the version that is
-// being written has to be led there, and one that arrives at a node that readers have open needs a
-// node for itself.
-//   1. We note the staged inode as this thread's, and answer ESTALE.
+// All handles of a chunk that were opened without O_TRUNC write to one new version, and the kernel
+// keeps locks, i_size and pages for each node. So an open for writing has to be led to the node of
+// the version that is being written, where it arrives at another one, and needs a node of its own
+// where it arrives at a node that readers have open.
+//   1. We record the staged inode for the calling thread, and answer ESTALE.
 //   2. The kernel looks the name up again, in the same thread; we answer with the staged inode's
 //      node, and the kernel opens that, whatever other writers have done in between.
-// The kernel looks a name up once more, and only once: a thread whose first attempt was answered
-// with ESTALE, and whose second one is not led to a staged inode all the same, waits until the
-// chunk is not being written. A thread with the number 0 (in another pid name space) cannot be told
-// from others: its open waits at once, and ends with EBUSY where that takes too long.
+// The kernel looks a name up again only once. A thread that got ESTALE at its first attempt, and at
+// its second one is not led to a staged inode either, waits until the chunk has no writer. Threads
+// with the number 0 (from another pid namespace) are indistinguishable: their open waits at once,
+// and fails with EBUSY where that takes too long.
 #pragma once
 
 #include <sys/types.h>
@@ -36,45 +36,47 @@ class ChunkWriters {
  public:
   using StagedPtr = std::shared_ptr<StagedInode>;
 
-  // Counts one more open file (or thread on its way) on a staged inode, which makes it a writer.
+  // Adds one open file, or redirected thread, to a staged inode, which makes it a writer of the
+  // chunk.
   void Enter(const ChunkId& chunk, const StagedPtr& staged);
-  // One less. True where it was the last one.
+  // Removes one. True where it was the last one.
   bool Leave(const ChunkId& chunk, const StagedPtr& staged);
-  // The latest staged inode of a chunk; null where nobody writes it.
+  // The latest staged inode of a chunk; null where it has no writer.
   StagedPtr Latest(const ChunkId& chunk) const;
   [[nodiscard]] bool IsWriter(const ChunkId& chunk, const StagedPtr& staged) const;
-  // All that are being written, of one chunk.
+  // All staged inodes of a chunk that are being written.
   std::vector<StagedPtr> All(const ChunkId& chunk) const;
   [[nodiscard]] bool HasWriter(const ChunkId& chunk) const { return Latest(chunk) != nullptr; }
 
-  // A chunk that was truncated to nothing and closed, so that readers still see what stood there:
-  // who opens it next for writing begins with nothing. A bounded number of them is remembered.
+  // The chunk was truncated and closed while empty. Readers still get the version before; the next
+  // open for writing begins with an empty file. A bounded number of chunks is remembered.
   void MarkEmptied(const ChunkId& chunk);
   void ForgetEmptied(const ChunkId& chunk);
   [[nodiscard]] bool IsEmptied(const ChunkId& chunk) const;
 
-  // Step 1. Takes over the caller's hold on `staged`, and keeps it as a writer, until it is taken
-  // or has waited too long. Of threads that can be told from others.
+  // Step 1. Takes over the caller's hold on `staged`, and counts it as a writer until
+  // TakeRedirect() or a time limit. Not for threads with the number 0.
   void Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& staged);
-  // Step 2: what this thread's look-up of the chunk is to be answered with; null for everybody
-  // else.
+  // Step 2: the staged inode with which this thread's look-up of the chunk is answered; null for
+  // every other thread.
   StagedPtr Redirected(pid_t thread, const ChunkId& chunk) const;
-  // Ends it: the thread has opened `staged`, whatever chunk that belongs to by now, or it is to be
-  // led there no more.
+  // Ends the redirect: the thread has opened `staged`, whatever chunk that belongs to by now, or is
+  // no longer to be led there.
   void TakeRedirect(pid_t thread, const StagedPtr& staged);
 
   // An open of `node` for writing was answered with ESTALE: this thread's next open of the chunk
-  // is the kernel's second attempt, and an ESTALE would reach the program.
+  // is the kernel's second attempt, and another ESTALE would reach the program.
   void SendAway(pid_t thread, const ChunkId& chunk, NodeId node);
-  // Whether it was, a moment ago; from this node, where one is given.
+  // Whether SendAway() was called for this thread in the last seconds; with this node, where `from`
+  // is given.
   [[nodiscard]] bool WasSentAway(pid_t thread, const ChunkId& chunk,
                                  std::optional<NodeId> from = std::nullopt) const;
-  // An attempt has succeeded. Which of the threads with the number 0 that was cannot be told: they
-  // all count as sent away for a moment.
+  // An open by `thread` has succeeded. Threads with the number 0 are indistinguishable: they all
+  // count as sent away for some seconds.
   void Arrive(pid_t thread, const ChunkId& chunk);
 
-  // Returns once `staged` is not written any more, or after kLongestWait: whether it is not. False
-  // at once where too many wait.
+  // Returns once `staged` has no writer, or after kLongestWait: whether it has none. Does not wait
+  // where kMostWaiters threads do already.
   [[nodiscard]] bool WaitForEnd(const ChunkId& chunk, const StagedPtr& staged);
 
  private:

@@ -1,26 +1,25 @@
 // Which node a look-up of a chunk's name is answered with.
 //
-// The kernel has one i_size and one page cache for each node, remembers names (dentries) for as
-// long as it was told to, and opens the node of a name in a request of its own. A writer's bytes
-// must not be seen before they are committed, and an open(2) must not end with ESTALE, which the
-// kernel answers by looking the name up once more, but only once. It does not say which process a
-// request belongs to (from another pid name space every thread has the number 0), so:
-//   1. Names that are only read lead to the node that everybody has, and are remembered (kCached).
-//   2. While an array is written to, and while a chunk has a writer, its names lead to nodes that
-//      are given out without a time to live (kRevalidated). An open of such a node follows a
-//      look-up by the same open(2): for reading, the version that was looked up is the right one;
-//      for writing, the writer takes the node over unless somebody has it open. The next look-up
-//      leads to another node.
-//   3. An open that cannot be answered (the name was remembered and its version is gone; a writer
-//      has taken the node; readers have it open) is answered with ESTALE. From then on each look-up
-//      of this chunk leads to a node of its own (kOwn), whose open is given the version of the
-//      look-up or a later one, so that the kernel's second attempt succeeds whatever others do in
-//      between. (A writer without O_TRUNC is led to a
-//      staged inode instead: chunk_writers.h.)
-//      So is a rename of a chunk whose name may be remembered: the kernel's dentry goes to the new
-//      name, and is to have no time to live there.
-//   4. Who opens a node for writing that is remembered, while its chunk is in state 3, has no name
-//      to look up (/proc/self/fd): he takes the node over.
+// The kernel keeps one i_size and one page cache for each node, keeps a dentry for its time to
+// live, and opens the node of a dentry in a request of its own. Bytes must not be visible before
+// they are committed, and open(2) must not fail with ESTALE, at which the kernel looks the name up
+// again, but only once. FUSE does not tell which process a request belongs to (threads of another
+// pid namespace have the number 0), so:
+//   1. Names of chunks that are only read lead to the node that all readers share, with a time to
+//      live (kCached).
+//   2. While an array is written to, and while a chunk has a writer, its names lead to nodes
+//      without a time to live (kRevalidated). An open of such a node follows a look-up by the same
+//      open(2): for reading it is given the version of the look-up; for writing, the writer takes
+//      the node over unless it is open. The next look-up leads to another node.
+//   3. An open that cannot be served (the dentry still had time to live and its version is gone; a
+//      writer has taken the node; readers have it open) is answered with ESTALE. From then on each
+//      look-up of this chunk leads to a node of its own (kOwn), whose open is given the version of
+//      the look-up or a later one, so that the kernel's second attempt succeeds whatever others do
+//      in between. (A writer without O_TRUNC is led to a staged inode instead: chunk_writers.h.)
+//      A rename of a chunk whose dentry may have a time to live is answered with ESTALE too: the
+//      kernel moves the dentry to the new name, where it must have none.
+//   4. An open for writing of a cached node while its chunk is in state 3 has no name to look up
+//      (/proc/self/fd): it takes the node over.
 #pragma once
 
 #include <chrono>

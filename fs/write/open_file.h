@@ -1,5 +1,5 @@
-// One open file description: what a program got from open(2). One class for each kind of file;
-// VolumeFs and the adapter to libfuse know none of them.
+// An open file description, which open(2) made. One class for each kind of file; VolumeFs and the
+// adapter to libfuse know none of them.
 #pragma once
 
 #include <sys/types.h>
@@ -25,14 +25,15 @@ struct OpenRequest {
   pid_t thread = 0;  // of the caller
 };
 
-// What to change; what is not set stays.
+// Attributes to change; those that are not set stay.
 struct AttributeChange {
   std::optional<std::uint64_t> size;
   std::optional<timespec> modified;
 };
 
-// How the kernel keeps pages of an open file. kDirect: not at all (FOPEN_DIRECT_IO). kFresh: those
-// that it had before are dropped. kKept: what is read never changes (FOPEN_KEEP_CACHE).
+// The page cache of an open file. kDirect: bypassed (FOPEN_DIRECT_IO). kFresh: the pages from
+// before this open are dropped. kKept: they are kept, because the bytes never change
+// (FOPEN_KEEP_CACHE).
 enum class PageUse { kDirect, kFresh, kKept };
 
 // Thread-safe, but for the destructor, which is RELEASE.
@@ -49,17 +50,17 @@ class OpenFile {
 
   // Shorter than `size` at the end of the file only.
   virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) = 0;
-  // kAppend: behind all that was written. The kernel's idea of the end is that of the node, which
-  // a chunk that was truncated and is still empty does not share.
+  // kAppend: at the end of the file. The kernel's i_size is that of the node, which may differ from
+  // the size of a chunk that was truncated and is still empty.
   static constexpr std::uint64_t kAppend = ~std::uint64_t{0};
   virtual Status Write(std::uint64_t offset, ByteSpan bytes);
   // A close(2) by `thread`.
   virtual Status Flush(pid_t thread);
   virtual Status Sync() { return {}; }
 
-  // What is written through this file; null where that is no staged inode.
+  // The staged inode that is written through this file; null where there is none.
   [[nodiscard]] virtual std::shared_ptr<StagedInode> staged() const { return nullptr; }
-  // The file of the source that this is; null where it is none.
+  // The file of the source that is open; null where there is none.
   [[nodiscard]] virtual std::shared_ptr<File> source_file() const { return nullptr; }
 
  private:
@@ -70,10 +71,10 @@ using OpenFilePtr = std::unique_ptr<OpenFile>;
 
 class OpenVersions;
 
-// One version of a chunk or a document, which stays what it is whatever is written meanwhile.
+// One version of a chunk or a document: its bytes never change, whatever is written meanwhile.
 class OpenContent final : public OpenFile {
  public:
-  // `counted_in`: where it was counted as open, until it is released; null: nowhere.
+  // `counted_in`: what counts it as open until it is released; null: nothing does.
   OpenContent(NodeId node, const OpenRequest& request, ContentPtr content, OpenVersions* counted_in,
               PageUse page_use = PageUse::kKept)
       : OpenFile(node, request),

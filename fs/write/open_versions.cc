@@ -29,7 +29,7 @@ std::optional<OpenVersions::Shown> OpenVersions::Find(NodeId node) const {
 }
 
 bool OpenVersions::BeginWriting(NodeId node, const StagedPtr& staged, Begin begin) {
-  StagedPtr before;  // its bytes are let go once the lock is given up
+  StagedPtr before;  // its bytes are released after the lock
   const std::lock_guard lock(mutex_);
   if (!IsFreeLocked(node)) return false;
   Written& written = written_[node];
@@ -64,10 +64,10 @@ bool OpenVersions::AwaitFree(NodeId node) {
 }
 
 void OpenVersions::EndWriting(NodeId node, const StagedPtr& staged, End end) {
-  StagedPtr dropped;  // its bytes are let go once the lock is given up
+  StagedPtr dropped;  // its bytes are released after the lock
   const std::lock_guard lock(mutex_);
   const auto found = written_.find(node);
-  // Another writer may have begun since it has ended.
+  // Another writer may have taken the node since `staged` ended.
   if (found == written_.end() || found->second.staged != staged) return;
   found->second.ended = true;
   if (end == End::kGivenBack) {
@@ -78,7 +78,7 @@ void OpenVersions::EndWriting(NodeId node, const StagedPtr& staged, End end) {
 }
 
 void OpenVersions::Forget(NodeId node) {
-  StagedPtr dropped;  // its bytes are let go once the lock is given up
+  StagedPtr dropped;  // its bytes are released after the lock
   const std::lock_guard lock(mutex_);
   const auto found = written_.find(node);
   if (found == written_.end()) return;

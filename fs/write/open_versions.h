@@ -1,10 +1,9 @@
-// What stands at a node for as long as programs have it open: the version that readers opened, or
-// the file that a writer writes. Never both: the kernel has one i_size and one page cache for them.
+// For each node that is open: the version that its readers have open, or the staged inode that its
+// writers write. Never both, because the kernel keeps one i_size and one page cache for a node.
 //
-// Somebody who has a file open may be told its attributes anew although the node that he opened no
-// longer stands for what others are shown: a later version was written, and the shard was replaced.
-// His file is the version that he opened, and so are its attributes: with those of the later one
-// the kernel would cut off what he reads.
+// GETATTR of an open node answers with the version that was opened, even after a later version was
+// written and the shard was replaced: with the size of the later one the kernel would cut off what
+// the reader reads.
 #pragma once
 
 #include <chrono>
@@ -30,27 +29,28 @@ class OpenVersions {
     std::uint64_t size = 0;
     timespec modified{};
   };
-  // One more open file at this node. All that are open at once show the same version. False, and
-  // nothing is counted, where a writer has the node.
+  // Counts one more open file at this node. All files that are open at a node at once have the same
+  // version. False, and nothing is counted, where a writer has the node.
   [[nodiscard]] bool Opened(NodeId node, const Shown& shown);
   void Closed(NodeId node);
-  // Nothing where nobody has it open.
+  // Nothing where the node is not open.
   [[nodiscard]] std::optional<Shown> Find(NodeId node) const;
 
-  // kCreated: no look-up led to this node before. kTakenOver: one did, to the committed version.
+  // kCreated: no look-up has led to this node before. kTakenOver: one has, for the committed
+  // version.
   enum class Begin { kCreated, kTakenOver };
-  // From now on the node stands for `staged`. False where somebody has it open, or writes it.
+  // From now on the node is that of `staged`. False where it is open, or has a writer.
   [[nodiscard]] bool BeginWriting(NodeId node, const StagedPtr& staged, Begin begin);
-  // `staged` has ended, and nobody has the node open. kGivenBack: it stands for the committed
-  // version again, because the kernel has no other pages of it. kStaysTaken: it answers no look-up
-  // any more; who has it open by O_PATH alone can begin to write it anew.
+  // `staged` has ended, and no file is open at the node. kGivenBack: the node is that of the
+  // committed version again, of which alone the kernel has pages. kStaysTaken: no look-up is
+  // answered with it any more; a writer that reaches it by an O_PATH descriptor can take it again.
   enum class End { kGivenBack, kStaysTaken };
   void EndWriting(NodeId node, const StagedPtr& staged, End end);
-  // Returns once BeginWriting would succeed, or after a while: whether it would.
+  // Returns once BeginWriting would succeed, or after kLongestWait: whether it would.
   [[nodiscard]] bool AwaitFree(NodeId node);
-  // Null where no writer has it.
+  // The staged inode that has the node, or had it last; null where none has.
   [[nodiscard]] StagedPtr StagedAt(NodeId node) const;
-  // A writer has, or had, taken the node over: it is no answer to a look-up or an open any more.
+  // A writer has, or had, taken the node over: no look-up or open is answered with it any more.
   [[nodiscard]] bool IsTaken(NodeId node) const;
   // The kernel has forgotten the node.
   void Forget(NodeId node);

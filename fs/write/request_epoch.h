@@ -1,5 +1,5 @@
 // Lets the invalidating thread wait until answers that were computed before a change have reached
-// the kernel; an answer that came after its invalidation would be believed for a day.
+// the kernel: it would keep an answer that arrives after its invalidation for a day.
 #pragma once
 
 #include <condition_variable>
@@ -38,8 +38,8 @@ class RequestEpoch {
 
   Ticket Enter() { return Ticket(*this, Begin()); }
 
-  // Runs `wait` as if the calling thread's request had ended before, and began anew after it: what
-  // it has found out so far must not be part of its answer.
+  // Runs `wait` as if the calling thread's request ended before it and a new one began after it.
+  // The answer must not depend on what the request has read before.
   template <class Wait>
   static auto Outside(const Wait& wait) {
     struct Reenter {

@@ -91,7 +91,7 @@ Status ScratchFiles::RemoveDirectory(const std::string& directory, std::string_v
   return {};
 }
 
-// What stands in, and below, a directory that was renamed.
+// The names in and below a directory that was renamed.
 void ScratchFiles::MovePaths(const std::string& from, const std::string& to) {
   std::map<std::string, NamesIn> moved;
   auto at = directories_.lower_bound(from);

@@ -1,5 +1,5 @@
-// Scratch files and directories: names in chunk directories that are no chunk's, from their
-// creation until they are renamed onto a chunk, removed, or the mount ends.
+// Scratch files and directories: names in chunk directories that are not names of chunks, from
+// their creation until they are renamed onto a chunk, removed, or the mount ends.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace unshard {
 
-// A directory that programs have made for their temporary files. Everything in it is scratch.
+// A directory that a program made for its temporary files. Everything in it is scratch.
 struct ScratchDirectory {
   const std::uint64_t number;  // of all scratch directories of this mount; never used again
   const timespec made;
@@ -35,7 +35,7 @@ class ScratchFiles {
   // Files are bounded by the spool they are in, directories by this.
   static constexpr std::size_t kMaxDirectories = 65536;
 
-  // What stands under a name: one of the two, or neither.
+  // The file or the directory of a name, or neither.
   struct Found {
     StagedPtr file;
     ScratchDirectoryPtr directory;
@@ -55,9 +55,9 @@ class ScratchFiles {
   StagedPtr Remove(const std::string& directory, std::string_view name);
   // Fails with ENOENT, ENOTDIR or ENOTEMPTY.
   Status RemoveDirectory(const std::string& directory, std::string_view name);
-  // Replaces what stands under the new name, in one step; a directory goes with what is in it.
-  // Fails with ENOENT where the old name is gone, with EISDIR, ENOTDIR or ENOTEMPTY where the new
-  // one cannot be replaced, and with EINVAL where it is inside the directory.
+  // Replaces the file or directory of the new name in one step; a directory moves with its
+  // contents. Fails with ENOENT where the old name is gone, with EISDIR, ENOTDIR or ENOTEMPTY where
+  // the new one cannot be replaced, and with EINVAL where it is inside the directory.
   Status Rename(const std::string& from, std::string_view name, const std::string& to,
                 std::string_view new_name);
 
@@ -66,7 +66,7 @@ class ScratchFiles {
     bool directory = false;
   };
   [[nodiscard]] std::vector<Name> Names(const std::string& directory) const;
-  // The names that stand directly in `directory` on the way to scratch further below.
+  // The names in `directory` that lead to scratch files further below.
   [[nodiscard]] std::set<std::string> NamesAbove(const std::string& directory) const;
   [[nodiscard]] std::uint64_t Links(const StagedPtr& staged) const;
 

@@ -12,10 +12,10 @@
 namespace unshard {
 namespace {
 
-// Writers that compete for the same room come to it in turn.
+// So often a writer may lose the room that it waited for to others.
 constexpr int kRoomTries = 64;
 
-// The process that a thread belongs to; 0 where that cannot be told.
+// The process that a thread belongs to; 0 where /proc does not show it.
 pid_t ProcessOf(pid_t thread) {
   std::ifstream status("/proc/" + std::to_string(thread) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -77,15 +77,14 @@ class StagedFiles::Handle final : public OpenFile {
  private:
   Status Committed(pid_t thread) {
     if (!writable()) return {};
-    // A child that inherited the file has ended; who opened it may go on writing.
+    // A child that inherited the file has closed it: the process that opened it may go on writing.
     if (!SameProcess(thread, opener_)) return {};
     staged_->SetFlushed(flushed_, true);
     if (!staged_->dirty()) return {};
-    // A created file that is still empty is a shell's redirection: what it is for comes later.
+    // A created file that is still empty may be a shell's redirection, whose writer has not begun.
     if (staged_->size() == 0) return {};
     Status committed = files_.Commit(*staged_);
-    // Who closes a file that others are still writing is not to blame for what they have not
-    // written yet: the last of them is told.
+    // Other writers may still write the missing bytes: only the close of the last one fails.
     const bool unfinished = !committed && committed.error().code == ErrorCode::kInvalidArgument;
     if (unfinished && !staged_->all_flushed()) return {};
     return committed;
@@ -130,13 +129,13 @@ Status StagedFiles::Reserve(StagedInode& staged) {
   return WithRoom(0, [&] { return staged.Reserve(); });
 }
 
-// Nobody waits for the answer of a request that waits for room.
+// A request that waits for room counts as ended meanwhile, so that no invalidation waits for it.
 Status StagedFiles::AwaitRoom(std::uint64_t bytes) {
   return RequestEpoch::Outside([&] { return parts_.writes.WaitForRoom(bytes); });
 }
 
-// Others may take what room there is in between. Where the disk itself is full there is room, and
-// waiting ends at once.
+// Other writers may take the room before the retry. Where the disk and not the spool is full,
+// AwaitRoom() returns at once.
 Status StagedFiles::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) {
   Status written = write();
   for (int i = 0; i < kRoomTries && !written && ErrnoOf(written.error()) == ENOSPC; ++i) {
@@ -223,14 +222,14 @@ void StagedFiles::Release(Handle& file) {
       if (!reported) parts_.report(file.node(), error);
     }
   }
-  // Readers are sent to the version, and not to what becomes of this file, until here.
+  // Until here look-ups by readers lead to the committed version, and not to this file.
   if (id && file.writable()) parts_.writers.Leave(*id, staged);
   if (last) End(staged);
 }
 
-// The kernel looks the name of a staged inode up each time, and finds what has become of it. It is
-// not told to drop the name: FUSE_NOTIFY_INVAL_ENTRY waits in the kernel for the lock of the
-// directory, which a request to ourselves may hold; killed then, we would never end.
+// The name of a staged inode has no time to live, so the kernel finds the committed version without
+// a notification. FUSE_NOTIFY_INVAL_ENTRY would wait in the kernel for the lock of the directory,
+// whose holder may wait for an answer of ours: a daemon that is killed then would never end.
 void StagedFiles::End(const StagedPtr& staged) {
   const StagedInode::Purpose purpose = staged->purpose();
   const bool scratch = std::holds_alternative<StagedInode::Scratch>(purpose);
@@ -239,8 +238,8 @@ void StagedFiles::End(const StagedPtr& staged) {
   if (parts_.scratch.Links(staged) != 0) return;
   const bool dropped = staged->dirty();
   if (!staged->End()) return;
-  // The kernel may have pages of what was dropped, also of a chunk that was removed while it was
-  // created, whose inode it keeps without a name. Other nodes are forgotten soon.
+  // The kernel may have pages of the dropped bytes, also where the chunk was removed while it was
+  // created and its inode has no dentry. It forgets nodes of the table soon.
   const bool spoilt = dropped && (scratch || versions.IsTaken(staged->node()));
   const bool kept = spoilt || !UnpackGridNode(staged->node());
   using End = OpenVersions::End;

@@ -1,5 +1,5 @@
-// What happens to staged inodes from their first open to their last release: they are opened, given
-// room in the spool, committed, and end.
+// The life of staged inodes: they are opened, given room in the spool, committed, and ended at
+// their last release.
 #pragma once
 
 #include <sys/types.h>
@@ -30,35 +30,36 @@ class StagedFiles {
     ScratchFiles& scratch;
     std::function<Status(const StagedInode::Document&, StagedFile& bytes, const timespec& modified)>
         commit_document;
-    // A commit at the release of `node` failed, which no program is told.
+    // A commit at the release of `node` failed: RELEASE has no answer that would reach a program.
     std::function<void(NodeId node, const Error& error)> report;
   };
   explicit StagedFiles(Parts parts) : parts_(std::move(parts)) {}
 
-  // Under which id writers of a staged inode are counted: that of the chunk, or document, that it
-  // becomes. Nothing for scratch files.
+  // The id under which writers of a staged inode are counted: that of the chunk, or document, that
+  // it becomes. Nothing for scratch files.
   static std::optional<ChunkId> WriterId(const StagedInode& staged);
   static ChunkId DocumentId(const StagedInode::Document& document);
 
-  // One more open file on `staged`, at `node`. Null where it has ended.
+  // Opens one more file on `staged`, at `node`. Null where it has ended.
   OpenFilePtr Open(const StagedPtr& staged, NodeId node, const OpenRequest& request);
 
-  // Has a staged file ready for the first write: fails with EMFILE, ENOSPC where there is none.
+  // Creates the spool file of the first write; fails with EMFILE or ENOSPC where there can be none.
   Status Reserve(StagedInode& staged);
-  // Returns once the spool takes `bytes` more. EINTR where the caller is interrupted.
+  // Returns once the spool has room for `bytes` more. Fails with EINTR where the caller is
+  // interrupted.
   Status AwaitRoom(std::uint64_t bytes);
-  // Runs `write`, and again after waiting for room as long as it fails with ENOSPC. Who fills the
-  // spool to its cap waits until something is published.
+  // Runs `write`, and repeats it after waiting for room as long as it fails with ENOSPC: a writer
+  // that fills the spool to its cap waits until a chunk is published.
   Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write);
 
-  // Makes what was written the chunk, or the document. `version`, where given, is set to the
+  // Commits the staged bytes as the chunk, or the document. `version`, where given, is set to the
   // committed version of a chunk.
   Status Commit(StagedInode& staged, WrittenVersionPtr* version = nullptr);
   // Makes its latest commit durable.
   Status Sync(StagedInode& staged);
-  // It becomes something else, by being renamed; who has it open goes on writing to that.
+  // A rename changes what it becomes; files that are open on it go on writing to it.
   void ChangePurpose(const StagedPtr& staged, StagedInode::Purpose purpose);
-  // Nobody has it open any more: releases its bytes, unless it has a name, or is opened meanwhile.
+  // Its last file was closed: releases its bytes, unless it has a name, or is opened meanwhile.
   void End(const StagedPtr& staged);
 
  private:

@@ -38,7 +38,7 @@ Result<std::shared_ptr<StagedFile>> StagedInode::Fresh() {
   return spool_->Stage();
 }
 
-// Makes sure that there are staged bytes which nobody has been promised anything about.
+// Makes `staged_` hold the present contents, in a file that belongs to no committed version.
 Status StagedInode::OwnBytes() {
   if (staged_ && !sealed_) return {};
   UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> fresh, Fresh());
@@ -65,7 +65,7 @@ Status StagedInode::Write(std::uint64_t offset, ByteSpan bytes) {
 Status StagedInode::Truncate(std::uint64_t size) {
   const std::lock_guard lock(mutex_);
   if (size == 0 && (!staged_ || sealed_)) {
-    // Nothing of what was there is needed.
+    // The present contents need not be copied.
     UNSHARD_ASSIGN_OR_RETURN(staged_, Fresh());
     sealed_ = false;
     base_.reset();

@@ -19,8 +19,8 @@
 
 namespace unshard {
 
-// Thread-safe. A lock of its own is held across I/O on its own staged file, and on nothing else:
-// writes to one file wait for each other and for its commit.
+// Thread-safe. Its own lock is held across I/O on its own staged file, and on nothing else: writes
+// to one file wait for each other and for its commit.
 class StagedInode {
  public:
   struct Scratch {};
@@ -32,54 +32,54 @@ class StagedInode {
   using Document = EditedDocument;
   using Purpose = std::variant<Scratch, Chunk, Document>;
 
-  // `base` is what it holds before anything is written (null: nothing).
+  // `base`: its contents until the first write (null: empty).
   StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base, std::uint64_t inode);
 
-  // Has a staged file ready for the first write, so that whoever opens it for writing learns that
-  // there is none to be had: EMFILE, ENOSPC. It goes with the last who writes.
+  // Creates the spool file of the first write, so that an open for writing fails with EMFILE or
+  // ENOSPC where there can be none. Released with the last writer.
   Status Reserve();
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Truncate(std::uint64_t size);
-  // It begins with nothing although something may stand under its name: counts as written to.
+  // It begins empty, although its name may have a version: counts as written to.
   void MarkTruncated();
-  // The same, where the kernel may believe that it has a size: it is to ask for each byte.
+  // The same, where the kernel may have an i_size for its node: it is opened with direct I/O.
   void StartOver();
-  // Durable, but not committed: for scratch files.
+  // fsyncs the staged file without a commit: for scratch files.
   Status Sync();
 
-  // Open file descriptions on it; Close() returns how many are left. The kernel keeps no pages for
-  // who only writes and is alone (kDirect), nor for those who join him: of some kernels direct
-  // writes leave pages of the past behind.
+  // Counts open file descriptions; Close() returns how many are left. kDirect (FOPEN_DIRECT_IO) is
+  // for one that only writes and is the first, and for those that join it: some kernels leave stale
+  // pages behind at direct writes.
   enum class Opened { kEnded, kCached, kDirect };
   [[nodiscard]] Opened Open(bool reads, bool writable);
   std::uint64_t Close(bool writable);
-  // One of those who write has closed its file (`flushed` is that file's), or goes on writing.
+  // A writer has closed its file (`flushed` is that file's), or goes on writing.
   void SetFlushed(bool& flushed, bool now);
-  // All who have it open for writing have closed it, and their releases are on their way.
+  // All writers have closed it, and their RELEASE requests are on their way.
   [[nodiscard]] bool all_flushed() const;
   [[nodiscard]] std::uint64_t opens() const;
   [[nodiscard]] std::uint64_t writers() const;
-  // Somebody could read where others wrote directly: the kernel may have pages of the past.
+  // A reader opened it while it was open with direct I/O: the kernel may have stale pages.
   [[nodiscard]] bool pages_doubtful() const;
-  // Who is about to open it holds it until then. Hold() is false where it has ended.
+  // A hold keeps it from ending until the holder has opened it. Hold() is false where it has ended.
   [[nodiscard]] bool Hold();
   void LetGo();
-  // Nobody has it open and it has no name of its own any more: lets its bytes go, which a committed
-  // version has. From then on it cannot be opened. False, and nothing happens, where somebody has
-  // opened it, or is about to.
+  // Ends it once it is not open and has no name of its own: drops its bytes, which a committed
+  // version keeps, and every later open fails. False, and nothing happens, where it is open or
+  // held.
   bool End();
   [[nodiscard]] bool ended() const;
 
   [[nodiscard]] std::uint64_t inode() const { return inode_; }
-  // The kernel's node of it. Set once: before others know this object, or by the first look-up.
+  // Its node. Set once: before others know this object, or by the first look-up.
   void SetNode(std::uint64_t node) { node_ = node; }
   [[nodiscard]] std::uint64_t node() const { return node_; }
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] timespec modified() const;
   void SetModified(const timespec& modified);
-  // Held while its purpose changes, and while it is opened or closed, together with the counting of
-  // writers: whoever counts as a writer of a chunk is counted out of the same one.
+  // Held while its purpose changes, and while it is opened or closed together with the counting of
+  // writers: a writer is removed from the count of the same chunk that it was added to.
   [[nodiscard]] std::mutex& counting() { return counting_; }
   [[nodiscard]] Purpose purpose() const;
   // A scratch file becomes a chunk or a document by being renamed onto its name.
@@ -87,7 +87,7 @@ class StagedInode {
   // Written to since it was last committed.
   [[nodiscard]] bool dirty() const;
 
-  // Runs `commit` on the staged bytes while nobody writes. Where it succeeds they are sealed: a
+  // Runs `commit` on the staged bytes, with writes locked out. Where it succeeds they are sealed: a
   // later write, or commit, begins with a copy of them.
   using Commit = std::function<Status(StagedFile& staged)>;
   Status CommitWith(const Commit& commit);
@@ -113,8 +113,8 @@ class StagedInode {
   std::uint64_t flushed_ = 0;  // of them
   std::uint64_t holds_ = 0;
   bool always_direct_ = false;
-  bool direct_ = false;  // those who have it open now
-  bool cached_ = false;  // somebody had it open otherwise, so that there may be pages
+  bool direct_ = false;  // of the files that are open now
+  bool cached_ = false;  // it was opened without direct I/O: there may be pages
   bool pages_doubtful_ = false;
   timespec modified_{};
 };
