@@ -23,7 +23,7 @@ using ContentPtr = std::shared_ptr<ChunkContent>;
 // A chunk as one generation of its store has it.
 ContentPtr MakeStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
                              const ChunkFacts& facts);
-// A file that nobody writes to any more.
+// A file that is not written to any more.
 ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size);
 ContentPtr MakeBytesContent(Bytes bytes);
 // The bytes of a text, which is shared.
@@ -31,7 +31,7 @@ ContentPtr MakeTextContent(std::shared_ptr<const std::string> text);
 
 // All bytes in memory. Fails with kResourceExhausted where they are more than `max_bytes`.
 Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes);
-// Length and crc32c of all bytes, read in pieces.
+// The crc32c of all bytes, read in pieces.
 Result<std::uint32_t> Crc32cOf(ChunkContent& content);
 // Calls `take` with pieces of the content in order, until it fails.
 Status ForEachPiece(ChunkContent& content,

@@ -9,9 +9,9 @@
 namespace unshard {
 namespace {
 
-// After this many look-ups in a row whose chunks nobody read (ls -l, du), sizes come from gzip
-// trailers and no bytes are asked for ahead; before, the look-up decodes the chunk that is about to
-// be read, once for both.
+// After this many look-ups in a row without a read (ls -l, du), sizes come from gzip trailers and
+// nothing is prefetched. Before, a look-up decodes the chunk: a read is likely to follow, and finds
+// it decoded.
 constexpr std::uint32_t kPatience = 16;
 constexpr std::uint64_t kTrailerBytes = 4;
 constexpr std::size_t kMaxCorrected = 65536;
@@ -41,9 +41,9 @@ bool ChunkReader::SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk) {
 }
 
 Result<std::optional<ChunkFacts>> ChunkReader::Find(ShardedTree& tree, const ChunkRef& chunk) {
-  // A shard that is overwritten in place while its index is read is looked at again, which the
-  // failed read has made sure of. Invalidate() belongs to the thread that tells the kernel: a
-  // change that it returned here would be taken for told, and the kernel would never hear of it.
+  // A shard that is overwritten in place while its index is read is refreshed: the failed read has
+  // marked it stale. Only the thread that notifies the kernel may call Invalidate(): a change that
+  // it returned here would count as announced, and the kernel would never be notified of it.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(const auto generation,
@@ -122,7 +122,8 @@ Result<std::uint64_t> ChunkReader::PlainSize(ShardedTree& tree, const ShardSlot&
   return decoded->plain.size();
 }
 
-// Only precomputed entries are ever encoded, and there the slot alone says which one it is.
+// The slot identifies the chunk without the page: only precomputed entries are encoded, and their
+// slot is the chunk id.
 CacheKey ChunkReader::KeyOf(const ShardedTree& tree, const ShardSlot& slot,
                             const ShardGenerationPtr& generation) const {
   return {cache_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, slot.shard,
@@ -218,7 +219,7 @@ Result<FilePiece> ChunkReader::Read(ShardedTree& tree, const ChunkRef& chunk,
                                           std::to_string(plain.size()) + " bytes, expected " +
                                           std::to_string(expected));
   }
-  // The kernel keeps what it has read: a second copy would only take memory.
+  // The page cache holds what the kernel has read: a second copy would only take memory.
   if (offset == 0 && size >= plain.size()) decoded_->Erase(KeyOf(tree, chunk.slot, generation));
   const std::uint64_t begin = std::min<std::uint64_t>(offset, plain.size());
   return FilePiece(plain.Slice(begin, std::min<std::uint64_t>(size, plain.size() - begin)));

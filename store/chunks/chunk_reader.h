@@ -32,15 +32,15 @@ class ChunkReader {
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
               std::shared_ptr<ReadCounters> counters);
 
-  // The entry of a chunk in the present generation of its shard. Nothing where it is empty;
+  // The entry of a chunk in the current generation of its shard. Nothing where it is empty;
   // kDataLoss where its entry is damaged.
   Result<std::optional<ChunkFacts>> Find(ShardedTree& tree, const ChunkRef& chunk);
   // The same in a given generation. The size is exact; what it costs: nothing where it follows from
   // the metadata or the index, else one read (codec/FORMATS.md, "Sizes").
   Result<std::optional<ChunkFacts>> FindIn(ShardedTree& tree, const ChunkRef& chunk,
                                            const ShardGenerationPtr& generation);
-  // Whether a chunk that was looked up is likely to be read: false after many that were not. Counts
-  // one more look-up.
+  // Whether a chunk that was looked up is likely to be read: false after many look-ups without a
+  // read. Counts one more look-up.
   bool ExpectsRead();
   // Whether FindIn gives the size without I/O once the index page is there.
   static bool SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk);
@@ -53,7 +53,8 @@ class ChunkReader {
  private:
   Result<std::optional<ByteRange>> Entry(ShardedTree& tree, const ShardSlot& slot,
                                          const ShardGenerationPtr& generation);
-  // The stored range that a part shows verbatim; nothing where it has to be decoded.
+  // The stored range that is the content of the chunk's part as it is; nothing where it has to be
+  // decoded.
   Result<std::optional<ByteRange>> VerbatimRange(ShardedTree& tree, const ChunkRef& chunk,
                                                  const ShardGenerationPtr& generation,
                                                  const ByteRange& entry);
@@ -63,12 +64,12 @@ class ChunkReader {
                  const ShardGenerationPtr& generation) const;
   struct DecodedChunk {
     Bytes plain;
-    bool trailer_lies = false;  // the gzip trailer announces another size (several members)
+    bool trailer_lies = false;  // the gzip trailer has another size (several members)
   };
   Result<std::shared_ptr<const DecodedChunk>> Decoded(ShardedTree& tree, const ShardSlot& slot,
                                                       const ShardGenerationPtr& generation,
                                                       const ByteRange& entry);
-  // Fails once for each chunk whose size a look-up may have taken from a lying trailer.
+  // Fails once for each chunk whose size a look-up may have taken from a wrong trailer.
   Status CheckAnnouncedSize(const ShardGeneration& generation, const ShardSlot& slot,
                             const DecodedChunk& decoded);
   void PrefetchSweep(const ShardedTree& tree, const ShardGeneration& generation,

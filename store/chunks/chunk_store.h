@@ -1,4 +1,5 @@
-// The chunks of one array, scale or index: their versions and their bytes, whatever holds them.
+// The chunks of one array, scale or index: their generations and their bytes, stored in shards or
+// computed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace unshard {
 
-// One file of a chunk. `slot` is for the tree and the store that made it; others pass it on.
+// One file of a chunk. Only the tree and the store that made `slot` interpret it; other code passes
+// it on.
 struct ChunkRef {
   ShardSlot slot;
   ChunkPart part = ChunkPart::kPlain;
@@ -27,29 +29,29 @@ struct ChunkRef {
   friend bool operator==(const ChunkRef&, const ChunkRef&) = default;
 };
 
-// One state of the object that holds a chunk: of its shard. Chunks of one generation never change.
+// One version of the object that holds a chunk, its shard. Chunks of one generation never change.
 struct ChunkGeneration {
   // Distinguishes the generations of one object that are in use at the same time. Small: it is a
   // part of node numbers.
   std::uint32_t number = 0;
-  timespec modified{};  // what all its chunks show
+  timespec modified{};  // st_mtime of all its chunks
   // Keeps the bytes readable; of the store that made it.
   std::shared_ptr<const void> lease;
 };
 
-// A chunk that is there.
+// A chunk that exists.
 struct ChunkFacts {
   std::uint64_t size = 0;
   ByteRange stored;  // in the object that holds it
   ChunkGeneration generation;
 };
 
-// Where the bytes of a chunk are, for people and for attributes of its file.
+// Where the bytes of a chunk are, for extended attributes of its file.
 struct ChunkLocation {
   std::string object;  // key in the store
   ByteRange stored;
   std::uint64_t id = 0;    // in the object
-  std::string generation;  // of the object, as its store tells it
+  std::string generation;  // the tag of the object's generation
 };
 
 // A piece of a file, as bytes or as a slice of an open file.
@@ -61,18 +63,18 @@ struct ObjectRange {
   ByteRange range;
 };
 
-// Another process has changed what holds chunks.
+// Another process has changed an object that holds chunks.
 struct ChunkChange {
   std::uint64_t shard = 0;
   // All generations whose chunks may have been presented since the last change, and the new one.
   std::vector<ChunkGeneration> generations;
   bool complete = true;       // false: there may have been others
-  bool came_or_went = false;  // it did not exist before, or does not now
+  bool came_or_went = false;  // it was created or removed
 };
 struct ChunkChanges {
   std::vector<ChunkChange> changes;
-  // Nothing else that is presented can have changed with the key: it is that of an object which
-  // holds what was announced before, or what this process has put there.
+  // Nothing that is presented can have changed: the key is that of an object whose present version
+  // was announced before or published by this process.
   bool settled = false;
 };
 
@@ -108,8 +110,8 @@ class ChunkStore {
   // Nothing where it is absent.
   virtual Result<std::optional<ChunkLocation>> Locate(const ChunkRef& chunk,
                                                       const ChunkGeneration& generation) = 0;
-  // After a look-up: what its reader will read first, as far as readers have followed look-ups of
-  // late. Nothing where none is expected, or prefetching is not worth it.
+  // After a look-up: the range to prefetch for the read that will follow, judged by the latest
+  // look-ups. Nothing where no read is expected, or prefetching does not pay.
   virtual std::optional<ObjectRange> NextRead(const ChunkFacts& facts) = 0;
   // Up to `size` bytes from `offset` of a chunk, fewer only at its end.
   virtual Result<FilePiece> Read(const ChunkRef& chunk, const ChunkGeneration& generation,
@@ -121,14 +123,14 @@ class ChunkStore {
   // The object under `key` (of the store), or one below it, may have changed; "": any of them.
   // Called by one thread, which announces the changes.
   virtual ChunkChanges Invalidate(const std::string& key) = 0;
-  // Whether objects whose chunks were presented may not be remembered any more: no change of them
-  // is returned.
+  // Whether objects whose chunks were presented may have been forgotten: no change of them is
+  // returned.
   [[nodiscard]] virtual bool has_forgotten() const { return false; }
   [[nodiscard]] virtual ChunkStoreCounters counters() const { return {}; }
 
-  // Whether ChunkPart::kStored shows other bytes than kPlain.
+  // Whether ChunkPart::kStored has other bytes than kPlain.
   [[nodiscard]] virtual bool encodes() const { return false; }
-  // What kStored shows of these plain bytes.
+  // The bytes of kStored for these plain bytes.
   [[nodiscard]] virtual Result<Bytes> Encode(Bytes plain) const { return plain; }
   // The key of the object that a write of the chunk replaces; nothing where chunks are computed and
   // cannot be written.

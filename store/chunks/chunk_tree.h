@@ -1,5 +1,5 @@
-// The virtual tree of one array, scale or index: which names its chunks have, and which of them are
-// there.
+// The virtual tree of one array, scale or index: which names its chunks have, and which of them
+// exist.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ namespace unshard {
 // Positions of chunks and directories in a tree have at most so many bits.
 inline constexpr unsigned kPositionBits = 41;
 
-// What listings show beside what the store has: chunks that are committed and not published yet,
-// and chunks that are removed and still in their shard. Thread-safe; does no I/O.
+// The overlay of listings: chunks that are committed and not published yet, and tombstones of
+// chunks that are still in their shard. Thread-safe; does no I/O.
 class UnpublishedChunks {
  public:
   struct Difference {
@@ -32,7 +32,7 @@ class UnpublishedChunks {
   virtual ~UnpublishedChunks() = default;
   // True as long as there are none in any tree.
   [[nodiscard]] virtual bool empty() const = 0;
-  // Whether chunks (not removals) of a tree stand in, or below, a directory of it.
+  // Whether chunks (not tombstones) of a tree are in, or below, a directory of it.
   [[nodiscard]] virtual bool HoldsChunks(std::uint32_t tree, const GridDirectory& in) const = 0;
   // Shards of a tree that differ, and pages of such a shard; ascending.
   [[nodiscard]] virtual std::vector<std::uint64_t> Shards(std::uint32_t tree) const = 0;
@@ -69,8 +69,8 @@ class ChunkTree {
   [[nodiscard]] std::uint32_t ordinal() const { return ordinal_; }
   // The versions and bytes of its chunks.
   [[nodiscard]] virtual ChunkStore& chunks() = 0;
-  // True from the moment on in which the metadata say that chunks are stored otherwise, or are
-  // gone: who has an old chunk open reads on; nothing is looked up, written or published here.
+  // True once the metadata say that chunks are stored otherwise, or no longer describe the tree:
+  // chunks that are open stay readable; nothing is looked up, written or published here.
   [[nodiscard]] bool retired() const { return retired_.load(std::memory_order_acquire); }
   void Retire() { retired_.store(true, std::memory_order_release); }
   // What the metadata say of how chunks are stored (codec/zarr3/layout_digest.h): chunks of one
@@ -87,23 +87,23 @@ class ChunkTree {
   [[nodiscard]] std::string Path(const GridDirectory& directory) const {
     return names().Path(directory);
   }
-  // The directory of the tree that a chunk, or a directory of level 1 or deeper, stands in.
+  // The directory of the tree that contains a chunk, or a directory of level 1 or deeper.
   [[nodiscard]] GridDirectory Parent(const ChunkRef& chunk) const;
   [[nodiscard]] GridDirectory Parent(const GridDirectory& directory) const {
     return names().Parent(directory);
   }
   // The number of directory levels below level 0.
   [[nodiscard]] unsigned depth() const { return names().depth(); }
-  // Which chunk a file shows, and which file shows a chunk; nothing for references that no chunk
-  // has (unused Morton codes, slots beyond the array).
+  // The chunk of a file, and the file of a chunk; nothing for references that no chunk has (unused
+  // Morton codes, slots beyond the array).
   [[nodiscard]] virtual ChunkRef RefOf(const ChunkFile& file) const = 0;
   [[nodiscard]] virtual std::optional<ChunkFile> FileOf(const ChunkRef& chunk) const = 0;
 
-  // The store directory of what holds the chunks under a directory of the tree.
+  // The store directory of the objects that hold the chunks under a directory of the tree.
   [[nodiscard]] virtual std::string StoreDirectory(const GridDirectory& in) const = 0;
   // True where that directory has the same name: level 0 and the "c" of the default key encoding.
-  // Its other names are those of the store; below, a directory of the grid and one of the store
-  // have nothing in common.
+  // Its names that are no chunks are those of the store directory; deeper, a directory of the grid
+  // and one of the store have no names in common.
   [[nodiscard]] virtual bool IsStoreDirectory(const GridDirectory& in) const = 0;
   // True where a store key, relative to directory(), is a shard and therefore hidden.
   [[nodiscard]] virtual bool IsShardKey(std::string_view key) const {
@@ -114,18 +114,18 @@ class ChunkTree {
   // Lists the chunks in a directory, and the directories that hold chunks, after `cookie` (0: from
   // the start) in storage order; with kGrid every directory of the grid. Chunks of shards that
   // cannot be read are left out and reported to `damaged`; directories above them are listed.
-  // `others`: directories in it that hold something else that is to be found.
+  // `others`: directories in it that are listed because they hold something else.
   using DamageVisitor = std::function<void(const Error&)>;
   virtual Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
                       const ListVisitor& visitor, const DamageVisitor& damaged,
                       const std::vector<GridDirectory>& others = {}) = 0;
-  // When StoreDirectory() was modified; nothing where it is not there.
+  // When StoreDirectory() was modified; nothing where it is missing.
   virtual Result<std::optional<timespec>> Modified(const GridDirectory& in) = 0;
-  // Forgets what List and Modified remember of the store's directories.
+  // Invalidates what List and Modified remember of the store's directories.
   virtual void ForgetListings() {}
 
-  // Calls `visitor` for the directories below level 0 that hold chunks of a shard, which come and
-  // go with it.
+  // Calls `visitor` for the directories below level 0 that hold chunks of a shard: they appear and
+  // vanish with it.
   virtual void ForEachDirectory(std::uint64_t shard,
                                 const std::function<void(const GridDirectory&)>& visitor) const {
     (void)shard;
@@ -150,15 +150,15 @@ class ChunkTree {
   // Whether the entry of a chunk is two files, manifest and fragments.
   [[nodiscard]] bool is_mesh() const { return names().parts().size() > 1; }
 
-  // Set once, before the tree is used; null: the store is all there is.
+  // Set once, before the tree is used; null: there is no overlay.
   void SetUnpublished(std::shared_ptr<const UnpublishedChunks> unpublished) {
     unpublished_ = std::move(unpublished);
   }
-  // Whether chunks that are not in the store yet stand in, or below, a directory.
+  // Whether chunks that are not published yet are in, or below, a directory.
   [[nodiscard]] bool HoldsWritten(const GridDirectory& in) const;
 
-  // Writing. What a chunk has to look like (codec/voxel/chunk_check.h): as many bytes from the
-  // start of a chunk of `size` bytes as CheckChunk wants to see; and whether it can be right.
+  // Checks of written chunks (codec/voxel/chunk_check.h): how many bytes from the start of a chunk
+  // of `size` bytes CheckChunk needs; and whether the chunk can be valid.
   [[nodiscard]] std::uint64_t BytesToCheck(std::uint64_t size) const {
     return check().NeededBytes(size);
   }
@@ -169,14 +169,14 @@ class ChunkTree {
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(const ChunkRef& chunk) const;
   // True where other names beside the chunks are scratch files and not files of the source.
   [[nodiscard]] virtual bool HoldsScratch() const { return true; }
-  // True where "<chunk>.gz" may be written and means the chunk in a gzip file.
+  // True where "<chunk>.gz" may be written: the same chunk, compressed by gzip.
   [[nodiscard]] virtual bool TakesGzipNames() const { return false; }
 
  protected:
   [[nodiscard]] virtual const ChunkCheck& check() const = 0;
   // Empty where chunks have ids. Requires: a chunk of the tree.
   [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const { return FileOf(chunk)->cell; }
-  // Null, or empty, where the store is all there is.
+  // Null where there is no overlay, or it is empty.
   [[nodiscard]] const UnpublishedChunks* unpublished() const {
     return unpublished_ && !unpublished_->empty() ? unpublished_.get() : nullptr;
   }

@@ -110,8 +110,9 @@ bool CommittedVersions::HoldsChunks(std::uint32_t tree, const GridDirectory& in)
 
 namespace {
 
-// Versions that are superseded before they are published never get there, however many: only one
-// that is being published may be in the store by the time that its successor is.
+// The bytes that the store may hold when the successor of `version` is published. A version that is
+// superseded before its publish begins never reaches the store; one that is being published may be
+// there by then.
 ReplacedBytes AfterLocked(const WrittenVersion& version) {
   if (!version.spooled) return {FingerprintOf(version), std::nullopt, version.stored_in};
   if (version.publishing) {
@@ -195,7 +196,7 @@ void CommittedVersions::Unspool(Shard& shard, WrittenVersion& version,
   discard.push_back(Spooled{std::exchange(version.spool, nullptr), *version.spooled});
   version.spooled.reset();
   ForgetUnsynced(version);
-  if (version.superseded) return;  // was taken out of the counts by its successor
+  if (version.superseded) return;  // Replace() has subtracted it from the counts
   Count(shard, version, -1);
   ++published_;
 }

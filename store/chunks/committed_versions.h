@@ -50,8 +50,8 @@ struct ChunkIdLess {
   }
 };
 
-// What the store may hold in a version's place when it is published; anything else was put there by
-// another process.
+// The bytes that the store may hold for a chunk when a version of it is published; any others were
+// written by another process.
 struct ReplacedBytes {
   ChunkFingerprint base;
   std::optional<ChunkFingerprint> other;
@@ -65,8 +65,8 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   ChunkRef chunk;
   std::uint64_t number = 0;  // of all versions of this mount; never used again
   bool removed = false;
-  // The chunk was absent until this version, and the kernel has no other bytes of its arithmetic
-  // node.
+  // The chunk was absent until this version, and the page cache has no other bytes of its
+  // arithmetic node.
   std::atomic<bool> first = false;
   // The kernel was allowed to cache the dentry of this version's node.
   std::atomic<bool> remembered = false;
@@ -74,14 +74,15 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   std::uint32_t crc32c = 0;
   std::uint64_t inode = 0;  // st_ino
 
-  // Guarded by the table.
+  // Guarded by the mutex of CommittedVersions.
   timespec modified{};
   std::shared_ptr<Spool> spool;         // null once it is published
   std::optional<SpooledChunk> spooled;  // the same
-  // Which of two versions is the later one, published or not: of one spool the higher sequence.
+  // Of two versions of one spool, published or not, the one with the higher sequence is the later.
   const Spool* origin = nullptr;
   std::uint64_t sequence = 0;
-  // What its name in the spool says, or what is known better since. Until Replace() only seen_in.
+  // From its name in the spool or, known more exactly, from the version before and its publish.
+  // Until Replace() only seen_in is set.
   ReplacedBytes replaces;
   std::optional<Generation> stored_in;  // a version of the shard that has it, once it is published
   bool publishing = false;
@@ -96,7 +97,7 @@ class CommittedVersions final : public UnpublishedChunks {
  public:
   // The latest version, tombstones included; null where readers see the store.
   WrittenVersionPtr Find(const ChunkId& id) const;
-  // Whether bytes of `version` are in the spool, and where.
+  // Where in the spool the bytes of `version` are; nothing where they are not in it.
   struct Spooled {
     std::shared_ptr<Spool> spool;
     SpooledChunk chunk;
@@ -106,35 +107,36 @@ class CommittedVersions final : public UnpublishedChunks {
   std::vector<SpooledChunk> SpooledIn(const Spool& spool,
                                       const std::vector<WrittenVersionPtr>& versions) const;
   timespec ModifiedOf(const WrittenVersion& version) const;
-  // Of `version`, and of one that is written after it.
+  // Of `version`, and of a version that is committed after it.
   ReplacedBytes ReplacedBy(const WrittenVersion& version) const;
   ReplacedBytes ReplacedAfter(const WrittenVersion& version) const;
   void SetModified(WrittenVersion& version, const timespec& modified);
 
-  // Sizes of the latest versions in the spool of one shard's chunks; 0 for tombstones.
+  // Sizes of the latest versions of one shard's chunks that are in the spool; 0 for tombstones.
   [[nodiscard]] std::map<ShardPlace, std::uint64_t> SpooledSizes(const DirtyShard& at) const;
 
-  // Bytes that were written to the arithmetic node after the latest version was committed are given
-  // up, and the kernel may have pages of them: the version gets a node of its own.
+  // Bytes that were written to the arithmetic node after the latest version was committed are
+  // discarded, but the page cache may hold them: the version gets a node of its own.
   void LeaveArithmeticNode(const ChunkId& id);
 
-  // Makes `version` the latest. What is to be discarded from the spool: the version before, unless
-  // it is being published, or `version` itself where a later one came in between.
+  // Makes `version` the latest. Returns what is to be discarded from the spool: the version before,
+  // unless it is being published, or `version` itself where a later one was committed meanwhile.
   struct Replaced {
     std::optional<Spooled> discard;
-    std::int64_t chunks = 0;  // by how much more is in the spool for this shard
+    std::int64_t chunks = 0;  // the increase in the spool for this shard
     std::int64_t bytes = 0;
     std::uint64_t in_shard = 0;  // chunks (not tombstones) of the shard that are in the spool now
   };
   Replaced Replace(const WrittenVersionPtr& version);
 
-  // All that is in the spool for a shard, marked as being published.
+  // Returns all versions that are in the spool for a shard, marked as being published.
   std::vector<WrittenVersionPtr> BeginPublish(const DirtyShard& shard);
-  // Ends that for versions that are not published after all.
+  // Removes that mark from versions that are not published after all. Returns those that were
+  // superseded meanwhile, to be discarded from the spool.
   std::vector<Spooled> AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
-  // These versions of one shard are in the store now: what is to be discarded from the spool, and
-  // how much less waits there for this shard. `own`: by what the shard was replaced, where it was:
-  // the chunks of all other versions are as they were.
+  // These versions of one shard are in the store now. Returns what is to be discarded from the
+  // spool, and the decrease there for this shard. `own`: the publish, where it replaced the shard:
+  // it left the chunks of all other versions unchanged.
   struct Published {
     std::vector<Spooled> discard;
     std::uint64_t chunks = 0;
@@ -143,9 +145,9 @@ class CommittedVersions final : public UnpublishedChunks {
   Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
                        const std::optional<ShardSet::OwnPublish>& own = std::nullopt);
 
-  // These cannot be published: readers see the store again, as if they had never been committed.
-  // Which files are to be quarantined, and which are to be discarded since a later version is
-  // there.
+  // These versions cannot be published: readers see the store again, as if the versions had never
+  // been committed. Returns which files are to be quarantined, and which are to be discarded
+  // because a later version exists.
   struct Withdrawn {
     std::vector<Spooled> keep;
     std::vector<Spooled> discard;
@@ -155,8 +157,8 @@ class CommittedVersions final : public UnpublishedChunks {
   // Another process has replaced the shard: forgets the published versions of its chunks. Returns
   // whether there were any.
   bool ForgetPublished(const DirtyShard& shard);
-  // The shard whose published versions were least recently made, where more than `max_published`
-  // are known; they are to be forgotten.
+  // The shard that was published least recently, where more than `max_published` published versions
+  // are known: its versions are to be forgotten.
   std::optional<DirtyShard> Oldest(std::size_t max_published) const;
 
   // For listings.

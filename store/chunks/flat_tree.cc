@@ -10,10 +10,10 @@ namespace {
 constexpr std::uint64_t kLargeNumber = std::uint64_t{1} << 60;
 constexpr std::uint64_t kFirstLargeCookie = std::uint64_t{1} << 61;
 constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
-// A shard with more unreadable index pages than this is given up on.
+// After so many unreadable index pages the rest of a shard is left out.
 constexpr int kMaxDamagedPages = 16;
 
-// The place of a file among those of its chunk: one bit of a cookie.
+// The number of a file among those of its chunk: one bit of a cookie.
 std::uint64_t PartIndex(const ChunkNames& names, ChunkPart part) {
   const auto parts = names.parts();
   return static_cast<std::uint64_t>(std::find(parts.begin(), parts.end(), part) - parts.begin());
@@ -70,7 +70,7 @@ Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
   return true;
 }
 
-// A shard that the store does not have.
+// Lists the overlay of a shard that is missing in the store, or empty.
 Result<bool> FlatTree::ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor) {
   const std::uint64_t shard = generation->shard;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;

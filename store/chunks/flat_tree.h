@@ -1,4 +1,4 @@
-// Trees whose chunk names all stand in one directory: precomputed volumes, annotations, skeletons,
+// Trees whose chunk names are all in one directory: precomputed volumes, annotations, skeletons,
 // meshes, and Zarr arrays with a flat chunk key encoding; other Zarr arrays have more directories
 // (store/chunks/zarr_tree.h).
 #pragma once
@@ -37,7 +37,7 @@ class FlatTree : public ShardedTree {
   void ForgetListings() override { lister_.Forget(); }
 
  protected:
-  // What a slot is numbered by in cookies, and back: a chunk id or an arithmetic position.
+  // The number of a slot in cookies, and the inverse: a chunk id or an arithmetic position.
   [[nodiscard]] virtual std::uint64_t Number(const ShardSlot& slot) const = 0;
   [[nodiscard]] virtual ShardSlot SlotOf(std::uint64_t number) const = 0;
   [[nodiscard]] ShardLister& lister() { return lister_; }
@@ -48,7 +48,7 @@ class FlatTree : public ShardedTree {
     const ListVisitor& visitor;
     const DamageVisitor& damaged;
   };
-  // False: the visitor wants no more.
+  // False: the visitor has ended the listing.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
   Result<bool> ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor);
   Result<bool> ListPage(std::uint64_t shard, std::uint64_t page, const IndexPage& index_page,

@@ -15,11 +15,11 @@ namespace {
 
 using Names = ShardedDirectory::Names;
 
-// Shards whose chunks have been counted.
+// The limit of shards whose numbers of chunks are remembered.
 constexpr std::size_t kMostCounts = 4096;
 
-// How many bits the ids of a grid have. Each bit of an index becomes one bit of a Morton code; the
-// highest of each dimension are looked at, whichever rule made the codes.
+// How many bits the ids of a grid have. Each bit of an index becomes one bit of a Morton code: the
+// highest bits of all dimensions are compared, whichever rule made the codes.
 unsigned BitsOfIds(const ChunkLocator* locator, const std::vector<std::uint64_t>& grid_shape) {
   unsigned bits = 0;
   for (std::size_t d = 0; locator != nullptr && d < grid_shape.size(); ++d) {
@@ -75,7 +75,7 @@ class PrecomputedTree final : public FlatTree {
     return bits < 60 ? std::uint64_t{16} << bits : ~std::uint64_t{0};
   }
 
-  // Asked for each chunk that is committed: counted once a shard.
+  // Called for each chunk that is committed; counts once for each shard.
   std::uint64_t ChunksInShard(std::uint64_t shard) const override {
     {
       const std::lock_guard lock(counts_mutex_);
@@ -128,7 +128,7 @@ std::uint64_t PrecomputedTree::CountChunks(std::uint64_t shard) const {
     }
     highest = locator_->Locate(last).slot;
   }
-  // Ids beyond 2^(all bits) come back to the same shards.
+  // Ids beyond 2^(all bits) wrap around to the same shards.
   if (bits + spec.shard_bits < 64 && highest >> (bits + spec.shard_bits) != 0) return 0;
   const std::uint64_t first = shard << bits;
   std::uint64_t count = 0;

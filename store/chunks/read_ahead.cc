@@ -10,7 +10,7 @@ constexpr std::uint64_t kLargestWindow = std::uint64_t{2} << 20;
 // Threads that sweep together are apart by a few chunks.
 constexpr std::uint64_t kClose = std::uint64_t{512} << 10;
 constexpr std::uint64_t kCloseChunks = 4;
-// So many reads close to each other are no chance.
+// So many reads in a row that are close to each other make a sweep.
 constexpr int kOrderedReads = 3;
 
 bool IsClose(std::uint64_t end, const ByteRange& range) {
@@ -48,7 +48,7 @@ ByteRange ReadAhead::Note(const Shard& shard, const ByteRange& range, std::uint6
   sweep.asked = std::max(sweep.asked, sweep.end);
   sweep.reads = std::min(sweep.reads + 1, kOrderedReads);
   if (sweep.reads < kOrderedReads || sweep.asked - sweep.end > sweep.window / 2) return {};
-  // The sweep has come through most of what was asked for: it goes on.
+  // The sweep has read most of what was prefetched: the window grows.
   if (sweep.asked > sweep.end) sweep.window = std::min(sweep.window * 2, kLargestWindow);
   const std::uint64_t begin = std::min(sweep.asked, shard_bytes);
   const std::uint64_t end = std::min(sweep.end + sweep.window, shard_bytes);

@@ -1,4 +1,4 @@
-// Where reads sweep through a shard (cp -r, tar), and which of its bytes to ask the disk for ahead.
+// Detects reads that sweep through a shard (cp -r, tar), and chooses the bytes to prefetch.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 
 namespace unshard {
 
-// Chunks are files of their own to the kernel, so its readahead ends with each of them, though the
-// next one stands right behind it in the shard. Several programs may sweep at a time, each with
-// several threads. Thread-safe.
+// To the kernel each chunk is a file of its own: its readahead stops at the end of each, though the
+// next one follows in the shard. Several programs may sweep at a time, each with several threads.
+// Thread-safe.
 class ReadAhead {
  public:
   // One generation of one shard of one tree.
@@ -23,7 +23,7 @@ class ReadAhead {
   };
 
   // The chunk that takes `range` of a shard of `shard_bytes` is being read. Returns the bytes to
-  // ask for now: an empty range most of the time, and always while reads come in no order.
+  // prefetch now: an empty range most of the time, and always while reads come in random order.
   ByteRange Note(const Shard& shard, const ByteRange& range, std::uint64_t shard_bytes);
 
  private:
@@ -31,10 +31,10 @@ class ReadAhead {
 
   struct Sweep {
     Shard shard;
-    std::uint64_t end = 0;     // of the chunk farthest on that was read
-    std::uint64_t asked = 0;   // the bytes before this have been asked for, or are not worth it
-    std::uint64_t window = 0;  // how far beyond `end` to ask
-    int reads = 0;             // that came close to each other
+    std::uint64_t end = 0;     // of the farthest chunk that was read
+    std::uint64_t asked = 0;   // the bytes before this are prefetched, or need not be
+    std::uint64_t window = 0;  // how far beyond `end` to prefetch
+    int reads = 0;             // in a row that were close to each other
     std::uint64_t used = 0;
   };
   Sweep& Find(const Shard& shard);

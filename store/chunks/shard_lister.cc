@@ -13,7 +13,7 @@ ShardLister::Known* ShardLister::Find(const std::string& store_directory) {
   return &recent_.front();
 }
 
-// What was read before a change is not remembered after it.
+// Discards what was read before the last Forget(): it may be stale.
 void ShardLister::Remember(std::uint64_t epoch, const std::string& store_directory,
                            const std::function<void(Known&)>& change) {
   const std::lock_guard lock(mutex_);
@@ -27,7 +27,7 @@ void ShardLister::Remember(std::uint64_t epoch, const std::string& store_directo
 
 Result<ShardLister::Numbers> ShardLister::List(const std::string& store_directory,
                                                const NameParser& parse, bool begins) {
-  // Before the look, so that no change falls between the two.
+  // Before the listing, so that each change after it gives an event.
   const bool watched = watch_(store_directory);
   std::uint64_t epoch = 0;
   {
@@ -67,7 +67,7 @@ Result<std::optional<timespec>> ShardLister::Modified(const std::string& store_d
     return info->modified;
   };
   UNSHARD_ASSIGN_OR_RETURN(auto modified, look());
-  // Names that are not there are asked for without end; they are neither watched nor remembered.
+  // The number of names that do not exist is unlimited: they are neither watched nor remembered.
   if (!modified || !watch_(store_directory)) return modified;
   UNSHARD_ASSIGN_OR_RETURN(modified, look());
   if (modified) Remember(epoch, store_directory, [&](Known& known) { known.modified = modified; });

@@ -16,18 +16,18 @@
 
 namespace unshard {
 
-// Remembers the last few directories: one is read in many small pieces, and many directories of a
-// nested tree stand on one directory of the store. Nothing is remembered of chunks. Where changes
-// are told what is remembered holds until Forget(); where nobody tells, only a
-// listing that goes on relies on it. Thread-safe; no lock is held across I/O.
+// Remembers the last few directories: one is listed in many small pieces, and many directories of a
+// nested tree correspond to one directory of the store. Remembers nothing of chunks. What is
+// remembered of a watched directory is valid until Forget(); the numbers of an unwatched one are
+// used only by a listing that goes on. Thread-safe; no lock is held across I/O.
 class ShardLister {
  public:
   using Numbers = std::shared_ptr<const std::vector<std::uint64_t>>;
   // The number that an entry's name stands for; nothing for entries that are no shard.
   using NameParser = std::function<std::optional<std::uint64_t>(std::string_view)>;
 
-  // From its return on, changes of entries directly in a directory of the store are told to
-  // Forget(); false where nobody tells.
+  // True: from its return on, each change of an entry directly in a directory of the store causes a
+  // call of Forget(). False: there are no events.
   using Watch = std::function<bool(const std::string&)>;
 
   ShardLister(std::shared_ptr<ObjectStore> store, Watch watch)

@@ -13,8 +13,8 @@ namespace unshard {
 // Gets a shard and its key below the tree's directory; false ends the visit.
 using ShardVisitor = std::function<Result<bool>(std::uint64_t shard, const std::string& key)>;
 
-// Lists the tree's directory and all below it. False where the visitor has ended it, a failure
-// where that or a listing fails.
+// Lists the tree's directory and all below it. False where the visitor has ended it; fails where
+// the visitor or a listing fails.
 Result<bool> VisitShards(ObjectStore& store, const ShardedTree& tree, const ShardVisitor& visitor);
 
 }  // namespace unshard

@@ -57,7 +57,7 @@ Result<std::optional<ChunkLocation>> ShardedChunks::Locate(const ChunkRef& chunk
                        shard->object->info().generation.tag};
 }
 
-// The entries of shards that are compressed as a whole are nowhere in the object.
+// With outer codecs an entry is no range of the stored object: there is nothing to prefetch.
 std::optional<ObjectRange> ShardedChunks::NextRead(const ChunkFacts& facts) {
   if (tree_.shards().format().is_wrapped() || !reader_->ExpectsRead()) return std::nullopt;
   return ObjectRange{ShardGenerationOf(facts.generation)->object, facts.stored};

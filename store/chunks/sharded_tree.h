@@ -43,16 +43,16 @@ class ShardedTree : public ChunkTree {
     (void)slot;
     return 0;
   }
-  // Smallest legal size of the index at the start of a shard; mesh fragments are behind it.
+  // Smallest legal size of the index at the start of a shard; mesh fragments follow it.
   [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
-  // The number of chunks that a full shard has; 0 where it is not known.
+  // The number of chunks that a full shard has; 0 where it is unknown.
   [[nodiscard]] virtual std::uint64_t ChunksInShard(std::uint64_t shard) const {
     (void)shard;
     return 0;
   }
 
  protected:
-  // ShardSet::Watch of a set that outlives what it is given to.
+  // ShardSet::Watch of a set that outlives the receiver of the function.
   static auto WatchOf(ShardSet& shards) {
     return [&shards](const std::string& key) { return shards.Watch(key); };
   }
@@ -61,7 +61,8 @@ class ShardedTree : public ChunkTree {
   // an entry.
   static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);
 
-  // The entries of an index page as listings show them. Ranges of unpublished chunks mean nothing.
+  // The entries of an index page with the overlay applied, for listings. Those of unpublished
+  // chunks have no valid range.
   Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
                                                      std::uint64_t page) const;
   // How listings differ from a page of a shard in the slots from `first` to `last`.
@@ -76,12 +77,12 @@ class ShardedTree : public ChunkTree {
   ShardedChunks chunks_;
 };
 
-// Null where the tree holds its chunks otherwise.
+// Null where the chunks of the tree are not stored in shards.
 inline std::shared_ptr<ShardedTree> AsSharded(const std::shared_ptr<ChunkTree>& tree) {
   return std::dynamic_pointer_cast<ShardedTree>(tree);
 }
 
-// Requires: a sharded tree, as all are whose chunks are written.
+// Requires: a sharded tree, as all writable ones are.
 inline const ShardedTree& ShardedOf(const ChunkTree& tree) {
   return dynamic_cast<const ShardedTree&>(tree);
 }

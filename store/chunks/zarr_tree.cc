@@ -9,8 +9,8 @@
 namespace unshard {
 namespace {
 
-// Whether one of the `slots` slots from `first` on is shown. `unpublished` says what of them
-// differs from the page.
+// Whether one of the `slots` slots from `first` on has a chunk. `unpublished`: the overlay of these
+// slots.
 bool HoldsAny(const IndexPage& page, const std::vector<UnpublishedChunks::Difference>& unpublished,
               std::uint64_t first, std::uint64_t slots) {
   auto difference = unpublished.begin();
@@ -95,7 +95,7 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
     last.page = nullptr;
     UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard, CallerDeadline()));
     UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page, CallerDeadline()));
-    // The last dimension is the fastest one of an index: a row has one slot after the other.
+    // An index is in C order, the last dimension fastest: the slots of a row are consecutive.
     last.unpublished = UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1));
     last.slot = slot;
   }
@@ -136,7 +136,7 @@ Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCel
   return false;
 }
 
-// Whether a shard holds a chunk whose first indices are these.
+// Whether a shard holds a chunk whose indices begin with `indices`.
 Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
   UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(shard, CallerDeadline()));
   if (!generation->object) return false;
@@ -149,7 +149,7 @@ Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& ind
   }
   const std::uint64_t page_count = shards().format().page_count();
   if (page_count == 1) {
-    // The slots of a shard are in C order: those that share their first indices are neighbours.
+    // The slots of a shard are in C order: those that share their first indices are consecutive.
     const std::uint64_t first = array_.locator->Locate(cell).slot;
     UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, 0, CallerDeadline()));
     return HoldsAny(*page, UnpublishedInPage(shard, 0, first, first + (slots - 1)), first, slots);
@@ -179,7 +179,7 @@ Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const List
         // A shard that is not nested has one index for the whole run.
         if (!directory && shards().format().page_count() == 1) return {};
       }
-      // What cannot be read may hold chunks.
+      // Directories whose shards are unreadable may hold chunks: they are listed.
       if (!present.value_or(directory)) continue;
     }
     const std::string name = std::to_string(index);
@@ -188,7 +188,7 @@ Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const List
   return {};
 }
 
-// The numbers of a directory level, with those that only shards in the spool have.
+// The numbers of a directory level, with those that only unpublished shards have.
 std::vector<std::uint64_t> ZarrTree::WithUnpublished(
     const GridDirectory& in, const std::vector<std::uint64_t>& stored) const {
   const std::size_t dimension = names_.IndexCount(in);

@@ -28,8 +28,8 @@ class ZarrPositions {
   std::uint64_t end_ = 0;
 };
 
-// "0.0.1", "c.0.0.1" or any key of one component stands in one directory (depth 0); of "c/0/0/1"
-// and "0/0/1" each index but the last is a directory.
+// Keys of one component ("0.0.1", "c.0.0.1") are all in one directory (depth 0); in "c/0/0/1" and
+// "0/0/1" each index but the last is a directory.
 class ZarrTree final : public FlatTree {
  public:
   ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
@@ -74,23 +74,24 @@ class ZarrTree final : public FlatTree {
 
  private:
   [[nodiscard]] Match Child(const GridDirectory& in, std::uint64_t index) const;
-  // Calls `visitor` for the directories whose indices lie in the shards that have `shard_indices`
-  // as their first ones, and that have as many.
+  // Calls `visitor` for the directories that have as many indices as `shard_indices` and lie in the
+  // shards whose indices begin with those.
   void ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
                           const std::function<void(const GridDirectory&)>& visitor) const;
   [[nodiscard]] std::vector<std::uint64_t> WithUnpublished(
       const GridDirectory& in, const std::vector<std::uint64_t>& stored) const;
-  // The index page of the last chunk that was looked for: neighbours stand in the same one.
+  // The index page of the last chunk that was looked up: its neighbours are mostly in the same
+  // page.
   struct LastPage {
     ShardSlot slot;
     std::shared_ptr<const IndexPage> page;
     std::vector<UnpublishedChunks::Difference> unpublished;
   };
-  // Whether a chunk of the last directory level is there. `row`: how many chunks from this one on
-  // will be asked for.
+  // Whether a chunk of the last directory level exists. `row`: how many chunks from this one on
+  // will be looked up.
   Result<bool> IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last);
-  // Whether a chunk stands in, or below, a directory. Reads the indexes of the shards there until
-  // one is found.
+  // Whether a chunk is in, or below, a directory. Reads the indexes of the shards there until one
+  // is found.
   Result<bool> HoldsChunks(const GridDirectory& in);
   Result<bool> HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
                              const GridCell& indices);

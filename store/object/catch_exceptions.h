@@ -1,4 +1,4 @@
-// Where threads wait for the outcome of a call, an exception in it must become that outcome.
+// Makes an exception in a call its outcome, so that threads that wait for the outcome get one.
 #pragma once
 
 #include <exception>

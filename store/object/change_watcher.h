@@ -1,4 +1,4 @@
-// Tells when something below a store's root may have changed, so that caches can live long.
+// Notifies of possible changes below a store's root, so that caches need not revalidate.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,10 @@ class ChangeWatcher {
 
   virtual ~ChangeWatcher() = default;
 
-  // From return on, changes of entries directly in the directory `key` are told; where it does not
-  // exist, changes of the nearest ancestor that does. False where nobody will tell (no watch to be
-  // had, a network file system): the caller must look again by itself. Repeating a call is cheap.
+  // True: from return on, each change of an entry directly in the directory gives an event; where
+  // the directory does not exist, each change in its nearest ancestor that does. False: there are
+  // no events (no watch is available, a network file system), and the caller has to revalidate what
+  // it caches. Repeating a call is cheap.
   virtual bool Watch(std::string_view directory_key) = 0;
 };
 

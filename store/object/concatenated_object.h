@@ -11,7 +11,7 @@ namespace unshard {
 
 // As ObjectStore::Open, of an object that has the bytes of `second_key` behind those of
 // `first_key`. Its generation is made of both. Missing where both are; kDataLoss where one is.
-// Costs two requests where `first` lies within the first object, else a read more.
+// Costs two requests where `first` lies within the first object, else one more read.
 Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_view first_key,
                                              std::string_view second_key, const RangeRequest& first,
                                              const Deadline& deadline);

@@ -1,4 +1,4 @@
-// Until when a caller waits, and what ends its wait before.
+// How long a caller waits, and what interrupts its wait.
 #pragma once
 
 #include <chrono>
@@ -14,18 +14,18 @@ namespace unshard {
 // Passed to everything that can wait. Cheap to copy.
 struct Deadline {
   std::chrono::steady_clock::time_point at = std::chrono::steady_clock::time_point::max();
-  std::stop_token stop;  // requested: the caller gets EINTR in place of what it waits for
+  std::stop_token stop;  // once requested, the wait fails with EINTR
 
   // For threads that serve no caller: waits as long as it takes.
   static Deadline None() { return {}; }
 
-  // Fails once the deadline is over: with the errno EINTR after a stop, else with ETIMEDOUT.
-  // `doing` stands in the message.
+  // Fails with the errno EINTR once a stop has been requested, else with ETIMEDOUT once `at` has
+  // passed. The message contains `doing`.
   [[nodiscard]] Status Check(const char* doing) const;
 };
 
-// Waits until `ready` is true, which is asked with `lock` held, after each notification of
-// `changed`. Fails as Check does where the deadline is over before.
+// Waits until `ready` returns true; calls it with `lock` held, after each notification of
+// `changed`. Fails as Check does where the deadline passes before.
 template <class Ready>
 Status WaitUntil(std::condition_variable_any& changed, std::unique_lock<std::mutex>& lock,
                  const Deadline& deadline, const char* doing, const Ready& ready) {
@@ -34,17 +34,18 @@ Status WaitUntil(std::condition_variable_any& changed, std::unique_lock<std::mut
 }
 
 // The time limit of the request that this thread serves; None() on threads that serve none. For
-// reads: programs that handle signals do not expect EINTR where only bytes are waited for.
+// reads: signals do not interrupt them, since programs do not expect EINTR from reading a file.
 Deadline CallerDeadline();
-// The same, but a signal for the caller ends the wait. For waits that may last as long as other
-// processes like: for room in the spool, or for a publish.
+// The same, but a signal to the caller interrupts the wait. For waits that other processes can
+// prolong without limit: for space in the spool, or for a publish.
 Deadline InterruptibleDeadline();
 
 // While it lives, this thread serves a request that has to end at `at`. Several nest.
 class ServedCaller {
  public:
-  // Gives the token that is stopped when a signal ends the request's waits. Called by
-  // InterruptibleDeadline() only, since few requests ever wait; null where no signal ends them.
+  // Returns the token that is stopped when a signal interrupts the request. Called by
+  // InterruptibleDeadline() only, since few requests ever wait; null where no signal interrupts the
+  // request.
   using Interrupt = std::function<std::stop_token()>;
   explicit ServedCaller(std::chrono::steady_clock::time_point at, Interrupt interrupt = nullptr);
   ~ServedCaller();

@@ -7,8 +7,8 @@ namespace unshard {
 
 int ErrnoOf(const Error& error) {
   switch (error.system_errno) {
-    case EINTR:      // a signal has come for the caller
-    case ETIMEDOUT:  // its deadline is over
+    case EINTR:      // a signal has interrupted the caller
+    case ETIMEDOUT:  // its deadline has passed
     case EPERM:
     case EEXIST:
     case EXDEV:
@@ -46,7 +46,7 @@ int ErrnoOf(const Error& error) {
     case ErrorCode::kUnavailable:
       return EIO;
     case ErrorCode::kResourceExhausted:
-      return EIO;  // an endless gzip, an index above the memory cap: the reason is in the line
+      return EIO;  // an endless gzip, an index above the memory cap: see the message
     case ErrorCode::kReadOnly:
       return EROFS;
     case ErrorCode::kInternal:

@@ -1,4 +1,4 @@
-// The errno that an error ends with, for programs.
+// The errno that a program gets for an error.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace unshard {
 
-// The errno that a program sees for an error. Missing and damaged data are told apart: damage is
-// EIO, never ENOENT.
+// The errno of an error. Damage is EIO, never ENOENT: programs can distinguish it from missing
+// data.
 int ErrnoOf(const Error& error);
 // "EIO", "ESTALE", …; the number where it has no name here.
 std::string ErrnoName(int number);

@@ -38,7 +38,7 @@ struct Entry {
 struct Flight {
   std::condition_variable_any landed;
   bool over = false;
-  // Nothing where the one who loaded gave up at its own deadline.
+  // Nothing where the load failed after the deadline of the thread that ran it.
   std::optional<Result<ByteBudgetCache::Value>> result;
   bool keep = true;  // false: the key was erased meanwhile
 };
@@ -123,7 +123,7 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const D
   state.flights.emplace(key, flight);
   lock.unlock();
 
-  // An uncaught exception would leave the waiting threads waiting for ever.
+  // After an uncaught exception the other threads would wait for ever.
   Result<Loaded> loaded = CatchExceptions(load);
   const bool in_time = loaded || deadline.Check("");
 

@@ -13,8 +13,8 @@
 
 namespace unshard {
 
-// What a cached value belongs to. `owner` is unique per shard set or view (NewCacheOwner), the rest
-// is the owner's own.
+// What a cached value belongs to. `owner` is unique per shard set or view (NewCacheOwner); it
+// defines the rest.
 struct CacheKey {
   std::uint64_t owner = 0;
   std::uint64_t shard = 0;
@@ -31,8 +31,9 @@ struct CacheCounters {
 
 // Least-recently-used within `max_bytes`. Values are shared and immutable. Thread-safe; loads run
 // without a lock, and concurrent misses of one key share one load (also its failure, which is not
-// kept). A load that failed after the deadline of the one who ran it is no failure of the others:
-// one of them runs it again. A value larger than the whole budget is returned but not kept.
+// kept). Where a load fails after the deadline of the thread that runs it, the other threads do not
+// share that failure: one of them runs it again. A value larger than the whole budget is returned
+// but not kept.
 class ByteBudgetCache {
  public:
   using Value = std::shared_ptr<const void>;
@@ -47,9 +48,9 @@ class ByteBudgetCache {
 
   // `deadline` ends the wait for another thread's load; `load` itself has to heed it.
   Result<Value> Get(const CacheKey& key, const Deadline& deadline, const Loader& load);
-  // Keeps a value that was loaded otherwise.
+  // Inserts a value that was not loaded by Get.
   void Put(const CacheKey& key, Loaded loaded);
-  // The value if it is there; null otherwise. Starts and counts nothing.
+  // The value if it is cached; null otherwise. Starts no load; counts neither a hit nor a miss.
   Value Peek(const CacheKey& key);
   void Erase(const CacheKey& key);
   [[nodiscard]] CacheCounters counters() const;

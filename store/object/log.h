@@ -1,4 +1,4 @@
-// Logging: the only place that knows spdlog. codec never logs.
+// Logging: the only user of spdlog. codec never logs.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace unshard {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogSink {
   kStandardError,       // "unshard: line", for the person who runs a command
-  kDatedStandardError,  // "time level: line", for a process that goes on running
+  kDatedStandardError,  // "time level: line", for a long-running process
   kSyslog,              // "line": syslog adds time, level and "unshard"
 };
 

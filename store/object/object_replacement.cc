@@ -3,7 +3,7 @@
 namespace unshard {
 namespace {
 
-// Another writer was faster each time.
+// Attempts before kConflict: in each another writer replaced the object first.
 constexpr int kAttempts = 8;
 
 }  // namespace

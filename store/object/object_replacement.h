@@ -1,7 +1,8 @@
-// Replacing one object of a store as a whole, wherever the store is.
+// Replacing one object of a store, local or remote, as a whole.
 //
-// Begin() opens the version that is to be replaced (the base). The caller puts a new version
-// together from it, and commits that on the condition that the base is still the current version.
+// Begin() opens the version that is to be replaced (the base). The caller assembles a new version,
+// also from ranges of the base, and commits it on the condition that the base is still the current
+// version.
 #pragma once
 
 #include <cstdint>
@@ -20,37 +21,38 @@
 
 namespace unshard {
 
-// The bytes of a version that is put together, empty at first. Used by one thread.
+// The bytes of a version that is being assembled, empty at first. Used by one thread.
 class NewVersion {
  public:
   virtual ~NewVersion() = default;
-  // Puts `bytes` at `at`; the version grows where it ends before their end, with zeros between. A
-  // failure to store them may be reported by a later call, at the latest by the commit.
+  // Writes `bytes` at `at`. Beyond the end the version grows, and a gap is filled with zeros. A
+  // failure to store the bytes may be reported by a later call, at the latest by the commit.
   virtual Status Write(std::uint64_t at, ByteSpan bytes) = 0;
-  // Puts a range of the base at `at`, by the store itself where it can. kDataLoss where the base
-  // ends before the range does, kConflict where it has been replaced and cannot be read any more.
+  // Copies a range of the base to `at`, inside the store where it can do that. kDataLoss where the
+  // base ends before the range does, kConflict where it has been replaced and is no longer
+  // readable.
   virtual Status CopyBase(const ByteRange& range, std::uint64_t at) = 0;
-  // Fills `to` with bytes that were put; the count is smaller only where the version ends.
+  // Fills `to` with bytes of the new version; the count is smaller only where the version ends.
   virtual Result<std::size_t> ReadBack(std::uint64_t at, std::span<std::uint8_t> to) = 0;
-  // Cuts the version off, or extends it by zeros. Costs little where it has this size.
+  // Truncates the version, or extends it with zeros. Cheap where it has this size already.
   virtual Status SetSize(std::uint64_t size) = 0;
   virtual Result<std::uint64_t> Size() = 0;
 };
 
-// What has become of a commit or a removal.
+// The outcome of a commit or a removal.
 struct Committed {
   enum class Outcome {
     kCommitted,        // every reader that opens the object now gets `object`
-    kConditionFailed,  // the base was not the current version any more; nothing has changed
-    kUnknown,          // either of the two: `reason` kept the store's answer from us
+    kConditionFailed,  // the base was no longer the current version; nothing has changed
+    kUnknown,          // either of the two: the answer of the store was lost for `reason`
   };
   Outcome outcome = Outcome::kConditionFailed;
   std::optional<ObjectInfo> object{};  // kCommitted: the new version; nothing after a removal
   Error reason{ErrorCode::kUnavailable, {}, 0};
 };
 
-// One attempt to replace one object. Used by one thread. Its destructor gives up what was not
-// committed: it leaves neither a lock nor bytes behind, as far as the store can be reached.
+// One attempt to replace one object. Used by one thread. Its destructor discards what was not
+// committed: as far as the store is reachable, neither a lock nor bytes remain.
 class ObjectReplacement : public NewVersion {
  public:
   // The version that is to be replaced; null where the object is missing. A read gives
@@ -58,22 +60,23 @@ class ObjectReplacement : public NewVersion {
   [[nodiscard]] virtual const std::shared_ptr<ObjectVersion>& base() const = 0;
   // Whether the base is the obsolete form in two objects, which no store removes in one step.
   [[nodiscard]] virtual bool base_is_pair() const = 0;
-  // Makes all bytes of the base the start of the new version, which is empty, where that costs no
-  // copy (local: FICLONE; remote: a copy by the server). False, and the version empty, elsewhere.
+  // Fills the new version, which is empty, with all bytes of the base where this process need not
+  // copy them (local: FICLONE; remote: a copy by the server). Elsewhere returns false and leaves
+  // the version empty.
   virtual Result<bool> StartFromBase() = 0;
 
   // Called once everything is ready, right before the object is replaced. A failure ends the
   // attempt, and the object stays as it was.
   using Committing = std::function<Status()>;
-  // Puts the new version in place of the base, whole. The bytes are durable before, its name only
-  // after MakeDurable(). An error says that the object is as it was. After kCommitted the new
+  // Replaces the base by the new version as a whole. The bytes are durable before that, the name
+  // only after MakeDurable(). After an error the object is unchanged. After kCommitted the new
   // version is the base for Remove() and MakeDurable().
   virtual Result<Committed> Commit(const Committing& committing) = 0;
-  // Removes the object, and an obsolete pair beside it before. Requires: a base that is no pair.
+  // Removes an obsolete pair beside the object, then the object. Requires: a base that is no pair.
   virtual Result<Committed> Remove(const Committing& committing) = 0;
-  // Returns once the object, or that it is missing, survives a power loss; then removes an obsolete
-  // pair that the object supersedes. May be called without a commit: an earlier process may have
-  // ended between the two.
+  // Makes the object, or its absence, durable; then removes an obsolete pair that the object
+  // supersedes. May be called without a commit: an earlier process may have ended between its
+  // commit and this call.
   virtual Status MakeDurable() = 0;
 };
 
@@ -88,12 +91,12 @@ struct ReplacedObject {
 class ObjectReplacer {
  public:
   virtual ~ObjectReplacer() = default;
-  // Fails as replacing the object would, as far as that can be told without trying: a read-only
-  // store, no permission to write there.
+  // Fails as replacing the object would, as far as that is known without trying: a read-only store,
+  // no permission to write there.
   virtual Status CanReplace(const std::string& key) = 0;
-  // Waits where the store lets one writer at a time replace an object: until `deadline` at most,
-  // not for ever without one, and for a short time only once `deadline.stop` is requested
-  // (kUnavailable). kDataLoss where only one half of a pair is there.
+  // Where the store lets one writer at a time replace an object, waits for the other writers: until
+  // `deadline` at most, for a limited time without one, and for a short time only once
+  // `deadline.stop` is requested (kUnavailable). kDataLoss where only one half of a pair is there.
   virtual Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                            const Deadline& deadline) = 0;
   // ObjectReplacement::MakeDurable() of all objects directly in a directory at once, but for
@@ -103,9 +106,9 @@ class ObjectReplacer {
   [[nodiscard]] virtual std::string Describe(const std::string& key) const = 0;
 };
 
-// Puts a whole small object in place of what stands under `key`, or makes it: readers see the old
-// bytes or the new ones, also after a power loss. Returns once the new ones are durable. kConflict
-// where other writers were faster many times in a row.
+// Replaces or creates a small object: readers see all old bytes or all new ones, also after a power
+// loss. Returns once the new ones are durable. kConflict where other writers replaced it first many
+// times in a row.
 Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan bytes);
 
 }  // namespace unshard

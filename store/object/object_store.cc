@@ -48,7 +48,7 @@ ByteRange ClipRange(const RangeRequest& range, std::uint64_t object_size) {
 }
 
 Result<ReadResult> ObjectVersion::Read(const RangeRequest& range, const Deadline& deadline) {
-  // Shared: a read that nobody waits for any more ends after this function.
+  // Shared with the callback: after a timeout here the read ends later than this function.
   struct Outcome {
     std::mutex mutex;
     std::condition_variable_any done;

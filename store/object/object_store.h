@@ -2,9 +2,9 @@
 //
 // A key is a relative path without empty, "." and ".." components; "" is the root. *Missing* and
 // *condition failed* are results, not errors. Every method is safe for concurrent use. Methods with
-// a Deadline block until they are done; one that is over before fails as Deadline::Check does,
-// unless the store never waits for others, as the local one. What is written goes past this
-// interface (store/local/file_system.h).
+// a Deadline block until they are done. Where the deadline passes before, they fail as
+// Deadline::Check does, except in stores that never wait for others, as the local one. Writes do
+// not use this interface (store/local/file_system.h).
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct ReadResult {
   Generation generation;
 };
 
-// Bytes that stand in an open file: the zero-copy alternative to Bytes. `owner` keeps it open.
+// A range of an open file: the zero-copy alternative to Bytes. `owner` keeps the file open.
 struct FileSlice {
   int descriptor = -1;
   ByteRange range;
@@ -56,30 +56,30 @@ struct FileSlice {
 // Fills `to`, which has the size of the slice's range. kDataLoss where the file has become shorter.
 Status ReadSlice(const FileSlice& slice, std::span<std::uint8_t> to);
 
-// One version of one object, readable for as long as it is held. Where the store keeps replaced
-// versions that is also after the object has been replaced. Thread-safe.
+// One version of one object. Stays readable while it is held; after the object has been replaced
+// only where the store keeps replaced versions. Thread-safe.
 class ObjectVersion {
  public:
   virtual ~ObjectVersion() = default;
   [[nodiscard]] virtual const ObjectInfo& info() const = 0;
 
-  // kFound with bytes of exactly this version, or kConditionFailed where it is no longer to be had
+  // kFound with bytes of exactly this version, or kConditionFailed where it is no longer available
   // (replaced remotely, or overwritten in place).
   using ReadDone = std::function<void(Result<ReadResult>)>;
   // Calls `done` exactly once, before it returns or on a thread of the store; `done` must not
-  // block. Never blocks itself where the store is remote; the local one reads before it returns.
+  // block. A remote store returns without blocking; the local one reads before it returns.
   virtual void StartRead(const RangeRequest& range, const Deadline& deadline, ReadDone done) = 0;
-  // Starts and waits.
+  // StartRead, and a wait for its result.
   Result<ReadResult> Read(const RangeRequest& range, const Deadline& deadline);
 
-  // The same bytes as a slice of a file, for splicing, where that is as safe as Read: nothing for
-  // remote objects and for files that were written to within the last moments. Counts as a read.
+  // The same bytes as a slice of a file, for splice, where that is as safe as Read: nothing for
+  // remote objects and for files that were written to a moment ago. Counts as a read.
   virtual std::optional<FileSlice> Slice(const ByteRange& range) {
     (void)range;
     return std::nullopt;
   }
-  // A hint that these bytes will be read in a moment: a local file starts to fetch them. Does not
-  // wait, and is no read.
+  // A hint that these bytes will be read soon: the kernel starts to read them from a local file
+  // into the page cache. Does not wait, and does not count as a read.
   virtual void Prefetch(const ByteRange& range) { (void)range; }
 };
 
@@ -106,9 +106,9 @@ class ObjectStore {
 
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
 
-  // What stands under `key`; nothing where it is missing. Symbolic links are followed as long as
-  // they stay inside the store; one that leaves it is kPermissionDenied. For directories, and for
-  // files whose bytes nobody wants: it costs a request of its own.
+  // The file or directory under `key`; nothing where it is missing. Symbolic links are followed as
+  // long as they stay inside the store; one that leaves it is kPermissionDenied. For directories,
+  // and for files whose bytes the caller does not need: it costs a request of its own.
   virtual Result<std::optional<ObjectInfo>> Stat(std::string_view key,
                                                  const Deadline& deadline) = 0;
 
@@ -116,8 +116,8 @@ class ObjectStore {
     std::shared_ptr<ObjectVersion> version;  // null: missing
     Bytes first;  // of this version; shorter than asked for only where the object ends
   };
-  // Pins the present version of a file and reads `first` of it, in one request. A range of no bytes
-  // reads none. A directory where a file should be is kDataLoss, an unreadable file
+  // Opens the current version of a file and reads `first` of it, in one request. A range of no
+  // bytes reads none. A directory where a file should be is kDataLoss, an unreadable file
   // kPermissionDenied, one that kept changing while it was read kConflict.
   virtual Result<Opened> Open(std::string_view key, const RangeRequest& first,
                               const Deadline& deadline) = 0;
@@ -129,8 +129,8 @@ class ObjectStore {
   virtual Status List(std::string_view key, const Deadline& deadline,
                       const ListVisitor& visitor) = 0;
 
-  // The same, after the entry whose `resume` is given (0: from the start), without reading again
-  // what stands before it where the store can do that. Entries that come or go meanwhile may or may
+  // The same, after the entry whose `resume` is given (0: from the start); a store that can seek
+  // does not read the entries before it again. Entries that appear or vanish meanwhile may or may
   // not be seen; all others are seen once.
   virtual Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
                           const ListVisitor& visitor);

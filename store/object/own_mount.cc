@@ -8,7 +8,8 @@ namespace unshard {
 
 bool OwnMount::Holds(int descriptor) const {
   if (!known()) return false;
-  // Of no attribute but the device, and of what the kernel knows: FUSE answers that by itself.
+  // Requests no attribute but the device, and no sync: the kernel answers this for a FUSE file
+  // without a request to its server.
   struct statx status {};
   constexpr int kHow = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
   if (::statx(descriptor, "", kHow, 0, &status) != 0) return false;

@@ -1,4 +1,4 @@
-// The mount that this process serves, which it must not ask anything.
+// The mount that this process serves, to which it must not send requests.
 #pragma once
 
 #include <sys/types.h>
@@ -7,9 +7,9 @@
 
 namespace unshard {
 
-// A bind mount can bring the mount into its own source while it is served. Each request to it from
-// a thread that serves it would need another such thread, until all of them wait for each other.
-// Thread-safe.
+// A bind mount can bring the mount into its own source while it is served. A thread that serves the
+// mount and sends a request to it needs another such thread: once all of them do that, the mount is
+// deadlocked. Thread-safe.
 class OwnMount {
  public:
   // Once it is mounted: the device number of its files.

@@ -27,7 +27,7 @@ Result<ByteVector> ReadRange(const ByteRange& range, const std::string& describe
 // An object whose bytes `read` reads: kConditionFailed where they end before `info.size`.
 std::shared_ptr<ObjectVersion> MakeObjectOf(const ObjectInfo& info, std::string described,
                                             ReadBytes read);
-// The same of bytes that lie in memory: what is read is a part of them, not a copy.
+// The same of bytes in memory: reads return slices of them, not copies.
 std::shared_ptr<ObjectVersion> MakeObjectOf(const ObjectInfo& info, Bytes bytes);
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-// The time of day, as files are stamped with it.
+// The time of day, for the timestamps of files.
 #pragma once
 
 #include <ctime>

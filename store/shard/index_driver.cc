@@ -8,9 +8,10 @@
 namespace unshard {
 namespace {
 
-// No format asks this often; one that would never end must not hang a thread.
+// More requests than a walk of any format makes: an index that is nested without end must not hang
+// a thread.
 constexpr int kMaxRequests = 256;
-// An entry this small has those of other pages beside it: they are read together.
+// Entries this small are adjacent to those of other pages: one read fetches them together.
 constexpr std::uint64_t kSmallEntry = 64;
 constexpr std::uint64_t kWindow = std::uint64_t{64} << 10;
 

@@ -14,7 +14,7 @@ namespace unshard {
 // The object that the ranges of an index refer to.
 struct IndexedObject {
   std::uint64_t size = 0;
-  // The bytes of a range within the object; fewer where it has become shorter.
+  // The bytes of a range within the object; fewer where the object has become shorter.
   std::function<Result<Bytes>(const ByteRange&)> read;
   std::function<std::string()> describe;  // for messages
 };
@@ -46,9 +46,9 @@ class IndexDriver {
   IndexDriver(const ShardFormat& format, std::uint64_t shard, IndexedObject object,
               HeldIndex held = {});
 
-  // One page. Costs a read for each request of its walk, but none for what is held. Of the shard's
-  // own index it reads the format's opening range, or else 64 KiB around a small entry, and holds
-  // that for the next page. Fails with kResourceExhausted where a walk asks for more than
+  // One page. Costs a read for each request of its walk, but none for bytes that are held. Of the
+  // shard's own index it reads the format's opening range, or else 64 KiB around a small entry, and
+  // holds that for the next page. Fails with kResourceExhausted where a walk asks for more than
   // `max_index_bytes` at once, with kDataLoss where the object ends early or the index is damaged,
   // and as `read` does; each names the object.
   Result<IndexPage> Page(std::uint64_t page, std::uint64_t max_index_bytes);
@@ -66,7 +66,7 @@ class IndexDriver {
   const std::uint64_t shard_;
   const IndexedObject object_;
   HeldIndex held_;
-  ByteRange last_own_index_;  // that a walk asked for
+  ByteRange last_own_index_;  // the range that a walk requested last
   std::uint64_t index_bytes_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace unshard {
 // Used by one thread.
 class ShardObject {
  public:
-  // Null: a shard that is missing. `described` stands in messages.
+  // Null: a shard that is missing. Messages name `described`.
   ShardObject(std::string described, std::shared_ptr<ObjectVersion> object)
       : described_(std::move(described)), object_(std::move(object)) {}
 
@@ -22,9 +22,9 @@ class ShardObject {
   [[nodiscard]] const std::string& described() const { return described_; }
 
   // kDataLoss where the range reaches beyond the end, kConflict where this version of the object is
-  // no longer to be had.
+  // no longer available.
   Result<Bytes> Read(const ByteRange& range) const;
-  // The object that index ranges refer to; itself where the format is not wrapped.
+  // The object that index ranges refer to; itself where the format has no outer codecs.
   Result<ShardObject> Decoded(const ShardFormat& format, std::uint64_t max_bytes) const;
   // Walks to all pages, as IndexDriver::AllPages. An object that is missing has no chunks.
   Result<ShardIndex> ReadIndex(const ShardFormat& format, std::uint64_t shard,

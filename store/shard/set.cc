@@ -1,13 +1,13 @@
-// Own publishes: a shard that we replace ourselves.
+// Own publishes: this process replaces a shard.
 //
-//   1. BeginReplacement takes the place of a look, once the one that is under way has ended. Looks
-//      that are wanted from now on wait: none sees the store between the rename and step 3.
-//      Generations that are known meanwhile go on being given out and read.
+//   1. No refresh sees the store between the rename and step 3: BeginReplacement waits for the
+//      refresh that is under way and takes its place, so that later ones wait. Known generations
+//      are still returned and read meanwhile.
 //   2. The caller renames.
-//   3. Finish looks at the store. An object that is the published one, on a base that was the
-//      current generation, takes that generation's place with its count; anything else was done by
-//      somebody else and is a change like all others. Those who wait get what was found.
-//   4. Without Finish nothing is known to have happened: those who wait look by themselves.
+//   3. Finish opens the object. Where it is the published one, and the base was the current
+//      generation, it takes that generation's place with its count; anything else is a change by
+//      another process. The waiting threads get the result.
+//   4. Without Finish there is no result: the waiting threads refresh the shard themselves.
 #include "store/shard/set.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace unshard {
 namespace {
 
-// A shard that changes again while we look at it is looked at again, this many times.
+// How often at most one request refreshes a shard that changes again during each refresh.
 constexpr int kLooks = 4;
 
 std::size_t DepthOf(std::string_view key) {
@@ -54,7 +54,8 @@ ShardSet::ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
 
 ShardSet::~ShardSet() = default;
 
-// Whether nothing tells against the current generation, however long ago it was looked at.
+// Whether no event and no failure contradicts the current generation, however old its last refresh
+// is.
 bool ShardSet::IsUncontradicted(const Shard& entry) {
   return entry.current && !entry.failed && entry.looked_epoch >= entry.stale_since;
 }
@@ -104,8 +105,8 @@ void ShardSet::Trim(Locked& locked) {
   trim_at_ = std::max(options_.max_remembered, shards_.size() + options_.max_remembered / 4 + 1);
 }
 
-// Looks once, or joins a look that is under way. A result that has been invalidated meanwhile is
-// not given out as long as there is hope for a better one: the kernel would keep it for long.
+// Refreshes, or waits for a refresh that is under way. Where the result has been invalidated
+// meanwhile, starts over, up to kLooks times: the kernel would cache it for long.
 Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard,
                                           const Deadline& deadline) {
   const std::uint64_t wanted = Remember(locked, shard).stale_since;
@@ -115,7 +116,7 @@ Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard,
       UNSHARD_RETURN_IF_ERROR(WaitUntil(looking->done, locked.lock, deadline,
                                         "waiting until a shard is opened",
                                         [&] { return looking->over; }));
-      if (!looking->result) continue;  // a publish that came to nothing, or somebody gave up
+      if (!looking->result) continue;  // abandoned, or past the deadline of its thread
     } else {
       looking = BeginLook(locked, shard);
       FinishLook(locked, shard, looking, nullptr, deadline);
@@ -150,7 +151,7 @@ void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
   });
   if (!no_exception) opened.object = tl::unexpected<Error>(no_exception.error());
   locked.lock.lock();
-  Shard& entry = Remember(locked, shard);  // still there: a shard that is looked at is not idle
+  Shard& entry = Remember(locked, shard);  // still there: a shard under refresh is not idle
   entry.looking = nullptr;
   entry.used = true;
   if (opened.object) {
@@ -178,7 +179,7 @@ ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard, const RangeRequest& fi
                                      const Deadline& deadline) {
   opens_.fetch_add(1, std::memory_order_relaxed);
   Opened opened{JoinPath(directory_, keys_->Key(shard)), false, options_.clock(), nullptr};
-  // Before the look, so that no change falls between the two.
+  // Before the open, so that each change after it gives an event.
   if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentPath(opened.key));
   auto object = store_->Open(opened.key, first, deadline);
   if (object && !object->version) {
@@ -203,7 +204,7 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
                                            const OwnPublish* own) {
   Shard& entry = Remember(locked, shard);
   if (!opened.object) {
-    entry.failed = true;  // what we knew before is not to be trusted either
+    entry.failed = true;  // `current` may be stale, too
     return tl::unexpected<Error>(std::move(opened.object).error());
   }
   entry.failed = false;
@@ -216,7 +217,7 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
       version == own->published) {
     return Succeed(locked, entry, std::move(opened));
   }
-  // Nobody who waits for an event needs to be told of what no event will tell.
+  // Unwatched shards get no events: forget what was announced.
   if (!opened.watched) entry.SetTold(nullptr, locked.retired);
   entry.Retire(locked.retired);
   const auto count = entry.TakeCount(options_.generation_count_limit);
@@ -240,8 +241,9 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
   return entry.current;
 }
 
-// What the outside knows stays true of all chunks but those that we published, so that no event
-// tells of it. A change by others that is still to be told, `told` being older, is told as before.
+// Own publishes are not announced: what was announced remains valid for all chunks but the
+// published ones. An older `told` stays: the change by another process after it is still to be
+// announced.
 ShardGenerationPtr ShardSet::Succeed(Locked& locked, Shard& entry, Opened opened) {
   const ShardGenerationPtr before = entry.current;
   ShardGeneration generation(*before);
@@ -253,7 +255,7 @@ ShardGenerationPtr ShardSet::Succeed(Locked& locked, Shard& entry, Opened opened
   entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
   if (!entry.told || entry.told == before) entry.told = entry.current;
   Shard::Alive* alive = entry.FindAlive(before->count);
-  alive->generation = entry.current;  // there, since `before` has its lease
+  alive->generation = entry.current;  // not null: `before` holds its lease
   if (alive->referenced) locked.retired.push_back(std::exchange(alive->referenced, entry.current));
   locked.retired.push_back(before);
   return entry.current;
@@ -298,7 +300,8 @@ void ShardSet::MarkStale(const ShardGeneration& generation) {
   found->second->stale_since = ++epoch_;
 }
 
-// A shard that was read at `when`, from a store that does not keep replaced versions, was current.
+// A read at `when` that succeeded, from a store that does not keep replaced versions, proves that
+// the shard was current.
 void ShardSet::MarkValidated(const ShardGeneration& generation,
                              std::chrono::steady_clock::time_point when) {
   const std::lock_guard lock(mutex_);
@@ -307,7 +310,7 @@ void ShardSet::MarkValidated(const ShardGeneration& generation,
   found->second->looked = std::max(found->second->looked, when);
 }
 
-// The shard that stands under a full store key; nothing where it is none of this set.
+// The shard with this full store key; nothing where it is none of this set.
 std::optional<std::uint64_t> ShardSet::ShardAt(const std::string& key) const {
   if (IsAtOrBelow(directory_, key) || !IsAtOrBelow(key, directory_)) return std::nullopt;
   return keys_->Parse(directory_.empty() ? key : key.substr(directory_.size() + 1));
@@ -356,9 +359,9 @@ std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key, bool*
     const auto looked = Look(locked, affected.shard, Deadline::None());
     Shard& entry = Remember(locked, affected.shard);
     ShardGenerationPtr before = std::move(affected.before);
-    // The first look may have ended after the mark: what it gave out has to be taken back.
+    // The first refresh may have ended after MarkStale: what it presented has to be invalidated.
     if (!before && !affected.forgotten) before = entry.told;
-    // What our own publishes put in their places needs no telling, also if it came after the look.
+    // Own publishes are not announced, also those after the refresh.
     before = entry.Latest(before);
     ShardGenerationPtr after = entry.Latest(looked ? *looked : nullptr);
     if (entry.untold_dropped && after) before = nullptr;

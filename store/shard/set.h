@@ -22,28 +22,29 @@
 namespace unshard {
 
 // One generation of one shard. `count` distinguishes the generations of a shard that are alive at
-// the same time; it is part of FUSE node numbers. One that we published ourselves has the count of
-// the one before: its other chunks are the same files. Immutable; thread-safe.
+// the same time; it is part of FUSE node numbers. One that this process published has the count of
+// the one before: its other chunks remain the same files. Immutable; thread-safe.
 struct ShardGeneration {
   std::uint64_t shard = 0;
   std::uint32_t count = 0;
-  std::uint64_t serial = 0;               // never used again in this set: for cache keys
+  std::uint64_t serial = 0;               // unique in this set: for cache keys
   std::string key;                        // in the store, for messages
   std::shared_ptr<ObjectVersion> object;  // null: the shard is missing, all its chunks are empty
-  // What its chunks show: of the object, or, after our own publish, of the generation before.
+  // st_mtime of its chunks: of the object or, after our own publish, of the generation before if
+  // that had an object.
   timespec modified{};
-  std::shared_ptr<const void> lease;  // of the count: held by all generations that have it
+  std::shared_ptr<const void> lease;  // keeps `count` in use: held by all that have it
 };
 using ShardGenerationPtr = std::shared_ptr<const ShardGeneration>;
 
 struct ShardSetOptions {
   std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of one decoded index page
-  std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of one decoded wrapped shard
+  std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of a shard decoded by outer codecs
   std::uint32_t generation_count_limit = 1u << 9;              // counts run below this; 2 or more
-  // How long a shard that nobody watches is trusted after it was opened, or, where the store does
-  // not keep replaced versions, read.
+  // How long an unwatched shard counts as current after it was opened or, where the store does not
+  // keep replaced versions, read.
   std::uint64_t ttl_milliseconds = 1000;
-  bool immutable = false;                 // the source never changes: neither watch nor look again
+  bool immutable = false;                 // the source never changes: neither watch nor revalidate
   std::size_t max_remembered = 1u << 16;  // shards without references, see below
   std::function<std::chrono::steady_clock::time_point()> clock = std::chrono::steady_clock::now;
 };
@@ -57,22 +58,23 @@ struct ShardSetCounters {
 // Thread-safe. No lock is held across I/O.
 //
 // Life of a shard here:
-//   1. The first Current() watches its directory, then opens the object: no change can fall
-//      between the two unseen.
-//   2. The generation stays current until Invalidate() (a watcher's event) or, unwatched, the ttl
-//      asks to look again. Looking again opens the object anew and compares generations; the same
-//      one keeps its count, a new one gets the next count that is free.
-//   3. A generation that is no longer current stays reachable by its count while referenced
-//      (AddReference/DropReferences, the kernel's look-ups), and so keeps its descriptor open.
-//   4. Opening a shard brings the beginning of its index (ShardFormat::opening_range), which the
-//      cache holds for the walks to its pages. A look at a shard of which nothing is known but that
-//      its ttl is over asks for no bytes: mostly it has not changed.
-//   5. A read that meets kConditionFailed gives kConflict and makes the next Current() look again;
-//      the caller starts over there. Invalidate() still tells of that change when its event comes.
+//   1. The first Current() watches the directory, then opens the object, so that a change between
+//      the two gives an event.
+//   2. The generation stays current until Invalidate() (a watcher's event) or, unwatched, until the
+//      ttl has passed. Then a refresh opens the object again and compares generations: the same one
+//      keeps its count, a new one gets the next free count.
+//   3. A generation that is no longer current stays reachable by its count, with its descriptor
+//      open, while referenced (AddReference/DropReferences, the kernel's nlookup).
+//   4. Opening a shard also reads the beginning of its index (ShardFormat::opening_range), which
+//      the cache holds for the walks to its pages. A refresh for no other reason than the ttl reads
+//      no bytes: mostly the shard has not changed.
+//   5. A read that meets kConditionFailed fails with kConflict and marks the generation stale; the
+//      caller starts over with Current(), which refreshes. Invalidate() still returns that change
+//      when its event comes.
 //   6. Our own publish replaces a generation by one with the same count, to which its references
-//      move (BeginReplacement). Nothing is told of it.
-//   7. A shard without references that nobody uses is forgotten when more than `max_remembered` are
-//      known, those first that were not asked for since the last time. Missing shards are
+//      move (BeginReplacement). Invalidate() does not return that change.
+//   7. When more than `max_remembered` shards are known, those without references and users are
+//      forgotten, first those that were not requested since the last trimming. Missing shards are
 //      remembered like others. An error is never remembered.
 class ShardSet {
   struct Looking;
@@ -88,28 +90,28 @@ class ShardSet {
   [[nodiscard]] const ShardFormat& format() const { return *format_; }
   [[nodiscard]] const ShardKeys& keys() const { return *keys_; }
 
-  // The generation that the store holds now, as far as the watcher or the ttl tells.
-  // `deadline` ends the waits of this method and of those below; what other callers wait for as
-  // well goes on.
+  // The generation that the store holds now, as far as known from events or within the ttl.
+  // `deadline` limits the waits of this method and of those below; an operation that other callers
+  // wait for as well goes on.
   Result<ShardGenerationPtr> Current(std::uint64_t shard, const Deadline& deadline);
   // The generation with this count: current, or old and still referenced. Null where it is gone.
   ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
-  // An index page of a generation: cached, or walked by exactly one of the threads that want it.
+  // An index page of a generation: cached, or loaded by exactly one of the threads that request it.
   // An empty page where the shard is missing. kConflict where the object was overwritten.
   Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
                                                 std::uint64_t page, const Deadline& deadline);
   // The size of the object that index ranges refer to; requires a generation that is not missing.
   Result<std::uint64_t> DecodedSize(const ShardGenerationPtr& generation, const Deadline& deadline);
-  // Stored bytes of an entry: of the object, or of the decoded object where the format is wrapped.
-  // kConflict where the object was overwritten.
+  // Stored bytes of an entry: of the object, or of the decoded object where the format has outer
+  // codecs. kConflict where the object was overwritten.
   Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range,
                            const Deadline& deadline);
   // The same as a slice of the shard's file, where that is possible.
   std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation,
                                        const ByteRange& range);
 
-  // From return on, changes of entries directly in a directory of the store are told, or there are
-  // none. False where nobody tells.
+  // True: from return on, each change of an entry directly in a directory of the store gives an
+  // event (an immutable store has none). False: there are no events.
   bool Watch(const std::string& store_directory) {
     return options_.immutable || (watcher_ && watcher_->Watch(store_directory));
   }
@@ -118,22 +120,23 @@ class ShardSet {
   void AddReference(const ShardGenerationPtr& generation);
   void DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number);
 
-  // What we have published: the object that stood there before and the one that stands there now;
-  // nothing where there was or is none.
+  // Our own publish of a shard: the object before it and the object after it; nothing where there
+  // was or is none.
   struct OwnPublish {
     std::optional<Generation> base;
     std::optional<Generation> published;
   };
-  // Makes looks at one shard wait, from just before it is replaced by our own publish until the
-  // outcome is known. Its holder must not ask for Current() of this shard, and holds it shortly.
+  // Makes refreshes of one shard wait, from just before our own publish replaces it until the
+  // outcome is known. Its holder must not call Current() for this shard, which could wait for
+  // itself, and holds it briefly.
   class Replacement {
    public:
-    ~Replacement();  // without Finish: looks go on as if nothing had happened
+    ~Replacement();  // without Finish: waiting threads refresh the shard themselves
     Replacement(Replacement&&) = default;
     Replacement& operator=(Replacement&&) = delete;
-    // Looks at the store, once, after the rename. Where it holds `own`, on the base that was
-    // current, the generation that is returned has the count of the one before and Invalidate will
-    // not tell of it; all else that it finds is a change by somebody else. Fails like Current().
+    // Opens the object, once, after the rename. Where it is `own.published` and `own.base` was
+    // current, the returned generation has the count of the one before and Invalidate does not
+    // return the change; anything else is a change by another process. Fails like Current().
     Result<ShardGenerationPtr> Finish(const OwnPublish& own);
 
    private:
@@ -144,34 +147,34 @@ class ShardSet {
     const std::uint64_t shard_;
     std::shared_ptr<Looking> looking_;
   };
-  // Waits for a look or a replacement that is under way.
+  // Waits for a refresh or a replacement that is under way.
   Replacement BeginReplacement(std::uint64_t shard);
-  // The next look gives the shard another count, as if somebody else had replaced it, and
-  // Invalidate tells of that.
+  // The next refresh gives the shard another count, as if another process had replaced it, and
+  // Invalidate returns that change.
   void Renew(std::uint64_t shard);
 
-  // A change of a shard, told to the listener off any caller's path (the invalidating thread):
-  // `before` and `after` are never both null; null where not known.
+  // A change of a shard, which the invalidating thread announces outside any request. `before` or
+  // `after` is null where it is not known; at most one of them is.
   struct Change {
     std::uint64_t shard = 0;
     ShardGenerationPtr before;
     ShardGenerationPtr after;
-    // Given out after `before` and replaced before `after`: chunks that neither of those has may
-    // have been shown.
+    // Presented after `before` and replaced before `after`: the kernel may have cached chunks that
+    // neither of those two has.
     std::vector<ShardGenerationPtr> between;
   };
-  // The object under `key` (full store key) may have changed; an empty key: every shard. Looks
-  // again at the shards that are remembered and returns those whose generation is another one than
-  // was last told of, or was first given out: `after` is null where the look failed, `before` where
-  // the shard had been forgotten, or has shown more generations since than are kept. A key that is
-  // an ancestor directory concerns all shards below it. `settled` says that nobody needs to hear of
-  // it: it is the key of one remembered shard that is what was told of, or what we have put there
-  // ourselves, or of what publishing puts beside a shard.
+  // The object under `key` (full store key) may have changed; an empty key: every shard; an
+  // ancestor directory: all shards below it. Refreshes those of them that are remembered and
+  // returns those whose generation differs from the one that was last announced, or first
+  // presented: `after` is null where the refresh failed, `before` where the shard had been
+  // forgotten, or has presented more generations since than are kept. Sets `settled` where there is
+  // nothing to announce: `key` is that of one remembered shard, whose generation was announced
+  // before or published by this process, or that of a file which publishing creates beside a shard.
   std::vector<Change> Invalidate(const std::string& key, bool* settled = nullptr);
 
   // The number of remembered shards that exist.
   [[nodiscard]] std::size_t open_shards() const;
-  // Whether a shard that was asked for has been forgotten.
+  // Whether a shard that was requested has been forgotten.
   [[nodiscard]] bool has_forgotten() const;
   [[nodiscard]] ShardSetCounters counters() const;
 
@@ -216,7 +219,7 @@ class ShardSet {
   const std::shared_ptr<ChangeWatcher> watcher_;
   const std::shared_ptr<IndexCache> cache_;
   const ShardSetOptions options_;
-  // Distinguish this set's pages, and what it holds of indexes, in the shared cache.
+  // Distinguish this set's pages, and its held bytes of indexes, in the shared cache.
   const std::uint64_t cache_owner_;
   const std::uint64_t held_owner_;
   const bool keeps_replaced_versions_;
@@ -226,7 +229,7 @@ class ShardSet {
   std::unordered_map<std::uint64_t, std::unique_ptr<Shard>> shards_;
   std::uint64_t epoch_ = 0;        // counts invalidations
   std::uint64_t last_serial_ = 0;  // of generations
-  std::size_t trim_at_;            // the number of shards that makes us forget some
+  std::size_t trim_at_;            // number of shards at which idle ones are forgotten
   std::size_t key_depth_ = 0;      // directories between directory_ and a shard
   bool trimmed_ = false;           // some shard has been forgotten
 

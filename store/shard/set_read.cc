@@ -6,7 +6,7 @@
 namespace unshard {
 namespace {
 
-// Where the decoded object of a wrapped format stands among the pages of its generation.
+// The page number under which the cache holds the decoded object of a format with outer codecs.
 constexpr std::uint64_t kDecodedObject = ~std::uint64_t{0};
 
 }  // namespace
@@ -19,7 +19,7 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
   if (page == kDecodedObject && format_->is_wrapped()) {
     return Fail(ErrorCode::kInvalidArgument, generation->key + ": no such index page");
   }
-  // Passed by reference, so that the loader needs no memory of its own where the page is cached.
+  // Passed by reference, so that nothing is allocated for the loader where the page is cached.
   const auto walk = [&]() -> Result<IndexCache::Loaded> {
     auto loaded = Walk(*generation, page, deadline);
     if (!loaded) return DamagedOrReplaced(*generation, std::move(loaded).error(), deadline);
@@ -38,7 +38,8 @@ HeldIndex ShardSet::Held(const ShardGeneration& generation) const {
   return held ? *std::static_pointer_cast<const HeldIndex>(held) : HeldIndex();
 }
 
-// Of a format with one page, and of one that is decoded whole, nothing is held once that is cached.
+// An empty range releases what is held: a format with one page, or one that is decoded whole, needs
+// it no more once that is cached.
 void ShardSet::Hold(const ShardGeneration& generation, const HeldIndex& held) {
   const CacheKey key{held_owner_, generation.shard, generation.serial, 0};
   if (held.range.size == 0) return cache_->Erase(key);
@@ -73,8 +74,8 @@ Result<IndexPage> ShardSet::Walk(const ShardGeneration& generation, std::uint64_
   return loaded;
 }
 
-// What looks like damage may be a shard that was opened while its writer put it together, in place:
-// the bytes of the opening request are not validated when they are walked. A read is.
+// A shard that was opened while another process wrote it in place may look damaged: the bytes of
+// the opening request are not validated when they are walked. A read is.
 tl::unexpected<Error> ShardSet::DamagedOrReplaced(const ShardGeneration& generation, Error error,
                                                   const Deadline& deadline) {
   if (error.code == ErrorCode::kDataLoss) {

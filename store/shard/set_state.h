@@ -1,4 +1,4 @@
-// What a shard set keeps of its shards. Only for the files of store/shard/set.h.
+// The state of each shard in a shard set. Only for the files that implement store/shard/set.h.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace unshard {
 
 // What is known of one shard. All members are guarded by the set's mutex.
 struct ShardSet::Shard {
-  // A count that is in use: by the current generation, a referenced one, or one that is still in
-  // somebody's hands.
+  // A count that is in use: by the current generation, a referenced one, or one that a caller still
+  // holds.
   struct Alive {
     std::uint32_t count = 0;
     std::uint64_t references = 0;
@@ -26,25 +26,25 @@ struct ShardSet::Shard {
     std::weak_ptr<const void> lease;
   };
 
-  ShardGenerationPtr current;  // null before the first look that succeeded
-  // What the outside knows: what Invalidate last told of. Differs from `current` only between a
-  // look that found a change and the event that tells of it.
+  ShardGenerationPtr current;  // null before the first successful refresh
+  // The generation that was last announced (returned by Invalidate) or first presented. Differs
+  // from `current` only between a refresh that found a change and the event that announces it.
   ShardGenerationPtr told;
-  // What was `current` after `told` and has been replaced already, by what our own publishes found
-  // before the event came. Each keeps a file open, so that only the first are kept.
+  // Generations that were `current` after `told` and were replaced, by what our own publishes
+  // found, before their event came. Each keeps a file open, so that only the first are kept.
   std::vector<ShardGenerationPtr> untold;
   bool untold_dropped = false;
   std::vector<Alive> alive;
-  std::shared_ptr<Looking> looking;  // set while a thread looks, or replaces the shard
+  std::shared_ptr<Looking> looking;  // set while a thread refreshes or replaces the shard
   std::uint64_t stale_since = 0;     // the epoch of the last invalidation
-  std::uint64_t looked_epoch = 0;    // the epoch when the look began that gave `current`
+  std::uint64_t looked_epoch = 0;    // the epoch at the start of the refresh that gave `current`
   std::chrono::steady_clock::time_point looked;
   std::uint32_t next_count = 0;
   bool watched = false;
-  bool failed = false;  // the last look
+  bool failed = false;  // the last refresh
   bool used = true;     // since the last trimming
 
-  // Gives up `current`.
+  // Releases `current`, but keeps it in `untold` where it has not been announced.
   void Retire(std::vector<ShardGenerationPtr>& retired) {
     constexpr std::size_t kUntold = 8;
     if (current && told && current != told) {
@@ -57,7 +57,7 @@ struct ShardSet::Shard {
     retired.push_back(std::exchange(current, nullptr));
   }
 
-  // All that has been shown up to `after` is told of, or nobody waits for an event.
+  // All generations up to `after` have been announced, or the shard is unwatched and none will be.
   void SetTold(ShardGenerationPtr after, std::vector<ShardGenerationPtr>& retired) {
     retired.push_back(std::exchange(told, std::move(after)));
     retired.insert(retired.end(), untold.begin(), untold.end());
@@ -83,7 +83,7 @@ struct ShardSet::Shard {
     return nullptr;
   }
 
-  // What our own publishes have put in a generation's place by now: itself where there were none.
+  // The generation by which our own publishes have replaced this one; itself where there were none.
   ShardGenerationPtr Latest(const ShardGenerationPtr& generation) {
     const Alive* one = generation ? FindAlive(generation->count) : nullptr;
     if (one == nullptr || one->lease.lock() != generation->lease) return generation;
@@ -91,7 +91,7 @@ struct ShardSet::Shard {
     return latest ? latest : generation;
   }
 
-  // The next count that no generation has which is alive.
+  // The next count that no live generation has.
   std::optional<std::uint32_t> TakeCount(std::uint32_t limit) {
     std::erase_if(alive, [](const Alive& one) { return one.lease.expired(); });
     for (std::uint32_t i = 0; i < limit; ++i) {
@@ -103,16 +103,18 @@ struct ShardSet::Shard {
   }
 };
 
-// One look at the store that any number of threads wait for. Guarded by the set's mutex.
+// One refresh of a shard, for which any number of threads wait. Guarded by the set's mutex.
 struct ShardSet::Looking {
   std::uint64_t epoch = 0;  // when it opened the shard
   std::condition_variable_any done;
   bool over = false;
-  // Nothing where a replacement was abandoned, or the one who looked gave up at its own deadline.
+  // Nothing where a replacement was abandoned, or the refresh failed after the deadline of the
+  // thread that ran it.
   std::optional<Result<ShardGenerationPtr>> result;
 };
 
-// The set's mutex, and what is to be destroyed (closing files) only after it has been given up.
+// The set's mutex, and objects whose destruction closes files: they are destroyed after its
+// release.
 struct ShardSet::Locked {
   explicit Locked(std::mutex& mutex) : lock(mutex) {}
   std::vector<ShardGenerationPtr> retired;
