@@ -38,6 +38,18 @@ std::vector<WrittenVersionPtr> CommittedVersions::Unsynced(const ChunkTree& tree
   return {found->second.begin(), found->second.end()};
 }
 
+void CommittedVersions::Clear() {
+  decltype(shards_) shards;
+  decltype(unsynced_) unsynced;
+  const std::lock_guard lock(mutex_);
+  shards.swap(shards_);
+  unsynced.swap(unsynced_);
+  directories_.clear();
+  recent_.clear();
+  published_ = 0;
+  spooled_ = 0;
+}
+
 WrittenVersionPtr CommittedVersions::Find(const ChunkId& id) const {
   const std::lock_guard lock(mutex_);
   const auto shard = shards_.find(id.shard());

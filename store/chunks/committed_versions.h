@@ -176,6 +176,10 @@ class CommittedVersions final : public UnpublishedChunks {
                                                         const GridDirectory& in) const;
   void MarkSynced(WrittenVersion& version);
 
+  // Forgets all versions: they hold their trees, and those hold this. Whoever owns the trees calls
+  // it when nobody reads or writes any more.
+  void Clear();
+
  private:
   struct PlaceInShard {
     std::uint64_t page = 0, slot = 0;

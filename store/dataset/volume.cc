@@ -130,10 +130,9 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
 Volume::Volume(VolumeParts parts, const VolumeOptions& options)
     : parts_(std::move(parts)), options_(options) {}
 
-// Trees hold the committed versions, which hold their trees: the cycle is broken here.
 Volume::~Volume() {
   writes_.reset();
-  for (const auto& tree : parts_.datasets->trees()) tree->SetUnpublished(nullptr);
+  if (parts_.written) parts_.written->Clear();
 }
 
 void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {

@@ -58,6 +58,7 @@ class WritingParts : public testing::Test {
 
   struct Parts {
     Parts(const WritingParts& test, std::unique_ptr<Spool> opened);
+    ~Parts() { written->Clear(); }
 
     const std::shared_ptr<CommittedVersions> written = std::make_shared<CommittedVersions>();
     const std::shared_ptr<DatasetTree> datasets;
