@@ -102,10 +102,10 @@ void KernelInvalidation::RefreshListing(const std::string& path) {
 }
 
 bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::Event& event) {
-  const auto [changes, settled] =
+  const auto [changes, up_to_date] =
       tree->chunks().Invalidate(event.everything ? std::string() : event.key);
   tree->ForgetListings();
-  if (settled) return false;
+  if (up_to_date) return false;
   superblock_.epoch.WaitForRunning();
   if (event.everything) {
     RefreshAllDirectories(tree);

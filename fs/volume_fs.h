@@ -16,7 +16,7 @@ namespace unshard {
 
 // Each request of the kernel as a method, which resolves the node and passes the request on to it.
 // Thread-safe. Failures are not logged here: the caller reports each failed request once, with
-// Report(). LookAgain() (fs/common/request_failures.h) is no error and not reported.
+// Report(). StaleName() (fs/common/request_failures.h) is no error and not reported.
 class VolumeFs {
  public:
   using Writing = WriteNotifications;
@@ -35,7 +35,7 @@ class VolumeFs {
   void AwaitAnswers() { superblock_.epoch.WaitForRunning(); }
 
   // Adds one reference of the kernel's to the node it answers with. `thread` is the caller's
-  // (fs/write/chunk_writers.h).
+  // (fs/write/open_writers.h).
   Result<Entry> Lookup(NodeId parent, std::string_view name, pid_t thread = 0);
   void Forget(NodeId node, std::uint64_t references) { superblock_.Forget(node, references); }
   Result<Entry> GetAttributes(NodeId node);

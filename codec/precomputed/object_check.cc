@@ -35,11 +35,11 @@ class ObjectCheck : public ChunkCheck {
   [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
                              ByteSpan start) const final {
     if (size == 0) return RefuseEmptyChunk();
-    return Look(size, start);
+    return CheckContent(size, start);
   }
 
  protected:
-  [[nodiscard]] virtual Status Look(std::uint64_t size, ByteSpan start) const = 0;
+  [[nodiscard]] virtual Status CheckContent(std::uint64_t size, ByteSpan start) const = 0;
 };
 
 class MeshManifestCheck final : public ObjectCheck {
@@ -49,7 +49,7 @@ class MeshManifestCheck final : public ObjectCheck {
   }
 
  private:
-  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::uint64_t size, ByteSpan start) const override {
     if (start.size() < size) return {};
     const auto fragments = MeshFragmentBytes(start);
     if (!fragments) return Fail(ErrorCode::kInvalidArgument, fragments.error().message);
@@ -69,7 +69,7 @@ class SkeletonCheck final : public ObjectCheck {
   static constexpr std::uint64_t kHeaderSize = 8;
   static constexpr std::uint64_t kEdgeSize = 8;
 
-  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::uint64_t size, ByteSpan start) const override {
     if (start.size() < kHeaderSize) return RefuseShort("skeleton", kHeaderSize, size);
     const std::uint64_t vertices = Grow(kHeaderSize, LoadU32Le(start.data()), vertex_size_);
     const std::uint64_t least = Grow(vertices, LoadU32Le(start.data() + 4), kEdgeSize);
@@ -121,7 +121,7 @@ class SingleAnnotationCheck final : public ObjectCheck {
   }
 
  private:
-  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::uint64_t size, ByteSpan start) const override {
     const std::uint64_t least = Grow(form_.least, form_.relationships, 4);
     if (size < least) return RefuseShort("annotation", least, size);
     if (!form_.fixed) return {};
@@ -152,7 +152,7 @@ class AnnotationListCheck final : public ObjectCheck {
  private:
   static constexpr std::uint64_t kCountSize = 8;
 
-  [[nodiscard]] Status Look(std::uint64_t size, ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::uint64_t size, ByteSpan start) const override {
     if (start.size() < kCountSize) return RefuseShort("list of annotations", kCountSize, size);
     const std::uint64_t least = Grow(kCountSize, LoadU64Le(start.data()), form_.least + kIdSize);
     if (size < least) return RefuseShort("list of annotations", least, size);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
 
-// The common part of all encodings. Calls Look with a cell of the grid and at least one byte.
+// The common part of all encodings. Calls CheckContent with a cell of the grid and at least one
+// byte.
 class VolumeCheck : public ChunkCheck {
  public:
   explicit VolumeCheck(VolumeChunks chunks) : chunks_(std::move(chunks)) {}
@@ -27,12 +28,12 @@ class VolumeCheck : public ChunkCheck {
                              ByteSpan start) const final {
     if (size == 0) return RefuseEmptyChunk();
     if (!chunks_.grid.Contains(cell)) return RefuseChunk("chunk", "it lies outside the grid");
-    return Look(cell, size, start);
+    return CheckContent(cell, size, start);
   }
 
  protected:
-  [[nodiscard]] virtual Status Look(std::span<const std::uint64_t> cell, std::uint64_t size,
-                                    ByteSpan start) const = 0;
+  [[nodiscard]] virtual Status CheckContent(std::span<const std::uint64_t> cell, std::uint64_t size,
+                                            ByteSpan start) const = 0;
   [[nodiscard]] const VolumeChunks& chunks() const { return chunks_; }
 
  private:
@@ -52,8 +53,8 @@ class RawCheck final : public VolumeCheck {
   [[nodiscard]] std::uint64_t NeededBytes(std::uint64_t /*size*/) const override { return 0; }
 
  private:
-  [[nodiscard]] Status Look(std::span<const std::uint64_t> cell, std::uint64_t size,
-                            ByteSpan /*start*/) const override {
+  [[nodiscard]] Status CheckContent(std::span<const std::uint64_t> cell, std::uint64_t size,
+                                    ByteSpan /*start*/) const override {
     const std::uint64_t expected = FixedSize(cell).value_or(kTooMany);
     if (size != expected) return RefuseChunkSize("raw chunk", expected, size);
     return {};
@@ -67,8 +68,8 @@ class ImageCheck final : public VolumeCheck {
       : VolumeCheck(std::move(chunks)), function_(function) {}
 
  private:
-  [[nodiscard]] Status Look(std::span<const std::uint64_t> cell, std::uint64_t size,
-                            ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::span<const std::uint64_t> cell, std::uint64_t size,
+                                    ByteSpan start) const override {
     const ImageForm form = {chunks().grid.ClippedElementCount(cell), chunks().channels,
                             chunks().item_size};
     return function_(start, size, form);
@@ -82,8 +83,8 @@ class SegmentationCheck final : public VolumeCheck {
   using VolumeCheck::VolumeCheck;
 
  private:
-  [[nodiscard]] Status Look(std::span<const std::uint64_t> cell, std::uint64_t size,
-                            ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::span<const std::uint64_t> cell, std::uint64_t size,
+                                    ByteSpan start) const override {
     SegmentationForm form;
     for (std::size_t d = 0; d < form.shape.size(); ++d) {
       const CellExtent extent = chunks().grid.Extent(cell, d);
@@ -108,8 +109,8 @@ class CompressoCheck final : public VolumeCheck {
   // "cpso", u8 version, u8 bytes of a label, u16 extents x y z, …
   static constexpr std::uint64_t kHeaderSize = 36;
 
-  [[nodiscard]] Status Look(std::span<const std::uint64_t> cell, std::uint64_t /*size*/,
-                            ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::span<const std::uint64_t> cell, std::uint64_t /*size*/,
+                                    ByteSpan start) const override {
     if (start.size() < kHeaderSize || !AsText(start).starts_with("cpso")) {
       return RefuseChunk("compresso chunk", "expected a header that begins with \"cpso\"");
     }
@@ -136,8 +137,8 @@ class JpegXlCheck final : public VolumeCheck {
   static constexpr std::string_view kCodestream = "\xff\x0a";
   static constexpr std::string_view kContainer = {"\0\0\0\x0cJXL \r\n\x87\n", 12};
 
-  [[nodiscard]] Status Look(std::span<const std::uint64_t> /*cell*/, std::uint64_t /*size*/,
-                            ByteSpan start) const override {
+  [[nodiscard]] Status CheckContent(std::span<const std::uint64_t> /*cell*/, std::uint64_t /*size*/,
+                                    ByteSpan start) const override {
     const std::string_view text = AsText(start);
     if (text.starts_with(kCodestream) || text.starts_with(kContainer)) return {};
     return RefuseChunk("jxl chunk", "expected the signature of a JPEG XL image");

@@ -100,7 +100,7 @@ constexpr std::array<PlainAdvice, 14> kPlainAdvice = {{
      "user of its process"},
     {"EROFS", "mount without ro, from a source that its process may write to"},
     {"ESTALE",
-     "open it again by its name: somebody has replaced it; of strict mounts `unshard "
+     "open it again by its name: another process has replaced it; of strict mounts `unshard "
      "spool list -v` shows what was set aside"},
     {"ENOSPC",
      "`unshard status MOUNT` tells whether the spool or the disk of SOURCE is full; "

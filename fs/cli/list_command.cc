@@ -14,7 +14,7 @@
 namespace unshard {
 namespace {
 
-constexpr int kPatienceMilliseconds = 5000;
+constexpr int kStatusTimeoutMilliseconds = 5000;
 
 // The name of a state for programs, and its text for people, in which MOUNT and WHY are replaced by
 // the mount point and the reason. The text of a serving mount has more.
@@ -129,7 +129,7 @@ Result<std::vector<ListedMount>> ListMounts() {
     }
     mounts.push_back(std::move(mount));
   }
-  const auto answers = ReadWithin(asked, kPatienceMilliseconds);
+  const auto answers = ReadWithin(asked, kStatusTimeoutMilliseconds);
   for (std::size_t i = 0; i < answers.size(); ++i) TakeAnswer(answers[i], mounts[asked_of[i]]);
   return mounts;
 }

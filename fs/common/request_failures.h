@@ -12,10 +12,10 @@ namespace unshard {
 
 // The name leads to another node by now: ESTALE, at which the kernel looks it up again. Not
 // reported.
-inline tl::unexpected<Error> LookAgain() {
+inline tl::unexpected<Error> StaleName() {
   return tl::unexpected<Error>(Error{ErrorCode::kConflict, "", 0});
 }
-[[nodiscard]] inline bool IsLookAgain(const Error& error) {
+[[nodiscard]] inline bool IsStaleName(const Error& error) {
   return error.code == ErrorCode::kConflict && error.message.empty();
 }
 

@@ -27,7 +27,7 @@ namespace {
 constexpr int kEndMilliseconds = 1000;
 // Between two scans for other processes: one scan can miss a process that starts another and ends.
 constexpr int kPauseMilliseconds = 1000;
-constexpr int kLooks = 2;
+constexpr int kMostChecks = 2;
 // A process may leave its mount namespace without ending.
 constexpr int kStaysMilliseconds = 60000;
 
@@ -89,7 +89,7 @@ bool OthersLeave() {
   const sigset_t signals = OnlyDeathSignal();
   const FileDescriptor death(signalfd(-1, &signals, SFD_CLOEXEC));
   if (!death.valid()) return false;
-  for (int looks = 0; looks < kLooks; ++looks) {
+  for (int looks = 0; looks < kMostChecks; ++looks) {
     if (const auto other = OtherInMountNamespace()) {
       looks = -1;
       const FileDescriptor process(OpenProcess(*other));

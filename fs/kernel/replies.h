@@ -23,7 +23,7 @@ fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry);
 // The calling thread.
 pid_t ThreadOf(fuse_req_t request);
 
-// Reports the failure and answers with its errno. LookAgain() (fs/common/request_failures.h) and
+// Reports the failure and answers with its errno. StaleName() (fs/common/request_failures.h) and
 // ENOTEMPTY are not reported.
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error);

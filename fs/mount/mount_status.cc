@@ -52,10 +52,10 @@ std::string WriteLines(const SpoolStatus& write) {
             Printable(write.last_failure->message) + "\n";
   }
   // Conflicts of earlier mounts are listed too, even where this one has had none.
-  if (write.conflicts > 0 || !write.set_aside.empty()) {
+  if (write.conflicts > 0 || !write.conflicting.empty()) {
     text += "conflicts   " + std::to_string(write.conflicts) + "\n";
   }
-  text += ConflictLines(write.set_aside);
+  text += ConflictLines(write.conflicting);
   if (write.damaged > 0) text += "damaged     " + std::to_string(write.damaged) + "\n";
   text += ConflictLines(write.quarantined);
   if (write.lost > 0) {

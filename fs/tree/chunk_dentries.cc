@@ -13,7 +13,7 @@ bool MayBeRemembered(Superblock& superblock, const StagedInode::Chunk& chunk) {
   return !version || version->remembered;
 }
 
-bool BareNameIsRemembered(Superblock& superblock, const StagedInode::Chunk& chunk) {
+bool PlainNameIsRemembered(Superblock& superblock, const StagedInode::Chunk& chunk) {
   if (!chunk.gzipped) return false;
   const ChunkId id = ChunkId::Of(*chunk.tree, chunk.chunk);
   superblock.choice.Wrote(id);
@@ -23,7 +23,7 @@ bool BareNameIsRemembered(Superblock& superblock, const StagedInode::Chunk& chun
   return !facts || *facts;
 }
 
-void DropBareName(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk) {
+void DropPlainName(Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk) {
   const ChunkRef bare = chunk.With(ChunkPart::kPlain);
   const auto parent = KnownNode(superblock, tree, tree.Parent(bare));
   const auto& drop = superblock.writing.drop_entry;

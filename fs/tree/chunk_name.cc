@@ -104,9 +104,9 @@ Status ChunkName::CommitRemoval() {
   removal.tree = chunk_.tree;
   removal.chunk = chunk_.ref;
   removal.modified = TimeNow();
-  const bool drop = BareNameIsRemembered(sb, PurposeOf(chunk_));
+  const bool drop = PlainNameIsRemembered(sb, PurposeOf(chunk_));
   UNSHARD_RETURN_IF_ERROR(sb.writes->CommitRemoval(removal));
-  if (drop) DropBareName(sb, *chunk_.tree, chunk_.ref);
+  if (drop) DropPlainName(sb, *chunk_.tree, chunk_.ref);
   Detach(StagedInode::Scratch{});
   return {};
 }
@@ -122,9 +122,9 @@ void ChunkName::Detach(const StagedInode::Purpose& purpose) const {
 Status ChunkName::Commit(const std::shared_ptr<StagedInode>& staged) {
   Superblock& sb = superblock();
   UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk_.tree, chunk_.ref));
-  const bool drop = BareNameIsRemembered(sb, PurposeOf(chunk_));
+  const bool drop = PlainNameIsRemembered(sb, PurposeOf(chunk_));
   UNSHARD_RETURN_IF_ERROR(CommitAs(sb, staged, PurposeOf(chunk_)));
-  if (drop) DropBareName(sb, *chunk_.tree, chunk_.ref);
+  if (drop) DropPlainName(sb, *chunk_.tree, chunk_.ref);
   return {};
 }
 
@@ -165,8 +165,8 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, sb.writes->Current(source.tree, plain));
   if (!content) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
   if (!sb.choice.IsContended(IdOf(source)) && MayBeRemembered(sb, PurposeOf(source))) {
-    sb.choice.SendAway(IdOf(source));
-    return LookAgain();
+    sb.choice.NoteStale(IdOf(source));
+    return StaleName();
   }
   StagedInode copy(sb.writes->spool(), StagedInode::Chunk{chunk_.tree, chunk_.ref, false}, content,
                    InodeOfChunk(sb, *chunk_.tree, chunk_.ref));
@@ -174,14 +174,14 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(content->size() + 1));
   const WritePipeline::Commit put{chunk_.tree, chunk_.ref, false, copy.modified(), copy.inode()};
   const WritePipeline::Commit removal{source.tree, source.ref, false, TimeNow()};
-  const bool drop_from = BareNameIsRemembered(sb, PurposeOf(source));
-  const bool drop_to = BareNameIsRemembered(sb, PurposeOf(chunk_));
+  const bool drop_from = PlainNameIsRemembered(sb, PurposeOf(source));
+  const bool drop_to = PlainNameIsRemembered(sb, PurposeOf(chunk_));
   UNSHARD_RETURN_IF_ERROR(copy.CommitWith(
       [&](StagedFile& bytes) { return sb.writes->CommitMove(put, bytes, removal); }));
   sb.writers.ForgetEmptied(IdOf(chunk_));
   from.Detach(PurposeOf(chunk_));
-  if (drop_from) DropBareName(sb, *source.tree, source.ref);
-  if (drop_to) DropBareName(sb, *chunk_.tree, chunk_.ref);
+  if (drop_from) DropPlainName(sb, *source.tree, source.ref);
+  if (drop_to) DropPlainName(sb, *chunk_.tree, chunk_.ref);
   return {};
 }
 

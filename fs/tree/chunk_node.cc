@@ -58,8 +58,8 @@ Result<Entry> ChunkNode::SetAttributes(OpenFile*, const AttributeChange& change,
     }
     if (*change.size != now.attributes.size) return Truncate(*change.size, thread);
   }
-  const WrittenVersionPtr latest = Look().latest;
-  if (latest && latest->removed) return LookAgain();
+  const WrittenVersionPtr latest = FindLatest().latest;
+  if (latest && latest->removed) return StaleName();
   if (change.modified) {
     SetShownTime(superblock(), *tree_, chunk_, latest, *change.modified);
   }

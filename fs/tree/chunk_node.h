@@ -42,9 +42,9 @@ class ChunkNode : public Node {
     WrittenVersionPtr latest;
     bool current = false;
   };
-  [[nodiscard]] virtual Seen Look() const = 0;
-  // Look() has found the latest version, and the kernel has no dentry of it that it uses without a
-  // look-up.
+  [[nodiscard]] virtual Seen FindLatest() const = 0;
+  // FindLatest() has found the latest version, and the kernel has no dentry of it that it uses
+  // without a look-up.
   [[nodiscard]] virtual bool IsUnremembered(const Seen& seen) const;
   // The bytes of this node's version, and the attributes that fstat(2) gives until the release.
   // Nothing where they are gone and the name has to be looked up again.

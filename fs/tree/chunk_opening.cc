@@ -49,7 +49,7 @@ Result<ContentPtr> BaseOf(Superblock& sb, const StagedInode::Chunk& chunk) {
 // A new staged inode for a chunk, held.
 Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bool truncate) {
   UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk.tree, chunk.chunk));
-  if (BareNameIsRemembered(sb, chunk)) DropBareName(sb, *chunk.tree, chunk.chunk);
+  if (PlainNameIsRemembered(sb, chunk)) DropPlainName(sb, *chunk.tree, chunk.chunk);
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(1));
   // An earlier open truncated the chunk, and nothing has been written since.
   const bool emptied = !truncate && sb.writers.IsEmptied(ChunkId::Of(*chunk.tree, chunk.chunk));
@@ -68,8 +68,8 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
 }
 
 // Whether this open is the kernel's second attempt, and came to the same node again.
-bool CameWithoutName(const Superblock& sb, const ChunkNode& node, const OpenRequest& request) {
-  return request.write && sb.writers.WasSentAway(request.thread, node.chunk_id(), node.id());
+bool HasNoName(const Superblock& sb, const ChunkNode& node, const OpenRequest& request) {
+  return request.write && sb.writers.WasAnsweredStale(request.thread, node.chunk_id(), node.id());
 }
 
 // Step 1. Null: there is no writer to join any more.
@@ -78,9 +78,9 @@ Result<OpenFilePtr> JoinWriter(Superblock& sb, const ChunkNode& node,
   if (request.truncate) return nullptr;
   const ChunkId id = node.chunk_id();
   while (const StagedPtr staged = JoinableWriter(sb, chunk)) {
-    const bool last = request.thread == 0 || sb.writers.WasSentAway(request.thread, id);
+    const bool last = request.thread == 0 || sb.writers.WasAnsweredStale(request.thread, id);
     if (!last) return Join(sb, id, staged, node.id(), request);
-    staged->LetGo();
+    staged->Release();
     sb.writers.TakeRedirect(request.thread, staged);
     if (RequestEpoch::Outside([&] { return sb.writers.WaitForEnd(id, staged); })) continue;
     if (request.thread == 0) return BeingWritten();
@@ -96,7 +96,7 @@ Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
   sb.choice.Wrote(id);
   UNSHARD_ASSIGN_OR_RETURN(OpenFilePtr joined, JoinWriter(sb, node, chunk, request));
   if (joined) return joined;
-  const bool nameless = CameWithoutName(sb, node, request);
+  const bool nameless = HasNoName(sb, node, request);
   const bool removed = seen.latest && seen.latest->removed;
   const bool remembered = !node.IsUnremembered(seen);
   const bool elsewhere =
@@ -105,10 +105,10 @@ Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
   // The chunk was removed or renamed after a look-up that may be old: only CREATE can make it
   // again.
   const bool gone = removed && remembered && !nameless;
-  if (gone || (elsewhere && !led)) return SendAway(sb, id, node.id(), request);
+  if (gone || (elsewhere && !led)) return AnswerStale(sb, id, node.id(), request);
   UNSHARD_ASSIGN_OR_RETURN(const StagedPtr staged, StageChunk(sb, chunk, request.truncate));
   if (elsewhere) {
-    sb.choice.SendAway(id);
+    sb.choice.NoteStale(id);
     return Join(sb, id, staged, node.id(), request);
   }
   // The chunk was removed after this open(2) looked it up: the file has no name, as on a disk.
@@ -125,12 +125,12 @@ Result<ChunkNode::Version> LatestVersion(Superblock& sb, const ChunkNode& node) 
     if (entry.node == 0) return NotCommitted();
     const NodePtr found = sb.At(entry.node);
     auto* latest = dynamic_cast<ChunkNode*>(found.get());
-    auto version = latest != nullptr ? latest->OpenVersion(latest->Look()) : std::nullopt;
+    auto version = latest != nullptr ? latest->OpenVersion(latest->FindLatest()) : std::nullopt;
     sb.Forget(entry.node, 1);
     if (!version) return tl::unexpected<Error>(std::move(version).error());
     if (*version) return **std::move(version);
   }
-  return LookAgain();
+  return StaleName();
 }
 
 Result<OpenFilePtr> OpenForReading(Superblock& sb, ChunkNode& node, const ChunkNode::Seen& seen,
@@ -142,7 +142,7 @@ Result<OpenFilePtr> OpenForReading(Superblock& sb, ChunkNode& node, const ChunkN
     pages = PageUse::kDirect;
   }
   if (!version || !sb.open_versions.Opened(node.id(), version->shown)) {
-    return SendAway(sb, node.chunk_id(), node.id(), request);
+    return AnswerStale(sb, node.chunk_id(), node.id(), request);
   }
   return std::make_unique<OpenContent>(node.id(), request, std::move(version->content),
                                        &sb.open_versions, pages);
@@ -151,13 +151,13 @@ Result<OpenFilePtr> OpenForReading(Superblock& sb, ChunkNode& node, const ChunkN
 Result<OpenFilePtr> OpenOnce(Superblock& sb, ChunkNode& node, const OpenRequest& request) {
   if (const StagedPtr staged = node.Staged()) {
     if (!sb.open_versions.IsTaken(node.id())) return OpenStaged(sb, node.id(), staged, request);
-    if (!staged->ended() || !CameWithoutName(sb, node, request)) {
+    if (!staged->ended() || !HasNoName(sb, node, request)) {
       return OpenTaken(sb, node.id(), node.chunk_id(), staged, request);
     }
   }
   // The metadata have changed, and the name may have another meaning.
-  if (node.tree()->retired()) return LookAgain();
-  const ChunkNode::Seen seen = node.Look();
+  if (node.tree()->retired()) return StaleName();
+  const ChunkNode::Seen seen = node.FindLatest();
   return request.write ? OpenForWriting(sb, node, seen, request)
                        : OpenForReading(sb, node, seen, request);
 }
@@ -167,9 +167,9 @@ Result<OpenFilePtr> OpenOnce(Superblock& sb, ChunkNode& node, const OpenRequest&
 // An open that reaches the same node twice has no name to look up: it waits until no other file is
 // open on the node.
 Result<OpenFilePtr> OpenChunk(Superblock& superblock, ChunkNode& node, const OpenRequest& request) {
-  const bool last = CameWithoutName(superblock, node, request);
+  const bool last = HasNoName(superblock, node, request);
   auto file = OpenOnce(superblock, node, request);
-  for (int i = 0; i < kLastTries && last && !file && IsLookAgain(file.error()); ++i) {
+  for (int i = 0; i < kLastTries && last && !file && IsStaleName(file.error()); ++i) {
     const auto wait = [&] { return superblock.open_versions.AwaitFree(node.id()); };
     if (!RequestEpoch::Outside(wait)) break;
     file = OpenOnce(superblock, node, request);
@@ -203,7 +203,7 @@ Result<Created> CreateChunk(Superblock& superblock, const StagedInode::Chunk& ch
     entry = ReferStaged(sb, staged);
   }
   OpenFilePtr file = sb.staged_files->Open(staged, entry->node, request);
-  staged->LetGo();
+  staged->Release();
   return Created{*entry, std::move(file)};
 }
 
@@ -221,49 +221,49 @@ Result<ContentPtr> EncodedContent(Superblock& superblock, ChunkTree& tree, Chunk
   return MakeBytesContent(std::move(bytes));
 }
 
-tl::unexpected<Error> SendAway(Superblock& superblock, const ChunkId& of, NodeId node,
-                               const OpenRequest& request) {
-  superblock.choice.SendAway(of);
-  if (request.write) superblock.writers.SendAway(request.thread, of, node);
-  return LookAgain();
+tl::unexpected<Error> AnswerStale(Superblock& superblock, const ChunkId& of, NodeId node,
+                                  const OpenRequest& request) {
+  superblock.choice.NoteStale(of);
+  if (request.write) superblock.writers.NoteStale(request.thread, of, node);
+  return StaleName();
 }
 
 tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of, const StagedPtr& staged,
                            NodeId node, const OpenRequest& request) {
   if (request.thread == 0) {
-    staged->LetGo();
+    staged->Release();
     return BeingWritten();
   }
-  superblock.writers.SendAway(request.thread, of, node);
+  superblock.writers.NoteStale(request.thread, of, node);
   superblock.writers.Redirect(request.thread, of, staged);
-  return LookAgain();
+  return StaleName();
 }
 
 Result<OpenFilePtr> TakeOver(Superblock& superblock, NodeId node, const ChunkId& of,
                              const StagedPtr& staged, const OpenRequest& request) {
   OpenVersions& open_versions = superblock.open_versions;
   if (!open_versions.BeginWriting(node, staged, OpenVersions::Begin::kTakenOver)) {
-    staged->LetGo();
+    staged->Release();
     // Another writer may have taken it over since the look-up.
     const auto other = open_versions.StagedAt(node);
     if (other && !request.truncate && !other->ended()) {
       return OpenTaken(superblock, node, of, other, request);
     }
-    return SendAway(superblock, of, node, request);
+    return AnswerStale(superblock, of, node, request);
   }
   staged->SetNode(node);
   auto file = OpenStaged(superblock, node, staged, request);
-  staged->LetGo();
+  staged->Release();
   return file;
 }
 
 Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId& of,
                               const StagedPtr& staged, const OpenRequest& request) {
   if (!request.write || request.truncate || staged->ended()) {
-    return SendAway(superblock, of, node, request);
+    return AnswerStale(superblock, of, node, request);
   }
   auto file = OpenStaged(superblock, node, staged, request);
-  if (!file && IsLookAgain(file.error())) return SendAway(superblock, of, node, request);
+  if (!file && IsStaleName(file.error())) return AnswerStale(superblock, of, node, request);
   return file;
 }
 

@@ -44,8 +44,8 @@ Result<ContentPtr> EncodedContent(Superblock& superblock, ChunkTree& tree, Chunk
 // The steps above. `of`: the id under which writers of the file are counted.
 
 // Answers ESTALE: from now on each look-up leads to a node of its own.
-tl::unexpected<Error> SendAway(Superblock& superblock, const ChunkId& of, NodeId node,
-                               const OpenRequest& request);
+tl::unexpected<Error> AnswerStale(Superblock& superblock, const ChunkId& of, NodeId node,
+                                  const OpenRequest& request);
 // Redirects the thread to the node of `staged`, which counts as being written until the thread has
 // opened it. Takes over the caller's hold.
 tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of,

@@ -99,7 +99,7 @@ NamePtr NameInTree(Superblock& superblock, std::string directory, std::string_vi
 std::string GridDirectoryNode::Path() const { return PathIn(*tree_, in_); }
 
 Result<NamePtr> GridDirectoryNode::Find(std::string_view name) {
-  if (tree_->retired()) return LookAgain();
+  if (tree_->retired()) return StaleName();
   const Match match = tree_->Resolve(in_, name);
   if (match.kind == Match::Kind::kOther) return FindBesideChunks(name);
   return NameInTree(superblock(), Path(), name, {tree_, in_, match}, nullptr);

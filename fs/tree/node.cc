@@ -19,7 +19,7 @@ Result<Entry> Node::GetAttributes() {
 Result<Entry> Node::AttributesNow() {
   const auto staged = superblock_.writable() ? Taker() : nullptr;
   if (!staged) return Stat();
-  if (staged->ended()) return LookAgain();
+  if (staged->ended()) return StaleName();
   return StagedEntry(superblock_, id_, staged);
 }
 

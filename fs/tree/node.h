@@ -24,7 +24,7 @@ class Node;
 struct Superblock;
 using NodePtr = std::shared_ptr<Node>;
 
-// Thread-safe. A failure with kConflict and without a message (LookAgain) asks the kernel to look
+// Thread-safe. A failure with kConflict and without a message (StaleName) asks the kernel to look
 // the name up again, and is no error. The superblock outlives its nodes.
 class Node {
  public:

@@ -93,7 +93,7 @@ Result<OpenFilePtr> PassthroughFile::Open(const OpenRequest& request) {
   flags.write = request.write;
   flags.truncate = request.truncate;
   UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, superblock().parts.files->Open(path, flags));
-  if (!file) return LookAgain();
+  if (!file) return StaleName();
   return OpenAs(std::move(file), request);
 }
 
@@ -118,7 +118,7 @@ Result<OpenFilePtr> PassthroughFile::OpenDocument(const std::string& path,
   if (!request.truncate) {
     UNSHARD_ASSIGN_OR_RETURN(auto object,
                              ReadWhole(*sb.parts.store, path, kMaxDocumentBytes, CallerDeadline()));
-    if (!object) return LookAgain();
+    if (!object) return StaleName();
     base = MakeTextContent(std::make_shared<const std::string>(std::move(object->text)));
   }
   staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose, base, inode());

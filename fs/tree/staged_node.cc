@@ -95,7 +95,7 @@ Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
     UNSHARD_RETURN_IF_ERROR(superblock.staged_files->Reserve(*staged));
   }
   OpenFilePtr file = superblock.staged_files->Open(staged, node, request);
-  if (!file) return LookAgain();
+  if (!file) return StaleName();
   // Even where the chunk was removed meanwhile: later look-ups must not lead to this file.
   superblock.writers.TakeRedirect(request.thread, staged);
   const auto id = StagedFiles::WriterId(*staged);

@@ -67,7 +67,7 @@ std::optional<Entry> ReferArithmetic(const std::shared_ptr<ChunkTree>& tree,
   return Entry{*id, {GridInode(grid), 0, {}, false}, 0};
 }
 
-ChunkNode::Seen StoredChunkNode::Look() const {
+ChunkNode::Seen StoredChunkNode::FindLatest() const {
   Seen seen{Latest(), false};
   seen.current =
       !seen.latest || (stored_.arithmetic && seen.latest->first && !seen.latest->removed);
@@ -86,7 +86,7 @@ Result<std::optional<ChunkGeneration>> StoredChunkNode::Generation() {
 Result<Entry> StoredChunkNode::Stat() {
   const Superblock& sb = superblock();
   if (stored_.arithmetic && sb.writable()) {
-    const Seen seen = Look();
+    const Seen seen = FindLatest();
     if (seen.latest && seen.current) {
       const std::uint64_t own = seen.latest->inode;
       return Entry{id(),
@@ -96,9 +96,9 @@ Result<Entry> StoredChunkNode::Stat() {
     }
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto generation, Generation());
-  if (!generation) return LookAgain();
+  if (!generation) return StaleName();
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree()->chunks().LatestIn(chunk(), *generation));
-  if (!facts) return LookAgain();
+  if (!facts) return StaleName();
   return Entry{id(),
                {inode(), facts->size, ShownTime(sb, *tree(), chunk(), *generation), false},
                sb.Timeout()};

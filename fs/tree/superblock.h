@@ -21,9 +21,9 @@
 #include "fs/tree/node.h"
 #include "fs/tree/node_table.h"
 #include "fs/tree/removed_directories.h"
-#include "fs/write/chunk_writers.h"
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
+#include "fs/write/open_writers.h"
 #include "fs/write/request_epoch.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_files.h"
@@ -87,7 +87,7 @@ struct Superblock {
   ScratchFiles scratch;
   RemovedDirectories removed;
   DirectoryMoves directory_moves;
-  ChunkWriters writers;
+  OpenWriters writers;
   NodeChoice choice;
   OpenVersions open_versions;
   std::atomic<std::uint64_t> own_nodes{0};      // nodes that were given to one look-up each, so far

@@ -24,7 +24,7 @@ WrittenChunk::WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inod
       version_(std::move(version)),
       gzipped_(std::move(gzipped)) {}
 
-ChunkNode::Seen WrittenChunk::Look() const {
+ChunkNode::Seen WrittenChunk::FindLatest() const {
   Seen seen{Latest(), false};
   seen.current = seen.latest == version_;
   return seen;

@@ -14,7 +14,7 @@ class WrittenChunk final : public ChunkNode {
   WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode, WrittenVersionPtr version,
                ContentPtr gzipped, NodeUse use);
 
-  [[nodiscard]] Seen Look() const override;
+  [[nodiscard]] Seen FindLatest() const override;
   [[nodiscard]] bool gzipped() const override { return gzipped_ != nullptr; }
   Result<std::optional<Version>> OpenVersion(const Seen& seen) override;
 
@@ -43,7 +43,7 @@ class UncommittedChunk final : public ChunkNode {
       : ChunkNode(superblock, id, inode, std::move(tree), chunk, NodeUse::kOwn),
         staged_(std::move(staged)) {}
 
-  [[nodiscard]] Seen Look() const override { return {}; }
+  [[nodiscard]] Seen FindLatest() const override { return {}; }
   // NotCommitted; nothing once there is a version.
   Result<std::optional<Version>> OpenVersion(const Seen& seen) override;
   [[nodiscard]] std::vector<std::string> ExtendedAttributes() override { return {}; }

@@ -19,7 +19,7 @@ void NodeChoice::Wrote(const ChunkId& chunk) {
   }
 }
 
-void NodeChoice::SendAway(const ChunkId& chunk) {
+void NodeChoice::NoteStale(const ChunkId& chunk) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   if (contended_.size() >= kMostChunks) {

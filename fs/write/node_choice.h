@@ -15,7 +15,7 @@
 //      writer has taken the node; readers have it open) is answered with ESTALE. From then on each
 //      look-up of this chunk leads to a node of its own (kOwn), whose open is given the version of
 //      the look-up or a later one, so that the kernel's second attempt succeeds whatever others do
-//      in between. (A writer without O_TRUNC is led to a staged inode instead: chunk_writers.h.)
+//      in between. (A writer without O_TRUNC is led to a staged inode instead: open_writers.h.)
 //      A rename of a chunk whose dentry may have a time to live is answered with ESTALE too: the
 //      kernel moves the dentry to the new name, where it must have none.
 //   4. An open for writing of a cached node while its chunk is in state 3 has no name to look up
@@ -52,7 +52,7 @@ class NodeChoice {
   // State 2: a chunk of this array was opened for writing.
   void Wrote(const ChunkId& chunk);
   // State 3: an open, or a rename, of this chunk was answered with ESTALE.
-  void SendAway(const ChunkId& chunk);
+  void NoteStale(const ChunkId& chunk);
   [[nodiscard]] bool IsContended(const ChunkId& chunk) const;
   [[nodiscard]] NodeUse UseFor(const ChunkId& chunk) const;
 

@@ -116,7 +116,7 @@ std::optional<ChunkId> StagedFiles::WriterId(const StagedInode& staged) {
 }
 
 OpenFilePtr StagedFiles::Open(const StagedPtr& staged, NodeId node, const OpenRequest& request) {
-  const std::lock_guard lock(staged->counting());
+  const std::lock_guard lock(staged->counting_mutex());
   const StagedInode::Opened opened = staged->Open(request.read, request.write);
   if (opened == StagedInode::Opened::kEnded) return nullptr;
   const auto id = request.write ? WriterId(*staged) : std::nullopt;
@@ -180,7 +180,7 @@ Status StagedFiles::Sync(StagedInode& staged) {
 }
 
 void StagedFiles::ChangePurpose(const StagedPtr& staged, StagedInode::Purpose purpose) {
-  const std::lock_guard lock(staged->counting());
+  const std::lock_guard lock(staged->counting_mutex());
   const auto before = WriterId(*staged);
   staged->SetPurpose(std::move(purpose));
   const auto after = WriterId(*staged);
@@ -208,7 +208,7 @@ void StagedFiles::Release(Handle& file) {
   std::optional<ChunkId> id;
   bool last = false;
   {
-    const std::lock_guard lock(staged->counting());
+    const std::lock_guard lock(staged->counting_mutex());
     id = WriterId(*staged);
     staged->SetFlushed(file.flushed_, false);
     last = staged->Close(file.writable()) == 0;

@@ -8,9 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "fs/write/chunk_writers.h"
 #include "fs/write/open_file.h"
 #include "fs/write/open_versions.h"
+#include "fs/write/open_writers.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
 #include "store/chunks/committed_versions.h"
@@ -25,7 +25,7 @@ class StagedFiles {
   struct Parts {  // all outlive this object
     WritePipeline& writes;
     CommittedVersions& written;
-    ChunkWriters& writers;
+    OpenWriters& writers;
     OpenVersions& open_versions;
     ScratchFiles& scratch;
     std::function<Status(const StagedInode::Document&, StagedFile& bytes, const timespec& modified)>

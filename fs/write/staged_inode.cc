@@ -177,7 +177,7 @@ bool StagedInode::Hold() {
   return true;
 }
 
-void StagedInode::LetGo() {
+void StagedInode::Release() {
   const std::lock_guard lock(mutex_);
   --holds_;
 }

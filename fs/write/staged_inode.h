@@ -64,7 +64,7 @@ class StagedInode {
   [[nodiscard]] bool pages_doubtful() const;
   // A hold keeps it from ending until the holder has opened it. Hold() is false where it has ended.
   [[nodiscard]] bool Hold();
-  void LetGo();
+  void Release();
   // Ends it once it is not open and has no name of its own: drops its bytes, which a committed
   // version keeps, and every later open fails. False, and nothing happens, where it is open or
   // held.
@@ -80,7 +80,7 @@ class StagedInode {
   void SetModified(const timespec& modified);
   // Held while its purpose changes, and while it is opened or closed together with the counting of
   // writers: a writer is removed from the count of the same chunk that it was added to.
-  [[nodiscard]] std::mutex& counting() { return counting_; }
+  [[nodiscard]] std::mutex& counting_mutex() { return counting_mutex_; }
   [[nodiscard]] Purpose purpose() const;
   // A scratch file becomes a chunk or a document by being renamed onto its name.
   void SetPurpose(Purpose purpose);
@@ -99,7 +99,7 @@ class StagedInode {
   const std::shared_ptr<Spool> spool_;
   const std::uint64_t inode_;
   std::atomic<std::uint64_t> node_{0};
-  std::mutex counting_;  // taken before mutex_
+  std::mutex counting_mutex_;  // taken before mutex_
   mutable std::mutex mutex_;
   Purpose purpose_;                       // guarded by mutex_, like all below
   ContentPtr base_;                       // read while `staged_` is null

@@ -12,7 +12,7 @@ namespace {
 // After this many look-ups in a row without a read (ls -l, du), sizes come from gzip trailers and
 // nothing is prefetched. Before, a look-up decodes the chunk: a read is likely to follow, and finds
 // it decoded.
-constexpr std::uint32_t kPatience = 16;
+constexpr std::uint32_t kUnreadLookups = 16;
 constexpr std::uint64_t kTrailerBytes = 4;
 constexpr std::size_t kMaxCorrected = 65536;
 
@@ -105,9 +105,9 @@ Result<std::uint64_t> ChunkReader::PlainSize(ShardedTree& tree, const ShardSlot&
                                              const ShardGenerationPtr& generation,
                                              const ByteRange& entry) {
   if (const std::uint64_t size = tree.PlainSize(slot); size != 0) return size;
-  const bool impatient = unread_lookups_.load(std::memory_order_relaxed) >= kPatience &&
-                         !trailers_lie_.load(std::memory_order_relaxed);
-  if (impatient && entry.size >= kTrailerBytes) {
+  const bool unread = unread_lookups_.load(std::memory_order_relaxed) >= kUnreadLookups &&
+                      !trailers_lie_.load(std::memory_order_relaxed);
+  if (unread && entry.size >= kTrailerBytes) {
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(
         const Bytes trailer,
@@ -171,7 +171,7 @@ Status ChunkReader::CheckAnnouncedSize(const ShardGeneration& generation, const 
 }
 
 bool ChunkReader::ExpectsRead() {
-  if (unread_lookups_.load(std::memory_order_relaxed) >= kPatience) return false;
+  if (unread_lookups_.load(std::memory_order_relaxed) >= kUnreadLookups) return false;
   unread_lookups_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }

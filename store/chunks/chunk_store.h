@@ -75,7 +75,7 @@ struct ChunkChanges {
   std::vector<ChunkChange> changes;
   // Nothing that is presented can have changed: the key is that of an object whose present version
   // was announced before or published by this process.
-  bool settled = false;
+  bool up_to_date = false;
 };
 
 // What reading has cost so far, and how many objects are known that exist.

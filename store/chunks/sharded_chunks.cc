@@ -74,8 +74,9 @@ Status ShardedChunks::ForEachPresent(const ChunkGeneration& generation,
 }
 
 ChunkChanges ShardedChunks::Invalidate(const std::string& key) {
-  ChunkChanges found;
-  for (const ShardSet::Change& change : tree_.shards().Invalidate(key, &found.settled)) {
+  const ShardSet::Changes in_shards = tree_.shards().Invalidate(key);
+  ChunkChanges found{{}, in_shards.up_to_date};
+  for (const ShardSet::Change& change : in_shards.changes) {
     ChunkChange one{change.shard, {}, change.before && change.after, false};
     one.came_or_went =
         (change.before && change.before->object) != (change.after && change.after->object);

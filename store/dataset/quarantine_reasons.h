@@ -5,7 +5,7 @@
 
 namespace unshard {
 
-inline constexpr std::string_view kChangedByOthers = "somebody else has changed this chunk since";
+inline constexpr std::string_view kChangedByOthers = "another process has changed this chunk since";
 inline constexpr std::string_view kStoredOtherwise =
     "the metadata of the array were removed, or say now that its chunks are stored otherwise";
 

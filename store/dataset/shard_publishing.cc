@@ -151,7 +151,7 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
   counters_.conflicts += result.conflicts;
   for (const auto& [page, slot] : result.conflicting) {
     LogWarning(key_ + ": " + tree_->Path({{shard_.shard, page, slot}, ChunkPart::kPlain}) +
-               " had been changed by somebody else; the version written here has replaced it");
+               " had been changed by another process; the version written here has replaced it");
   }
   if (waiting_ != 0) return HalvesMissing();
   return Done{ended.chunks, ended.bytes};

@@ -48,7 +48,7 @@ constexpr std::array<NumberMetric, 10> kMetrics = {{
     {"unshard_bytes_published_total", "Bytes written to the store.", &SpoolStatus::bytes_published},
     {"unshard_publish_failures_total", "Publishes that failed and are repeated.",
      &SpoolStatus::publish_failures},
-    {"unshard_conflicts_total", "Chunks that somebody else had changed meanwhile.",
+    {"unshard_conflicts_total", "Chunks that another process had changed meanwhile.",
      &SpoolStatus::conflicts},
     {"unshard_damaged", "Files in the spool whose bytes are not those that were committed.",
      &SpoolStatus::damaged},
@@ -128,7 +128,7 @@ JsonValue SpoolStatusObject(const SpoolStatus& status) {
     failure.Set("message", JsonValue::String(EscapeBytes(status.last_failure->message)));
   }
   object.Set("last_failure", std::move(failure));
-  object.Set("set_aside", ConflictsArray(status.set_aside));
+  object.Set("set_aside", ConflictsArray(status.conflicting));
   object.Set("quarantined", ConflictsArray(status.quarantined));
   return object;
 }
@@ -150,7 +150,7 @@ Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor) {
     UNSHARD_ASSIGN_OR_RETURN(last.errno_name, StringMember(member, "errno"));
     UNSHARD_ASSIGN_OR_RETURN(last.message, StringMember(member, "message"));
   }
-  UNSHARD_ASSIGN_OR_RETURN(status.set_aside, ParseConflicts(cursor, "set_aside"));
+  UNSHARD_ASSIGN_OR_RETURN(status.conflicting, ParseConflicts(cursor, "set_aside"));
   UNSHARD_ASSIGN_OR_RETURN(status.quarantined, ParseConflicts(cursor, "quarantined"));
   return status;
 }

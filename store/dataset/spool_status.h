@@ -40,7 +40,7 @@ struct SpoolStatus {
   std::uint64_t publishes = 0, bytes_published = 0, publish_failures = 0;
   std::optional<PublishFailure> last_failure;  // of a shard that is still dirty
   std::uint64_t conflicts = 0;                 // since the mount began
-  std::vector<SpoolConflict> set_aside;        // at most kShownConflicts are shown
+  std::vector<SpoolConflict> conflicting;      // at most kShownConflicts are shown
   std::uint64_t damaged = 0;                   // files in quarantine
   std::vector<SpoolConflict> quarantined;      // as many
   std::uint64_t lost = 0;  // committed chunks whose file was removed from the spool by others

@@ -102,7 +102,7 @@ void SpooledVersions::Discard(const std::vector<Spooled>& spooled) {
 void SpooledVersions::Quarantine(const Spooled& spooled, const std::string& why) {
   LogWarning(spooled.spool->Describe(spooled.chunk) + ": " + why +
              "; it is kept in the spool's conflicts");
-  const Status moved = spooled.spool->SetAside(spooled.chunk);
+  const Status moved = spooled.spool->Quarantine(spooled.chunk);
   if (!moved) LogError(moved.error().message);
   ++quarantined_;
 }

@@ -128,7 +128,7 @@ SpoolStatus WritePipeline::status() const {
     status.spool_bytes += usage.bytes;
     status.spool_files += usage.files;
     for (const SpooledChunk& chunk : spool->Conflicts()) {
-      status.set_aside.push_back(
+      status.conflicting.push_back(
           {chunk.dataset, chunk.chunk, chunk.sequence, spool->DescribeConflict(chunk)});
     }
     for (const SpooledChunk& chunk : spool->Damaged()) {

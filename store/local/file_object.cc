@@ -35,14 +35,14 @@ bool Settled(const FileVersion& version) {
 // Whether an open file still has the bytes of a version. While a file is replaced by renaming its
 // change time and its number of names are seen to change one after the other.
 Result<bool> StillSame(int descriptor, const FileVersion& version, const std::string& described) {
-  constexpr int kLooks = 4;
+  constexpr int kMostStats = 4;
   for (int i = 1;; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(const FileStatus status,
                              StatDescriptor(descriptor, [&] { return described; }));
     const FileVersion now = FileVersion::Of(status);
     if (version.SameBytesNow(now)) return true;
     const bool only_changed = version.size == now.size && SameTime(version.modified, now.modified);
-    if (!only_changed || i == kLooks) return false;
+    if (!only_changed || i == kMostStats) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -247,8 +247,8 @@ Status LocalReplacement::MakeDurable() {
 
 class LocalReplacer final : public ObjectReplacer {
  public:
-  LocalReplacer(std::shared_ptr<FileSystem> files, const LockPatience& patience)
-      : files_(std::move(files)), patience_(patience) {}
+  LocalReplacer(std::shared_ptr<FileSystem> files, const LockTimeouts& timeouts)
+      : files_(std::move(files)), timeouts_(timeouts) {}
 
   Status CanReplace(const std::string& key) override;
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
@@ -258,7 +258,7 @@ class LocalReplacer final : public ObjectReplacer {
 
  private:
   const std::shared_ptr<FileSystem> files_;
-  const LockPatience patience_;
+  const LockTimeouts timeouts_;
 };
 
 // As making a file would fail in the directory, or in the nearest one above it that is there.
@@ -283,7 +283,7 @@ Status LocalReplacer::MakeDurable(const std::string& directory) {
 Result<std::unique_ptr<ObjectReplacement>> LocalReplacer::Begin(const ReplacedObject& object,
                                                                 const Deadline& deadline) {
   UNSHARD_ASSIGN_OR_RETURN(ShardLock lock,
-                           ShardLock::Acquire(*files_, object.key, patience_, deadline));  // 1
+                           ShardLock::Acquire(*files_, object.key, timeouts_, deadline));  // 1
   auto replacement = std::make_unique<LocalReplacement>(files_, object, std::move(lock));
   UNSHARD_RETURN_IF_ERROR(replacement->OpenBase());  // 2
   return replacement;
@@ -292,8 +292,8 @@ Result<std::unique_ptr<ObjectReplacement>> LocalReplacer::Begin(const ReplacedOb
 }  // namespace
 
 std::shared_ptr<ObjectReplacer> MakeLocalReplacer(std::shared_ptr<FileSystem> files,
-                                                  const LockPatience& patience) {
-  return std::make_shared<LocalReplacer>(std::move(files), patience);
+                                                  const LockTimeouts& timeouts) {
+  return std::make_shared<LocalReplacer>(std::move(files), timeouts);
 }
 
 }  // namespace unshard

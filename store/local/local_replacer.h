@@ -11,6 +11,6 @@
 namespace unshard {
 
 std::shared_ptr<ObjectReplacer> MakeLocalReplacer(std::shared_ptr<FileSystem> files,
-                                                  const LockPatience& patience = {});
+                                                  const LockTimeouts& timeouts = {});
 
 }  // namespace unshard

@@ -27,7 +27,7 @@ Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
 }
 
 // Polls: a thread that waits inside the kernel for a lock cannot be stopped.
-Status WaitForLock(const std::string& described, File& file, const LockPatience& patience,
+Status WaitForLock(const std::string& described, File& file, const LockTimeouts& timeouts,
                    const Deadline& deadline) {
   using std::chrono::milliseconds;
   constexpr milliseconds kLongestPause{50};
@@ -39,14 +39,14 @@ Status WaitForLock(const std::string& described, File& file, const LockPatience&
     const auto now = std::chrono::steady_clock::now();
     const auto waited = now - begin;
     const bool ending = deadline.stop.stop_requested();
-    const auto longest = ending ? std::min(patience.at_end, patience.total) : patience.total;
+    const auto longest = ending ? std::min(timeouts.at_end, timeouts.total) : timeouts.total;
     if (waited >= longest || now >= deadline.at) {
       return Fail(ErrorCode::kUnavailable,
                   described +
                       ": another process that writes this file holds its lock; what it "
                       "keeps waiting is published once the lock is released");
     }
-    if (!noticed && waited >= patience.notice) {
+    if (!noticed && waited >= timeouts.notice) {
       noticed = true;
       LogWarning(
           described +
@@ -70,7 +70,7 @@ Result<std::shared_ptr<File>> MakeVersion(FileSystem& files, const std::string& 
 }  // namespace
 
 Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
-                                     const LockPatience& patience, const Deadline& deadline) {
+                                     const LockTimeouts& timeouts, const Deadline& deadline) {
   const std::string path = key + std::string(kLockSuffix);
   UNSHARD_ASSIGN_OR_RETURN(const auto shard, files.Stat(key));
   if (!shard) {
@@ -79,7 +79,7 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
   for (int i = 0; i < kAttempts; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
                              files.Open(path, {.write = true, .create = true}));
-    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, patience, deadline));
+    UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, timeouts, deadline));
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
     ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));

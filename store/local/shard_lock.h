@@ -15,7 +15,7 @@
 namespace unshard {
 
 // How long a lock that another writer holds is waited for, whatever the caller's deadline.
-struct LockPatience {
+struct LockTimeouts {
   std::chrono::milliseconds notice{3000};  // then a warning says what is waited for
   std::chrono::milliseconds total{10000};  // then the wait fails
   std::chrono::milliseconds at_end{2000};  // the same once the caller's stop is requested
@@ -31,7 +31,7 @@ class ShardLock {
   // above the shard are made durable. Fails with kUnavailable where the lock is not released in
   // time, or other writers are always faster.
   static Result<ShardLock> Acquire(FileSystem& files, const std::string& key,
-                                   const LockPatience& patience = {},
+                                   const LockTimeouts& timeouts = {},
                                    const Deadline& deadline = {});
 
   // Where the new version is put, to be renamed onto the shard.

@@ -93,7 +93,7 @@ void DirtyShards::EndAttempt(Entry& entry) {
   --running_;
 }
 
-void DirtyShards::Succeed(const DirtyShard& shard, const PublishQueue::Done& done) {
+void DirtyShards::MarkPublished(const DirtyShard& shard, const PublishQueue::Done& done) {
   const auto found = entries_.find(shard);
   Entry& entry = found->second;
   Unindex(shard, entry);

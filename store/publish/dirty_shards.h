@@ -56,7 +56,7 @@ class DirtyShards {
   [[nodiscard]] std::optional<Time> NextDue() const;
 
   void Begin(const DirtyShard& shard);
-  void Succeed(const DirtyShard& shard, const PublishQueue::Done& done);
+  void MarkPublished(const DirtyShard& shard, const PublishQueue::Done& done);
   void FailUntil(const DirtyShard& shard, Error error, std::chrono::milliseconds pause, Time until);
 
   // Null where the shard is clean.

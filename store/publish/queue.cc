@@ -42,7 +42,7 @@ bool IsPermanent(const Error& error) {
 constexpr unsigned kHopelessFailures = 3;
 // How long a writer waits for room while nothing is there to publish: others may be about to
 // commit.
-constexpr milliseconds kPatience{1000};
+constexpr milliseconds kQuietTime{1000};
 // Room may come without a publish, where a file is given up.
 constexpr milliseconds kLookForRoom{50};
 // An injected clock wakes no thread when it moves.
@@ -145,7 +145,7 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
   const Time now = clock();
   last_change = now;
   if (result) {
-    dirty.Succeed(shard, *result);
+    dirty.MarkPublished(shard, *result);
     if (result->rewritten) ++publishes;
     failures_in_a_row = 0;
   } else {
@@ -199,7 +199,7 @@ bool PublishQueue::State::IsHopeless(std::uint64_t failures_before, Time since) 
   if (stopping) return true;
   const std::uint64_t failed = failures - failures_before;
   if (dirty.entries().empty()) {
-    return clock() - std::max(since, last_change) >= Time::duration(kPatience);
+    return clock() - std::max(since, last_change) >= Time::duration(kQuietTime);
   }
   const bool all_tried = dirty.running() == 0 && !dirty.Largest();
   return failed > 0 &&

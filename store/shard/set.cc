@@ -23,7 +23,7 @@ namespace unshard {
 namespace {
 
 // How often at most one request refreshes a shard that changes again during each refresh.
-constexpr int kLooks = 4;
+constexpr int kMostRefreshes = 4;
 
 std::size_t DepthOf(std::string_view key) {
   return static_cast<std::size_t>(std::count(key.begin(), key.end(), '/'));
@@ -57,13 +57,13 @@ ShardSet::~ShardSet() = default;
 // Whether no event and no failure contradicts the current generation, however old its last refresh
 // is.
 bool ShardSet::IsUncontradicted(const Shard& entry) {
-  return entry.current && !entry.failed && entry.looked_epoch >= entry.stale_since;
+  return entry.current && !entry.failed && entry.refreshed_epoch >= entry.stale_since;
 }
 
 bool ShardSet::IsFresh(const Shard& entry) const {
   if (!IsUncontradicted(entry)) return false;
   return entry.watched || options_.immutable ||
-         options_.clock() - entry.looked < std::chrono::milliseconds(options_.ttl_milliseconds);
+         options_.clock() - entry.refreshed < std::chrono::milliseconds(options_.ttl_milliseconds);
 }
 
 Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline& deadline) {
@@ -73,7 +73,7 @@ Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline
     found->second->used = true;
     return found->second->current;
   }
-  return Look(locked, shard, deadline);
+  return Revalidate(locked, shard, deadline);
 }
 
 ShardSet::Shard& ShardSet::Remember(Locked& locked, std::uint64_t shard) {
@@ -106,40 +106,41 @@ void ShardSet::Trim(Locked& locked) {
 }
 
 // Refreshes, or waits for a refresh that is under way. Where the result has been invalidated
-// meanwhile, starts over, up to kLooks times: the kernel would cache it for long.
-Result<ShardGenerationPtr> ShardSet::Look(Locked& locked, std::uint64_t shard,
-                                          const Deadline& deadline) {
+// meanwhile, starts over, up to kMostRefreshes times: the kernel would cache it for long.
+Result<ShardGenerationPtr> ShardSet::Revalidate(Locked& locked, std::uint64_t shard,
+                                                const Deadline& deadline) {
   const std::uint64_t wanted = Remember(locked, shard).stale_since;
-  for (int looks = 0;;) {
-    std::shared_ptr<Looking> looking = Remember(locked, shard).looking;
-    if (looking) {
-      UNSHARD_RETURN_IF_ERROR(WaitUntil(looking->done, locked.lock, deadline,
+  for (int refreshes = 0;;) {
+    std::shared_ptr<Refresh> refresh = Remember(locked, shard).refresh;
+    if (refresh) {
+      UNSHARD_RETURN_IF_ERROR(WaitUntil(refresh->done, locked.lock, deadline,
                                         "waiting until a shard is opened",
-                                        [&] { return looking->over; }));
-      if (!looking->result) continue;  // abandoned, or past the deadline of its thread
+                                        [&] { return refresh->over; }));
+      if (!refresh->result) continue;  // abandoned, or past the deadline of its thread
     } else {
-      looking = BeginLook(locked, shard);
-      FinishLook(locked, shard, looking, nullptr, deadline);
-      if (!looking->result) return tl::unexpected<Error>(deadline.Check("opening a shard").error());
+      refresh = BeginRefresh(locked, shard);
+      FinishRefresh(locked, shard, refresh, nullptr, deadline);
+      if (!refresh->result) return tl::unexpected<Error>(deadline.Check("opening a shard").error());
     }
-    ++looks;
+    ++refreshes;
     const auto found = shards_.find(shard);
-    const bool up_to_date =
-        found == shards_.end() || looking->epoch >= found->second->stale_since || looks >= kLooks;
-    if (looking->epoch >= wanted && up_to_date) return *looking->result;
+    const bool up_to_date = found == shards_.end() ||
+                            refresh->epoch >= found->second->stale_since ||
+                            refreshes >= kMostRefreshes;
+    if (refresh->epoch >= wanted && up_to_date) return *refresh->result;
   }
 }
 
-std::shared_ptr<ShardSet::Looking> ShardSet::BeginLook(Locked& locked, std::uint64_t shard) {
-  const auto looking = std::make_shared<Looking>();
-  Remember(locked, shard).looking = looking;
-  return looking;
+std::shared_ptr<ShardSet::Refresh> ShardSet::BeginRefresh(Locked& locked, std::uint64_t shard) {
+  const auto refresh = std::make_shared<Refresh>();
+  Remember(locked, shard).refresh = refresh;
+  return refresh;
 }
 
-void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
-                          const std::shared_ptr<Looking>& looking, const OwnPublish* own,
-                          const Deadline& deadline) {
-  looking->epoch = epoch_;
+void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
+                             const std::shared_ptr<Refresh>& refresh, const OwnPublish* own,
+                             const Deadline& deadline) {
+  refresh->epoch = epoch_;
   const RangeRequest first = own == nullptr && IsUncontradicted(Remember(locked, shard))
                                  ? RangeRequest::At(0, 0)
                                  : format_->opening_range();
@@ -152,11 +153,11 @@ void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
   if (!no_exception) opened.object = tl::unexpected<Error>(no_exception.error());
   locked.lock.lock();
   Shard& entry = Remember(locked, shard);  // still there: a shard under refresh is not idle
-  entry.looking = nullptr;
+  entry.refresh = nullptr;
   entry.used = true;
   if (opened.object) {
-    entry.looked = opened.begun;
-    entry.looked_epoch = looking->epoch;
+    entry.refreshed = opened.begun;
+    entry.refreshed_epoch = refresh->epoch;
     entry.watched = opened.watched;
   }
   const bool in_time = opened.object || deadline.Check("");
@@ -168,9 +169,9 @@ void ShardSet::FinishLook(Locked& locked, std::uint64_t shard,
     if (is_new && held.range.size != 0) Hold(*generation, held);
     return generation;
   });
-  if (in_time) looking->result = std::move(adopted);
-  looking->over = true;
-  looking->done.notify_all();
+  if (in_time) refresh->result = std::move(adopted);
+  refresh->over = true;
+  refresh->done.notify_all();
 }
 
 ShardSetCounters ShardSet::counters() const { return {opens_.load(), index_reads_.load()}; }
@@ -210,15 +211,15 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
   entry.failed = false;
   const std::optional<Generation> version = VersionOf(*opened.object);
   if (entry.current && VersionOf(entry.current->object) == version) {
-    if (!entry.told) entry.told = entry.current;
+    if (!entry.announced) entry.announced = entry.current;
     return entry.current;
   }
   if (own != nullptr && entry.current && VersionOf(entry.current->object) == own->base &&
       version == own->published) {
-    return Succeed(locked, entry, std::move(opened));
+    return ReplaceByOwnPublish(locked, entry, std::move(opened));
   }
   // Unwatched shards get no events: forget what was announced.
-  if (!opened.watched) entry.SetTold(nullptr, locked.retired);
+  if (!opened.watched) entry.SetAnnounced(nullptr, locked.retired);
   entry.Retire(locked.retired);
   const auto count = entry.TakeCount(options_.generation_count_limit);
   if (!count) {
@@ -237,14 +238,14 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
   generation.lease = std::make_shared<char>();
   entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
   entry.alive.push_back({*count, 0, entry.current, nullptr, entry.current->lease});
-  if (!entry.told) entry.told = entry.current;
+  if (!entry.announced) entry.announced = entry.current;
   return entry.current;
 }
 
 // Own publishes are not announced: what was announced remains valid for all chunks but the
-// published ones. An older `told` stays: the change by another process after it is still to be
+// published ones. An older `announced` stays: the change by another process after it is still to be
 // announced.
-ShardGenerationPtr ShardSet::Succeed(Locked& locked, Shard& entry, Opened opened) {
+ShardGenerationPtr ShardSet::ReplaceByOwnPublish(Locked& locked, Shard& entry, Opened opened) {
   const ShardGenerationPtr before = entry.current;
   ShardGeneration generation(*before);
   generation.serial = ++last_serial_;
@@ -253,7 +254,7 @@ ShardGenerationPtr ShardSet::Succeed(Locked& locked, Shard& entry, Opened opened
     generation.modified = generation.object->info().modified;
   }
   entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
-  if (!entry.told || entry.told == before) entry.told = entry.current;
+  if (!entry.announced || entry.announced == before) entry.announced = entry.current;
   Shard::Alive* alive = entry.FindAlive(before->count);
   alive->generation = entry.current;  // not null: `before` holds its lease
   if (alive->referenced) locked.retired.push_back(std::exchange(alive->referenced, entry.current));
@@ -307,7 +308,7 @@ void ShardSet::MarkValidated(const ShardGeneration& generation,
   const std::lock_guard lock(mutex_);
   const auto found = shards_.find(generation.shard);
   if (found == shards_.end() || found->second->current.get() != &generation) return;
-  found->second->looked = std::max(found->second->looked, when);
+  found->second->refreshed = std::max(found->second->refreshed, when);
 }
 
 // The shard with this full store key; nothing where it is none of this set.
@@ -329,8 +330,8 @@ std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
   ++epoch_;
   const auto mark = [&](std::uint64_t shard, Shard& entry) {
     entry.stale_since = epoch_;
-    if (entry.current || entry.looking || entry.told)
-      affected.push_back({shard, entry.told, false});
+    if (entry.current || entry.refresh || entry.announced)
+      affected.push_back({shard, entry.announced, false});
   };
   if (one) {
     const auto found = shards_.find(*one);
@@ -347,33 +348,32 @@ std::vector<ShardSet::Affected> ShardSet::MarkStale(const std::string& key) {
   return affected;
 }
 
-std::vector<ShardSet::Change> ShardSet::Invalidate(const std::string& key, bool* settled) {
+ShardSet::Changes ShardSet::Invalidate(const std::string& key) {
   const std::string shard_key(WithoutLockSuffix(key));
   const bool beside_shard = shard_key != key && ShardAt(shard_key);
-  if (settled != nullptr) *settled = beside_shard;
-  if (options_.immutable || beside_shard) return {};
-  std::vector<Change> changes;
+  Changes found{{}, beside_shard};
+  if (options_.immutable || beside_shard) return found;
   for (Affected& affected : MarkStale(key)) {
     const bool forgotten = affected.forgotten;
     Locked locked(mutex_);
-    const auto looked = Look(locked, affected.shard, Deadline::None());
+    const auto refreshed = Revalidate(locked, affected.shard, Deadline::None());
     Shard& entry = Remember(locked, affected.shard);
     ShardGenerationPtr before = std::move(affected.before);
     // The first refresh may have ended after MarkStale: what it presented has to be invalidated.
-    if (!before && !affected.forgotten) before = entry.told;
+    if (!before && !affected.forgotten) before = entry.announced;
     // Own publishes are not announced, also those after the refresh.
     before = entry.Latest(before);
-    ShardGenerationPtr after = entry.Latest(looked ? *looked : nullptr);
-    if (entry.untold_dropped && after) before = nullptr;
-    const std::vector<ShardGenerationPtr> between = entry.untold;
-    entry.SetTold(after, locked.retired);
+    ShardGenerationPtr after = entry.Latest(refreshed ? *refreshed : nullptr);
+    if (entry.unannounced_dropped && after) before = nullptr;
+    const std::vector<ShardGenerationPtr> between = entry.unannounced;
+    entry.SetAnnounced(after, locked.retired);
     if (before != after || !between.empty()) {
-      changes.push_back({affected.shard, std::move(before), std::move(after), between});
-    } else if (settled != nullptr) {
-      *settled = looked && !forgotten && ShardAt(key) == affected.shard;
+      found.changes.push_back({affected.shard, std::move(before), std::move(after), between});
+    } else {
+      found.up_to_date = refreshed && !forgotten && ShardAt(key) == affected.shard;
     }
   }
-  return changes;
+  return found;
 }
 
 bool ShardSet::has_forgotten() const {
@@ -390,25 +390,25 @@ std::size_t ShardSet::open_shards() const {
 
 ShardSet::Replacement ShardSet::BeginReplacement(std::uint64_t shard) {
   Locked locked(mutex_);
-  while (const std::shared_ptr<Looking> looking = Remember(locked, shard).looking) {
-    looking->done.wait(locked.lock, [&] { return looking->over; });
+  while (const std::shared_ptr<Refresh> refresh = Remember(locked, shard).refresh) {
+    refresh->done.wait(locked.lock, [&] { return refresh->over; });
   }
-  return {*this, shard, BeginLook(locked, shard)};
+  return {*this, shard, BeginRefresh(locked, shard)};
 }
 
 Result<ShardGenerationPtr> ShardSet::Replacement::Finish(const OwnPublish& own) {
   Locked locked(set_->mutex_);
-  const std::shared_ptr<Looking> looking = std::exchange(looking_, nullptr);
-  set_->FinishLook(locked, shard_, looking, &own, Deadline::None());
-  return *looking->result;
+  const std::shared_ptr<Refresh> refresh = std::exchange(refresh_, nullptr);
+  set_->FinishRefresh(locked, shard_, refresh, &own, Deadline::None());
+  return *refresh->result;
 }
 
 ShardSet::Replacement::~Replacement() {
-  if (!looking_) return;
+  if (!refresh_) return;
   Locked locked(set_->mutex_);
-  set_->Remember(locked, shard_).looking = nullptr;
-  looking_->over = true;
-  looking_->done.notify_all();
+  set_->Remember(locked, shard_).refresh = nullptr;
+  refresh_->over = true;
+  refresh_->done.notify_all();
 }
 
 void ShardSet::Renew(std::uint64_t shard) {

@@ -77,7 +77,7 @@ struct ShardSetCounters {
 //      forgotten, first those that were not requested since the last trimming. Missing shards are
 //      remembered like others. An error is never remembered.
 class ShardSet {
-  struct Looking;
+  struct Refresh;
 
  public:
   ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
@@ -141,11 +141,11 @@ class ShardSet {
 
    private:
     friend class ShardSet;
-    Replacement(ShardSet& set, std::uint64_t shard, std::shared_ptr<Looking> looking)
-        : set_(&set), shard_(shard), looking_(std::move(looking)) {}
+    Replacement(ShardSet& set, std::uint64_t shard, std::shared_ptr<Refresh> refresh)
+        : set_(&set), shard_(shard), refresh_(std::move(refresh)) {}
     ShardSet* const set_;
     const std::uint64_t shard_;
-    std::shared_ptr<Looking> looking_;
+    std::shared_ptr<Refresh> refresh_;
   };
   // Waits for a refresh or a replacement that is under way.
   Replacement BeginReplacement(std::uint64_t shard);
@@ -163,14 +163,19 @@ class ShardSet {
     // neither of those two has.
     std::vector<ShardGenerationPtr> between;
   };
+  struct Changes {
+    std::vector<Change> changes;
+    // There is nothing to announce: `key` is that of one remembered shard, whose generation was
+    // announced before or published by this process, or that of a file which publishing creates
+    // beside a shard.
+    bool up_to_date = false;
+  };
   // The object under `key` (full store key) may have changed; an empty key: every shard; an
   // ancestor directory: all shards below it. Refreshes those of them that are remembered and
   // returns those whose generation differs from the one that was last announced, or first
   // presented: `after` is null where the refresh failed, `before` where the shard had been
-  // forgotten, or has presented more generations since than are kept. Sets `settled` where there is
-  // nothing to announce: `key` is that of one remembered shard, whose generation was announced
-  // before or published by this process, or that of a file which publishing creates beside a shard.
-  std::vector<Change> Invalidate(const std::string& key, bool* settled = nullptr);
+  // forgotten, or has presented more generations since than are kept.
+  Changes Invalidate(const std::string& key);
 
   // The number of remembered shards that exist.
   [[nodiscard]] std::size_t open_shards() const;
@@ -188,14 +193,15 @@ class ShardSet {
   void Trim(Locked& locked);
   [[nodiscard]] static bool IsUncontradicted(const Shard& entry);
   [[nodiscard]] bool IsFresh(const Shard& entry) const;
-  Result<ShardGenerationPtr> Look(Locked& locked, std::uint64_t shard, const Deadline& deadline);
-  std::shared_ptr<Looking> BeginLook(Locked& locked, std::uint64_t shard);
-  void FinishLook(Locked& locked, std::uint64_t shard, const std::shared_ptr<Looking>& looking,
-                  const OwnPublish* own, const Deadline& deadline);
+  Result<ShardGenerationPtr> Revalidate(Locked& locked, std::uint64_t shard,
+                                        const Deadline& deadline);
+  std::shared_ptr<Refresh> BeginRefresh(Locked& locked, std::uint64_t shard);
+  void FinishRefresh(Locked& locked, std::uint64_t shard, const std::shared_ptr<Refresh>& refresh,
+                     const OwnPublish* own, const Deadline& deadline);
   Opened OpenShard(std::uint64_t shard, const RangeRequest& first, const Deadline& deadline);
   Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened,
                                    const OwnPublish* own);
-  ShardGenerationPtr Succeed(Locked& locked, Shard& entry, Opened opened);
+  ShardGenerationPtr ReplaceByOwnPublish(Locked& locked, Shard& entry, Opened opened);
   [[nodiscard]] std::optional<std::uint64_t> ShardAt(const std::string& key) const;
   std::vector<Affected> MarkStale(const std::string& key);
   void MarkStale(const ShardGeneration& generation);

@@ -29,45 +29,45 @@ struct ShardSet::Shard {
   ShardGenerationPtr current;  // null before the first successful refresh
   // The generation that was last announced (returned by Invalidate) or first presented. Differs
   // from `current` only between a refresh that found a change and the event that announces it.
-  ShardGenerationPtr told;
-  // Generations that were `current` after `told` and were replaced, by what our own publishes
+  ShardGenerationPtr announced;
+  // Generations that were `current` after `announced` and were replaced, by what our own publishes
   // found, before their event came. Each keeps a file open, so that only the first are kept.
-  std::vector<ShardGenerationPtr> untold;
-  bool untold_dropped = false;
+  std::vector<ShardGenerationPtr> unannounced;
+  bool unannounced_dropped = false;
   std::vector<Alive> alive;
-  std::shared_ptr<Looking> looking;  // set while a thread refreshes or replaces the shard
-  std::uint64_t stale_since = 0;     // the epoch of the last invalidation
-  std::uint64_t looked_epoch = 0;    // the epoch at the start of the refresh that gave `current`
-  std::chrono::steady_clock::time_point looked;
+  std::shared_ptr<Refresh> refresh;   // set while a thread refreshes or replaces the shard
+  std::uint64_t stale_since = 0;      // the epoch of the last invalidation
+  std::uint64_t refreshed_epoch = 0;  // the epoch at the start of the refresh that gave `current`
+  std::chrono::steady_clock::time_point refreshed;
   std::uint32_t next_count = 0;
   bool watched = false;
   bool failed = false;  // the last refresh
   bool used = true;     // since the last trimming
 
-  // Releases `current`, but keeps it in `untold` where it has not been announced.
+  // Releases `current`, but keeps it in `unannounced` where it has not been announced.
   void Retire(std::vector<ShardGenerationPtr>& retired) {
-    constexpr std::size_t kUntold = 8;
-    if (current && told && current != told) {
-      if (untold.size() < kUntold) {
-        untold.push_back(current);
+    constexpr std::size_t kMostUnannounced = 8;
+    if (current && announced && current != announced) {
+      if (unannounced.size() < kMostUnannounced) {
+        unannounced.push_back(current);
       } else {
-        untold_dropped = true;
+        unannounced_dropped = true;
       }
     }
     retired.push_back(std::exchange(current, nullptr));
   }
 
   // All generations up to `after` have been announced, or the shard is unwatched and none will be.
-  void SetTold(ShardGenerationPtr after, std::vector<ShardGenerationPtr>& retired) {
-    retired.push_back(std::exchange(told, std::move(after)));
-    retired.insert(retired.end(), untold.begin(), untold.end());
-    untold.clear();
-    untold_dropped = false;
+  void SetAnnounced(ShardGenerationPtr after, std::vector<ShardGenerationPtr>& retired) {
+    retired.push_back(std::exchange(announced, std::move(after)));
+    retired.insert(retired.end(), unannounced.begin(), unannounced.end());
+    unannounced.clear();
+    unannounced_dropped = false;
   }
 
   [[nodiscard]] bool Idle() const {
-    if (looking || (told && told != current)) return false;
-    const long ours = told ? 2 : 1;
+    if (refresh || (announced && announced != current)) return false;
+    const long ours = announced ? 2 : 1;
     if (current && current.use_count() > ours) return false;
     return std::all_of(alive.begin(), alive.end(), [&](const Alive& one) {
       if (one.references != 0) return false;
@@ -104,7 +104,7 @@ struct ShardSet::Shard {
 };
 
 // One refresh of a shard, for which any number of threads wait. Guarded by the set's mutex.
-struct ShardSet::Looking {
+struct ShardSet::Refresh {
   std::uint64_t epoch = 0;  // when it opened the shard
   std::condition_variable_any done;
   bool over = false;

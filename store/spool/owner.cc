@@ -135,8 +135,8 @@ Result<Locked> LockOwnerPatiently(FileSystem& files) {
     std::this_thread::sleep_for(kLookerPause);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto owner, ReadOwner(files, ""));
-  return Fail(ErrorCode::kUnavailable,
-              files.Describe("") + ": in use by " + (owner ? DescribeOwner(*owner) : "somebody"));
+  return Fail(ErrorCode::kUnavailable, files.Describe("") + ": in use by " +
+                                           (owner ? DescribeOwner(*owner) : "another process"));
 }
 
 // Step 3. Two processes that meet in an empty directory meet at the lock of the new file.
@@ -145,12 +145,12 @@ Result<std::shared_ptr<File>> ReplaceOwner(FileSystem& files, const SpoolOwner& 
                            files.Open(kNewOwnerFile, {.write = true, .create = true}));
   UNSHARD_ASSIGN_OR_RETURN(const bool locked, file->Lock(false));
   if (!locked) {
-    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": somebody else is taking it");
+    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": another process is taking it");
   }
   // Where it has been renamed between opening and locking, it is no longer ours to cut.
   UNSHARD_ASSIGN_OR_RETURN(const bool named, IsNamed(files, kNewOwnerFile, *file));
   if (!named) {
-    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": somebody else has taken it");
+    return Fail(ErrorCode::kUnavailable, files.Describe("") + ": another process has taken it");
   }
   UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
   UNSHARD_RETURN_IF_ERROR(file->Write(0, AsBytes(WriteOwner(owner))));

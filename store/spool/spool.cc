@@ -137,7 +137,7 @@ Status Spool::PrepareToPublish(const std::vector<SpooledChunk>& chunks) {
 
 Status Spool::Discard(const SpooledChunk& chunk) { return DiscardChunk(*state_, chunk); }
 
-Status Spool::SetAside(const SpooledChunk& chunk) { return SetChunkAside(*state_, chunk); }
+Status Spool::Quarantine(const SpooledChunk& chunk) { return QuarantineChunk(*state_, chunk); }
 
 Result<std::shared_ptr<File>> Spool::Open(const SpooledChunk& chunk) {
   const auto gone = [&] { return Fail(ErrorCode::kNotFound, Describe(chunk) + ": is gone"); };

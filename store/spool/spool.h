@@ -175,7 +175,7 @@ class Spool {
   Status Discard(const SpooledChunk& chunk);
   // Moves a version aside for a person to look at; it is reported and no longer replayed, from
   // return on. kNotFound where it has been discarded.
-  Status SetAside(const SpooledChunk& chunk);
+  Status Quarantine(const SpooledChunk& chunk);
   [[nodiscard]] std::vector<SpooledChunk> Conflicts();
   // Quarantined at an Open, this one or an earlier one, since their bytes do not match their seal.
   [[nodiscard]] std::vector<SpooledChunk> Damaged();

@@ -26,15 +26,15 @@ enum class Durability : std::uint8_t {
   kSyncing,     // one thread fsyncs the file; others wait
   kFileSynced,  // the bytes are durable, their name may not be
   kDurable,
-  kLost,  // fsync failed: nothing is ever promised about it
+  kLost,  // fsync failed: nothing is ever acknowledged about it
 };
 
 struct SpoolVersion {
   std::uint64_t sequence = 0;
   Durability durability = Durability::kUnsynced;
-  // A program may have been promised that it survives a power loss: by this process, or, where it
-  // was here at Open, by the one before.
-  bool promised = false;
+  // A program may have been acknowledged that it survives a power loss: by this process, or, where
+  // it was here at Open, by the one before.
+  bool acknowledged = false;
   // Discarded, and kept only until a later version is durable or an earlier one is discarded.
   bool superseded = false;
   // A copy is held by each open file through which its bytes can still be read.

@@ -100,7 +100,7 @@ std::vector<SpooledChunk> Removable(const Spool::State& state, const SpoolDirect
     const bool later_is_durable = std::any_of(version + 1, end, [](const SpoolVersion& later) {
       return later.durability == Durability::kDurable;
     });
-    const bool kept = version->promised && !later_is_durable;
+    const bool kept = version->acknowledged && !later_is_durable;
     // What is not discarded yet goes before all later ones.
     if (!version->superseded) break;
     if (!kept) removable.push_back(state.superseded.at(version->sequence));
@@ -169,7 +169,7 @@ Status SyncNames(Spool::State& state, SpoolDirectory& directory,
         continue;
       }
       version->durability = Durability::kDurable;
-      version->promised = true;
+      version->acknowledged = true;
       auto earlier = Removable(state, directory, chunk->chunk);
       if (!earlier.empty()) removable.push_back(std::move(earlier));
     }
@@ -251,7 +251,7 @@ Status DiscardChunk(Spool::State& state, const SpooledChunk& chunk) {
   return RemoveVersions(state, directory, removable);
 }
 
-Status SetChunkAside(Spool::State& state, const SpooledChunk& chunk) {
+Status QuarantineChunk(Spool::State& state, const SpooledChunk& chunk) {
   // It is durable before it moves, so that the move cannot tear it; earlier versions go.
   UNSHARD_RETURN_IF_ERROR(SyncChunks(state, {chunk}));
   {

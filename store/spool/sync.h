@@ -30,6 +30,6 @@ namespace unshard {
 Status SyncChunks(Spool::State& state, const std::vector<SpooledChunk>& chunks);
 Status SyncRewritten(Spool::State& state, const std::vector<SpooledChunk>& chunks);
 Status DiscardChunk(Spool::State& state, const SpooledChunk& chunk);
-Status SetChunkAside(Spool::State& state, const SpooledChunk& chunk);
+Status QuarantineChunk(Spool::State& state, const SpooledChunk& chunk);
 
 }  // namespace unshard

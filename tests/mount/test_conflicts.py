@@ -106,7 +106,7 @@ def test_what_was_set_aside_is_told_of_and_its_bytes_are_where_it_says(some_conf
     wanted = {path: some_conflicts.ours.get(role, b"")
               for role, path in some_conflicts.paths().items()}
     assert set_aside(mounted) == wanted
-    assert mounted.log().count("somebody else has changed this chunk since") == len(wanted)
+    assert mounted.log().count("another process has changed this chunk since") == len(wanted)
     assert f"unshard_conflicts_total {len(wanted)}\n" in mounted.control("metrics")
     kept = {each["path"] for each in mounted.status()["write"]["set_aside"]}
     mounted.unmount()

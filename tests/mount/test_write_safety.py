@@ -49,7 +49,7 @@ def test_strict_keeps_what_others_have_published_and_sets_ours_aside(work, mount
     with pytest.raises(OSError) as failure:
         flush(case.mount)
     assert failure.value.errno == errno.EIO
-    assert "somebody else has changed this chunk" in case.reasons()
+    assert "another process has changed this chunk" in case.reasons()
     case.check_source()
     assert wait_until(lambda: case.path(theirs).read_bytes() == case.expected[theirs], 10)
     aside, = case.write_status()["set_aside"]

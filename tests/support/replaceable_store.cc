@@ -17,8 +17,8 @@ class FilesOfTest final : public ReplaceableStore {
  public:
   explicit FilesOfTest(std::shared_ptr<FileSystem> files) : files_(std::move(files)) {}
 
-  std::shared_ptr<ObjectReplacer> Replacer(const LockPatience& patience) override {
-    return MakeLocalReplacer(files_, patience);
+  std::shared_ptr<ObjectReplacer> Replacer(const LockTimeouts& timeouts) override {
+    return MakeLocalReplacer(files_, timeouts);
   }
   std::optional<std::string> Text(const std::string& key) override {
     const auto file = files_->Open(key, {});
@@ -55,7 +55,7 @@ class MemoryOfTest final : public ReplaceableStore {
   explicit MemoryOfTest(bool starts_from_base)
       : replacer_(std::make_shared<MemoryReplacer>(store_, starts_from_base)) {}
 
-  std::shared_ptr<ObjectReplacer> Replacer(const LockPatience&) override { return replacer_; }
+  std::shared_ptr<ObjectReplacer> Replacer(const LockTimeouts&) override { return replacer_; }
   std::optional<std::string> Text(const std::string& key) override {
     const auto whole = ReadWhole(*store_, key, std::uint64_t{1} << 30, Deadline::None());
     if (!whole || !*whole) return std::nullopt;

@@ -30,7 +30,7 @@ class ReplaceableStore {
   static std::unique_ptr<ReplaceableStore> Over(std::shared_ptr<FileSystem> files);
   virtual ~ReplaceableStore() = default;
 
-  virtual std::shared_ptr<ObjectReplacer> Replacer(const LockPatience& patience = {}) = 0;
+  virtual std::shared_ptr<ObjectReplacer> Replacer(const LockTimeouts& timeouts = {}) = 0;
   // Nothing where the object is missing.
   virtual std::optional<std::string> Text(const std::string& key) = 0;
   virtual std::optional<ObjectInfo> Info(const std::string& key) = 0;

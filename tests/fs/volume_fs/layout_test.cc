@@ -97,7 +97,7 @@ class LayoutChange : public testing::Test {
     EXPECT_NE(flushed.error().message.find("quarantined"), std::string::npos)
         << flushed.error().message;
     EXPECT_TRUE(fs_->FlushAll()) << "once";
-    EXPECT_EQ(fs_->write_status()->set_aside.size(), count);
+    EXPECT_EQ(fs_->write_status()->conflicting.size(), count);
     EXPECT_EQ(fs_->write_status()->dirty_chunks, 0u);
   }
 
@@ -188,7 +188,7 @@ TEST_F(LayoutChange, ReplayChecksWhatItFindsAgainstTheLayoutOfNow) {
   source_.Write("a/zarr.json", Replaced(Array(8).document, "uint8", "uint16"));
   source_.Remove("a/0");
   Mount();
-  EXPECT_EQ(fs_->write_status()->set_aside.size(), 2u);
+  EXPECT_EQ(fs_->write_status()->conflicting.size(), 2u);
   EXPECT_TRUE(fs_->FlushAll());
   EXPECT_FALSE(std::filesystem::exists(source_.At("a/1")));
 }
@@ -204,12 +204,12 @@ class LayoutAtReplay : public LayoutChange {
     Mount();
   }
   void ExpectSetAside() {
-    EXPECT_EQ(fs_->write_status()->set_aside.size(), 1u);
+    EXPECT_EQ(fs_->write_status()->conflicting.size(), 1u);
     EXPECT_TRUE(fs_->FlushAll());
     EXPECT_FALSE(std::filesystem::exists(source_.At("a/1")));
   }
   void ExpectPublished() {
-    EXPECT_EQ(fs_->write_status()->set_aside.size(), 0u);
+    EXPECT_EQ(fs_->write_status()->conflicting.size(), 0u);
     EXPECT_TRUE(fs_->FlushAll());
     EXPECT_TRUE(std::filesystem::exists(source_.At("a/1")));
   }
@@ -222,7 +222,7 @@ TEST_F(LayoutAtReplay, AnotherTypeOfTheSameSize) {
 
 TEST_F(LayoutAtReplay, OtherShards) {
   PutAndReplace(ZarrSource({8}, {1}, {2}, {ChunkKeyEncoding::Kind::kV2, '.'}).document);
-  EXPECT_EQ(fs_->write_status()->set_aside.size(), 1u);
+  EXPECT_EQ(fs_->write_status()->conflicting.size(), 1u);
   EXPECT_TRUE(fs_->FlushAll());
   EXPECT_FALSE(std::filesystem::exists(source_.At("a/3")));
 }
@@ -268,7 +268,7 @@ TEST_F(TransposedAtReplay, ChunksOfOneSizeAndAnotherShape) {
   fs_.reset();
   source_.Replace("a/zarr.json", array(4, 2).document);
   Mount();
-  EXPECT_EQ(fs_->write_status()->set_aside.size(), 1u);
+  EXPECT_EQ(fs_->write_status()->conflicting.size(), 1u);
   EXPECT_TRUE(fs_->FlushAll());
   EXPECT_FALSE(std::filesystem::exists(source_.At("a/0.0")));
 }

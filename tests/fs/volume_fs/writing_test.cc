@@ -85,7 +85,7 @@ class WritableVolume : public testing::Test {
   // As the kernel does: at ESTALE it looks the old name up and tries once more.
   Status Rename(const std::string& from, const std::string& to) {
     const Status renamed = fs_->Rename(kRootNode, from, kRootNode, to, true);
-    if (renamed || !IsLookAgain(renamed.error())) return renamed;
+    if (renamed || !IsStaleName(renamed.error())) return renamed;
     Find(from);
     return fs_->Rename(kRootNode, from, kRootNode, to, true);
   }
@@ -504,7 +504,7 @@ TEST_F(WritableVolume, AChunkIsRenamedOnceTheKernelHasADentryOfItWithoutATimeToL
   const NodeId stored = Find("0");
   const Status first = fs_->Rename(kRootNode, "0", kRootNode, "1", true);
   ASSERT_FALSE(first);
-  EXPECT_TRUE(IsLookAgain(first.error())) << first.error().message;
+  EXPECT_TRUE(IsStaleName(first.error())) << first.error().message;
   EXPECT_EQ(Text(Open(Find("1"))), "b") << "nothing has happened yet";
   const auto again = fs_->Lookup(kRootNode, "0");
   ASSERT_TRUE(again);

@@ -24,7 +24,7 @@ TEST(NodeChoiceTest, NamesOfAnArrayThatIsWrittenToAreLookedUpEachTime) {
 
 TEST(NodeChoiceTest, WhoeverIsSentAwayIsLedToANodeOfHisOwn) {
   NodeChoice choice;
-  choice.SendAway(kChunk);
+  choice.NoteStale(kChunk);
   EXPECT_TRUE(choice.IsContended(kChunk));
   EXPECT_EQ(choice.UseFor(kChunk), NodeUse::kOwn);
   EXPECT_EQ(choice.UseFor(kSibling), NodeUse::kCached);
@@ -33,7 +33,7 @@ TEST(NodeChoiceTest, WhoeverIsSentAwayIsLedToANodeOfHisOwn) {
 TEST(NodeChoiceTest, BothEnd) {
   NodeChoice choice(std::chrono::milliseconds(0), std::chrono::milliseconds(0));
   choice.Wrote(kChunk);
-  choice.SendAway(kChunk);
+  choice.NoteStale(kChunk);
   EXPECT_FALSE(choice.IsContended(kChunk));
   EXPECT_EQ(choice.UseFor(kChunk), NodeUse::kCached);
 }
@@ -41,7 +41,7 @@ TEST(NodeChoiceTest, BothEnd) {
 TEST(NodeChoiceTest, WhatIsRememberedIsBounded) {
   NodeChoice choice(std::chrono::hours(1));
   constexpr std::uint32_t kMany = 2 * NodeChoice::kMostChunks;
-  for (std::uint32_t i = 0; i < kMany; ++i) choice.SendAway({i, {0, 0, i}, ChunkPart::kPlain});
+  for (std::uint32_t i = 0; i < kMany; ++i) choice.NoteStale({i, {0, 0, i}, ChunkPart::kPlain});
   std::size_t contended = 0;
   for (std::uint32_t i = 0; i < kMany; ++i) {
     if (choice.IsContended({i, {0, 0, i}, ChunkPart::kPlain})) ++contended;

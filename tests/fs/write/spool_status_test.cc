@@ -30,7 +30,7 @@ SpoolStatus Busy() {
   status.publish_failures = 3;
   status.last_failure = PublishFailure{"ENOSPC", "8_8_8/0.shard: no space left"};
   status.conflicts = 4;
-  status.set_aside = {{"8_8_8", "0-64_0-64_0-64", 17, "/var/spool/mine/conflicts/x"}};
+  status.conflicting = {{"8_8_8", "0-64_0-64_0-64", 17, "/var/spool/mine/conflicts/x"}};
   status.damaged = 1;
   status.quarantined = {{"8_8_8\xff", "\x1b[2J", 18, "/var/spool/mine/damaged/\xc0\xaf"}};
   status.lost = 2;
@@ -58,7 +58,7 @@ TEST(SpoolStatusTest, WhatIsWrittenIsReadBack) {
   EXPECT_TRUE(SpoolStatusObject(*read) == object);
   EXPECT_EQ(read->oldest_milliseconds, 1234u);
   EXPECT_EQ(read->last_failure->errno_name, "ENOSPC");
-  EXPECT_EQ(read->set_aside.at(0).sequence, 17u);
+  EXPECT_EQ(read->conflicting.at(0).sequence, 17u);
   EXPECT_EQ(read->damaged, 1u);
   EXPECT_EQ(read->lost, 2u);
   EXPECT_EQ(read->quarantined.at(0).dataset, "8_8_8\xff") << "no name is lost on the way";
@@ -98,7 +98,7 @@ TEST(SpoolStatusTest, EachMissingOrWrongMemberIsNamed) {
 
 TEST(SpoolStatusTest, TheListOfConflictsIsBounded) {
   SpoolStatus status = Busy();
-  status.set_aside.assign(SpoolStatus::kShownConflicts + 5, status.set_aside[0]);
+  status.conflicting.assign(SpoolStatus::kShownConflicts + 5, status.conflicting[0]);
   const JsonValue object = SpoolStatusObject(status);
   EXPECT_EQ(object.Find("set_aside")->items().size(), SpoolStatus::kShownConflicts);
   EXPECT_TRUE(ParseSpoolStatus(JsonCursor(object, "write")));

@@ -109,7 +109,7 @@ TEST_F(StagedInodeTest, ItEndsWhenNobodyHasItOpenOrIsAboutTo) {
   EXPECT_EQ(staged.Close(true), 0u);
   EXPECT_FALSE(staged.End());
   ASSERT_EQ(staged.Open(true, false), StagedInode::Opened::kCached);
-  staged.LetGo();
+  staged.Release();
   EXPECT_FALSE(staged.End());
   EXPECT_EQ(staged.Close(false), 0u);
   EXPECT_TRUE(staged.End());

@@ -151,8 +151,8 @@ TEST_F(VolumeTest, AReplayedChunkThatAnotherProgramHasChangedIsSetAside) {
   }
   Open();
   EXPECT_EQ(Current("0"), "o");
-  ASSERT_EQ(volume_->writes()->status().set_aside.size(), 1u);
-  EXPECT_EQ(volume_->writes()->status().set_aside.front().chunk, "0");
+  ASSERT_EQ(volume_->writes()->status().conflicting.size(), 1u);
+  EXPECT_EQ(volume_->writes()->status().conflicting.front().chunk, "0");
   EXPECT_TRUE(volume_->writes()->Flush());
   EXPECT_EQ(Stored("0"), "o");
 }

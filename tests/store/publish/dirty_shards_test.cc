@@ -18,7 +18,7 @@ TEST(DirtyShardsTest, AFlushThatARunningAttemptSatisfiesForcesNoOther) {
   dirty.Begin(kShard);
   dirty.Force(kShard);
   dirty.Add(kShard, 1, 10, false, At(5));
-  dirty.Succeed(kShard, {1, 10});
+  dirty.MarkPublished(kShard, {1, 10});
   EXPECT_EQ(dirty.NextDue(), At(1005)) << "what came after the flush waits as ever";
 }
 
@@ -29,7 +29,7 @@ TEST(DirtyShardsTest, AFlushThatARunningAttemptDoesNotSatisfyIsNext) {
   dirty.Add(kShard, 1, 10, false, At(5));
   dirty.Force(kShard);
   EXPECT_FALSE(dirty.Due(At(100000))) << "it runs";
-  dirty.Succeed(kShard, {1, 10});
+  dirty.MarkPublished(kShard, {1, 10});
   EXPECT_EQ(dirty.Due(At(5)), kShard);
   dirty.Begin(kShard);
   dirty.Force(kShard);
@@ -46,7 +46,7 @@ TEST(DirtyShardsTest, AShardThatIsWrittenAllTheTimeIsDueAfterTenTimesTheIdleTime
   EXPECT_EQ(dirty.NextDue(), At(10000));
   dirty.Begin(kShard);
   dirty.Add(kShard, 1, 10, false, At(10500));
-  dirty.Succeed(kShard, {20, 200});
+  dirty.MarkPublished(kShard, {20, 200});
   EXPECT_EQ(dirty.NextDue(), At(11500)) << "the bound counts from what is not published yet";
 }
 
@@ -55,7 +55,7 @@ TEST(DirtyShardsTest, AShardThatWasCleanInBetweenIsAnotherOne) {
   dirty.Add(kShard, 1, 10, false, At(0));
   const std::uint64_t first = dirty.Find(kShard)->added;
   dirty.Begin(kShard);
-  dirty.Succeed(kShard, {1, 10});
+  dirty.MarkPublished(kShard, {1, 10});
   EXPECT_EQ(dirty.Find(kShard), nullptr);
   dirty.Add(kShard, 1, 10, false, At(1));
   EXPECT_GE(dirty.Find(kShard)->published, first) << "whoever waits for the first has it";
@@ -67,11 +67,11 @@ TEST(DirtyShardsTest, WhatAnAttemptTookEarlyIsNotForgottenNorCountedTwice) {
   dirty.Add(kShard, 1, 10, false, At(0));
   dirty.Begin(kShard);
   dirty.Add(kShard, 1, 20, false, At(1));
-  dirty.Succeed(kShard, {2, 30});  // it has taken the late one as well
+  dirty.MarkPublished(kShard, {2, 30});  // it has taken the late one as well
   EXPECT_EQ(dirty.chunks(), 0);
   ASSERT_NE(dirty.Find(kShard), nullptr) << "nobody has said so: one more look";
   dirty.Begin(kShard);
-  dirty.Succeed(kShard, {0, 0, false});
+  dirty.MarkPublished(kShard, {0, 0, false});
   EXPECT_EQ(dirty.Find(kShard), nullptr);
   EXPECT_EQ(dirty.chunks(), 0);
   EXPECT_EQ(dirty.bytes(), 0);

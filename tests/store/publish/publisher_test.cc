@@ -42,7 +42,7 @@ class ShardPublisherTest : public testing::Test {
   std::optional<std::string> Text(const std::string& key = kKey) { return store_->Text(key); }
   void Store(const std::string& key, const std::string& text) { store_->Put(key, text); }
   Result<PublishResult> Publish(const PublishRequest& request) {
-    return ShardPublisher(store_->Replacer(patience_), options_).Publish(request);
+    return ShardPublisher(store_->Replacer(timeouts_), options_).Publish(request);
   }
   Result<PublishResult> Publish(const WritableFormat& format, std::vector<ShardChange> changes) {
     return Publish(RequestFor(format, kKey, std::move(changes)));
@@ -66,7 +66,7 @@ class ShardPublisherTest : public testing::Test {
   std::shared_ptr<FileSystem> files_;  // null: in memory
   std::unique_ptr<ChangeMaker> changes_;
   PublisherOptions options_;
-  LockPatience patience_;
+  LockTimeouts timeouts_;
   std::mt19937 random_{7};
 };
 
@@ -501,7 +501,7 @@ TEST_F(ShardPublisherTest, WaitsForAnotherWriterAndPublishesOntoWhatThatOneLeft)
 
 TEST_F(ShardPublisherTest, ALockThatIsNotReleasedFailsThePublishWhichCanBeRepeated) {
   const WritableFormat& format = FormatNamed("Zarr");
-  patience_.notice = patience_.total = std::chrono::milliseconds(20);
+  timeouts_.notice = timeouts_.total = std::chrono::milliseconds(20);
   for (const StoreKind store : {StoreKind::kPosix, StoreKind::kSimulated}) {
     Use(store);
     Store(kLock, "");
@@ -521,9 +521,9 @@ TEST_F(ShardPublisherTest, ALockThatIsNotReleasedFailsThePublishWhichCanBeRepeat
 
 TEST_F(ShardPublisherTest, AtTheEndOfTheMountNoLockIsWaitedForAsLong) {
   const WritableFormat& format = FormatNamed("Zarr");
-  patience_.total = std::chrono::hours(24);
-  patience_.at_end = std::chrono::milliseconds(0);
-  ShardPublisher publisher(store_->Replacer(patience_), options_);
+  timeouts_.total = std::chrono::hours(24);
+  timeouts_.at_end = std::chrono::milliseconds(0);
+  ShardPublisher publisher(store_->Replacer(timeouts_), options_);
   Store(kLock, "");
   const auto lock = *files_->Open(kLock, {.write = true});
   ASSERT_TRUE(*lock->Lock(true));
@@ -701,7 +701,7 @@ TEST_F(ShardPublisherTest, AShardSetAdoptsWhatWasPublishedWithoutAChange) {
     };
     const auto result = Publish(request);
     ASSERT_TRUE(result) << result.error().message;
-    EXPECT_TRUE(set.Invalidate("scale/0.shard").empty());
+    EXPECT_TRUE(set.Invalidate("scale/0.shard").changes.empty());
     EXPECT_EQ((*set.Current(0, Deadline::None()))->count, first->count);
     EXPECT_EQ(set.Find(0, first->count), *set.Current(0, Deadline::None()));
   }

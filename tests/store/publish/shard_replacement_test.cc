@@ -35,7 +35,7 @@ class ShardReplacementTest : public testing::Test {
     // Events may come before there is a set.
     auto watcher = MakeInotifyWatcher(directory_.path(), [this](const ChangeWatcher::Event& event) {
       const std::lock_guard lock(mutex_);
-      if (listening_ != nullptr) told_ += listening_->Invalidate(event.key).size();
+      if (listening_ != nullptr) told_ += listening_->Invalidate(event.key).changes.size();
     });
     ASSERT_TRUE(watcher);
     watcher_ = *std::move(watcher);

@@ -76,7 +76,7 @@ class ShardSetOwnPublishTest : public testing::Test {
     EXPECT_TRUE(finished) << finished.error().message;
     return finished ? *finished : nullptr;
   }
-  std::vector<ShardSet::Change> Event() { return set_->Invalidate("7.shard"); }
+  std::vector<ShardSet::Change> Event() { return set_->Invalidate("7.shard").changes; }
 
   TemporaryDirectory directory_;
   std::shared_ptr<ObjectStore> store_;
@@ -104,28 +104,24 @@ TEST_F(ShardSetOwnPublishTest, TheCountAndTheShownTimeStayAndItsEventIsNoChange)
   EXPECT_EQ(Publish("c")->modified.tv_sec, old->modified.tv_sec);
 }
 
-TEST_F(ShardSetOwnPublishTest, ItsEventIsSettledAndThatOfAnybodyElseIsNot) {
-  const auto settles = [&](const std::string& key) {
-    bool settled = false;
-    set_->Invalidate(key, &settled);
-    return settled;
-  };
+TEST_F(ShardSetOwnPublishTest, AfterItsEventReadersAreUpToDateUnlikeAfterOthers) {
+  const auto up_to_date = [&](const std::string& key) { return set_->Invalidate(key).up_to_date; };
   directory_.Replace("7.shard", Shard("a"));
-  EXPECT_FALSE(settles("7.shard")) << "nobody has asked for it, so that nobody was told of it";
+  EXPECT_FALSE(up_to_date("7.shard")) << "nobody has asked for it, so that nobody was told of it";
   Current();
-  EXPECT_TRUE(settles("7.shard"));
+  EXPECT_TRUE(up_to_date("7.shard"));
   Publish("b");
-  EXPECT_TRUE(settles("7.shard"));
+  EXPECT_TRUE(up_to_date("7.shard"));
   Publish("");
-  EXPECT_TRUE(settles("7.shard"));
+  EXPECT_TRUE(up_to_date("7.shard"));
   directory_.Replace("7.shard", Shard("c"));
-  EXPECT_FALSE(settles("7.shard"));
-  EXPECT_TRUE(settles("7.shard")) << "told of once";
-  EXPECT_FALSE(settles("")) << "not the key of a shard";
-  EXPECT_FALSE(settles("8.shard"));
-  EXPECT_TRUE(settles("8.shard.__lock")) << "of no concern to anybody";
-  EXPECT_TRUE(settles("8.shard.new.__lock"));
-  EXPECT_FALSE(settles("notes.__lock"));
+  EXPECT_FALSE(up_to_date("7.shard"));
+  EXPECT_TRUE(up_to_date("7.shard")) << "told of once";
+  EXPECT_FALSE(up_to_date("")) << "not the key of a shard";
+  EXPECT_FALSE(up_to_date("8.shard"));
+  EXPECT_TRUE(up_to_date("8.shard.__lock")) << "of no concern to anybody";
+  EXPECT_TRUE(up_to_date("8.shard.new.__lock"));
+  EXPECT_FALSE(up_to_date("notes.__lock"));
 }
 
 TEST_F(ShardSetOwnPublishTest, AShardThatWasMissingShowsTheTimeOfItsObject) {

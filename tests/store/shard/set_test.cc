@@ -98,7 +98,7 @@ TEST_F(ShardSetTest, AMissingShardIsEmptyAndRememberedUntilItAppears) {
   EXPECT_EQ(counting_->total().opens, 0u);
   const auto missing = Current(7);
   memory_->Put("scale/7.shard", Shard("a"));
-  const auto changes = set_->Invalidate("scale/7.shard");
+  const auto changes = set_->Invalidate("scale/7.shard").changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].before, missing);
   EXPECT_EQ(changes[0].after, Current(7));
@@ -109,8 +109,8 @@ TEST_F(ShardSetTest, AMissingShardIsEmptyAndRememberedUntilItAppears) {
 TEST_F(ShardSetTest, AChangeOfNothingIsNoChange) {
   memory_->Put("scale/7.shard", Shard("a"));
   const auto before = Current(7);
-  EXPECT_TRUE(set_->Invalidate("scale/7.shard").empty());
-  EXPECT_TRUE(set_->Invalidate("").empty());
+  EXPECT_TRUE(set_->Invalidate("scale/7.shard").changes.empty());
+  EXPECT_TRUE(set_->Invalidate("").changes.empty());
   EXPECT_EQ(Current(7), before);
 }
 
@@ -122,7 +122,7 @@ TEST_F(ShardSetTest, AReplacedShardGetsAnotherCountAndTheOldOneIsReadWhileRefere
   set_->AddReference(old);
   old.reset();
   memory_->Put("scale/7.shard", Shard("b"));
-  ASSERT_EQ(set_->Invalidate("scale/7.shard").size(), 1u);
+  ASSERT_EQ(set_->Invalidate("scale/7.shard").changes.size(), 1u);
   EXPECT_NE(Current(7)->count, count);
   ASSERT_TRUE(set_->Find(7, count));
   EXPECT_EQ(*Chunk(set_->Find(7, count), 0), "a");
@@ -170,13 +170,13 @@ TEST_F(ShardSetTest, AnEventOfADirectoryConcernsAllShardsBelowIt) {
     Current(1);
     Current(2);
     for (const char* key : {"scale/c/1/0", "scale/c/2/0"}) memory_->Put(key, Shard("b"));
-    EXPECT_EQ(set_->Invalidate(directory).size(), 2u) << directory;
+    EXPECT_EQ(set_->Invalidate(directory).changes.size(), 2u) << directory;
   }
   memory_->Put("scale/c/1/0", Shard("c"));
-  EXPECT_TRUE(set_->Invalidate("scale/c/2").empty());
-  EXPECT_TRUE(set_->Invalidate("scale/c/1/0/x").empty());
-  EXPECT_TRUE(set_->Invalidate("scale-too").empty());
-  EXPECT_EQ(set_->Invalidate("scale/c/1").size(), 1u);
+  EXPECT_TRUE(set_->Invalidate("scale/c/2").changes.empty());
+  EXPECT_TRUE(set_->Invalidate("scale/c/1/0/x").changes.empty());
+  EXPECT_TRUE(set_->Invalidate("scale-too").changes.empty());
+  EXPECT_EQ(set_->Invalidate("scale/c/1").changes.size(), 1u);
 }
 
 TEST_F(ShardSetTest, AConflictMakesTheNextCurrentLookAgainAndIsToldWithItsEvent) {
@@ -188,10 +188,10 @@ TEST_F(ShardSetTest, AConflictMakesTheNextCurrentLookAgainAndIsToldWithItsEvent)
   ASSERT_FALSE(conflict);
   EXPECT_EQ(conflict.error().code, ErrorCode::kConflict);
   EXPECT_EQ(*Chunk(Current(7), 0), "b");
-  const auto changes = set_->Invalidate("scale/7.shard");
+  const auto changes = set_->Invalidate("scale/7.shard").changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].before, old);
-  EXPECT_TRUE(set_->Invalidate("scale/7.shard").empty());
+  EXPECT_TRUE(set_->Invalidate("scale/7.shard").changes.empty());
 }
 
 TEST_F(ShardSetTest, AnErrorIsNotRemembered) {
@@ -204,7 +204,7 @@ TEST_F(ShardSetTest, AnErrorIsNotRemembered) {
   memory_->Put("scale/7.shard", Shard("a"));
   const auto generation = Current(7);
   faulty_->FailAfter(0, Fault::kError);
-  const auto changes = set_->Invalidate("scale/7.shard");
+  const auto changes = set_->Invalidate("scale/7.shard").changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].before, generation);
   EXPECT_FALSE(changes[0].after);
@@ -252,7 +252,7 @@ TEST_F(ShardSetTest, AnUnwatchedShardIsLookedAtAgainAfterItsTtl) {
   now += std::chrono::milliseconds(1);
   EXPECT_NE(Current(7), old);
   memory_->Put("scale/7.shard", Shard("c"));
-  EXPECT_EQ(set_->Invalidate("scale/7.shard").size(), 1u);
+  EXPECT_EQ(set_->Invalidate("scale/7.shard").changes.size(), 1u);
 }
 
 TEST_F(ShardSetTest, AnImmutableSourceIsNeverWatchedNorLookedAtAgain) {
@@ -263,7 +263,7 @@ TEST_F(ShardSetTest, AnImmutableSourceIsNeverWatchedNorLookedAtAgain) {
   memory_->Put("scale/7.shard", Shard("a"));
   const auto old = Current(7);
   memory_->Put("scale/7.shard", Shard("b"));
-  EXPECT_TRUE(set_->Invalidate("scale/7.shard").empty());
+  EXPECT_TRUE(set_->Invalidate("scale/7.shard").changes.empty());
   EXPECT_EQ(Current(7), old);
   EXPECT_TRUE(watcher_->watched.empty());
 }
@@ -295,7 +295,7 @@ TEST_F(ShardSetTest, AForgottenShardNeverMeetsItsOldPagesAndItsChangesAreTold) {
   EXPECT_EQ(*Chunk(Current(0), 0), "old");
   for (std::uint64_t shard = 1; shard < 40; ++shard) Current(shard);
   memory_->Put("scale/0.shard", EncodeTinyShard({"", "", "new", ""}));
-  const auto changes = set_->Invalidate("scale/0.shard");
+  const auto changes = set_->Invalidate("scale/0.shard").changes;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_FALSE(changes[0].before);
   EXPECT_EQ(*Chunk(Current(0), 2), "new");
@@ -310,9 +310,9 @@ TEST_F(ShardSetTest, TheObsoletePairIsReadAsOneShard) {
   EXPECT_EQ(*Chunk(generation, 0), "a");
   EXPECT_EQ(*Chunk(generation, 2), "second of a");
   memory_->Put("scale/7.data", shard.substr(40));
-  EXPECT_EQ(set_->Invalidate("scale/7.data").size(), 1u);
+  EXPECT_EQ(set_->Invalidate("scale/7.data").changes.size(), 1u);
   memory_->Remove("scale/7.data");
-  EXPECT_EQ(set_->Invalidate("scale/7.data").size(), 1u);
+  EXPECT_EQ(set_->Invalidate("scale/7.data").changes.size(), 1u);
   const auto half = set_->Current(7, Deadline::None());
   ASSERT_FALSE(half);
   EXPECT_NE(half.error().message.find("7.data"), std::string::npos);

@@ -203,7 +203,7 @@ class ScriptedRun {
     if (latest == nullptr) return true;
     if (!Supersede(versions)) return false;
     latest->set_aside = Progress::kTried;
-    if (!spool_->SetAside(*latest->sealed)) return false;
+    if (!spool_->Quarantine(*latest->sealed)) return false;
     latest->set_aside = Progress::kDone;
     return true;
   }

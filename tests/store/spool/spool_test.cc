@@ -240,7 +240,7 @@ TEST_F(SpoolTest, WhatIsSetAsideLeavesNoLaterVersionBehind) {
   const SpooledChunk earlier = Sealed("x", "earlier");
   const SpooledChunk later = Sealed("x", "later");
   ASSERT_TRUE(spool_->Discard(later));
-  ASSERT_TRUE(spool_->SetAside(earlier));
+  ASSERT_TRUE(spool_->Quarantine(earlier));
   EXPECT_EQ(FilesBelow("chunks/"), 0U);
   EXPECT_EQ(FilesBelow("conflicts/"), 1U);
   EXPECT_EQ(spool_->usage().files, 0U);
@@ -380,11 +380,11 @@ TEST_F(SpoolTest, AFailedSyncOfADirectoryPromisesNothing) {
 
 TEST_F(SpoolTest, ConflictsAreKeptAside) {
   const SpooledChunk sealed = Sealed("x", "voxels");
-  ASSERT_TRUE(spool_->SetAside(sealed));
+  ASSERT_TRUE(spool_->Quarantine(sealed));
   EXPECT_EQ(Text(sealed), "(not found)");
   ASSERT_EQ(spool_->Conflicts().size(), 1U);
   EXPECT_EQ(spool_->usage().files, 0U);
-  EXPECT_EQ(spool_->SetAside(sealed).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(spool_->Quarantine(sealed).error().code, ErrorCode::kNotFound);
   disk_ = disk_->AfterPowerLoss(Survival::kNothing, 1);
   spool_.reset();
   Open();

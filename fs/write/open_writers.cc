@@ -1,4 +1,4 @@
-#include "fs/write/chunk_writers.h"
+#include "fs/write/open_writers.h"
 
 #include <algorithm>
 
@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::size_t kMostEmptied = std::size_t{1} << 16;
 // A thread that was killed between the two opens never comes back.
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kRedirectLifetime{30};
 // The kernel's second attempt follows the first one at once, unless the machine is busy.
 constexpr std::chrono::seconds kSecondAttempt{5};
 
 }  // namespace
 
-void ChunkWriters::Enter(const ChunkId& chunk, const StagedPtr& staged) {
+void OpenWriters::Enter(const ChunkId& chunk, const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);
   std::vector<Writer>& writers = writers_[chunk];
   const auto found = std::find_if(writers.begin(), writers.end(),
@@ -25,7 +25,7 @@ void ChunkWriters::Enter(const ChunkId& chunk, const StagedPtr& staged) {
   }
 }
 
-bool ChunkWriters::LeaveLocked(const ChunkId& chunk, const StagedPtr& staged) {
+bool OpenWriters::LeaveLocked(const ChunkId& chunk, const StagedPtr& staged) {
   const auto found = writers_.find(chunk);
   if (found == writers_.end()) return false;
   std::vector<Writer>& writers = found->second;
@@ -38,18 +38,18 @@ bool ChunkWriters::LeaveLocked(const ChunkId& chunk, const StagedPtr& staged) {
   return true;
 }
 
-bool ChunkWriters::Leave(const ChunkId& chunk, const StagedPtr& staged) {
+bool OpenWriters::Leave(const ChunkId& chunk, const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);
   return LeaveLocked(chunk, staged);
 }
 
-ChunkWriters::StagedPtr ChunkWriters::Latest(const ChunkId& chunk) const {
+OpenWriters::StagedPtr OpenWriters::Latest(const ChunkId& chunk) const {
   const std::lock_guard lock(mutex_);
   const auto found = writers_.find(chunk);
   return found == writers_.end() ? nullptr : found->second.back().staged;
 }
 
-std::vector<ChunkWriters::StagedPtr> ChunkWriters::All(const ChunkId& chunk) const {
+std::vector<OpenWriters::StagedPtr> OpenWriters::All(const ChunkId& chunk) const {
   std::vector<StagedPtr> all;
   const std::lock_guard lock(mutex_);
   const auto found = writers_.find(chunk);
@@ -58,35 +58,35 @@ std::vector<ChunkWriters::StagedPtr> ChunkWriters::All(const ChunkId& chunk) con
   return all;
 }
 
-bool ChunkWriters::WritesLocked(const ChunkId& chunk, const StagedPtr& staged) const {
+bool OpenWriters::WritesLocked(const ChunkId& chunk, const StagedPtr& staged) const {
   const auto found = writers_.find(chunk);
   return found != writers_.end() &&
          std::any_of(found->second.begin(), found->second.end(),
                      [&](const Writer& writer) { return writer.staged == staged; });
 }
 
-void ChunkWriters::MarkEmptied(const ChunkId& chunk) {
+void OpenWriters::MarkEmptied(const ChunkId& chunk) {
   const std::lock_guard lock(mutex_);
   if (emptied_.size() >= kMostEmptied) emptied_.erase(emptied_.begin());
   emptied_.insert(chunk);
 }
 
-void ChunkWriters::ForgetEmptied(const ChunkId& chunk) {
+void OpenWriters::ForgetEmptied(const ChunkId& chunk) {
   const std::lock_guard lock(mutex_);
   emptied_.erase(chunk);
 }
 
-bool ChunkWriters::IsEmptied(const ChunkId& chunk) const {
+bool OpenWriters::IsEmptied(const ChunkId& chunk) const {
   const std::lock_guard lock(mutex_);
   return emptied_.contains(chunk);
 }
 
-bool ChunkWriters::IsWriter(const ChunkId& chunk, const StagedPtr& staged) const {
+bool OpenWriters::IsWriter(const ChunkId& chunk, const StagedPtr& staged) const {
   const std::lock_guard lock(mutex_);
   return WritesLocked(chunk, staged);
 }
 
-bool ChunkWriters::WaitForEnd(const ChunkId& chunk, const StagedPtr& staged) {
+bool OpenWriters::WaitForEnd(const ChunkId& chunk, const StagedPtr& staged) {
   std::unique_lock lock(mutex_);
   if (waiters_ == kMostWaiters) return !WritesLocked(chunk, staged);
   ++waiters_;
@@ -96,24 +96,24 @@ bool ChunkWriters::WaitForEnd(const ChunkId& chunk, const StagedPtr& staged) {
   return ended;
 }
 
-void ChunkWriters::Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& staged) {
+void OpenWriters::Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& staged) {
   Enter(chunk, staged);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     const bool replaced = at->thread == thread && at->chunk == chunk;
-    if (!replaced && now - at->since < kPatience) {
+    if (!replaced && now - at->since < kRedirectLifetime) {
       ++at;
       continue;
     }
     LeaveLocked(at->chunk, at->staged);
-    at->staged->LetGo();
+    at->staged->Release();
     at = waiting_.erase(at);
   }
   waiting_.push_back({thread, chunk, staged, now});
 }
 
-ChunkWriters::StagedPtr ChunkWriters::Redirected(pid_t thread, const ChunkId& chunk) const {
+OpenWriters::StagedPtr OpenWriters::Redirected(pid_t thread, const ChunkId& chunk) const {
   const std::lock_guard lock(mutex_);
   for (const Waiting& waiting : waiting_) {
     if (waiting.thread == thread && waiting.chunk == chunk) return waiting.staged;
@@ -121,7 +121,7 @@ ChunkWriters::StagedPtr ChunkWriters::Redirected(pid_t thread, const ChunkId& ch
   return nullptr;
 }
 
-void ChunkWriters::SendAway(pid_t thread, const ChunkId& chunk, NodeId node) {
+void OpenWriters::NoteStale(pid_t thread, const ChunkId& chunk, NodeId node) {
   const std::lock_guard lock(mutex_);
   sent_away_.remove_if([&](const SentAway& sent) {
     return sent.thread == thread && sent.chunk == chunk && (thread != 0 || sent.node == node);
@@ -130,8 +130,8 @@ void ChunkWriters::SendAway(pid_t thread, const ChunkId& chunk, NodeId node) {
   if (sent_away_.size() > kMostSentAway) sent_away_.pop_back();
 }
 
-bool ChunkWriters::WasSentAway(pid_t thread, const ChunkId& chunk,
-                               std::optional<NodeId> from) const {
+bool OpenWriters::WasAnsweredStale(pid_t thread, const ChunkId& chunk,
+                                   std::optional<NodeId> from) const {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   for (const SentAway& sent : sent_away_) {
@@ -143,21 +143,21 @@ bool ChunkWriters::WasSentAway(pid_t thread, const ChunkId& chunk,
   return false;
 }
 
-void ChunkWriters::Arrive(pid_t thread, const ChunkId& chunk) {
+void OpenWriters::Arrive(pid_t thread, const ChunkId& chunk) {
   if (thread == 0) return;
   const std::lock_guard lock(mutex_);
   sent_away_.remove_if(
       [&](const SentAway& sent) { return sent.thread == thread && sent.chunk == chunk; });
 }
 
-void ChunkWriters::TakeRedirect(pid_t thread, const StagedPtr& staged) {
+void OpenWriters::TakeRedirect(pid_t thread, const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
     return waiting.thread == thread && waiting.staged == staged;
   });
   if (found == waiting_.end()) return;
   LeaveLocked(found->chunk, found->staged);
-  found->staged->LetGo();
+  found->staged->Release();
   waiting_.erase(found);
 }
 

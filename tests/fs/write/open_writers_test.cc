@@ -1,5 +1,5 @@
 // Who is a writer of which chunk, and which thread's look-up is answered with a staged node.
-#include "fs/write/chunk_writers.h"
+#include "fs/write/open_writers.h"
 
 #include <gtest/gtest.h>
 
@@ -10,20 +10,20 @@
 namespace unshard {
 namespace {
 
-class ChunkWritersTest : public testing::Test {
+class OpenWritersTest : public testing::Test {
  protected:
-  ChunkWriters::StagedPtr Staged() {
+  OpenWriters::StagedPtr Staged() {
     return std::make_shared<StagedInode>(spool_, StagedInode::Scratch{}, nullptr, 1);
   }
 
   const std::shared_ptr<Spool> spool_ =
       *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source"});
-  ChunkWriters writers_;
+  OpenWriters writers_;
   const ChunkId chunk_{1, {2, 3, 4}, ChunkPart::kPlain};
   const ChunkId other_{1, {2, 3, 5}, ChunkPart::kPlain};
 };
 
-TEST_F(ChunkWritersTest, AWriterIsOneUntilItsLastFileIsClosed) {
+TEST_F(OpenWritersTest, AWriterIsOneUntilItsLastFileIsClosed) {
   const auto staged = Staged();
   writers_.Enter(chunk_, staged);
   writers_.Enter(chunk_, staged);
@@ -35,7 +35,7 @@ TEST_F(ChunkWritersTest, AWriterIsOneUntilItsLastFileIsClosed) {
   EXPECT_FALSE(writers_.HasWriter(chunk_));
 }
 
-TEST_F(ChunkWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
+TEST_F(OpenWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
   const auto first = Staged();
   const auto second = Staged();
   writers_.Enter(chunk_, first);
@@ -45,7 +45,7 @@ TEST_F(ChunkWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
   EXPECT_EQ(writers_.Latest(chunk_), first);
 }
 
-TEST_F(ChunkWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
+TEST_F(OpenWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
   const auto staged = Staged();
   ASSERT_TRUE(staged->Hold());
   writers_.Redirect(10, chunk_, staged);
@@ -62,7 +62,7 @@ TEST_F(ChunkWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
   EXPECT_TRUE(writers_.Leave(chunk_, staged));
 }
 
-TEST_F(ChunkWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
+TEST_F(OpenWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
   const auto first = Staged();
   const auto second = Staged();
   ASSERT_TRUE(first->Hold() && second->Hold());
@@ -76,7 +76,7 @@ TEST_F(ChunkWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
   EXPECT_FALSE(writers_.HasWriter(chunk_));
 }
 
-TEST_F(ChunkWritersTest, WhoWaitsForAWriterIsWokenWhenItEnds) {
+TEST_F(OpenWritersTest, WhoWaitsForAWriterIsWokenWhenItEnds) {
   const auto staged = Staged();
   EXPECT_TRUE(writers_.WaitForEnd(chunk_, staged)) << "it is none";
   writers_.Enter(chunk_, staged);
@@ -86,23 +86,23 @@ TEST_F(ChunkWritersTest, WhoWaitsForAWriterIsWokenWhenItEnds) {
   closing.join();
 }
 
-TEST_F(ChunkWritersTest, AThreadThatWasSentAwayIsRememberedUntilItArrives) {
-  writers_.SendAway(10, chunk_, 7);
-  EXPECT_TRUE(writers_.WasSentAway(10, chunk_));
-  EXPECT_TRUE(writers_.WasSentAway(10, chunk_, 7));
-  EXPECT_FALSE(writers_.WasSentAway(10, chunk_, 8));
-  EXPECT_FALSE(writers_.WasSentAway(11, chunk_));
-  writers_.SendAway(10, chunk_, 8);
-  EXPECT_FALSE(writers_.WasSentAway(10, chunk_, 7));
+TEST_F(OpenWritersTest, AThreadThatWasSentAwayIsRememberedUntilItArrives) {
+  writers_.NoteStale(10, chunk_, 7);
+  EXPECT_TRUE(writers_.WasAnsweredStale(10, chunk_));
+  EXPECT_TRUE(writers_.WasAnsweredStale(10, chunk_, 7));
+  EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_, 8));
+  EXPECT_FALSE(writers_.WasAnsweredStale(11, chunk_));
+  writers_.NoteStale(10, chunk_, 8);
+  EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_, 7));
   writers_.Arrive(10, chunk_);
-  EXPECT_FALSE(writers_.WasSentAway(10, chunk_));
+  EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_));
   // From another pid name space all threads have one number: one that arrives says nothing of the
   // others.
-  writers_.SendAway(0, chunk_, 7);
-  writers_.SendAway(0, chunk_, 8);
+  writers_.NoteStale(0, chunk_, 7);
+  writers_.NoteStale(0, chunk_, 8);
   writers_.Arrive(0, chunk_);
-  EXPECT_TRUE(writers_.WasSentAway(0, chunk_, 7));
-  EXPECT_TRUE(writers_.WasSentAway(0, chunk_, 8));
+  EXPECT_TRUE(writers_.WasAnsweredStale(0, chunk_, 7));
+  EXPECT_TRUE(writers_.WasAnsweredStale(0, chunk_, 8));
 }
 
 }  // namespace

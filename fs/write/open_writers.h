@@ -32,7 +32,7 @@
 namespace unshard {
 
 // Thread-safe; does no I/O.
-class ChunkWriters {
+class OpenWriters {
  public:
   using StagedPtr = std::shared_ptr<StagedInode>;
 
@@ -66,11 +66,11 @@ class ChunkWriters {
 
   // An open of `node` for writing was answered with ESTALE: this thread's next open of the chunk
   // is the kernel's second attempt, and another ESTALE would reach the program.
-  void SendAway(pid_t thread, const ChunkId& chunk, NodeId node);
-  // Whether SendAway() was called for this thread in the last seconds; with this node, where `from`
-  // is given.
-  [[nodiscard]] bool WasSentAway(pid_t thread, const ChunkId& chunk,
-                                 std::optional<NodeId> from = std::nullopt) const;
+  void NoteStale(pid_t thread, const ChunkId& chunk, NodeId node);
+  // Whether NoteStale() was called for this thread in the last seconds; with this node, where
+  // `from` is given.
+  [[nodiscard]] bool WasAnsweredStale(pid_t thread, const ChunkId& chunk,
+                                      std::optional<NodeId> from = std::nullopt) const;
   // An open by `thread` has succeeded. Threads with the number 0 are indistinguishable: they all
   // count as sent away for some seconds.
   void Arrive(pid_t thread, const ChunkId& chunk);
