@@ -191,9 +191,9 @@ void DatasetTree::ExamineOnce(const std::string& path) {
 
 DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path) {
   auto contribution = std::make_shared<Contribution>();
+  const DirectoryDocuments documents(*store_, path, options_.catalog.get());
   const auto read = [&](const char* name, auto&& parse) {
-    const auto object =
-        ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes, CallerDeadline());
+    const auto object = documents.Read(name);
     Status status;
     ObjectInfo source;
     if (!object) {
@@ -227,7 +227,8 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
        [&](const WholeObject& object) { return ReadPrecomputed(path, object, *contribution); });
   read("zarr.json",
        [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
-  if (contribution->found.empty()) ReadOther(path, *contribution);
+  if (contribution->found.empty()) ReadOther(path, documents, *contribution);
+  if (options_.catalog) AddToCatalog(path, *contribution);
   const auto known = index_.ContributionAt(path);
   if (known && !known->has_fault() && contribution->has_fault()) {
     // A writer that writes in place shows half a document for a moment.
@@ -239,6 +240,14 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
   AddVirtualChildren(path, *contribution);
   index_.Put(path, contribution);
   return contribution;
+}
+
+// Chunks are below the directories that the documents describe, and no datasets.
+void DatasetTree::AddToCatalog(const std::string& path, const Contribution& contribution) {
+  for (const auto& [directory, overlay] : contribution.overlays) {
+    const bool described = directory == path;  // as its document says
+    if (overlay.opaque && !described) options_.catalog->SetDataDirectory(directory, {});
+  }
 }
 
 Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& object,
@@ -382,10 +391,10 @@ Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std:
   return {};
 }
 
-void DatasetTree::ReadOther(const std::string& path, Contribution& to) {
+void DatasetTree::ReadOther(const std::string& path, const DirectoryDocuments& documents,
+                            Contribution& to) {
   const auto read = [&](const char* name) -> std::optional<JsonValue> {
-    const auto object =
-        ReadWhole(*store_, JoinPath(path, name), kMaxDocumentBytes, CallerDeadline());
+    const auto object = documents.Read(name);
     if (!object || !*object) return std::nullopt;
     // These formats pass through: a document that cannot be read here is passed to its reader.
     return ParseJson((*object)->text).value_or(JsonValue());

@@ -15,7 +15,9 @@
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
 #include "store/chunks/sharded_tree.h"
+#include "store/dataset/catalog_store.h"
 #include "store/dataset/dataset_index.h"
+#include "store/dataset/directory_documents.h"
 #include "store/dataset/path_locks.h"
 #include "store/dataset/volume_options.h"
 #include "store/object/change_watcher.h"
@@ -27,9 +29,6 @@ namespace unshard {
 
 inline constexpr std::string_view kZarrDocument = "zarr.json";
 inline constexpr std::string_view kInfoDocument = "info";
-// Longer documents are refused before they are read.
-inline constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
-
 inline bool IsDocumentName(std::string_view name) {
   return name == kZarrDocument || name == kInfoDocument;
 }
@@ -39,6 +38,8 @@ struct DatasetTreeOptions {
   ShardSetOptions shards;
   std::shared_ptr<const UnpublishedChunks> unpublished;  // of writable mounts, else null
   const View* view = &NativeView();
+  // Of a store that cannot list, else null.
+  std::shared_ptr<CatalogStore> catalog;
   // Directories that Discover() examines; others are examined when they are first looked up.
   std::size_t max_directories = kSearchedAhead;
 };
@@ -95,6 +96,8 @@ class DatasetTree {
   // The same, unless another thread has done so before this one came to it.
   void ExamineOnce(const std::string& path);
   ContributionPtr ExamineLocked(const std::string& path);
+  // What was found becomes names of the catalog.
+  void AddToCatalog(const std::string& path, const Contribution& contribution);
   // True where the file `name` of the directory `path` is another version than `read`, or gone.
   [[nodiscard]] Result<bool> IsAnotherVersion(const std::string& path, const std::string& name,
                                               const ObjectInfo& read) const;
@@ -102,7 +105,7 @@ class DatasetTree {
   Result<bool> IsUpToDate(const std::string& path, const Contribution& contribution) const;
   Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
-  void ReadOther(const std::string& path, Contribution& to);
+  void ReadOther(const std::string& path, const DirectoryDocuments& documents, Contribution& to);
   // The stored tree of `before` whose chunks are stored just like this layout says, else a new one.
   using MakeTree = std::function<Result<std::shared_ptr<ShardedTree>>()>;
   static Result<std::shared_ptr<ShardedTree>> KeepOrMake(const ContributionPtr& before,

@@ -1,16 +1,41 @@
 #include "store/dataset/morton_probe.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "store/object/parallel.h"
 
 namespace unshard {
 namespace {
 
 constexpr std::size_t kShards = 4;
 constexpr std::size_t kListedShards = 256;
+constexpr std::size_t kProbedShards = 64;
+constexpr std::size_t kProbesAtOnce = 16;
 constexpr std::uint64_t kPages = 64;
 constexpr std::size_t kIds = 4096;
 
-std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards) {
+// A few shards that exist, of some that are spread over all that may.
+std::vector<std::uint64_t> ProbeShards(ShardSet& shards, const ShardingSpec& sharding) {
+  const std::uint64_t count = std::uint64_t{1} << std::min(sharding.shard_bits, 62u);
+  const std::uint64_t step = std::max<std::uint64_t>(count / kProbedShards, 1);
+  const std::size_t probes = std::min<std::uint64_t>(count, kProbedShards);
+  std::vector<char> found(probes);
+  const Deadline deadline = CallerDeadline();
+  ForEachInParallel(probes, kProbesAtOnce, [&](std::size_t i) {
+    const auto generation = shards.Current(i * step, deadline);
+    found[i] = generation && (*generation)->object;
+  });
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < probes && numbers.size() < kShards; ++i) {
+    if (found[i] != 0) numbers.push_back(i * step);
+  }
+  return numbers;
+}
+
+std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards,
+                                        const ShardingSpec& sharding) {
+  if (!store.capabilities().lists) return ProbeShards(shards, sharding);
   std::vector<std::uint64_t> numbers;
   const auto listed = store.List(shards.directory(), CallerDeadline(), [&](const ListEntry& entry) {
     if (const auto number = shards.keys().Parse(entry.name)) numbers.push_back(*number);
@@ -22,9 +47,10 @@ std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards) {
   return spread;
 }
 
-std::vector<std::uint64_t> SampleIds(ObjectStore& store, ShardSet& shards) {
+std::vector<std::uint64_t> SampleIds(ObjectStore& store, ShardSet& shards,
+                                     const ShardingSpec& sharding) {
   std::vector<std::uint64_t> ids;
-  for (const std::uint64_t shard : SampleShards(store, shards)) {
+  for (const std::uint64_t shard : SampleShards(store, shards, sharding)) {
     const auto generation = shards.Current(shard, CallerDeadline());
     if (!generation) continue;
     const std::uint64_t page_count = shards.format().page_count();
@@ -57,7 +83,7 @@ MortonRule DetectMortonRule(ObjectStore& store, ShardSet& shards,
   if (!standard || !legacy || standard->total_bits() == legacy->total_bits()) {
     return MortonRule::kStandard;
   }
-  const std::vector<std::uint64_t> ids = SampleIds(store, shards);
+  const std::vector<std::uint64_t> ids = SampleIds(store, shards, directory.sharding);
   return !AllInGrid(*standard, ids) && AllInGrid(*legacy, ids) ? MortonRule::kLegacy
                                                                : MortonRule::kStandard;
 }

@@ -121,7 +121,7 @@ Result<std::optional<ObjectInfo>> MemoryStore::Stat(std::string_view key, const 
   const std::lock_guard lock(content_->mutex);
   const auto found = content_->objects.find(std::string(key));
   if (found != content_->objects.end()) return found->second.info;
-  if (!IsDirectory(std::string(key))) return std::nullopt;
+  if (!capabilities_.lists || !IsDirectory(std::string(key))) return std::nullopt;
   ObjectInfo info;
   info.kind = ObjectInfo::Kind::kDirectory;
   return info;
@@ -138,12 +138,13 @@ Result<ObjectStore::Opened> MemoryStore::Open(std::string_view key, const RangeR
                                             std::string(key), object),
                   Cut(object.bytes, first)};
   }
-  if (!IsDirectory(std::string(key))) return Opened{};
+  if (!capabilities_.lists || !IsDirectory(std::string(key))) return Opened{};
   return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");
 }
 
 Status MemoryStore::List(std::string_view key, const Deadline&, const ListVisitor& visitor) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+  if (!capabilities_.lists) return {};
   const std::string prefix = key.empty() ? std::string() : std::string(key) + '/';
   std::map<std::string, ObjectInfo::Kind> entries;
   {

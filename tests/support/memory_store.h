@@ -15,7 +15,8 @@ namespace unshard {
 // Thread-safe. Directories are there where an object is below them. Its versions may outlive it.
 class MemoryStore final : public ObjectStore {
  public:
-  // By default as a local store; with `keeps_replaced_versions` unset as a remote one.
+  // By default as a local store; with `keeps_replaced_versions` unset as a remote one, with `lists`
+  // unset as one that knows objects only by their keys.
   explicit MemoryStore(const Capabilities& capabilities = {}) : capabilities_(capabilities) {}
 
   void Put(const std::string& key, std::string_view text);

@@ -1,0 +1,41 @@
+// The metadata documents of one directory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "store/dataset/catalog_store.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+// Longer documents are refused before they are read.
+inline constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
+
+// Where the store lists, each document is read when it is asked for. Else all that may be there are
+// requested at once when this object is made, those that the catalog knows where it knows any, and
+// what they mention is added to the catalog. Serves one thread.
+class DirectoryDocuments {
+ public:
+  // `catalog`: null where the store lists.
+  DirectoryDocuments(ObjectStore& store, std::string directory, CatalogStore* catalog);
+
+  // As ReadWhole. A document that may not be read is missing where another one could be read:
+  // servers that hide what exists answer so for all that does not.
+  [[nodiscard]] Result<std::optional<WholeObject>> Read(const std::string& name) const;
+
+ private:
+  using Document = Result<std::optional<WholeObject>>;
+  [[nodiscard]] Document ReadNow(const std::string& name, const Deadline& deadline) const;
+  void ReadAllAtOnce();
+  void AddMentioned(const std::string& name, const std::string& text);
+
+  ObjectStore& store_;
+  const std::string directory_;
+  CatalogStore* const catalog_;
+  std::map<std::string, Document> read_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,21 @@
+#include "store/object/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace unshard {
+
+void ForEachInParallel(std::size_t count, std::size_t most_threads,
+                       const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto run = [&] {
+    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < std::min(count, most_threads); ++i) others.emplace_back(run);
+  run();
+}
+
+}  // namespace unshard

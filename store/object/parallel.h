@@ -1,0 +1,15 @@
+// The same work for several things at a time, for requests whose answers are waited for.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace unshard {
+
+// Calls `work` once for each number below `count`, on this thread and at most `most_threads` - 1
+// others, and returns when all calls have. The other threads serve no caller: pass them the
+// deadline. `work` must not throw.
+void ForEachInParallel(std::size_t count, std::size_t most_threads,
+                       const std::function<void(std::size_t)>& work);
+
+}  // namespace unshard
