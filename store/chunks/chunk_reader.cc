@@ -28,10 +28,12 @@ Error DamagedEntry(const ShardGeneration& generation) {
 }  // namespace
 
 ChunkReader::ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
-                         std::shared_ptr<ReadCounters> counters)
+                         std::shared_ptr<ReadCounters> counters, const Capabilities& store)
     : decoded_(std::move(decoded)),
       max_chunk_bytes_(max_chunk_bytes),
       cache_owner_(NewCacheOwner()),
+      fetched_owner_(NewCacheOwner()),
+      reads_whole_(!store.keeps_replaced_versions),
       counters_(std::move(counters)) {}
 
 bool ChunkReader::SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk) {
@@ -46,11 +48,69 @@ Result<std::optional<ChunkFacts>> ChunkReader::Find(ShardedTree& tree, const Chu
   // it returned here would count as announced, and the kernel would never be notified of it.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation,
-                             tree.shards().Current(chunk.slot.shard, CallerDeadline()));
-    auto found = FindIn(tree, chunk, generation);
+    auto found = FindNow(tree, chunk);
     if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
   }
+}
+
+Result<std::optional<ChunkFacts>> ChunkReader::FindNow(ShardedTree& tree, const ChunkRef& chunk) {
+  ShardSet& shards = tree.shards();
+  if (reads_whole_ && ExpectsRead()) return FindByReading(tree, chunk);
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation,
+                           shards.Current(chunk.slot.shard, CallerDeadline()));
+  return FindIn(tree, chunk, generation);
+}
+
+Result<std::optional<ChunkFacts>> ChunkReader::FindByReading(ShardedTree& tree,
+                                                             const ChunkRef& chunk) {
+  ShardSet& shards = tree.shards();
+  const std::uint64_t shard = chunk.slot.shard;
+  UNSHARD_ASSIGN_OR_RETURN(
+      ShardGenerationPtr generation,
+      shards.Current(shard, CallerDeadline(), ShardSet::Trust::kUncontradicted));
+  UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
+  bool validated = false;
+  if (entry) {
+    UNSHARD_ASSIGN_OR_RETURN(validated, Fetch(tree, chunk, generation, *entry));
+  }
+  if (!validated) {
+    UNSHARD_ASSIGN_OR_RETURN(generation, shards.Current(shard, CallerDeadline()));
+  }
+  return FindIn(tree, chunk, generation);
+}
+
+Result<bool> ChunkReader::Fetch(ShardedTree& tree, const ChunkRef& chunk,
+                                const ShardGenerationPtr& generation, const ByteRange& entry) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, entry));
+  const ByteRange& range = verbatim ? *verbatim : entry;
+  if (!IsFetchedWhole(tree, range)) return false;
+  const CacheKey key =
+      verbatim ? KeyOf(tree, generation, range) : KeyOf(tree, chunk.slot, generation);
+  if (decoded_->Peek(key)) return false;
+  const auto fetched =
+      verbatim ? Fetched(tree, generation, range) : Decoded(tree, chunk.slot, generation, entry);
+  // Damage is that of the chunk's bytes: its reader meets it.
+  if (fetched || fetched.error().code == ErrorCode::kDataLoss) return true;
+  return tl::unexpected<Error>(fetched.error());
+}
+
+bool ChunkReader::IsFetchedWhole(const ShardedTree& tree, const ByteRange& range) const {
+  return reads_whole_ && !tree.shards().format().is_wrapped() && range.size != 0 &&
+         range.size <= max_chunk_bytes_;
+}
+
+Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Fetched(
+    ShardedTree& tree, const ShardGenerationPtr& generation, const ByteRange& range) {
+  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+    counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
+    auto chunk = std::make_shared<DecodedChunk>();
+    UNSHARD_ASSIGN_OR_RETURN(chunk->plain,
+                             tree.shards().ReadStored(generation, range, CallerDeadline()));
+    return ByteBudgetCache::Loaded{chunk, chunk->plain.size() + sizeof(DecodedChunk)};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(const auto value,
+                           decoded_->Get(KeyOf(tree, generation, range), CallerDeadline(), load));
+  return std::static_pointer_cast<const DecodedChunk>(value);
 }
 
 Result<std::optional<ByteRange>> ChunkReader::Entry(ShardedTree& tree, const ShardSlot& slot,
@@ -184,8 +244,22 @@ void ChunkReader::PrefetchSweep(const ShardedTree& tree, const ShardGeneration& 
   if (ahead.size != 0) generation.object->Prefetch(ahead);
 }
 
+// Ranges that begin at the same byte have the same bytes, as far as they go.
+CacheKey ChunkReader::KeyOf(const ShardedTree& tree, const ShardGenerationPtr& generation,
+                            const ByteRange& range) const {
+  return {fetched_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, generation->shard,
+          generation->serial, range.begin};
+}
+
 Result<FilePiece> ChunkReader::ReadVerbatim(ShardedTree& tree, const ShardGenerationPtr& generation,
-                                            const ByteRange& range) {
+                                            const ByteRange& whole, const ByteRange& range) {
+  if (IsFetchedWhole(tree, whole)) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto chunk, Fetched(tree, generation, whole));
+    if (chunk->plain.size() == whole.size) {
+      if (range == whole) decoded_->Erase(KeyOf(tree, generation, whole));
+      return FilePiece(chunk->plain.Slice(range.begin - whole.begin, range.size));
+    }
+  }
   counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
   if (auto slice = tree.shards().SliceStored(generation, range))
     return FilePiece(*std::move(slice));
@@ -208,7 +282,7 @@ Result<FilePiece> ChunkReader::Read(ShardedTree& tree, const ChunkRef& chunk,
     const std::uint64_t begin = std::min(offset, verbatim->size);
     const ByteRange range{verbatim->begin + begin, std::min(size, verbatim->size - begin)};
     if (range.size == 0) return FilePiece(Bytes());
-    return ReadVerbatim(tree, generation, range);
+    return ReadVerbatim(tree, generation, *verbatim, range);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, chunk.slot, generation, *entry));
   UNSHARD_RETURN_IF_ERROR(CheckAnnouncedSize(*generation, chunk.slot, *decoded));

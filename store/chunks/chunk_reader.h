@@ -28,9 +28,9 @@ struct ReadCounters {
 class ChunkReader {
  public:
   // Decoded chunks are kept in `decoded` until they have been read whole; one of them may have at
-  // most `max_chunk_bytes`.
+  // most `max_chunk_bytes`. `store`: what the store of the trees can do.
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
-              std::shared_ptr<ReadCounters> counters);
+              std::shared_ptr<ReadCounters> counters, const Capabilities& store = {});
 
   // The entry of a chunk in the current generation of its shard. Nothing where it is empty;
   // kDataLoss where its entry is damaged.
@@ -42,6 +42,8 @@ class ChunkReader {
   // Whether a chunk that was looked up is likely to be read: false after many look-ups without a
   // read. Counts one more look-up.
   bool ExpectsRead();
+  // Whether Find reads the chunk itself.
+  [[nodiscard]] bool reads_whole() const { return reads_whole_; }
   // Whether FindIn gives the size without I/O once the index page is there.
   static bool SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk);
 
@@ -66,6 +68,21 @@ class ChunkReader {
     Bytes plain;
     bool trailer_lies = false;  // the gzip trailer has another size (several members)
   };
+  // One attempt of Find(). The following serve stores that do not keep replaced versions: there a
+  // read validates the generation, so that a look-up reads the chunk, whole, instead of asking for
+  // the shard.
+  Result<std::optional<ChunkFacts>> FindNow(ShardedTree& tree, const ChunkRef& chunk);
+  Result<std::optional<ChunkFacts>> FindByReading(ShardedTree& tree, const ChunkRef& chunk);
+  // Reads a chunk into the cache. True where the store was read.
+  Result<bool> Fetch(ShardedTree& tree, const ChunkRef& chunk, const ShardGenerationPtr& generation,
+                     const ByteRange& entry);
+  [[nodiscard]] bool IsFetchedWhole(const ShardedTree& tree, const ByteRange& range) const;
+  // The bytes of a range, cached as those of a decoded chunk.
+  Result<std::shared_ptr<const DecodedChunk>> Fetched(ShardedTree& tree,
+                                                      const ShardGenerationPtr& generation,
+                                                      const ByteRange& range);
+  CacheKey KeyOf(const ShardedTree& tree, const ShardGenerationPtr& generation,
+                 const ByteRange& range) const;
   Result<std::shared_ptr<const DecodedChunk>> Decoded(ShardedTree& tree, const ShardSlot& slot,
                                                       const ShardGenerationPtr& generation,
                                                       const ByteRange& entry);
@@ -75,11 +92,13 @@ class ChunkReader {
   void PrefetchSweep(const ShardedTree& tree, const ShardGeneration& generation,
                      const ByteRange& entry);
   Result<FilePiece> ReadVerbatim(ShardedTree& tree, const ShardGenerationPtr& generation,
-                                 const ByteRange& range);
+                                 const ByteRange& whole, const ByteRange& range);
 
   const std::shared_ptr<ByteBudgetCache> decoded_;
   const std::uint64_t max_chunk_bytes_;
   const std::uint64_t cache_owner_;
+  const std::uint64_t fetched_owner_;
+  const bool reads_whole_;
   const std::shared_ptr<ReadCounters> counters_;
   ReadAhead read_ahead_;
   // Look-ups since the last read.

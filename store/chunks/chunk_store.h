@@ -105,7 +105,7 @@ class ChunkStore {
   virtual Result<std::optional<ChunkFacts>> Latest(const ChunkRef& chunk) = 0;
   virtual Result<std::optional<ChunkFacts>> LatestIn(const ChunkRef& chunk,
                                                      const ChunkGeneration& generation) = 0;
-  // Whether the size needs no read beside that of the index.
+  // Whether Latest needs no read beside that of the index.
   [[nodiscard]] virtual bool SizeIsFree(const ChunkRef& chunk) const = 0;
   // Nothing where it is absent.
   virtual Result<std::optional<ChunkLocation>> Locate(const ChunkRef& chunk,

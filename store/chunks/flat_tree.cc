@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "store/object/log.h"
+#include "store/object/parallel.h"
+
 namespace unshard {
 namespace {
 
@@ -12,6 +15,9 @@ constexpr std::uint64_t kFirstLargeCookie = std::uint64_t{1} << 61;
 constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
 // After so many unreadable index pages the rest of a shard is left out.
 constexpr int kMaxDamagedPages = 16;
+// Index pages of a remote shard that are loaded at a time, and of how many at most.
+constexpr std::size_t kPagesAtOnce = 32;
+constexpr std::uint64_t kMostPagesAhead = 4096;
 
 // The number of a file among those of its chunk: one bit of a cookie.
 std::uint64_t PartIndex(const ChunkNames& names, ChunkPart part) {
@@ -26,8 +32,11 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
                       const std::vector<GridDirectory>&) {
   if (mode == ListMode::kNone) return {};
   const Cursor cursor{AtCookie(cookie), visitor, damaged};
+  if (ListsWholeGrid(mode)) return ListWholeGrid(cursor);
   const auto parse = [this](std::string_view name) { return shards().keys().Parse(name); };
-  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister_.List(directory(), parse, cookie == 0));
+  const bool begins = cookie == 0;
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto numbers, lists_ ? lister_.List(directory(), parse, begins) : ProbedShards(begins));
   const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   std::vector<std::uint64_t> all;
   if (!unpublished.empty()) {
@@ -46,13 +55,56 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
   return {};
 }
 
+Result<ShardLister::Numbers> FlatTree::ProbedShards(bool begins) {
+  if (ShardEnd() <= ShardProbe::kMostShards) return probe_.List(ShardEnd(), begins);
+  if (!warned_.exchange(true)) {
+    LogWarning(directory() + ": listings are empty: the store cannot list, and there may be more " +
+               "than " + std::to_string(ShardProbe::kMostShards) +
+               " shards to ask for; chunks are found by their names");
+  }
+  return std::make_shared<const std::vector<std::uint64_t>>();
+}
+
+Result<ShardGenerationPtr> FlatTree::ListedGeneration(std::uint64_t shard) const {
+  using Trust = ShardSet::Trust;
+  return shards().Current(shard, CallerDeadline(),
+                          lists_ ? Trust::kWithinTtl : Trust::kUncontradicted);
+}
+
+Status FlatTree::ListWholeGrid(const Cursor& cursor) {
+  const std::uint64_t end = *NumberEnd();
+  for (std::uint64_t number = cursor.last ? Number(cursor.last->slot) + 1 : 0; number < end;
+       ++number) {
+    const ChunkRef chunk{SlotOf(number), ChunkPart::kPlain};
+    const auto file = ChunkAt(chunk.slot);
+    if (!file) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t cookie, Cookie(chunk));
+    const std::string name = names().Path(*file);
+    if (!cursor.visitor({name, {Match::Kind::kChunk, {}, chunk}, cookie})) return {};
+  }
+  return {};
+}
+
+// Several at a time, where each costs the way to a remote store. The listing meets the failures
+// again.
+void FlatTree::LoadPages(const ShardGenerationPtr& generation) const {
+  const std::uint64_t page_count = shards().format().page_count();
+  if (lists_ || page_count < 2 || page_count > kMostPagesAhead) return;
+  const Deadline deadline = CallerDeadline();
+  ForEachInParallel(page_count, kPagesAtOnce, [&](std::size_t page) {
+    const auto loaded = shards().Page(generation, page, deadline);
+    static_cast<void>(loaded);
+  });
+}
+
 Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
-  const auto generation = shards().Current(shard, CallerDeadline());
+  const auto generation = ListedGeneration(shard);
   if (!generation) return cursor.damaged(generation.error()), true;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
   if (!(*generation)->object || (*generation)->object->info().size == 0) {
     return ListUnpublished(*generation, cursor);
   }
+  if (!resumed) LoadPages(*generation);
   const std::uint64_t page_count = shards().format().page_count();
   int damaged_pages = 0;
   for (std::uint64_t page = resumed ? cursor.last->slot.page : 0;

@@ -3,11 +3,14 @@
 // (store/chunks/zarr_tree.h).
 #pragma once
 
+#include <atomic>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "store/chunks/shard_lister.h"
+#include "store/chunks/shard_probe.h"
 #include "store/chunks/sharded_tree.h"
 
 namespace unshard {
@@ -15,12 +18,19 @@ namespace unshard {
 // The listing of one flat directory, in storage order: shards ascending, in each shard its index
 // pages ascending, in each page its slots ascending. A cookie names the chunk that was listed last,
 // so that a listing goes on after it also when that chunk is gone.
+//
+// Which shards exist comes from the store's listing or, where it cannot list, from a request for
+// each of up to ShardProbe::kMostShards. With kGrid, or where there may be more shards than that,
+// such a store's listing has all chunks of the grid, present or not, and costs no request; where
+// chunks have ids it is then empty.
 class FlatTree : public ShardedTree {
  public:
   FlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
            std::shared_ptr<ChunkReader> reader, std::shared_ptr<ObjectStore> store)
       : ShardedTree(ordinal, std::move(shards), std::move(reader)),
-        lister_(std::move(store), WatchOf(this->shards())) {}
+        lists_(store->capabilities().lists),
+        lister_(std::move(store), WatchOf(this->shards())),
+        probe_(this->shards()) {}
 
   using ShardedTree::Position;
   std::string StoreDirectory(const GridDirectory&) const override { return directory(); }
@@ -40,6 +50,22 @@ class FlatTree : public ShardedTree {
   // The number of a slot in cookies, and the inverse: a chunk id or an arithmetic position.
   [[nodiscard]] virtual std::uint64_t Number(const ShardSlot& slot) const = 0;
   [[nodiscard]] virtual ShardSlot SlotOf(std::uint64_t number) const = 0;
+  // One more than the largest number of a slot; nothing where the chunks are no grid.
+  [[nodiscard]] virtual std::optional<std::uint64_t> NumberEnd() const = 0;
+  // One more than the largest number that a shard can have.
+  [[nodiscard]] virtual std::uint64_t ShardEnd() const = 0;
+  // Whether the store can list.
+  [[nodiscard]] bool lists() const { return lists_; }
+  // Whether a listing has all chunks of the grid, present or not.
+  [[nodiscard]] bool ListsWholeGrid(ListMode mode) const {
+    return !lists_ && NumberEnd() &&
+           (mode == ListMode::kGrid || ShardEnd() > ShardProbe::kMostShards);
+  }
+  // The shards that exist, in a store that cannot list; none where they are too many to ask.
+  Result<ShardLister::Numbers> ProbedShards(bool begins);
+  // The generation that a listing presents: where the store cannot list, the one that probing has
+  // found.
+  Result<ShardGenerationPtr> ListedGeneration(std::uint64_t shard) const;
   [[nodiscard]] ShardLister& lister() { return lister_; }
 
  private:
@@ -48,6 +74,8 @@ class FlatTree : public ShardedTree {
     const ListVisitor& visitor;
     const DamageVisitor& damaged;
   };
+  Status ListWholeGrid(const Cursor& cursor);
+  void LoadPages(const ShardGenerationPtr& generation) const;
   // False: the visitor has ended the listing.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
   Result<bool> ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor);
@@ -56,7 +84,10 @@ class FlatTree : public ShardedTree {
   Result<std::uint64_t> Cookie(const ChunkRef& chunk);
   [[nodiscard]] std::optional<ChunkRef> AtCookie(std::uint64_t cookie);
 
+  const bool lists_;
   ShardLister lister_;
+  ShardProbe probe_;
+  std::atomic<bool> warned_{false};  // of too many shards
   std::mutex mutex_;
   // Numbers too large for a cookie get one from here; bounded by kMaxLargeNumbers.
   std::vector<std::uint64_t> large_numbers_;                          // guarded by mutex_

@@ -41,8 +41,8 @@ class PrecomputedTree final : public FlatTree {
         names_(MakePrecomputedNames(directory)),
         layout_digest_(LayoutDigest(directory.layout)),
         locator_(std::move(locator)),
-        order_(directory.sharding, BitsOfIds(locator_.get(), directory.grid_shape), kPositionBits) {
-  }
+        id_bits_(BitsOfIds(locator_.get(), directory.grid_shape)),
+        order_(directory.sharding, id_bits_, kPositionBits) {}
 
   std::uint32_t layout_digest() const override { return layout_digest_; }
   const ChunkNames& names() const override { return *names_; }
@@ -97,6 +97,11 @@ class PrecomputedTree final : public FlatTree {
     return LocateChunkId(description_.sharding, number);
   }
   const ChunkCheck& check() const override { return *description_.check; }
+  std::optional<std::uint64_t> NumberEnd() const override {
+    if (!locator_ || id_bits_ > 62) return std::nullopt;
+    return std::uint64_t{1} << id_bits_;
+  }
+  std::uint64_t ShardEnd() const override;
 
  private:
   [[nodiscard]] std::uint64_t CountChunks(std::uint64_t shard) const;
@@ -105,10 +110,21 @@ class PrecomputedTree final : public FlatTree {
   const std::unique_ptr<const ChunkNames> names_;
   const std::uint32_t layout_digest_;
   const std::shared_ptr<const ChunkLocator> locator_;
+  const unsigned id_bits_;
   const StorageOrder order_;
   mutable std::mutex counts_mutex_;
   mutable std::unordered_map<std::uint64_t, std::uint64_t> counts_;  // guarded by counts_mutex_
 };
+
+// With the identity hash the largest id is in the last shard, unless ids wrap around.
+std::uint64_t PrecomputedTree::ShardEnd() const {
+  const ShardingSpec& spec = description_.sharding;
+  const std::uint64_t all = spec.shard_bits < 64 ? std::uint64_t{1} << spec.shard_bits : ~0ULL;
+  const auto ids = NumberEnd();
+  const unsigned bits = spec.preshift_bits + spec.minishard_bits;
+  if (!ids || spec.hash != ChunkIdHash::kIdentity) return all;
+  return std::min(all, bits < 64 ? ((*ids - 1) >> bits) + 1 : 1);
+}
 
 // With the identity hash a shard holds runs of 2^preshift consecutive ids in each of its
 // minishards: those ids that are cells of the grid are counted. Other hashes scatter ids over all

@@ -45,7 +45,7 @@ Result<std::optional<ChunkFacts>> ShardedChunks::LatestIn(const ChunkRef& chunk,
 }
 
 bool ShardedChunks::SizeIsFree(const ChunkRef& chunk) const {
-  return ChunkReader::SizeIsFree(tree_, chunk);
+  return !reader_->reads_whole() && ChunkReader::SizeIsFree(tree_, chunk);
 }
 
 Result<std::optional<ChunkLocation>> ShardedChunks::Locate(const ChunkRef& chunk,
@@ -57,9 +57,11 @@ Result<std::optional<ChunkLocation>> ShardedChunks::Locate(const ChunkRef& chunk
                        shard->object->info().generation.tag};
 }
 
-// With outer codecs an entry is no range of the stored object: there is nothing to prefetch.
+// With outer codecs an entry is no range of the stored object: there is nothing to prefetch. Where
+// replaced versions are gone, the look-up has read the chunk.
 std::optional<ObjectRange> ShardedChunks::NextRead(const ChunkFacts& facts) {
-  if (tree_.shards().format().is_wrapped() || !reader_->ExpectsRead()) return std::nullopt;
+  if (tree_.shards().format().is_wrapped() || reader_->reads_whole()) return std::nullopt;
+  if (!reader_->ExpectsRead()) return std::nullopt;
   return ObjectRange{ShardGenerationOf(facts.generation)->object, facts.stored};
 }
 

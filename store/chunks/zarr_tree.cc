@@ -93,7 +93,7 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
   const ShardSlot& slot = chunk.slot;
   if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
     last.page = nullptr;
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(slot.shard, CallerDeadline()));
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation, ListedGeneration(slot.shard));
     UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page, CallerDeadline()));
     // An index is in C order, the last dimension fastest: the slots of a row are consecutive.
     last.unpublished = UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1));
@@ -117,12 +117,28 @@ Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in) {
   return HoldsChunksIn(StoreDirectory(in), shard_cell, indices);
 }
 
+Result<ShardLister::Numbers> ZarrTree::StoredIndices(const std::string& store_directory,
+                                                     const GridCell& shard_cell, bool begins) {
+  const auto parse = [](std::string_view name) { return ParseDecimal(name); };
+  if (lists()) return lister().List(store_directory, parse, begins);
+  UNSHARD_ASSIGN_OR_RETURN(const auto present, ProbedShards(begins));
+  std::vector<std::uint64_t> indices;  // ascending: shards are numbered in C order
+  GridCell cell(array_.grid.rank());
+  for (const std::uint64_t shard : *present) {
+    CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
+    const std::uint64_t index = cell[shard_cell.size()];
+    const bool below = std::equal(shard_cell.begin(), shard_cell.end(), cell.begin());
+    if (below && (indices.empty() || indices.back() != index)) indices.push_back(index);
+  }
+  return std::make_shared<const std::vector<std::uint64_t>>(std::move(indices));
+}
+
 // `shard_cell`: the indices of the shard grid that lead to `store_directory`.
 Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
                                      const GridCell& indices) {
   const std::vector<std::uint64_t>& shape = array_.shard_grid.grid_shape();
-  const auto parse = [](std::string_view name) { return ParseDecimal(name); };
-  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, lister().List(store_directory, parse, true));
+  // What the listing has probed holds for its directories, too.
+  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, StoredIndices(store_directory, shard_cell, lists()));
   for (const std::uint64_t number : *numbers) {
     if (number >= shape[shard_cell.size()]) break;
     shard_cell.push_back(number);
@@ -138,7 +154,7 @@ Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCel
 
 // Whether a shard holds a chunk whose indices begin with `indices`.
 Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& indices) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards().Current(shard, CallerDeadline()));
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, ListedGeneration(shard));
   if (!generation->object) return false;
   GridCell cell(array_.grid.rank());
   CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
@@ -222,13 +238,16 @@ Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mo
   const std::size_t dimension = names_.IndexCount(in);
   const std::uint64_t extent = array_.grid.grid_shape()[dimension];
   bool more = true;
-  if (mode == ListMode::kGrid && in.level < depth()) {
+  if (ListsWholeGrid(mode) || (mode == ListMode::kGrid && in.level < depth())) {
     return ListIndices(in, {cookie, extent, true}, visitor, damaged, more);
   }
   const std::uint64_t per_shard = chunks_per_shard_[dimension];
-  const auto parse = [&](std::string_view name) { return ParseDecimal(name); };
+  GridCell shard_cell;
+  for (const std::uint64_t index : names_.Indices(in)) {
+    shard_cell.push_back(index / chunks_per_shard_[shard_cell.size()]);
+  }
   UNSHARD_ASSIGN_OR_RETURN(const auto stored,
-                           lister().List(StoreDirectory(in), parse, cookie == 0));
+                           StoredIndices(StoreDirectory(in), shard_cell, cookie == 0));
   std::vector<std::uint64_t> numbers = *stored;
   Run run;
   for (const GridDirectory& other : others) {

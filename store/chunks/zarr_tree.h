@@ -69,6 +69,8 @@ class ZarrTree final : public FlatTree {
 
  protected:
   std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
+  std::optional<std::uint64_t> NumberEnd() const override { return positions_.end(); }
+  std::uint64_t ShardEnd() const override { return array_.shard_grid.cell_count(); }
   ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
   const ChunkCheck& check() const override { return *array_.check; }
 
@@ -93,6 +95,10 @@ class ZarrTree final : public FlatTree {
   // Whether a chunk is in, or below, a directory. Reads the indexes of the shards there until one
   // is found.
   Result<bool> HoldsChunks(const GridDirectory& in);
+  // The indices of the shard grid after those in `shard_cell`, which lead to `store_directory`,
+  // that shards have. `begins`: a new listing.
+  Result<ShardLister::Numbers> StoredIndices(const std::string& store_directory,
+                                             const GridCell& shard_cell, bool begins);
   Result<bool> HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
                              const GridCell& indices);
   Result<bool> ShardHoldsChunks(std::uint64_t shard, const GridCell& indices);

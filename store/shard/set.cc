@@ -66,14 +66,16 @@ bool ShardSet::IsFresh(const Shard& entry) const {
          options_.clock() - entry.refreshed < std::chrono::milliseconds(options_.ttl_milliseconds);
 }
 
-Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline& deadline) {
+Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline& deadline,
+                                             Trust trust) {
   Locked locked(mutex_);
   const auto found = shards_.find(shard);
-  if (found != shards_.end() && IsFresh(*found->second)) {
-    found->second->used = true;
-    return found->second->current;
-  }
-  return Revalidate(locked, shard, deadline);
+  const bool usable =
+      found != shards_.end() && (trust == Trust::kUncontradicted ? IsUncontradicted(*found->second)
+                                                                 : IsFresh(*found->second));
+  if (!usable) return Revalidate(locked, shard, deadline);
+  found->second->used = true;
+  return found->second->current;
 }
 
 ShardSet::Shard& ShardSet::Remember(Locked& locked, std::uint64_t shard) {

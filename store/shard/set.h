@@ -93,7 +93,11 @@ class ShardSet {
   // The generation that the store holds now, as far as known from events or within the ttl.
   // `deadline` limits the waits of this method and of those below; an operation that other callers
   // wait for as well goes on.
-  Result<ShardGenerationPtr> Current(std::uint64_t shard, const Deadline& deadline);
+  // With kUncontradicted a generation counts as current, however long ago it was validated, until
+  // an event or a failed read contradicts it: for callers that validate it by reading.
+  enum class Trust { kWithinTtl, kUncontradicted };
+  Result<ShardGenerationPtr> Current(std::uint64_t shard, const Deadline& deadline,
+                                     Trust trust = Trust::kWithinTtl);
   // The generation with this count: current, or old and still referenced. Null where it is gone.
   ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
   // An index page of a generation: cached, or loaded by exactly one of the threads that request it.
