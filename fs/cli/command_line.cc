@@ -39,7 +39,7 @@ constexpr const char* kFooter =
 
 int Info(const std::string& source, bool json) {
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
-  const auto text = DescribeSource(AbsolutePath(source), json);
+  const auto text = DescribeSource(source, json);
   if (!text) return ReportFailure(text.error());
   std::cout << *text;
   return 0;

@@ -6,6 +6,7 @@
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "fs/cli/mount_command.h"
 #include "fs/common/readable.h"
 #include "store/dataset/dataset_details.h"
 #include "store/dataset/shard_count.h"
@@ -186,7 +187,7 @@ DetailsByPath ReadDetails(ObjectStore& store, const std::vector<FoundDataset>& f
 
 Result<std::string> DescribeSource(const std::string& source, bool json) {
   VolumeOptions options;
-  options.source = source;
+  UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
   options.immutable = true;
   options.read_only = true;
   options.searched_ahead = kAllDirectories;
@@ -207,7 +208,7 @@ Result<std::string> DescribeSource(const std::string& source, bool json) {
   }
   if (!json) return text;
   JsonValue object = JsonValue::Object();
-  object.Set("source", JsonValue::String(EscapeBytes(source)));
+  object.Set("source", JsonValue::String(EscapeBytes(options.source)));
   object.Set("datasets", JsonValue::Array(std::move(datasets)));
   return WriteJson(object) + "\n";
 }

@@ -7,9 +7,9 @@
 
 namespace unshard {
 
-// The text that `info` prints for a directory: a tree for people, or one JSON object. Fails where
-// the source cannot be opened or holds no dataset; a broken dataset in a larger source is shown as
-// such.
+// The text that `info` prints for a directory or URL: a tree for people, or one JSON object. Fails
+// where the source cannot be opened or holds no dataset; a broken dataset in a larger source is
+// shown as such.
 Result<std::string> DescribeSource(const std::string& source, bool json);
 
 }  // namespace unshard

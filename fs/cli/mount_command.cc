@@ -12,6 +12,7 @@
 #include "fs/common/daemon.h"
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/session.h"
+#include "store/dataset/source.h"
 #include "store/dataset/spool_folder.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
@@ -75,6 +76,7 @@ tl::unexpected<Error> Misplaced(const std::string& what, const std::string& why)
 // inside the source would be presented. The table of mounts shows which paths bind mounts make the
 // same directory.
 Status CheckPlaces(const MountOptions& options) {
+  if (!options.url.empty() && options.read_only) return {};
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   if (options.mount_point != options.source &&
       IsInside(table, options.mount_point, options.source)) {
@@ -95,7 +97,6 @@ Status CheckPlaces(const MountOptions& options) {
 }
 
 int Mount(MountOptions options) {
-  options.source = AbsolutePath(options.source);
   options.mount_point = MountPointPath(options.mount_point);
   if (!options.read_only || !options.spool.empty()) {
     options.spool = ResolvedPath(options.spool.empty() ? DefaultSpoolFolder() : options.spool);
@@ -129,6 +130,16 @@ std::string AbsolutePath(const std::string& path) {
   return std::string(current) + "/" + path;
 }
 
+Status NameSource(const std::string& given, VolumeOptions& options) {
+  if (IsUrl(given)) return NameUrl(given, options);
+  options.source = AbsolutePath(given);
+  return {};
+}
+
+std::string ShownSource(const std::string& given) {
+  return IsUrl(given) ? ShownUrl(given) : AbsolutePath(given);
+}
+
 int ReportFailure(const Error& error) {
   std::cerr << "unshard: " << Printable(error.message) << "\n";
   return 1;
@@ -142,6 +153,17 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
     }
   }
   if (run_by == RunBy::kMountProgram) options.must_write = false;
+  if (const Status named = NameSource(std::string(options.source), options); !named) {
+    ReportFailure(named.error());
+    return kWrongArguments;
+  }
+  if (options.must_write && !options.url.empty() && options.read_only) {
+    ReportFailure(
+        Fail(ErrorCode::kReadOnly,
+             options.source + ": sources of this scheme are only read; mount it without rw")
+            .value());
+    return kWrongArguments;
+  }
   if (options.must_write && options.immutable) {
     std::cerr << "unshard: options immutable,rw: what never changes is mounted read-only; leave "
                  "out one of them\n";

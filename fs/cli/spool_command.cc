@@ -39,7 +39,7 @@ Result<OpenedFolder> OpenFolder(const SpoolCommand& command) {
   }
   folder.files = *std::move(files);
   UNSHARD_ASSIGN_OR_RETURN(auto found, FindSpools(*folder.files));
-  const std::string source = command.source.empty() ? "" : AbsolutePath(command.source);
+  const std::string source = command.source.empty() ? "" : ShownSource(command.source);
   const auto identity = IdentifySource(source);
   for (FoundSpool& spool : found) {
     const bool moved =
@@ -179,7 +179,8 @@ struct Exported {
 Result<std::vector<Exported>> ChooseExports(const SpoolCommand& command, const OpenedFolder& folder,
                                             const std::string& to) {
   if (!command.source.empty() && folder.spools.empty()) {
-    return Fail(ErrorCode::kNotFound, folder.path + ": no spool of the source " + command.source +
+    return Fail(ErrorCode::kNotFound, folder.path + ": no spool of the source " +
+                                          ShownSource(command.source) +
                                           "; expected: unshard spool export DIRECTORY SOURCE");
   }
   std::vector<Exported> chosen;

@@ -266,7 +266,10 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   context.user = options.user.value_or(getuid());
   context.group = options.group.value_or(getgid());
   context.on_ready = on_mounted;
-  context.source = FileDescriptor(open(options.source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (options.url.empty()) {
+    context.source =
+        FileDescriptor(open(options.source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
 
   std::unique_ptr<VolumeFs> fs;
   SessionPtr session;

@@ -40,10 +40,10 @@ class Volume {
   // Notified of what has changed in the store, from threads of this object. Must not wait.
   using OnChange = std::function<void(const ChangeWatcher::Event&)>;
 
-  // Opens the directory `options.source` and searches it for datasets. Unless it is to be read
-  // only, takes over what processes that have ended left in spools of this source, and publishes it
-  // in the background. Starts threads, so call it after daemonising. Without `on_change` nothing is
-  // watched. Fails, naming what is wrong, where there is nothing to open.
+  // Opens `options.source` (store/dataset/source.h) and searches it for datasets. Unless it is to
+  // be read only, takes over what processes that have ended left in spools of this source, and
+  // publishes it in the background. Starts threads, so call it after daemonising. Without
+  // `on_change` nothing is watched. Fails, naming what is wrong, where there is nothing to open.
   static Result<std::unique_ptr<Volume>> Open(const VolumeOptions& options, OnChange on_change);
 
   // Of parts that are open already; `datasets` has been searched.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace unshard {
@@ -15,12 +16,16 @@ enum class SyncMode { kSpool, kStore };
 inline constexpr std::size_t kSearchedAhead = 4096;
 
 struct VolumeOptions {
-  std::string source;           // a directory
+  // A directory, or a URL as it may be shown: without user information and query.
+  std::string source;
+  // The URL as it was given, for the store alone: it may hold secrets. "" for a directory.
+  std::string url;
   std::string view = "native";  // one that FindView knows (store/views/views.h)
   MortonChoice morton = MortonChoice::kDetect;
   // Directories that are searched for datasets at the start; others are searched when they are
-  // first looked up.
-  std::size_t searched_ahead = kSearchedAhead;
+  // first looked up. Nothing: kSearchedAhead, or only the source itself where the store cannot
+  // list.
+  std::optional<std::size_t> searched_ahead;
   WatchMode watch = WatchMode::kAutomatic;
   std::uint64_t ttl_milliseconds = 1000;
   bool immutable = false;  // implies read_only

@@ -1,0 +1,46 @@
+// Opening what a volume is made of, by the scheme of its name: a directory, or a URL.
+//
+// A new kind of store is one header with such a function and one line of the table in source.cc.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "store/dataset/volume_options.h"
+#include "store/dataset/watch_monitor.h"
+#include "store/local/file_system.h"
+#include "store/object/object_replacement.h"
+#include "store/object/object_store.h"
+#include "store/object/own_mount.h"
+
+namespace unshard {
+
+struct SourceParts {
+  std::shared_ptr<ObjectStore> store;
+  std::shared_ptr<WatchMonitor> watcher;
+  std::shared_ptr<OwnMount> own_mount;
+  // Null where the source is only read.
+  std::shared_ptr<FileSystem> files;
+  std::shared_ptr<ObjectReplacer> replacer;
+  // Where no dataset was found: what to name instead, for the end of the message.
+  std::function<std::string()> advice;
+};
+
+// Opens `options.source`, or `options.url` where that is one. `on_change` is notified of changes;
+// without it nothing is watched. Fails with kInvalidArgument, listing the schemes that exist, where
+// the scheme is none of them; else naming what is wrong with the source.
+Result<SourceParts> OpenSource(const VolumeOptions& options,
+                               const ChangeWatcher::Listener& on_change);
+
+// Whether `source` is a scheme, "://" and more, and not the path of a directory ("./s3://…" is).
+bool IsUrl(std::string_view source);
+// A URL without user information, query and fragment, which may hold secrets.
+std::string ShownUrl(std::string_view url);
+
+// Sets `source`, `url` and, where sources of this scheme are only read, `read_only`, from a URL.
+// Fails like OpenSource for another scheme.
+Status NameUrl(std::string_view url, VolumeOptions& options);
+
+}  // namespace unshard
