@@ -16,6 +16,7 @@
   TARGET(chunk_check, FuzzChunkCheck)                          \
   TARGET(chunk_name, FuzzChunkName)                            \
   TARGET(gzip, FuzzGzip)                                       \
+  TARGET(http_response, FuzzHttpResponse)                      \
   TARGET(json, FuzzJson)                                       \
   TARGET(mesh_manifest, FuzzMeshManifest)                      \
   TARGET(metadata_merge, FuzzMetadataMerge)                    \

@@ -22,7 +22,7 @@ import classes
 FOLDERS = [
     "codec/core", "codec/json", "codec/compression", "codec/grid", "codec/voxel", "codec/shard",
     "codec/precomputed", "codec/zarr3",
-    "store/object", "store/local", "store/spool", "store/shard", "store/publish",
+    "store/object", "store/http", "store/local", "store/spool", "store/shard", "store/publish",
     "store/chunks", "store/views", "store/dataset",
     "fs/common", "fs/write", "fs/tree", "fs", "fs/mount", "fs/kernel", "fs/cli"]
 LAYERS = ["codec", "store", "fs"]

@@ -1,0 +1,181 @@
+#include "store/http/curl_transfer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "codec/core/escaped_text.h"
+
+namespace unshard {
+namespace {
+
+// Fields of one answer, those of provisional answers before it included.
+constexpr std::size_t kMaxHeaderBytes = std::size_t{64} << 10;
+// A body grows as it comes; a server that announces a size has not sent it yet.
+constexpr std::uint64_t kMaxReservedBytes = std::uint64_t{16} << 20;
+
+std::string FirstSet(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
+template <class Value>
+void SetOption(CURL* handle, CURLoption option, Value value) {
+  curl_easy_setopt(handle, option, value);
+}
+
+bool IsCertificateFailure(CURLcode code) {
+  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+         code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_INVALIDCERTSTATUS;
+}
+
+}  // namespace
+
+CurlEnvironment ReadCurlEnvironment() {
+  return {FirstSet({"CURL_CA_BUNDLE", "SSL_CERT_FILE", "AWS_CA_BUNDLE"}),
+          FirstSet({"SSL_CERT_DIR"})};
+}
+
+CurlTransfer::CurlTransfer(HttpRequest request, HttpTransport::Done done)
+    : request_(std::move(request)), done_(std::move(done)) {}
+
+CurlTransfer::~CurlTransfer() {
+  handle_.reset();
+  curl_slist_free_all(fields_);
+}
+
+bool CurlTransfer::AddFields() {
+  for (const HttpHeader& header : request_.headers) {
+    curl_slist* const longer =
+        curl_slist_append(fields_, (header.name + ": " + header.value).c_str());
+    if (longer == nullptr) return false;
+    fields_ = longer;
+  }
+  return true;
+}
+
+CURL* CurlTransfer::Prepare(const CurlOptions& options, const CurlEnvironment& environment) {
+  handle_.reset(curl_easy_init());
+  if (!handle_ || !AddFields()) return nullptr;
+  SetOptions(options, environment);
+  sent_ = std::chrono::steady_clock::now();
+  return handle_.get();
+}
+
+void CurlTransfer::SetOptions(const CurlOptions& options, const CurlEnvironment& environment) {
+  CURL* const handle = handle_.get();
+  SetOption(handle, CURLOPT_URL, request_.url.c_str());
+  SetOption(handle, CURLOPT_HTTPHEADER, fields_);
+  SetOption(handle, CURLOPT_PRIVATE, this);
+  SetOption(handle, CURLOPT_ERRORBUFFER, error_text_.data());
+  SetOption(handle, CURLOPT_HEADERFUNCTION, &CurlTransfer::OnHeader);
+  SetOption(handle, CURLOPT_HEADERDATA, this);
+  SetOption(handle, CURLOPT_WRITEFUNCTION, &CurlTransfer::OnBody);
+  SetOption(handle, CURLOPT_WRITEDATA, this);
+  SetOption(handle, CURLOPT_NOSIGNAL, 1L);
+  SetOption(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  SetOption(handle, CURLOPT_PROTOCOLS_STR, request_.url.starts_with("https:") ? "https" : "http");
+  SetOption(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  SetOption(handle, CURLOPT_PATH_AS_IS, 1L);
+  SetOption(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  SetOption(handle, CURLOPT_SSL_VERIFYPEER, 1L);
+  SetOption(handle, CURLOPT_SSL_VERIFYHOST, 2L);
+  if (!environment.authorities_file.empty()) {
+    SetOption(handle, CURLOPT_CAINFO, environment.authorities_file.c_str());
+  }
+  if (!environment.authorities_directory.empty()) {
+    SetOption(handle, CURLOPT_CAPATH, environment.authorities_directory.c_str());
+  }
+  SetOption(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
+  SetOption(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  SetOption(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout.count()));
+  SetOption(handle, CURLOPT_MAXAGE_CONN, 30L);
+  SetOption(handle, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
+  SetOption(handle, CURLOPT_BUFFERSIZE, 512L << 10);
+  SetOption(handle, CURLOPT_TCP_NODELAY, 1L);
+}
+
+std::size_t CurlTransfer::OnHeader(char* data, std::size_t size, std::size_t count,
+                                   void* transfer) {
+  const bool taken =
+      static_cast<CurlTransfer*>(transfer)->TakeHeader(std::string_view(data, size * count));
+  return taken ? size * count : 0;
+}
+
+std::size_t CurlTransfer::OnBody(char* data, std::size_t size, std::size_t count, void* transfer) {
+  const ByteSpan bytes = AsBytes(std::string_view(data, size * count));
+  // Any other count than that of the bytes makes libcurl end the transfer.
+  return static_cast<CurlTransfer*>(transfer)->TakeBody(bytes) ? bytes.size() : ~std::size_t{0};
+}
+
+bool CurlTransfer::TakeHeader(std::string_view line) {
+  header_bytes_ += line.size();
+  if (header_bytes_ > kMaxHeaderBytes) {
+    refusal_ = Error{
+        ErrorCode::kUnavailable,
+        "the server sends more than " + std::to_string(kMaxHeaderBytes) + " bytes of header fields",
+        0};
+    return false;
+  }
+  if (line.starts_with("HTTP/")) {  // once more after a provisional answer (1xx)
+    response_ = {};
+    long status = 0;
+    curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
+    response_.status = static_cast<int>(status);
+    return true;
+  }
+  if (auto header = ParseHeaderLine(line)) {
+    response_.headers.push_back(*std::move(header));
+    return true;
+  }
+  const bool ends = line == "\r\n" || line == "\n";
+  if (!ends || response_.status < 200) return true;
+  const auto field = FindHeader(response_.headers, "Content-Length");
+  const auto size = field ? ParseContentLength(*field) : std::nullopt;
+  if (!size) return true;
+  // Answers 304 announce the size of a body that they do not have.
+  if (*size > MaxBody() && response_.status != 304 && response_.status != 204) {
+    response_.body_too_large = true;
+    return false;
+  }
+  response_.body.reserve(static_cast<std::size_t>(std::min(*size, kMaxReservedBytes)));
+  return true;
+}
+
+bool CurlTransfer::TakeBody(ByteSpan bytes) {
+  if (response_.body.size() + bytes.size() > MaxBody()) {
+    response_.body_too_large = true;
+    return false;
+  }
+  try {
+    response_.body.insert(response_.body.end(), bytes.begin(), bytes.end());
+  } catch (const std::bad_alloc&) {
+    refusal_ = Error{ErrorCode::kResourceExhausted, "no memory for the answer of the server", 0};
+    return false;
+  }
+  return true;
+}
+
+std::uint64_t CurlTransfer::MaxBody() const {
+  return response_.status == 200 ? request_.max_whole_body : request_.max_other_body;
+}
+
+Result<HttpResponse> CurlTransfer::Finish(CURLcode code) {
+  if (refusal_) return tl::unexpected<Error>(*refusal_);
+  if (code == CURLE_OK || response_.body_too_large) return std::move(response_);
+  const std::string text = error_text_[0] != '\0' ? error_text_.data() : curl_easy_strerror(code);
+  const std::string message = Printable(text);
+  if (code == CURLE_OUT_OF_MEMORY) return Fail(ErrorCode::kResourceExhausted, message);
+  if (IsCertificateFailure(code)) return Fail(ErrorCode::kPermissionDenied, message);
+  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) {
+    return FailWith(EHOSTUNREACH, ErrorCode::kUnavailable, message);
+  }
+  return Fail(ErrorCode::kUnavailable, message);
+}
+
+}  // namespace unshard

@@ -1,0 +1,146 @@
+#include "store/http/http_answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/compression/gzip.h"
+#include "codec/core/crc32c.h"
+#include "store/http/redirects.h"
+
+namespace unshard {
+namespace {
+
+// Larger numbers are refused by servers that compute with signed ones.
+constexpr std::uint64_t kMostInRange = std::uint64_t{1} << 62;
+
+HttpObject MakeObject(const HttpResponse& response, std::uint64_t size, const Bytes* whole) {
+  HttpObject object;
+  object.validators = ParseValidators(response.headers);
+  object.info.size = size;
+  object.info.modified.tv_sec = object.validators.modified;
+  object.info.generation = GenerationOf(object.validators, size, whole);
+  return object;
+}
+
+Result<Bytes> Decoded(HttpResponse& response, std::uint64_t max_bytes) {
+  ByteVector bytes = std::move(response.body);
+  const auto encodings = ContentEncodings(response.headers);
+  for (auto encoding = encodings.rbegin(); encoding != encodings.rend(); ++encoding) {
+    if (*encoding != "gzip") {
+      return Fail(ErrorCode::kNotSupported,
+                  "the server sends the Content-Encoding '" + *encoding +
+                      "' although it is asked for none; only gzip is decoded");
+    }
+    auto plain = GzipDecode(bytes, max_bytes);
+    if (!plain) return Forward(std::move(plain).error(), "decoding the answer of the server");
+    bytes = *std::move(plain);
+  }
+  return Bytes(std::move(bytes));
+}
+
+Result<HttpAnswer> ReadWholeAnswer(HttpResponse response, std::uint64_t max_bytes) {
+  if (response.body_too_large) {
+    const auto field = FindHeader(response.headers, "Content-Length");
+    std::optional<std::uint64_t> size;  // of an encoded body only decoding finds it
+    if (field && ContentEncodings(response.headers).empty()) size = ParseContentLength(*field);
+    return HttpAnswer{HttpAnswer::Kind::kTooLarge, MakeObject(response, size.value_or(0), nullptr)};
+  }
+  UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, Decoded(response, max_bytes));
+  HttpObject object = MakeObject(response, bytes.size(), &bytes);
+  object.range = {0, bytes.size()};
+  object.bytes = std::move(bytes);
+  return HttpAnswer{HttpAnswer::Kind::kWhole, std::move(object)};
+}
+
+Result<HttpAnswer> ReadPartAnswer(HttpResponse response, const AskedRange& asked) {
+  if (!ContentEncodings(response.headers).empty()) return HttpAnswer{HttpAnswer::Kind::kEncoded};
+  if (response.body_too_large) {
+    return Fail(ErrorCode::kUnavailable,
+                "the server breaks HTTP: more bytes than the range that was asked for");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const PartialContent part,
+                           CheckPartialContent(response.headers, asked, response.body.size()));
+  HttpObject object = MakeObject(response, part.total, nullptr);
+  object.range = part.range;
+  object.bytes = Bytes(std::move(response.body));
+  return HttpAnswer{HttpAnswer::Kind::kPart, std::move(object)};
+}
+
+}  // namespace
+
+Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
+                              std::uint64_t max_whole_bytes) {
+  using Kind = HttpAnswer::Kind;
+  if (IsRedirect(response)) return HttpAnswer{Kind::kDirectory};
+  switch (response.status) {
+    case 200:
+      return ReadWholeAnswer(std::move(response), max_whole_bytes);
+    case 206:
+      return ReadPartAnswer(std::move(response), asked);
+    case 304:
+      return HttpAnswer{Kind::kUnchanged};
+    case 401:
+    case 403:
+      return Fail(ErrorCode::kPermissionDenied,
+                  "the server denies access (HTTP " + std::to_string(response.status) + ')');
+    case 404:
+    case 410:
+      return HttpAnswer{Kind::kMissing};
+    case 412:
+      return HttpAnswer{Kind::kChanged};
+    case 416:
+      return HttpAnswer{Kind::kUnsatisfied};
+    default:
+      return Fail(ErrorCode::kUnavailable,
+                  "the server answered HTTP " + std::to_string(response.status));
+  }
+}
+
+Generation GenerationOf(const Validators& validators, std::uint64_t size, const Bytes* whole) {
+  std::string tag = "size " + std::to_string(size);
+  if (validators.tag && !validators.tag->weak) return {tag + " etag " + validators.tag->quoted};
+  if (validators.tag) tag += " weak " + validators.tag->quoted;
+  if (!validators.modified_text.empty()) tag += " modified " + validators.modified_text;
+  if (whole != nullptr && !validators.tag && validators.modified_text.empty()) {
+    tag += " crc32c " + std::to_string(Crc32c(whole->span()));
+  }
+  return {std::move(tag)};
+}
+
+bool CanBeSameVersion(const Validators& opened, const Validators& answer) {
+  if (opened.tag && answer.tag) {
+    if (opened.tag->quoted != answer.tag->quoted || opened.tag->weak != answer.tag->weak) {
+      return false;
+    }
+    if (!opened.tag->weak) return true;
+  }
+  return opened.modified_text.empty() || answer.modified_text.empty() ||
+         opened.modified == answer.modified;
+}
+
+void AddReadCondition(const Validators& validators, HttpHeaders& headers) {
+  if (validators.tag && !validators.tag->weak) {
+    headers.push_back({"If-Match", validators.tag->quoted});
+  } else if (!validators.modified_text.empty()) {
+    headers.push_back({"If-Unmodified-Since", validators.modified_text});
+  }
+}
+
+void AddRefreshCondition(const Validators& validators, HttpHeaders& headers) {
+  if (validators.tag) {
+    headers.push_back(
+        {"If-None-Match", (validators.tag->weak ? "W/" : "") + validators.tag->quoted});
+  }
+  if (!validators.modified_text.empty()) {
+    headers.push_back({"If-Modified-Since", validators.modified_text});
+  }
+}
+
+std::string RangeField(const AskedRange& asked) {
+  const std::uint64_t size = std::min(asked.size, kMostInRange);
+  if (asked.suffix) return "bytes=-" + std::to_string(size);
+  const std::uint64_t begin = std::min(asked.begin, kMostInRange);
+  return "bytes=" + std::to_string(begin) + '-' + std::to_string(begin + size - 1);
+}
+
+}  // namespace unshard

@@ -1,0 +1,82 @@
+#include "store/http/http_server.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+// The bodies of error pages are read to their end, so that their connections can be kept.
+constexpr std::uint64_t kMaxErrorPage = std::uint64_t{64} << 10;
+
+std::string Base64(std::string_view text) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string encoded;
+  for (std::size_t at = 0; at < text.size(); at += 3) {
+    const std::string_view part = text.substr(at, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      bits = bits << 8 | (i < part.size() ? static_cast<unsigned char>(part[i]) : 0u);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      encoded += i <= part.size() ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
+    }
+  }
+  return encoded;
+}
+
+HttpUrl WithoutUserInfo(HttpUrl url) {
+  url.user_info.clear();
+  while (url.path.ends_with('/')) url.path.pop_back();
+  return url;
+}
+
+}  // namespace
+
+HttpServer::HttpServer(HttpUrl base, const HttpStoreOptions& options,
+                       std::shared_ptr<HttpTransport> transport)
+    : base_(WithoutUserInfo(base)),
+      options_(options),
+      transport_(std::move(transport)),
+      authorization_(base.user_info.empty() ? "" : "Basic " + Base64(base.user_info)),
+      whole_objects_(options.whole_objects_cached_bytes) {}
+
+HttpRequest HttpServer::MakeRequest(std::string_view key, const std::optional<AskedRange>& range,
+                                    const Deadline& deadline) const {
+  HttpRequest request;
+  HttpUrl url = base_;
+  url.path += '/' + EscapeKey(key);
+  request.url = url.Request();
+  // A server that compresses as it sends would ignore the range.
+  request.headers = {{"Accept-Encoding", "identity"}, {"User-Agent", "unshard"}};
+  if (!authorization_.empty()) request.headers.push_back({"Authorization", authorization_});
+  if (range) request.headers.push_back({"Range", RangeField(*range)});
+  request.max_whole_body = options_.whole_object_bytes;
+  request.max_other_body = std::max(range ? range->size : 0, kMaxErrorPage);
+  request.deadline = deadline;
+  return request;
+}
+
+void HttpServer::Start(HttpRequest request, const std::optional<AskedRange>& range,
+                       Done done) const {
+  transport_->Start(std::move(request),
+                    [max_bytes = options_.whole_object_bytes, asked = range.value_or(AskedRange{}),
+                     done = std::move(done)](Result<HttpResponse> response) {
+                      if (!response)
+                        return done(tl::unexpected<Error>(std::move(response).error()));
+                      done(ReadAnswer(*std::move(response), asked, max_bytes));
+                    });
+}
+
+Result<HttpAnswer> HttpServer::Ask(HttpRequest request,
+                                   const std::optional<AskedRange>& range) const {
+  UNSHARD_ASSIGN_OR_RETURN(HttpResponse response, Send(*transport_, std::move(request)));
+  return ReadAnswer(std::move(response), range.value_or(AskedRange{}), options_.whole_object_bytes);
+}
+
+std::string HttpServer::Describe(std::string_view key) const {
+  return key.empty() ? base_.Described() : base_.Described() + '/' + std::string(key);
+}
+
+}  // namespace unshard

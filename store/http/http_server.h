@@ -1,0 +1,54 @@
+// Requests for the objects below one URL, and what is known of the server.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/http/http_answer.h"
+#include "store/http/http_store.h"
+#include "store/http/transport.h"
+#include "store/http/url.h"
+#include "store/http/whole_objects.h"
+#include "store/object/deadline.h"
+
+namespace unshard {
+
+// Thread-safe. Shared by a store and its versions.
+class HttpServer {
+ public:
+  // `base` is where the keys begin; its user information becomes an Authorization field.
+  HttpServer(HttpUrl base, const HttpStoreOptions& options,
+             std::shared_ptr<HttpTransport> transport);
+
+  // A request for `range` of an object; nothing: for all of it.
+  [[nodiscard]] HttpRequest MakeRequest(std::string_view key,
+                                        const std::optional<AskedRange>& range,
+                                        const Deadline& deadline) const;
+  // Starts the request and reads its answer. `done` as HttpTransport::Start calls it.
+  using Done = std::function<void(Result<HttpAnswer>)>;
+  void Start(HttpRequest request, const std::optional<AskedRange>& range, Done done) const;
+  // The same, and a wait for the answer, which is read by the calling thread.
+  Result<HttpAnswer> Ask(HttpRequest request, const std::optional<AskedRange>& range) const;
+
+  // "https://host/path/key": neither user information nor query.
+  [[nodiscard]] std::string Describe(std::string_view key) const;
+  [[nodiscard]] const HttpStoreOptions& options() const { return options_; }
+  WholeObjects& whole_objects() { return whole_objects_; }
+
+  // Whether suffix ranges ("bytes=-10") have been answered wrongly.
+  [[nodiscard]] bool suffixes_are_broken() const { return suffixes_are_broken_; }
+  void NoteBrokenSuffixes() { suffixes_are_broken_ = true; }
+
+ private:
+  const HttpUrl base_;
+  const HttpStoreOptions options_;
+  const std::shared_ptr<HttpTransport> transport_;
+  std::string authorization_;  // empty: none; constant
+  WholeObjects whole_objects_;
+  std::atomic<bool> suffixes_are_broken_{false};
+};
+
+}  // namespace unshard

@@ -1,0 +1,45 @@
+// Objects below an http or https URL, read-only: every read is a GET with a Range.
+//
+// Nothing is listed, and nothing but a request for it tells whether an object exists. An object is
+// a file; the keys of directories are missing, except where the server redirects to "key/".
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "codec/core/error.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+struct HttpStoreOptions {
+  // URLs may be http, not only https.
+  bool allow_http = true;
+  // Connections to one host, and so requests in flight there; the others wait.
+  std::size_t connections_per_host = 64;
+  std::chrono::milliseconds connect_timeout{5000};
+  // A transfer that brings no byte for so long has failed.
+  std::chrono::seconds stall_timeout{15};
+  // The deadline of requests whose caller has none.
+  std::chrono::milliseconds request_timeout{30000};
+  // A server without ranges is asked for whole objects: of at most this size, and together.
+  std::uint64_t whole_object_bytes = std::uint64_t{64} << 20;
+  std::uint64_t whole_objects_cached_bytes = std::uint64_t{128} << 20;
+};
+
+// The store of all objects below `url`, "https://host[:port]/path"; a query belongs to every
+// request and, like the user information, to no message. Sends no request. kInvalidArgument where
+// `url` is no such URL, or is http and that is not allowed.
+//
+// A generation is the strong ETag, else the weak ETag or Last-Modified together with the size.
+// Each read after the first of a version is conditional on it. Capabilities: lists nothing, keeps
+// no replaced versions, writes nothing; List visits no entry.
+// Errors: 401 and 403 kPermissionDenied; 404 and 410 are missing; a server that breaks the protocol
+// or cannot serve ranges of a large object kNotSupported; no answer kUnavailable.
+Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
+                                                   const HttpStoreOptions& options);
+
+}  // namespace unshard

@@ -1,0 +1,23 @@
+// One version of an object on an HTTP server.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/http/http_answer.h"
+#include "store/http/http_server.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+// A version that is read by conditional range requests. Every answer is compared with the version
+// as well: its size always, its validators where it has them.
+std::shared_ptr<ObjectVersion> MakeRangedVersion(std::shared_ptr<HttpServer> server,
+                                                 std::string key, HttpObject object);
+
+// A version that is in memory, because the server has no ranges. Each read asks the server whether
+// it is still the current one.
+std::shared_ptr<ObjectVersion> MakeWholeVersion(std::shared_ptr<HttpServer> server, std::string key,
+                                                HttpObject object);
+
+}  // namespace unshard

@@ -1,0 +1,29 @@
+#include "store/http/transport.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace unshard {
+
+Result<HttpResponse> Send(HttpTransport& transport, HttpRequest request) {
+  // Shared with the callback, which the transport may still run after the wait has failed.
+  struct Outcome {
+    std::mutex mutex;
+    std::condition_variable_any done;
+    std::optional<Result<HttpResponse>> result;  // guarded by mutex
+  };
+  const auto outcome = std::make_shared<Outcome>();
+  // The transport ends the request at its deadline, and its error says more than ours.
+  transport.Start(std::move(request), [outcome](Result<HttpResponse> result) {
+    const std::lock_guard lock(outcome->mutex);
+    outcome->result = std::move(result);
+    outcome->done.notify_one();
+  });
+  std::unique_lock lock(outcome->mutex);
+  outcome->done.wait(lock, [&] { return outcome->result.has_value(); });
+  return *std::move(outcome->result);
+}
+
+}  // namespace unshard

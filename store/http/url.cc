@@ -1,0 +1,97 @@
+#include "store/http/url.h"
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <optional>
+
+#include "codec/core/lower_case.h"
+
+namespace unshard {
+namespace {
+
+struct FreeUrl {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+using UrlHandle = std::unique_ptr<CURLU, FreeUrl>;
+
+std::optional<std::string> Part(CURLU* url, CURLUPart part, unsigned flags = 0) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return std::nullopt;
+  std::string copy = text;
+  curl_free(text);
+  return copy;
+}
+
+tl::unexpected<Error> NoUrl() {
+  // Not the text itself: it may hold a password.
+  return Fail(ErrorCode::kInvalidArgument, "expected a URL of the form https://host[:port]/path");
+}
+
+bool Set(CURLU* url, const std::string& text) {
+  if (text.find('\0') != std::string::npos) return false;
+  return curl_url_set(url, CURLUPART_URL, text.c_str(),
+                      CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS | CURLU_URLENCODE) == CURLUE_OK;
+}
+
+Result<HttpUrl> TakeApart(CURLU* url) {
+  const auto scheme = Part(url, CURLUPART_SCHEME);
+  const auto host = Part(url, CURLUPART_HOST);
+  if (!scheme || !host || host->empty()) return NoUrl();
+  const std::string lower = LowerCase(*scheme);
+  if (lower != "http" && lower != "https") return NoUrl();
+  HttpUrl parts;
+  parts.origin = lower + "://" + LowerCase(*host);
+  if (const auto port = Part(url, CURLUPART_PORT, CURLU_NO_DEFAULT_PORT)) {
+    parts.origin += ':' + *port;
+  }
+  parts.path = Part(url, CURLUPART_PATH).value_or("/");
+  parts.query = Part(url, CURLUPART_QUERY).value_or("");
+  const auto user = Part(url, CURLUPART_USER, CURLU_URLDECODE);
+  const auto password = Part(url, CURLUPART_PASSWORD, CURLU_URLDECODE);
+  if (user || password) parts.user_info = user.value_or("") + ':' + password.value_or("");
+  return parts;
+}
+
+bool IsUnreserved(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' || byte == '~';
+}
+
+}  // namespace
+
+std::string HttpUrl::Request() const {
+  return query.empty() ? origin + path : origin + path + '?' + query;
+}
+
+Result<HttpUrl> ParseHttpUrl(const std::string& text) {
+  const UrlHandle url(curl_url());
+  if (text.find("://") == std::string::npos || !Set(url.get(), text)) return NoUrl();
+  return TakeApart(url.get());
+}
+
+Result<HttpUrl> ResolveHttpUrl(const HttpUrl& base, const std::string& reference) {
+  const UrlHandle url(curl_url());
+  if (!Set(url.get(), base.Request()) || !Set(url.get(), reference)) return NoUrl();
+  UNSHARD_ASSIGN_OR_RETURN(HttpUrl resolved, TakeApart(url.get()));
+  resolved.user_info.clear();
+  return resolved;
+}
+
+std::string EscapeKey(std::string_view key) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string path;
+  for (const char byte : key) {
+    if (IsUnreserved(byte) || byte == '/') {
+      path += byte;
+    } else {
+      const auto code = static_cast<unsigned char>(byte);
+      path += '%';
+      path += kDigits[code >> 4];
+      path += kDigits[code & 15];
+    }
+  }
+  return path;
+}
+
+}  // namespace unshard
