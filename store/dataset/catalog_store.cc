@@ -117,6 +117,10 @@ Result<std::optional<ObjectInfo>> CatalogStore::Stat(std::string_view key,
     }
     return info;
   }
+  if (info && info->kind == ObjectInfo::Kind::kDirectory) {
+    AddDirectory(key);
+    return Directory();
+  }
   const bool hidden = BaseName(std::string(key)).starts_with('.');
   if (place == Place::kInData || hidden || IsDocument(key)) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(const bool is_dataset, HoldsDocuments(std::string(key), deadline));
