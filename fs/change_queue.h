@@ -21,7 +21,7 @@ namespace unshard {
 class ChangeQueue {
  public:
   void Push(const ChangeWatcher::Event& event) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (everything_) return;
     if (event.everything || waiting_.size() == kMaxWaiting) {
       everything_ = true;
@@ -30,6 +30,7 @@ class ChangeQueue {
     } else if (keys_.insert(event.key).second) {
       waiting_.push_back(event.key);
     }
+    lock.unlock();  // else the thread that wakes up would wait for it
     arrived_.notify_one();
   }
 
@@ -37,12 +38,13 @@ class ChangeQueue {
   // kMaxWaiting names are only counted: an open of such a name gets ESTALE once, at which the
   // kernel looks it up again. False for the first of these since the queue had room.
   bool PushName(std::uint64_t parent, std::string name) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (waiting_names_.contains({parent, name})) return true;
     if (names_.size() >= kMaxWaiting) return dropped_names_++ != 0;
     waiting_names_.emplace(parent, name);
     names_.push_back({parent, std::move(name)});
     dropped_names_ = 0;
+    lock.unlock();
     arrived_.notify_one();
     return true;
   }

@@ -4,8 +4,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
-#include <vector>
 
 #include "fs/kernel/replies.h"
 #include "fs/kernel/write_operations.h"
@@ -145,7 +145,8 @@ void ListDirectory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t 
   Guarded(request, operation, node, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
     const FuseContext& context = ContextOf(request);
-    std::vector<char> buffer(size);
+    // Of the kernel's 128 KiB most listings touch one page.
+    const auto buffer = std::make_unique_for_overwrite<char[]>(size);
     std::size_t used = 0;
     const auto visit = [&](const DirectoryName& listed) {
       const std::string name(listed.name);
@@ -155,9 +156,9 @@ void ListDirectory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t 
       if (!listed.entry) entry.attr.st_mode = listed.directory ? S_IFDIR : S_IFREG;
       const auto next = static_cast<off_t>(listed.next_cookie);
       const std::size_t free = size - used;
-      const std::size_t needed = plus ? fuse_add_direntry_plus(request, buffer.data() + used, free,
+      const std::size_t needed = plus ? fuse_add_direntry_plus(request, buffer.get() + used, free,
                                                                name.c_str(), &entry, next)
-                                      : fuse_add_direntry(request, buffer.data() + used, free,
+                                      : fuse_add_direntry(request, buffer.get() + used, free,
                                                           name.c_str(), &entry.attr, next);
       if (needed > free) return false;
       used += needed;
@@ -167,7 +168,7 @@ void ListDirectory(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t 
     if (!listed && used == 0) {
       return ReplyError(request, "readdir", node, "", listed.error());
     }
-    fuse_reply_buf(request, buffer.data(), used);
+    fuse_reply_buf(request, buffer.get(), used);
   });
 }
 

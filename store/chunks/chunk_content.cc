@@ -16,7 +16,7 @@ class StoredContent final : public ChunkContent {
       : tree_(std::move(tree)), chunk_(chunk), facts_(facts) {}
   std::uint64_t size() const override { return facts_.size; }
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
-    return tree_->chunks().Read(chunk_, facts_.generation, offset, size);
+    return tree_->chunks().ReadFound(chunk_, facts_, offset, size);
   }
 
  private:

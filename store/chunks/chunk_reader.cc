@@ -271,20 +271,37 @@ Result<FilePiece> ChunkReader::ReadVerbatim(ShardedTree& tree, const ShardGenera
 Result<FilePiece> ChunkReader::Read(ShardedTree& tree, const ChunkRef& chunk,
                                     const ShardGenerationPtr& generation, std::uint64_t offset,
                                     std::uint64_t size) {
-  if (unread_lookups_.load(std::memory_order_relaxed) != 0) unread_lookups_.store(0);
   UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
   if (!entry) {
     return Fail(ErrorCode::kConflict, generation->key + ": the chunk is no longer in this shard");
   }
-  if (offset == 0) PrefetchSweep(tree, *generation, *entry);
-  UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
+  return ReadEntry(tree, chunk, generation, *entry, offset, size);
+}
+
+Result<FilePiece> ChunkReader::ReadFound(ShardedTree& tree, const ChunkRef& chunk,
+                                         const ChunkFacts& facts, std::uint64_t offset,
+                                         std::uint64_t size) {
+  const ShardGenerationPtr generation = ShardGenerationOf(facts.generation);
+  // What is known of fragments is their own range, and not the entry, which is that of the
+  // manifest.
+  if (chunk.part == ChunkPart::kFragments) return Read(tree, chunk, generation, offset, size);
+  return ReadEntry(tree, chunk, generation, facts.stored, offset, size);
+}
+
+Result<FilePiece> ChunkReader::ReadEntry(ShardedTree& tree, const ChunkRef& chunk,
+                                         const ShardGenerationPtr& generation,
+                                         const ByteRange& entry, std::uint64_t offset,
+                                         std::uint64_t size) {
+  if (unread_lookups_.load(std::memory_order_relaxed) != 0) unread_lookups_.store(0);
+  if (offset == 0) PrefetchSweep(tree, *generation, entry);
+  UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, entry));
   if (verbatim) {
     const std::uint64_t begin = std::min(offset, verbatim->size);
     const ByteRange range{verbatim->begin + begin, std::min(size, verbatim->size - begin)};
     if (range.size == 0) return FilePiece(Bytes());
     return ReadVerbatim(tree, generation, *verbatim, range);
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, chunk.slot, generation, *entry));
+  UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, chunk.slot, generation, entry));
   UNSHARD_RETURN_IF_ERROR(CheckAnnouncedSize(*generation, chunk.slot, *decoded));
   const Bytes& plain = decoded->plain;
   const std::uint64_t expected = tree.PlainSize(chunk.slot);

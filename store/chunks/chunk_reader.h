@@ -51,8 +51,14 @@ class ChunkReader {
   Result<FilePiece> Read(ShardedTree& tree, const ChunkRef& chunk,
                          const ShardGenerationPtr& generation, std::uint64_t offset,
                          std::uint64_t size);
+  // The same of a chunk that Find or FindIn found: the entry is not looked up again.
+  Result<FilePiece> ReadFound(ShardedTree& tree, const ChunkRef& chunk, const ChunkFacts& facts,
+                              std::uint64_t offset, std::uint64_t size);
 
  private:
+  Result<FilePiece> ReadEntry(ShardedTree& tree, const ChunkRef& chunk,
+                              const ShardGenerationPtr& generation, const ByteRange& entry,
+                              std::uint64_t offset, std::uint64_t size);
   Result<std::optional<ByteRange>> Entry(ShardedTree& tree, const ShardSlot& slot,
                                          const ShardGenerationPtr& generation);
   // The stored range that is the content of the chunk's part as it is; nothing where it has to be

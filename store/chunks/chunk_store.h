@@ -116,6 +116,11 @@ class ChunkStore {
   // Up to `size` bytes from `offset` of a chunk, fewer only at its end.
   virtual Result<FilePiece> Read(const ChunkRef& chunk, const ChunkGeneration& generation,
                                  std::uint64_t offset, std::uint64_t size) = 0;
+  // The same of a chunk that Latest or LatestIn found: without another look-up, where it can be.
+  virtual Result<FilePiece> ReadFound(const ChunkRef& chunk, const ChunkFacts& facts,
+                                      std::uint64_t offset, std::uint64_t size) {
+    return Read(chunk, facts.generation, offset, size);
+  }
 
   // Calls `visitor` for the chunks of a generation.
   using ChunkVisitor = std::function<void(const ChunkRef&)>;

@@ -70,6 +70,11 @@ Result<FilePiece> ShardedChunks::Read(const ChunkRef& chunk, const ChunkGenerati
   return reader_->Read(tree_, chunk, ShardGenerationOf(generation), offset, size);
 }
 
+Result<FilePiece> ShardedChunks::ReadFound(const ChunkRef& chunk, const ChunkFacts& facts,
+                                           std::uint64_t offset, std::uint64_t size) {
+  return reader_->ReadFound(tree_, chunk, facts, offset, size);
+}
+
 Status ShardedChunks::ForEachPresent(const ChunkGeneration& generation,
                                      const ChunkVisitor& visitor) {
   return tree_.ForEachPresent(ShardGenerationOf(generation), visitor);

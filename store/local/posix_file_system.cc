@@ -104,6 +104,8 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
     UNSHARD_ASSIGN_OR_RETURN(descriptor, Create(path, flags, access));
   }
   auto file = std::make_shared<PosixFile>(std::move(descriptor), Describe(path));
+  if (made && flags.exclusive && !private_)
+    return file;  // a regular file, with the mode it may have
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   if (status.kind == FileStatus::Kind::kDirectory) {
     return FailErrno(EISDIR, Describe(path) + ": opening");
@@ -126,7 +128,11 @@ Result<std::optional<FileStatus>> PosixFileSystem::Stat(const std::string& path)
 
 Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {
   UNSHARD_ASSIGN_OR_RETURN(const Place source, FindExisting(from));
-  UNSHARD_ASSIGN_OR_RETURN(const Place target, FindExisting(to));
+  UNSHARD_RETURN_IF_ERROR(CheckKey(to));
+  Place target{source.directory, BaseName(to)};
+  if (to.empty() || ParentPath(from) != ParentPath(to)) {
+    UNSHARD_ASSIGN_OR_RETURN(target, FindExisting(to));
+  }
   if (::renameat(source.parent(), source.c_str(), target.parent(), target.c_str()) != 0) {
     const int error = errno;
     Forget(ParentPath(from));

@@ -57,6 +57,13 @@ Status WaitForLock(const std::string& described, File& file, const LockTimeouts&
   }
 }
 
+// The lock file, which is made where it is missing, as it nearly always is.
+Result<std::shared_ptr<File>> OpenLockFile(FileSystem& files, const std::string& path) {
+  auto made = files.Open(path, {.write = true, .create = true, .exclusive = true});
+  if (made || made.error().system_errno != EEXIST) return made;
+  return files.Open(path, {.write = true, .create = true});
+}
+
 // An empty file under `path` that has no other name. What has this name, which a crash may have
 // left, is unlinked and not written to: it may be a link to any file.
 Result<std::shared_ptr<File>> MakeVersion(FileSystem& files, const std::string& path) {
@@ -77,8 +84,7 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
     UNSHARD_RETURN_IF_ERROR(MakeDirectories(files, ParentPath(key)));
   }
   for (int i = 0; i < kAttempts; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file,
-                             files.Open(path, {.write = true, .create = true}));
+    UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, OpenLockFile(files, path));
     UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, timeouts, deadline));
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;

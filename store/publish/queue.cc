@@ -160,7 +160,10 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
                           : "it is repeated in " + std::to_string(pause.count()) + " ms"));
     dirty.FailUntil(shard, std::move(result).error(), pause, permanent ? Time::max() : now + pause);
   }
+  // Without the mutex, which a thread that wakes up takes first.
+  lock.unlock();
   ended.notify_all();
+  lock.lock();
 }
 
 void PublishQueue::State::Work() {
@@ -226,16 +229,16 @@ PublishQueue::~PublishQueue() {
 void PublishQueue::Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,
                        bool complete) {
   State& state = *state_;
-  const std::lock_guard lock(state.mutex);
+  std::unique_lock lock(state.mutex);
   const auto before = state.dirty.NextDue();
   state.last_change = state.clock();
   state.dirty.Add(shard, chunks, bytes, complete, state.last_change);
   const auto after = state.dirty.NextDue();
   // Most additions make nothing due sooner: no thread is woken for them.
-  if ((after && (!before || *after < *before)) || state.writers_waiting > 0 ||
-      state.AboveHighWater()) {
-    state.work.notify_one();
-  }
+  const bool wake = (after && (!before || *after < *before)) || state.writers_waiting > 0 ||
+                    state.AboveHighWater();
+  lock.unlock();
+  if (wake) state.work.notify_one();
 }
 
 Status PublishQueue::Flush(const DirtyShard& shard, const Deadline& deadline) {
@@ -245,7 +248,9 @@ Status PublishQueue::Flush(const DirtyShard& shard, const Deadline& deadline) {
   if (entry == nullptr) return {};
   const State::Ticket ticket{shard, entry->added, entry->attempt};  // 4
   state.dirty.Force(shard);
+  lock.unlock();
   state.work.notify_one();
+  lock.lock();
   return state.WaitForOutcome(ticket, lock, deadline);
 }
 
@@ -257,7 +262,10 @@ Status PublishQueue::FlushAll(const Deadline& deadline) {
     tickets.push_back({shard, entry.added, entry.attempt});  // 4
   }
   for (const State::Ticket& ticket : tickets) state.dirty.Force(ticket.shard);
-  state.work.notify_all();
+  lock.unlock();
+  // A thread that begins a publish wakes the next one.
+  if (!tickets.empty()) state.work.notify_one();
+  lock.lock();
   Status first;
   for (const State::Ticket& ticket : tickets) {
     Status outcome = state.WaitForOutcome(ticket, lock, deadline);

@@ -143,9 +143,12 @@ void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
                              const std::shared_ptr<Refresh>& refresh, const OwnPublish* own,
                              const Deadline& deadline) {
   refresh->epoch = epoch_;
-  const RangeRequest first = own == nullptr && IsUncontradicted(Remember(locked, shard))
-                                 ? RangeRequest::At(0, 0)
-                                 : format_->opening_range();
+  // Most events announce the version that is known already, and an own publish need not be read by
+  // anybody: where the new version stays readable, its index is read when a request needs it.
+  const Shard& known = Remember(locked, shard);
+  const bool without_index = (own == nullptr && IsUncontradicted(known)) ||
+                             (keeps_replaced_versions_ && known.current != nullptr);
+  const RangeRequest first = without_index ? RangeRequest::At(0, 0) : format_->opening_range();
   locked.lock.unlock();
   Opened opened;
   const Status no_exception = CatchExceptions([&]() -> Status {

@@ -346,6 +346,49 @@ def test_the_system_calls_of_one_chunk_are_few(kind, work, mount_again, spools):
                                     for chunk in range(source.count)}
 
 
+# Of the thread that publishes. Opened are: the metadata, before and right before the rename; the shard,
+# twice for its status, once as the base and once as the new version that readers get; the lock file,
+# made and twice looked at; the new version, which is made, and gone under that name afterwards; the
+# staged file, and again to be emptied; the directory, to rename, to fsync, and to remove the lock.
+PUBLISH = {"openat2": 16, "newfstatat": 22, "pread64": 3, "renameat": 2, "unlinkat": 1, "fsync": 2}
+# Beside that the obsolete pair of files is removed, where it is there. The indexes of 8 minishards
+# are read as well.
+PUBLISH_PRECOMPUTED = {**PUBLISH, "openat2": 18, "unlinkat": 3, "pread64": 19}
+# Of a chunk, for its fingerprint, and of each index on the way to it, by the next look-up.
+READ_ELSEWHERE = {"zarr.": 2, "precomputed": 3}
+
+
+@pytest.mark.parametrize("kind", ["zarr.", "precomputed"])
+def test_the_system_calls_of_one_publish_are_few(kind, work, mount_again, spools):
+    """Counted by strace, of one chunk that is replaced in a full shard. The event of the mount's own
+    rename costs no read of the index."""
+    source = LineSource(str(work / "source"), kind, shards=1, per_shard=64).create()
+    source.write_values({chunk: (0, 1) for chunk in range(source.count)})
+    rounds = 8
+    traced = "openat2,newfstatat,pread64,renameat,unlinkat,fsync,fdatasync"
+    mounted = mount_again(source, NEVER, prefix=strace(work / "trace", traced))
+    overwrite(mounted, source, rounds)
+    flush(mounted)
+    begun = len(traced_calls(work / "trace"))
+    for chunk in range(rounds):
+        overwrite(mounted, source, chunk)
+        flush(mounted)
+    mounted.unmount()
+    calls = traced_calls(work / "trace")[begun:]
+    shard = source.shard_path(0)
+    publishing = {thread for thread, call, arguments, _ in calls
+                  if call == "fsync" and f"{shard}.new.__lock" in arguments}
+    found = calls_of_each([each for each in calls if each[0] in publishing], (spools, source.path),
+                          rounds)
+    elsewhere = sum(call == "pread64" and f"<{shard}>" in arguments
+                    for thread, call, arguments, _ in calls if thread not in publishing) / rounds
+    print(f"{kind}: {found}, {elsewhere} reads of the shard by other threads")
+    assert found == (PUBLISH if kind == "zarr." else PUBLISH_PRECOMPUTED)
+    assert elsewhere <= READ_ELSEWHERE[kind]
+    assert source.read_values() == {chunk: (1, 2) if chunk <= rounds else (0, 1)
+                                    for chunk in range(source.count)}
+
+
 # --------------------------------------------------------------------------------------------- waits
 
 FLUSH_UNTIL_A_SIGNAL = """

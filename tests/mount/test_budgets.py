@@ -267,6 +267,44 @@ def test_find_looks_up_no_directory_of_nested_chunk_keys(work, mount):
     assert meter.spent()[0].get("lookup", 0) <= above
 
 
+def test_a_listing_costs_two_requests_for_each_directory_and_none_the_second_time(work, mount):
+    """The second of the two is the kernel's, which asks until the answer is empty."""
+    source = VersionedZarr(work / "source", separator="/")
+    mounted = mount(source.path, NO_PROBE)
+    meter = Meter(mounted)
+    command = ["find", mounted.path, "-type", "d"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    directories = len(done.stdout.splitlines())
+    requests = meter.spent()[0]
+    assert requests.pop("opendir") == 1, "where it is answered that none is needed"
+    assert requests.pop("readdir", 0) + requests.pop("readdirplus") == 2 * directories
+    assert sum(requests.values()) <= requests.get("lookup", 0) <= 1, requests
+    for command in (["find", mounted.path], ["ls", "-fR", mounted.path]):
+        subprocess.run(command, check=True, capture_output=True, timeout=30)
+        assert meter.spent() == ({}, {}), command
+
+
+@pytest.mark.parametrize("kind", ["precomputed", "precomputed gzip", "zarr"])
+def test_an_open_file_of_a_writable_mount_is_read_without_another_look_at_the_index(
+        kind, work, mount):
+    source = (VersionedZarr(work / "source", separator=".") if kind == "zarr" else
+              VersionedVolume(work / "source", gzip_data=kind.endswith("gzip")))
+    mounted = mount(source.path, "rw,morton=standard")
+    prepared = Prepared(source, mounted)
+
+    def look_ups():
+        cache = mounted.status()["counters"]["index_cache"]
+        return cache["hits"] + cache["misses"]
+
+    for number in prepared.by_shard[1]:
+        os.stat(mounted.path / source.names[number])
+        before = look_ups()
+        with open(mounted.path / source.names[number], "rb", buffering=0) as file:
+            opened = look_ups()
+            assert file.read() == source.expected(number, 1)
+            assert look_ups() == opened <= before + 1
+
+
 def test_an_absent_chunk_of_a_missing_shard_is_looked_for_once(work, mount):
     source = VersionedVolume(work / "source")
     source.shard_path(3).unlink()
