@@ -119,7 +119,7 @@ bool CurlTransfer::TakeHeader(std::string_view line) {
     refusal_ = Error{
         ErrorCode::kUnavailable,
         "the server sends more than " + std::to_string(kMaxHeaderBytes) + " bytes of header fields",
-        0};
+        EPROTO};
     return false;
   }
   if (line.starts_with("HTTP/")) {  // once more after a provisional answer (1xx)

@@ -1,8 +1,10 @@
 #include "store/http/curl_transport.h"
 
 #include <curl/curl.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -197,6 +199,17 @@ int Reactor::PollMilliseconds() const {
   return static_cast<int>(std::max<std::int64_t>(0, wait.count()));
 }
 
+// Signals are for the threads that wait for them.
+std::thread StartWithoutSignals(std::shared_ptr<Reactor> reactor) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread([reactor = std::move(reactor)] { reactor->Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
 class CurlTransport final : public HttpTransport {
  public:
   explicit CurlTransport(const CurlOptions& options)
@@ -220,8 +233,7 @@ class CurlTransport final : public HttpTransport {
       done(Fail(ErrorCode::kResourceExhausted, "libcurl cannot be started"));
       return;
     }
-    std::call_once(started_,
-                   [&] { thread_ = std::thread([reactor = reactor_] { reactor->Run(); }); });
+    std::call_once(started_, [&] { thread_ = StartWithoutSignals(reactor_); });
     auto transfer = std::make_unique<CurlTransfer>(std::move(request), std::move(done));
     if (reactor_->Add(transfer)) return;
     transfer->TakeDone()(Fail(ErrorCode::kUnavailable, "the store is being closed"));

@@ -1,11 +1,13 @@
 #include "store/http/http_answer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "codec/compression/gzip.h"
 #include "codec/core/crc32c.h"
 #include "store/http/redirects.h"
+#include "store/http/retry.h"
 
 namespace unshard {
 namespace {
@@ -55,8 +57,8 @@ Result<HttpAnswer> ReadWholeAnswer(HttpResponse response, std::uint64_t max_byte
 Result<HttpAnswer> ReadPartAnswer(HttpResponse response, const AskedRange& asked) {
   if (!ContentEncodings(response.headers).empty()) return HttpAnswer{HttpAnswer::Kind::kEncoded};
   if (response.body_too_large) {
-    return Fail(ErrorCode::kUnavailable,
-                "the server breaks HTTP: more bytes than the range that was asked for");
+    return FailWith(EPROTO, ErrorCode::kUnavailable,
+                    "the server breaks HTTP: more bytes than the range that was asked for");
   }
   UNSHARD_ASSIGN_OR_RETURN(const PartialContent part,
                            CheckPartialContent(response.headers, asked, response.body.size()));
@@ -91,8 +93,8 @@ Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
     case 416:
       return HttpAnswer{Kind::kUnsatisfied};
     default:
-      return Fail(ErrorCode::kUnavailable,
-                  "the server answered HTTP " + std::to_string(response.status));
+      return FailWith(IsRetriedStatus(response.status) ? 0 : EPROTO, ErrorCode::kUnavailable,
+                      "the server answered HTTP " + std::to_string(response.status));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "store/http/http_store.h"
 
-#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -90,7 +91,7 @@ Result<HttpAnswer> Opening::Ask() {
 bool Opening::AsksOtherwise(const Result<HttpAnswer>& answer) {
   if (!answer) {
     const Error& error = answer.error();
-    if (error.code != ErrorCode::kUnavailable || error.system_errno != 0) return false;
+    if (error.system_errno != EPROTO) return false;
     if (AsksWithoutSuffix()) return true;
     return !std::exchange(repeated_, true);  // it may be the answer of one server of several
   }

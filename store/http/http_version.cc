@@ -53,8 +53,7 @@ class RangedVersion final : public ObjectVersion,
                    [self = shared_from_this(), wanted, deadline, may_repeat,
                     done = std::move(done)](Result<HttpAnswer> answer) {
                      // A wrong answer may be that of one server of several.
-                     if (!answer && may_repeat && answer.error().code == ErrorCode::kUnavailable &&
-                         answer.error().system_errno == 0 && deadline.Check("reading")) {
+                     if (!answer && may_repeat && answer.error().system_errno == EPROTO) {
                        return self->Ask(wanted, deadline, false, done);
                      }
                      done(self->Read(std::move(answer), wanted));

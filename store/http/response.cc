@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -38,7 +39,7 @@ std::optional<int> IndexOf(const std::array<std::string_view, kCount>& names,
 }
 
 tl::unexpected<Error> ServerFault(const std::string& what) {
-  return Fail(ErrorCode::kUnavailable, "the server breaks HTTP: " + what);
+  return FailWith(EPROTO, ErrorCode::kUnavailable, "the server breaks HTTP: " + what);
 }
 
 }  // namespace

@@ -61,8 +61,9 @@ struct Validators {
 Validators ParseValidators(const HttpHeaders& headers);
 
 // Checks an answer 206 to a request for the bytes `asked` (of a suffix: only its size counts, the
-// range is taken from the answer). Returns the range and the total; an error text names what the
-// server has done wrong. The range is cut where the object ends, and there only.
+// range is taken from the answer). Returns the range and the total; an error, with the errno
+// EPROTO, names what the server has done wrong. The range is cut where the object ends, and there
+// only.
 struct PartialContent {
   ByteRange range;
   std::uint64_t total = 0;

@@ -31,8 +31,8 @@ std::optional<milliseconds> RetryAfter(const HttpResponse& response) {
 }
 
 bool MayRetry(const Error& error) {
-  return error.code == ErrorCode::kUnavailable && error.system_errno != ETIMEDOUT &&
-         error.system_errno != EINTR;
+  return error.code == ErrorCode::kUnavailable &&
+         (error.system_errno == 0 || error.system_errno == EHOSTUNREACH);
 }
 
 // One request with all its attempts and hops. Kept alive by the callback of the attempt.

@@ -38,8 +38,9 @@ struct HttpResponse {
 class HttpTransport {
  public:
   // An answer with any status, or: EINTR or ETIMEDOUT where the deadline passed, kUnavailable where
-  // no complete answer came, kPermissionDenied where the server's certificate is not trusted. Where
-  // the name of the host is unknown, the errno is EHOSTUNREACH.
+  // no complete answer came, kPermissionDenied where the server's certificate is not trusted. With
+  // kUnavailable the errno is EHOSTUNREACH where the name of the host is unknown, EPROTO where the
+  // answer is one that is never accepted, else 0.
   using Done = std::function<void(Result<HttpResponse>)>;
 
   virtual ~HttpTransport() = default;
