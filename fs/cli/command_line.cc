@@ -109,7 +109,9 @@ Command AddMount(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* mount = app.add_subcommand("mount", "Show a sharded dataset as files");
   mount->footer(kMountFooter);
-  mount->add_option("SOURCE", arguments->options.source, "Directory of a dataset, or above several")
+  mount
+      ->add_option("SOURCE", arguments->options.source,
+                   "Directory of a dataset, or above several; or its URL")
       ->required();
   mount->add_option("MOUNT_POINT", arguments->options.mount_point, "An existing directory")
       ->required();
@@ -203,7 +205,8 @@ Command AddInfo(CLI::App& app) {
       "  unshard info --json image.zarr | jq '.datasets[] | {path, shards, chunks}'\n"
       "\n"
       "The members of the JSON object are described in unshard(1).");
-  info->add_option("SOURCE", arguments->source, "Directory of a dataset, or above several")
+  info->add_option("SOURCE", arguments->source,
+                   "Directory of a dataset, or above several; or its URL")
       ->required();
   info->add_flag("--json", arguments->json, "One JSON object, for programs");
   return {info, [arguments] { return Info(arguments->source, arguments->json); }};

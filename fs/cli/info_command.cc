@@ -124,6 +124,7 @@ std::string ShardingText(const JsonValue& sharding) {
 }
 
 std::string CountText(const ShardCount& count) {
+  if (!count.complete && count.shards == 0) return "shards not counted: they cannot be listed";
   if (!count.complete) return "more than " + Counted(kMostCountedShards, "shard");
   std::string text = Counted(count.shards, "shard");
   if (!count.chunks_complete) return text;

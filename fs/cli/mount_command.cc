@@ -53,6 +53,7 @@ const char* const kMountFooter =
     "  unshard mount segmentation /mnt/seg\n"
     "  unshard mount image.zarr /mnt/image -f -o list=grid,umask=027\n"
     "  mount -t unshard /data/segmentation /mnt/seg -o immutable\n"
+    "  unshard mount https://example.org/segmentation /mnt/seg\n"
     "  /etc/fstab: /data/segmentation /mnt/seg unshard defaults,allow_other 0 0\n"
     "\n"
     "A running mount tells about itself in MOUNT_POINT/.unshard/: status.json,\n"

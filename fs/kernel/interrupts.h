@@ -10,7 +10,9 @@ namespace unshard {
 // While it lives, an interrupt of `request` requests the stop of token(). It may outlive the reply.
 class InterruptStop {
  public:
-  explicit InterruptStop(fuse_req* request);
+  // kKilled: only a signal that ends the caller's process, which will never look at the answer.
+  enum class At { kAnySignal, kKilled };
+  explicit InterruptStop(fuse_req* request, At at = At::kAnySignal);
   ~InterruptStop();
   InterruptStop(const InterruptStop&) = delete;
   InterruptStop& operator=(const InterruptStop&) = delete;

@@ -185,8 +185,8 @@ void ReadDirectoryPlus(fuse_req_t request, fuse_ino_t node, std::size_t size, of
 void StatFileSystem(fuse_req_t request, fuse_ino_t node) {
   Guarded(request, Operation::kStatfs, node, [&](VolumeFs&) {
     struct statvfs result {};
-    const bool remote = ContextOf(request).source.get() < 0;  // its size is not known
-    if (!remote && fstatvfs(ContextOf(request).source.get(), &result) != 0) {
+    // The size of a remote source is not known.
+    if (!ContextOf(request).is_remote && fstatvfs(ContextOf(request).source.get(), &result) != 0) {
       fuse_reply_err(request, errno);
       return;
     }

@@ -17,8 +17,10 @@ struct FuseContext {
   VolumeFs* fs = nullptr;
   uid_t user = 0;
   gid_t group = 0;
-  // The directory of the source, opened before the mount, which may cover it.
+  // The directory of the source, opened before the mount, which may cover it; none where that is
+  // remote.
   FileDescriptor source;
+  bool is_remote = false;
   std::function<void()> on_ready;  // called once, when the kernel has accepted the session
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
   bool opendir_is_optional = false;

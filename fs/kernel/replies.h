@@ -28,17 +28,28 @@ pid_t ThreadOf(fuse_req_t request);
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error);
 
-// Whether a signal for the caller ends what the operation waits for. Look-ups and reads wait for
-// disks only, and programs that handle signals do not expect EINTR from them.
+// Whether a signal for the caller ends what the operation waits for. Programs that handle signals
+// do not expect EINTR from look-ups and reads: these end early only where they wait for a remote
+// store and the caller is being killed.
 inline bool EndsAtInterrupt(Operation operation) {
   return operation >= Operation::kCreate || operation == Operation::kFlush;
+}
+
+// Until when a request of a remote source may wait: a read ends with bytes or an error.
+inline std::chrono::steady_clock::time_point LatestAnswer(const FuseContext& context,
+                                                          Operation operation) {
+  using Clock = std::chrono::steady_clock;
+  const bool is_listing = operation == Operation::kReaddir || operation == Operation::kReaddirplus;
+  if (!context.is_remote || is_listing) return Clock::time_point::max();
+  return Clock::now() + std::chrono::seconds(30);
 }
 
 // Runs one callback: counts it, ends its waits at FUSE_INTERRUPT where the operation allows that,
 // and lets no exception into libfuse's C frames.
 template <class Body>
 void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
-  VolumeFs& fs = *ContextOf(request).fs;
+  const FuseContext& context = ContextOf(request);
+  VolumeFs& fs = *context.fs;
   if (!fs.IsControl(node)) fs.counters().Count(operation);
   const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
   try {
@@ -50,7 +61,15 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& b
         return stop->token();
       };
     }
-    const ServedCaller caller(std::chrono::steady_clock::time_point::max(), std::move(interrupt));
+    ServedCaller::Interrupt killed;
+    if (context.is_remote) {
+      killed = [&] {
+        if (!stop) stop.emplace(request, InterruptStop::At::kKilled);
+        return stop->token();
+      };
+    }
+    const ServedCaller caller(LatestAnswer(context, operation), std::move(interrupt),
+                              std::move(killed));
     body(fs);
   } catch (const std::bad_alloc&) {
     ReplyError(request, name, node, "",

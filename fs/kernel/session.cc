@@ -266,7 +266,8 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   context.user = options.user.value_or(getuid());
   context.group = options.group.value_or(getgid());
   context.on_ready = on_mounted;
-  if (options.url.empty()) {
+  context.is_remote = !options.url.empty();
+  if (!context.is_remote) {
     context.source =
         FileDescriptor(open(options.source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }

@@ -52,8 +52,6 @@ class FlatTree : public ShardedTree {
   [[nodiscard]] virtual ShardSlot SlotOf(std::uint64_t number) const = 0;
   // One more than the largest number of a slot; nothing where the chunks are no grid.
   [[nodiscard]] virtual std::optional<std::uint64_t> NumberEnd() const = 0;
-  // One more than the largest number that a shard can have.
-  [[nodiscard]] virtual std::uint64_t ShardEnd() const = 0;
   // Whether the store can list.
   [[nodiscard]] bool lists() const { return lists_; }
   // Whether a listing has all chunks of the grid, present or not.

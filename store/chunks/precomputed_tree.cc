@@ -75,6 +75,8 @@ class PrecomputedTree final : public FlatTree {
     return bits < 60 ? std::uint64_t{16} << bits : ~std::uint64_t{0};
   }
 
+  std::uint64_t ShardEnd() const override;
+
   // Called for each chunk that is committed; counts once for each shard.
   std::uint64_t ChunksInShard(std::uint64_t shard) const override {
     {
@@ -101,7 +103,6 @@ class PrecomputedTree final : public FlatTree {
     if (!locator_ || id_bits_ > 62) return std::nullopt;
     return std::uint64_t{1} << id_bits_;
   }
-  std::uint64_t ShardEnd() const override;
 
  private:
   [[nodiscard]] std::uint64_t CountChunks(std::uint64_t shard) const;

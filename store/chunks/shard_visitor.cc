@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "store/chunks/shard_probe.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -32,7 +33,14 @@ Result<bool> VisitBelow(ObjectStore& store, const ShardedTree& tree, const std::
 }  // namespace
 
 Result<bool> VisitShards(ObjectStore& store, const ShardedTree& tree, const ShardVisitor& visitor) {
-  return VisitBelow(store, tree, "", visitor);
+  if (store.capabilities().lists) return VisitBelow(store, tree, "", visitor);
+  UNSHARD_ASSIGN_OR_RETURN(const auto shards,
+                           ShardProbe(tree.shards()).List(tree.ShardEnd(), true));
+  for (const std::uint64_t shard : *shards) {
+    const Result<bool> more = visitor(shard, tree.shards().keys().Key(shard));
+    if (!more || !*more) return more;
+  }
+  return true;
 }
 
 }  // namespace unshard

@@ -43,6 +43,8 @@ class ShardedTree : public ChunkTree {
     (void)slot;
     return 0;
   }
+  // One more than the largest number that a shard can have.
+  [[nodiscard]] virtual std::uint64_t ShardEnd() const = 0;
   // Smallest legal size of the index at the start of a shard; mesh fragments follow it.
   [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
   // The number of chunks that a full shard has; 0 where it is unknown.

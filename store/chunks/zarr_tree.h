@@ -66,11 +66,11 @@ class ZarrTree final : public FlatTree {
   std::optional<std::uint64_t> Position(const GridDirectory& in) const override;
   Match AtPosition(std::uint64_t position) const override;
   std::uint64_t ChunksInShard(std::uint64_t shard) const override;
+  std::uint64_t ShardEnd() const override { return array_.shard_grid.cell_count(); }
 
  protected:
   std::uint64_t Number(const ShardSlot& slot) const override { return positions_.Of(slot); }
   std::optional<std::uint64_t> NumberEnd() const override { return positions_.end(); }
-  std::uint64_t ShardEnd() const override { return array_.shard_grid.cell_count(); }
   ShardSlot SlotOf(std::uint64_t number) const override { return positions_.At(number); }
   const ChunkCheck& check() const override { return *array_.check; }
 

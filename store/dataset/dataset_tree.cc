@@ -198,7 +198,10 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
     ObjectInfo source;
     if (!object) {
       status = tl::unexpected<Error>(object.error());
-      const auto unreadable = store_->Stat(JoinPath(path, name), CallerDeadline());
+      // A store that does not answer is not asked once more.
+      const bool answers = object.error().code != ErrorCode::kUnavailable;
+      const auto unreadable = answers ? store_->Stat(JoinPath(path, name), CallerDeadline())
+                                      : Result<std::optional<ObjectInfo>>();
       if (unreadable && *unreadable) source = **unreadable;
       // A dataset, or anything else, of that name: only a file is a document.
       if (source.kind == ObjectInfo::Kind::kDirectory) return;

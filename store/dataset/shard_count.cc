@@ -1,5 +1,6 @@
 #include "store/dataset/shard_count.h"
 
+#include "store/chunks/shard_probe.h"
 #include "store/chunks/shard_visitor.h"
 
 namespace unshard {
@@ -12,6 +13,10 @@ constexpr std::uint64_t kMostCountedIds = std::uint64_t{1} << 26;
 
 ShardCount CountShards(ObjectStore& store, ShardedTree& tree, std::uint64_t cost) {
   ShardCount count;
+  if (!store.capabilities().lists && tree.ShardEnd() > ShardProbe::kMostShards) {
+    count.complete = false;
+    return count;
+  }
   const auto add = [&](std::uint64_t shard, const std::string&) -> Result<bool> {
     if (++count.shards > kMostCountedShards) return count.complete = false;
     count.fitting_known = count.fitting_known && count.shards <= kMostCountedIds / cost;

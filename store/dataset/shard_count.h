@@ -15,7 +15,7 @@ struct ShardCount {
   std::uint64_t shards = 0;
   std::uint64_t chunks = 0;
   std::uint64_t fitting = 0;    // chunks that the shards hold when they are full
-  bool complete = true;         // false: at least this many
+  bool complete = true;         // false: at least this many; none were counted where there are 0
   bool fitting_known = true;    // false: ids are scattered over shards, or too many to be counted
   bool chunks_complete = true;  // false: not counted, or some index could not be read
 };

@@ -17,7 +17,8 @@ Status Deadline::Check(const char* doing) const {
 }
 
 Deadline CallerDeadline() {
-  return served == nullptr ? Deadline::None() : Deadline{served->at_, {}};
+  if (served == nullptr) return Deadline::None();
+  return {served->at_, served->killed_ ? served->killed_() : std::stop_token()};
 }
 
 Deadline InterruptibleDeadline() {
@@ -25,8 +26,9 @@ Deadline InterruptibleDeadline() {
   return {served->at_, served->interrupt_ ? served->interrupt_() : std::stop_token()};
 }
 
-ServedCaller::ServedCaller(std::chrono::steady_clock::time_point at, Interrupt interrupt)
-    : at_(at), interrupt_(std::move(interrupt)), outer_(served) {
+ServedCaller::ServedCaller(std::chrono::steady_clock::time_point at, Interrupt interrupt,
+                           Interrupt killed)
+    : at_(at), interrupt_(std::move(interrupt)), killed_(std::move(killed)), outer_(served) {
   served = this;
 }
 

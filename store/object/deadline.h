@@ -35,6 +35,7 @@ Status WaitUntil(std::condition_variable_any& changed, std::unique_lock<std::mut
 
 // The time limit of the request that this thread serves; None() on threads that serve none. For
 // reads: signals do not interrupt them, since programs do not expect EINTR from reading a file.
+// Where they wait for a remote store, one that kills the caller does.
 Deadline CallerDeadline();
 // The same, but a signal to the caller interrupts the wait. For waits that other processes can
 // prolong without limit: for space in the spool, or for a publish.
@@ -47,7 +48,10 @@ class ServedCaller {
   // InterruptibleDeadline() only, since few requests ever wait; null where no signal interrupts the
   // request.
   using Interrupt = std::function<std::stop_token()>;
-  explicit ServedCaller(std::chrono::steady_clock::time_point at, Interrupt interrupt = nullptr);
+  // `killed`: the same for CallerDeadline(), stopped when a signal kills the caller; null where it
+  // waits for no remote store.
+  explicit ServedCaller(std::chrono::steady_clock::time_point at, Interrupt interrupt = nullptr,
+                        Interrupt killed = nullptr);
   ~ServedCaller();
   ServedCaller(const ServedCaller&) = delete;
   ServedCaller& operator=(const ServedCaller&) = delete;
@@ -57,6 +61,7 @@ class ServedCaller {
   friend Deadline InterruptibleDeadline();
   const std::chrono::steady_clock::time_point at_;
   const Interrupt interrupt_;
+  const Interrupt killed_;
   const ServedCaller* const outer_;
 };
 

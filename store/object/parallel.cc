@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,7 +15,11 @@ void ForEachInParallel(std::size_t count, std::size_t most_threads,
     for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
   };
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < std::min(count, most_threads); ++i) others.emplace_back(run);
+  try {
+    for (std::size_t i = 1; i < std::min(count, most_threads); ++i) others.emplace_back(run);
+  } catch (const std::system_error&) {
+    // The system allows no more threads: those that there are do the work.
+  }
   run();
 }
 

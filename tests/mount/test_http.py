@@ -1,0 +1,271 @@
+"""Sources behind http and https URLs: what a mount of one shows is what a local mount shows.
+
+The servers are nginx, as tests/servers/nginx starts it, and python's http.server, which knows no
+ranges and no ETags. nginx makes ETags of a file's size and the second of its modification, so that
+each version of a shard gets a time of its own here.
+"""
+
+import errno
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from mount_data import (PrecomputedVolume, VersionedVolume, VersionedZarr, ZarrTree, kernel_caches,
+                        refused)
+from mounting import wait_until
+from watch_chunks import version_of
+
+SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
+SECONDS = 20  # for what happens once the ttl of a second is over
+TIME = 1_600_000_000
+
+
+class Server:
+    """A program that serves until `stop`, which ends it by its process id."""
+
+    def __init__(self, *command, lines=1, **more):
+        self.process = subprocess.Popen([sys.executable, *map(str, command)], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **more)
+        self.urls = [self.process.stdout.readline().strip() for _ in range(lines)]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def answers(url):
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def python_server(root, port):
+    server = Server("-u", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", root)
+    url = f"http://127.0.0.1:{port}"
+    assert wait_until(lambda: answers(url), SECONDS)
+    return server, url
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as at:
+        return at.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def served(module_work):
+    """The directory that both servers serve: a precomputed volume, a Zarr tree."""
+    import zarr
+
+    root = module_work / "served"
+    root.mkdir()
+    PrecomputedVolume(root / "volume")
+    ZarrTree(root / "tree")
+    # Else nothing names its array, and no listing has it.
+    zarr.consolidate_metadata(root / "tree")
+    return root
+
+
+@pytest.fixture(scope="module")
+def nginx(served, module_work):
+    server = Server(SERVERS / "nginx", served, module_work / "nginx", lines=2)
+    server.http, server.https = server.urls
+    server.authority = module_work / "nginx" / "ca.pem"
+    server.requests = module_work / "nginx" / "requests"
+    assert wait_until(lambda: answers(server.http), SECONDS)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def plain_server(served):
+    server, url = python_server(served, free_port())
+    yield url
+    server.stop()
+
+
+def files_in(root):
+    """{path: bytes} of all files that listings lead to."""
+    found = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = pathlib.Path(folder, name)
+            found[str(path.relative_to(root))] = path.read_bytes()
+    return found
+
+
+LOCATIONS = ["plain", "tls", "whole", "untagged", "gzip", "near", "python"]
+
+
+def url_of(location, nginx, plain_server):
+    if location == "python":
+        return plain_server
+    return f"{nginx.https}/plain" if location == "tls" else f"{nginx.http}/{location}"
+
+
+@pytest.mark.parametrize("location", LOCATIONS)
+@pytest.mark.parametrize("dataset", ["volume", "tree"])
+def test_it_is_what_a_local_mount_shows(location, dataset, served, nginx, plain_server, mount):
+    url = url_of(location, nginx, plain_server)
+    local = mount(served / dataset, "ro")
+    remote = mount(f"{url}/{dataset}", environment={"CURL_CA_BUNDLE": str(nginx.authority)})
+    expected = files_in(local.path)
+    # Not mentioned anywhere: found by its name, and in no listing.
+    assert (remote.path / "notes.txt").read_bytes() == expected.pop("notes.txt")
+    assert files_in(remote.path) == expected
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(nginx, run_unshard):
+    done = run_unshard("info", f"{nginx.https}/plain/volume")
+    assert done.returncode == 1
+    assert "certificate" in done.stderr.lower()
+
+
+def test_info_counts_what_a_local_directory_has(served, nginx, run_unshard):
+    def info(source):
+        done = run_unshard("info", "--json", source)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["datasets"]
+
+    assert info(f"{nginx.http}/plain/tree") == info(served / "tree")
+    assert info(f"{nginx.http}/plain/volume") == info(served / "volume")
+
+
+def test_what_may_be_secret_is_shown_nowhere(nginx, mount, run_unshard):
+    host = nginx.http.removeprefix("http://")
+    remote = mount(f"http://someone:password1@{host}/plain/tree?token=password2")
+    assert (remote.path / "zarr.json").read_bytes()
+    shown = f"http://{host}/plain/tree"
+    told = "\n".join([remote.control("status.json"), remote.control("config.json"),
+                      remote.control("errors"), remote.control("metrics"), remote.log(),
+                      pathlib.Path("/proc/self/mountinfo").read_text(),
+                      run_unshard("list").stdout])
+    assert remote.status()["source"] == shown
+    assert shown in told and "password" not in told and "someone" not in told
+    broken = run_unshard("info", f"http://someone:password1@{host}/plain/nothing?token=password2")
+    assert broken.returncode == 1
+    assert "password" not in broken.stderr and "someone" not in broken.stderr
+    assert "token=password2" in nginx.requests.read_text()
+
+
+def test_writing_is_refused(nginx, mount, run_unshard, work):
+    remote = mount(f"{nginx.http}/plain/tree")
+    refused(errno.EROFS, (remote.path / "new").write_bytes, b"")
+    assert remote.status()["read_only"]
+    done = run_unshard("mount", f"{nginx.http}/plain/tree", work, "-o", "rw")
+    assert done.returncode == 2
+    assert "only read" in done.stderr
+
+
+def test_other_schemes_are_answered_with_those_that_exist(run_unshard, work):
+    done = run_unshard("mount", "gs://bucket/path", work)
+    assert done.returncode == 2
+    assert "gs://" in done.stderr and "https://" in done.stderr
+
+
+class Versions:
+    """A dataset whose shards are rewritten behind the server's back."""
+
+    def __init__(self, source, mounted):
+        self.source, self.path = source, mounted.path
+
+    def publish(self, version, leave_out=()):
+        for shard in self.source.shards:
+            self.source.publish(shard, version, leave_out)
+            os.utime(self.source.shard_path(shard), (TIME + version, TIME + version))
+
+    def version(self, number):
+        try:
+            return version_of(number, (self.path / self.source.names[number]).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def shows(self, version):
+        numbers = list(self.source.names)
+        return wait_until(lambda: all(self.version(n) == version for n in numbers), SECONDS)
+
+
+@pytest.fixture(params=["precomputed", "precomputed gzip", "zarr"])
+def versions(request, served, nginx, mount):
+    name = request.param.replace(" ", "-") + "-versions"
+    if request.param == "zarr":
+        source = VersionedZarr(served / name)
+    else:
+        source = VersionedVolume(served / name, gzip_data=request.param.endswith("gzip"))
+    return Versions(source, mount(f"{nginx.http}/plain/{name}"))
+
+
+def test_a_replaced_shard_is_seen_and_never_mixed(versions):
+    # Pages that are dropped within the ttl after a replacement cannot be read again (ESTALE).
+    with kernel_caches():
+        versions.publish(1)
+        assert versions.shows(1)
+        for version in range(2, 5):
+            versions.publish(version)
+            # Each read is of one version (version_of checks every byte), and none fails.
+            assert {versions.version(n) for n in versions.source.names} <= {version - 1, version}
+            assert versions.shows(version)
+
+
+def test_a_removed_shard_is_missing_and_comes_back(versions):
+    versions.publish(1)
+    shard = next(iter(versions.source.shards))
+    inside = [n for n in versions.source.names if versions.source.shard_of(n) == shard]
+    versions.source.shard_path(shard).unlink()
+    assert wait_until(lambda: all(versions.version(n) is None for n in inside), SECONDS)
+    versions.publish(7)
+    assert wait_until(lambda: all(versions.version(n) == 7 for n in inside), SECONDS)
+
+
+def test_a_server_that_is_away_is_an_error_until_it_is_back(work, mount):
+    VersionedVolume(work / "source")
+    port = free_port()
+    server, url = python_server(work, port)
+    try:
+        remote = mount(f"{url}/source", "ttl=0")
+        versions = Versions(VersionedVolume(work / "source"), remote)
+        first, second = list(versions.source.names)[:2]
+        assert versions.version(first) == 1
+        server.stop()
+        # In time: a read ends within the 30 s that a request may take.
+        with pytest.raises(OSError) as caught:
+            versions.version(second)
+        assert caught.value.errno in (errno.EIO, errno.ETIMEDOUT)
+        assert versions.source.names[second] in remote.control("errors")
+        server, url = python_server(work, port)
+        assert versions.version(second) == 1, "the error is not remembered"
+    finally:
+        server.stop()
+
+
+def test_a_server_that_does_not_answer_holds_nobody_for_ever(served, nginx, mount, work):
+    proxy = Server(SERVERS / "fault_proxy", nginx.http, work / "proxy")
+    try:
+        remote = mount(f"{proxy.urls[0]}/plain/tree")
+        path = remote.path / "image" / "c" / "3" / "3" / "1"
+        os.stat(path.parent)
+        faults, requests = work / "proxy" / "faults", work / "proxy" / "requests"
+        before = len(requests.read_text())
+        faults.write_text("stall\n" * 100)
+        reader = subprocess.Popen(["cat", str(path)], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        assert wait_until(lambda: len(requests.read_text()) > before, SECONDS)
+        reader.send_signal(signal.SIGINT)
+        # Well before the 30 s after which the read would fail.
+        assert reader.wait(SECONDS) == -signal.SIGINT
+        faults.write_text("")
+        assert path.read_bytes() == (mount(served / "tree", "ro").path / "image/c/3/3/1").read_bytes()
+    finally:
+        proxy.stop()
