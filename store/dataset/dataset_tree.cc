@@ -212,7 +212,10 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
       status = parse(**object);
     }
     if (status) return;
-    const Error fault = Error(status.error()).Annotate(store_->Describe(JoinPath(path, name)));
+    Error fault = status.error();
+    const std::string document = store_->Describe(JoinPath(path, name));
+    // Failures of the store name it already.
+    if (!fault.message.starts_with(document)) fault = std::move(fault).Annotate(document);
     DirectoryOverlay broken;
     broken.fault = fault;
     broken.opaque = true;

@@ -42,12 +42,12 @@ Result<const Scheme*> FindScheme(std::string_view source) {
   if (found != kSchemes.end()) return &*found;
   std::string known;
   for (const Scheme& scheme : kSchemes) {
-    if (!scheme.name.empty()) known += std::string(scheme.name) + "://, ";
+    if (scheme.name.empty()) continue;
+    known += (known.empty() ? "" : ", ") + std::string(scheme.name) + "://";
   }
   return Fail(ErrorCode::kInvalidArgument, ShownUrl(source) + ": sources of the scheme " + name +
-                                               ":// are not supported; name " + known +
-                                               "or a directory (one of this name as ./" + name +
-                                               "://)");
+                                               ":// are not supported; expected " + known +
+                                               " or the path of a directory");
 }
 
 }  // namespace
