@@ -22,6 +22,13 @@ Status CheckRequest(const PublishRequest& request, const PublisherOptions& optio
   return Forward(std::move(status).error(), described);
 }
 
+std::shared_ptr<const IndexPage> PageOf(const ShardIndex& index) {
+  std::vector<IndexEntry> entries;
+  entries.reserve(index.chunks.size());
+  for (const StoredChunk& chunk : index.chunks) entries.push_back({chunk.slot, chunk.range});
+  return std::make_shared<const IndexPage>(std::move(entries));
+}
+
 // The decoded form of a shard with outer codecs: assembled in memory, from a base in memory.
 class DecodedVersion final : public NewVersion {
  public:
@@ -81,8 +88,9 @@ class Attempt {
   std::optional<Generation> base_generation_;  // of what the next commit replaces
   std::optional<ShardObject> body_;            // of the base: what its index refers to
   std::uint64_t base_index_bytes_ = 0;
-  bool put_ = false;     // a new version is to be committed
-  bool remove_ = false;  // after that the object is to be removed
+  std::shared_ptr<const IndexPage> page_;  // of the new version, where it has one
+  bool put_ = false;                       // a new version is to be committed
+  bool remove_ = false;                    // after that the object is to be removed
   PublishResult result_;
 };
 
@@ -203,8 +211,11 @@ Result<ShardIndex> Attempt::Verify(const PutShard& put) {
                            object.Decoded(*request_.format, options_.max_wrapped_bytes));
   UNSHARD_ASSIGN_OR_RETURN(
       ShardIndex index, body.ReadIndex(*request_.format, request_.shard, options_.max_index_bytes));
-  if (info.size == put.size && index.chunks == put.chunks) return index;
-  return Fail(ErrorCode::kInternal, described + " does not hold what was put into it");
+  if (info.size != put.size || index.chunks != put.chunks) {
+    return Fail(ErrorCode::kInternal, described + " does not hold what was put into it");
+  }
+  if (request_.format->page_count() == 1 && !request_.format->is_wrapped()) page_ = PageOf(index);
+  return index;
 }
 
 // Steps 5 and 6, for a commit or a removal. False where the base was replaced.
@@ -215,8 +226,11 @@ Result<bool> Attempt::EndBy(End end) {
     return request_.committing ? request_.committing() : Status();
   });
   const bool nothing_happened = !ended || ended->outcome == Committed::Outcome::kConditionFailed;
-  ShardSet::OwnPublish own{base_generation_, std::nullopt};
-  if (ended && ended->object) own.published = ended->object->generation;
+  ShardSet::OwnPublish own{base_generation_, std::nullopt, nullptr};
+  if (ended && ended->object) {
+    own.published = ended->object->generation;
+    own.page = page_;
+  }
   if (announced && request_.committed) request_.committed(nothing_happened ? nullptr : &own);
   UNSHARD_RETURN_IF_ERROR(ended);
   if (nothing_happened) return false;

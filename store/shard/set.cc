@@ -221,7 +221,7 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
   }
   if (own != nullptr && entry.current && VersionOf(entry.current->object) == own->base &&
       version == own->published) {
-    return ReplaceByOwnPublish(locked, entry, std::move(opened));
+    return ReplaceByOwnPublish(locked, entry, std::move(opened), *own);
   }
   // Unwatched shards get no events: forget what was announced.
   if (!opened.watched) entry.SetAnnounced(nullptr, locked.retired);
@@ -250,13 +250,18 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
 // Own publishes are not announced: what was announced remains valid for all chunks but the
 // published ones. An older `announced` stays: the change by another process after it is still to be
 // announced.
-ShardGenerationPtr ShardSet::ReplaceByOwnPublish(Locked& locked, Shard& entry, Opened opened) {
+ShardGenerationPtr ShardSet::ReplaceByOwnPublish(Locked& locked, Shard& entry, Opened opened,
+                                                 const OwnPublish& own) {
   const ShardGenerationPtr before = entry.current;
   ShardGeneration generation(*before);
   generation.serial = ++last_serial_;
   generation.object = *std::move(opened.object);
   if (generation.object && !before->object) {
     generation.modified = generation.object->info().modified;
+  }
+  if (own.page && generation.object) {
+    cache_->Put({cache_owner_, generation.shard, generation.serial, 0},
+                {own.page, own.page->memory_bytes()});
   }
   entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
   if (!entry.announced || entry.announced == before) entry.announced = entry.current;

@@ -125,10 +125,12 @@ class ShardSet {
   void DropReferences(std::uint64_t shard, std::uint32_t count, std::uint64_t number);
 
   // Our own publish of a shard: the object before it and the object after it; nothing where there
-  // was or is none.
+  // was or is none. `page`: the only index page of the object after it; null where the format has
+  // several, or its entries are no ranges of the object.
   struct OwnPublish {
     std::optional<Generation> base;
     std::optional<Generation> published;
+    std::shared_ptr<const IndexPage> page = nullptr;
   };
   // Makes refreshes of one shard wait, from just before our own publish replaces it until the
   // outcome is known. Its holder must not call Current() for this shard, which could wait for
@@ -205,7 +207,8 @@ class ShardSet {
   Opened OpenShard(std::uint64_t shard, const RangeRequest& first, const Deadline& deadline);
   Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened,
                                    const OwnPublish* own);
-  ShardGenerationPtr ReplaceByOwnPublish(Locked& locked, Shard& entry, Opened opened);
+  ShardGenerationPtr ReplaceByOwnPublish(Locked& locked, Shard& entry, Opened opened,
+                                         const OwnPublish& own);
   [[nodiscard]] std::optional<std::uint64_t> ShardAt(const std::string& key) const;
   std::vector<Affected> MarkStale(const std::string& key);
   void MarkStale(const ShardGeneration& generation);

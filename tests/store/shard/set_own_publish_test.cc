@@ -62,8 +62,7 @@ class ShardSetOwnPublishTest : public testing::Test {
     return (*info)->generation;
   }
   // Replaces the shard as a publish does; an empty chunk removes it.
-  ShardGenerationPtr Publish(const std::string& chunk) {
-    ShardSet::OwnPublish own;
+  ShardGenerationPtr Publish(const std::string& chunk, ShardSet::OwnPublish own = {}) {
     own.base = Stored();
     auto replacement = set_->BeginReplacement(7);
     if (chunk.empty()) {
@@ -122,6 +121,31 @@ TEST_F(ShardSetOwnPublishTest, AfterItsEventReadersAreUpToDateUnlikeAfterOthers)
   EXPECT_TRUE(up_to_date("8.shard.__lock")) << "of no concern to anybody";
   EXPECT_TRUE(up_to_date("8.shard.new.__lock"));
   EXPECT_FALSE(up_to_date("notes.__lock"));
+}
+
+TEST_F(ShardSetOwnPublishTest, AKnownIndexPageIsNotReadAgain) {
+  directory_.Replace("7.shard", Shard("a"));
+  EXPECT_EQ(Chunk(Current()), "a");
+  const auto loaded = set_->Page(Publish("b"), 0, Deadline::None());
+  ASSERT_TRUE(loaded);
+  const std::uint64_t reads = set_->counters().index_reads;
+  ShardSet::OwnPublish own;
+  own.page = *loaded;  // of the same shard
+  const auto published = Publish("c", own);
+  EXPECT_EQ(Chunk(published), "c");
+  EXPECT_EQ(set_->counters().index_reads, reads);
+  EXPECT_TRUE(Event().empty());
+  EXPECT_EQ(Chunk(Current()), "c");
+  EXPECT_EQ(set_->counters().index_reads, reads);
+  // Of a version that another process has put there meanwhile nothing is known.
+  auto replacement = set_->BeginReplacement(7);
+  own.base = Stored();
+  directory_.Replace("7.shard", Shard("d"));
+  own.published = Stored();
+  directory_.Replace("7.shard", Shard("longer"));
+  ASSERT_TRUE(replacement.Finish(own));
+  EXPECT_EQ(Chunk(Current()), "longer");
+  EXPECT_EQ(set_->counters().index_reads, reads + 1);
 }
 
 TEST_F(ShardSetOwnPublishTest, AShardThatWasMissingShowsTheTimeOfItsObject) {
