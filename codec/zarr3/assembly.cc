@@ -102,6 +102,8 @@ class ZarrAssembly final : public ShardAssembly {
   // Ends and begins nested shards until that of `page` is the innermost. False where a shard ended,
   // whose steps come first.
   Result<bool> Enter(std::uint64_t page) {
+    if (open_.size() == levels_.size() && page == entered_) return true;
+    entered_ = page;
     const std::vector<std::uint64_t> positions = PositionsOfPage(levels_, page);
     std::size_t shared = 1;  // the number of open shards that contain the page; the outermost does
     while (shared < open_.size() && open_[shared].slot == positions[shared - 1]) ++shared;
@@ -120,6 +122,7 @@ class ZarrAssembly final : public ShardAssembly {
     const ZarrFormatLevel& level = *levels_[open_.size()];
     UNSHARD_ASSIGN_OR_RETURN(end_, GrowShard(end_, level.level.leading_bytes()));
     open_.push_back({end_, slot, {}});
+    open_.back().entries.reserve(std::min(level.level.chunk_count, places_.size() - next_));
     if (!level.level.index_at_start) return {};
     UNSHARD_ASSIGN_OR_RETURN(end_, GrowShard(end_, level.index.encoded_size()));
     return {};
@@ -167,6 +170,7 @@ class ZarrAssembly final : public ShardAssembly {
   bool putting_ = false;            // the last step was places_[next_]
   std::size_t next_ = 0;            // in places_
   std::vector<OpenShard> open_;     // outermost first
+  std::uint64_t entered_ = 0;       // the page of the innermost, where all levels are open
   std::deque<AssemblyStep> steps_;  // to return before all others
   std::uint64_t end_ = 0;
 };

@@ -15,6 +15,7 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 Result<PutShard> ShardPutter::PutWhole() {
   std::vector<AssembledChunk> chunks;
   chunks.reserve(plan_.chunks.size());
+  put_.chunks.reserve(plan_.chunks.size());
   for (const PlannedChunk& chunk : plan_.chunks) {
     chunks.push_back({chunk.page, chunk.slot, std::nullopt});
     put_.chunks.push_back({chunk.page, chunk.slot, {}});
@@ -26,6 +27,7 @@ Result<PutShard> ShardPutter::PutWhole() {
 Result<std::optional<PutShard>> ShardPutter::PutAppended() {
   std::vector<AssembledChunk> chunks;
   chunks.reserve(plan_.chunks.size());
+  put_.chunks.reserve(plan_.chunks.size());
   for (const PlannedChunk& chunk : plan_.chunks) {
     std::optional<ByteRange> kept;
     if (chunk.change == nullptr) {
