@@ -57,6 +57,9 @@ class File {
   // Returns once the bytes and the size are on the disk. After a failure nothing is known about any
   // byte written since the last success, and a later success says nothing about them either.
   virtual Status Sync() = 0;
+  // A hint that Sync will be called, and nothing will be written before: the bytes may be on their
+  // way to the disk meanwhile. What fails of that is a failure of Sync.
+  virtual void StartSync() {}
   virtual Result<FileStatus> Stat() = 0;
   // Waits for the exclusive lock of the open file description (F_OFD_SETLKW), which ends with this
   // object. With `wait` unset returns false where another process holds it.

@@ -184,7 +184,10 @@ Status LocalReplacement::CopyBase(const ByteRange& range, std::uint64_t at) {
 Status LocalReplacement::SetSize(std::uint64_t size) {
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t now, Size());
   // File systems take their time even where the length is right.
-  return now == size ? Status() : version().Truncate(size);
+  if (now != size) UNSHARD_RETURN_IF_ERROR(version().Truncate(size));
+  // Everything has been put: the disk works while the index is read back.
+  version().StartSync();
+  return {};
 }
 
 Result<std::uint64_t> LocalReplacement::Size() {

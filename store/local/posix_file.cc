@@ -187,6 +187,11 @@ Status PosixFile::Sync() {
   return {};
 }
 
+void PosixFile::StartSync() {
+  // Without waiting, so that no error is reported to this call, and lost to fsync.
+  static_cast<void>(::sync_file_range(descriptor_.get(), 0, 0, SYNC_FILE_RANGE_WRITE));
+}
+
 Result<FileStatus> PosixFile::Stat() {
   return StatDescriptor(descriptor_.get(), [this] { return described_; });
 }

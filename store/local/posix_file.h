@@ -36,6 +36,7 @@ class PosixFile final : public File {
   Status SetMode(std::uint32_t mode) override;
   Status TakeAttributesOf(File& source) override;
   Status Sync() override;
+  void StartSync() override;
   Result<FileStatus> Stat() override;
   Result<bool> Lock(bool wait) override;
   [[nodiscard]] int descriptor() const override { return descriptor_.get(); }
