@@ -126,10 +126,12 @@ FaultProxy::FaultProxy(const std::string& upstream) {
 }
 
 std::vector<std::string> FaultProxy::TakeRequests() {
-  std::istringstream text(TextOf(work_.At("requests")));
-  work_.Remove("requests");
+  std::string text = TextOf(work_.At("requests"));
+  text.resize(text.rfind('\n') + 1);  // the proxy may be writing the last line
+  std::istringstream untaken(text.substr(taken_));
+  taken_ = text.size();
   std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (std::string line; std::getline(untaken, line);) lines.push_back(line);
   return lines;
 }
 

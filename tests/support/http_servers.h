@@ -93,6 +93,7 @@ class FaultProxy {
 
  private:
   TemporaryDirectory work_;
+  std::size_t taken_ = 0;  // bytes of the list of requests
   std::string http_;
   std::unique_ptr<ServerProcess> process_;
 };
