@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/http/curl_transport.h"
+#include "store/http/hedging.h"
 #include "store/http/http_answer.h"
 #include "store/http/http_server.h"
 #include "store/http/http_version.h"
@@ -271,7 +272,9 @@ Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
   curl.stall_timeout = options.stall_timeout;
   RetryOptions retry;
   retry.timeout = options.request_timeout;
-  auto transport = WithRetries(MakeCurlTransport(curl), retry);
+  HedgingOptions hedging;
+  hedging.first_delay = options.hedging_delay;
+  auto transport = WithRetries(WithHedging(MakeCurlTransport(curl), hedging), retry);
   return std::make_shared<HttpStore>(
       std::make_shared<HttpServer>(std::move(base), options, std::move(transport)));
 }

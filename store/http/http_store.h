@@ -25,6 +25,9 @@ struct HttpStoreOptions {
   std::chrono::seconds stall_timeout{15};
   // The deadline of requests whose caller has none.
   std::chrono::milliseconds request_timeout{30000};
+  // A small read without an answer for so long is sent once more, until the server's own times are
+  // known (store/http/hedging.h).
+  std::chrono::milliseconds hedging_delay{3000};
   // A server without ranges is asked for whole objects: of at most this size, and together.
   std::uint64_t whole_object_bytes = std::uint64_t{64} << 20;
   std::uint64_t whole_objects_cached_bytes = std::uint64_t{128} << 20;

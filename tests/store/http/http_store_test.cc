@@ -347,6 +347,17 @@ TEST_F(HttpStoreTest, DeadlinesAndSignalsEndWaits) {
   EXPECT_EQ(interrupted.error().system_errno, EINTR);
 }
 
+TEST_F(HttpStoreTest, ASmallReadWithoutAnAnswerIsSentOnceMore) {
+  Put("key", "0123456789");
+  HttpStoreOptions options;
+  options.hedging_delay = milliseconds(100);
+  const auto version = Open(*Store("/plain/", options)).version;
+  TakeRequests();
+  Break("stall\n");
+  EXPECT_EQ(Read(*version, RangeRequest::At(2, 3)), "234");
+  EXPECT_EQ(TakeRequests().size(), 2u);
+}
+
 TEST_F(HttpStoreTest, AServerThatIsGoneFailsWithinTheDeadlineAndComesBack) {
   auto server = std::make_unique<PythonServer>();
   const std::string url = server->http();
