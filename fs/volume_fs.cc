@@ -59,6 +59,16 @@ bool VolumeFs::ListingIsKept(NodeId id) {
   return directory != nullptr && directory->ListingIsKept();
 }
 
+bool VolumeFs::LoadsAtOpen() const {
+  return !superblock_.options.immutable &&
+         !superblock_.parts.store->capabilities().keeps_replaced_versions;
+}
+
+Status VolumeFs::Load(NodeId id) {
+  const NodePtr node = LoadsAtOpen() ? superblock_.At(id) : nullptr;
+  return node ? node->Load() : Status();
+}
+
 Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,
                                                                   std::string_view name) {
   const NodePtr node = superblock_.At(id);

@@ -40,6 +40,9 @@ class VolumeFs {
   void Forget(NodeId node, std::uint64_t references) { superblock_.Forget(node, references); }
   Result<Entry> GetAttributes(NodeId node);
   Result<FilePiece> Read(NodeId node, std::uint64_t offset, std::uint64_t size);
+  // Whether OPEN on this read-only mount is for Load(); else the kernel need not ask.
+  [[nodiscard]] bool LoadsAtOpen() const;
+  Status Load(NodeId node);
   // Names after `cookie` (0: all) until the visitor returns false.
   Status ReadDirectory(NodeId node, std::uint64_t cookie, bool with_attributes,
                        const DirectoryVisitor& visitor);
@@ -54,10 +57,7 @@ class VolumeFs {
   Result<Created> Create(NodeId parent, std::string_view name, const OpenRequest& request);
   // mknod(2) of a regular file, which is empty and open nowhere: EPERM for a chunk.
   Result<Entry> MakeFile(NodeId parent, std::string_view name, pid_t thread);
-  // Requests that an open file serves itself; Write() counts its bytes.
-  static Result<FilePiece> Read(OpenFile& file, std::uint64_t offset, std::uint64_t size) {
-    return file.Read(offset, size);
-  }
+  // Counts the bytes.
   Status Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes);
   // Commits the written bytes, where `thread` belongs to the process that opened the file. A close
   // by another process, which has inherited the file, commits nothing: the opener goes on writing.
@@ -98,7 +98,6 @@ class VolumeFs {
   [[nodiscard]] const MountOptions& options() const { return superblock_.options; }
   [[nodiscard]] Counters& counters() { return superblock_.counters; }
   [[nodiscard]] Volume& volume() { return *superblock_.volume; }
-  [[nodiscard]] const VolumeParts& parts() const { return superblock_.parts; }
 
  private:
   // A name in a directory, and the directory's node, which outlives it.

@@ -33,7 +33,8 @@ void Init(void* user_data, fuse_conn_info* connection) {
   connection->max_background = kMaxBackground;
   connection->congestion_threshold = kMaxBackground * 3 / 4;
   const bool writable = context.fs->writable();
-  context.open_is_optional = !writable && (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  context.open_is_optional = !writable && !context.fs->LoadsAtOpen() &&
+                             (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
   context.opendir_is_optional =
       !writable && (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   context.parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
@@ -89,10 +90,13 @@ void GetAttributes(fuse_req_t request, fuse_ino_t node, fuse_file_info*) {
 
 // Of read-only mounts.
 void Open(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
-  Guarded(request, Operation::kOpen, node, [&](VolumeFs&) {
+  Guarded(request, Operation::kOpen, node, [&](VolumeFs& fs) {
     if (ContextOf(request).open_is_optional) {
       fuse_reply_err(request, ENOSYS);
       return;
+    }
+    if (const Status loaded = fs.Load(node); !loaded) {
+      return ReplyError(request, "open", node, "", loaded.error());
     }
     file->keep_cache = 1;
     file->fh = 0;
@@ -116,7 +120,7 @@ void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
   Guarded(request, Operation::kRead, node, [&](VolumeFs& fs) {
     const auto from = static_cast<std::uint64_t>(offset);
     const bool opened = file != nullptr && file->fh != 0;
-    const auto piece = opened ? fs.Read(*reinterpret_cast<OpenFile*>(file->fh), from, size)
+    const auto piece = opened ? reinterpret_cast<OpenFile*>(file->fh)->Read(from, size)
                               : fs.Read(node, from, size);
     if (!piece) return ReplyError(request, "read", node, "", piece.error());
     Counters& counters = fs.counters();

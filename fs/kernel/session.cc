@@ -186,7 +186,7 @@ Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardia
   if (!mount || !mount->is_ours()) {
     return Fail(ErrorCode::kNotFound, mount_point + ": is not in the table of mounts");
   }
-  fs.parts().own_mount->Set(makedev(mount->major, mount->minor));
+  fs.superblock().parts.own_mount->Set(makedev(mount->major, mount->minor));
   return guardian.Watch(*mount, when_alone);
 }
 

@@ -57,6 +57,9 @@ class Node {
   // Directories fail with kInvalidArgument.
   virtual Result<OpenFilePtr> Open(const OpenRequest& request);
   virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
+  // OPEN on a read-only mount of a store that does not keep replaced versions: StaleName() where
+  // this one is gone, so that the kernel looks the name up once more.
+  virtual Status Load() { return {}; }
   // The staged inode that is written at this node; null where it has no writer.
   [[nodiscard]] virtual std::shared_ptr<StagedInode> Staged() const;
   // LINK: gives it the name `to` as well. EPERM unless overridden.

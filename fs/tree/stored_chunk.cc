@@ -110,6 +110,15 @@ Result<FilePiece> StoredChunkNode::Read(std::uint64_t offset, std::uint64_t size
   return tree()->chunks().Read(chunk(), *generation, offset, size);
 }
 
+Status StoredChunkNode::Load() {
+  UNSHARD_ASSIGN_OR_RETURN(const auto generation, Generation());
+  if (!generation) return StaleName();
+  UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree()->chunks().LatestIn(chunk(), *generation));
+  const Status loaded = facts ? tree()->chunks().Load(chunk(), *facts) : Status();
+  if (!facts || (!loaded && loaded.error().code == ErrorCode::kConflict)) return StaleName();
+  return loaded;
+}
+
 // Opens the generation, and then checks again whether a version was committed meanwhile.
 Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const Seen& seen) {
   Superblock& sb = superblock();

@@ -20,6 +20,7 @@ class StoredChunkNode final : public ChunkNode {
       : ChunkNode(superblock, id, inode, std::move(tree), chunk, use), stored_(stored) {}
 
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override;
+  Status Load() override;
   [[nodiscard]] Seen FindLatest() const override;
   [[nodiscard]] bool IsUnremembered(const Seen& seen) const override;
   Result<std::optional<Version>> OpenVersion(const Seen& seen) override;

@@ -94,6 +94,13 @@ Result<bool> ChunkReader::Fetch(ShardedTree& tree, const ChunkRef& chunk,
   return tl::unexpected<Error>(fetched.error());
 }
 
+Status ChunkReader::Load(ShardedTree& tree, const ChunkRef& chunk, const ChunkFacts& facts) {
+  // What is known of fragments is not the entry that Fetch takes.
+  if (!reads_whole_ || chunk.part == ChunkPart::kFragments) return {};
+  const auto read = Fetch(tree, chunk, ShardGenerationOf(facts.generation), facts.stored);
+  return read ? Status() : tl::unexpected<Error>(read.error());
+}
+
 bool ChunkReader::IsFetchedWhole(const ShardedTree& tree, const ByteRange& range) const {
   return reads_whole_ && !tree.shards().format().is_wrapped() && range.size != 0 &&
          range.size <= max_chunk_bytes_;

@@ -44,6 +44,9 @@ class ChunkReader {
   bool ExpectsRead();
   // Whether Find reads the chunk itself.
   [[nodiscard]] bool reads_whole() const { return reads_whole_; }
+  // Reads a chunk that was found into the cache, if Find would; it stays there until it has been
+  // read whole. kConflict where its generation is gone.
+  Status Load(ShardedTree& tree, const ChunkRef& chunk, const ChunkFacts& facts);
   // Whether FindIn gives the size without I/O once the index page is there.
   static bool SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk);
 

@@ -113,6 +113,12 @@ class ChunkStore {
   // After a look-up: the range to prefetch for the read that will follow, judged by the latest
   // look-ups. Nothing where no read is expected, or prefetching does not pay.
   virtual std::optional<ObjectRange> NextRead(const ChunkFacts& facts) = 0;
+  // Before a chunk that was found is opened: where the store does not keep replaced versions, its
+  // bytes are read now, unless they have been. kConflict where the generation is gone.
+  virtual Status Load(const ChunkRef& chunk, const ChunkFacts& facts) {
+    (void)chunk, (void)facts;
+    return {};
+  }
   // Up to `size` bytes from `offset` of a chunk, fewer only at its end.
   virtual Result<FilePiece> Read(const ChunkRef& chunk, const ChunkGeneration& generation,
                                  std::uint64_t offset, std::uint64_t size) = 0;

@@ -70,6 +70,10 @@ Result<FilePiece> ShardedChunks::Read(const ChunkRef& chunk, const ChunkGenerati
   return reader_->Read(tree_, chunk, ShardGenerationOf(generation), offset, size);
 }
 
+Status ShardedChunks::Load(const ChunkRef& chunk, const ChunkFacts& facts) {
+  return reader_->Load(tree_, chunk, facts);
+}
+
 Result<FilePiece> ShardedChunks::ReadFound(const ChunkRef& chunk, const ChunkFacts& facts,
                                            std::uint64_t offset, std::uint64_t size) {
   return reader_->ReadFound(tree_, chunk, facts, offset, size);

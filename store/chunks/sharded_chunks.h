@@ -38,6 +38,7 @@ class ShardedChunks final : public ChunkStore {
   std::optional<ObjectRange> NextRead(const ChunkFacts& facts) override;
   Result<FilePiece> Read(const ChunkRef& chunk, const ChunkGeneration& generation,
                          std::uint64_t offset, std::uint64_t size) override;
+  Status Load(const ChunkRef& chunk, const ChunkFacts& facts) override;
   Result<FilePiece> ReadFound(const ChunkRef& chunk, const ChunkFacts& facts, std::uint64_t offset,
                               std::uint64_t size) override;
   Status ForEachPresent(const ChunkGeneration& generation, const ChunkVisitor& visitor) override;

@@ -24,19 +24,19 @@ class BudgetTest : public MountedVolume {
   Cost CostOf(const std::string& path, const std::string& expected) {
     store_->Reset();
     ShardSetCounters before = Counters();
-    const std::uint64_t data = fs_->parts().reads->data_reads;
+    const std::uint64_t data = fs_->superblock().parts.reads->data_reads;
     EXPECT_EQ(Text(path), expected) << path;
     const ShardSetCounters after = Counters();
     const AccessCounts total = store_->total();
     const Cost cost{total.opens, after.index_reads - before.index_reads,
-                    fs_->parts().reads->data_reads - data};
+                    fs_->superblock().parts.reads->data_reads - data};
     EXPECT_EQ(total.reads + total.slices, cost.index_reads + cost.data_reads)
         << "no read that is not accounted for";
     return cost;
   }
   [[nodiscard]] ShardSetCounters Counters() const {
     ShardSetCounters sum;
-    for (const auto& tree : fs_->parts().datasets->trees()) {
+    for (const auto& tree : fs_->superblock().parts.datasets->trees()) {
       sum.index_reads += tree->chunks().counters().index_reads;
       sum.opens += tree->chunks().counters().opens;
     }
@@ -66,8 +66,9 @@ TEST_F(BudgetTest, AGzipChunkIsReadOnceForItsSizeAndItsBytes) {
   const auto entry = Find(scale + "4-8_0-4_0-4");
   ASSERT_TRUE(entry);
   EXPECT_EQ(*ReadAt(entry->node, 0, 2) + *ReadAt(entry->node, 2, 2), "bcde");
-  EXPECT_EQ(fs_->parts().reads->data_reads, 2u) << "one a chunk, in however many pieces it is read";
-  EXPECT_EQ(fs_->parts().reads->chunks_decoded, 2u);
+  EXPECT_EQ(fs_->superblock().parts.reads->data_reads, 2u)
+      << "one a chunk, in however many pieces it is read";
+  EXPECT_EQ(fs_->superblock().parts.reads->chunks_decoded, 2u);
 }
 
 TEST_F(BudgetTest, AZarrChunkCostsAnOpenAndADataReadCold) {
@@ -127,7 +128,7 @@ TEST_F(BudgetTest, AListingReadsEachIndexOnceAndNoData) {
   EXPECT_EQ(Names("v/8_8_8", 1).size(), 3u);
   EXPECT_EQ(Counters().opens, 2u);
   EXPECT_EQ(Counters().index_reads, 2u);
-  EXPECT_EQ(fs_->parts().reads->data_reads, 0u);
+  EXPECT_EQ(fs_->superblock().parts.reads->data_reads, 0u);
 }
 
 }  // namespace

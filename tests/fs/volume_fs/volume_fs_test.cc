@@ -192,7 +192,7 @@ TEST_F(VolumeFsTest, ATrailerThatLiesCostsOneStaleHandleAndIsThenNotBelieved) {
     ASSERT_TRUE(entry);
     EXPECT_EQ(entry->attributes.size, id == 30 ? 300 : 100 + id);
   }
-  EXPECT_LT(fs_->parts().reads->chunks_decoded, 40u);
+  EXPECT_LT(fs_->superblock().parts.reads->chunks_decoded, 40u);
   EXPECT_EQ(Text("30"), "ESTALE") << "its announced size was believed once";
   EXPECT_EQ(Text("30"), Filled(500, 'a') + Filled(300, 'k'));
   EXPECT_EQ(Text("31"), Filled(131, 'x'));

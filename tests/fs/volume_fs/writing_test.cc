@@ -113,7 +113,7 @@ class WritableVolume : public testing::Test {
 
   std::string Text(Result<OpenFilePtr> file) {
     if (!file) return file.error().message.empty() ? "look again" : file.error().message;
-    const auto piece = fs_->Read(**file, 0, 100);
+    const auto piece = (*file)->Read(0, 100);
     fs_->Release(*std::move(file));
     if (!piece) return piece.error().message;
     if (const auto* bytes = std::get_if<Bytes>(&*piece)) return std::string(AsText(bytes->span()));
