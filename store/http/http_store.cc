@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "store/http/authorization.h"
 #include "store/http/curl_transport.h"
 #include "store/http/http_answer.h"
 #include "store/http/http_server.h"
@@ -258,6 +259,25 @@ class HttpStore final : public ObjectStore {
 
 }  // namespace
 
+std::shared_ptr<HttpTransport> MakeHttpTransport(const HttpStoreOptions& options,
+                                                 std::shared_ptr<HttpAuthorization> authorization) {
+  CurlOptions curl;
+  curl.connections_per_host = options.connections_per_host;
+  curl.connect_timeout = options.connect_timeout;
+  curl.stall_timeout = options.stall_timeout;
+  RetryOptions retry;
+  retry.timeout = options.request_timeout;
+  auto transport = MakeCurlTransport(curl);
+  if (authorization) {
+    transport = WithAuthorization(std::move(transport), std::move(authorization));
+  }
+  return WithRetries(std::move(transport), retry);
+}
+
+std::shared_ptr<ObjectStore> MakeHttpStore(std::shared_ptr<HttpServer> server) {
+  return std::make_shared<HttpStore>(std::move(server));
+}
+
 Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
                                                    const HttpStoreOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(HttpUrl base, ParseHttpUrl(url));
@@ -265,15 +285,8 @@ Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
     return Fail(ErrorCode::kInvalidArgument,
                 base.Described() + ": plain http is not allowed here; expected https");
   }
-  CurlOptions curl;
-  curl.connections_per_host = options.connections_per_host;
-  curl.connect_timeout = options.connect_timeout;
-  curl.stall_timeout = options.stall_timeout;
-  RetryOptions retry;
-  retry.timeout = options.request_timeout;
-  auto transport = WithRetries(MakeCurlTransport(curl), retry);
-  return std::make_shared<HttpStore>(
-      std::make_shared<HttpServer>(std::move(base), options, std::move(transport)));
+  return MakeHttpStore(
+      std::make_shared<HttpServer>(std::move(base), options, MakeHttpTransport(options, nullptr)));
 }
 
 }  // namespace unshard

@@ -30,6 +30,18 @@ struct HttpStoreOptions {
   std::uint64_t whole_objects_cached_bytes = std::uint64_t{128} << 20;
 };
 
+class HttpAuthorization;
+class HttpServer;
+class HttpTransport;
+
+// A transport as `options` describe it, with retries, and with each request authorised where
+// `authorization` is not null. Sends no request.
+std::shared_ptr<HttpTransport> MakeHttpTransport(const HttpStoreOptions& options,
+                                                 std::shared_ptr<HttpAuthorization> authorization);
+
+// The store of all objects of `server`, as OpenHttpStore describes it.
+std::shared_ptr<ObjectStore> MakeHttpStore(std::shared_ptr<HttpServer> server);
+
 // The store of all objects below `url`, "https://host[:port]/path"; a query belongs to every
 // request and, like the user information, to no message. Sends no request. kInvalidArgument where
 // `url` is no such URL, or is http and that is not allowed.
