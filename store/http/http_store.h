@@ -16,6 +16,8 @@
 namespace unshard {
 
 struct HttpStoreOptions {
+  // What messages show in place of the URL below which the objects are; "": the URL.
+  std::string described_as{};
   // URLs may be http, not only https.
   bool allow_http = true;
   // Connections to one host, and so requests in flight there; the others wait.
