@@ -186,6 +186,8 @@ Status ApplyWord(std::string_view word, MountOptions& options) {
   }
   if (word == "strict") return void(options.strict = true), Status{};
   if (word == "single_writer") return void(options.single_writer = true), Status{};
+  if (word == "anonymous") return void(options.anonymous = true), Status{};
+  if (word == "allow_http") return void(options.allow_http = true), Status{};
   if (word == "allow_other") return void(options.allow_other = true), Status{};
   if (Contains(kForKernel, word)) return options.kernel_options.emplace_back(word), Status{};
   const std::size_t equals = word.find('=');
@@ -267,6 +269,8 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("sync", NameOfChoice(kSyncChoices, options.sync));
   object.Set("strict", JsonValue::Boolean(options.strict));
   object.Set("single_writer", JsonValue::Boolean(options.single_writer));
+  object.Set("anonymous", JsonValue::Boolean(options.anonymous));
+  object.Set("allow_http", JsonValue::Boolean(options.allow_http));
   return WriteJson(object) + "\n";
 }
 

@@ -5,6 +5,7 @@
 
 #include "store/dataset/directory_source.h"
 #include "store/dataset/http_source.h"
+#include "store/dataset/s3_source.h"
 
 namespace unshard {
 namespace {
@@ -15,9 +16,10 @@ struct Scheme {
   Result<SourceParts> (*open)(const VolumeOptions&, const ChangeWatcher::Listener&);
 };
 
-constexpr std::array<Scheme, 3> kSchemes = {{{"", true, OpenDirectorySource},
+constexpr std::array<Scheme, 4> kSchemes = {{{"", true, OpenDirectorySource},
                                              {"http", false, OpenHttpSource},
-                                             {"https", false, OpenHttpSource}}};
+                                             {"https", false, OpenHttpSource},
+                                             {"s3", false, OpenS3Source}}};
 
 constexpr std::string_view kAfterScheme = "://";
 

@@ -41,6 +41,9 @@ struct VolumeOptions {
   bool strict = false;
   // No other host writes the source: locks between hosts are not needed.
   bool single_writer = false;
+  // Of remote stores: no credential is looked for or sent; plain http also to other hosts.
+  bool anonymous = false;
+  bool allow_http = false;
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;
 };
 

@@ -70,6 +70,7 @@ CURL* CurlTransfer::Prepare(const CurlOptions& options, const CurlEnvironment& e
 void CurlTransfer::SetOptions(const CurlOptions& options, const CurlEnvironment& environment) {
   CURL* const handle = handle_.get();
   SetOption(handle, CURLOPT_URL, request_.url.c_str());
+  SetMethod(handle);
   SetOption(handle, CURLOPT_HTTPHEADER, fields_);
   SetOption(handle, CURLOPT_PRIVATE, this);
   SetOption(handle, CURLOPT_ERRORBUFFER, error_text_.data());
@@ -91,6 +92,7 @@ void CurlTransfer::SetOptions(const CurlOptions& options, const CurlEnvironment&
   if (!environment.authorities_directory.empty()) {
     SetOption(handle, CURLOPT_CAPATH, environment.authorities_directory.c_str());
   }
+  if (!options.through_proxies) SetOption(handle, CURLOPT_NOPROXY, "*");
   SetOption(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
   SetOption(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   SetOption(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout.count()));
@@ -98,6 +100,13 @@ void CurlTransfer::SetOptions(const CurlOptions& options, const CurlEnvironment&
   SetOption(handle, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
   SetOption(handle, CURLOPT_BUFFERSIZE, 512L << 10);
   SetOption(handle, CURLOPT_TCP_NODELAY, 1L);
+}
+
+void CurlTransfer::SetMethod(CURL* handle) const {
+  if (request_.method == HttpRequest::Method::kGet) return;
+  SetOption(handle, CURLOPT_POSTFIELDS, request_.body.c_str());
+  SetOption(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  if (request_.method == HttpRequest::Method::kPut) SetOption(handle, CURLOPT_CUSTOMREQUEST, "PUT");
 }
 
 std::size_t CurlTransfer::OnHeader(char* data, std::size_t size, std::size_t count,

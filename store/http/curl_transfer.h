@@ -51,6 +51,7 @@ class CurlTransfer {
   // Of the body that follows the fields that have come.
   [[nodiscard]] std::uint64_t MaxBody() const;
   bool AddFields();
+  void SetMethod(CURL* handle) const;
   void SetOptions(const CurlOptions& options, const CurlEnvironment& environment);
 
   HttpRequest request_;

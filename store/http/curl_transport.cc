@@ -1,7 +1,6 @@
 #include "store/http/curl_transport.h"
 
 #include <curl/curl.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 #include "store/http/concurrency_limit.h"
 #include "store/http/curl_transfer.h"
+#include "store/object/thread_without_signals.h"
 
 namespace unshard {
 namespace {
@@ -199,17 +199,6 @@ int Reactor::PollMilliseconds() const {
   return static_cast<int>(std::max<std::int64_t>(0, wait.count()));
 }
 
-// Signals are for the threads that wait for them.
-std::thread StartWithoutSignals(std::shared_ptr<Reactor> reactor) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread([reactor = std::move(reactor)] { reactor->Run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
-
 class CurlTransport final : public HttpTransport {
  public:
   explicit CurlTransport(const CurlOptions& options)
@@ -233,7 +222,8 @@ class CurlTransport final : public HttpTransport {
       done(Fail(ErrorCode::kResourceExhausted, "libcurl cannot be started"));
       return;
     }
-    std::call_once(started_, [&] { thread_ = StartWithoutSignals(reactor_); });
+    std::call_once(
+        started_, [&] { thread_ = StartWithoutSignals([reactor = reactor_] { reactor->Run(); }); });
     auto transfer = std::make_unique<CurlTransfer>(std::move(request), std::move(done));
     if (reactor_->Add(transfer)) return;
     transfer->TakeDone()(Fail(ErrorCode::kUnavailable, "the store is being closed"));

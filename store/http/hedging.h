@@ -26,7 +26,7 @@ struct HedgingOptions {
   double requests_per_hedge = 20;
 };
 
-// `transport`, with hedging. Requests are to have no effect but their answer. Thread-safe.
+// `transport`, with hedging of the GETs of small ranges. Thread-safe.
 std::shared_ptr<HttpTransport> WithHedging(std::shared_ptr<HttpTransport> transport,
                                            const HedgingOptions& options);
 

@@ -76,7 +76,9 @@ Result<HttpAnswer> HttpServer::Ask(HttpRequest request,
 }
 
 std::string HttpServer::Describe(std::string_view key) const {
-  return key.empty() ? base_.Described() : base_.Described() + '/' + std::string(key);
+  const std::string base =
+      options_.described_as.empty() ? base_.Described() : options_.described_as;
+  return key.empty() ? base : base + '/' + std::string(key);
 }
 
 }  // namespace unshard

@@ -33,7 +33,7 @@ class HttpServer {
   // The same, and a wait for the answer, which is read by the calling thread.
   Result<HttpAnswer> Ask(HttpRequest request, const std::optional<AskedRange>& range) const;
 
-  // "https://host/path/key": neither user information nor query.
+  // "https://host/path/key": neither user information nor query; or as the options say.
   [[nodiscard]] std::string Describe(std::string_view key) const;
   [[nodiscard]] const HttpStoreOptions& options() const { return options_; }
   WholeObjects& whole_objects() { return whole_objects_; }

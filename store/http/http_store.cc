@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "store/http/authorization.h"
 #include "store/http/curl_transport.h"
 #include "store/http/hedging.h"
 #include "store/http/http_answer.h"
@@ -259,13 +260,8 @@ class HttpStore final : public ObjectStore {
 
 }  // namespace
 
-Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
-                                                   const HttpStoreOptions& options) {
-  UNSHARD_ASSIGN_OR_RETURN(HttpUrl base, ParseHttpUrl(url));
-  if (!base.is_https() && !options.allow_http) {
-    return Fail(ErrorCode::kInvalidArgument,
-                base.Described() + ": plain http is not allowed here; expected https");
-  }
+std::shared_ptr<HttpTransport> MakeHttpTransport(const HttpStoreOptions& options,
+                                                 std::shared_ptr<HttpAuthorization> authorization) {
   CurlOptions curl;
   curl.connections_per_host = options.connections_per_host;
   curl.connect_timeout = options.connect_timeout;
@@ -274,9 +270,26 @@ Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
   retry.timeout = options.request_timeout;
   HedgingOptions hedging;
   hedging.first_delay = options.hedging_delay;
-  auto transport = WithRetries(WithHedging(MakeCurlTransport(curl), hedging), retry);
-  return std::make_shared<HttpStore>(
-      std::make_shared<HttpServer>(std::move(base), options, std::move(transport)));
+  auto transport = WithHedging(MakeCurlTransport(curl), hedging);
+  if (authorization) {
+    transport = WithAuthorization(std::move(transport), std::move(authorization));
+  }
+  return WithRetries(std::move(transport), retry);
+}
+
+std::shared_ptr<ObjectStore> MakeHttpStore(std::shared_ptr<HttpServer> server) {
+  return std::make_shared<HttpStore>(std::move(server));
+}
+
+Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
+                                                   const HttpStoreOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(HttpUrl base, ParseHttpUrl(url));
+  if (!base.is_https() && !options.allow_http) {
+    return Fail(ErrorCode::kInvalidArgument,
+                base.Described() + ": plain http is not allowed here; expected https");
+  }
+  return MakeHttpStore(
+      std::make_shared<HttpServer>(std::move(base), options, MakeHttpTransport(options, nullptr)));
 }
 
 }  // namespace unshard

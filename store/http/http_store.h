@@ -16,6 +16,8 @@
 namespace unshard {
 
 struct HttpStoreOptions {
+  // What messages show in place of the URL below which the objects are; "": the URL.
+  std::string described_as{};
   // URLs may be http, not only https.
   bool allow_http = true;
   // Connections to one host, and so requests in flight there; the others wait.
@@ -32,6 +34,18 @@ struct HttpStoreOptions {
   std::uint64_t whole_object_bytes = std::uint64_t{64} << 20;
   std::uint64_t whole_objects_cached_bytes = std::uint64_t{128} << 20;
 };
+
+class HttpAuthorization;
+class HttpServer;
+class HttpTransport;
+
+// A transport as `options` describe it, with retries, and with each request authorised where
+// `authorization` is not null. Sends no request.
+std::shared_ptr<HttpTransport> MakeHttpTransport(const HttpStoreOptions& options,
+                                                 std::shared_ptr<HttpAuthorization> authorization);
+
+// The store of all objects of `server`, as OpenHttpStore describes it.
+std::shared_ptr<ObjectStore> MakeHttpStore(std::shared_ptr<HttpServer> server);
 
 // The store of all objects below `url`, "https://host[:port]/path"; a query belongs to every
 // request and, like the user information, to no message. Sends no request. kInvalidArgument where

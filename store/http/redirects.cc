@@ -47,6 +47,9 @@ Result<HttpRequest> Redirect(HttpRequest request, const HttpResponse& response, 
   const auto fail = [](const std::string& why) {
     return Fail(ErrorCode::kUnavailable, "the server redirects " + why);
   };
+  if (request.method != HttpRequest::Method::kGet) {
+    return fail("a request that is no GET: not followed");
+  }
   if (hop > kMaxRedirects) {
     return fail("more than " + std::to_string(kMaxRedirects) + " times");
   }

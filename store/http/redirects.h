@@ -21,7 +21,7 @@ bool IsRedirectToDirectory(const HttpRequest& request, const HttpResponse& respo
 // The request to send in answer to a redirect, the `hop`-th of this request (1: the first). Another
 // origin gets neither credentials nor fields of the user, only the fields that make the request
 // what it is (Range, conditions, Accept-Encoding). kUnavailable, naming the rule, after
-// kMaxRedirects, for a Location that is no http URL, and from https to http.
+// kMaxRedirects, for a Location that is no http URL, from https to http, and of what is no GET.
 Result<HttpRequest> Redirect(HttpRequest request, const HttpResponse& response, int hop);
 
 }  // namespace unshard

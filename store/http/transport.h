@@ -14,10 +14,12 @@
 
 namespace unshard {
 
-// A GET.
 struct HttpRequest {
+  enum class Method { kGet, kPut, kPost };
+  Method method = Method::kGet;
   std::string url;  // without user information; its query is for no message
   HttpHeaders headers;
+  std::string body;  // of kPut and kPost
   // The most bytes of a body that are taken: of an answer 200, and of every other one.
   std::uint64_t max_whole_body = 0;
   std::uint64_t max_other_body = 0;

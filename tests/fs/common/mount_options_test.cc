@@ -87,6 +87,10 @@ TEST(MountOptionsTest, OptionsOfWritingAreTakenOver) {
   EXPECT_FALSE(by_default.strict);
   EXPECT_FALSE(by_default.single_writer);
   EXPECT_TRUE(Applied("single_writer").single_writer);
+  EXPECT_FALSE(by_default.anonymous);
+  EXPECT_TRUE(Applied("anonymous").anonymous);
+  EXPECT_FALSE(by_default.allow_http);
+  EXPECT_TRUE(Applied("allow_http").allow_http);
   const MountOptions all = Applied(
       "spool=/var/spool/a=b,spool_size=1M,spool_files=1,publish_after=0.25,"
       "publish_threads=64,sync=store,strict");

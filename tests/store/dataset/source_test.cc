@@ -37,7 +37,7 @@ TEST(SourceNames, AUrlIsReadOnlyWhereItsStoreIs) {
 
 TEST(SourceNames, AnUnknownSchemeIsAnsweredWithThoseThatExist) {
   VolumeOptions options;
-  const Status named = NameUrl("s3://key:secret@bucket/path", options);
+  const Status named = NameUrl("ftp://key:secret@host/path", options);
   ASSERT_FALSE(named);
   EXPECT_EQ(named.error().code, ErrorCode::kInvalidArgument);
   EXPECT_NE(named.error().message.find("https://"), std::string::npos) << named.error().message;

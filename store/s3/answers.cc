@@ -1,0 +1,228 @@
+#include "store/s3/answers.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <pugixml.hpp>
+#include <set>
+#include <utility>
+
+#include "codec/core/escaped_text.h"
+#include "codec/json/json.h"
+#include "codec/json/parser.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kMaxMessage = 300;
+constexpr std::size_t kMaxName = 255;
+
+tl::unexpected<Error> BadAnswer(const std::string& what) {
+  return FailWith(EPROTO, ErrorCode::kUnavailable, "the answer of the service is no " + what);
+}
+
+// pugixml knows no document types and no entities of their own: neither bombs nor files.
+bool Parse(std::string_view body, pugi::xml_document& document) {
+  if (body.size() > kMaxS3Answer) return false;
+  return static_cast<bool>(document.load_buffer(body.data(), body.size(),
+                                                pugi::parse_default | pugi::parse_ws_pcdata_single,
+                                                pugi::encoding_utf8));
+}
+
+// Servers choose whether names have a prefix ("s3:Error").
+std::string_view LocalName(const pugi::xml_node& node) {
+  const std::string_view name = node.name();
+  return name.substr(name.find(':') + 1);
+}
+
+pugi::xml_node Child(const pugi::xml_node& node, std::string_view name) {
+  return node.find_child([&](const pugi::xml_node& each) { return LocalName(each) == name; });
+}
+
+std::string ChildText(const pugi::xml_node& node, std::string_view name) {
+  return Child(node, name).child_value();
+}
+
+bool IsCode(std::string_view code) {
+  return !code.empty() && code.size() <= 100 && std::all_of(code.begin(), code.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  });
+}
+
+std::optional<int> HexDigit(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+  return std::nullopt;
+}
+
+// As encoding-type=url encodes: '+' is a space.
+std::string Unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto high = at + 2 < text.size() ? HexDigit(text[at + 1]) : std::nullopt;
+    const auto low = high ? HexDigit(text[at + 2]) : std::nullopt;
+    if (text[at] == '%' && low) {
+      plain += static_cast<char>(*high << 4 | *low);
+      at += 2;
+    } else {
+      plain += text[at] == '+' ? ' ' : text[at];
+    }
+  }
+  return plain;
+}
+
+bool IsName(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.size() <= kMaxName &&
+         name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
+}
+
+std::optional<int> Number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty() || text[0] == '-') {
+    return std::nullopt;
+  }
+  return number;
+}
+
+std::optional<std::string> TextMember(const JsonValue& object, std::string_view name) {
+  const JsonValue* const member = object.Find(name);
+  if (member == nullptr || !member->is_string() || member->text().empty()) return std::nullopt;
+  return member->text();
+}
+
+// What goes into a header field must not end it.
+bool IsFieldText(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+Result<ExpiringCredentials> Checked(ExpiringCredentials found, const std::string& expires,
+                                    const std::string& what) {
+  const AwsCredentials& credentials = found.credentials;
+  if (!IsFieldText(credentials.access_key_id) || credentials.secret_access_key.empty() ||
+      (!credentials.session_token.empty() && !IsFieldText(credentials.session_token))) {
+    return BadAnswer(what);
+  }
+  if (expires.empty()) return found;
+  found.expires = ParseIsoTime(expires);
+  if (!found.expires) return BadAnswer(what);
+  return found;
+}
+
+}  // namespace
+
+std::optional<S3Failure> ParseS3Failure(std::string_view body) {
+  pugi::xml_document document;
+  if (!Parse(body, document)) return std::nullopt;
+  pugi::xml_node root = document.document_element();
+  if (LocalName(root) == "ErrorResponse") root = Child(root, "Error");  // of STS
+  if (LocalName(root) != "Error") return std::nullopt;
+  S3Failure failure;
+  failure.code = ChildText(root, "Code");
+  if (!IsCode(failure.code)) return std::nullopt;
+  failure.message = Printable(ChildText(root, "Message").substr(0, kMaxMessage));
+  failure.region = ChildText(root, "Region");
+  if (!IsCode(failure.region)) failure.region.clear();
+  return failure;
+}
+
+Result<ListedPage> ParseS3Page(std::string_view body, std::string_view prefix) {
+  pugi::xml_document document;
+  if (!Parse(body, document)) return BadAnswer("listing");
+  const pugi::xml_node root = document.document_element();
+  if (LocalName(root) != "ListBucketResult") return BadAnswer("listing");
+  const bool escaped = ChildText(root, "EncodingType") == "url";
+  ListedPage page;
+  std::set<std::string, std::less<>> files;
+  std::vector<std::string> directories;
+  for (const pugi::xml_node& node : root.children()) {
+    const bool is_directory = LocalName(node) == "CommonPrefixes";
+    if (!is_directory && LocalName(node) != "Contents") continue;
+    std::string key = ChildText(node, is_directory ? "Prefix" : "Key");
+    if (escaped) key = Unescaped(key);
+    if (!key.starts_with(prefix)) return BadAnswer("listing of what was asked for");
+    std::string name = key.substr(prefix.size());
+    if (is_directory && name.ends_with('/')) name.pop_back();
+    if (!IsName(name)) continue;
+    if (is_directory) {
+      directories.push_back(std::move(name));
+    } else if (files.insert(name).second) {
+      page.entries.push_back({std::move(name), ObjectInfo::Kind::kFile});
+    }
+  }
+  for (std::string& name : directories) {
+    if (!files.insert(name).second) continue;
+    page.entries.push_back({std::move(name), ObjectInfo::Kind::kDirectory});
+  }
+  if (ChildText(root, "IsTruncated") != "true") return page;
+  page.next = ChildText(root, "NextContinuationToken");
+  if (page.next.empty()) return BadAnswer("listing: it is cut, and nothing tells how to go on");
+  return page;
+}
+
+Result<ExpiringCredentials> ParseStsAnswer(std::string_view body) {
+  pugi::xml_document document;
+  if (!Parse(body, document)) return BadAnswer("credentials of a role");
+  pugi::xml_node at = document.document_element();
+  const pugi::xml_node result =
+      at.find_child([](const pugi::xml_node& each) { return LocalName(each).ends_with("Result"); });
+  at = Child(result, "Credentials");
+  ExpiringCredentials found;
+  found.credentials = {ChildText(at, "AccessKeyId"), ChildText(at, "SecretAccessKey"),
+                       ChildText(at, "SessionToken")};
+  return Checked(std::move(found), ChildText(at, "Expiration"), "credentials of a role");
+}
+
+Result<ExpiringCredentials> ParseCredentialsDocument(std::string_view body) {
+  const auto document = ParseJson(body, {std::size_t{1} << 20, 8, 1000});
+  const std::string what = "document of credentials";
+  if (!document || !document->is_object()) return BadAnswer(what);
+  ExpiringCredentials found;
+  found.credentials.access_key_id = TextMember(*document, "AccessKeyId").value_or("");
+  found.credentials.secret_access_key = TextMember(*document, "SecretAccessKey").value_or("");
+  // A machine's and a container's role say "Token", a process says "SessionToken".
+  const auto token = TextMember(*document, "Token");
+  found.credentials.session_token =
+      token ? *token : TextMember(*document, "SessionToken").value_or("");
+  return Checked(std::move(found), TextMember(*document, "Expiration").value_or(""), what);
+}
+
+std::optional<std::time_t> ParseIsoTime(std::string_view text) {
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
+      text[16] != ':') {
+    return std::nullopt;
+  }
+  const auto part = [&](std::size_t at, std::size_t size) { return Number(text.substr(at, size)); };
+  const auto year = part(0, 4), month = part(5, 2), day = part(8, 2);
+  const auto hour = part(11, 2), minute = part(14, 2), second = part(17, 2);
+  if (!year || !month || !day || !hour || !minute || !second || *month < 1 || *month > 12 ||
+      *day < 1 || *day > 31 || *hour > 23 || *minute > 59 || *second > 60) {
+    return std::nullopt;
+  }
+  std::string_view zone = text.substr(19);
+  if (zone[0] == '.') {
+    const std::size_t end = zone.find_first_not_of("0123456789", 1);
+    zone = end == std::string_view::npos ? "" : zone.substr(end);
+  }
+  std::time_t offset = 0;
+  if (zone != "Z") {
+    if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':')
+      return std::nullopt;
+    const auto hours = Number(zone.substr(1, 2)), minutes = Number(zone.substr(4, 2));
+    if (!hours || !minutes) return std::nullopt;
+    offset = (zone[0] == '+' ? 1 : -1) * (*hours * 3600 + *minutes * 60);
+  }
+  std::tm broken{};
+  broken.tm_year = *year - 1900;
+  broken.tm_mon = *month - 1;
+  broken.tm_mday = *day;
+  broken.tm_hour = *hour;
+  broken.tm_min = *minute;
+  broken.tm_sec = *second;
+  return timegm(&broken) - offset;
+}
+
+}  // namespace unshard

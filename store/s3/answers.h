@@ -1,0 +1,46 @@
+// The XML documents that S3 and STS answer with. Pure functions on untrusted text.
+#pragma once
+
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codec/core/error.h"
+#include "store/object/paged_listings.h"
+#include "store/s3/sigv4.h"
+
+namespace unshard {
+
+// Beyond, an answer is refused.
+inline constexpr std::size_t kMaxS3Answer = std::size_t{8} << 20;
+
+// The body of an answer that is no success.
+struct S3Failure {
+  std::string code;     // letters, digits, '.', '-' and '_' only
+  std::string message;  // one line of at most 300 bytes; may be ""
+  std::string region;   // the one to ask instead; may be ""
+};
+// Nothing where the body is no such document.
+std::optional<S3Failure> ParseS3Failure(std::string_view body);
+
+// One page of ListObjectsV2 with the delimiter '/': the names directly below `prefix`, which ends
+// with '/' or is "". Left out are names that no path can have ("", ".", "..", with '/' or NUL, of
+// more than 255 bytes), and the directory of a name that is a file as well. kUnavailable with the
+// errno EPROTO where the body is no such document.
+Result<ListedPage> ParseS3Page(std::string_view body, std::string_view prefix);
+
+struct ExpiringCredentials {
+  AwsCredentials credentials;
+  std::optional<std::time_t> expires;
+};
+// The answer to AssumeRole and AssumeRoleWithWebIdentity. kUnavailable with the errno EPROTO where
+// the body is no such document.
+Result<ExpiringCredentials> ParseStsAnswer(std::string_view body);
+// The document of a container's or a machine's role, and what a credential_process prints.
+Result<ExpiringCredentials> ParseCredentialsDocument(std::string_view body);
+
+// "2026-11-24T03:00:00Z", also with a fraction of a second and a numeric offset.
+std::optional<std::time_t> ParseIsoTime(std::string_view text);
+
+}  // namespace unshard

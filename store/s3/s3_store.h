@@ -1,0 +1,31 @@
+// The objects of a bucket of S3, or of a service that speaks as S3 does; read-only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codec/core/error.h"
+#include "store/http/http_store.h"
+#include "store/object/object_store.h"
+#include "store/s3/environment.h"
+
+namespace unshard {
+
+struct S3Options {
+  HttpStoreOptions http;  // its allow_http: also to other hosts than this one
+  bool anonymous = false;
+  Environment environment = ProcessEnvironment();
+};
+
+// The store of all objects whose keys begin with that of `url`, "s3://bucket/key", and '/'. Reads
+// the environment and ~/.aws; sends no request. kInvalidArgument where `url`, the endpoint, the
+// region or the profile is none.
+//
+// Reads as the HTTP store does, each request signed. The first request finds the credentials, and
+// fails with kPermissionDenied where there are none; the region is learned where it is not known. A
+// bucket that is missing is kUnavailable. Capabilities: lists, keeps no replaced versions, writes
+// nothing. A directory is what keys go through; Open does not ask for them, so that a directory is
+// missing there. Where a key is both, it is a file.
+Result<std::shared_ptr<ObjectStore>> OpenS3Store(const std::string& url, const S3Options& options);
+
+}  // namespace unshard

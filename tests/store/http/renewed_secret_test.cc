@@ -1,0 +1,141 @@
+#include "store/http/renewed_secret.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <future>
+#include <string>
+#include <vector>
+
+namespace unshard {
+namespace {
+
+using Secret = RenewedSecret<std::string>;
+using Clock = std::chrono::system_clock;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Result<std::string> Get(Secret& secret, const Deadline& deadline = Deadline::None()) {
+  const auto result = std::make_shared<std::promise<Result<std::string>>>();
+  secret.Get(deadline, [result](Result<Secret::Held> held) {
+    if (!held) return result->set_value(tl::unexpected<Error>(held.error()));
+    result->set_value(**held);
+  });
+  return result->get_future().get();
+}
+
+// Numbers its secrets, each of which lives as long as the test says.
+class Source {
+ public:
+  explicit Source(std::optional<seconds> lifetime) : lifetime_(lifetime) {}
+
+  Secret::Fetch fetch() {
+    return [this](const Deadline& deadline) -> Result<Secret::Fetched> {
+      const int number = ++fetches_;
+      if (held_) opened_.wait();
+      if (auto in_time = deadline.Check("fetching"); !in_time) {
+        return tl::unexpected<Error>(in_time.error());
+      }
+      if (fails_) return Fail(ErrorCode::kUnavailable, "failure " + std::to_string(number));
+      Secret::Fetched fetched{std::to_string(number), std::nullopt};
+      if (lifetime_) fetched.expires = Clock::now() + *lifetime_;
+      return fetched;
+    };
+  }
+  void Hold() { held_ = true; }
+  void Release() { open_.set_value(); }
+  void FailFromNow() { fails_ = true; }
+  [[nodiscard]] int fetches() const { return fetches_; }
+
+ private:
+  const std::optional<seconds> lifetime_;
+  std::atomic<int> fetches_{0};
+  std::atomic<bool> held_{false}, fails_{false};
+  std::promise<void> open_;
+  const std::shared_future<void> opened_{open_.get_future()};
+};
+
+TEST(RenewedSecretTest, OneFetchServesAllWhoAskMeanwhileAndLater) {
+  Source source(hours(1));
+  source.Hold();
+  Secret secret(source.fetch());
+  std::vector<std::future<Result<std::string>>> asking;
+  for (int i = 0; i < 8; ++i) asking.push_back(std::async([&] { return Get(secret); }));
+  EXPECT_FALSE(secret.Current());
+  source.Release();
+  for (auto& each : asking) EXPECT_EQ(each.get().value(), "1");
+  EXPECT_EQ(Get(secret).value(), "1");
+  EXPECT_EQ(*secret.Current(), "1");
+  EXPECT_EQ(source.fetches(), 1);
+}
+
+TEST(RenewedSecretTest, ADeadlineEndsAWaitWhileTheFetchGoesOn) {
+  Source source(hours(1));
+  source.Hold();
+  Secret secret(source.fetch());
+  const auto late = Get(secret, {std::chrono::steady_clock::now() + milliseconds(5), {}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().system_errno, ETIMEDOUT);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(Get(secret, {Deadline::None().at, stop.get_token()}).error().system_errno, EINTR);
+  source.Release();
+  EXPECT_EQ(Get(secret).value(), "1");
+}
+
+TEST(RenewedSecretTest, WhatExpiresSoonIsUsedWhileAnotherIsFetched) {
+  Source source(seconds(60));
+  RenewalTimes times;
+  times.early = seconds(120);
+  Secret secret(source.fetch(), times);
+  EXPECT_EQ(Get(secret).value(), "1");
+  EXPECT_EQ(Get(secret).value(), "1") << "fetches the second, and does not wait for it";
+  while (*secret.Current() == "1") std::this_thread::yield();
+  EXPECT_GE(source.fetches(), 2);
+}
+
+TEST(RenewedSecretTest, WhatHasExpiredIsNotUsed) {
+  Source source(seconds(-1));
+  Secret secret(source.fetch());
+  EXPECT_EQ(Get(secret).error().code, ErrorCode::kPermissionDenied);
+}
+
+TEST(RenewedSecretTest, ARefusedSecretIsFetchedAgainOnce) {
+  Source source(std::nullopt);
+  Secret secret(source.fetch());
+  Get(secret);
+  const auto first = secret.Current();
+  secret.Refuse(first);
+  EXPECT_FALSE(secret.Current());
+  EXPECT_EQ(Get(secret).value(), "2");
+  secret.Refuse(first);
+  EXPECT_EQ(Get(secret).value(), "2") << "the first one is gone already";
+}
+
+TEST(RenewedSecretTest, AFailureIsKeptForAWhile) {
+  Source source(hours(1));
+  source.FailFromNow();
+  RenewalTimes times;
+  times.failure_kept = std::chrono::hours(1);
+  Secret secret(source.fetch(), times);
+  EXPECT_EQ(Get(secret).error().message, "failure 1");
+  EXPECT_EQ(Get(secret).error().message, "failure 1");
+  EXPECT_EQ(source.fetches(), 1);
+}
+
+TEST(RenewedSecretTest, ItsEndEndsTheFetchAndTheWaits) {
+  auto secret = std::make_unique<Secret>([](const Deadline& deadline) -> Result<Secret::Fetched> {
+    while (deadline.Check("fetching")) std::this_thread::yield();
+    return Fail(ErrorCode::kUnavailable, "stopped");
+  });
+  std::promise<ErrorCode> ended;
+  secret->Get(Deadline::None(),
+              [&](Result<Secret::Held> held) { ended.set_value(held.error().code); });
+  secret.reset();
+  EXPECT_EQ(ended.get_future().get(), ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace unshard

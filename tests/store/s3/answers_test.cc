@@ -1,0 +1,155 @@
+#include "store/s3/answers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace unshard {
+namespace {
+
+std::string Page(const std::string& inside) {
+  return "<?xml version=\"1.0\"?><ListBucketResult "
+         "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" +
+         inside + "</ListBucketResult>";
+}
+std::string File(const std::string& key) { return "<Contents><Key>" + key + "</Key></Contents>"; }
+std::string Directory(const std::string& key) {
+  return "<CommonPrefixes><Prefix>" + key + "</Prefix></CommonPrefixes>";
+}
+
+std::string Names(const Result<ListedPage>& page) {
+  if (!page) return "failed: " + page.error().message;
+  std::string names;
+  for (const ListedPage::Entry& entry : page->entries) {
+    names += (names.empty() ? "" : " ") + entry.name;
+    if (entry.kind == ObjectInfo::Kind::kDirectory) names += '/';
+  }
+  return names;
+}
+
+TEST(S3PageTest, HasTheNamesBelowItsPrefix) {
+  EXPECT_EQ(Names(ParseS3Page(
+                Page(File("a/") + File("a/b") + File("a/c&amp;d") + Directory("a/e/")), "a/")),
+            "b c&d e/");
+  EXPECT_EQ(Names(ParseS3Page(Page(File("b") + Directory("e/")), "")), "b e/");
+  EXPECT_EQ(Names(ParseS3Page(Page(""), "a/")), "");
+}
+
+TEST(S3PageTest, UnescapesWhereTheAnswerSaysThatItIsEscaped) {
+  const std::string key = File("a/b%2Fc") + File("a/d+%41%");
+  EXPECT_EQ(Names(ParseS3Page(Page("<EncodingType>url</EncodingType>" + key), "a/")), "d A%")
+      << "the first is not directly below";
+  EXPECT_EQ(Names(ParseS3Page(Page(key), "a/")), "b%2Fc d+%41%");
+}
+
+TEST(S3PageTest, GoesOnWhereItIsCut) {
+  const auto cut = ParseS3Page(
+      Page("<IsTruncated>true</IsTruncated><NextContinuationToken>t/=</NextContinuationToken>"),
+      "");
+  EXPECT_EQ(cut->next, "t/=");
+  EXPECT_EQ(ParseS3Page(Page("<IsTruncated>false</IsTruncated><NextContinuationToken>t"
+                             "</NextContinuationToken>"),
+                        "")
+                ->next,
+            "");
+  EXPECT_FALSE(ParseS3Page(Page("<IsTruncated>true</IsTruncated>"), ""));
+}
+
+TEST(S3PageTest, LeavesOutWhatNoPathCanName) {
+  EXPECT_EQ(
+      Names(ParseS3Page(Page("<EncodingType>url</EncodingType>" + File("..") + File(".") +
+                             File("a%00") + Directory("/") + Directory("../") +
+                             File(std::string(256, 'x')) + File("..%2F..%2Fetc") + File("ok")),
+                        "")),
+      "ok");
+  EXPECT_EQ(
+      Names(ParseS3Page(
+          Page(File("a") + File("a") + Directory("a/") + Directory("b/") + Directory("b/")), "")),
+      "a b/");
+}
+
+TEST(S3PageTest, RefusesWhatIsNoListingOfThePrefix) {
+  for (const std::string& body :
+       {std::string(), std::string("text"), std::string("<Error/>"), Page(File("other/b")),
+        std::string("<ListBucketResult>"), std::string(kMaxS3Answer + 1, ' ')}) {
+    const auto page = ParseS3Page(body, "a/");
+    ASSERT_FALSE(page);
+    EXPECT_EQ(page.error().system_errno, EPROTO);
+  }
+}
+
+TEST(S3PageTest, KnowsNoEntitiesOfADocumentsOwn) {
+  const std::string bomb =
+      "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">"
+      "<!ENTITY f SYSTEM \"file:///etc/passwd\">]>";
+  EXPECT_EQ(
+      Names(ParseS3Page(bomb + "<ListBucketResult>" + File("&b;&f;") + "</ListBucketResult>", "")),
+      "&b;&f;");
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "<a>";
+  EXPECT_FALSE(ParseS3Page(deep, ""));
+}
+
+TEST(S3FailureTest, HasACodeAMessageAndARegion) {
+  const auto failure = ParseS3Failure(
+      "<Error><Code>PermanentRedirect</Code><Message>go\nthere\x1b[0m</Message>"
+      "<Region>eu-west-1</Region></Error>");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, "PermanentRedirect");
+  EXPECT_EQ(failure->message.find('\x1b'), std::string::npos);
+  EXPECT_EQ(failure->region, "eu-west-1");
+  EXPECT_EQ(
+      ParseS3Failure("<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>")
+          ->code,
+      "AccessDenied");
+  for (const char* body : {"", "<html>no</html>", "<Error/>", "<Error><Code>a b</Code></Error>"}) {
+    EXPECT_FALSE(ParseS3Failure(body)) << body;
+  }
+}
+
+TEST(CredentialsDocumentTest, IsReadFromXmlAndJson) {
+  const auto role = ParseStsAnswer(
+      "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><AssumeRoleResult>"
+      "<Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>S</SecretAccessKey>"
+      "<SessionToken>T</SessionToken><Expiration>2026-11-24T03:00:00Z</Expiration></Credentials>"
+      "</AssumeRoleResult></AssumeRoleResponse>");
+  ASSERT_TRUE(role) << role.error().message;
+  EXPECT_EQ(role->credentials.access_key_id + role->credentials.secret_access_key +
+                role->credentials.session_token,
+            "AST");
+  EXPECT_EQ(role->expires, 1795489200);
+  const auto machine = ParseCredentialsDocument(
+      R"({"Code":"Success","AccessKeyId":"A","SecretAccessKey":"S","Token":"T","Expiration":"2026-11-24T03:00:00Z"})");
+  ASSERT_TRUE(machine);
+  EXPECT_EQ(machine->credentials.session_token, "T");
+  EXPECT_EQ(machine->expires, 1795489200);
+  const auto process =
+      ParseCredentialsDocument(R"({"Version":1,"AccessKeyId":"A","SecretAccessKey":"S"})");
+  EXPECT_TRUE(process && !process->expires && process->credentials.session_token.empty());
+}
+
+TEST(CredentialsDocumentTest, IsRefusedWithoutItsTextWhereItIsNone) {
+  for (const char* text : {"", "{}", R"({"AccessKeyId":"A"})", R"({"SecretAccessKey":"hidden"})",
+                           R"({"AccessKeyId":"A\r\nX: 1","SecretAccessKey":"hidden"})",
+                           R"({"AccessKeyId":"A","SecretAccessKey":"hidden","Expiration":"soon"})",
+                           R"({"AccessKeyId":"A","SecretAccessKey":"hidden","Token":"a b"})"}) {
+    const auto found = ParseCredentialsDocument(text);
+    ASSERT_FALSE(found) << text;
+    EXPECT_EQ(found.error().message.find("hidden"), std::string::npos);
+  }
+  EXPECT_FALSE(ParseStsAnswer("<a><bResult><Credentials/></bResult></a>"));
+}
+
+TEST(IsoTimeTest, HasFractionsAndOffsets) {
+  EXPECT_EQ(ParseIsoTime("2026-11-24T03:00:00Z"), 1795489200);
+  EXPECT_EQ(ParseIsoTime("2026-11-24T03:00:00.123456Z"), 1795489200);
+  EXPECT_EQ(ParseIsoTime("2026-11-24T04:30:00+01:30"), 1795489200);
+  for (const char* text : {"", "2026-11-24", "2026-13-24T03:00:00Z", "2026-11-24T03:00:00",
+                           "2026-11-24T03:00:00+1", "2026-11-24T-3:00:00Z"}) {
+    EXPECT_FALSE(ParseIsoTime(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace unshard
