@@ -2,6 +2,7 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -14,7 +15,7 @@
 namespace unshard {
 namespace {
 
-constexpr unsigned kMaxBackground = 64;
+constexpr unsigned kLeastBackground = 64;
 
 void Init(void* user_data, fuse_conn_info* connection) {
   auto& context = *static_cast<FuseContext*>(user_data);
@@ -30,8 +31,9 @@ void Init(void* user_data, fuse_conn_info* connection) {
   want(FUSE_CAP_ATOMIC_O_TRUNC);
   // The kernel is notified of changes, and need not drop pages at GETATTR.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_AUTO_INVAL_DATA);
-  connection->max_background = kMaxBackground;
-  connection->congestion_threshold = kMaxBackground * 3 / 4;
+  // The kernel holds back what it reads ahead beyond this, though threads may be idle.
+  connection->max_background = std::max(kLeastBackground, context.threads);
+  connection->congestion_threshold = connection->max_background * 3 / 4;
   const bool writable = context.fs->writable();
   context.open_is_optional = !writable && !context.fs->LoadsAtOpen() &&
                              (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;

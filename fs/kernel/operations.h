@@ -21,6 +21,7 @@ struct FuseContext {
   // remote.
   FileDescriptor source;
   bool is_remote = false;
+  unsigned threads = 1;            // the most that serve requests at a time
   std::function<void()> on_ready;  // called once, when the kernel has accepted the session
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
   bool opendir_is_optional = false;

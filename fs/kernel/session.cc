@@ -32,6 +32,8 @@ namespace {
 constexpr unsigned kThreads = 10;
 // Writers wait in their requests while the spool is full; readers must not wait behind them.
 constexpr unsigned kWritableThreads = 64;
+// Each request that reads waits for the server, and no program that reads should wait for others.
+constexpr unsigned kRemoteThreads = 256;
 constexpr int kMallocKeeps = 4 << 20;
 
 class SessionNotifier final : public KernelNotifier {
@@ -190,6 +192,12 @@ Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardia
   return guardian.Watch(*mount, when_alone);
 }
 
+// The most threads that serve requests; they are started as requests come.
+unsigned ThreadsFor(const FuseContext& context) {
+  if (context.is_remote) return kRemoteThreads;
+  return context.fs->writable() ? kWritableThreads : kThreads;
+}
+
 Status Loop(fuse_session* session, const std::string& mount_point, unsigned threads) {
   std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(fuse_loop_cfg_create(),
                                                                         fuse_loop_cfg_destroy);
@@ -279,6 +287,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
     const SignalsBlocked blocked;
     UNSHARD_ASSIGN_OR_RETURN(fs, OpenVolume(options, changes));
     context.fs = fs.get();
+    context.threads = ThreadsFor(context);
     UNSHARD_ASSIGN_OR_RETURN(session, MakeSession(options, context));
     if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
       return Fail(ErrorCode::kPermissionDenied,
@@ -306,7 +315,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
       fs->End();
       stop_telling();
     });
-    served = Loop(session.get(), options.mount_point, fs->writable() ? kWritableThreads : kThreads);
+    served = Loop(session.get(), options.mount_point, context.threads);
   }
   // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
   // is under way.

@@ -107,7 +107,7 @@ class TensorStore:
 
     def read(self, dataset, count, threads, seed):
         return run_json([sys.executable, HERE / "tensorstore_reader.py", dataset.make.format,
-                         dataset.sharded, dataset.list, count, threads, seed])
+                         f"file://{dataset.sharded}/", dataset.list, count, threads, seed])
 
 
 def run_json(command):

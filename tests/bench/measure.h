@@ -61,6 +61,30 @@ ChunkResult Timed(Read&& read) {
   return {chunk.second, Checksum(chunk.first, chunk.second), taken.count()};
 }
 
+// Prints one line of JSON about chunks that `in_flight` threads or requests read at a time.
+inline void PrintResults(const std::vector<ChunkResult>& results, std::size_t in_flight,
+                         double seconds) {
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+  std::vector<double> latencies;
+  for (const ChunkResult& result : results) {
+    bytes += result.bytes;
+    checksum += result.checksum;
+    latencies.push_back(result.microseconds);
+  }
+  std::sort(latencies.begin(), latencies.end());
+  const auto percentile = [&](std::size_t p) {
+    return latencies[(latencies.size() - 1) * p / 100];
+  };
+  std::printf(
+      "{\"chunks\": %zu, \"threads\": %zu, \"bytes\": %llu, \"checksum\": \"%016llx\", "
+      "\"seconds\": %.6f, \"p10_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": "
+      "%.2f}\n",
+      results.size(), in_flight, static_cast<unsigned long long>(bytes),
+      static_cast<unsigned long long>(checksum), seconds, percentile(10), percentile(50),
+      percentile(99), latencies.back());
+}
+
 // Reads chunks 0..count-1 with `threads` threads, each of which takes the next one when it is done,
 // and prints one line of JSON. `make_reader` is called once in each thread.
 using ChunkReader = std::function<ChunkResult(std::size_t)>;
@@ -78,24 +102,7 @@ inline void MeasureAndPrint(std::size_t count, unsigned threads,
   work();
   for (std::thread& other : others) other.join();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - before;
-
-  std::uint64_t bytes = 0;
-  std::uint64_t checksum = 0;
-  std::vector<double> latencies;
-  for (const ChunkResult& result : results) {
-    bytes += result.bytes;
-    checksum += result.checksum;
-    latencies.push_back(result.microseconds);
-  }
-  std::sort(latencies.begin(), latencies.end());
-  const auto percentile = [&](std::size_t p) { return latencies[(count - 1) * p / 100]; };
-  std::printf(
-      "{\"chunks\": %zu, \"threads\": %u, \"bytes\": %llu, \"checksum\": \"%016llx\", "
-      "\"seconds\": %.6f, \"p10_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"max_us\": "
-      "%.2f}\n",
-      count, threads, static_cast<unsigned long long>(bytes),
-      static_cast<unsigned long long>(checksum), taken.count(), percentile(10), percentile(50),
-      percentile(99), latencies.back());
+  PrintResults(results, threads, taken.count());
 }
 
 }  // namespace unshard_bench

@@ -1,9 +1,11 @@
 """TensorStore reading chunks of the sharded dataset directly: prints the same JSON as the others.
 
-    tensorstore_reader.py FORMAT SHARDED LIST COUNT IN_FLIGHT SEED
+    tensorstore_reader.py FORMAT URL LIST COUNT IN_FLIGHT SEED
 
 It keeps indexes in its cache pool, and IN_FLIGHT reads are under way at a time. The chunks are drawn
 from LIST by `random` (not in the other programs' order), so only figures are comparable, no checksums.
+Over a network it may send as many requests at a time, and takes cached indexes for valid, as a mount
+does.
 """
 
 import json
@@ -21,11 +23,21 @@ def slices(form, name, edge):
     return tuple(slice(*map(int, p.split("-"))) for p in parts[1].split("_"))
 
 
-def main(form, path, listed, count, in_flight, seed):
+def remote_options(url, in_flight):
+    """(context, members of the spec) for a source behind `url`."""
+    if url.startswith("file:"):
+        return {}, {}
+    scheme = url.split(":")[0].replace("https", "http").replace("gs", "gcs")
+    return ({f"{scheme}_request_concurrency": {"limit": in_flight}},
+            {"recheck_cached_data": "open", "recheck_cached_metadata": "open"})
+
+
+def main(form, url, listed, count, in_flight, seed):
     driver = "zarr3" if form == "zarr" else "neuroglancer_precomputed"
-    store = tensorstore.open({"driver": driver, "kvstore": f"file://{path}/"}, open=True,
-                             context=tensorstore.Context(
-                                 {"cache_pool": {"total_bytes_limit": 64 << 20}})).result()
+    context, members = remote_options(url, in_flight)
+    context["cache_pool"] = {"total_bytes_limit": 64 << 20}
+    store = tensorstore.open({"driver": driver, "kvstore": url, **members}, open=True,
+                             context=tensorstore.Context(context)).result()
     edge = store.chunk_layout.read_chunk.shape[0]
     with open(listed) as lines:
         names = [line.split("\t")[0] for line in lines]

@@ -20,7 +20,7 @@ import pytest
 
 from mount_data import (PrecomputedVolume, VersionedVolume, VersionedZarr, ZarrTree, kernel_caches,
                         refused)
-from mounting import wait_until
+from mounting import daemon_of, wait_until
 from watch_chunks import version_of
 
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
@@ -289,3 +289,27 @@ def test_a_server_that_does_not_answer_holds_nobody_for_ever(served, nginx, moun
         assert path.read_bytes() == (mount(served / "tree", "ro").path / "image/c/3/3/1").read_bytes()
     finally:
         proxy.stop()
+
+
+def test_a_hundred_readers_wait_for_the_server_at_once(served, nginx, mount, work):
+    proxy = Server(SERVERS / "fault_proxy", nginx.http, work / "proxy")
+    readers = []
+    try:
+        remote = mount(f"{proxy.urls[0]}/plain/tree")
+        names = sorted(files_in(mount(served / "tree", "ro").path / "image" / "c"))[:100]
+        chunks = remote.path / "image" / "c"
+        for folder in sorted({os.path.dirname(name) for name in names}):
+            os.stat(chunks / folder)
+        (work / "proxy" / "faults").write_text("stall\n" * 1000)
+        readers = [subprocess.Popen(["cat", str(chunks / name)], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL) for name in names]
+        threads = pathlib.Path(f"/proc/{daemon_of(remote)}/task")
+        assert wait_until(lambda: len(list(threads.iterdir())) > len(names), SECONDS)
+        # Nobody who waits keeps others from what needs no server.
+        assert remote.status()["read_only"]
+    finally:
+        for reader in readers:
+            reader.send_signal(signal.SIGINT)
+        ends = [reader.wait(SECONDS) for reader in readers]
+        proxy.stop()
+    assert ends == [-signal.SIGINT] * len(names)

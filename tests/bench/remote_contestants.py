@@ -1,0 +1,94 @@
+"""Who reads a dataset behind a server. `address` is the server's own, or that of a proxy before it."""
+
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import dataset as datasets
+from contestants import HERE, Mounted, run_json
+from remote_dataset import path_of
+from workloads import MEMORY_DIRECTORY
+
+WHOLE_SHARDS = 16  # requests for whole shards at a time
+
+
+class Curl:
+    """Requests for exactly the ranges of the chunks, or for the whole shards: what all are relative to.
+    It knows the ranges beforehand, and keeps nothing."""
+
+    shows_files = False
+
+    def __init__(self, name, build, server, address):
+        self.name, self.program = name, build / "bench_range_reader"
+        self.server, self.address = server, address
+
+    def read(self, dataset, count, readers, seed):
+        return self._run(dataset, dataset.ranges, count, readers, seed)
+
+    def copy(self, dataset):
+        sample = self._run(dataset, dataset.shards, 0, WHOLE_SHARDS, 0)
+        return {"seconds": sample["seconds"], "wire_bytes": sample["bytes"]}
+
+    def _run(self, dataset, ranges, *arguments):
+        url = self.server.url(self.address, path_of(dataset, "sharded"))
+        return run_json([self.program, url, ranges, *arguments])
+
+
+class TensorStore:
+    """TensorStore reading the sharded dataset, which it decodes; its copy is one into files."""
+
+    name = "tensorstore"
+    shows_files = False
+
+    def __init__(self, server, address):
+        self.server, self.address = server, address
+
+    def read(self, dataset, count, readers, seed):
+        return run_json([sys.executable, HERE / "tensorstore_reader.py", dataset.make.format,
+                         self._url(dataset), dataset.list, count, readers, seed])
+
+    def copy(self, dataset):
+        with tempfile.TemporaryDirectory(dir=MEMORY_DIRECTORY) as directory:
+            target = datasets.spec(dataset.make, pathlib.Path(directory) / "copy", False)
+            return run_json([sys.executable, HERE / "tensorstore_copier.py", dataset.make.format,
+                             self._url(dataset), json.dumps(target)])
+
+    def _url(self, dataset):
+        return self.server.url(self.address, path_of(dataset, "sharded")) + "/"
+
+
+def unshard(name, binary, options, server, address, work):
+    given = ["ro", *(option for option in options.split(",") if option)]
+
+    def command(dataset, point):
+        return [binary, "mount", "-f", server.url(address, path_of(dataset, "sharded")), point,
+                "-o", ",".join(given)]
+    return Mounted(name, command, work)
+
+
+def rclone(server, address, work):
+    """The unsharded copy of the data through rclone's mount, as it is without options."""
+    def command(dataset, point):
+        return ["rclone", "mount", *server.rclone(address, path_of(dataset, "plain")), point,
+                "--read-only", "--config", "/dev/null", "--cache-dir", work / "rclone"]
+    return Mounted("rclone", command, work)
+
+
+def line_up(arguments, server, address, work, proxied=None):
+    """All that are to be had. `proxied`: the address of a proxy without delay, which curl is measured
+    through as well."""
+    everybody = [Curl("curl", arguments.build, server, address)]
+    if proxied:
+        everybody.append(Curl("proxied curl", arguments.build, server, proxied))
+    everybody.append(unshard("unshard", arguments.build / "unshard", arguments.options, server,
+                             address, work))
+    if arguments.other:
+        everybody.append(unshard("other", arguments.other, arguments.other_options, server, address,
+                                 work))
+    everybody.append(TensorStore(server, address))
+    if shutil.which("rclone"):
+        everybody.append(rclone(server, address, work))
+    wanted = arguments.contestants.split(",") if arguments.contestants else None
+    return [each for each in everybody if not wanted or each.name in wanted + ["curl"]]
