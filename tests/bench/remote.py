@@ -41,8 +41,9 @@ class Workload:
     readers: int
     latency: float
 
-    cold = True
-    command = None
+    @property
+    def command(self):
+        return None if self.readers else ("cp", "-r", "{root}", "{copy}")
 
     @property
     def name(self):
@@ -94,10 +95,9 @@ class Bench:
 
     def _read(self, dataset, workload, contestant, number):
         count, seed = workload.count(dataset, self.size), 100 + number
-        if not workload.readers:
-            if contestant.shows_files:
-                copy = ("cp", "-r", "{root}", "{copy}")
-                return time_command(copy, contestant.root / dataset.scale)
+        if workload.command and contestant.shows_files:
+            return time_command(workload.command, contestant.root / dataset.scale)
+        if workload.command:
             return contestant.copy(dataset)
         if contestant.shows_files:
             return read_files(self.reader, contestant.root, dataset, count, workload.readers, seed)
