@@ -86,7 +86,11 @@ class Bench:
             self.server.take_requests()
             contestant.start(dataset)
             mounting = self.server.take_requests()
-            sample = self._read(dataset, workload, contestant, number)
+            try:
+                sample = self._read(dataset, workload, contestant, number)
+            except RuntimeError as error:
+                raise RuntimeError(f"{contestant.name}: {error}\n"
+                                   f"{contestant.log_path.read_text()}") from error
             return {**sample, "memory": contestant.memory(), "mounting_requests": mounting,
                     "mount_seconds": contestant.mount_seconds,
                     "requests": self.server.take_requests()}
