@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "tests/bench/measure.h"
@@ -17,7 +19,7 @@ namespace {
 // One whole file as most programs read it: open, fstat, read of st_size bytes, close.
 std::size_t ReadFile(int root, const std::string& name, std::vector<unsigned char>& buffer) {
   const int file = openat(root, name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) Fail("cannot open " + name);
+  if (file < 0) Fail("cannot open " + name + ": " + std::strerror(errno));
   struct stat attributes {};
   if (fstat(file, &attributes) != 0) Fail("cannot stat " + name);
   const auto size = static_cast<std::size_t>(attributes.st_size);
@@ -25,7 +27,8 @@ std::size_t ReadFile(int root, const std::string& name, std::vector<unsigned cha
   std::size_t done = 0;
   while (done < size) {
     const ssize_t got = read(file, buffer.data() + done, size - done);
-    if (got <= 0) Fail("cannot read " + name);
+    if (got < 0) Fail("cannot read " + name + ": " + std::strerror(errno));
+    if (got == 0) Fail(name + " ends before its size");
     done += static_cast<std::size_t>(got);
   }
   close(file);

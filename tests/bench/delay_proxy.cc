@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -252,7 +253,16 @@ class Proxy {
   Bytes buffer_ = Bytes(kReadBytes);
 };
 
+// A connection takes two descriptors.
+void AllowManyDescriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int Run(char** arguments) {
+  AllowManyDescriptors();
   const std::chrono::duration<double, std::milli> round_trip(std::stod(arguments[1]));
   const std::string server = arguments[2];
   const std::size_t colon = server.rfind(':');

@@ -41,8 +41,9 @@ class Workload:
     readers: int
     latency: float
 
-    cold = True
-    command = None
+    @property
+    def command(self):
+        return None if self.readers else ("cp", "-r", "{root}", "{copy}")
 
     @property
     def name(self):
@@ -85,7 +86,11 @@ class Bench:
             self.server.take_requests()
             contestant.start(dataset)
             mounting = self.server.take_requests()
-            sample = self._read(dataset, workload, contestant, number)
+            try:
+                sample = self._read(dataset, workload, contestant, number)
+            except RuntimeError as error:
+                raise RuntimeError(f"{contestant.name}: {error}\n"
+                                   f"{contestant.log_path.read_text()}") from error
             return {**sample, "memory": contestant.memory(), "mounting_requests": mounting,
                     "mount_seconds": contestant.mount_seconds,
                     "requests": self.server.take_requests()}
@@ -94,10 +99,9 @@ class Bench:
 
     def _read(self, dataset, workload, contestant, number):
         count, seed = workload.count(dataset, self.size), 100 + number
-        if not workload.readers:
-            if contestant.shows_files:
-                copy = ("cp", "-r", "{root}", "{copy}")
-                return time_command(copy, contestant.root / dataset.scale)
+        if workload.command and contestant.shows_files:
+            return time_command(workload.command, contestant.root / dataset.scale)
+        if workload.command:
             return contestant.copy(dataset)
         if contestant.shows_files:
             return read_files(self.reader, contestant.root, dataset, count, workload.readers, seed)

@@ -19,6 +19,13 @@ def per_chunk(each, key, unit):
     return statistics.median(sample["requests"][key] / unit(sample) for sample in each.values())
 
 
+def mounting(samples):
+    """What a mount has cost before the first read, which its speed does not show, and its memory."""
+    return {"requests": statistics.median(each["mounting_requests"]["count"] for each in samples),
+            "seconds": statistics.median(each["mount_seconds"] for each in samples),
+            "peak_kb": max(each["memory"]["VmHWM"] for each in samples)}
+
+
 def row(dataset, workload, samples, with_targets):
     grid, edge = dataset.make.grid, dataset.make.edge
     chunks_of = lambda sample: sample.get("chunks", grid[0] * grid[1] * grid[2])  # noqa: E731
@@ -31,9 +38,8 @@ def row(dataset, workload, samples, with_targets):
                            for name, each in samples.items()},
               "asked": {name: per_chunk(each, "bytes", lambda s: chunks_of(s) * edge ** 3)
                         for name, each in samples.items()},
-              "peak_kb": {name: max(sample["memory"]["VmHWM"] for sample in each.values())
-                          for name, each in samples.items()
-                          if all("memory" in sample for sample in each.values())}}
+              "mounts": {name: mounting(each.values()) for name, each in samples.items()
+                         if all("memory" in sample for sample in each.values())}}
     if with_targets and "unshard" in samples:
         goals = {"curl": RANDOM_TARGET} if workload.readers else COPY_TARGETS
         result["targets"] = [
@@ -71,8 +77,9 @@ def show_row(one, names):
 def show_costs(one):
     counts = ", ".join(f"{name} {show(count)} ({show(one['asked'][name])} × bytes)"
                        for name, count in one["requests"].items())
-    peaks = ", ".join(f"{name} {peak / 1024:.0f} MiB" for name, peak in one["peak_kb"].items())
-    return f"{'':<14}requests a chunk: {counts}" + (f"; peak RSS: {peaks}" if peaks else "")
+    mounts = ", ".join(f"{name} {each['requests']:.0f} requests in {each['seconds']:.2f} s, then peak "
+                       f"RSS {each['peak_kb'] / 1024:.0f} MiB" for name, each in one["mounts"].items())
+    return f"{'':<14}requests a chunk: {counts}" + (f"\n{'':<14}mounting: {mounts}" if mounts else "")
 
 
 def show(value):
