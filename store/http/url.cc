@@ -94,4 +94,16 @@ std::string EscapeKey(std::string_view key) {
   return path;
 }
 
+std::string EscapeQueryValue(std::string_view value) {
+  std::string escaped;
+  for (const char byte : EscapeKey(value)) {
+    if (byte == '/') {
+      escaped += "%2F";
+    } else {
+      escaped += byte;
+    }
+  }
+  return escaped;
+}
+
 }  // namespace unshard
