@@ -48,13 +48,15 @@ class ConcatenatedObject final : public ObjectVersion {
     const auto rest = RangeRequest::At(0, wanted.end() - seam);
     const auto with_head = [=, second = second_](Result<ReadResult> head) {
       if (!head || head->state != ReadResult::State::kFound) return as_whole(std::move(head));
-      second->StartRead(rest, deadline,
-                        [as_whole, bytes = std::move(head->value)](Result<ReadResult> tail) {
-                          if (tail && tail->state == ReadResult::State::kFound) {
-                            tail->value = Joined(bytes, tail->value);
-                          }
-                          as_whole(std::move(tail));
-                        });
+      second->StartRead(
+          rest, deadline,
+          [as_whole, bytes = std::move(head->value), age = head->age](Result<ReadResult> tail) {
+            if (tail && tail->state == ReadResult::State::kFound) {
+              tail->value = Joined(bytes, tail->value);
+              tail->age = std::max(tail->age, age);
+            }
+            as_whole(std::move(tail));
+          });
     };
     first_->StartRead(RangeRequest::At(wanted.begin, seam - wanted.begin), deadline, with_head);
   }
@@ -65,6 +67,18 @@ class ConcatenatedObject final : public ObjectVersion {
     if (range.end() <= seam) return first_->Slice(range);
     if (range.begin < seam) return std::nullopt;
     return second_->Slice({range.begin - seam, range.size});
+  }
+
+  void Prefetch(const ByteRange& range) override {
+    const ByteRange wanted = ClipRange(RangeRequest::At(range.begin, range.size), info_.size);
+    const std::uint64_t seam = first_->info().size;
+    const std::uint64_t in_second = std::max(wanted.begin, seam);
+    if (wanted.begin < seam) {
+      first_->Prefetch({wanted.begin, std::min(wanted.end(), seam) - wanted.begin});
+    }
+    if (in_second < wanted.end()) {
+      second_->Prefetch({in_second - seam, wanted.end() - in_second});
+    }
   }
 
  private:
