@@ -91,8 +91,9 @@ class ConcatenatedObject final : public ObjectVersion {
 
 Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_view first_key,
                                              std::string_view second_key, const RangeRequest& first,
-                                             const Deadline& deadline) {
+                                             const Deadline& deadline, MissingHalf missing_half) {
   UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened head, store.Open(first_key, first, deadline));
+  if (!head.version && missing_half == MissingHalf::kBelieved) return head;
   UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened tail,
                            store.Open(second_key, RangeRequest::At(0, 0), deadline));
   if (!head.version && !tail.version) return head;

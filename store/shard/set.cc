@@ -182,10 +182,15 @@ ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard, const RangeRequest& fi
   // Before the open, so that each change after it gives an event.
   if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentPath(opened.key));
   auto object = store_->Open(opened.key, first, deadline);
-  if (object && !object->version) {
+  if (object && object->version) {
+    found_whole_.store(true, std::memory_order_relaxed);
+  } else if (object) {
+    const auto missing_half = !keeps_replaced_versions_ && found_whole_.load()
+                                  ? MissingHalf::kBelieved
+                                  : MissingHalf::kChecked;
     if (const auto pair = keys_->ObsoletePair(shard)) {
       object = OpenConcatenated(*store_, JoinPath(directory_, pair->index),
-                                JoinPath(directory_, pair->data), first, deadline);
+                                JoinPath(directory_, pair->data), first, deadline, missing_half);
     }
   }
   if (!object) {

@@ -249,6 +249,9 @@ class ShardSet {
   std::size_t key_depth_ = 0;      // directories between directory_ and a shard
   bool trimmed_ = false;           // some shard has been forgotten
 
+  // Some shard was found as one object: of a missing one only the first half of the obsolete form
+  // is asked for as well, where each request counts.
+  std::atomic<bool> found_whole_{false};
   std::atomic<std::uint64_t> opens_{0};
   std::atomic<std::uint64_t> index_reads_{0};
 };
