@@ -14,7 +14,9 @@
 namespace unshard {
 namespace {
 
+// Requests of the kernel's readahead and of asynchronous reads under way.
 constexpr unsigned kMaxBackground = 64;
+constexpr unsigned kMaxRemoteBackground = 256;  // as many as there are threads
 
 void Init(void* user_data, fuse_conn_info* connection) {
   auto& context = *static_cast<FuseContext*>(user_data);
@@ -30,8 +32,8 @@ void Init(void* user_data, fuse_conn_info* connection) {
   want(FUSE_CAP_ATOMIC_O_TRUNC);
   // The kernel is notified of changes, and need not drop pages at GETATTR.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_AUTO_INVAL_DATA);
-  connection->max_background = kMaxBackground;
-  connection->congestion_threshold = kMaxBackground * 3 / 4;
+  connection->max_background = context.is_remote ? kMaxRemoteBackground : kMaxBackground;
+  connection->congestion_threshold = connection->max_background * 3 / 4;
   const bool writable = context.fs->writable();
   context.open_is_optional = !writable && (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
   context.opendir_is_optional =

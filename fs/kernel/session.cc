@@ -32,6 +32,9 @@ namespace {
 constexpr unsigned kThreads = 10;
 // Writers wait in their requests while the spool is full; readers must not wait behind them.
 constexpr unsigned kWritableThreads = 64;
+// Requests wait for a remote store, most of them at the same time. libfuse starts threads on
+// demand.
+constexpr unsigned kRemoteThreads = 256;
 constexpr int kMallocKeeps = 4 << 20;
 
 class SessionNotifier final : public KernelNotifier {
@@ -306,7 +309,8 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
       fs->End();
       stop_telling();
     });
-    served = Loop(session.get(), options.mount_point, fs->writable() ? kWritableThreads : kThreads);
+    const unsigned threads = fs->writable() ? kWritableThreads : kThreads;
+    served = Loop(session.get(), options.mount_point, context.is_remote ? kRemoteThreads : threads);
   }
   // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
   // is under way.

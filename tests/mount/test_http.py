@@ -329,3 +329,30 @@ def test_a_server_that_does_not_answer_holds_nobody_for_ever(served, nginx, moun
         assert path.read_bytes() == (mount(served / "tree", "ro").path / "image/c/3/3/1").read_bytes()
     finally:
         proxy.stop()
+
+
+def test_many_readers_wait_at_the_same_time(served, nginx, mount, work):
+    import numpy as np
+
+    path = served / "readers"
+    write_one_zarr_shard(path, np.ones(tuple(n * edge for n, edge in zip(GRID, CHUNK)), "u1"))
+    proxy = Server(SERVERS / "fault_proxy", nginx.http, work / "proxy")
+    readers = []
+    try:
+        remote = mount(f"{proxy.urls[0]}/plain/readers", "ttl=600")
+        chunks = [remote.path / "c" / "/".join(map(str, np.unravel_index(n, GRID)))
+                  for n in np.random.default_rng(5).permutation(1024)[:16]]
+        assert chunks[0].read_bytes()
+        faults, requests = work / "proxy" / "faults", work / "proxy" / "requests"
+        before = len(requests.read_text().splitlines())
+        faults.write_text("stall\n" * 1000)
+        readers = [subprocess.Popen(["cat", str(chunk)], stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL) for chunk in chunks[1:]]
+        # libfuse has ten threads unless it is told otherwise.
+        assert wait_until(lambda: len(requests.read_text().splitlines()) >= before + 15, SECONDS)
+        assert all(reader.poll() is None for reader in readers)
+    finally:
+        for reader in readers:
+            reader.kill()
+            reader.wait()
+        proxy.stop()
