@@ -1,6 +1,7 @@
 #include "store/chunks/chunk_reader.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "codec/compression/gzip.h"
 #include "codec/precomputed/mesh_manifest.h"
@@ -34,7 +35,8 @@ ChunkReader::ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t
       cache_owner_(NewCacheOwner()),
       fetched_owner_(NewCacheOwner()),
       reads_whole_(!store.keeps_replaced_versions),
-      counters_(std::move(counters)) {}
+      counters_(std::move(counters)),
+      sweeps_(decoded_, max_chunk_bytes) {}
 
 bool ChunkReader::SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk) {
   if (chunk.part == ChunkPart::kFragments) return false;
@@ -65,32 +67,30 @@ Result<std::optional<ChunkFacts>> ChunkReader::FindByReading(ShardedTree& tree,
                                                              const ChunkRef& chunk) {
   ShardSet& shards = tree.shards();
   const std::uint64_t shard = chunk.slot.shard;
+  const auto begun = std::chrono::steady_clock::now();
   UNSHARD_ASSIGN_OR_RETURN(
       ShardGenerationPtr generation,
       shards.Current(shard, CallerDeadline(), ShardSet::Trust::kUncontradicted));
   UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
-  bool validated = false;
-  if (entry) {
-    UNSHARD_ASSIGN_OR_RETURN(validated, Fetch(tree, chunk, generation, *entry));
-  }
-  if (!validated) {
+  if (entry) UNSHARD_RETURN_IF_ERROR(Fetch(tree, chunk, generation, *entry));
+  if (!shards.ValidatedSince(*generation, begun)) {
     UNSHARD_ASSIGN_OR_RETURN(generation, shards.Current(shard, CallerDeadline()));
   }
   return FindIn(tree, chunk, generation);
 }
 
-Result<bool> ChunkReader::Fetch(ShardedTree& tree, const ChunkRef& chunk,
-                                const ShardGenerationPtr& generation, const ByteRange& entry) {
+Status ChunkReader::Fetch(ShardedTree& tree, const ChunkRef& chunk,
+                          const ShardGenerationPtr& generation, const ByteRange& entry) {
   UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, entry));
   const ByteRange& range = verbatim ? *verbatim : entry;
-  if (!IsFetchedWhole(tree, range)) return false;
+  if (!IsFetchedWhole(tree, range)) return {};
   const CacheKey key =
       verbatim ? KeyOf(tree, generation, range) : KeyOf(tree, chunk.slot, generation);
-  if (decoded_->Peek(key)) return false;
-  const auto fetched =
-      verbatim ? Fetched(tree, generation, range) : Decoded(tree, chunk.slot, generation, entry);
+  if (decoded_->Peek(key)) return {};
+  const auto fetched = verbatim ? Fetched(tree, chunk.slot, generation, range)
+                                : Decoded(tree, chunk.slot, generation, entry);
   // Damage is that of the chunk's bytes: its reader meets it.
-  if (fetched || fetched.error().code == ErrorCode::kDataLoss) return true;
+  if (fetched || fetched.error().code == ErrorCode::kDataLoss) return {};
   return tl::unexpected<Error>(fetched.error());
 }
 
@@ -107,12 +107,12 @@ bool ChunkReader::IsFetchedWhole(const ShardedTree& tree, const ByteRange& range
 }
 
 Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Fetched(
-    ShardedTree& tree, const ShardGenerationPtr& generation, const ByteRange& range) {
+    ShardedTree& tree, const ShardSlot& slot, const ShardGenerationPtr& generation,
+    const ByteRange& range) {
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     auto chunk = std::make_shared<DecodedChunk>();
-    UNSHARD_ASSIGN_OR_RETURN(chunk->plain,
-                             tree.shards().ReadStored(generation, range, CallerDeadline()));
+    UNSHARD_ASSIGN_OR_RETURN(chunk->plain, ReadChunk(tree, slot, generation, range));
     return ByteBudgetCache::Loaded{chunk, chunk->plain.size() + sizeof(DecodedChunk)};
   };
   UNSHARD_ASSIGN_OR_RETURN(const auto value,
@@ -208,8 +208,7 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
                       " bytes is larger than the memory cap allows to decode");
     }
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
-    UNSHARD_ASSIGN_OR_RETURN(Bytes stored,
-                             tree.shards().ReadStored(generation, entry, CallerDeadline()));
+    UNSHARD_ASSIGN_OR_RETURN(Bytes stored, ReadChunk(tree, slot, generation, entry));
     auto plain = tree.shards().format().DecodeEntry(stored, max_chunk_bytes_);
     if (!plain) return tl::unexpected<Error>(InShard(plain.error(), *generation));
     counters_->chunks_decoded.fetch_add(1, std::memory_order_relaxed);
@@ -245,10 +244,17 @@ bool ChunkReader::ExpectsRead() {
 
 void ChunkReader::PrefetchSweep(const ShardedTree& tree, const ShardGeneration& generation,
                                 const ByteRange& entry) {
-  if (tree.shards().format().is_wrapped()) return;
+  if (reads_whole_ || tree.shards().format().is_wrapped()) return;
   const ReadAhead::Shard shard{tree.ordinal(), generation.shard, generation.serial};
   const ByteRange ahead = read_ahead_.Note(shard, entry, generation.object->info().size);
   if (ahead.size != 0) generation.object->Prefetch(ahead);
+}
+
+Result<Bytes> ChunkReader::ReadChunk(const ShardedTree& tree, const ShardSlot& slot,
+                                     const ShardGenerationPtr& generation, const ByteRange& range) {
+  const bool may_sweep = reads_whole_ && !tree.shards().format().is_wrapped() && !tree.is_mesh();
+  if (may_sweep) return sweeps_.Read(tree, slot, generation, range, CallerDeadline());
+  return tree.shards().ReadStored(generation, range, CallerDeadline());
 }
 
 // Ranges that begin at the same byte have the same bytes, as far as they go.
@@ -258,10 +264,11 @@ CacheKey ChunkReader::KeyOf(const ShardedTree& tree, const ShardGenerationPtr& g
           generation->serial, range.begin};
 }
 
-Result<FilePiece> ChunkReader::ReadVerbatim(ShardedTree& tree, const ShardGenerationPtr& generation,
+Result<FilePiece> ChunkReader::ReadVerbatim(ShardedTree& tree, const ShardSlot& slot,
+                                            const ShardGenerationPtr& generation,
                                             const ByteRange& whole, const ByteRange& range) {
   if (IsFetchedWhole(tree, whole)) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto chunk, Fetched(tree, generation, whole));
+    UNSHARD_ASSIGN_OR_RETURN(const auto chunk, Fetched(tree, slot, generation, whole));
     if (chunk->plain.size() == whole.size) {
       if (range == whole) decoded_->Erase(KeyOf(tree, generation, whole));
       return FilePiece(chunk->plain.Slice(range.begin - whole.begin, range.size));
@@ -306,7 +313,7 @@ Result<FilePiece> ChunkReader::ReadEntry(ShardedTree& tree, const ChunkRef& chun
     const std::uint64_t begin = std::min(offset, verbatim->size);
     const ByteRange range{verbatim->begin + begin, std::min(size, verbatim->size - begin)};
     if (range.size == 0) return FilePiece(Bytes());
-    return ReadVerbatim(tree, generation, *verbatim, range);
+    return ReadVerbatim(tree, chunk.slot, generation, *verbatim, range);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto decoded, Decoded(tree, chunk.slot, generation, entry));
   UNSHARD_RETURN_IF_ERROR(CheckAnnouncedSize(*generation, chunk.slot, *decoded));

@@ -11,6 +11,7 @@
 
 #include "store/chunks/chunk_store.h"
 #include "store/chunks/read_ahead.h"
+#include "store/chunks/sweep_reader.h"
 #include "store/object/index_cache.h"
 #include "store/shard/set.h"
 
@@ -28,7 +29,8 @@ struct ReadCounters {
 class ChunkReader {
  public:
   // Decoded chunks are kept in `decoded` until they have been read whole; one of them may have at
-  // most `max_chunk_bytes`. `store`: what the store of the trees can do.
+  // most `max_chunk_bytes`, and all that is prefetched from a remote store together as well.
+  // `store`: what the store of the trees can do.
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
               std::shared_ptr<ReadCounters> counters, const Capabilities& store = {});
 
@@ -82,12 +84,15 @@ class ChunkReader {
   // the shard.
   Result<std::optional<ChunkFacts>> FindNow(ShardedTree& tree, const ChunkRef& chunk);
   Result<std::optional<ChunkFacts>> FindByReading(ShardedTree& tree, const ChunkRef& chunk);
-  // Reads a chunk into the cache. True where the store was read.
-  Result<bool> Fetch(ShardedTree& tree, const ChunkRef& chunk, const ShardGenerationPtr& generation,
-                     const ByteRange& entry);
+  // Reads a chunk into the cache.
+  Status Fetch(ShardedTree& tree, const ChunkRef& chunk, const ShardGenerationPtr& generation,
+               const ByteRange& entry);
+  // The stored bytes of a chunk.
+  Result<Bytes> ReadChunk(const ShardedTree& tree, const ShardSlot& slot,
+                          const ShardGenerationPtr& generation, const ByteRange& range);
   [[nodiscard]] bool IsFetchedWhole(const ShardedTree& tree, const ByteRange& range) const;
   // The bytes of a range, cached as those of a decoded chunk.
-  Result<std::shared_ptr<const DecodedChunk>> Fetched(ShardedTree& tree,
+  Result<std::shared_ptr<const DecodedChunk>> Fetched(ShardedTree& tree, const ShardSlot& slot,
                                                       const ShardGenerationPtr& generation,
                                                       const ByteRange& range);
   CacheKey KeyOf(const ShardedTree& tree, const ShardGenerationPtr& generation,
@@ -100,8 +105,9 @@ class ChunkReader {
                             const DecodedChunk& decoded);
   void PrefetchSweep(const ShardedTree& tree, const ShardGeneration& generation,
                      const ByteRange& entry);
-  Result<FilePiece> ReadVerbatim(ShardedTree& tree, const ShardGenerationPtr& generation,
-                                 const ByteRange& whole, const ByteRange& range);
+  Result<FilePiece> ReadVerbatim(ShardedTree& tree, const ShardSlot& slot,
+                                 const ShardGenerationPtr& generation, const ByteRange& whole,
+                                 const ByteRange& range);
 
   const std::shared_ptr<ByteBudgetCache> decoded_;
   const std::uint64_t max_chunk_bytes_;
@@ -109,7 +115,8 @@ class ChunkReader {
   const std::uint64_t fetched_owner_;
   const bool reads_whole_;
   const std::shared_ptr<ReadCounters> counters_;
-  ReadAhead read_ahead_;
+  ReadAhead read_ahead_;  // where the kernel prefetches
+  SweepReader sweeps_;    // where each request counts
   // Look-ups since the last read.
   std::atomic<std::uint32_t> unread_lookups_{0};
   std::atomic<bool> trailers_used_{false};

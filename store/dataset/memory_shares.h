@@ -17,11 +17,11 @@ struct MemoryShares {
         chunk(cap / 8) {}
 
   std::uint64_t index_cache;    // all index pages that are kept
-  std::uint64_t decoded_cache;  // all decoded chunks that are kept
+  std::uint64_t decoded_cache;  // all decoded chunks that are kept, and all that is prefetched
   // At most, of one:
   std::uint64_t index;          // all pages of one shard
   std::uint64_t wrapped_shard;  // a shard that is encoded as a whole
-  std::uint64_t chunk;          // one decoded chunk
+  std::uint64_t chunk;          // one decoded chunk; what is prefetched and not read yet
 
   [[nodiscard]] PublisherOptions publisher() const {
     PublisherOptions options;

@@ -6,6 +6,7 @@
 #include "store/dataset/memory_shares.h"
 #include "store/dataset/source.h"
 #include "store/object/log.h"
+#include "store/object/prefetching_store.h"
 
 namespace unshard {
 namespace {
@@ -33,16 +34,20 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
     return Fail(ErrorCode::kReadOnly, options.source + ": can only be read; open it read-only");
   }
   VolumeParts parts;
+  const MemoryShares memory(options.memory_bytes);
   parts.own_mount = source.own_mount;
   parts.store = source.store;
   parts.watcher = source.watcher;
+  parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache);
+  // The kernel prefetches from files of a directory.
+  if (!source.store->capabilities().keeps_replaced_versions) {
+    parts.store = std::make_shared<PrefetchingStore>(parts.store, parts.decoded);
+  }
   std::shared_ptr<CatalogStore> catalog;
   if (!source.store->capabilities().lists) {
-    parts.store = catalog = std::make_shared<CatalogStore>(source.store);
+    parts.store = catalog = std::make_shared<CatalogStore>(parts.store);
   }
-  const MemoryShares memory(options.memory_bytes);
   parts.indexes = std::make_shared<IndexCache>(memory.index_cache);
-  parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache);
   parts.reader = std::make_shared<ChunkReader>(parts.decoded, memory.chunk, parts.reads,
                                                parts.store->capabilities());
   DatasetTreeOptions tree_options;

@@ -48,13 +48,15 @@ class ConcatenatedObject final : public ObjectVersion {
     const auto rest = RangeRequest::At(0, wanted.end() - seam);
     const auto with_head = [=, second = second_](Result<ReadResult> head) {
       if (!head || head->state != ReadResult::State::kFound) return as_whole(std::move(head));
-      second->StartRead(rest, deadline,
-                        [as_whole, bytes = std::move(head->value)](Result<ReadResult> tail) {
-                          if (tail && tail->state == ReadResult::State::kFound) {
-                            tail->value = Joined(bytes, tail->value);
-                          }
-                          as_whole(std::move(tail));
-                        });
+      second->StartRead(
+          rest, deadline,
+          [as_whole, bytes = std::move(head->value), age = head->age](Result<ReadResult> tail) {
+            if (tail && tail->state == ReadResult::State::kFound) {
+              tail->value = Joined(bytes, tail->value);
+              tail->age = std::max(tail->age, age);
+            }
+            as_whole(std::move(tail));
+          });
     };
     first_->StartRead(RangeRequest::At(wanted.begin, seam - wanted.begin), deadline, with_head);
   }
@@ -67,6 +69,18 @@ class ConcatenatedObject final : public ObjectVersion {
     return second_->Slice({range.begin - seam, range.size});
   }
 
+  void Prefetch(const ByteRange& range) override {
+    const ByteRange wanted = ClipRange(RangeRequest::At(range.begin, range.size), info_.size);
+    const std::uint64_t seam = first_->info().size;
+    const std::uint64_t in_second = std::max(wanted.begin, seam);
+    if (wanted.begin < seam) {
+      first_->Prefetch({wanted.begin, std::min(wanted.end(), seam) - wanted.begin});
+    }
+    if (in_second < wanted.end()) {
+      second_->Prefetch({in_second - seam, wanted.end() - in_second});
+    }
+  }
+
  private:
   const std::shared_ptr<ObjectVersion> first_;
   const std::shared_ptr<ObjectVersion> second_;
@@ -77,8 +91,9 @@ class ConcatenatedObject final : public ObjectVersion {
 
 Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_view first_key,
                                              std::string_view second_key, const RangeRequest& first,
-                                             const Deadline& deadline) {
+                                             const Deadline& deadline, MissingHalf missing_half) {
   UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened head, store.Open(first_key, first, deadline));
+  if (!head.version && missing_half == MissingHalf::kBelieved) return head;
   UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened tail,
                            store.Open(second_key, RangeRequest::At(0, 0), deadline));
   if (!head.version && !tail.version) return head;

@@ -11,10 +11,13 @@ namespace unshard {
 
 // As ObjectStore::Open, of an object that has the bytes of `second_key` behind those of
 // `first_key`. Its generation is made of both. Missing where both are; kDataLoss where one is.
-// Costs two requests where `first` lies within the first object, else one more read.
+// Costs two requests where `first` lies within the first object, else one more read. With kBelieved
+// a missing first object is all it takes for missing, and costs one.
+enum class MissingHalf { kChecked, kBelieved };
 Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_view first_key,
                                              std::string_view second_key, const RangeRequest& first,
-                                             const Deadline& deadline);
+                                             const Deadline& deadline,
+                                             MissingHalf missing_half = MissingHalf::kChecked);
 
 // The same of two open versions. kDataLoss, naming `described`, where they are too large together.
 Result<std::shared_ptr<ObjectVersion>> Concatenate(std::shared_ptr<ObjectVersion> first,

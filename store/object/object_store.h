@@ -7,6 +7,7 @@
 // not use this interface (store/local/file_system.h).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <functional>
@@ -45,6 +46,8 @@ struct ReadResult {
   Bytes value;  // shorter than asked for only where the object ends
   std::uint64_t object_size = 0;
   Generation generation;
+  // How long before this read began the store was asked for these bytes: they were prefetched.
+  std::chrono::nanoseconds age{0};
 };
 
 // A range of an open file: the zero-copy alternative to Bytes. `owner` keeps the file open.
@@ -80,7 +83,8 @@ class ObjectVersion {
     return std::nullopt;
   }
   // A hint that these bytes will be read soon: the kernel starts to read them from a local file
-  // into the page cache. Does not wait, and does not count as a read.
+  // into the page cache; a PrefetchingStore requests them from a remote store. Does not wait, and
+  // does not count as a read.
   virtual void Prefetch(const ByteRange& range) { (void)range; }
 };
 

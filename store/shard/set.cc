@@ -54,14 +54,8 @@ ShardSet::ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
 
 ShardSet::~ShardSet() = default;
 
-// Whether no event and no failure contradicts the current generation, however old its last refresh
-// is.
-bool ShardSet::IsUncontradicted(const Shard& entry) {
-  return entry.current && !entry.failed && entry.refreshed_epoch >= entry.stale_since;
-}
-
 bool ShardSet::IsFresh(const Shard& entry) const {
-  if (!IsUncontradicted(entry)) return false;
+  if (!entry.IsUncontradicted()) return false;
   return entry.watched || options_.immutable ||
          options_.clock() - entry.refreshed < std::chrono::milliseconds(options_.ttl_milliseconds);
 }
@@ -71,7 +65,7 @@ Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline
   Locked locked(mutex_);
   const auto found = shards_.find(shard);
   const bool usable =
-      found != shards_.end() && (trust == Trust::kUncontradicted ? IsUncontradicted(*found->second)
+      found != shards_.end() && (trust == Trust::kUncontradicted ? found->second->IsUncontradicted()
                                                                  : IsFresh(*found->second));
   if (!usable) return Revalidate(locked, shard, deadline);
   found->second->used = true;
@@ -146,7 +140,7 @@ void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
   // Most events announce the version that is known already, and an own publish need not be read by
   // anybody: where the new version stays readable, its index is read when a request needs it.
   const Shard& known = Remember(locked, shard);
-  const bool without_index = (own == nullptr && IsUncontradicted(known)) ||
+  const bool without_index = (own == nullptr && known.IsUncontradicted()) ||
                              (keeps_replaced_versions_ && known.current != nullptr);
   const RangeRequest first = without_index ? RangeRequest::At(0, 0) : format_->opening_range();
   locked.lock.unlock();
@@ -188,10 +182,15 @@ ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard, const RangeRequest& fi
   // Before the open, so that each change after it gives an event.
   if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentPath(opened.key));
   auto object = store_->Open(opened.key, first, deadline);
-  if (object && !object->version) {
+  if (object && object->version) {
+    found_whole_.store(true, std::memory_order_relaxed);
+  } else if (object) {
+    const auto missing_half = !keeps_replaced_versions_ && found_whole_.load()
+                                  ? MissingHalf::kBelieved
+                                  : MissingHalf::kChecked;
     if (const auto pair = keys_->ObsoletePair(shard)) {
       object = OpenConcatenated(*store_, JoinPath(directory_, pair->index),
-                                JoinPath(directory_, pair->data), first, deadline);
+                                JoinPath(directory_, pair->data), first, deadline, missing_half);
     }
   }
   if (!object) {
@@ -319,6 +318,15 @@ void ShardSet::MarkValidated(const ShardGeneration& generation,
   const auto found = shards_.find(generation.shard);
   if (found == shards_.end() || found->second->current.get() != &generation) return;
   found->second->refreshed = std::max(found->second->refreshed, when);
+}
+
+bool ShardSet::ValidatedSince(const ShardGeneration& generation,
+                              std::chrono::steady_clock::time_point when) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = shards_.find(generation.shard);
+  return !keeps_replaced_versions_ && found != shards_.end() &&
+         found->second->current.get() == &generation && found->second->IsUncontradicted() &&
+         found->second->refreshed >= when;
 }
 
 // The shard with this full store key; nothing where it is none of this set.

@@ -98,6 +98,10 @@ class ShardSet {
   enum class Trust { kWithinTtl, kUncontradicted };
   Result<ShardGenerationPtr> Current(std::uint64_t shard, const Deadline& deadline,
                                      Trust trust = Trust::kWithinTtl);
+  // Whether a read that began at `when` or later has proved that the generation is current. Never
+  // true where the store keeps replaced versions. `when` is a time of the options' clock.
+  [[nodiscard]] bool ValidatedSince(const ShardGeneration& generation,
+                                    std::chrono::steady_clock::time_point when) const;
   // The generation with this count: current, or old and still referenced. Null where it is gone.
   ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
   // An index page of a generation: cached, or loaded by exactly one of the threads that request it.
@@ -197,7 +201,6 @@ class ShardSet {
 
   Shard& Remember(Locked& locked, std::uint64_t shard);
   void Trim(Locked& locked);
-  [[nodiscard]] static bool IsUncontradicted(const Shard& entry);
   [[nodiscard]] bool IsFresh(const Shard& entry) const;
   Result<ShardGenerationPtr> Revalidate(Locked& locked, std::uint64_t shard,
                                         const Deadline& deadline);
@@ -246,6 +249,9 @@ class ShardSet {
   std::size_t key_depth_ = 0;      // directories between directory_ and a shard
   bool trimmed_ = false;           // some shard has been forgotten
 
+  // Some shard was found as one object: of a missing one only the first half of the obsolete form
+  // is asked for as well, where each request counts.
+  std::atomic<bool> found_whole_{false};
   std::atomic<std::uint64_t> opens_{0};
   std::atomic<std::uint64_t> index_reads_{0};
 };

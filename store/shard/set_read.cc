@@ -93,7 +93,7 @@ Result<Bytes> ShardSet::ReadObject(const ShardGeneration& generation, const Byte
       ReadResult read,
       generation.object->Read(RangeRequest::At(range.begin, range.size), deadline));
   if (read.state == ReadResult::State::kFound) {
-    if (!keeps_replaced_versions_) MarkValidated(generation, begun);
+    if (!keeps_replaced_versions_) MarkValidated(generation, begun - read.age);
     return std::move(read.value);
   }
   MarkStale(generation);

@@ -65,6 +65,12 @@ struct ShardSet::Shard {
     unannounced_dropped = false;
   }
 
+  // Whether no event and no failure contradicts the current generation, however old its last
+  // refresh is.
+  [[nodiscard]] bool IsUncontradicted() const {
+    return current && !failed && refreshed_epoch >= stale_since;
+  }
+
   [[nodiscard]] bool Idle() const {
     if (refresh || (announced && announced != current)) return false;
     const long ours = announced ? 2 : 1;

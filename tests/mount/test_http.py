@@ -127,6 +127,66 @@ def test_it_is_what_a_local_mount_shows(location, dataset, served, nginx, plain_
     assert files_in(remote.path) == expected
 
 
+GRID, CHUNK = (8, 16, 8), (32, 16, 32)  # 1024 chunks of 16 KiB
+
+
+def write_one_zarr_shard(path, voxels):
+    """By zarr-python, which stores the chunks of a shard in Morton order."""
+    import zarr
+
+    array = zarr.create_array(path, shape=voxels.shape, dtype=voxels.dtype, chunks=CHUNK,
+                              shards=voxels.shape, compressors=None, filters=None, fill_value=0)
+    array[...] = voxels
+    return "c/0/0/0"
+
+
+def write_one_precomputed_shard(path, voxels):
+    """By TensorStore, which stores the index of each minishard behind its chunks."""
+    import tensorstore as ts
+
+    store = ts.open({
+        "driver": "neuroglancer_precomputed",
+        "kvstore": {"driver": "file", "path": str(path) + "/"},
+        "multiscale_metadata": {"type": "image", "data_type": "uint8", "num_channels": 1},
+        "scale_metadata": {
+            "key": "scale", "size": voxels.shape, "chunk_size": CHUNK, "resolution": [8, 8, 8],
+            "encoding": "raw", "sharding": {
+                "@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 9, "hash": "identity",
+                "minishard_bits": 1, "shard_bits": 0, "minishard_index_encoding": "gzip",
+                "data_encoding": "raw"}},
+    }, create=True, open=True).result()
+    store[..., 0].write(voxels).result()
+    return "scale/0.shard"
+
+
+def range_bytes(line):
+    """How many bytes a line of nginx's log asks for."""
+    first, last = line.split('"')[1].removeprefix("bytes=").split("-")
+    return int(last) - int(first) + 1 if first else int(last)
+
+
+@pytest.mark.parametrize("write, chunks", [(write_one_zarr_shard, "c"),
+                                           (write_one_precomputed_shard, "scale")])
+def test_copying_a_shard_costs_few_requests(write, chunks, served, nginx, mount, work):
+    import numpy as np
+
+    shape = tuple(n * edge for n, edge in zip(GRID, CHUNK))
+    voxels = np.random.default_rng(1).integers(1, 255, shape, "u1")
+    path = served / write.__name__
+    shard = write(path, voxels)
+    # No request that only asks whether what is prefetched is still the present version.
+    remote = mount(f"{nginx.http}/plain/{path.name}", "ttl=600")
+    before = len(nginx.requests.read_text().splitlines())
+    subprocess.run(["cp", "-r", remote.path / chunks, work / "copy"], check=True)
+    asked = [line for line in nginx.requests.read_text().splitlines()[before:]
+             if line.split()[1] == f"/plain/{path.name}/{shard}"]
+    local = mount(path, "ro")
+    assert files_in(work / "copy") == files_in(local.path / chunks)
+    assert len(files_in(work / "copy")) == 1024
+    assert 0 < len(asked) <= 0.02 * 1024, asked
+    assert sum(map(range_bytes, asked)) <= 1.05 * voxels.size, asked
+
+
 def test_a_certificate_of_an_unknown_authority_is_refused(nginx, run_unshard):
     done = run_unshard("info", f"{nginx.https}/plain/volume")
     assert done.returncode == 1

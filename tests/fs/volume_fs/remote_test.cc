@@ -239,6 +239,34 @@ TEST_F(Remote, AMissingShardAnswersForAllItsChunks) {
   EXPECT_EQ(Requests(), 0U);
 }
 
+TEST_F(Remote, AMissingPrecomputedShardCostsTwoRequestsOnceAnotherWasFound) {
+  ShardingSpec spec;
+  spec.shard_bits = 3;
+  Put("", PrecomputedSource({32, 4, 4}, {4, 4, 4}, spec), {{0, "a"}});
+  Mount();
+  Find("8_8_8");
+  Requests();
+  EXPECT_EQ(Text("8_8_8/4-8_0-4_0-4"), "ENOENT");
+  EXPECT_EQ(Requests(), 3U) << "the shard, and both halves of its obsolete form";
+  EXPECT_EQ(Text("8_8_8/0-4_0-4_0-4"), "a");
+  Requests();
+  EXPECT_EQ(Text("8_8_8/8-12_0-4_0-4"), "ENOENT");
+  EXPECT_EQ(Requests(), 2U);
+}
+
+TEST_F(Remote, TheObsoleteFormIsFoundBesideShardsOfThePresentOne) {
+  ShardingSpec spec;
+  spec.shard_bits = 3;
+  const ShardedSource volume = PrecomputedSource({32, 4, 4}, {4, 4, 4}, spec);
+  Put("", volume, {{0, "a"}});
+  const std::string shard = volume.Encode({{1, "b"}}).begin()->second;
+  memory_->Put("8_8_8/1.index", shard.substr(0, 16));
+  memory_->Put("8_8_8/1.data", shard.substr(16));
+  Mount();
+  EXPECT_EQ(Text("8_8_8/0-4_0-4_0-4"), "a");
+  EXPECT_EQ(Text("8_8_8/4-8_0-4_0-4"), "b");
+}
+
 TEST_F(Remote, AReplacedShardCostsOneWastedRequestAndNoError) {
   const ShardedSource array = ZarrSource({4}, {1}, {4}, kFlat);
   Put("", array, {{0, "a"}, {1, "b"}});

@@ -1,0 +1,137 @@
+// Detects reads that sweep through a shard of a remote store (cp -r, tar, loops of programs), and
+// chooses the windows that are requested whole in place of single chunks.
+//
+// Reads are a sweep where most of them are beside an earlier one: in storage, in the order in which
+// chunks are listed, or at an equal distance. Several threads may sweep together. Windows go in
+// storage order, whichever order the reads have: sorted names of a shard in Morton order jump
+// between several windows at a time.
+//
+//   1. A chunk of a sweep that is in no window begins one, unless the read jumped; a window that is
+//      half read begins the next one behind it (before it, where the reads go backwards).
+//   2. A window ends before bytes that were requested already, before a gap that costs more than a
+//      request or makes the gaps more than a small part of the window, and at the last chunk that
+//      fits. No byte is requested twice.
+//   3. Windows double. Where chunks wait long for their reads, because these jump, windows double
+//      only as long as little of the budget is taken, so that each of them can be small enough for
+//      all to be kept until they are read.
+//   4. What was requested and is not read yet stays below the budget. Beyond it, chunks are read
+//   one
+//      by one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "codec/core/byte_range.h"
+#include "store/chunks/read_ahead.h"
+
+namespace unshard {
+
+// Thread-safe.
+class SweepWindows {
+ public:
+  static constexpr std::uint64_t kFirst = std::uint64_t{128} << 10;
+  static constexpr std::uint64_t kLargest = std::uint64_t{16} << 20;
+  // What a request costs, in bytes that could be transferred instead.
+  static constexpr std::uint64_t kLargestGap = std::uint64_t{64} << 10;
+
+  // `budget`: bytes of all windows together that are requested and not read.
+  explicit SweepWindows(std::uint64_t budget) : budget_(budget) {}
+
+  // One chunk that is about to be read from the store.
+  struct Read {
+    ReadAhead::Shard shard;
+    ByteRange range;
+    std::uint64_t listed = 0;       // its place among the chunks of its index page, as listed
+    std::uint64_t shard_bytes = 0;  // size of the shard
+  };
+  enum class Place {
+    kAlone,  // it belongs to no sweep
+    kJumps,  // the shard is swept, but this read is not beside recent ones
+    kSweeps,
+  };
+  // Notes a read. Unless it is alone, call Begin() before it is read.
+  Place Note(const Read& read);
+
+  // The chunks of an index page, ascending by their begin.
+  struct Layout {
+    std::vector<ByteRange> chunks;
+    bool goes_on = false;  // other chunks of the shard may follow the last of these
+  };
+  // Calls `request` for the windows to request now, before the chunk is read; most of the time
+  // there are none. It is called with the mutex of this object held, so that whoever is told later
+  // that its chunk has been requested finds the request; it must not wait.
+  void Begin(const Read& read, Place place, const Layout& layout,
+             const std::function<void(const ByteRange&)>& request);
+
+  // A read took long: where it waited for a window, the next ones have half of its size at most.
+  void Slow(const Read& read);
+
+  // Bytes that were requested in windows and are not read yet.
+  [[nodiscard]] std::uint64_t outstanding() const;
+
+ private:
+  static constexpr std::size_t kSweeps = 64;
+  static constexpr std::size_t kRecent = 8;
+  static constexpr std::size_t kMostRanges = 4096;
+
+  struct Window {
+    std::uint64_t end = 0;
+    std::uint64_t gaps = 0;  // bytes between its chunks
+    std::uint64_t read = 0;
+    bool followed = false;  // the next one was begun, or cannot be
+  };
+  // A part of the shard, to be requested whole.
+  struct Extent {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t gaps = 0;
+  };
+  struct Sweep {
+    ReadAhead::Shard shard;
+    std::vector<Read> recent;  // the last reads, at most kRecent
+    int beside = 0;            // grows with reads that are right beside recent ones
+    int close = 0;             // grows with reads that are a few chunks from recent ones
+    int again = 0;             // grows with reads of what was read before
+    int backwards = 0;         // grows with reads before all recent ones, until one is behind them
+    std::int64_t step = 0;     // from the read before the last one to the last one
+    bool sweeps = false;
+    std::uint64_t window = kFirst;
+    std::uint64_t largest = kLargest;
+    std::map<std::uint64_t, std::uint64_t> requested;  // begin to end; do not touch each other
+    std::map<std::uint64_t, Window> windows;           // by their begin; those not read whole
+  };
+  using Sweeps = std::list<Sweep>;
+
+  Sweep& Find(const ReadAhead::Shard& shard);
+  static bool Judge(Sweep& sweep, const Read& read);
+  static bool IsBeside(const Sweep& sweep, const Read& read);
+  static void NoteAgain(Sweep& sweep, const ByteRange& range);
+  static void AddRequested(Sweep& sweep, const ByteRange& range);
+  [[nodiscard]] static std::uint64_t RequestedUntil(const Sweep& sweep, std::uint64_t at);
+  [[nodiscard]] static std::uint64_t Outstanding(const Sweep& sweep);
+  [[nodiscard]] std::uint64_t OutstandingOfAll() const;
+  void MakeRoom(const Sweep& sweep);
+  [[nodiscard]] static Extent Around(const Sweep& sweep, const ByteRange& first,
+                                     std::uint64_t limit, const Layout& layout,
+                                     std::uint64_t shard_bytes);
+  [[nodiscard]] static Extent Forwards(const Sweep& sweep, std::uint64_t begin, std::uint64_t limit,
+                                       const Layout& layout, std::uint64_t shard_bytes);
+  [[nodiscard]] static Extent Backwards(const Sweep& sweep, std::uint64_t end, std::uint64_t limit,
+                                        const Layout& layout);
+  std::optional<ByteRange> BeginWindow(Sweep& sweep, const ByteRange& first, const Layout& layout,
+                                       std::uint64_t shard_bytes);
+  std::optional<ByteRange> Follow(Sweep& sweep, std::uint64_t begin, Window& window,
+                                  const Read& read, const Layout& layout);
+
+  const std::uint64_t budget_;
+  mutable std::mutex mutex_;
+  Sweeps sweeps_;  // guarded by mutex_; most recently used first
+};
+
+}  // namespace unshard
