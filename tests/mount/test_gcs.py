@@ -186,7 +186,7 @@ def test_secrets_are_shown_nowhere(gate, mount, run_unshard):
 
 def test_requests_are_within_their_budget(gate, buckets, mount, measured):
     gate.set("public")
-    remote = mount("gs://bucket/volume", environment=gate.anonymous)
+    remote = mount("gs://bucket/volume", "ttl=600", environment=gate.anonymous)
     mounting = len(gate.requests())
     shards = os.listdir(buckets / "bucket" / "volume" / "coarse")
     shown = sorted(path.name for path in (remote.path / "coarse").iterdir())
