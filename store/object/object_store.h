@@ -24,7 +24,8 @@
 
 namespace unshard {
 
-// Opaque validator of one version of one object; equal exactly if the object is the same version.
+// Opaque validator of one version of one object; equal exactly if the object is the same version. A
+// store may take versions of the same bytes for one.
 struct Generation {
   std::string tag;
   friend bool operator==(const Generation&, const Generation&) = default;
@@ -117,8 +118,9 @@ class ObjectStore {
     Bytes first;  // of this version; shorter than asked for only where the object ends
   };
   // Opens the current version of a file and reads `first` of it, in one request. A range of no
-  // bytes reads none. A directory where a file should be is kDataLoss, an unreadable file
-  // kPermissionDenied, one that kept changing while it was read kConflict.
+  // bytes reads none. A directory where a file should be is kDataLoss, or missing where the store
+  // would have to ask once more to tell; an unreadable file kPermissionDenied, one that kept
+  // changing while it was read kConflict.
   virtual Result<Opened> Open(std::string_view key, const RangeRequest& first,
                               const Deadline& deadline) = 0;
 

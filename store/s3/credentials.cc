@@ -6,6 +6,8 @@
 
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
+#include "store/s3/credential_process.h"
+#include "store/s3/credential_service.h"
 #include "store/s3/text_file.h"
 
 namespace unshard {
@@ -38,21 +40,89 @@ Found OfEnvironment(const CredentialsPlace& place, const Deadline&) {
                 environment("AWS_SESSION_TOKEN"), "the environment");
 }
 
-Found OfProfile(const CredentialsPlace& place, const Deadline&) {
-  UNSHARD_ASSIGN_OR_RETURN(const AwsProfiles profiles, ReadProfiles(place.environment));
-  const std::string name = ProfileName(place.environment);
-  const auto found = profiles.find(name);
-  if (found == profiles.end()) return std::nullopt;
-  const AwsProfile& profile = found->second;
-  const std::string shown = "the profile '" + name + "'";
-  if (!SettingOf(profile, "sso_session").empty() || !SettingOf(profile, "sso_start_url").empty()) {
-    return Denied(shown +
-                  " signs in with SSO, which is not supported: let 'aws configure "
-                  "export-credentials --format env' print credentials for the environment");
+Found OfWebIdentity(const CredentialsPlace& place, const Deadline& deadline) {
+  const Environment& environment = place.environment;
+  const std::string file = environment("AWS_WEB_IDENTITY_TOKEN_FILE");
+  const AwsRole role{environment("AWS_ROLE_ARN"), environment("AWS_ROLE_SESSION_NAME"), ""};
+  if (file.empty()) return std::nullopt;
+  if (role.arn.empty()) return Denied("AWS_WEB_IDENTITY_TOKEN_FILE is set, AWS_ROLE_ARN is not");
+  return AssumeRoleWithToken(role, file, place.region, environment, deadline);
+}
+
+Found InContainer(const CredentialsPlace& place, const Deadline& deadline) {
+  return OfContainer(place.environment, deadline);
+}
+
+Found OnMachine(const CredentialsPlace& place, const Deadline& deadline) {
+  return OfMachine(place.environment, deadline);
+}
+
+// The credentials of one profile, which may be those of a role that another one assumes.
+class ProfileSearch {
+ public:
+  ProfileSearch(const CredentialsPlace& place, AwsProfiles profiles, const Deadline& deadline)
+      : place_(place), profiles_(std::move(profiles)), deadline_(deadline) {}
+
+  // `levels`: of profiles that name another.
+  Found Find(const std::string& name, int levels = 5) const {
+    const auto found = profiles_.find(name);
+    if (found == profiles_.end()) return std::nullopt;
+    const AwsProfile& profile = found->second;
+    const std::string shown = "the profile '" + name + "'";
+    if (levels == 0) return Denied(shown + " is reached through too many others");
+    if (!SettingOf(profile, "role_arn").empty()) return FindRole(profile, name, levels);
+    auto keys =
+        Static(SettingOf(profile, "aws_access_key_id"), SettingOf(profile, "aws_secret_access_key"),
+               SettingOf(profile, "aws_session_token"), shown);
+    if (!keys || *keys) return keys;
+    if (const auto process = SettingOf(profile, "credential_process"); !process.empty()) {
+      return AskProcess(process, deadline_);
+    }
+    if (!SettingOf(profile, "sso_session").empty() ||
+        !SettingOf(profile, "sso_start_url").empty()) {
+      return Denied(shown +
+                    " signs in with SSO, which is not supported: let 'aws configure "
+                    "export-credentials --format env' print credentials for the environment");
+    }
+    return std::nullopt;
   }
-  return Static(SettingOf(profile, "aws_access_key_id"),
-                SettingOf(profile, "aws_secret_access_key"),
-                SettingOf(profile, "aws_session_token"), shown);
+
+ private:
+  Found FindRole(const AwsProfile& profile, const std::string& name, int levels) const {
+    const std::string shown = "the profile '" + name + "'";
+    const AwsRole role{SettingOf(profile, "role_arn"), SettingOf(profile, "role_session_name"),
+                       SettingOf(profile, "external_id")};
+    if (const auto file = SettingOf(profile, "web_identity_token_file"); !file.empty()) {
+      return AssumeRoleWithToken(role, file, place_.region, place_.environment, deadline_);
+    }
+    if (!SettingOf(profile, "mfa_serial").empty()) {
+      return Denied(shown + " asks for a code (mfa_serial), which is not supported");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const auto by, FindSource(profile, name, levels));
+    if (!by) return Denied(shown + " has a role, but no credentials that assume it");
+    return AssumeRole(role, by->credentials, place_.region, place_.environment, deadline_);
+  }
+
+  Found FindSource(const AwsProfile& profile, const std::string& name, int levels) const {
+    const std::string source = SettingOf(profile, "credential_source");
+    if (source == "Environment") return OfEnvironment(place_, deadline_);
+    if (source == "EcsContainer") return InContainer(place_, deadline_);
+    if (source == "Ec2InstanceMetadata") return OnMachine(place_, deadline_);
+    const std::string other = SettingOf(profile, "source_profile");
+    if (other != name) return Find(other, levels - 1);
+    return Static(SettingOf(profile, "aws_access_key_id"),
+                  SettingOf(profile, "aws_secret_access_key"),
+                  SettingOf(profile, "aws_session_token"), "the profile '" + name + "'");
+  }
+
+  const CredentialsPlace& place_;
+  const AwsProfiles profiles_;
+  const Deadline& deadline_;
+};
+
+Found OfProfile(const CredentialsPlace& place, const Deadline& deadline) {
+  UNSHARD_ASSIGN_OR_RETURN(AwsProfiles profiles, ReadProfiles(place.environment));
+  return ProfileSearch(place, std::move(profiles), deadline).Find(ProfileName(place.environment));
 }
 
 // CloudVolume and cloud-files: JSON with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
@@ -88,8 +158,11 @@ struct Source {
 
 constexpr Source kSources[] = {
     {"AWS_ACCESS_KEY_ID in the environment", OfEnvironment},
+    {"AWS_WEB_IDENTITY_TOKEN_FILE", OfWebIdentity},
     {"the profile in ~/.aws/credentials and ~/.aws/config", OfProfile},
     {"aws-secret.json in ~/.cloudvolume/secrets and ~/.cloudfiles/secrets", OfCloudVolume},
+    {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and _FULL_URI", InContainer},
+    {"the metadata service of this machine", OnMachine},
 };
 
 }  // namespace

@@ -26,10 +26,10 @@ struct CredentialsPlace {
   std::string region;  // of the service that gives out the credentials of roles
 };
 
-// The credentials of the first of these that has any: the environment, the profile, CloudVolume's
-// secrets. A place that has half of them, or that fails, ends the search. kPermissionDenied where
-// none has any, with a list of all; no message holds a secret. Blocks, until the deadline at the
-// latest.
+// The credentials of the first of these that has any: the environment, a web identity, the profile,
+// CloudVolume's secrets, the container, the machine. A place that has half of them, or that fails,
+// ends the search. kPermissionDenied where none has any, with a list of all; no message holds a
+// secret. Blocks, until the deadline at the latest.
 Result<ExpiringCredentials> FindCredentials(const CredentialsPlace& place,
                                             const Deadline& deadline);
 

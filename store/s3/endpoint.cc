@@ -44,14 +44,6 @@ bool IsRegion(std::string_view region) {
                      [](char byte) { return IsLetterOrDigit(byte) || IsOneOf(byte, "-_"); });
 }
 
-bool IsLoopback(std::string_view origin) {
-  std::string_view host = origin.substr(origin.find("://") + 3);
-  if (host.starts_with("[::1]")) return true;
-  host = host.substr(0, host.find(':'));
-  if (host == "localhost") return true;
-  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
-}
-
 std::string FirstOf(std::initializer_list<std::string> values) {
   for (const std::string& value : values) {
     if (!value.empty()) return value;
@@ -60,6 +52,14 @@ std::string FirstOf(std::initializer_list<std::string> values) {
 }
 
 }  // namespace
+
+bool IsLoopback(std::string_view origin) {
+  std::string_view host = origin.substr(origin.find("://") + 3);
+  if (host.starts_with("[::1]")) return true;
+  host = host.substr(0, host.find(':'));
+  if (host == "localhost") return true;
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
+}
 
 Result<S3Url> ParseS3Url(std::string_view url) {
   if (LowerCase(std::string(url.substr(0, kScheme.size()))) != kScheme) {

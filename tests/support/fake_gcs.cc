@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -62,6 +64,11 @@ void Expect(int status, std::string_view what) {
 }  // namespace
 
 FakeGcs::FakeGcs() {
+  // Where tests/run has installed it, also for the builds below the build folder.
+  for (const char* above : {"", "/.."}) {
+    const std::string programs = std::string(UNSHARD_BUILD_DIR) + above + "/.cache/go/bin";
+    if (std::filesystem::exists(programs)) ::setenv("UNSHARD_GO_PROGRAMS", programs.c_str(), 0);
+  }
   process_ = std::make_unique<ServerProcess>(std::vector<std::string>{ScriptPath("fake_gcs")}, 1);
   if (process_->lines().empty() || is_missing() || !WaitForServer(process_->lines()[0])) return;
   http_ = process_->lines()[0];

@@ -187,6 +187,16 @@ TEST_F(GcsStoreTest, TokensOfEveryKindOfCredential) {
   }
 }
 
+TEST_F(GcsStoreTest, OnlyAMetadataServerIsBelieved) {
+  GcsEnvironment machine = SharedGate().environment();
+  machine.no_gce_check = "";
+  machine.metadata_host = SharedServer().http().substr(7);
+  const auto store = OpenGcsStore(Url(), machine, {});
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(store.error().message.find("no metadata server"), std::string::npos);
+}
+
 TEST_F(GcsStoreTest, ATokenThatIsRefusedIsRenewedOnce) {
   Put("key", "x");
   GcsEnvironment user = SharedGate().environment();

@@ -1,0 +1,227 @@
+"""Sources behind s3:// URLs: what a mount of one shows is what a local mount shows.
+
+The server is versitygw, as tests/servers/versitygw starts it: it verifies each signature. Objects come
+to it through botocore. The fault proxy counts requests.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import botocore.config
+import botocore.session
+import pytest
+
+from mount_data import PrecomputedVolume, ZarrTree
+from mounting import MountFailed, wait_until
+
+SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
+USER, SECRET = "unshard-tests", "unshard-tests-secret"
+SECONDS = 20
+BUCKET, PUBLIC = "unshard-bucket", "unshard.public"
+
+
+class Server:
+    """A program that serves until `stop`, which ends it by its process id."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([sys.executable, *map(str, command)], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.url = self.process.stdout.readline().strip()
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def client_of(url):
+    config = botocore.config.Config(s3={"addressing_style": "path"}, retries={"max_attempts": 10})
+    return botocore.session.get_session().create_client(
+        "s3", endpoint_url=url, aws_access_key_id=USER, aws_secret_access_key=SECRET,
+        region_name="us-east-1", config=config)
+
+
+def upload(client, bucket, root):
+    for path in sorted(each for each in root.rglob("*") if each.is_file()):
+        client.put_object(Bucket=bucket, Key=f"data/{path.relative_to(root)}", Body=path.read_bytes())
+
+
+@pytest.fixture(scope="module")
+def local(module_work):
+    """A directory with a precomputed volume and a Zarr tree."""
+    root = module_work / "local"
+    root.mkdir()
+    PrecomputedVolume(root / "volume")
+    ZarrTree(root / "tree")
+    return root
+
+
+@pytest.fixture(scope="module")
+def s3(local, module_work):
+    """The server: the same in a bucket of its user and in one that everybody may read."""
+    server = Server(SERVERS / "versitygw", module_work / "buckets")
+    assert server.url, "versitygw is missing: tests/run installs it"
+    server.client = client_of(server.url)
+
+    def create():
+        try:
+            server.client.create_bucket(Bucket=BUCKET)
+        except botocore.exceptions.EndpointConnectionError:
+            return False
+        return True
+
+    assert wait_until(create, SECONDS)
+    server.client.create_bucket(Bucket=PUBLIC)
+    allowed = {"Effect": "Allow", "Principal": "*", "Action": ["s3:GetObject", "s3:ListBucket"],
+               "Resource": [f"arn:aws:s3:::{PUBLIC}", f"arn:aws:s3:::{PUBLIC}/*"]}
+    server.client.put_bucket_policy(
+        Bucket=PUBLIC, Policy=json.dumps({"Version": "2012-10-17", "Statement": [allowed]}))
+    for bucket in (BUCKET, PUBLIC):
+        upload(server.client, bucket, local)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def proxy(s3, work):
+    """The fault proxy in front of the server; `requests()` are those since the last call."""
+    server = Server(SERVERS / "fault_proxy", s3.url, work / "proxy")
+    file, taken = work / "proxy" / "requests", [0]
+
+    def requests():
+        lines = file.read_text().splitlines() if file.exists() else []
+        new, taken[0] = lines[taken[0]:], len(lines)
+        return new
+
+    server.requests = requests
+    yield server
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_ours(monkeypatch, work):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "CLOUD_VOLUME_DIR", "CLOUD_FILES_DIR"):
+        monkeypatch.setenv(name, str(work / "home"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    (work / "home").mkdir()
+
+
+def signed(url, **more):
+    return {"AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": USER, "AWS_SECRET_ACCESS_KEY": SECRET, **more}
+
+
+def files_in(root):
+    """{path: bytes} of all files that listings lead to."""
+    found = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = pathlib.Path(folder, name)
+            found[str(path.relative_to(root))] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("access", ["signed", "anonymous", "other region"])
+@pytest.mark.parametrize("dataset", ["volume", "tree", ""])
+def test_it_is_what_a_local_mount_shows(access, dataset, local, s3, mount):
+    expected = files_in(mount(local / dataset, "ro").path)
+    if access == "anonymous":
+        remote = mount(f"s3://{PUBLIC}/data/{dataset}", "anonymous",
+                       environment={"AWS_ENDPOINT_URL": s3.url})
+    else:
+        region = {"AWS_REGION": "eu-west-1"} if access == "other region" else {}
+        remote = mount(f"s3://{BUCKET}/data/{dataset}", environment=signed(s3.url, **region))
+    assert remote.status()["read_only"]
+    assert files_in(remote.path) == expected
+
+
+def test_info_counts_what_a_local_directory_has(local, s3, run_unshard):
+    def info(source):
+        done = run_unshard("info", "--json", source, env={**os.environ, **signed(s3.url)})
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["datasets"]
+
+    assert info(f"s3://{BUCKET}/data") == info(local)
+
+
+def test_credentials_come_from_a_profile(local, s3, work, mount):
+    (work / "home" / ".aws").mkdir()
+    (work / "home" / ".aws" / "credentials").write_text(
+        f"[lab]\naws_access_key_id = {USER}\naws_secret_access_key = {SECRET}\n")
+    (work / "home" / ".aws" / "config").write_text(
+        f"[profile lab]\nregion = us-east-1\nendpoint_url = {s3.url}\n")
+    remote = mount(f"s3://{BUCKET}/data/tree", environment={"AWS_PROFILE": "lab"})
+    assert (remote.path / "zarr.json").read_bytes()
+
+
+def test_credentials_come_from_cloudvolumes_secrets(s3, work, mount):
+    (work / "home" / "secrets").mkdir()
+    (work / "home" / "secrets" / f"{BUCKET}-aws-secret.json").write_text(
+        json.dumps({"AWS_ACCESS_KEY_ID": USER, "AWS_SECRET_ACCESS_KEY": SECRET}))
+    remote = mount(f"s3://{BUCKET}/data/tree", environment={"AWS_ENDPOINT_URL": s3.url})
+    assert (remote.path / "zarr.json").read_bytes()
+
+
+@pytest.mark.parametrize("more, expected", [
+    ({"AWS_SECRET_ACCESS_KEY": "password1"}, "SignatureDoesNotMatch"),
+    ({"AWS_ACCESS_KEY_ID": "nobody"}, "refuses the access key"),
+    ({"AWS_ACCESS_KEY_ID": ""}, "no access key id"),
+    ({"AWS_NO_SIGN_REQUEST": "1"}, "not signed, as asked for"),
+    ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "none were found in"),
+    ({"AWS_PROFILE": "absent"}, "the profile 'absent'"),
+    ({"AWS_ENDPOINT_URL": "http://192.0.2.1:9000"}, "allow_http"),
+])
+def test_what_denies_access_is_told_at_the_mount(more, expected, s3, mount):
+    with pytest.raises(MountFailed) as failed:
+        mount(f"s3://{BUCKET}/data/tree", environment=signed(s3.url, **more))
+    assert failed.value.returncode == 1
+    assert expected in failed.value.log
+    assert SECRET not in failed.value.log and "password1" not in failed.value.log
+
+
+def test_a_missing_bucket_is_an_error_and_a_missing_dataset_is_none(s3, run_unshard):
+    def info(source):
+        done = run_unshard("info", source, env={**os.environ, **signed(s3.url)})
+        assert done.returncode == 1
+        return done.stderr
+
+    assert "the bucket absent-bucket does not exist" in info("s3://absent-bucket/data")
+    assert "no dataset found" in info(f"s3://{BUCKET}/absent")
+    assert "the name of a bucket" in info("s3://x/data")
+
+
+def test_secrets_are_shown_nowhere(s3, mount, run_unshard):
+    remote = mount(f"s3://{BUCKET}/data/tree", environment=signed(s3.url), arguments=["-v"])
+    assert (remote.path / "zarr.json").read_bytes()
+    told = "\n".join([remote.control("status.json"), remote.control("config.json"),
+                      remote.control("errors"), remote.control("metrics"), remote.log(),
+                      pathlib.Path("/proc/self/mountinfo").read_text(),
+                      pathlib.Path(f"/proc/{remote.process.pid}/cmdline").read_text(),
+                      run_unshard("list").stdout])
+    assert f"s3://{BUCKET}/data/tree" in told
+    assert SECRET not in told and "AWS4-HMAC" not in told
+
+
+def test_a_chunk_costs_two_requests_and_then_one(s3, proxy, mount):
+    remote = mount(f"s3://{BUCKET}/data/tree", "ttl=60", environment=signed(proxy.url))
+    first, second = (remote.path / "image" / "c" / "3" / "3" / name for name in "01")
+    assert first.parent.is_dir()
+    proxy.requests()
+    assert first.read_bytes()
+    assert len(proxy.requests()) <= 2
+    assert second.read_bytes()
+    asked = proxy.requests()
+    assert len(asked) == 1 and asked[0].startswith("GET"), "no HEAD, no index"
+
+
+def test_a_listing_costs_one_request_a_thousand_names(s3, proxy, mount):
+    for number in range(1100):
+        s3.client.put_object(Bucket=BUCKET, Key=f"data/tree/many/{number}", Body=b"")
+    remote = mount(f"s3://{BUCKET}/data/tree", environment=signed(proxy.url))
+    proxy.requests()
+    assert sorted(os.listdir(remote.path / "many"), key=int) == [str(each) for each in range(1100)]
+    assert len([line for line in proxy.requests() if "list-type" in line and "max-keys=1000" in line]) == 2
