@@ -10,13 +10,14 @@
 namespace unshard {
 namespace {
 
+constexpr std::size_t kMostNameBytes = 255;  // of a component of a path
 constexpr JsonLimits kLimits{std::size_t{16} << 20, 8, 100'000};
 
 // The component of a key that `name` adds to `below`; nothing: it adds none.
 std::optional<std::string> NameBelow(std::string_view name, std::string_view below) {
   if (!name.starts_with(below)) return std::nullopt;
   name.remove_prefix(below.size());
-  if (name.empty() || name == "." || name == ".." ||
+  if (name.empty() || name.size() > kMostNameBytes || name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos) {
     return std::nullopt;
   }

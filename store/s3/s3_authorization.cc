@@ -100,12 +100,23 @@ bool S3Authorization::SetRegion(const std::string& region) {
   return true;
 }
 
-bool S3Authorization::SetClock(const HttpResponse& response) {
+// False where another request has learned the region since `sent` was authorised.
+bool S3Authorization::IsSentToTheRegion(const HttpRequest& sent) const {
+  const S3Endpoint endpoint = Endpoint();
+  const auto signature = FindHeader(sent.headers, "Authorization");
+  return sent.url.starts_with(endpoint.bucket.origin) &&
+         (!signature || signature->find('/' + endpoint.region + "/s3/") != std::string_view::npos);
+}
+
+bool S3Authorization::SetClock(const HttpRequest& sent, const HttpResponse& response) {
   const auto field = FindHeader(response.headers, "Date");
   const auto date = field ? ParseHttpDate(*field) : std::nullopt;
   if (!date) return false;
-  const auto offset = static_cast<std::int64_t>(*date - std::time(nullptr));
-  return clock_offset_.exchange(offset) != offset;
+  clock_offset_ = static_cast<std::int64_t>(*date - std::time(nullptr));
+  // To the minute: services allow for fifteen.
+  constexpr std::size_t kMinute = std::string_view("20130524T0000").size();
+  const auto was = FindHeader(sent.headers, "X-Amz-Date").value_or("").substr(0, kMinute);
+  return was != AmzDate(*date).substr(0, kMinute);
 }
 
 bool S3Authorization::RefuseCredentials(const HttpRequest& sent) {
@@ -126,12 +137,11 @@ bool S3Authorization::Renew(const HttpRequest& sent, const HttpResponse& respons
   if (TellsRegion(response, failure)) {
     const std::string region = RegionOf(response, failure);
     if (region.empty()) return false;
-    // Another request may have learned it meanwhile.
-    return SetRegion(region) || sent.url.find(Endpoint().bucket.origin) != 0;
+    return SetRegion(region) || !IsSentToTheRegion(sent);
   }
   if (!credentials_) return false;
   if (IsOneOf(kExpired, failure.code)) return RefuseCredentials(sent);
-  return IsOneOf(kSkewed, failure.code) && SetClock(response);
+  return IsOneOf(kSkewed, failure.code) && SetClock(sent, response);
 }
 
 std::optional<Error> S3Authorization::ErrorOf(const HttpRequest& sent,

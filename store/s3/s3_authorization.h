@@ -34,7 +34,8 @@ class S3Authorization final : public HttpAuthorization {
   // Where the bucket is by now.
   [[nodiscard]] S3Endpoint Endpoint() const;
   bool SetRegion(const std::string& region);
-  bool SetClock(const HttpResponse& response);
+  [[nodiscard]] bool IsSentToTheRegion(const HttpRequest& sent) const;
+  bool SetClock(const HttpRequest& sent, const HttpResponse& response);
   bool RefuseCredentials(const HttpRequest& sent);
 
   const std::string bucket_;

@@ -24,6 +24,7 @@
   TARGET(minishard_index, FuzzMinishardIndex)                  \
   TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
   TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
+  TARGET(s3_answers, FuzzS3Answers)                            \
   TARGET(sealed_name, FuzzSealedName)                          \
   TARGET(zarr_metadata, FuzzZarrMetadata)                      \
   TARGET(zarr_shard_index, FuzzZarrShardIndex)

@@ -45,6 +45,13 @@ TEST(GcsListingTest, NamesThatLeadElsewhereAreLeftOut) {
                   .empty());
 }
 
+TEST(GcsListingTest, NamesThatNoPathCanHaveAreLeftOut) {
+  const std::string longest(255, 'x');
+  const std::string text = R"({"items": [{"name": ")" + longest + R"("}, {"name": ")" + longest +
+                           R"(x"}], "prefixes": [")" + longest + R"(y/"]})";
+  EXPECT_EQ(NamesIn(text, ""), (Names{{longest, kFile}}));
+}
+
 TEST(GcsListingTest, WhatIsNoListingIsAnError) {
   for (const char* text : {"", "[]", "<html>", R"({"items": [)"}) {
     const auto page = ParseGcsListPage(text, "");
