@@ -146,8 +146,13 @@ bool S3Authorization::Renew(const HttpRequest& sent, const HttpResponse& respons
 
 std::optional<Error> S3Authorization::ErrorOf(const HttpRequest& sent,
                                               const HttpResponse& response) const {
-  (void)sent;
   const int status = response.status;
+  // A listing that fails after its first byte; an object may well be such a document.
+  if (status == 200 && sent.url.find("list-type=2") != std::string::npos) {
+    const S3Failure failure = FailureOf(response);
+    if (failure.code.empty()) return std::nullopt;
+    return Error{ErrorCode::kUnavailable, "the service answered " + What(response, failure), 0};
+  }
   if (status < 300 || status == 304 || status == 412 || status == 416 || IsRetriedStatus(status)) {
     return std::nullopt;
   }

@@ -4,9 +4,11 @@ The server is versitygw, as tests/servers/versitygw starts it: it verifies each 
 to it through botocore. The fault proxy counts requests.
 """
 
+import errno
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -204,6 +206,38 @@ def test_secrets_are_shown_nowhere(s3, mount, run_unshard):
                       run_unshard("list").stdout])
     assert f"s3://{BUCKET}/data/tree" in told
     assert SECRET not in told and "AWS4-HMAC" not in told
+
+
+def test_a_redirect_takes_no_credentials_to_another_host(s3, proxy, mount, work):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        location = f"http://127.0.0.1:{other.getsockname()[1]}/x"
+        (work / "proxy" / "faults").write_text(f"status 307;field Location {location}\n" * 50)
+        with pytest.raises(MountFailed) as failed:
+            mount(f"s3://{BUCKET}/data/tree", environment=signed(proxy.url))
+        assert "HTTP 307" in failed.value.log
+        other.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            other.accept()
+
+
+def test_a_service_that_is_busy_is_asked_again(s3, proxy, mount, work):
+    (work / "proxy" / "faults").write_text("status 503\n" * 3)
+    remote = mount(f"s3://{BUCKET}/data/tree", environment=signed(proxy.url))
+    assert (remote.path / "zarr.json").read_bytes()
+
+
+def test_a_listing_that_fails_is_an_error_and_not_an_empty_directory(s3, proxy, mount, work):
+    remote = mount(f"s3://{BUCKET}/data", environment=signed(proxy.url))
+    faults = work / "proxy" / "faults"
+    faults.write_text("body <html></html>;field Content-Length 13\n" * 50)
+    with pytest.raises(OSError) as caught:
+        os.listdir(remote.path)
+    assert caught.value.errno == errno.EIO
+    # The service has begun to answer before it failed.
+    failure = "<Error><Code>InternalError</Code></Error>"
+    faults.write_text(f"body {failure};field Content-Length {len(failure)}\n" * 2)
+    assert "tree" in os.listdir(remote.path)
+    assert not faults.read_text()
 
 
 def test_a_chunk_costs_two_requests_and_then_one(s3, proxy, mount):

@@ -148,6 +148,12 @@ TEST_F(S3AuthorizationTest, WhatTheBodySaysDecides) {
   for (const int status : {200, 206, 304, 412, 416, 429, 500, 503}) {
     EXPECT_FALSE(authorization_.ErrorOf({}, Answer(status, "AccessDenied"))) << status;
   }
+  HttpRequest listing;
+  listing.url = "https://bucket.s3.us-east-1.amazonaws.com/?list-type=2&prefix=a";
+  const auto error = authorization_.ErrorOf(listing, Answer(200, "InternalError"));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->system_errno, 0) << "is retried";
+  EXPECT_FALSE(authorization_.ErrorOf(listing, Answer(200, "")));
   EXPECT_EQ(ErrorOf(404, "NoSuchBucket").code, ErrorCode::kUnavailable);
   EXPECT_EQ(ErrorOf(404, "NoSuchBucket").system_errno, EPROTO) << "is not retried";
   EXPECT_EQ(ErrorOf(404, "XAdminUserNotFound").code, ErrorCode::kPermissionDenied);
