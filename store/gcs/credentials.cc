@@ -60,15 +60,15 @@ Result<HttpRequest> MakeRequest(const GcsServiceAccount& account, std::time_t no
       SignAssertion({account.email, kScope, account.token_url, account.key_id, now},
                     account.private_key));
   return MakePost(account.token_url,
-                  "grant_type=" + EscapeSegment("urn:ietf:params:oauth:grant-type:jwt-bearer") +
+                  "grant_type=" + EscapeQueryValue("urn:ietf:params:oauth:grant-type:jwt-bearer") +
                       "&assertion=" + assertion);
 }
 
 Result<HttpRequest> MakeRequest(const GcsUser& user, std::time_t) {
   return MakePost(user.token_url,
-                  "grant_type=refresh_token&client_id=" + EscapeSegment(user.client_id) +
-                      "&client_secret=" + EscapeSegment(user.client_secret) +
-                      "&refresh_token=" + EscapeSegment(user.refresh_token));
+                  "grant_type=refresh_token&client_id=" + EscapeQueryValue(user.client_id) +
+                      "&client_secret=" + EscapeQueryValue(user.client_secret) +
+                      "&refresh_token=" + EscapeQueryValue(user.refresh_token));
 }
 
 Result<HttpRequest> MakeRequest(const GcsMachine& machine, std::time_t) {

@@ -38,7 +38,7 @@ Result<HttpUrl> ParseEndpoint(const std::string& text, const char* variable) {
 }
 
 std::string BucketPath(const GcsEndpoint& endpoint, const GcsLocation& location) {
-  return endpoint.base.path + "/storage/v1/b/" + EscapeSegment(location.bucket) + "/o";
+  return endpoint.base.path + "/storage/v1/b/" + EscapeQueryValue(location.bucket) + "/o";
 }
 
 }  // namespace
@@ -114,8 +114,8 @@ std::string GcsListUrl(const GcsEndpoint& endpoint, const GcsLocation& location,
   std::string below = JoinPath(location.prefix, directory);
   if (!below.empty()) below += '/';
   url.query = "delimiter=%2F&fields=prefixes,items(name),nextPageToken&maxResults=" +
-              std::to_string(max_results) + "&prefix=" + EscapeSegment(below);
-  if (!page_token.empty()) url.query += "&pageToken=" + EscapeSegment(page_token);
+              std::to_string(max_results) + "&prefix=" + EscapeQueryValue(below);
+  if (!page_token.empty()) url.query += "&pageToken=" + EscapeQueryValue(page_token);
   return url.Request();
 }
 

@@ -96,6 +96,6 @@ Result<HttpUrl> ResolveHttpUrl(const HttpUrl& base, const std::string& reference
 
 std::string EscapeKey(std::string_view key) { return Escape(key, "/"); }
 
-std::string EscapeSegment(std::string_view text) { return Escape(text, ""); }
+std::string EscapeQueryValue(std::string_view value) { return Escape(value, ""); }
 
 }  // namespace unshard

@@ -29,7 +29,7 @@ Result<HttpUrl> ResolveHttpUrl(const HttpUrl& base, const std::string& reference
 
 // A key as a path: each byte of a component that RFC 3986 does not reserve for itself is escaped.
 std::string EscapeKey(std::string_view key);
-// The same with each '/' escaped: one segment of a path, or a value of a query.
-std::string EscapeSegment(std::string_view text);
+// The same for a value in a query or a form, or one segment of a path: each / is escaped as well.
+std::string EscapeQueryValue(std::string_view value);
 
 }  // namespace unshard

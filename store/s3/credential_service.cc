@@ -53,19 +53,6 @@ HttpRequest Request(const std::string& url, const Deadline& deadline) {
   return request;
 }
 
-// As a form has it: '/' is escaped as well.
-std::string FormValue(std::string_view value) {
-  std::string escaped;
-  for (const char byte : EscapeKey(value)) {
-    if (byte == '/') {
-      escaped += "%2F";
-    } else {
-      escaped += byte;
-    }
-  }
-  return escaped;
-}
-
 std::string_view Trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t begin = text.find_first_not_of(kBlanks);
@@ -77,9 +64,9 @@ Result<ExpiringCredentials> AskForRole(std::string form, const AwsRole& role,
                                        const AwsCredentials* by, const std::string& region,
                                        const Environment& environment, const Deadline& deadline) {
   const std::string session = role.session_name.empty() ? "unshard" : role.session_name;
-  form += "&Version=2011-06-15&RoleArn=" + FormValue(role.arn) +
-          "&RoleSessionName=" + FormValue(session);
-  if (!role.external_id.empty()) form += "&ExternalId=" + FormValue(role.external_id);
+  form += "&Version=2011-06-15&RoleArn=" + EscapeQueryValue(role.arn) +
+          "&RoleSessionName=" + EscapeQueryValue(session);
+  if (!role.external_id.empty()) form += "&ExternalId=" + EscapeQueryValue(role.external_id);
   std::string url = environment("AWS_ENDPOINT_URL_STS");
   if (url.empty()) {
     url = "https://sts." + region + ".amazonaws.com" + (region.starts_with("cn-") ? ".cn" : "");
@@ -140,8 +127,8 @@ Result<ExpiringCredentials> AssumeRoleWithToken(const AwsRole& role, const std::
   UNSHARD_ASSIGN_OR_RETURN(const auto token, ReadTextFile(token_file));
   if (!token) return Denied("the file of the web identity, " + token_file + ", is missing");
   return AskForRole(
-      "Action=AssumeRoleWithWebIdentity&WebIdentityToken=" + FormValue(Trimmed(*token)), role,
-      nullptr, region, environment, deadline);
+      "Action=AssumeRoleWithWebIdentity&WebIdentityToken=" + EscapeQueryValue(Trimmed(*token)),
+      role, nullptr, region, environment, deadline);
 }
 
 Found OfContainer(const Environment& environment, const Deadline& deadline) {

@@ -17,19 +17,6 @@ namespace {
 
 constexpr std::size_t kKeptPages = 64;  // of 1000 names each
 
-// Escapes '/' as well, as a signature's query has it.
-std::string EscapeValue(std::string_view value) {
-  std::string escaped;
-  for (const char byte : EscapeKey(value)) {
-    if (byte == '/') {
-      escaped += "%2F";
-    } else {
-      escaped += byte;
-    }
-  }
-  return escaped;
-}
-
 class S3Store final : public ObjectStore {
  public:
   S3Store(S3Url url, HttpUrl bucket, std::shared_ptr<HttpTransport> transport,
@@ -98,9 +85,9 @@ Result<ListedPage> S3Store::AskForPage(std::string_view key, const std::string& 
   if (!prefix.empty()) prefix += '/';
   HttpUrl url = bucket_;
   if (url.path.empty()) url.path = "/";
-  if (!next.empty()) url.query = "continuation-token=" + EscapeValue(next) + '&';
+  if (!next.empty()) url.query = "continuation-token=" + EscapeQueryValue(next) + '&';
   url.query += "delimiter=%2F&encoding-type=url&list-type=2&max-keys=" + std::to_string(most) +
-               "&prefix=" + EscapeValue(prefix);
+               "&prefix=" + EscapeQueryValue(prefix);
   HttpRequest request;
   request.url = url.Request();
   request.headers = {{"Accept-Encoding", "identity"}, {"User-Agent", "unshard"}};

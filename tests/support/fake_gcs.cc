@@ -87,13 +87,14 @@ GcsEnvironment FakeGcs::environment() const {
 }
 
 void FakeGcs::Put(std::string_view key, std::string_view bytes, std::string_view encoding) const {
-  std::string target = "/upload/storage/v1/b/bucket/o?uploadType=media&name=" + EscapeSegment(key);
+  std::string target =
+      "/upload/storage/v1/b/bucket/o?uploadType=media&name=" + EscapeQueryValue(key);
   if (!encoding.empty()) target += "&contentEncoding=" + std::string(encoding);
   Expect(SendTo(http_, "POST", target, bytes), key);
 }
 
 void FakeGcs::Remove(std::string_view key) const {
-  Expect(SendTo(http_, "DELETE", "/storage/v1/b/bucket/o/" + EscapeSegment(key), ""), key);
+  Expect(SendTo(http_, "DELETE", "/storage/v1/b/bucket/o/" + EscapeQueryValue(key), ""), key);
 }
 
 GcsGate::GcsGate(const FakeGcs& upstream) {

@@ -43,6 +43,7 @@ TEST(UrlTest, ReferencesAreResolved) {
 TEST(UrlTest, KeysAreEscapedByteByByte) {
   EXPECT_EQ(EscapeKey("0/c/1-2_3~4.5"), "0/c/1-2_3~4.5");
   EXPECT_EQ(EscapeKey("a b?c#d%2F+\xc3\xa9"), "a%20b%3Fc%23d%252F%2B%C3%A9");
+  EXPECT_EQ(EscapeQueryValue("a/b=&+"), "a%2Fb%3D%26%2B");
 }
 
 }  // namespace
