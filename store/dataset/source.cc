@@ -4,6 +4,7 @@
 #include <array>
 
 #include "store/dataset/directory_source.h"
+#include "store/dataset/gcs_source.h"
 #include "store/dataset/http_source.h"
 #include "store/dataset/s3_source.h"
 
@@ -16,7 +17,8 @@ struct Scheme {
   Result<SourceParts> (*open)(const VolumeOptions&, const ChangeWatcher::Listener&);
 };
 
-constexpr std::array<Scheme, 4> kSchemes = {{{"", true, OpenDirectorySource},
+constexpr std::array<Scheme, 5> kSchemes = {{{"", true, OpenDirectorySource},
+                                             {"gs", false, OpenGcsSource},
                                              {"http", false, OpenHttpSource},
                                              {"https", false, OpenHttpSource},
                                              {"s3", false, OpenS3Source}}};

@@ -58,6 +58,22 @@ bool IsUnreserved(char byte) {
          (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' || byte == '~';
 }
 
+std::string Escape(std::string_view text, std::string_view kept) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char byte : text) {
+    if (IsUnreserved(byte) || kept.find(byte) != std::string_view::npos) {
+      escaped += byte;
+    } else {
+      const auto code = static_cast<unsigned char>(byte);
+      escaped += '%';
+      escaped += kDigits[code >> 4];
+      escaped += kDigits[code & 15];
+    }
+  }
+  return escaped;
+}
+
 }  // namespace
 
 std::string HttpUrl::Request() const {
@@ -78,32 +94,8 @@ Result<HttpUrl> ResolveHttpUrl(const HttpUrl& base, const std::string& reference
   return resolved;
 }
 
-std::string EscapeKey(std::string_view key) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string path;
-  for (const char byte : key) {
-    if (IsUnreserved(byte) || byte == '/') {
-      path += byte;
-    } else {
-      const auto code = static_cast<unsigned char>(byte);
-      path += '%';
-      path += kDigits[code >> 4];
-      path += kDigits[code & 15];
-    }
-  }
-  return path;
-}
+std::string EscapeKey(std::string_view key) { return Escape(key, "/"); }
 
-std::string EscapeQueryValue(std::string_view value) {
-  std::string escaped;
-  for (const char byte : EscapeKey(value)) {
-    if (byte == '/') {
-      escaped += "%2F";
-    } else {
-      escaped += byte;
-    }
-  }
-  return escaped;
-}
+std::string EscapeQueryValue(std::string_view value) { return Escape(value, ""); }
 
 }  // namespace unshard

@@ -29,7 +29,7 @@ Result<HttpUrl> ResolveHttpUrl(const HttpUrl& base, const std::string& reference
 
 // A key as a path: each byte of a component that RFC 3986 does not reserve for itself is escaped.
 std::string EscapeKey(std::string_view key);
-// The same for a value in a query or a form, where '/' is escaped as well.
+// The same for a value in a query or a form, or one segment of a path: each / is escaped as well.
 std::string EscapeQueryValue(std::string_view value);
 
 }  // namespace unshard

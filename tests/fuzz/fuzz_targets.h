@@ -15,6 +15,7 @@
 #define UNSHARD_FUZZ_TARGETS(TARGET)                           \
   TARGET(chunk_check, FuzzChunkCheck)                          \
   TARGET(chunk_name, FuzzChunkName)                            \
+  TARGET(gcs_answer, FuzzGcsAnswer)                            \
   TARGET(gzip, FuzzGzip)                                       \
   TARGET(http_response, FuzzHttpResponse)                      \
   TARGET(json, FuzzJson)                                       \

@@ -22,8 +22,8 @@ import classes
 FOLDERS = [
     "codec/core", "codec/json", "codec/compression", "codec/grid", "codec/voxel", "codec/shard",
     "codec/precomputed", "codec/zarr3",
-    "store/object", "store/http", "store/s3", "store/local", "store/spool", "store/shard", "store/publish",
-    "store/chunks", "store/views", "store/dataset",
+    "store/object", "store/http", "store/s3", "store/gcs", "store/local", "store/spool",
+    "store/shard", "store/publish", "store/chunks", "store/views", "store/dataset",
     "fs/common", "fs/write", "fs/tree", "fs", "fs/mount", "fs/kernel", "fs/cli"]
 LAYERS = ["codec", "store", "fs"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

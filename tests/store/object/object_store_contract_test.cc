@@ -9,10 +9,12 @@
 #include <stop_token>
 #include <thread>
 
+#include "store/gcs/gcs_store.h"
 #include "store/http/http_store.h"
 #include "store/local/file_store.h"
 #include "store/s3/s3_store.h"
 #include "tests/support/counting_store.h"
+#include "tests/support/fake_gcs.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/http_servers.h"
 #include "tests/support/memory_store.h"
@@ -31,7 +33,15 @@ struct Subject {
   bool tells_equal_bytes_apart = true;
   // Open fails for a directory; else it is missing.
   bool open_sees_directories = true;
+  // Without its server, which tests/run installs, there is no store.
+  const char* missing_server = nullptr;
 };
+
+Subject Without(const char* server) {
+  Subject subject;
+  subject.missing_server = server;
+  return subject;
+}
 
 Subject Memory() {
   auto store = std::make_shared<MemoryStore>();
@@ -86,7 +96,7 @@ Subject HttpRedirectedToAnotherHost() { return OfNginx("/far"); }
 
 // The store of s3://bucket/N. Each subject has its own.
 Subject S3() {
-  if (!HasVersitygw()) return {};
+  if (!HasVersitygw()) return Without("versitygw");
   static Versitygw server;
   static int subjects = 0;
   const std::string directory = std::to_string(++subjects);
@@ -107,6 +117,22 @@ Subject HttpOfPython() {
   return Served(python.files(), python.http());
 }
 
+// The store of gs://bucket/N. Each subject has its own.
+Subject Gcs() {
+  static FakeGcs server;
+  if (server.is_missing()) return Without("fake-gcs-server");
+  static int subjects = 0;
+  const std::string directory = std::to_string(++subjects);
+  const auto store = OpenGcsStore("gs://bucket/" + directory, server.environment(), {});
+  Subject subject{store ? store->objects : nullptr,
+                  [directory](const std::string& key, std::string_view text) {
+                    server.Put(directory + '/' + key, text);
+                  },
+                  [directory](const std::string& key) { server.Remove(directory + '/' + key); }};
+  subject.open_sees_directories = false;
+  return subject;
+}
+
 template <class Decorator>
 Subject Decorated() {
   Subject subject = Files();
@@ -123,8 +149,8 @@ class ObjectStoreContract : public testing::TestWithParam<Maker> {
  protected:
   void SetUp() override {
     subject_ = GetParam().make();
-    if (!subject_.store && GetParam().make == S3 && !HasVersitygw()) {
-      GTEST_SKIP() << "versitygw is missing: tests/run installs it";
+    if (subject_.missing_server != nullptr) {
+      GTEST_SKIP() << subject_.missing_server << " is missing: tests/run installs it";
     }
     ASSERT_TRUE(subject_.store);
   }
@@ -173,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Maker{"HttpWithoutTags", HttpWithoutTags},
                     Maker{"HttpRedirected", HttpRedirected},
                     Maker{"HttpRedirectedToAnotherHost", HttpRedirectedToAnotherHost},
-                    Maker{"HttpOfPython", HttpOfPython}, Maker{"S3", S3}),
+                    Maker{"HttpOfPython", HttpOfPython}, Maker{"S3", S3}, Maker{"Gcs", Gcs}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(ObjectStoreContract, MissingIsAResultOfEveryMethod) {

@@ -1,0 +1,28 @@
+#include "store/dataset/gcs_source.h"
+
+#include <utility>
+
+#include "store/gcs/environment.h"
+#include "store/gcs/gcs_store.h"
+#include "store/local/inotify_watcher.h"
+
+namespace unshard {
+
+Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
+  GcsStoreOptions gcs;
+  gcs.anonymous = options.anonymous;
+  UNSHARD_ASSIGN_OR_RETURN(GcsStore store, OpenGcsStore(options.url, ReadGcsEnvironment(), gcs));
+  SourceParts parts;
+  parts.store = std::move(store.objects);
+  parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
+  parts.own_mount = std::make_shared<OwnMount>();
+  parts.advice = [denied = store.listing_denied]() -> std::string {
+    if (denied.empty()) return "name the gs:// URL of a dataset, or one above several";
+    return "the bucket cannot be listed, so that files that are denied look as if they were "
+           "missing: " +
+           denied + "; name the gs:// URL of a dataset, and a credential that may read it";
+  };
+  return parts;
+}
+
+}  // namespace unshard

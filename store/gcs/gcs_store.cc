@@ -1,0 +1,165 @@
+#include "store/gcs/gcs_store.h"
+
+#include <optional>
+#include <utility>
+
+#include "store/gcs/authorization.h"
+#include "store/gcs/endpoint.h"
+#include "store/gcs/error_response.h"
+#include "store/gcs/listing.h"
+#include "store/gcs/object_requests.h"
+#include "store/http/http_server.h"
+#include "store/http/transport.h"
+#include "store/object/key.h"
+#include "store/object/paged_listings.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kNamesInPage = 1000;  // the most that the service sends
+constexpr std::size_t kKeptPages = 16;
+constexpr std::uint64_t kMostPageBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostErrorBytes = std::uint64_t{64} << 10;
+
+// Sends the requests for listings. Thread-safe.
+class Lister {
+ public:
+  Lister(GcsEndpoint endpoint, GcsLocation location, std::shared_ptr<HttpTransport> transport)
+      : endpoint_(std::move(endpoint)),
+        location_(std::move(location)),
+        transport_(std::move(transport)) {}
+
+  Result<HttpResponse> Ask(std::string_view directory, const std::string& token, std::size_t names,
+                           const Deadline& deadline) const {
+    HttpRequest request;
+    request.url = GcsListUrl(endpoint_, location_, directory, token, names);
+    request.headers = {{"Accept-Encoding", "identity"}, {"User-Agent", "unshard"}};
+    request.max_whole_body = kMostPageBytes;
+    request.max_other_body = kMostErrorBytes;
+    request.deadline = deadline;
+    return Send(*transport_, std::move(request));
+  }
+
+  Result<ListedPage> Page(std::string_view directory, const std::string& token, std::size_t names,
+                          const Deadline& deadline) const {
+    auto page = ReadPage(directory, Ask(directory, token, names, deadline));
+    if (!page) return Forward(std::move(page).error(), location_.Describe(directory) + ": listing");
+    return page;
+  }
+
+  [[nodiscard]] const GcsLocation& location() const { return location_; }
+
+ private:
+  [[nodiscard]] Result<ListedPage> ReadPage(std::string_view directory,
+                                            Result<HttpResponse> response) const {
+    if (!response) return tl::unexpected<Error>(std::move(response).error());
+    if (IsGcsDenial(*response)) return GcsDenial(*response);
+    if (response->status != 200 || response->body_too_large) {
+      return Fail(ErrorCode::kUnavailable, "the service answered HTTP " +
+                                               std::to_string(response->status) + ": " +
+                                               GcsErrorText(*response));
+    }
+    std::string below = JoinPath(location_.prefix, directory);
+    if (!below.empty()) below += '/';
+    return ParseGcsListPage(AsText(response->body), below);
+  }
+
+  const GcsEndpoint endpoint_;
+  const GcsLocation location_;
+  const std::shared_ptr<HttpTransport> transport_;
+};
+
+class GcsObjects final : public ObjectStore {
+ public:
+  GcsObjects(Lister lister, std::shared_ptr<ObjectStore> files, GcsAccess access)
+      : lister_(std::move(lister)), files_(std::move(files)), access_(access) {}
+
+  Capabilities capabilities() const override {
+    Capabilities capabilities;
+    capabilities.lists = access_ == GcsAccess::kListed;
+    capabilities.keeps_replaced_versions = false;
+    return capabilities;
+  }
+
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override {
+    UNSHARD_ASSIGN_OR_RETURN(auto file, files_->Stat(key, deadline));
+    if (file || access_ == GcsAccess::kUnlisted) return file;
+    // The first page may have no name although there are more.
+    std::string token;
+    do {
+      UNSHARD_ASSIGN_OR_RETURN(const ListedPage page, lister_.Page(key, token, 1, deadline));
+      if (!page.entries.empty()) {
+        ObjectInfo directory;
+        directory.kind = ObjectInfo::Kind::kDirectory;
+        return directory;
+      }
+      token = page.next;
+    } while (!token.empty());
+    return std::nullopt;
+  }
+
+  Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                      const Deadline& deadline) override {
+    return files_->Open(key, first, deadline);
+  }
+
+  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override {
+    return ListFrom(key, 0, deadline, visitor);
+  }
+
+  Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
+                  const ListVisitor& visitor) override {
+    UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+    if (access_ == GcsAccess::kUnlisted) return {};
+    const auto fetch = [&](const std::string& token, const Deadline& until) {
+      return lister_.Page(key, token, kNamesInPage, until);
+    };
+    return listings_.ListFrom(resume, fetch, deadline, visitor);
+  }
+
+  std::string Describe(std::string_view key) const override { return files_->Describe(key); }
+
+ private:
+  const Lister lister_;
+  const std::shared_ptr<ObjectStore> files_;
+  const GcsAccess access_;
+  PagedListings listings_{kKeptPages};
+};
+
+}  // namespace
+
+Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& environment,
+                              const GcsStoreOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const GcsLocation location, ParseGcsUrl(url));
+  UNSHARD_ASSIGN_OR_RETURN(const GcsEndpoint endpoint,
+                           MakeGcsEndpoint(environment.emulator_host, environment.endpoint));
+  std::shared_ptr<HttpAuthorization> authorization;
+  if (!endpoint.is_emulator && !options.anonymous) {
+    authorization = MakeGcsAuthorization(endpoint, environment, location.bucket);
+  }
+  const auto transport = MakeHttpTransport(options.http, std::move(authorization));
+  Lister lister(endpoint, location, transport);
+  auto asked = lister.Ask("", "", 1, Deadline::None());
+  if (!asked) return Forward(std::move(asked).error(), location.Describe(""));
+  GcsStore store;
+  auto access = GcsAccess::kListed;
+  if (IsGcsDenial(*asked)) {
+    access = GcsAccess::kUnlisted;
+    store.listing_denied = GcsDenial(*asked).value().message;
+  } else if (asked->status == 404) {
+    return Fail(ErrorCode::kNotFound, location.Describe("") + ": there is no bucket of this name");
+  } else if (asked->status != 200) {
+    return Fail(ErrorCode::kUnavailable, location.Describe("") + ": the service answered HTTP " +
+                                             std::to_string(asked->status) + ": " +
+                                             GcsErrorText(*asked));
+  }
+  HttpStoreOptions described = options.http;
+  described.described_as = location.Describe("");
+  auto server = std::make_shared<HttpServer>(GcsObjectsBase(endpoint, location), described,
+                                             MakeObjectTransport(transport, access));
+  store.objects =
+      std::make_shared<GcsObjects>(std::move(lister), MakeHttpStore(std::move(server)), access);
+  return store;
+}
+
+}  // namespace unshard
