@@ -10,7 +10,7 @@
 namespace unshard {
 
 struct CurlOptions {
-  std::size_t connections_per_host = 64;  // and requests in flight
+  std::size_t connections_per_host = 256;  // and requests in flight
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::seconds stall_timeout{15};  // without a byte
   bool through_proxies = true;             // those that the environment names

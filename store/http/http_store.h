@@ -21,7 +21,7 @@ struct HttpStoreOptions {
   // URLs may be http, not only https.
   bool allow_http = true;
   // Connections to one host, and so requests in flight there; the others wait.
-  std::size_t connections_per_host = 64;
+  std::size_t connections_per_host = 256;
   std::chrono::milliseconds connect_timeout{5000};
   // A transfer that brings no byte for so long has failed.
   std::chrono::seconds stall_timeout{15};
