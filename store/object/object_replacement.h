@@ -5,6 +5,7 @@
 // version.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -65,6 +66,10 @@ class ObjectReplacement : public NewVersion {
   // the version empty.
   virtual Result<bool> StartFromBase() = 0;
 
+  // The id of this attempt, with which Commit() marks the new version: ObjectReplacer::HasAttempt
+  // finds it there, also after the process has ended. "" where commits leave no mark. Constant.
+  [[nodiscard]] virtual std::string attempt() const { return {}; }
+
   // Called once everything is ready, right before the object is replaced. A failure ends the
   // attempt, and the object stays as it was.
   using Committing = std::function<Status()>;
@@ -102,6 +107,21 @@ class ObjectReplacer {
   // ObjectReplacement::MakeDurable() of all objects directly in a directory at once, but for
   // obsolete pairs: for commits of an earlier process. Succeeds where the directory is missing.
   virtual Status MakeDurable(const std::string& directory) = 0;
+  // Whether the version that this attempt has made (ObjectReplacement::attempt) is the current one
+  // or was replaced since by versions that name it among those before them. False where it never
+  // was, where the object is missing, and where so many have replaced it since that it is
+  // forgotten. A failure says nothing: the store could not be asked.
+  virtual Result<bool> HasAttempt(const std::string& key, const std::string& attempt) {
+    (void)key, (void)attempt;
+    return false;
+  }
+  // Whether Remove() is as atomic as Commit(). Where it is not, a shard without a chunk is stored
+  // with an empty index, and never removed.
+  [[nodiscard]] virtual bool removes_atomically() const { return true; }
+  // The store takes no more than one new version of an object in this time; 0: any number.
+  [[nodiscard]] virtual std::chrono::milliseconds least_interval() const {
+    return std::chrono::milliseconds(0);
+  }
   // For messages: where `key` lives. Never holds a credential.
   [[nodiscard]] virtual std::string Describe(const std::string& key) const = 0;
 };
