@@ -3,18 +3,51 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace unshard {
 
 // Where the name of the type comes from; each dialect has types of its own.
 enum class DataTypeDialect : std::uint8_t {
-  kZarr = 1,                   // `data_type` of an array
+  kZarr = 1,                   // `data_type` of a Zarr v3 array
   kPrecomputedVolume = 2,      // `data_type` of a volume
   kPrecomputedAttributes = 4,  // attributes of vertices, properties of annotations
+  kN5 = 8,                     // `dataType` of a dataset
 };
 
 // The bytes of one value; nothing where the dialect has no such type, or its values vary in length.
 std::optional<std::uint64_t> DataTypeSize(DataTypeDialect dialect, std::string_view name);
+
+// The type of one voxel, independent of any dialect.
+struct DataType {
+  enum class Kind : std::uint8_t {
+    kBool,        // one byte, 0 or 1
+    kSigned,      // two's complement
+    kUnsigned,    //
+    kFloat,       // IEEE 754 of 2, 4 or 8 bytes
+    kBrainFloat,  // the upper half of a float of 4 bytes
+    kComplex,     // two floats: the real part, the imaginary part
+    kRaw,         // bytes without a meaning
+  };
+  Kind kind = Kind::kUnsigned;
+  std::uint32_t size = 1;  // bytes of one value
+
+  // The bytes that have an order among each other: those of one of the two floats of a complex
+  // value; single bytes of raw values.
+  [[nodiscard]] std::uint32_t ordered_size() const {
+    if (kind == Kind::kRaw) return 1;
+    return kind == Kind::kComplex ? size / 2 : size;
+  }
+  friend bool operator==(const DataType&, const DataType&) = default;
+};
+
+// The name that Zarr v3 has for the type: "uint16", "bool", "complex64", "r24". It is also that of
+// precomputed volumes and N5, where these have the type.
+std::string DataTypeName(const DataType& type);
+
+// The type of voxels that a dialect calls `name`; nothing where it has no such type, or its values
+// are no voxels (times, colours, texts).
+std::optional<DataType> FindDataType(DataTypeDialect dialect, std::string_view name);
 
 }  // namespace unshard

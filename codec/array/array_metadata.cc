@@ -1,0 +1,146 @@
+#include "codec/array/array_metadata.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+struct LengthUnit {
+  std::string_view name;
+  double nanometres;
+};
+constexpr std::array<LengthUnit, 33> kLengthUnits = {{
+    {"pm", 1e-3},        {"picometer", 1e-3}, {"picometre", 1e-3}, {"Å", 0.1},
+    {"angstrom", 0.1},   {"nm", 1},           {"nanometer", 1},    {"nanometre", 1},
+    {"nanometers", 1},   {"um", 1e3},         {"µm", 1e3},         {"μm", 1e3},
+    {"micron", 1e3},     {"microns", 1e3},    {"micrometer", 1e3}, {"micrometre", 1e3},
+    {"mm", 1e6},         {"millimeter", 1e6}, {"millimetre", 1e6}, {"cm", 1e7},
+    {"centimeter", 1e7}, {"centimetre", 1e7}, {"m", 1e9},          {"meter", 1e9},
+    {"metre", 1e9},      {"km", 1e12},        {"kilometer", 1e12}, {"kilometre", 1e12},
+    {"inch", 2.54e7},    {"in", 2.54e7},      {"foot", 3.048e8},   {"ft", 3.048e8},
+    {"yard", 9.144e8},
+}};
+
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// The shortest decimal that reads back as the same number.
+std::string NumberText(double value) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() ? std::string(text.data(), end) : std::string("nan");
+}
+
+// "64-128_0-64_0-64": x, y and z.
+std::string RangeName(const ChunkGrid& grid, std::span<const std::uint64_t> cell) {
+  std::string name;
+  for (std::size_t axis = grid.rank(); axis-- > 1;) {
+    const CellExtent extent = grid.Extent(cell, axis);
+    if (!name.empty()) name += '_';
+    name += std::to_string(extent.begin) + "-" + std::to_string(extent.end);
+  }
+  return name;
+}
+
+std::string BlockPath(std::span<const std::uint64_t> cell) {
+  std::string path;
+  for (std::size_t axis = cell.size(); axis-- > 0;) {
+    if (!path.empty()) path += '/';
+    path += std::to_string(cell[axis]);
+  }
+  return path;
+}
+
+}  // namespace
+
+std::string_view DialectName(ArrayDialect dialect) {
+  switch (dialect) {
+    case ArrayDialect::kPrecomputed:
+      return "precomputed";
+    case ArrayDialect::kZarr3:
+      return "zarr3";
+    case ArrayDialect::kZarr2:
+      return "zarr2";
+    case ArrayDialect::kN5:
+      break;
+  }
+  return "n5";
+}
+
+std::string DimensionUnitText(const DimensionUnit& unit) {
+  if (unit.base.empty()) return NumberText(unit.multiplier);
+  if (unit.multiplier == 1) return unit.base;
+  return NumberText(unit.multiplier) + " " + unit.base;
+}
+
+DimensionUnit ParseDimensionUnit(std::string_view text) {
+  text = Trimmed(text);
+  DimensionUnit unit;
+  std::string_view number = text;
+  if (number.starts_with('+')) number.remove_prefix(1);
+  // from_chars would take "inf" and "nan" as well, which begin the names of units.
+  const std::size_t first = number.find_first_not_of('-');
+  const bool is_number = first != number.npos &&
+                         (number[first] == '.' || (number[first] >= '0' && number[first] <= '9'));
+  if (is_number) {
+    const char* const end = number.data() + number.size();
+    const auto [at, error] = std::from_chars(number.data(), end, unit.multiplier);
+    if (error == std::errc()) text = Trimmed({at, static_cast<std::size_t>(end - at)});
+  }
+  unit.base = std::string(text);
+  return unit;
+}
+
+std::optional<double> Nanometres(const DimensionUnit& unit) {
+  const auto known = std::find_if(kLengthUnits.begin(), kLengthUnits.end(),
+                                  [&](const LengthUnit& one) { return one.name == unit.base; });
+  if (known == kLengthUnits.end()) return std::nullopt;
+  return unit.multiplier * known->nanometres;
+}
+
+Result<ChunkGrid> GridOf(const ArrayMetadata& array) {
+  return ChunkGrid::Make(array.shape, array.chunk_shape, array.origin);
+}
+
+bool ClipsChunks(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kPrecomputed || dialect == ArrayDialect::kN5;
+}
+
+std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
+                                        std::span<const std::uint64_t> cell) {
+  if (!ClipsChunks(array.dialect)) return grid.chunk_shape();
+  std::vector<std::uint64_t> shape;
+  for (std::size_t axis = 0; axis < grid.rank(); ++axis) {
+    const CellExtent extent = grid.Extent(cell, axis);
+    shape.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
+  }
+  return shape;
+}
+
+std::string ChunkKeyOf(const ArrayMetadata& array, const ChunkGrid& grid,
+                       std::span<const std::uint64_t> cell) {
+  switch (array.dialect) {
+    case ArrayDialect::kPrecomputed:
+      return RangeName(grid, cell);
+    case ArrayDialect::kN5:
+      return BlockPath(cell);
+    case ArrayDialect::kZarr2:
+    case ArrayDialect::kZarr3:
+      break;
+  }
+  return ZarrChunkKey(array.key_encoding, cell);
+}
+
+ByteVector FillValueOf(const ArrayMetadata& array) {
+  return array.fill_value.value_or(ByteVector(array.data_type.size, 0));
+}
+
+}  // namespace unshard

@@ -1,0 +1,90 @@
+// The description of one array with its chunk codec, the same for all four formats.
+//
+// codec/precomputed/volume.h, codec/zarr3/array.h, codec/zarr2/array.h and codec/n5/dataset.h parse
+// it from the documents of each format, and write it into them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/core/bytes.h"
+#include "codec/grid/chunk_grid.h"
+#include "codec/grid/chunk_key.h"
+#include "codec/json/json.h"
+#include "codec/voxel/chunk_codec.h"
+#include "codec/voxel/data_type.h"
+
+namespace unshard {
+
+enum class ArrayDialect : std::uint8_t { kPrecomputed, kZarr3, kZarr2, kN5 };
+// "precomputed", "zarr3", "zarr2", "n5".
+std::string_view DialectName(ArrayDialect dialect);
+
+// The unit of a dimension, as TensorStore has it: {8.5, "nm"}. An empty base: a number alone.
+struct DimensionUnit {
+  double multiplier = 1;
+  std::string base;
+  friend bool operator==(const DimensionUnit&, const DimensionUnit&) = default;
+};
+// "8.5 nm" and its inverse, as in Zarr's attribute `dimension_units`; "nm" is {1, "nm"}.
+std::string DimensionUnitText(const DimensionUnit& unit);
+DimensionUnit ParseDimensionUnit(std::string_view text);
+// How many nanometres the unit is; nothing where it is no unit of length that is known here.
+std::optional<double> Nanometres(const DimensionUnit& unit);
+
+// All lists have one entry an axis, in Zarr's order: slowest first, as C order has it. Precomputed
+// scales have four axes: channel, z, y, x. N5 datasets have theirs reversed. A transpose in a Zarr
+// codec chain, or order F, is a part of the codec and changes nothing here.
+struct ArrayMetadata {
+  ArrayDialect dialect = ArrayDialect::kZarr3;
+  DataType data_type;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::int64_t> origin;        // voxel_offset; zeros in other formats
+  std::vector<std::uint64_t> chunk_shape;  // of inner chunks, where the array is sharded
+  // Zarr v3 with sharding. Precomputed shards need not be boxes: `sharding` describes them.
+  std::optional<std::vector<std::uint64_t>> shard_shape;
+  std::vector<std::optional<std::string>> axis_names;  // empty: the document has none
+  std::vector<std::optional<DimensionUnit>> units;     // empty: the document has none
+  std::optional<ByteVector> fill_value;                // one item; nothing: not defined
+  ChunkCodecPtr codec;                                 // of inner chunks; never null once parsed
+  ChunkKeyEncoding key_encoding;                       // Zarr only
+
+  // What only documents of the same dialect have. Null, or no member: absent.
+  //
+  // Zarr v3: `codecs`, of inner chunks; Zarr v2: {compressor, filters, order, dtype}; N5:
+  // `compression`; precomputed: {encoding, compressed_segmentation_block_size, jpeg_quality, …}.
+  JsonValue codec_json;
+  // Zarr v3: the `codecs` of a sharded array, with sharding_indexed; precomputed: `sharding`.
+  JsonValue sharding;
+  // What a user stored beside it: without those that other members of this struct have.
+  JsonValue attributes = JsonValue::Object();
+
+  [[nodiscard]] std::size_t rank() const { return shape.size(); }
+};
+
+// The grid of inner chunks, with the array's origin. Fails as ChunkGrid::Make does.
+Result<ChunkGrid> GridOf(const ArrayMetadata& array);
+
+// Whether the chunks at the upper edges end where the array does, as in precomputed volumes and in
+// N5 as written here, or have the whole chunk shape, as in Zarr.
+bool ClipsChunks(ArrayDialect dialect);
+
+// The shape of the chunk at `cell`, as its codec has it. Requires: a cell of the grid.
+std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
+                                        std::span<const std::uint64_t> cell);
+
+// The path of a chunk file of the unsharded array below its directory, or, for a shard, with a cell
+// of the grid of shards: "c/0/3", "0.3", "3/0" (N5: x first), "0-64_0-64_0-64" (precomputed; the
+// grid is GridOf's).
+std::string ChunkKeyOf(const ArrayMetadata& array, const ChunkGrid& grid,
+                       std::span<const std::uint64_t> cell);
+
+// Each of these is the value of `array`, or, where it has none, what its absence means: zeros of
+// one item.
+ByteVector FillValueOf(const ArrayMetadata& array);
+
+}  // namespace unshard

@@ -1,0 +1,32 @@
+// The order of bytes in items, and of items in a chunk. Pure functions; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codec/core/bytes.h"
+
+namespace unshard {
+
+// Reverses the bytes of each group of `group_size` bytes, in place. Requires: a multiple of it.
+void ReverseBytes(std::span<std::uint8_t> bytes, std::uint32_t group_size);
+
+// The items of an array of `shape`, in C order, with its axes rearranged: dimension i of the result
+// is axis order[i]. Requires: `order` is a permutation of the axes; `items` has item_size × the
+// product of `shape` bytes.
+ByteVector Transpose(ByteSpan items, std::uint32_t item_size, std::span<const std::uint64_t> shape,
+                     std::span<const std::size_t> order);
+
+// `order` of the inverse rearrangement.
+std::vector<std::size_t> InverseOrder(std::span<const std::size_t> order);
+// `shape` with its axes rearranged.
+std::vector<std::uint64_t> TransposedShape(std::span<const std::uint64_t> shape,
+                                           std::span<const std::size_t> order);
+// The one order that has the effect of `first` and then `second`.
+std::vector<std::size_t> TransposedOrder(std::span<const std::size_t> first,
+                                         std::span<const std::size_t> second);
+bool IsIdentity(std::span<const std::size_t> order);
+
+}  // namespace unshard

@@ -1,0 +1,36 @@
+#include "codec/voxel/volume_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "codec/voxel/item_codec.h"
+
+namespace unshard {
+namespace {
+
+Result<ChunkCodecPtr> MakeRaw(const VolumeEncoding& volume) {
+  ItemChain chain;
+  chain.type = volume.type;
+  return MakeItemCodec(std::move(chain));
+}
+
+// The registry. To add an encoding: a file with its codec, and a line here.
+struct RegisteredEncoding {
+  std::string_view name;
+  Result<ChunkCodecPtr> (*make)(const VolumeEncoding& volume);
+};
+constexpr std::array<RegisteredEncoding, 1> kEncodings = {{{"raw", MakeRaw}}};
+
+}  // namespace
+
+Result<ChunkCodecPtr> MakeVolumeCodec(const VolumeEncoding& volume) {
+  const auto known = std::find_if(
+      kEncodings.begin(), kEncodings.end(),
+      [&](const RegisteredEncoding& encoding) { return encoding.name == volume.encoding; });
+  if (known != kEncodings.end()) return known->make(volume);
+  return Fail(ErrorCode::kNotSupported, "the voxels of chunks of encoding \"" + volume.encoding +
+                                            "\" cannot be decoded here");
+}
+
+}  // namespace unshard

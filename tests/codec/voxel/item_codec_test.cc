@@ -1,0 +1,150 @@
+#include "codec/voxel/item_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "codec/voxel/transpose.h"
+#include "codec/voxel/volume_codec.h"
+
+namespace unshard {
+namespace {
+
+using Kind = DataType::Kind;
+
+Voxels Numbered(DataType type, std::vector<std::uint64_t> shape) {
+  ByteVector bytes(VoxelBytes(type, shape).value());
+  std::mt19937 random(7);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+  return {type, std::move(shape), std::move(bytes)};
+}
+
+BytesStep Step(const std::string& name) {
+  return {MakeBytesCodec(name, nullptr, "codecs[1]").value(), JsonValue()};
+}
+
+// The transpose as its definition has it.
+ByteVector TransposeByIndex(const Voxels& voxels, const std::vector<std::size_t>& order) {
+  const auto shape = TransposedShape(voxels.shape, order);
+  ByteVector result;
+  const std::size_t count = voxels.bytes.size() / voxels.type.size;
+  for (std::size_t target = 0; target < count; ++target) {
+    std::vector<std::uint64_t> position(order.size());
+    std::size_t rest = target;
+    for (std::size_t i = order.size(); i-- > 0; rest /= shape[i])
+      position[order[i]] = rest % shape[i];
+    std::size_t source = 0;
+    for (std::size_t axis = 0; axis < order.size(); ++axis) {
+      source = source * voxels.shape[axis] + position[axis];
+    }
+    const auto item = voxels.bytes.begin() + static_cast<std::ptrdiff_t>(source * voxels.type.size);
+    result.insert(result.end(), item, item + voxels.type.size);
+  }
+  return result;
+}
+
+TEST(Transpose, EveryOrderOfEverySizeOfItemEqualsTheDefinition) {
+  for (const std::uint32_t size : {1u, 2u, 3u, 4u, 8u}) {
+    const Voxels voxels = Numbered({Kind::kRaw, size}, {2, 1, 34, 2, 33});
+    std::vector<std::size_t> order(5);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    do {
+      const ByteVector transposed = Transpose(voxels.bytes, size, voxels.shape, order);
+      ASSERT_EQ(transposed, TransposeByIndex(voxels, order));
+      ASSERT_EQ(
+          Transpose(transposed, size, TransposedShape(voxels.shape, order), InverseOrder(order)),
+          voxels.bytes);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+TEST(ItemCodec, RawItemsAreTheVoxels) {
+  ItemChain chain;
+  chain.type = {Kind::kUnsigned, 2};
+  const ChunkCodecPtr codec = MakeItemCodec(chain);
+  const Voxels voxels = Numbered(chain.type, {2, 3});
+  EXPECT_EQ(codec->Encode(voxels).value(), voxels.bytes);
+  EXPECT_EQ(codec->Decode(voxels.bytes, voxels.shape)->bytes, voxels.bytes);
+  EXPECT_EQ(codec->EncodedSize(voxels.shape), 12u);
+  EXPECT_FALSE(codec->is_lossy());
+}
+
+TEST(ItemCodec, BigEndianItemsAreReversedAndComplexOnesByTheirParts) {
+  ItemChain chain;
+  chain.type = {Kind::kComplex, 8};
+  chain.big_endian = true;
+  const ChunkCodecPtr codec = MakeItemCodec(chain);
+  const Voxels voxels{chain.type, {1}, {1, 2, 3, 4, 5, 6, 7, 8}};
+  EXPECT_EQ(codec->Encode(voxels).value(), (ByteVector{4, 3, 2, 1, 8, 7, 6, 5}));
+  EXPECT_EQ(codec->Decode(ByteVector{4, 3, 2, 1, 8, 7, 6, 5}, voxels.shape)->bytes, voxels.bytes);
+}
+
+TEST(ItemCodec, TransposesCompressesAndTakesAllOfItBack) {
+  ItemChain chain;
+  chain.type = {Kind::kFloat, 4};
+  chain.array_steps = {{{2, 0, 1}, nullptr, {}}, {{1, 0, 2}, nullptr, {}}};
+  chain.big_endian = true;
+  chain.bytes_steps = {Step("gzip"), Step("crc32c")};
+  const ChunkCodecPtr codec = MakeItemCodec(chain);
+  EXPECT_EQ(codec->encoding().order, (std::vector<std::size_t>{0, 2, 1}));
+  const Voxels voxels = Numbered(chain.type, {4, 5, 6});
+  const ByteVector encoded = codec->Encode(voxels).value();
+  EXPECT_EQ(codec->Decode(encoded, voxels.shape)->bytes, voxels.bytes);
+  EXPECT_EQ(codec->EncodedSize(voxels.shape), std::nullopt);
+}
+
+TEST(ItemCodec, ADifferentLengthIsDamage) {
+  ItemChain chain;
+  chain.type = {Kind::kUnsigned, 4};
+  const ChunkCodecPtr codec = MakeItemCodec(chain);
+  const std::vector<std::uint64_t> shape{2, 2};
+  EXPECT_EQ(codec->Decode(ByteVector(15), shape).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(codec->Decode(ByteVector(17), shape).error().message,
+            "expected a chunk that decodes to 16 bytes, found 17");
+}
+
+TEST(ItemCodec, AStreamThatDecodesToMoreThanTheChunkIsRefused) {
+  ItemChain chain;
+  chain.type = {Kind::kUnsigned, 1};
+  chain.bytes_steps = {Step("zstd")};
+  const ByteVector bomb = chain.bytes_steps[0].codec->Encode(ByteVector(1 << 24)).value();
+  const ChunkCodecPtr codec = MakeItemCodec(chain);
+  const std::vector<std::uint64_t> shape{64};
+  EXPECT_EQ(codec->Decode(bomb, shape).error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST(ItemCodec, VoxelsOfAnotherTypeOrNumberAreRefused) {
+  ItemChain chain;
+  chain.type = {Kind::kUnsigned, 2};
+  const ChunkCodecPtr codec = MakeItemCodec(chain);
+  EXPECT_EQ(codec->Encode({{Kind::kSigned, 2}, {1}, {1, 2}}).error().message,
+            "expected voxels of uint16, found int16");
+  EXPECT_EQ(codec->Encode({{Kind::kUnsigned, 2}, {2}, {1, 2}}).error().code,
+            ErrorCode::kInvalidArgument);
+}
+
+TEST(ChunkEncoding, LevelsDoNotMatterToAFormatButOrdersDo) {
+  ChunkEncoding a;
+  a.steps = {{"gzip", JsonValue::Object({{"level", JsonValue::Number(std::uint64_t{1})}})}};
+  ChunkEncoding b;
+  b.steps = {
+      {"numcodecs.gzip", JsonValue::Object({{"level", JsonValue::Number(std::uint64_t{9})}})}};
+  EXPECT_TRUE(SameFormat(a, b));
+  b.steps[0].name = "numcodecs.zlib";
+  EXPECT_FALSE(SameFormat(a, b));
+  b = a;
+  b.order = {1, 0};
+  EXPECT_FALSE(SameFormat(a, b));
+}
+
+TEST(VolumeCodec, AnUnknownEncodingIsNamed) {
+  VolumeEncoding volume;
+  volume.encoding = "fpzip";
+  EXPECT_EQ(MakeVolumeCodec(volume).error().message,
+            "the voxels of chunks of encoding \"fpzip\" cannot be decoded here");
+}
+
+}  // namespace
+}  // namespace unshard
