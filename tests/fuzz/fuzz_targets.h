@@ -25,6 +25,7 @@
   TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
   TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
   TARGET(s3_answers, FuzzS3Answers)                            \
+  TARGET(schema, FuzzSchema)                                   \
   TARGET(sealed_name, FuzzSealedName)                          \
   TARGET(zarr_metadata, FuzzZarrMetadata)                      \
   TARGET(zarr_shard_index, FuzzZarrShardIndex)

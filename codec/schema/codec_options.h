@@ -1,0 +1,51 @@
+// Tables of the options of codecs in TensorStore's schemas: which there are, their values and their
+// defaults. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+
+namespace unshard {
+
+// One option: a whole number between bounds, a boolean, or one of some words.
+struct CodecOption {
+  enum class Type { kInteger, kBoolean, kWord };
+  std::string_view name;
+  Type type = Type::kInteger;
+  std::int64_t min = 0;  // kInteger
+  std::int64_t max = 0;
+  std::span<const std::string_view> words = {};  // kWord
+  // The JSON text of the default value; empty: there is none.
+  std::string_view fallback = {};
+};
+
+// Parses the member that `option` names, in canonical form; nothing where it is absent.
+Result<std::optional<JsonValue>> ParseOption(const JsonCursor& object, const CodecOption& option);
+
+// Parses a compressor of Zarr v2 or N5: an object whose member `id_key` chooses the table entry.
+// Absent options take their defaults, and fail where they have none. Fails, naming the JSON path,
+// for unknown compressors and members.
+struct KnownCompressor {
+  std::string_view id;
+  std::vector<CodecOption> options;
+};
+Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_key,
+                                  std::span<const KnownCompressor> known);
+
+// What c-blosc can compress with here, in Zarr's and N5's words.
+std::span<const std::string_view> BloscCompressors();
+constexpr std::int64_t kMaxBloscTypeSize = 255;
+constexpr std::int64_t kMaxBloscBlockSize = 715827542;
+// The range of levels of zstd.
+constexpr std::int64_t kMinZstdLevel = -131072;
+constexpr std::int64_t kMaxZstdLevel = 22;
+
+}  // namespace unshard

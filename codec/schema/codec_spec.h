@@ -1,0 +1,42 @@
+// The `codec` of a TensorStore Schema: how one format encodes chunks. Pure; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codec/core/error.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+#include "codec/schema/zarr3_codecs.h"
+
+namespace unshard {
+
+// The constraints of one driver. The driver decides which of the members are used.
+struct CodecSpec {
+  enum class Driver { kPrecomputed, kZarr3, kZarr2, kN5 };
+  Driver driver = Driver::kZarr3;
+  // Of all drivers but kZarr3: the members that are given, in canonical form. Zarr v2:
+  // `compressor`, which may be null; N5: `compression`; precomputed: encoding, jpeg_quality,
+  // png_level, shard_data_encoding.
+  JsonValue members = JsonValue::Object();
+  std::optional<Zarr3CodecChain> chain;  // kZarr3
+};
+
+// "neuroglancer_precomputed", "zarr3", "zarr", "n5": what TensorStore prints.
+std::string_view DriverName(CodecSpec::Driver driver);
+
+// Parses the JSON form, which `driver` tells apart ("zarr2" is "zarr"). Absent options of the
+// compressors of Zarr v2 and N5 take TensorStore's defaults here, those of Zarr v3 only later.
+// Fails, naming the JSON path and what there is.
+Result<CodecSpec> ParseCodecSpec(const JsonCursor& json);
+
+// Adds the constraints of `other`; fails where they contradict each other.
+Status MergeCodecSpecs(CodecSpec& into, const CodecSpec& other);
+
+// The compressor that Zarr v2 arrays and N5 datasets have where none is asked for; items of one
+// byte are shuffled by bits in N5.
+JsonValue DefaultZarr2Compressor();
+JsonValue DefaultN5Compression(std::uint64_t item_size);
+
+}  // namespace unshard

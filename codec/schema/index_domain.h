@@ -1,0 +1,56 @@
+// The `domain` of a TensorStore Schema: bounds and labels of dimensions. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+#include "codec/schema/json_reading.h"
+
+namespace unshard {
+
+// One dimension. An implicit bound may change later (JSON: a list of one number).
+struct DomainDimension {
+  std::int64_t inclusive_min = -kInfiniteIndex;  // -kInfiniteIndex: no bound
+  std::int64_t inclusive_max = kInfiniteIndex;   // kInfiniteIndex: no bound
+  bool implicit_lower = true;
+  bool implicit_upper = true;
+  std::string label;
+
+  // 0 where the dimension is empty. Requires: finite.
+  [[nodiscard]] std::int64_t size() const { return inclusive_max - inclusive_min + 1; }
+  [[nodiscard]] bool finite() const {
+    return inclusive_min > -kInfiniteIndex && inclusive_max < kInfiniteIndex;
+  }
+};
+
+struct IndexDomain {
+  std::vector<DomainDimension> dimensions;
+
+  [[nodiscard]] std::size_t rank() const { return dimensions.size(); }
+  [[nodiscard]] bool finite() const;
+  // Requires: finite.
+  [[nodiscard]] std::vector<std::int64_t> shape() const;
+  [[nodiscard]] std::vector<std::int64_t> origin() const;
+  [[nodiscard]] std::vector<std::string> labels() const;
+  // Whether any dimension has a label.
+  [[nodiscard]] bool labelled() const;
+};
+
+// Dimensions from 0 to the extents, explicit. Requires: extents from 0 to 2^62 - 1.
+IndexDomain DomainOfShape(const std::vector<std::int64_t>& shape);
+
+// Parses inclusive_min, one of exclusive_max, inclusive_max and shape, labels and rank. Fails,
+// naming the JSON path, where they contradict each other, or a label occurs twice.
+Result<IndexDomain> ParseIndexDomain(const JsonCursor& json);
+// The JSON form that TensorStore prints.
+JsonValue IndexDomainJson(const IndexDomain& domain);
+
+// What both say: an implicit infinite bound gives way to the other's, and everything else must be
+// equal. Fails, naming the dimension.
+Result<IndexDomain> MergeDomains(const IndexDomain& a, const IndexDomain& b);
+
+}  // namespace unshard

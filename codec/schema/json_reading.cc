@@ -1,0 +1,54 @@
+#include "codec/schema/json_reading.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace unshard {
+
+Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::string_view> names) {
+  UNSHARD_RETURN_IF_ERROR(object.ExpectObject());
+  for (const auto& [key, value] : object.value().members()) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    std::string known;
+    for (const std::string_view name : names)
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    return JsonCursor(value, object.path().empty() ? key : object.path() + "." + key)
+        .Expected("no such member (the members here are: " + known + ")");
+  }
+  return {};
+}
+
+Result<double> NumberOf(const JsonCursor& value) {
+  if (!value.value().is_number()) return value.Expected("a number");
+  const std::string& token = value.value().text();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (token == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (token == "Infinity") return kInfinity;
+  if (token == "-Infinity") return -kInfinity;
+  double number = 0;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
+  if (error == std::errc() && end == token.data() + token.size()) return number;
+  return value.Expected("a number within the range of a 64-bit floating-point number");
+}
+
+std::string DoubleToken(double value) {
+  std::array<char, 64> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  std::string token(buffer.data(), error == std::errc() ? end : buffer.data());
+  if (token.find_first_of(".e") == std::string::npos) token += ".0";
+  return token;
+}
+
+JsonValue DoubleNumber(double value) { return JsonValue::Number(DoubleToken(value)); }
+
+JsonValue IntegerNumber(std::int64_t value) { return JsonValue::Number(std::to_string(value)); }
+
+JsonValue IntegerArray(const std::vector<std::int64_t>& values) {
+  std::vector<JsonValue> items;
+  for (const std::int64_t value : values) items.push_back(IntegerNumber(value));
+  return JsonValue::Array(std::move(items));
+}
+
+}  // namespace unshard

@@ -1,0 +1,36 @@
+// Reading and writing of the JSON of schemas beyond what JsonCursor has. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+
+namespace unshard {
+
+// Indices and sizes of TensorStore are below 2^62 in magnitude; this one stands for no bound.
+constexpr std::int64_t kInfiniteIndex = (std::int64_t{1} << 62) - 1;
+constexpr std::size_t kMaxRank = 32;
+
+// Fails, naming it, where the object has a member that is not among `names`.
+Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::string_view> names);
+
+// The finite or infinite value of a number. Fails for everything else.
+Result<double> NumberOf(const JsonCursor& value);
+
+// The shortest token whose nearest double is `value`, with ".0" where it would look whole.
+// Requires: a finite value.
+std::string DoubleToken(double value);
+JsonValue DoubleNumber(double value);
+JsonValue IntegerNumber(std::int64_t value);
+
+// A list of numbers.
+JsonValue IntegerArray(const std::vector<std::int64_t>& values);
+
+}  // namespace unshard

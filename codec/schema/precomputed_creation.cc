@@ -1,0 +1,232 @@
+#include "codec/schema/precomputed_creation.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "codec/schema/creation_steps.h"
+#include "codec/schema/json_reading.h"
+#include "codec/schema/sharding_choice.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kAxes = 4;
+constexpr std::size_t kChannel = 3;
+
+// x, y and z with any bounds, and channels from 0 on.
+IndexDomain DomainOfVolumes() {
+  IndexDomain domain;
+  domain.dimensions.resize(kAxes);
+  constexpr std::array<const char*, kAxes> kLabels = {"x", "y", "z", "channel"};
+  for (std::size_t i = 0; i < kAxes; ++i) domain.dimensions[i].label = kLabels[i];
+  domain.dimensions[kChannel].inclusive_min = 0;
+  domain.dimensions[kChannel].implicit_lower = false;
+  return domain;
+}
+
+Extents3 Xyz(const std::vector<std::int64_t>& values) { return {values[0], values[1], values[2]}; }
+
+std::vector<std::int64_t> ListOf(const Extents3& values) { return {values.begin(), values.end()}; }
+
+// Nanometres of one voxel along x, y and z.
+Result<std::array<double, 3>> ResolutionOf(const Schema& schema) {
+  std::array<double, 3> resolution = {1, 1, 1};
+  for (std::size_t i = 0; i < schema.dimension_units.size(); ++i) {
+    const auto& unit = schema.dimension_units[i];
+    if (!unit) continue;
+    if (i == kChannel) return CannotCreate("dimension_units: channels have no unit");
+    if (unit->base != "nm") {
+      return CannotCreate("dimension_units: resolutions of precomputed volumes are in nm, found " +
+                          UnitText(*unit));
+    }
+    resolution[i] = unit->multiplier;
+  }
+  return resolution;
+}
+
+// What a layout of this format always has.
+Status SetFixed(const IndexDomain& domain, ChunkLayout& layout) {
+  UNSHARD_RETURN_IF_ERROR(layout.SetGridOrigin(HardOrigin(domain.origin())));
+  UNSHARD_RETURN_IF_ERROR(layout.SetInnerOrder({3, 2, 1, 0}, Strength::kHard));
+  ChunkShapeConstraints channels;
+  channels.shape = HardShape({0, 0, 0, domain.dimensions[kChannel].size()});
+  UNSHARD_RETURN_IF_ERROR(layout.SetChunk(layout.write_chunk, channels));
+  return layout.SetChunk(layout.read_chunk, channels);
+}
+
+// What a member of the codec says; "" where it says nothing.
+std::string Option(const CodecSpec& codec, const char* name) { return TextOf(codec.members, name); }
+
+Status CheckEncoding(const std::string& encoding, const ElementType& type, std::int64_t channels) {
+  if (encoding == "png") {
+    if (type.name != "uint8" && type.name != "uint16") {
+      return CannotCreate("codec.encoding: png needs uint8 or uint16, found " +
+                          std::string(type.name));
+    }
+    if (channels > 4) return CannotCreate("codec.encoding: png has 4 channels at most");
+  }
+  if (encoding == "jpeg") {
+    if (type.name != "uint8") {
+      return CannotCreate("codec.encoding: jpeg needs uint8, found " + std::string(type.name));
+    }
+    if (channels != 1 && channels != 3) {
+      return CannotCreate("codec.encoding: jpeg has 1 or 3 channels");
+    }
+  }
+  if (encoding == "compressed_segmentation" && type.name != "uint32" && type.name != "uint64") {
+    return CannotCreate("codec.encoding: compressed_segmentation needs uint32 or uint64, found " +
+                        std::string(type.name));
+  }
+  return {};
+}
+
+// The blocks of compressed_segmentation: of about 512 voxels of one channel.
+Result<Extents3> ChooseBlocks(ChunkLayout& layout, const std::vector<std::int64_t>& chunk) {
+  constexpr std::int64_t kBlockElements = 512;
+  MergeConstraint(layout.codec_chunk.elements, {kBlockElements, Strength::kSoft});
+  ChunkShapeConstraints one_channel;
+  one_channel.shape = HardShape({0, 0, 0, 1});
+  auto merged = layout.SetChunk(layout.codec_chunk, one_channel);
+  if (!merged) return CannotCreate("chunk_layout.codec_chunk: " + merged.error().message);
+  auto blocks = ChooseChunkShape(layout.codec_chunk, {chunk.begin(), chunk.end()});
+  if (!blocks) return CannotCreate(blocks.error().message);
+  return Xyz(*blocks);
+}
+
+// Nothing: a chunk has a file of its own.
+Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema, const CodecSpec& codec,
+                                                 const std::string& encoding,
+                                                 const Extents3& volume, const Extents3& chunk) {
+  auto sharding = ChooseSharding(schema.chunk_layout.write_chunk, volume, chunk);
+  if (!sharding) return CannotCreate(sharding.error().message);
+  const std::string given = Option(codec, "shard_data_encoding");
+  if (sharding->preshift_bits + sharding->minishard_bits == 0 && given.empty()) return std::nullopt;
+  const bool raw = given.empty() ? encoding == "jpeg" || encoding == "png" : given == "raw";
+  sharding->data_encoding = raw ? ShardEncoding::kRaw : ShardEncoding::kGzip;
+  constexpr unsigned kMostIdBits = 64;
+  if (ChunkIdBits(volume, chunk) > kMostIdBits) {
+    return CannotCreate(
+        "chunk_layout: so many chunks have ids of more than 64 bits: choose larger "
+        "read chunks");
+  }
+  return *sharding;
+}
+
+// Hard constraints of the schema that the choice would break. A shard of a rectangular form,
+// clipped to the volume, is a write chunk.
+Status CheckChoice(ChunkLayout layout, const std::optional<ShardingSpec>& sharding,
+                   const std::vector<std::int64_t>& volume,
+                   const std::vector<std::int64_t>& chunk) {
+  ChunkShapeConstraints read;
+  read.shape = HardShape(chunk);
+  auto merged = layout.SetChunk(layout.read_chunk, read);
+  ChunkShapeConstraints write = read;
+  if (sharding) {
+    const auto shard = ShardShapeInChunks(*sharding, Xyz(volume), Xyz(chunk));
+    std::vector<std::int64_t> extents = volume;
+    for (std::size_t i = 0; shard && i < kChannel; ++i) {
+      extents[i] = std::min((*shard)[i] * chunk[i], volume[i]);
+    }
+    write.shape = HardShape(extents);
+    if (!shard) write.shape.clear();
+  }
+  if (merged) merged = layout.SetChunk(layout.write_chunk, write);
+  if (!merged) return CannotCreate("chunk_layout: " + merged.error().message);
+  return {};
+}
+
+JsonValue EncodingName(ShardEncoding encoding) {
+  return JsonValue::String(encoding == ShardEncoding::kGzip ? "gzip" : "raw");
+}
+
+JsonValue ShardingJson(const ShardingSpec& spec) {
+  JsonValue sharding = JsonValue::Object();
+  sharding.Set("@type", JsonValue::String("neuroglancer_uint64_sharded_v1"));
+  sharding.Set("preshift_bits", JsonValue::Number(std::uint64_t{spec.preshift_bits}));
+  sharding.Set("hash", JsonValue::String("identity"));
+  sharding.Set("minishard_bits", JsonValue::Number(std::uint64_t{spec.minishard_bits}));
+  sharding.Set("shard_bits", JsonValue::Number(std::uint64_t{spec.shard_bits}));
+  sharding.Set("minishard_index_encoding", EncodingName(spec.minishard_index_encoding));
+  sharding.Set("data_encoding", EncodingName(spec.data_encoding));
+  return sharding;
+}
+
+// "8_8_40"
+std::string KeyOf(const std::array<double, 3>& resolution) {
+  return SixDigits(resolution[0]) + "_" + SixDigits(resolution[1]) + "_" + SixDigits(resolution[2]);
+}
+
+}  // namespace
+
+Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
+  if (schema.rank && *schema.rank != kAxes) {
+    return CannotCreate("precomputed volumes have 4 dimensions, x, y, z and channel, found rank " +
+                        std::to_string(*schema.rank));
+  }
+  if (!schema.domain) return CannotCreate("domain is missing: a new volume needs its bounds");
+  UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain, RequiredDomain(schema, DomainOfVolumes()));
+  UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
+  if (!type->precomputed) {
+    return CannotCreate("dtype: precomputed volumes have no " + std::string(type->name));
+  }
+  const std::int64_t channels = domain.dimensions[kChannel].size();
+  if (channels == 0) return CannotCreate("domain: a volume needs at least one channel");
+  ChunkLayout layout = schema.chunk_layout;
+  auto fixed = SetFixed(domain, layout);
+  if (!fixed) {
+    return CannotCreate(
+        "chunk_layout: precomputed volumes have the inner_order 3, 2, 1, 0, the "
+        "grid_origin of the domain and all channels in a chunk: " +
+        fixed.error().message);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto resolution, ResolutionOf(schema));
+  UNSHARD_ASSIGN_OR_RETURN(const CodecSpec codec,
+                           RequiredCodec(schema, CodecSpec::Driver::kPrecomputed));
+  const std::string given = Option(codec, "encoding");
+  const std::string encoding = given.empty() ? "raw" : given;
+  UNSHARD_RETURN_IF_ERROR(CheckEncoding(encoding, *type, channels));
+  if (schema.fill_value) return CannotCreate("fill_value: absent chunks of volumes are always 0");
+
+  auto chunk = ChooseChunkShape(layout.read_chunk, ExtentsOf(domain));
+  if (!chunk) return CannotCreate(chunk.error().message);
+  const std::vector<std::int64_t> volume = domain.shape();
+  JsonValue scale = JsonValue::Object();
+  scale.Set("key", JsonValue::String(KeyOf(resolution)));
+  scale.Set("resolution",
+            JsonValue::Array({DoubleNumber(resolution[0]), DoubleNumber(resolution[1]),
+                              DoubleNumber(resolution[2])}));
+  scale.Set("size", IntegerArray(ListOf(Xyz(volume))));
+  scale.Set("voxel_offset", IntegerArray(ListOf(Xyz(domain.origin()))));
+  scale.Set("chunk_sizes", JsonValue::Array({IntegerArray(ListOf(Xyz(*chunk)))}));
+  scale.Set("encoding", JsonValue::String(encoding));
+  if (encoding == "compressed_segmentation") {
+    UNSHARD_ASSIGN_OR_RETURN(const Extents3 blocks, ChooseBlocks(layout, *chunk));
+    scale.Set("compressed_segmentation_block_size", IntegerArray(ListOf(blocks)));
+  } else {
+    UNSHARD_RETURN_IF_ERROR(CheckNoCodecChunks(layout));
+  }
+  constexpr std::int64_t kDefaultQuality = 75;
+  const JsonValue* const quality = codec.members.Find("jpeg_quality");
+  if (encoding == "jpeg") {
+    scale.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(kDefaultQuality));
+  }
+  if (const JsonValue* const level = codec.members.Find("png_level"))
+    scale.Set("png_level", *level);
+  UNSHARD_ASSIGN_OR_RETURN(const auto sharding,
+                           ChooseShards(schema, codec, encoding, Xyz(volume), Xyz(*chunk)));
+  UNSHARD_RETURN_IF_ERROR(CheckChoice(layout, sharding, volume, *chunk));
+  if (sharding) scale.Set("sharding", ShardingJson(*sharding));
+
+  const bool segmentation = type->name == "uint32" || type->name == "uint64";
+  JsonValue info = JsonValue::Object();
+  info.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
+  info.Set("type", JsonValue::String(segmentation ? "segmentation" : "image"));
+  info.Set("data_type", JsonValue::String(std::string(type->name)));
+  info.Set("num_channels", IntegerNumber(channels));
+  info.Set("scales", JsonValue::Array({std::move(scale)}));
+  return info;
+}
+
+}  // namespace unshard

@@ -1,0 +1,39 @@
+// The TensorStore Schema: what an array is, or is to be. codec/FORMATS.md, "Schemas". Pure;
+// thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "codec/json/json.h"
+#include "codec/schema/chunk_layout.h"
+#include "codec/schema/codec_spec.h"
+#include "codec/schema/dimension_units.h"
+#include "codec/schema/element_type.h"
+#include "codec/schema/index_domain.h"
+
+namespace unshard {
+
+// Every member may be absent. What is there has the rank, where that is known.
+struct Schema {
+  std::optional<std::size_t> rank;
+  const ElementType* dtype = nullptr;
+  std::optional<IndexDomain> domain;
+  ChunkLayout chunk_layout;
+  std::optional<CodecSpec> codec;
+  // As the document has it, until `dtype` is known; then ParseElement's form.
+  std::optional<JsonValue> fill_value;
+  DimensionUnits dimension_units;
+
+  // Adds the constraints of `other`: hard ones must agree, and the first soft one wins. Fails
+  // naming what contradicts.
+  Status Merge(const Schema& other);
+};
+
+// Parses the JSON form. Every failure is kInvalidArgument and names the JSON path.
+Result<Schema> ParseSchema(std::string_view text);
+
+}  // namespace unshard

@@ -1,0 +1,135 @@
+#include "codec/schema/zarr3_creation.h"
+
+#include <utility>
+#include <vector>
+
+#include "codec/schema/creation_steps.h"
+#include "codec/schema/json_reading.h"
+#include "codec/schema/zarr3_codec_resolution.h"
+#include "codec/schema/zarr3_codecs.h"
+
+namespace unshard {
+namespace {
+
+JsonValue Named(const char* name) {
+  JsonValue object = JsonValue::Object();
+  object.Set("name", JsonValue::String(name));
+  return object;
+}
+
+JsonValue RegularGrid(const std::vector<std::int64_t>& chunk_shape) {
+  JsonValue configuration = JsonValue::Object();
+  configuration.Set("chunk_shape", IntegerArray(chunk_shape));
+  JsonValue grid = Named("regular");
+  grid.Set("configuration", std::move(configuration));
+  return grid;
+}
+
+// Names of dimensions, null for those without.
+JsonValue DimensionNames(const IndexDomain& domain) {
+  std::vector<JsonValue> names;
+  for (const DomainDimension& one : domain.dimensions) {
+    names.push_back(one.label.empty() ? JsonValue() : JsonValue::String(one.label));
+  }
+  return JsonValue::Array(std::move(names));
+}
+
+JsonValue UnitTexts(const DimensionUnits& units) {
+  std::vector<JsonValue> texts;
+  for (const auto& unit : units) {
+    texts.push_back(unit ? JsonValue::String(UnitText(*unit)) : JsonValue());
+  }
+  return JsonValue::Array(std::move(texts));
+}
+
+JsonValue ZeroOf(const ElementType& type) {
+  const JsonValue zero = DoubleNumber(0);
+  switch (type.kind) {
+    case ElementType::Kind::kBool:
+      return JsonValue::Boolean(false);
+    case ElementType::Kind::kFloat:
+    case ElementType::Kind::kTinyFloat:
+      return zero;
+    case ElementType::Kind::kComplex:
+      return JsonValue::Array({zero, zero});
+    default:
+      return IntegerNumber(0);
+  }
+}
+
+// The chain of an array with these chunks. Inner chunks are put into shards where nothing else
+// does.
+Result<Zarr3CodecChain> ChooseCodecs(const Schema& schema, const ElementType& type,
+                                     const ChunkLayout& layout, const ChunkShapes& shapes) {
+  UNSHARD_ASSIGN_OR_RETURN(const CodecSpec spec, RequiredCodec(schema, CodecSpec::Driver::kZarr3));
+  Zarr3CodecChain chain = spec.chain.value_or(Zarr3CodecChain());
+  if (shapes.read != shapes.write && chain.sharding_height() == 0) {
+    Zarr3Codec sharding{"sharding_indexed", JsonValue::Object(), {std::move(chain)}, {}};
+    sharding.options.Set("chunk_shape", IntegerArray(shapes.read));
+    chain = Zarr3CodecChain();
+    chain.array_to_bytes.push_back(std::move(sharding));
+  }
+  auto resolved =
+      ResolveZarr3Codecs(chain, {type.size, shapes.write, shapes.read, layout.inner_order.value});
+  if (!resolved) return CannotCreate(resolved.error().message);
+  // Codecs may have been given for chunks of another shape than the one that was chosen.
+  Zarr3CodecChain merged = *resolved;
+  if (spec.chain) {
+    auto status = MergeZarr3Codecs(merged, *spec.chain);
+    if (!status) return CannotCreate(status.error().message);
+  }
+  return resolved;
+}
+
+// The layout of the finished array must satisfy every hard constraint.
+Status CheckLayout(ChunkLayout layout, const Zarr3CodecChain& chain,
+                   const std::vector<std::int64_t>& write) {
+  const Zarr3ChunkLayout made = LayoutOfZarr3Codecs(chain, write);
+  ChunkShapeConstraints read;
+  read.shape = HardShape(made.read_chunk_shape);
+  ChunkShapeConstraints writes;
+  writes.shape = HardShape(write);
+  auto merged = layout.SetChunk(layout.write_chunk, writes);
+  if (merged) merged = layout.SetInnerOrder(made.inner_order, Strength::kHard);
+  if (merged) merged = layout.SetChunk(layout.read_chunk, read);
+  if (!merged) return CannotCreate("chunk_layout contradicts codec: " + merged.error().message);
+  return CheckNoCodecChunks(layout);
+}
+
+}  // namespace
+
+Result<JsonValue> NewZarr3Array(const Schema& schema) {
+  UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
+  if (type->kind == ElementType::Kind::kOther) {
+    return CannotCreate("dtype: Zarr v3 has no " + std::string(type->name));
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain,
+                           RequiredDomain(schema, DomainFromZero(schema.rank.value_or(0))));
+  ChunkLayout layout = schema.chunk_layout;
+  auto at_zero = layout.SetGridOrigin(HardOrigin(std::vector<std::int64_t>(domain.rank(), 0)));
+  if (!at_zero) return CannotCreate("chunk_layout: " + at_zero.error().message);
+  auto shapes = ChooseChunkShapes(layout.read_chunk, layout.write_chunk, ExtentsOf(domain));
+  if (!shapes) return CannotCreate(shapes.error().message);
+  UNSHARD_ASSIGN_OR_RETURN(const Zarr3CodecChain chain,
+                           ChooseCodecs(schema, *type, layout, *shapes));
+  UNSHARD_RETURN_IF_ERROR(CheckLayout(layout, chain, shapes->write));
+
+  JsonValue document = JsonValue::Object();
+  document.Set("zarr_format", IntegerNumber(3));
+  document.Set("node_type", JsonValue::String("array"));
+  document.Set("shape", IntegerArray(domain.shape()));
+  document.Set("data_type", JsonValue::String(std::string(type->name)));
+  document.Set("chunk_grid", RegularGrid(shapes->write));
+  document.Set("chunk_key_encoding", Named("default"));
+  document.Set("fill_value", schema.fill_value.value_or(ZeroOf(*type)));
+  document.Set("codecs", Zarr3CodecsJson(chain, Zarr3CodecForm::kDocument));
+  if (domain.labelled()) document.Set("dimension_names", DimensionNames(domain));
+  if (AnyUnit(schema.dimension_units)) {
+    JsonValue attributes = JsonValue::Object();
+    attributes.Set("dimension_units", UnitTexts(schema.dimension_units));
+    document.Set("attributes", std::move(attributes));
+  }
+  return document;
+}
+
+}  // namespace unshard

@@ -1,0 +1,109 @@
+#include "codec/schema/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/schema/n5_creation.h"
+#include "codec/schema/precomputed_creation.h"
+#include "codec/schema/zarr2_creation.h"
+#include "codec/schema/zarr3_creation.h"
+
+namespace unshard {
+namespace {
+
+// The JSON text without spaces.
+std::string Text(const JsonValue& value) {
+  std::string text = WriteJson(value, 0);
+  std::erase(text, ' ');
+  return text;
+}
+
+// The chunk layout after parsing, as JSON on one line, or the failure.
+std::string Layout(const std::string& layout) {
+  const auto schema = ParseSchema("{\"chunk_layout\":" + layout + "}");
+  if (!schema) return schema.error().message;
+  return Text(ChunkLayoutJson(schema->chunk_layout));
+}
+
+TEST(ChunkLayout, ChunkFansOutAndItsSoftConstraintsComeFirst) {
+  EXPECT_EQ(Layout(R"({"read_chunk": {"elements_soft_constraint": 60},
+                       "chunk": {"elements_soft_constraint": 50}})"),
+            R"({"write_chunk":{"elements_soft_constraint":50},)"
+            R"("read_chunk":{"elements_soft_constraint":50}})");
+  EXPECT_EQ(Layout(R"({"chunk": {"aspect_ratio": [1, 2]}})"),
+            R"({"write_chunk":{"aspect_ratio":[1.0,2.0]},"read_chunk":{"aspect_ratio":[1.0,2.0]},)"
+            R"("codec_chunk":{"aspect_ratio":[1.0,2.0]}})");
+}
+
+TEST(ChunkLayout, TheWholeExtentIsASoftConstraint) {
+  EXPECT_EQ(Layout(R"({"chunk": {"shape": [-1, 2]}, "read_chunk": {"shape": [5, 2]}})"),
+            R"({"write_chunk":{"shape":[null,2],"shape_soft_constraint":[-1,null]},)"
+            R"("read_chunk":{"shape":[5,2]}})");
+}
+
+TEST(ChunkLayout, HardConstraintsMustAgree) {
+  EXPECT_EQ(Layout(R"({"chunk": {"shape": [5, 2]}, "read_chunk": {"shape": [6, 2]}})"),
+            "schema: chunk_layout.read_chunk.shape: dimension 0 has two different hard "
+            "constraints");
+}
+
+TEST(Schema, FailuresNameThePath) {
+  const auto message = [](const std::string& text) { return ParseSchema(text).error().message; };
+  EXPECT_EQ(message(R"({"domain": {"shape": [4]}, "rank": 3})"),
+            "schema: domain: expected rank 3, found rank 1");
+  EXPECT_EQ(message(R"({"shape": [4]})"),
+            "schema: shape: expected no such member (the members here are: rank, dtype, domain, "
+            "chunk_layout, codec, fill_value, dimension_units), found an array of 1");
+  EXPECT_EQ(message(R"({"codec": {"driver": "zarr3", "codecs": ["gzip", "bytes"]}})"),
+            "schema: codec.codecs[1]: expected a codec from bytes to bytes, found the string "
+            "\"bytes\"");
+  EXPECT_EQ(message(R"({"dtype": "uint8", "fill_value": 256})"),
+            "schema: fill_value: expected a whole number from 0 to 255, found the number 256");
+}
+
+TEST(Schema, TwoSchemasAreMerged) {
+  Schema schema = *ParseSchema(R"({"fill_value": 5, "chunk_layout": {"read_chunk":
+      {"shape_soft_constraint": [8, 8]}}, "codec": {"driver": "zarr3", "codecs": ["gzip"]}})");
+  ASSERT_TRUE(schema.Merge(*ParseSchema(R"({"dtype": "float32", "domain": {"shape": [9, 9]},
+      "chunk_layout": {"read_chunk": {"shape": [3, 0]}}, "codec": {"driver": "zarr3", "codecs":
+      [{"name": "gzip", "configuration": {"level": 2}}]}})")));
+  EXPECT_EQ(Text(*schema.fill_value), "5.0");
+  EXPECT_EQ(Text(Zarr3CodecsJson(*schema.codec->chain, Zarr3CodecForm::kSchema)),
+            R"([{"name":"gzip","configuration":{"level":2}}])");
+  EXPECT_EQ(Text(ChunkLayoutJson(schema.chunk_layout)),
+            R"({"read_chunk":{"shape":[3,null],"shape_soft_constraint":[null,8]}})");
+  EXPECT_FALSE(schema.Merge(*ParseSchema(R"({"dtype": "uint8"})")));
+}
+
+TEST(NewArray, ShardsAreChosenFromWriteChunks) {
+  const auto schema = ParseSchema(R"({"dtype": "uint16", "domain": {"shape": [40, 40]},
+      "chunk_layout": {"read_chunk": {"shape": [2, 5]}, "write_chunk": {"shape": [4, 10]},
+      "inner_order": [1, 0]}, "codec": {"driver": "zarr3", "codecs": ["gzip"]}})");
+  EXPECT_EQ(Text(*NewZarr3Array(*schema)->Find("codecs")),
+            R"([{"name":"sharding_indexed","configuration":{"chunk_shape":[2,5],"codecs":[)"
+            R"({"name":"transpose","configuration":{"order":[1,0]}},)"
+            R"({"name":"bytes","configuration":{"endian":"little"}},)"
+            R"({"name":"gzip","configuration":{"level":6}}],"index_codecs":[)"
+            R"({"name":"bytes","configuration":{"endian":"little"}},{"name":"crc32c"}]}}])");
+}
+
+TEST(NewArray, PrecomputedTakesReadChunksFromReadConstraintsAlone) {
+  const auto schema = ParseSchema(R"({"dtype": "uint8", "domain": {"shape": [1000, 1000, 1000, 1]},
+      "chunk_layout": {"write_chunk": {"shape": [50, 50, 50, 0]}}})");
+  const auto info = NewPrecomputedVolume(*schema);
+  ASSERT_FALSE(info);
+  EXPECT_NE(info.error().message.find("make it a soft constraint"), std::string::npos);
+}
+
+TEST(NewArray, WhatAFormatLacksIsNamed) {
+  const auto schema = ParseSchema(R"({"dtype": "bool", "domain": {"shape": [4]}})");
+  EXPECT_EQ(NewN5Dataset(*schema).error().message, "schema: dtype: N5 has no bool");
+  EXPECT_EQ(NewZarr2Array(*ParseSchema(R"({"dtype": "uint8"})")).error().message.substr(0, 25),
+            "schema: domain is missing");
+}
+
+}  // namespace
+}  // namespace unshard
