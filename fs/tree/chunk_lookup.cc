@@ -79,10 +79,9 @@ std::optional<Entry> LookupUncommitted(Superblock& sb, const std::shared_ptr<Chu
                                        const ChunkRef& chunk) {
   if (!sb.writable()) return std::nullopt;
   for (const auto& staged : sb.writers.All(ChunkId::Of(*tree, chunk))) {
-    const StagedInode::Purpose purpose = staged->purpose();
-    const auto* creates = std::get_if<StagedInode::Chunk>(&purpose);
+    const auto creates = staged->chunk();
     const bool gzipped = chunk.part == ChunkPart::kStored;
-    if (creates == nullptr || creates->gzipped != gzipped || staged->all_flushed()) continue;
+    if (!creates || creates->gzipped != gzipped || staged->all_flushed()) continue;
     const Attributes attributes = StagedEntry(sb, 0, staged).attributes;
     Entry entry = ReferFreeNode(sb, "n:" + JoinPath(tree->directory(), tree->Path(chunk)),
                                 NodeUse::kOwn, attributes, [&](NodeId id, NodeUse) {

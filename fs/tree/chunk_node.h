@@ -27,6 +27,7 @@ class ChunkNode : public Node {
   [[nodiscard]] std::vector<std::string> ExtendedAttributes() override;
   // As fs/tree/chunk_opening.h says.
   Result<OpenFilePtr> Open(const OpenRequest& request) override;
+  Result<std::optional<Version>> OpenCurrent() override { return OpenVersion(FindLatest()); }
 
   [[nodiscard]] const std::shared_ptr<ChunkTree>& tree() const { return tree_; }
   [[nodiscard]] const ChunkRef& chunk() const { return chunk_; }
@@ -46,12 +47,7 @@ class ChunkNode : public Node {
   // FindLatest() has found the latest version, and the kernel has no dentry of it that it uses
   // without a look-up.
   [[nodiscard]] virtual bool IsUnremembered(const Seen& seen) const;
-  // The bytes of this node's version, and the attributes that fstat(2) gives until the release.
-  // Nothing where they are gone and the name has to be looked up again.
-  struct Version {
-    ContentPtr content;
-    OpenVersions::Shown shown;
-  };
+  // Nothing where this node's version is gone and the name has to be looked up again.
   virtual Result<std::optional<Version>> OpenVersion(const Seen& seen) = 0;
 
  protected:

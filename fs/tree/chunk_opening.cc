@@ -33,9 +33,8 @@ constexpr std::uint64_t kEncodedShare = 8;
 StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
   const auto latest = sb.writers.Latest(ChunkId::Of(*chunk.tree, chunk.chunk));
   if (!latest) return nullptr;
-  const StagedInode::Purpose purpose = latest->purpose();
-  const auto* writes = std::get_if<StagedInode::Chunk>(&purpose);
-  const bool same = writes != nullptr && writes->gzipped == chunk.gzipped;
+  const auto writes = latest->chunk();
+  const bool same = writes && writes->gzipped == chunk.gzipped;
   return same && latest->Hold() ? latest : nullptr;
 }
 
@@ -119,13 +118,12 @@ Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
 }
 
 // The version of this chunk that readers get now. Fails with NotCommitted where there is none.
-Result<ChunkNode::Version> LatestVersion(Superblock& sb, const ChunkNode& node) {
+Result<Node::Version> LatestVersion(Superblock& sb, const ChunkNode& node) {
   for (int i = 0; i < kLastTries; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(const Entry entry, LookupChunk(sb, node.tree(), node.chunk(), 0));
     if (entry.node == 0) return NotCommitted();
     const NodePtr found = sb.At(entry.node);
-    auto* latest = dynamic_cast<ChunkNode*>(found.get());
-    auto version = latest != nullptr ? latest->OpenVersion(latest->FindLatest()) : std::nullopt;
+    auto version = found ? found->OpenCurrent() : std::nullopt;
     sb.Forget(entry.node, 1);
     if (!version) return tl::unexpected<Error>(std::move(version).error());
     if (*version) return **std::move(version);

@@ -32,6 +32,8 @@ Result<std::optional<std::string>> Node::ExtendedAttribute(std::string_view) {
   return std::nullopt;
 }
 
+Result<std::optional<Node::Version>> Node::OpenCurrent() { return std::nullopt; }
+
 Result<OpenFilePtr> Node::Open(const OpenRequest&) {
   return Fail(ErrorCode::kInvalidArgument, "not a file");
 }
@@ -53,7 +55,7 @@ std::shared_ptr<StagedInode> Node::Taker() const {
 
 Result<Entry> Node::LinkTo(Name& to) {
   const auto staged = Staged();
-  if (!staged || !std::holds_alternative<StagedInode::Scratch>(staged->purpose())) {
+  if (!staged || !staged->is_scratch()) {
     return FailWith(EPERM, ErrorCode::kPermissionDenied,
                     to.path() + ": only scratch files can be linked");
   }

@@ -14,6 +14,7 @@
 #include "codec/core/error.h"
 #include "fs/tree/entry.h"
 #include "fs/write/open_file.h"
+#include "fs/write/open_versions.h"
 #include "fs/write/staged_inode.h"
 
 namespace unshard {
@@ -60,6 +61,13 @@ class Node {
   // OPEN on a read-only mount of a store that does not keep replaced versions: StaleName() where
   // this one is gone, so that the kernel looks the name up once more.
   virtual Status Load() { return {}; }
+  // The bytes of a version of a chunk, and the attributes that fstat(2) gives until the release.
+  struct Version {
+    ContentPtr content;
+    OpenVersions::Shown shown;
+  };
+  // The version that readers get now, where this node is of that version; nothing for all else.
+  virtual Result<std::optional<Version>> OpenCurrent();
   // The staged inode that is written at this node; null where it has no writer.
   [[nodiscard]] virtual std::shared_ptr<StagedInode> Staged() const;
   // LINK: gives it the name `to` as well. EPERM unless overridden.

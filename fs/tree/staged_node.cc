@@ -19,11 +19,10 @@ std::uint32_t LinksOf(const Superblock& superblock, const std::shared_ptr<Staged
 }  // namespace
 
 std::string StagedNode::Path() const {
-  const StagedInode::Purpose purpose = staged_->purpose();
-  if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
+  if (const auto chunk = staged_->chunk()) {
     return JoinPath(chunk->tree->directory(), chunk->tree->Path(chunk->chunk));
   }
-  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+  if (const auto document = staged_->document()) {
     return JoinPath(document->directory, document->name);
   }
   return superblock().scratch.PathOf(*staged_).value_or("(a scratch file without a name)");
@@ -77,9 +76,8 @@ Result<Entry> SetStagedAttributes(Superblock& superblock, NodeId node,
   }
   if (change.modified) {
     staged->SetModified(*change.modified);
-    const StagedInode::Purpose purpose = staged->purpose();
-    const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-    if (chunk != nullptr && !staged->dirty()) {
+    const auto chunk = staged->chunk();
+    if (chunk && !staged->dirty()) {
       SetShownTime(superblock, *chunk->tree, chunk->chunk,
                    superblock.parts.written->Find(*StagedFiles::WriterId(*staged)),
                    *change.modified);

@@ -105,13 +105,8 @@ ChunkId StagedFiles::DocumentId(const StagedInode::Document& document) {
 }
 
 std::optional<ChunkId> StagedFiles::WriterId(const StagedInode& staged) {
-  const StagedInode::Purpose purpose = staged.purpose();
-  if (const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose)) {
-    return ChunkId::Of(*chunk->tree, chunk->chunk);
-  }
-  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
-    return DocumentId(*document);
-  }
+  if (const auto chunk = staged.chunk()) return ChunkId::Of(*chunk->tree, chunk->chunk);
+  if (const auto document = staged.document()) return DocumentId(*document);
   return std::nullopt;
 }
 
@@ -148,14 +143,13 @@ Status StagedFiles::WithRoom(std::uint64_t bytes, const std::function<Status()>&
 }
 
 Status StagedFiles::Commit(StagedInode& staged, WrittenVersionPtr* version) {
-  const StagedInode::Purpose purpose = staged.purpose();
-  if (const auto* document = std::get_if<StagedInode::Document>(&purpose)) {
+  if (const auto document = staged.document()) {
     const timespec modified = staged.modified();
     return staged.CommitWith(
         [&](StagedFile& bytes) { return parts_.commit_document(*document, bytes, modified); });
   }
-  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-  if (chunk == nullptr) return {};
+  const auto chunk = staged.chunk();
+  if (!chunk) return {};
   WritePipeline::Commit commit{chunk->tree, chunk->chunk, chunk->gzipped, staged.modified(),
                                staged.inode()};
   commit.pages_doubtful = UnpackGridNode(staged.node()) && staged.pages_doubtful();
@@ -172,9 +166,8 @@ Status StagedFiles::Commit(StagedInode& staged, WrittenVersionPtr* version) {
 Status StagedFiles::Sync(StagedInode& staged) {
   if (!WriterId(staged)) return staged.Sync();
   if (staged.dirty() && staged.size() != 0) UNSHARD_RETURN_IF_ERROR(Commit(staged));
-  const StagedInode::Purpose purpose = staged.purpose();
-  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-  if (chunk == nullptr) return {};
+  const auto chunk = staged.chunk();
+  if (!chunk) return {};
   const auto version = parts_.written.Find(ChunkId::Of(*chunk->tree, chunk->chunk));
   return version ? parts_.writes.Sync(version) : Status{};
 }
@@ -192,9 +185,8 @@ void StagedFiles::ChangePurpose(const StagedPtr& staged, StagedInode::Purpose pu
 
 // A mesh whose manifest announces no bytes of fragments has an empty file of them.
 bool StagedFiles::MayBeEmpty(const StagedInode& staged) {
-  const StagedInode::Purpose purpose = staged.purpose();
-  const auto* chunk = std::get_if<StagedInode::Chunk>(&purpose);
-  return chunk != nullptr && chunk->chunk.part == ChunkPart::kFragments;
+  const auto chunk = staged.chunk();
+  return chunk && chunk->chunk.part == ChunkPart::kFragments;
 }
 
 Status StagedFiles::CommitAtRelease(StagedInode& staged, const ChunkId& id) {
@@ -231,8 +223,7 @@ void StagedFiles::Release(Handle& file) {
 // a notification. FUSE_NOTIFY_INVAL_ENTRY would wait in the kernel for the lock of the directory,
 // whose holder may wait for an answer of ours: a daemon that is killed then would never end.
 void StagedFiles::End(const StagedPtr& staged) {
-  const StagedInode::Purpose purpose = staged->purpose();
-  const bool scratch = std::holds_alternative<StagedInode::Scratch>(purpose);
+  const bool scratch = staged->is_scratch();
   OpenVersions& versions = parts_.open_versions;
   if (scratch && versions.StagedAt(staged->node()) != staged) return;
   if (parts_.scratch.Links(staged) != 0) return;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -82,6 +83,10 @@ class StagedInode {
   // writers: a writer is removed from the count of the same chunk that it was added to.
   [[nodiscard]] std::mutex& counting_mutex() { return counting_mutex_; }
   [[nodiscard]] Purpose purpose() const;
+  // The chunk, or the document, that it is the next version of; nothing where it is none.
+  [[nodiscard]] std::optional<Chunk> chunk() const { return As<Chunk>(); }
+  [[nodiscard]] std::optional<Document> document() const { return As<Document>(); }
+  [[nodiscard]] bool is_scratch() const { return As<Scratch>().has_value(); }
   // A scratch file becomes a chunk or a document by being renamed onto its name.
   void SetPurpose(Purpose purpose);
   // Written to since it was last committed.
@@ -93,6 +98,12 @@ class StagedInode {
   Status CommitWith(const Commit& commit);
 
  private:
+  template <class Kind>
+  std::optional<Kind> As() const {
+    const std::lock_guard lock(mutex_);
+    const Kind* const found = std::get_if<Kind>(&purpose_);
+    return found != nullptr ? std::optional<Kind>(*found) : std::nullopt;
+  }
   Result<std::shared_ptr<StagedFile>> Fresh();
   Status OwnBytes();
 

@@ -144,6 +144,42 @@ def shards_stay_in_store(tree):
             if (found := SHARDS.search(line.split("//")[0]))]
 
 
+CASTS = re.compile(r"\b((?:dynamic|static)(?:_pointer)?_cast)<\s*(?:const\s+)?(\w+)|\b(typeid)\b")
+PURPOSES = re.compile(r"\b(?:get_if|holds_alternative|get)<StagedInode::\w+>")
+DERIVED = re.compile(r"\bclass (\w+)(?: final)?\s*:\s*public (\w+)")
+ROOTS = {"Node", "Name", "OpenFile"}
+PURPOSES_OF = "fs/write/staged_inode"
+
+
+def kinds(tree):
+    """{class derived from a root: the file that defines it, without suffix}"""
+    found, bases = {}, {}
+    for name in tree.sources():
+        if layer_of(name) == "fs":
+            for each, base in DERIVED.findall(classes.bare(tree.text(name))):
+                bases[each], found[each] = base, name.rpartition(".")[0]
+
+    def is_kind(each):
+        return each in ROOTS or each in bases and is_kind(bases[each])
+    return {each: place for each, place in found.items() if is_kind(each)}
+
+
+def kinds_are_not_looked_at(tree):
+    """Whoever has a node, a name or an open file asks it, and does not ask which kind it is."""
+    findings, places = [], kinds(tree)
+    for name in tree.sources():
+        if layer_of(name) != "fs":
+            continue
+        for number, line in enumerate(classes.bare(tree.text(name)).splitlines(), 1):
+            for cast, target, other in CASTS.findall(line):
+                own = places.get(target) == name.rpartition(".")[0]
+                if other or cast.startswith("dynamic") or target in places and not own:
+                    findings.append(f"{name}:{number}: looks at a kind: {other or cast + '<' + target}")
+            if PURPOSES.search(line) and name.rpartition(".")[0] != PURPOSES_OF:
+                findings.append(f"{name}:{number}: looks at the purpose of a staged inode")
+    return findings
+
+
 CLASS = re.compile(r"^(?:class|struct|union|enum class|enum) (\w+)(?!\w|::)(?!.*;$)", re.MULTILINE)
 
 
@@ -313,8 +349,8 @@ def words(tree):
 
 
 RULES = {rule.__name__: rule for rule in (
-    include_layering, heavy_headers, pure_codec, shards_stay_in_store, one_definition, file_size, class_size,
-    header_for_each_source, tests_are_built,
+    include_layering, heavy_headers, pure_codec, shards_stay_in_store, kinds_are_not_looked_at, one_definition,
+    file_size, class_size, header_for_each_source, tests_are_built,
     python_tests_are_registered, formatting, pragma_once, headers_compile_alone, words)}
 
 

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -76,6 +77,11 @@ class SelfTest(unittest.TestCase):
         for rule in lint.RULES:
             self.assertIn(f'self.finds("{rule}"', tried)
 
+    def test_every_rule_is_a_test_of_ctest(self):
+        registered = (pathlib.Path(__file__).parent.parent / "CMakeLists.txt").read_text()
+        rules = re.search(r"foreach\(rule ([^)]*)\)", registered)[1].split()
+        self.assertEqual(sorted(rules), sorted(lint.RULES))
+
     def test_a_class_with_too_many_methods_is_found(self):
         methods = "".join(f"  int Method{n}(int a) const {{ return a; }}\n" for n in range(40))
         other = "  Class() = default;\n  int member = f(1);\n  std::function<int(int)> call;\n"
@@ -131,6 +137,31 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.findings("shards_stay_in_store"), [])
         self.put("fs/tree/node.cc", "\nauto a = tree.shards().Find(1);\n")
         self.finds("shards_stay_in_store", "fs/tree/node.cc:2")
+
+    def put_kinds(self):
+        self.put("fs/tree/node.h", "#pragma once\nclass Node {\n};\nclass Directory : public Node {\n};\n")
+        self.put("fs/tree/root.h", "#pragma once\nclass Root final\n    : public Directory {\n};\n")
+        self.put("fs/tree/root.cc", "auto a = static_cast<Root*>(b);  // dynamic_cast<Root*>(b)\n"
+                                    "auto c = static_cast<const Node*>(d);\n")
+        self.put("store/local/file.cc", "auto a = dynamic_cast<File*>(b);\n")
+        self.assertEqual(self.findings("kinds_are_not_looked_at"), [])
+
+    def test_a_look_at_the_kind_of_a_node_is_found(self):
+        for text, found in (("static_cast<const Root&>(b)", "static_cast<Root"),
+                            ("std::static_pointer_cast<Root>(b)", "static_pointer_cast<Root"),
+                            ("dynamic_cast<Any*>(b)", "dynamic_cast<Any"), ("typeid(b)", "typeid")):
+            with self.subTest(text):
+                self.put_kinds()
+                self.put("fs/kernel/session.cc", f"\nauto a = {text};\n")
+                self.finds("kinds_are_not_looked_at", f"fs/kernel/session.cc:2: looks at a kind: {found}")
+                (self.root / "fs/kernel/session.cc").unlink()
+
+    def test_a_look_at_the_purpose_of_a_staged_inode_is_found(self):
+        self.put_kinds()
+        self.put("fs/write/staged_inode.cc", "auto a = std::get_if<StagedInode::Chunk>(&b);\n")
+        self.assertEqual(self.findings("kinds_are_not_looked_at"), [])
+        self.put("fs/tree/name.cc", "auto a = std::get_if<StagedInode::Chunk>(&b);\n")
+        self.finds("kinds_are_not_looked_at", "fs/tree/name.cc:1")
 
     def test_a_class_that_is_defined_twice_is_found(self):
         self.put("store/object/piece.h", "#pragma once\nstruct Piece {\n};\n")
