@@ -24,23 +24,53 @@ constexpr std::string_view kReadAheadKilobytes = "1008";
 
 // Of Linux 6.9, in the upper half of the flags; the headers may be older.
 constexpr std::uint32_t kNoExportSupport = 1u << (38 - 32);
+constexpr std::uint32_t kPassthrough = 1u << (37 - 32);
+constexpr std::uint32_t kOpenPassthrough = 1u << 7;
+// A backing file is on no stacked file system, so that overlayfs can be mounted over this mount.
+constexpr std::uint32_t kMaxStackDepth = 1;
+
+thread_local std::uint32_t backing_of_reply = 0;
 
 // If these parts are the reply to FUSE_INIT, adds the flags that libfuse does not know. An NFS
 // server needs to find the node of a file by its number after the kernel has forgotten it, which we
 // cannot do: file handles are refused, rather than failing with ESTALE under load. Older kernels
 // ignore that flag.
-void AddFlags(const iovec* parts, int count, bool parallel_directories) {
+void AddFlags(const iovec* parts, int count, const FuseContext& context) {
   fuse_out_header header{};
   fuse_init_out reply{};
   constexpr std::size_t kThroughFlags = offsetof(fuse_init_out, flags2) + sizeof(reply.flags2);
+  constexpr std::size_t kThroughDepth = kThroughFlags + sizeof(kMaxStackDepth);
   if (count != 2 || parts[0].iov_len != sizeof(header) || parts[1].iov_len < kThroughFlags) return;
   std::memcpy(&header, parts[0].iov_base, sizeof(header));
   if (header.error != 0 || header.unique == 0) return;
   std::memcpy(&reply, parts[1].iov_base, kThroughFlags);
-  if (parallel_directories) reply.flags |= FUSE_PARALLEL_DIROPS;
+  if (context.parallel_directories) reply.flags |= FUSE_PARALLEL_DIROPS;
   reply.flags |= FUSE_INIT_EXT;
   reply.flags2 |= kNoExportSupport;
+  const bool passes_through = context.passes_through && parts[1].iov_len >= kThroughDepth;
+  if (passes_through) reply.flags2 |= kPassthrough;
   std::memcpy(parts[1].iov_base, &reply, kThroughFlags);
+  if (!passes_through) return;
+  // max_stack_depth, which follows the flags.
+  std::memcpy(static_cast<char*>(parts[1].iov_base) + kThroughFlags, &kMaxStackDepth,
+              sizeof(kMaxStackDepth));
+}
+
+// If these parts are a reply to OPEN or CREATE, which end alike, names the backing file in it.
+void AddBacking(const iovec* parts, int count, std::uint32_t backing) {
+  fuse_out_header header{};
+  fuse_open_out reply{};
+  if (count != 2 || parts[0].iov_len != sizeof(header)) return;
+  const std::size_t size = parts[1].iov_len;
+  if (size != sizeof(reply) && size != sizeof(fuse_entry_out) + sizeof(reply)) return;
+  std::memcpy(&header, parts[0].iov_base, sizeof(header));
+  if (header.error != 0) return;
+  char* const at = static_cast<char*>(parts[1].iov_base) + size - sizeof(reply);
+  std::memcpy(&reply, at, sizeof(reply));
+  reply.open_flags |= kOpenPassthrough;
+  std::memcpy(at, &reply, sizeof(reply));
+  // backing_id, which was padding before Linux 6.9.
+  std::memcpy(at + sizeof(reply) - sizeof(backing), &backing, sizeof(backing));
 }
 
 void RaiseReadAhead(const std::string& mount_point) {
@@ -62,8 +92,9 @@ ssize_t WriteDevice(int device, iovec* parts, int count, void* user_data) {
   // Init() sets this, and the reply to it is the next that is written.
   const bool first =
       context.first_reply.load(std::memory_order_relaxed) && context.first_reply.exchange(false);
+  if (backing_of_reply != 0) AddBacking(parts, count, backing_of_reply);
   if (!first) return writev(device, parts, count);
-  AddFlags(parts, count, context.parallel_directories);
+  AddFlags(parts, count, context);
   const ssize_t written = writev(device, parts, count);
   const int error = errno;
   if (written >= 0) RaiseReadAhead(context.fs->options().mount_point);
@@ -81,6 +112,10 @@ ssize_t SpliceToDevice(int from, off_t* from_offset, int to, off_t* to_offset, s
 }
 
 }  // namespace
+
+BackingOfReply::BackingOfReply(std::uint32_t backing) { backing_of_reply = backing; }
+
+BackingOfReply::~BackingOfReply() { backing_of_reply = 0; }
 
 void TuneFirstReply(fuse_session* session) {
   fuse_custom_io device{};

@@ -1,5 +1,7 @@
-// Settings of the FUSE connection that libfuse does not pass on to the kernel.
+// What libfuse does not pass on to the kernel: settings of the FUSE connection, and backing files.
 #pragma once
+
+#include <cstdint>
 
 #include "fs/kernel/operations.h"
 
@@ -10,9 +12,20 @@ namespace unshard {
 //    libfuse before 3.17 accepts that flag and does not pass it on, and the kernel sends them one
 //    at a time;
 //  - adds FUSE_NO_EXPORT_SUPPORT: no file handles for NFS servers;
+//  - adds FUSE_PASSTHROUGH where the context says so (fs/kernel/backing_files.h);
 //  - then raises the mount's read-ahead, so that one READ asks for a whole chunk of usual size.
 //    Only root may; for other users the read-ahead stays.
 // Call it once, between mounting and serving. The session's user data must be a FuseContext.
 void TuneFirstReply(fuse_session* session);
+
+// While it lives, the reply that this thread writes to OPEN or CREATE says FOPEN_PASSTHROUGH and
+// names this backing file, which libfuse before 3.17 cannot. 0: it is left as it is.
+class BackingOfReply {
+ public:
+  explicit BackingOfReply(std::uint32_t backing);
+  ~BackingOfReply();
+  BackingOfReply(const BackingOfReply&) = delete;
+  BackingOfReply& operator=(const BackingOfReply&) = delete;
+};
 
 }  // namespace unshard

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 
+#include "fs/kernel/backing_files.h"
 #include "fs/volume_fs.h"
 #include "store/local/file_descriptor.h"
 
@@ -26,6 +27,8 @@ struct FuseContext {
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
   bool opendir_is_optional = false;
   bool parallel_directories = false;     // the kernel can take requests for one directory at once
+  bool passes_through = false;           // files of the source are given to the kernel
+  BackingFiles backing_files;            // of writable mounts
   std::atomic<bool> first_reply{false};  // set from Init() until its reply is written
 };
 

@@ -288,6 +288,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
     UNSHARD_ASSIGN_OR_RETURN(fs, OpenVolume(options, changes));
     context.fs = fs.get();
     context.threads = ThreadsFor(context);
+    context.passes_through = fs->writable() && geteuid() == 0;
     UNSHARD_ASSIGN_OR_RETURN(session, MakeSession(options, context));
     if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
       return Fail(ErrorCode::kPermissionDenied,
@@ -295,6 +296,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
                       ": cannot be mounted on, for the reason above; mount on a directory of your "
                       "own, and with allow_other only where /etc/fuse.conf has user_allow_other");
     }
+    if (context.passes_through) context.backing_files.Start(fuse_session_fd(session.get()));
     TuneFirstReply(session.get());
     // A process waits for a daemon in the foreground, or a container runs for it.
     const auto when_alone =

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "fs/kernel/device.h"
 #include "fs/kernel/replies.h"
 #include "fs/tree/control_files.h"
 
@@ -28,11 +29,21 @@ OpenRequest RequestOf(fuse_req_t request, int flags) {
   return result;
 }
 
-void HandOver(fuse_file_info* file, OpenFilePtr opened) {
+// The backing file for the reply; 0: none.
+std::uint32_t HandOver(fuse_req_t request, fuse_file_info* file, OpenFilePtr opened) {
+  const std::shared_ptr<File> source = opened->source_file();
   file->keep_cache = opened->page_use() == PageUse::kKept;
   file->direct_io = opened->page_use() == PageUse::kDirect;
   file->noflush = !opened->writable();
+  const NodeId node = opened->node();
   file->fh = reinterpret_cast<std::uint64_t>(opened.release());
+  return source ? ContextOf(request).backing_files.Opened(node, source->descriptor()) : 0;
+}
+
+void Close(fuse_req_t request, fuse_file_info* file) {
+  OpenFilePtr opened(FileOf(file));
+  if (opened->source_file()) ContextOf(request).backing_files.Released(opened->node());
+  VolumeFs::Release(std::move(opened));
 }
 
 void Answer(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
@@ -53,8 +64,8 @@ void Open(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   Guarded(request, Operation::kOpen, node, [&](VolumeFs& fs) {
     auto opened = fs.Open(node, RequestOf(request, file->flags));
     if (!opened) return ReplyError(request, "open", node, "", opened.error());
-    HandOver(file, *std::move(opened));
-    if (fuse_reply_open(request, file) == -ENOENT) fs.Release(OpenFilePtr(FileOf(file)));
+    const BackingOfReply backing(HandOver(request, file, *std::move(opened)));
+    if (fuse_reply_open(request, file) == -ENOENT) Close(request, file);
   });
 }
 
@@ -65,9 +76,9 @@ void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t, fus
     if (!created) return ReplyError(request, "create", parent, name, created.error());
     const NodeId node = created->entry.node;
     const fuse_entry_param entry = EntryOf(ContextOf(request), created->entry);
-    HandOver(file, std::move(created->file));
+    const BackingOfReply backing(HandOver(request, file, std::move(created->file)));
     if (fuse_reply_create(request, &entry, file) == -ENOENT) {
-      fs.Release(OpenFilePtr(FileOf(file)));
+      Close(request, file);
       fs.Forget(node, 1);
     }
   });
@@ -105,8 +116,8 @@ void Flush(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
 }
 
 void Release(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
-  Guarded(request, Operation::kRelease, node, [&](VolumeFs& fs) {
-    fs.Release(OpenFilePtr(FileOf(file)));
+  Guarded(request, Operation::kRelease, node, [&](VolumeFs&) {
+    Close(request, file);
     fuse_reply_err(request, 0);
   });
 }

@@ -1,0 +1,180 @@
+"""Files of the source that a writable mount presents as they are: the kernel reads and writes them
+itself where it takes backing files (FUSE passthrough), and through requests where it does not."""
+
+import mmap
+import os
+import platform
+import re
+import subprocess
+
+import pytest
+
+from mount_data import VersionedZarr
+from mounting import wait_until
+
+LINE = b"0123456789abcdef" * 4096
+# The first one that takes backing files. The tests run as root.
+PASSES_THROUGH = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups())) >= (6, 9)
+
+
+@pytest.fixture
+def file_system(work):
+    """file_system(type, options) -> the directory where it is mounted."""
+    made = []
+
+    def make(kind, options):
+        point = work / kind
+        point.mkdir()
+        subprocess.run(["mount", "-t", kind, kind, "-o", options, point], check=True)
+        made.append(point)
+        return point
+
+    yield make
+    for point in made:
+        subprocess.run(["umount", "-l", point], check=True)
+
+
+def overlay(file_system, work, directory):
+    """The same directory on overlayfs, from which the kernel takes no backing file."""
+    upper, inner = work / "upper", work / "inner"
+    for each in (upper, inner):
+        each.mkdir()
+    return file_system("overlay", f"lowerdir={directory},upperdir={upper},workdir={inner}")
+
+
+@pytest.fixture(params=["backing files", "requests"])
+def mounted(request, work, mount, file_system):
+    """A mount with the folder "notes" in it, as `mounted.notes` and `mounted.stored`."""
+    source = VersionedZarr(work / "source")
+    (source.path / "notes").mkdir()
+    path = source.path
+    if request.param == "requests":
+        path = overlay(file_system, work, path)
+    made = mount(path, f"rw,spool={work}/spools")
+    made.passes_through = PASSES_THROUGH and request.param == "backing files"
+    made.notes, made.stored = made.path / "notes", path / "notes"
+    yield made
+    made.unmount()
+
+
+def requests(mounted):
+    counted = mounted.status()["counters"]["requests"]
+    return {name: counted[name] for name in ("read", "write")}
+
+
+class Spent:
+    def __init__(self, mounted):
+        self.mounted, self.before = mounted, requests(mounted)
+
+    def check(self, *names):
+        """No request of these names has come where the kernel needs none, and some elsewhere."""
+        after = requests(self.mounted)
+        for name in names:
+            assert (after[name] == self.before[name]) == self.mounted.passes_through, (name, after)
+
+
+def test_reading_and_writing_cost_requests_only_where_the_kernel_takes_no_backing_file(mounted):
+    spent = Spent(mounted)
+    (mounted.notes / "new").write_bytes(LINE)
+    spent.check("write")
+    (mounted.stored / "there").write_bytes(LINE)
+    assert (mounted.notes / "there").read_bytes() == LINE == (mounted.stored / "new").read_bytes()
+    spent.check("read", "write")
+
+
+def test_chunks_and_documents_are_read_by_requests_everywhere(mounted):
+    before = requests(mounted)["read"]
+    array = next(path for path in mounted.path.glob("**/zarr.json"))
+    assert array.read_bytes() and requests(mounted)["read"] > before
+
+
+def test_all_who_have_a_file_open_share_its_bytes(mounted):
+    path = mounted.notes / "shared"
+    path.write_bytes(LINE)
+    with open(path, "rb", buffering=0) as reader, open(path, "r+b", buffering=0) as writer, \
+            open(path, "ab", buffering=0) as appender:
+        writer.write(b"first")
+        appender.write(b"last")
+        appender.write(b"!")
+        assert reader.read(5) == b"first"
+        os.truncate(path, len(LINE) + 4)
+        reader.seek(-4, os.SEEK_END)
+        assert reader.read() == b"last" and os.fstat(reader.fileno()).st_size == len(LINE) + 4
+        with open(mounted.stored / "shared", "r+b") as other:
+            other.write(b"other")
+        assert os.pread(writer.fileno(), 5, 0) == b"other"
+        writer.truncate(3)
+        assert os.pread(reader.fileno(), 9, 0) == b"oth"
+        os.fsync(writer.fileno())
+    assert path.read_bytes() == b"oth" == (mounted.stored / "shared").read_bytes()
+    with open(path, "wb") as again:
+        again.write(b"again")
+    assert path.read_bytes() == b"again"
+
+
+def test_mappings_read_and_write_the_file(mounted):
+    path = mounted.notes / "mapped"
+    path.write_bytes(LINE)
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        assert mapped[:] == LINE
+        mapped[16:20] = b"MAP!"
+        mapped.flush()
+        assert os.pread(file.fileno(), 4, 16) == b"MAP!"
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        assert mapped[16:20] == b"MAP!" == (mounted.stored / "mapped").read_bytes()[16:20]
+
+
+def test_who_has_a_file_open_keeps_it_when_it_is_replaced_or_removed(mounted):
+    path, stored = mounted.notes / "replaced", mounted.stored / "replaced"
+    stored.write_bytes(b"one")
+    with open(path, "rb", buffering=0) as first:
+        (mounted.stored / "next").write_bytes(b"two")
+        (mounted.stored / "next").rename(stored)
+        with open(path, "rb", buffering=0) as second:
+            (mounted.notes / "next").write_bytes(b"three")
+            (mounted.notes / "next").rename(path)
+            assert path.read_bytes() == b"three"
+            path.unlink()
+            assert (first.read(), second.read()) == (b"one", b"two")
+            assert not stored.exists()
+
+
+def test_two_names_of_one_file_are_open_at_once(mounted):
+    (mounted.notes / "one").write_bytes(LINE)
+    os.link(mounted.notes / "one", mounted.notes / "two")
+    with open(mounted.notes / "one", "r+b", buffering=0) as one, \
+            open(mounted.notes / "two", "rb", buffering=0) as two:
+        one.write(b"both")
+        assert two.read(4) == b"both"
+        (mounted.notes / "two").rename(mounted.notes / "three")
+        assert os.pread(two.fileno(), 4, 0) == (mounted.notes / "three").read_bytes()[:4]
+
+
+def test_no_more_than_a_thousand_files_need_to_be_open_at_once(mounted):
+    paths = [mounted.notes / str(number) for number in range(1000)]
+    for path in paths:
+        path.write_bytes(path.name.encode())
+    files = [open(path, "rb", buffering=0) for path in paths]
+    assert all(file.read() == path.name.encode() for file, path in zip(files, paths))
+    for file in files:
+        file.close()
+
+
+def test_a_file_that_was_removed_is_freed_when_it_is_closed(work, mount, file_system):
+    """As a backing file it is held by the kernel, and by nobody whom lsof(8) would name."""
+    source = VersionedZarr(file_system("tmpfs", "size=64m") / "source")
+    mounted = mount(source.path, f"rw,spool={work}/spools")
+    (mounted.path / "notes").mkdir()
+
+    def free():
+        return os.statvfs(source.path).f_bavail * os.statvfs(source.path).f_frsize
+
+    before = free()
+    path = mounted.path / "notes" / "large"
+    for _ in range(3):
+        with open(path, "wb") as file:
+            file.write(bytes(16 << 20))
+            path.unlink()
+            assert free() <= before - (16 << 20)
+        assert wait_until(lambda: free() > before - (1 << 20), 30)
+    mounted.unmount()
