@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -49,14 +50,22 @@ CurlTransfer::~CurlTransfer() {
   curl_slist_free_all(fields_);
 }
 
+bool CurlTransfer::AddField(const std::string& line) {
+  curl_slist* const longer = curl_slist_append(fields_, line.c_str());
+  if (longer == nullptr) return false;
+  fields_ = longer;
+  return true;
+}
+
 bool CurlTransfer::AddFields() {
   for (const HttpHeader& header : request_.headers) {
-    curl_slist* const longer =
-        curl_slist_append(fields_, (header.name + ": " + header.value).c_str());
-    if (longer == nullptr) return false;
-    fields_ = longer;
+    if (!AddField(header.name + ": " + header.value)) return false;
   }
-  return true;
+  const bool has_body =
+      request_.method == HttpRequest::Method::kPut || request_.method == HttpRequest::Method::kPost;
+  // Without a value: libcurl adds none of its own. Not every service knows "100 Continue", and the
+  // others are waited for.
+  return !has_body || AddField("Expect:");
 }
 
 CURL* CurlTransfer::Prepare(const CurlOptions& options, const CurlEnvironment& environment) {
@@ -95,18 +104,57 @@ void CurlTransfer::SetOptions(const CurlOptions& options, const CurlEnvironment&
   if (!options.through_proxies) SetOption(handle, CURLOPT_NOPROXY, "*");
   SetOption(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
   SetOption(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  SetOption(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout.count()));
+  const auto stall_timeout = request_.once ? options.once_stall_timeout : options.stall_timeout;
+  SetOption(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(stall_timeout.count()));
+  SetOption(handle, CURLOPT_FRESH_CONNECT, request_.once ? 1L : 0L);
   SetOption(handle, CURLOPT_MAXAGE_CONN, 30L);
   SetOption(handle, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
   SetOption(handle, CURLOPT_BUFFERSIZE, 512L << 10);
   SetOption(handle, CURLOPT_TCP_NODELAY, 1L);
 }
 
-void CurlTransfer::SetMethod(CURL* handle) const {
-  if (request_.method == HttpRequest::Method::kGet) return;
-  SetOption(handle, CURLOPT_POSTFIELDS, request_.body.c_str());
-  SetOption(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-  if (request_.method == HttpRequest::Method::kPut) SetOption(handle, CURLOPT_CUSTOMREQUEST, "PUT");
+void CurlTransfer::SetMethod(CURL* handle) {
+  using Method = HttpRequest::Method;
+  const Method method = request_.method;
+  if (method == Method::kGet) return;
+  if (method == Method::kHead) {
+    SetOption(handle, CURLOPT_NOBODY, 1L);
+    return;
+  }
+  if (method != Method::kDelete && request_.streamed) {
+    SetOption(handle, CURLOPT_UPLOAD, 1L);
+    SetOption(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request_.streamed->size()));
+    SetOption(handle, CURLOPT_READFUNCTION, &CurlTransfer::OnSend);
+    SetOption(handle, CURLOPT_READDATA, this);
+    SetOption(handle, CURLOPT_SEEKFUNCTION, &CurlTransfer::OnSeek);
+    SetOption(handle, CURLOPT_SEEKDATA, this);
+    SetOption(handle, CURLOPT_UPLOAD_BUFFERSIZE, 256L << 10);
+  } else if (method != Method::kDelete) {
+    SetOption(handle, CURLOPT_POSTFIELDS, request_.body.c_str());
+    SetOption(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  }
+  SetOption(handle, CURLOPT_CUSTOMREQUEST, std::string(MethodName(method)).c_str());
+}
+
+std::size_t CurlTransfer::OnSend(char* to, std::size_t size, std::size_t count, void* transfer) {
+  return static_cast<CurlTransfer*>(transfer)->ReadBody(
+      {reinterpret_cast<std::uint8_t*>(to), size * count});
+}
+
+int CurlTransfer::OnSeek(void* transfer, curl_off_t offset, int origin) {
+  if (origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_CANTSEEK;
+  static_cast<CurlTransfer*>(transfer)->body_sent_ = static_cast<std::uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
+}
+
+std::size_t CurlTransfer::ReadBody(std::span<std::uint8_t> to) {
+  auto found = request_.streamed->Read(body_sent_, to);
+  if (!found) {
+    refusal_ = std::move(found).error();
+    return CURL_READFUNC_ABORT;
+  }
+  body_sent_ += *found;
+  return *found;
 }
 
 std::size_t CurlTransfer::OnHeader(char* data, std::size_t size, std::size_t count,
@@ -146,7 +194,7 @@ bool CurlTransfer::TakeHeader(std::string_view line) {
   if (!ends || response_.status < 200) return true;
   const auto field = FindHeader(response_.headers, "Content-Length");
   const auto size = field ? ParseContentLength(*field) : std::nullopt;
-  if (!size) return true;
+  if (!size || request_.method == HttpRequest::Method::kHead) return true;
   // Answers 304 announce the size of a body that they do not have.
   if (*size > MaxBody() && response_.status != 304 && response_.status != 204) {
     response_.body_too_large = true;
@@ -183,6 +231,9 @@ Result<HttpResponse> CurlTransfer::Finish(CURLcode code) {
   if (IsCertificateFailure(code)) return Fail(ErrorCode::kPermissionDenied, message);
   if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) {
     return FailWith(EHOSTUNREACH, ErrorCode::kUnavailable, message);
+  }
+  if (code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR) {
+    return FailWith(ECONNREFUSED, ErrorCode::kUnavailable, message);
   }
   return Fail(ErrorCode::kUnavailable, message);
 }

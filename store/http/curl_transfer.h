@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "store/http/curl_transport.h"
@@ -46,12 +47,16 @@ class CurlTransfer {
   };
   static std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* transfer);
   static std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* transfer);
+  static std::size_t OnSend(char* to, std::size_t size, std::size_t count, void* transfer);
+  static int OnSeek(void* transfer, curl_off_t offset, int origin);
+  std::size_t ReadBody(std::span<std::uint8_t> to);
   bool TakeHeader(std::string_view line);
   bool TakeBody(ByteSpan bytes);
   // Of the body that follows the fields that have come.
   [[nodiscard]] std::uint64_t MaxBody() const;
+  bool AddField(const std::string& line);
   bool AddFields();
-  void SetMethod(CURL* handle) const;
+  void SetMethod(CURL* handle);
   void SetOptions(const CurlOptions& options, const CurlEnvironment& environment);
 
   HttpRequest request_;
@@ -62,6 +67,7 @@ class CurlTransfer {
   std::chrono::steady_clock::time_point sent_{};
   HttpResponse response_;
   std::size_t header_bytes_ = 0;
+  std::uint64_t body_sent_ = 0;   // of a streamed one
   std::optional<Error> refusal_;  // why this side has ended the transfer
 };
 

@@ -13,7 +13,9 @@ struct CurlOptions {
   std::size_t connections_per_host = 256;  // and requests in flight
   std::chrono::milliseconds connect_timeout{5000};
   std::chrono::seconds stall_timeout{15};  // without a byte
-  bool through_proxies = true;             // those that the environment names
+  // The same for requests that are sent once: services take their time to put an object together.
+  std::chrono::seconds once_stall_timeout{60};
+  bool through_proxies = true;  // those that the environment names
 };
 
 // HTTP/1.1 over kept connections. Certificates are verified; the environment names other

@@ -120,7 +120,7 @@ class Hedging final : public HttpTransport {
         policy_(std::make_shared<HedgePolicy>(options)) {}
 
   void Start(HttpRequest request, Done done) override {
-    const bool small = request.method == HttpRequest::Method::kGet &&
+    const bool small = request.method == HttpRequest::Method::kGet && !request.once &&
                        request.max_other_body <= options_.most_bytes &&
                        FindHeader(request.headers, "Range").has_value();
     const auto delay = small ? policy_->Begin() : std::nullopt;

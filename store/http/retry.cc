@@ -32,7 +32,8 @@ std::optional<milliseconds> RetryAfter(const HttpResponse& response) {
 
 bool MayRetry(const Error& error) {
   return error.code == ErrorCode::kUnavailable &&
-         (error.system_errno == 0 || error.system_errno == EHOSTUNREACH);
+         (error.system_errno == 0 || error.system_errno == ECONNREFUSED ||
+          error.system_errno == EHOSTUNREACH);
 }
 
 // One request with all its attempts and hops. Kept alive by the callback of the attempt.
@@ -113,6 +114,7 @@ class Retrying final : public HttpTransport {
     if (request.deadline.at == Clock::time_point::max()) {
       request.deadline.at = Clock::now() + options_.timeout;
     }
+    if (request.once) return transport_->Start(std::move(request), std::move(done));
     std::make_shared<Attempts>(transport_, options_, std::move(request), std::move(done))
         ->SendFirst();
   }

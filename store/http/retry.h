@@ -44,7 +44,8 @@ class RetryDelays {
 // Whether the same request may succeed later: 408, 425, 429, 500, 502, 503, 504.
 bool IsRetriedStatus(int status);
 
-// `transport`, with retries within each request's deadline. Answers that are still bad at the end
+// `transport`, with retries within each request's deadline; those that are sent once are passed on.
+// Answers that are still bad at the end
 // are passed on as they came. Follows redirects (store/http/redirects.h), but those to a directory.
 std::shared_ptr<HttpTransport> WithRetries(std::shared_ptr<HttpTransport> transport,
                                            const RetryOptions& options);

@@ -7,6 +7,22 @@
 
 namespace unshard {
 
+std::string_view MethodName(HttpRequest::Method method) {
+  switch (method) {
+    case HttpRequest::Method::kGet:
+      return "GET";
+    case HttpRequest::Method::kHead:
+      return "HEAD";
+    case HttpRequest::Method::kPut:
+      return "PUT";
+    case HttpRequest::Method::kPost:
+      return "POST";
+    case HttpRequest::Method::kDelete:
+      return "DELETE";
+  }
+  return "GET";
+}
+
 Result<HttpResponse> Send(HttpTransport& transport, HttpRequest request) {
   // Shared with the callback, which the transport may still run after the wait has failed.
   struct Outcome {

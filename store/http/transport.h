@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
@@ -14,12 +16,29 @@
 
 namespace unshard {
 
+// The bytes of a body that is not held in memory. Immutable and thread-safe: an attempt that is
+// repeated reads them again.
+class HttpBody {
+ public:
+  virtual ~HttpBody() = default;
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  // Fills `to` from byte `at`; the count is smaller only where the body ends. Runs on the
+  // transport's thread: reads memory or a local file.
+  [[nodiscard]] virtual Result<std::size_t> Read(std::uint64_t at,
+                                                 std::span<std::uint8_t> to) const = 0;
+};
+
 struct HttpRequest {
-  enum class Method { kGet, kPut, kPost };
+  enum class Method { kGet, kHead, kPut, kPost, kDelete };
   Method method = Method::kGet;
   std::string url;  // without user information; its query is for no message
   HttpHeaders headers;
-  std::string body;  // of kPut and kPost
+  // Of kPut and kPost: the one, or, where it is not null, the other.
+  std::string body;
+  std::shared_ptr<const HttpBody> streamed;
+  // What the service does twice where it is asked twice: sent over a connection of its own, because
+  // libcurl repeats what it has sent over one that was kept, and never again after a failure.
+  bool once = false;
   // The most bytes of a body that are taken: of an answer 200, and of every other one.
   std::uint64_t max_whole_body = 0;
   std::uint64_t max_other_body = 0;
@@ -36,13 +55,17 @@ struct HttpResponse {
   bool body_too_large = false;
 };
 
+// As the first line of a request has it: "GET".
+std::string_view MethodName(HttpRequest::Method method);
+
 // Thread-safe.
 class HttpTransport {
  public:
   // An answer with any status, or: EINTR or ETIMEDOUT where the deadline passed, kUnavailable where
   // no complete answer came, kPermissionDenied where the server's certificate is not trusted. With
   // kUnavailable the errno is EHOSTUNREACH where the name of the host is unknown, EPROTO where the
-  // answer is one that is never accepted, else 0.
+  // answer is one that is never accepted, ECONNREFUSED where there was no connection, so that
+  // nothing was sent, else 0. Where a streamed body cannot be read: that error.
   using Done = std::function<void(Result<HttpResponse>)>;
 
   virtual ~HttpTransport() = default;

@@ -11,6 +11,7 @@
 
 #include "codec/core/bytes.h"
 #include "codec/core/lower_case.h"
+#include "store/http/body_digests.h"
 #include "store/http/url.h"
 
 namespace unshard {
@@ -30,16 +31,6 @@ using Digest = std::array<unsigned char, 32>;
 
 std::string_view TextOf(const Digest& digest) {
   return AsText(ByteSpan(digest.data(), digest.size()));
-}
-
-std::string Hexadecimal(const Digest& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
 }
 
 Digest Sha256(std::string_view text) {
@@ -107,18 +98,6 @@ SignedFields CanonicalFields(const HttpHeaders& headers, const std::string& host
   return canonical;
 }
 
-std::string_view MethodName(HttpRequest::Method method) {
-  switch (method) {
-    case HttpRequest::Method::kPut:
-      return "PUT";
-    case HttpRequest::Method::kPost:
-      return "POST";
-    case HttpRequest::Method::kGet:
-      break;
-  }
-  return "GET";
-}
-
 std::string Signature(const AwsCredentials& credentials, std::string_view date,
                       const SigningScope& scope, std::string_view text) {
   Digest key = Hmac("AWS4" + credentials.secret_access_key, date);
@@ -127,7 +106,7 @@ std::string Signature(const AwsCredentials& credentials, std::string_view date,
         std::string_view("aws4_request"), text}) {
     key = Hmac(TextOf(key), part);
   }
-  return Hexadecimal(key);
+  return HexadecimalOf(key);
 }
 
 }  // namespace
@@ -145,7 +124,10 @@ Result<HttpRequest> SignRequest(HttpRequest request, const AwsCredentials& crede
   const std::string host = url.origin.substr(url.origin.find("://") + 3);
   const std::string date = AmzDate(now);
   const std::string day = date.substr(0, 8);
-  const std::string body_digest = Hexadecimal(Sha256(request.body));
+  const auto announced =
+      request.streamed ? FindHeader(request.headers, "X-Amz-Content-Sha256") : std::nullopt;
+  const std::string body_digest =
+      announced ? std::string(*announced) : HexadecimalOf(Sha256(request.body));
 
   std::erase_if(request.headers, [](const HttpHeader& header) {
     return IsOneOf(kOurFields, LowerCase(header.name));
@@ -161,8 +143,8 @@ Result<HttpRequest> SignRequest(HttpRequest request, const AwsCredentials& crede
                                 CanonicalQuery(url.query) + '\n' + fields.lines + '\n' +
                                 fields.names + '\n' + body_digest;
   const std::string place = day + '/' + scope.region + '/' + scope.service + "/aws4_request";
-  const std::string to_sign =
-      std::string(kAlgorithm) + '\n' + date + '\n' + place + '\n' + Hexadecimal(Sha256(canonical));
+  const std::string to_sign = std::string(kAlgorithm) + '\n' + date + '\n' + place + '\n' +
+                              HexadecimalOf(Sha256(canonical));
   request.headers.push_back(
       {"Authorization", std::string(kAlgorithm) + " Credential=" + credentials.access_key_id + '/' +
                             place + ",SignedHeaders=" + fields.names +

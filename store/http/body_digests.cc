@@ -1,0 +1,94 @@
+#include "store/http/body_digests.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "codec/core/bytes.h"
+#include "codec/core/crc32c.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kPiece = std::uint64_t{256} << 10;
+
+struct FreeDigest {
+  void operator()(EVP_MD_CTX* digest) const { EVP_MD_CTX_free(digest); }
+};
+
+struct Digest {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+  unsigned int size = 0;
+};
+
+Status ForEachPiece(const HttpBody& body, const std::function<void(ByteSpan)>& visit) {
+  ByteVector piece;
+  for (std::uint64_t done = 0; done < body.size(); done += piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min(kPiece, body.size() - done)));
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t found, body.Read(done, piece));
+    if (found != piece.size()) {
+      return Fail(ErrorCode::kInternal, "the body of a request ends early");
+    }
+    visit(piece);
+  }
+  return {};
+}
+
+std::string Base64Of(std::span<const unsigned char> bytes) {
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
+                                   static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+Result<Digest> DigestOf(const HttpBody& body, const EVP_MD* algorithm) {
+  const std::unique_ptr<EVP_MD_CTX, FreeDigest> context(EVP_MD_CTX_new());
+  if (!context || EVP_DigestInit_ex(context.get(), algorithm, nullptr) != 1) {
+    return Fail(ErrorCode::kInternal, "OpenSSL cannot compute a digest");
+  }
+  UNSHARD_RETURN_IF_ERROR(ForEachPiece(
+      body, [&](ByteSpan piece) { EVP_DigestUpdate(context.get(), piece.data(), piece.size()); }));
+  Digest digest;
+  EVP_DigestFinal_ex(context.get(), digest.bytes.data(), &digest.size);
+  return digest;
+}
+
+}  // namespace
+
+std::string HexadecimalOf(std::span<const unsigned char> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+Result<std::string> Sha256Of(const HttpBody& body) {
+  UNSHARD_ASSIGN_OR_RETURN(const Digest digest, DigestOf(body, EVP_sha256()));
+  return HexadecimalOf({digest.bytes.data(), digest.size});
+}
+
+Result<std::string> Md5Of(const HttpBody& body) {
+  UNSHARD_ASSIGN_OR_RETURN(const Digest digest, DigestOf(body, EVP_md5()));
+  return Base64Of({digest.bytes.data(), digest.size});
+}
+
+Result<std::string> Crc32cOf(const HttpBody& body) {
+  std::uint32_t crc32c = 0;
+  UNSHARD_RETURN_IF_ERROR(
+      ForEachPiece(body, [&](ByteSpan piece) { crc32c = Crc32cExtend(crc32c, piece); }));
+  std::array<unsigned char, 4> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<unsigned char>(crc32c >> (24 - 8 * i));
+  }
+  return Base64Of(bytes);
+}
+
+}  // namespace unshard
