@@ -31,7 +31,8 @@ class NewVersion {
   virtual Status Write(std::uint64_t at, ByteSpan bytes) = 0;
   // Copies a range of the base to `at`, inside the store where it can do that. kDataLoss where the
   // base ends before the range does, kConflict where it has been replaced and is no longer
-  // readable.
+  // readable. A store that copies later says so later: ReadBack() fails with kConflict then, and
+  // for a commit the condition has failed.
   virtual Status CopyBase(const ByteRange& range, std::uint64_t at) = 0;
   // Fills `to` with bytes of the new version; the count is smaller only where the version ends.
   virtual Result<std::size_t> ReadBack(std::uint64_t at, std::span<std::uint8_t> to) = 0;

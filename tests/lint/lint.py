@@ -22,7 +22,8 @@ import classes
 FOLDERS = [
     "codec/core", "codec/json", "codec/compression", "codec/grid", "codec/voxel", "codec/array",
     "codec/shard", "codec/precomputed", "codec/zarr2", "codec/n5", "codec/zarr3", "codec/schema",
-    "store/object", "store/http", "store/s3", "store/gcs", "store/local", "store/spool",
+    "store/object", "store/http", "store/remote", "store/s3", "store/gcs", "store/local",
+    "store/spool",
     "store/shard", "store/publish", "store/chunks", "store/views", "store/dataset",
     "fs/common", "fs/write", "fs/tree", "fs", "fs/mount", "fs/kernel", "fs/cli"]
 LAYERS = ["codec", "store", "fs"]

@@ -1,0 +1,41 @@
+// A file without a name, in which a new version of an object is put together: it goes with the
+// process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "codec/core/byte_range.h"
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+#include "store/http/transport.h"
+
+namespace unshard {
+
+// Thread-safe, as long as nobody reads what another thread writes.
+class ScratchFile {
+ public:
+  // `directory`: "" for $TMPDIR, else /var/tmp, which is on a disk where /tmp may be memory.
+  static Result<std::shared_ptr<ScratchFile>> Make(const std::string& directory);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  Status Write(std::uint64_t at, ByteSpan bytes);
+  // Fills `to` from `at`; the count is smaller only where the file ends.
+  Result<std::size_t> Read(std::uint64_t at, std::span<std::uint8_t> to) const;
+  Status Truncate(std::uint64_t size);
+
+ private:
+  explicit ScratchFile(int descriptor) : descriptor_(descriptor) {}
+  const int descriptor_;
+};
+
+// A range of the file as the body of a request; zeros where the file ends before. The range must
+// not change any more.
+std::shared_ptr<const HttpBody> BodyOf(std::shared_ptr<const ScratchFile> file,
+                                       const ByteRange& range);
+
+}  // namespace unshard

@@ -1,0 +1,40 @@
+#include "store/remote/write_answers.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "store/http/response.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMostRetryAfterSeconds = 60;
+constexpr std::chrono::seconds kAnswerTimeout{120};
+constexpr std::uint64_t kLeastBytesPerSecond = std::uint64_t{64} << 10;
+
+}  // namespace
+
+WriteAnswer UnansweredWrite(const Error& error) {
+  using Kind = WriteAnswer::Kind;
+  const bool unsent = error.system_errno == ECONNREFUSED || error.system_errno == EHOSTUNREACH;
+  if (error.code == ErrorCode::kUnavailable && unsent) return {Kind::kNotSent, {}, error};
+  const bool late = error.system_errno == ETIMEDOUT || error.system_errno == EINTR;
+  if (error.code == ErrorCode::kUnavailable || late) return {Kind::kLost, {}, error};
+  return {Kind::kRefused, {}, error};
+}
+
+std::chrono::milliseconds RetryAfterOf(const HttpResponse& response) {
+  const auto field = FindHeader(response.headers, "Retry-After");
+  const auto seconds = field ? ParseRetryAfter(*field, std::time(nullptr)) : std::nullopt;
+  return std::chrono::seconds(std::min(seconds.value_or(0), kMostRetryAfterSeconds));
+}
+
+Deadline UploadDeadline(std::uint64_t bytes) {
+  Deadline deadline;
+  deadline.at = std::chrono::steady_clock::now() + kAnswerTimeout +
+                std::chrono::seconds(bytes / kLeastBytesPerSecond);
+  return deadline;
+}
+
+}  // namespace unshard

@@ -1,0 +1,94 @@
+// A service in memory with the manners that tests give it: which conditions it keeps to, and what
+// becomes of its next writes and their answers.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/remote/object_writer.h"
+
+namespace unshard {
+
+struct FakeManners {
+  bool keeps_missing = true;   // to the condition that an object is missing
+  bool keeps_version = true;   // that it has a version
+  bool keeps_removal = true;   // of removals
+  bool keeps_parts = true;     // of completed uploads
+  bool keeps_copies = true;    // of copied ranges
+  bool unquoted_only = false;  // validators with quotes name nothing
+  bool keeps_metadata = true;
+  bool knows_conditions = true;  // else it refuses requests that have one
+};
+
+// What becomes of one write.
+struct FakeFault {
+  bool applied = false;
+  WriteAnswer::Kind answer = WriteAnswer::Kind::kFailed;
+  std::function<void()> meanwhile{};  // before the answer
+};
+
+// Thread-safe.
+class FakeObjectWriter final : public ObjectWriter {
+ public:
+  explicit FakeObjectWriter(const FakeManners& manners = {}, const WriterTraits& traits = Traits());
+  static WriterTraits Traits();
+
+  // Of the next Put, Delete or Complete; without one they do as the manners say.
+  void Next(FakeFault fault) { faults_.push_back(std::move(fault)); }
+  void FailLooks(int count) { failing_looks_ = count; }
+  // As others write, asking nobody. Returns the object.
+  RemoteObject Place(const std::string& key, std::string bytes,
+                     std::vector<std::string> attempts = {});
+  void Erase(const std::string& key);
+  [[nodiscard]] std::optional<RemoteObject> Now(const std::string& key) const;
+  [[nodiscard]] std::string Bytes(const std::string& key) const;
+  // "PUT key", "LOOK key", "DELETE key", "BEGIN key", "PART n", "COPY n", "COMPLETE key", "ABORT",
+  // in the order in which they came.
+  [[nodiscard]] std::vector<std::string> TakeRequests();
+  // Numbers of requests of one kind since the last TakeRequests().
+  [[nodiscard]] int Count(const std::string& kind) const;
+
+  WriterTraits traits() const override { return traits_; }
+  std::string Bucket() const override;
+  std::string Describe(const std::string& key) const override { return "fake://" + key; }
+  Result<std::optional<RemoteObject>> Look(const std::string& key,
+                                           const Deadline& deadline) override;
+  std::shared_ptr<ObjectVersion> Open(const std::string& key, const RemoteObject& object) override;
+  WriteAnswer Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) override;
+  WriteAnswer Delete(const std::string& key, const WriteCondition& condition) override;
+  Result<std::unique_ptr<PartedUpload>> BeginParts(const NewObject& object, std::uint64_t size,
+                                                   std::uint64_t part_bytes) override;
+
+ private:
+  friend class FakeParts;
+  struct Stored {
+    RemoteObject object;
+    std::string bytes;
+  };
+  void Note(const std::string& request);
+  [[nodiscard]] bool Holds(const std::string& key, const WriteCondition& condition) const;
+  [[nodiscard]] std::optional<WriteAnswer> Judge(const std::string& key,
+                                                 const WriteCondition& condition, bool keeps) const;
+  WriteAnswer Write(const std::string& key, const WriteCondition& condition, bool keeps,
+                    const std::function<std::optional<RemoteObject>()>& apply);
+  RemoteObject Store(const std::string& key, std::string bytes, std::vector<std::string> attempts);
+
+  const FakeManners manners_;
+  const WriterTraits traits_;
+  const int number_;  // of the bucket
+  mutable std::recursive_mutex mutex_;
+  // All guarded by mutex_.
+  std::map<std::string, Stored> objects_;
+  std::deque<FakeFault> faults_;
+  std::vector<std::string> requests_;
+  int failing_looks_ = 0;
+  int versions_ = 0;
+};
+
+}  // namespace unshard
