@@ -10,7 +10,8 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
   s3.anonymous = options.anonymous;
   s3.http.allow_http = options.allow_http;
   SourceParts parts;
-  UNSHARD_ASSIGN_OR_RETURN(parts.store, OpenS3Store(options.url, s3));
+  UNSHARD_ASSIGN_OR_RETURN(S3Store store, OpenS3Store(options.url, s3));
+  parts.store = std::move(store.objects);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
   parts.own_mount = std::make_shared<OwnMount>();
   parts.advice = [] { return "name the URL of a dataset, or one above several"; };

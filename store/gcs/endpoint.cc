@@ -106,6 +106,20 @@ HttpUrl GcsObjectsBase(const GcsEndpoint& endpoint, const GcsLocation& location)
   return base;
 }
 
+HttpUrl GcsObjectUrl(const GcsEndpoint& endpoint, const GcsLocation& location,
+                     std::string_view key) {
+  HttpUrl url = endpoint.base;
+  url.path =
+      BucketPath(endpoint, location) + '/' + EscapeQueryValue(JoinPath(location.prefix, key));
+  return url;
+}
+
+HttpUrl GcsUploadUrl(const GcsEndpoint& endpoint, const GcsLocation& location) {
+  HttpUrl url = endpoint.base;
+  url.path += "/upload/storage/v1/b/" + EscapeQueryValue(location.bucket) + "/o";
+  return url;
+}
+
 std::string GcsListUrl(const GcsEndpoint& endpoint, const GcsLocation& location,
                        std::string_view directory, std::string_view page_token,
                        std::size_t max_results) {

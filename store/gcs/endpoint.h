@@ -47,6 +47,11 @@ bool IsLoopback(const HttpUrl& url);
 // Below which the objects of a location are (MakeObjectRequest makes requests of URLs below it).
 HttpUrl GcsObjectsBase(const GcsEndpoint& endpoint, const GcsLocation& location);
 
+// One object, for its metadata; and where new versions are uploaded, without a query.
+HttpUrl GcsObjectUrl(const GcsEndpoint& endpoint, const GcsLocation& location,
+                     std::string_view key);
+HttpUrl GcsUploadUrl(const GcsEndpoint& endpoint, const GcsLocation& location);
+
 // The request for one page of the names directly below `directory`, a key or "": of the one that
 // `page_token` continues with, "" for the first.
 std::string GcsListUrl(const GcsEndpoint& endpoint, const GcsLocation& location,

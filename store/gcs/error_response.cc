@@ -43,14 +43,16 @@ tl::unexpected<Error> GcsDenial(const HttpResponse& response) {
                                                 (text.empty() ? "" : ": " + text));
 }
 
-bool IsGcsRateLimit(const HttpResponse& response) {
-  if (response.status != 403) return false;
+bool HasGcsReason(const HttpResponse& response, std::string_view reason) {
   const JsonValue error = ErrorIn(response);
   const auto& reasons = ItemsOf(error, "errors");
-  return std::any_of(reasons.begin(), reasons.end(), [](const JsonValue& each) {
-    const std::string reason = TextOf(each, "reason");
-    return reason == "rateLimitExceeded" || reason == "userRateLimitExceeded";
-  });
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [&](const JsonValue& each) { return TextOf(each, "reason") == reason; });
+}
+
+bool IsGcsRateLimit(const HttpResponse& response) {
+  return response.status == 403 && (HasGcsReason(response, "rateLimitExceeded") ||
+                                    HasGcsReason(response, "userRateLimitExceeded"));
 }
 
 }  // namespace unshard

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "codec/core/error.h"
 #include "store/http/transport.h"
@@ -18,6 +19,9 @@ std::string GcsErrorText(const HttpResponse& response);
 bool IsGcsDenial(const HttpResponse& response);
 // kPermissionDenied, with what the service says: it names the caller and the missing permission.
 tl::unexpected<Error> GcsDenial(const HttpResponse& response);
+
+// Whether its JSON gives this reason.
+bool HasGcsReason(const HttpResponse& response, std::string_view reason);
 
 // 403 because of too many requests: the same request succeeds later.
 bool IsGcsRateLimit(const HttpResponse& response);

@@ -6,6 +6,8 @@
 #include "store/gcs/authorization.h"
 #include "store/gcs/endpoint.h"
 #include "store/gcs/error_response.h"
+#include "store/gcs/gcs_access.h"
+#include "store/gcs/gcs_replacer.h"
 #include "store/gcs/listing.h"
 #include "store/gcs/object_requests.h"
 #include "store/http/http_server.h"
@@ -78,6 +80,7 @@ class GcsObjects final : public ObjectStore {
     Capabilities capabilities;
     capabilities.lists = access_ == GcsAccess::kListed;
     capabilities.keeps_replaced_versions = false;
+    capabilities.writes = Capabilities::Writes::kConditional;
     return capabilities;
   }
 
@@ -157,8 +160,10 @@ Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& envi
   described.described_as = location.Describe("");
   auto server = std::make_shared<HttpServer>(GcsObjectsBase(endpoint, location), described,
                                              MakeObjectTransport(transport, access));
-  store.objects =
-      std::make_shared<GcsObjects>(std::move(lister), MakeHttpStore(std::move(server)), access);
+  store.objects = std::make_shared<GcsObjects>(std::move(lister), MakeHttpStore(server), access);
+  store.replacer = MakeGcsReplacer(std::make_shared<GcsObjectAccess>(GcsObjectAccess{
+                                       endpoint, location, access, transport, std::move(server)}),
+                                   store.objects, options.remote);
   return store;
 }
 

@@ -10,12 +10,14 @@
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
+#include "store/http/url.h"
 
 namespace unshard {
 namespace {
 
 constexpr std::size_t kMaxMessage = 300;
 constexpr std::size_t kMaxName = 255;
+constexpr std::size_t kMaxUploadId = 4096;
 
 tl::unexpected<Error> BadAnswer(const std::string& what) {
   return FailWith(EPROTO, ErrorCode::kUnavailable, "the answer of the service is no " + what);
@@ -161,6 +163,52 @@ Result<ListedPage> ParseS3Page(std::string_view body, std::string_view prefix) {
   page.next = ChildText(root, "NextContinuationToken");
   if (page.next.empty()) return BadAnswer("listing: it is cut, and nothing tells how to go on");
   return page;
+}
+
+Result<std::string> ParseS3UploadId(std::string_view body) {
+  pugi::xml_document document;
+  const std::string what = "document of an upload";
+  if (!Parse(body, document)) return BadAnswer(what);
+  const pugi::xml_node root = document.document_element();
+  std::string id = ChildText(root, "UploadId");
+  if (LocalName(root) != "InitiateMultipartUploadResult" || !IsFieldText(id) ||
+      id.size() > kMaxUploadId) {
+    return BadAnswer(what);
+  }
+  return id;
+}
+
+Result<std::string> ParseS3ETag(std::string_view body) {
+  pugi::xml_document document;
+  const std::string what = "document of an object that was put";
+  if (!Parse(body, document)) return BadAnswer(what);
+  const pugi::xml_node root = document.document_element();
+  const std::string_view name = LocalName(root);
+  std::string tag = ChildText(root, "ETag");
+  if ((name != "CopyPartResult" && name != "CompleteMultipartUploadResult") || !IsFieldText(tag) ||
+      tag.size() > kMaxName) {
+    return BadAnswer(what);
+  }
+  // Servers leave the quotes out; readers are told of the tag with them.
+  if (tag.front() != '"') tag = '"' + tag + '"';
+  if (tag.size() < 3 || tag.back() != '"' || tag.find('"', 1) != tag.size() - 1) {
+    return BadAnswer(what);
+  }
+  return tag;
+}
+
+std::string ParseS3Tags(std::string_view body) {
+  pugi::xml_document document;
+  if (!Parse(body, document)) return {};
+  const pugi::xml_node root = document.document_element();
+  if (LocalName(root) != "Tagging") return {};
+  std::string tags;
+  for (const pugi::xml_node& tag : Child(root, "TagSet").children()) {
+    if (LocalName(tag) != "Tag" || ChildText(tag, "Key").empty()) continue;
+    tags += (tags.empty() ? "" : "&") + EscapeQueryValue(ChildText(tag, "Key")) + '=' +
+            EscapeQueryValue(ChildText(tag, "Value"));
+  }
+  return tags;
 }
 
 Result<ExpiringCredentials> ParseStsAnswer(std::string_view body) {

@@ -30,6 +30,15 @@ std::optional<S3Failure> ParseS3Failure(std::string_view body);
 // errno EPROTO where the body is no such document.
 Result<ListedPage> ParseS3Page(std::string_view body, std::string_view prefix);
 
+// The id of an upload in parts, of InitiateMultipartUploadResult. kUnavailable with the errno
+// EPROTO where the body is no such document.
+Result<std::string> ParseS3UploadId(std::string_view body);
+// The ETag, with its quotes, of CopyPartResult and CompleteMultipartUploadResult. The same.
+Result<std::string> ParseS3ETag(std::string_view body);
+// The tags of an object as the header field x-amz-tagging takes them ("name=value&…"); "" where the
+// body has none or is no such document.
+std::string ParseS3Tags(std::string_view body);
+
 struct ExpiringCredentials {
   AwsCredentials credentials;
   std::optional<std::time_t> expires;

@@ -25,6 +25,10 @@ constexpr std::array<std::string_view, 2> kSkewed = {"RequestTimeTooSkewed", "Re
 constexpr std::array<std::string_view, 5> kUnknownKeys = {
     "InvalidAccessKeyId", "XAdminUserNotFound", "AuthFailure", "InvalidClientTokenId",
     "SignatureDoesNotMatch"};
+constexpr std::array<std::string_view, 4> kFull = {"InsufficientStorage", "XMinioStorageFull",
+                                                   "NoSpaceLeftOnDevice", "InsufficientCapacity"};
+constexpr std::array<std::string_view, 3> kOverQuota = {"QuotaExceeded", "StorageQuotaExceeded",
+                                                        "XMinioAdminBucketQuotaExceeded"};
 
 S3Failure FailureOf(const HttpResponse& response) {
   return ParseS3Failure(AsText(response.body)).value_or(S3Failure{});
@@ -146,6 +150,8 @@ bool S3Authorization::Renew(const HttpRequest& sent, const HttpResponse& respons
 
 std::optional<Error> S3Authorization::ErrorOf(const HttpRequest& sent,
                                               const HttpResponse& response) const {
+  using Method = HttpRequest::Method;
+  if (sent.method != Method::kGet && sent.method != Method::kHead) return std::nullopt;
   const int status = response.status;
   // A listing that fails after its first byte; an object may well be such a document.
   if (status == 200 && sent.url.find("list-type=2") != std::string::npos) {
@@ -156,36 +162,53 @@ std::optional<Error> S3Authorization::ErrorOf(const HttpRequest& sent,
   if (status < 300 || status == 304 || status == 412 || status == 416 || IsRetriedStatus(status)) {
     return std::nullopt;
   }
+  Error error = Explain(response);
+  if (error.code == ErrorCode::kNotFound) return std::nullopt;
+  return error;
+}
+
+Error S3Authorization::Explain(const HttpResponse& response) const {
+  const int status = response.status;
   const S3Failure failure = FailureOf(response);
   const std::string what = What(response, failure);
   if (failure.code == "NoSuchBucket") {
     // Not kNotFound, which is an object that is missing.
-    return Error{ErrorCode::kUnavailable,
-                 "the bucket " + bucket_ + " does not exist (" + what + ')', EPROTO};
+    return {ErrorCode::kUnavailable, "the bucket " + bucket_ + " does not exist (" + what + ')',
+            EPROTO};
   }
   if (TellsRegion(response, failure) || IsRedirect(response)) {
     const std::string region = RegionOf(response, failure);
-    return Error{ErrorCode::kUnavailable,
-                 "the bucket is in another region" + (region.empty() ? "" : ", " + region) + " (" +
-                     what + "); set AWS_REGION",
-                 EPROTO};
+    return {ErrorCode::kUnavailable,
+            "the bucket is in another region" + (region.empty() ? "" : ", " + region) + " (" +
+                what + "); set AWS_REGION",
+            EPROTO};
   }
   if (IsOneOf(kUnknownKeys, failure.code)) {
-    return Error{ErrorCode::kPermissionDenied,
-                 "the service refuses the access key or its secret (" + what + ')', 0};
+    return {ErrorCode::kPermissionDenied,
+            "the service refuses the access key or its secret (" + what + ')', 0};
   }
   if (IsOneOf(kSkewed, failure.code)) {
-    return Error{ErrorCode::kPermissionDenied,
-                 "the clock of this machine and that of the service differ (" + what + ')', 0};
+    return {ErrorCode::kPermissionDenied,
+            "the clock of this machine and that of the service differ (" + what + ')', 0};
   }
-  if (status == 404 || status == 410) return std::nullopt;
-  if (failure.code == "RequestTimeout") return Error{ErrorCode::kUnavailable, what, 0};
+  if (status == 404 || status == 410) return {ErrorCode::kNotFound, what, 0};
+  if (IsOneOf(kFull, failure.code) || status == 507) {
+    return {ErrorCode::kResourceExhausted, "the store is full (" + what + ')', ENOSPC};
+  }
+  if (IsOneOf(kOverQuota, failure.code)) {
+    return {ErrorCode::kResourceExhausted, "the quota of the store is used up (" + what + ')',
+            EDQUOT};
+  }
+  if (failure.code == "RequestTimeout") return {ErrorCode::kUnavailable, what, 0};
+  if (status == 501 || failure.code == "NotImplemented") {
+    return {ErrorCode::kNotSupported, "the service answered " + what, 0};
+  }
   if (status != 401 && status != 403 && !IsOneOf(kExpired, failure.code)) {
-    return Error{ErrorCode::kUnavailable, "the service answered " + what, EPROTO};
+    return {ErrorCode::kUnavailable, "the service answered " + what, EPROTO};
   }
   std::string message = "the service denies access (" + what + ')';
   if (!credentials_) message += "; the request was not signed, as asked for";
-  return Error{ErrorCode::kPermissionDenied, std::move(message), 0};
+  return {ErrorCode::kPermissionDenied, std::move(message), 0};
 }
 
 }  // namespace unshard

@@ -25,6 +25,9 @@ class S3Authorization final : public HttpAuthorization {
   bool Renew(const HttpRequest& sent, const HttpResponse& response) override;
   [[nodiscard]] std::optional<Error> ErrorOf(const HttpRequest& sent,
                                              const HttpResponse& response) const override;
+  // Of requests that write, no error is made of an answer: who writes looks at it first. The same
+  // words for an answer that is no success.
+  [[nodiscard]] Error Explain(const HttpResponse& response) const;
 
  private:
   using Credentials = std::shared_ptr<const AwsCredentials>;

@@ -10,25 +10,24 @@
 #include "store/s3/answers.h"
 #include "store/s3/credentials.h"
 #include "store/s3/endpoint.h"
+#include "store/s3/s3_access.h"
 #include "store/s3/s3_authorization.h"
+#include "store/s3/s3_replacer.h"
 
 namespace unshard {
 namespace {
 
 constexpr std::size_t kKeptPages = 64;  // of 1000 names each
 
-class S3Store final : public ObjectStore {
+class S3Objects final : public ObjectStore {
  public:
-  S3Store(S3Url url, HttpUrl bucket, std::shared_ptr<HttpTransport> transport,
-          const HttpStoreOptions& options)
-      : url_(std::move(url)),
-        bucket_(std::move(bucket)),
-        transport_(std::move(transport)),
-        files_(MakeHttpStore(std::make_shared<HttpServer>(Base(), options, transport_))) {}
+  explicit S3Objects(std::shared_ptr<const S3Access> access)
+      : access_(std::move(access)), files_(MakeHttpStore(access_->server)) {}
 
   Capabilities capabilities() const override {
     Capabilities capabilities;
     capabilities.keeps_replaced_versions = false;
+    capabilities.writes = Capabilities::Writes::kConditional;
     return capabilities;
   }
 
@@ -63,27 +62,19 @@ class S3Store final : public ObjectStore {
   std::string Describe(std::string_view key) const override { return files_->Describe(key); }
 
  private:
-  // Of the objects: the prefix is part of the path.
-  [[nodiscard]] HttpUrl Base() const {
-    HttpUrl base = bucket_;
-    if (!url_.prefix.empty()) base.path += '/' + EscapeKey(url_.prefix);
-    return base;
-  }
   Result<ListedPage> AskForPage(std::string_view key, const std::string& next, int most,
                                 const Deadline& deadline);
 
-  const S3Url url_;
-  const HttpUrl bucket_;
-  const std::shared_ptr<HttpTransport> transport_;
+  const std::shared_ptr<const S3Access> access_;
   const std::shared_ptr<ObjectStore> files_;
   PagedListings listings_{kKeptPages};
 };
 
-Result<ListedPage> S3Store::AskForPage(std::string_view key, const std::string& next, int most,
-                                       const Deadline& deadline) {
-  std::string prefix = JoinPath(url_.prefix, key);
+Result<ListedPage> S3Objects::AskForPage(std::string_view key, const std::string& next, int most,
+                                         const Deadline& deadline) {
+  std::string prefix = JoinPath(access_->url.prefix, key);
   if (!prefix.empty()) prefix += '/';
-  HttpUrl url = bucket_;
+  HttpUrl url = access_->bucket;
   if (url.path.empty()) url.path = "/";
   if (!next.empty()) url.query = "continuation-token=" + EscapeQueryValue(next) + '&';
   url.query += "delimiter=%2F&encoding-type=url&list-type=2&max-keys=" + std::to_string(most) +
@@ -94,7 +85,7 @@ Result<ListedPage> S3Store::AskForPage(std::string_view key, const std::string& 
   request.max_whole_body = kMaxS3Answer;
   request.max_other_body = std::uint64_t{64} << 10;
   request.deadline = deadline;
-  const auto response = Send(*transport_, std::move(request));
+  const auto response = Send(*access_->transport, std::move(request));
   if (!response) return Forward(response.error(), Describe(key) + ": listing it");
   if (response->status != 200 || response->body_too_large) {
     return FailWith(EPROTO, ErrorCode::kUnavailable,
@@ -107,9 +98,16 @@ Result<ListedPage> S3Store::AskForPage(std::string_view key, const std::string& 
   return page;
 }
 
+// Of the objects: the prefix is part of the path.
+HttpUrl BaseOf(const S3Access& access) {
+  HttpUrl base = access.bucket;
+  if (!access.url.prefix.empty()) base.path += '/' + EscapeKey(access.url.prefix);
+  return base;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<ObjectStore>> OpenS3Store(const std::string& url, const S3Options& options) {
+Result<S3Store> OpenS3Store(const std::string& url, const S3Options& options) {
   UNSHARD_ASSIGN_OR_RETURN(S3Url parsed, ParseS3Url(url));
   UNSHARD_RETURN_IF_ERROR(CheckKey(parsed.prefix));
   UNSHARD_ASSIGN_OR_RETURN(const AwsProfiles profiles, ReadProfiles(options.environment));
@@ -125,14 +123,20 @@ Result<std::shared_ptr<ObjectStore>> OpenS3Store(const std::string& url, const S
   settings.allow_http = options.http.allow_http;
   UNSHARD_ASSIGN_OR_RETURN(S3Endpoint endpoint, MakeS3Endpoint(parsed.bucket, settings));
   const CredentialsPlace place{options.environment, parsed.bucket, endpoint.region};
-  HttpUrl bucket = endpoint.bucket;
-  auto authorization = std::make_shared<S3Authorization>(
+  auto access = std::make_shared<S3Access>();
+  access->bucket = endpoint.bucket;
+  access->authorization = std::make_shared<S3Authorization>(
       parsed.bucket, settings, std::move(endpoint),
       settings.anonymous ? nullptr : MakeRenewedCredentials(place));
+  access->url = std::move(parsed);
+  access->transport = MakeHttpTransport(options.http, access->authorization);
   HttpStoreOptions http = options.http;
-  http.described_as = JoinPath("s3://" + parsed.bucket, parsed.prefix);
-  return std::make_shared<S3Store>(std::move(parsed), std::move(bucket),
-                                   MakeHttpTransport(http, std::move(authorization)), http);
+  http.described_as = JoinPath("s3://" + access->url.bucket, access->url.prefix);
+  access->server = std::make_shared<HttpServer>(BaseOf(*access), http, access->transport);
+  S3Store store;
+  store.objects = std::make_shared<S3Objects>(access);
+  store.replacer = MakeS3Replacer(access, store.objects, options.remote);
+  return store;
 }
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-// The objects of a bucket of S3, or of a service that speaks as S3 does; read-only.
+// The objects of a bucket of S3, or of a service that speaks as S3 does.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,9 @@
 
 #include "codec/core/error.h"
 #include "store/http/http_store.h"
+#include "store/object/object_replacement.h"
 #include "store/object/object_store.h"
+#include "store/remote/remote_replacer.h"
 #include "store/s3/environment.h"
 
 namespace unshard {
@@ -15,6 +17,13 @@ struct S3Options {
   HttpStoreOptions http;  // its allow_http: also to other hosts than this one
   bool anonymous = false;
   Environment environment = ProcessEnvironment();
+  RemoteOptions remote;
+};
+
+// Both over the same connections, with the same credentials.
+struct S3Store {
+  std::shared_ptr<ObjectStore> objects;
+  std::shared_ptr<ObjectReplacer> replacer;  // store/s3/s3_replacer.h
 };
 
 // The store of all objects whose keys begin with that of `url`, "s3://bucket/key", and '/'. Reads
@@ -24,8 +33,8 @@ struct S3Options {
 // Reads as the HTTP store does, each request signed. The first request finds the credentials, and
 // fails with kPermissionDenied where there are none; the region is learned where it is not known. A
 // bucket that is missing is kUnavailable. Capabilities: lists, keeps no replaced versions, writes
-// nothing. A directory is what keys go through; Open does not ask for them, so that a directory is
-// missing there. Where a key is both, it is a file.
-Result<std::shared_ptr<ObjectStore>> OpenS3Store(const std::string& url, const S3Options& options);
+// conditionally where its replacer finds that it does. A directory is what keys go through; Open
+// does not ask for them, so that a directory is missing there. Where a key is both, it is a file.
+Result<S3Store> OpenS3Store(const std::string& url, const S3Options& options);
 
 }  // namespace unshard

@@ -102,7 +102,7 @@ Subject S3() {
   const std::string directory = std::to_string(++subjects);
   S3Options options;
   options.environment = server.ClientEnvironment();
-  Subject subject{OpenS3Store("s3://bucket/" + directory, options).value_or(nullptr),
+  Subject subject{OpenS3Store("s3://bucket/" + directory, options).value_or(S3Store{}).objects,
                   [directory](const std::string& key, std::string_view text) {
                     server.Put(directory + '/' + key, text);
                   },

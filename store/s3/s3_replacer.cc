@@ -1,0 +1,130 @@
+#include "store/s3/s3_replacer.h"
+
+#include <utility>
+
+#include "store/http/http_version.h"
+#include "store/s3/answers.h"
+#include "store/s3/s3_parts.h"
+#include "store/s3/s3_requests.h"
+
+namespace unshard {
+namespace {
+
+using Method = HttpRequest::Method;
+
+class S3Writer final : public ObjectWriter {
+ public:
+  explicit S3Writer(std::shared_ptr<const S3Access> access) : access_(std::move(access)) {}
+
+  WriterTraits traits() const override {
+    WriterTraits traits;
+    traits.copies_ranges = true;
+    traits.validators_have_quotes = true;
+    return traits;
+  }
+  std::string Bucket() const override { return access_->bucket.Described(); }
+  std::string Describe(const std::string& key) const override {
+    return access_->server->Describe(key);
+  }
+
+  Result<std::optional<RemoteObject>> Look(const std::string& key,
+                                           const Deadline& deadline) override;
+  std::shared_ptr<ObjectVersion> Open(const std::string& key, const RemoteObject& object) override;
+  WriteAnswer Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) override;
+  WriteAnswer Delete(const std::string& key, const WriteCondition& condition) override;
+  Result<std::unique_ptr<PartedUpload>> BeginParts(const NewObject& object, std::uint64_t size,
+                                                   std::uint64_t part_bytes) override {
+    return BeginS3Parts(access_, object, size, part_bytes);
+  }
+
+ private:
+  [[nodiscard]] std::string TagsOf(const std::string& key, const Deadline& deadline) const;
+
+  const std::shared_ptr<const S3Access> access_;
+};
+
+Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
+                                                   const Deadline& deadline) {
+  HttpRequest request = access_->server->MakeRequest(key, std::nullopt, deadline);
+  request.method = Method::kHead;
+  const auto response = Send(*access_->transport, std::move(request));
+  if (!response) return Forward(response.error(), Describe(key));
+  if (response->status == 404 || response->status == 410) return std::nullopt;
+  if (response->status != 200) {
+    return Forward(access_->authorization->Explain(*response), Describe(key));
+  }
+  const auto size = FindHeader(response->headers, "Content-Length");
+  const auto bytes = size ? ParseContentLength(*size) : std::nullopt;
+  auto object = bytes ? S3ObjectOf(response->headers, *bytes) : std::nullopt;
+  if (!object) {
+    return Fail(ErrorCode::kNotSupported,
+                Describe(key) + ": the service tells neither the size nor the ETag of an object");
+  }
+  const auto tags = FindHeader(response->headers, "x-amz-tagging-count");
+  if (tags && *tags != "0") {
+    if (std::string kept = TagsOf(key, deadline); !kept.empty()) {
+      object->kept.push_back({"x-amz-tagging", std::move(kept)});
+    }
+  }
+  return object;
+}
+
+// "" where they may not be read.
+std::string S3Writer::TagsOf(const std::string& key, const Deadline& deadline) const {
+  HttpRequest request = access_->server->MakeRequest(key, std::nullopt, deadline);
+  request.url += "?tagging=";
+  request.max_whole_body = kMaxS3Answer;
+  const auto response = Send(*access_->transport, std::move(request));
+  return response && response->status == 200 ? ParseS3Tags(AsText(response->body)) : "";
+}
+
+std::shared_ptr<ObjectVersion> S3Writer::Open(const std::string& key, const RemoteObject& object) {
+  HttpObject opened;
+  opened.info = object.info;
+  opened.validators.tag = EntityTag{object.validator, false};
+  return MakeRangedVersion(access_->server, key, std::move(opened));
+}
+
+WriteAnswer S3Writer::Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) {
+  HttpRequest request = MakeS3Request(*access_, object.key, Method::kPut);
+  request.once = true;
+  AddS3Condition(object.condition, request.headers);
+  for (HttpHeader& field : S3MetadataFields(object)) request.headers.push_back(std::move(field));
+  const std::uint64_t size = bytes->size();
+  if (Status set = SetS3Body(request, std::move(bytes)); !set) {
+    return {WriteAnswer::Kind::kRefused, {}, std::move(set).error()};
+  }
+  const auto response = Send(*access_->transport, std::move(request));
+  WriteAnswer answer = S3WriteAnswer(response, *access_->authorization);
+  if (answer.kind != WriteAnswer::Kind::kApplied) {
+    answer.reason.message = Describe(object.key) + ": replacing it: " + answer.reason.message;
+    return answer;
+  }
+  answer.object = S3ObjectOf(response->headers, size);
+  if (answer.object) {
+    answer.object->attempts = object.attempts;
+    answer.object->kept = object.kept;
+  }
+  return answer;
+}
+
+WriteAnswer S3Writer::Delete(const std::string& key, const WriteCondition& condition) {
+  HttpRequest request = MakeS3Request(*access_, key, Method::kDelete);
+  request.once = true;
+  AddS3Condition(condition, request.headers);
+  WriteAnswer answer =
+      S3WriteAnswer(Send(*access_->transport, std::move(request)), *access_->authorization);
+  answer.reason.message = Describe(key) + ": removing it: " + answer.reason.message;
+  return answer;
+}
+
+}  // namespace
+
+std::shared_ptr<ObjectReplacer> MakeS3Replacer(std::shared_ptr<const S3Access> access,
+                                               std::shared_ptr<ObjectStore> objects,
+                                               const RemoteOptions& options) {
+  return MakeRemoteReplacer(std::make_shared<S3Writer>(std::move(access)), std::move(objects),
+                            options);
+}
+
+}  // namespace unshard
