@@ -58,9 +58,10 @@ class DecodedVersion final : public NewVersion {
 class Attempt {
  public:
   Attempt(const PublisherOptions& options, const PublishRequest& request, std::string described,
-          std::unique_ptr<ObjectReplacement> replacement)
+          bool removes, std::unique_ptr<ObjectReplacement> replacement)
       : options_(options),
         request_(request),
+        removes_(removes),
         replacement_(std::move(replacement)),
         base_(std::move(described), replacement_->base()) {
     if (!base_.missing()) base_generation_ = replacement_->base()->info().generation;
@@ -83,6 +84,7 @@ class Attempt {
 
   const PublisherOptions& options_;
   const PublishRequest& request_;
+  const bool removes_;  // the store removes shards that have no chunk
   const std::unique_ptr<ObjectReplacement> replacement_;
   const ShardObject base_;
   std::optional<Generation> base_generation_;  // of what the next commit replaces
@@ -119,7 +121,7 @@ Status Attempt::Prepare() {
   result_.conflicting = plan.conflicting;
   result_.conflicts = plan.conflicting.size();
   result_.chunks = plan.chunks.size();
-  remove_ = plan.chunks.empty() && !base_.missing();
+  remove_ = removes_ && plan.chunks.empty() && !base_.missing();
   result_.unchanged = plan.changed_pages.empty() && !remove_;
   result_.object_size = base_.size();
   // A pair cannot be removed at once: an empty shard takes its place before.
@@ -256,8 +258,10 @@ Result<PublishResult> ShardPublisher::Publish(const PublishRequest& request) {
   deadline.stop = ending_.get_token();
   for (int i = 0; i < kAttempts; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(auto replacement, store_->Begin(request.object, deadline));  // 1
-    UNSHARD_ASSIGN_OR_RETURN(auto result,
-                             Attempt(options_, request, described, std::move(replacement)).Run());
+    UNSHARD_ASSIGN_OR_RETURN(
+        auto result,
+        Attempt(options_, request, described, store_->removes_atomically(), std::move(replacement))
+            .Run());
     if (result) return *std::move(result);
   }
   return Fail(ErrorCode::kConflict, described + ": other writers keep replacing it");

@@ -7,7 +7,8 @@
 //      starts it from the base without a copy and little garbage results.
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
 //   5. Commit the new version. A version without any chunk is not stored: the shard is removed
-//      instead. Where another writer has replaced the base since step 1, start over.
+//      instead, but for stores that remove nothing atomically. Where another writer has replaced
+//      the base since step 1, start over.
 //   6. Make it durable.
 //
 // Where the outcome of step 5 is unknown the publish fails, the spool keeps all, and the next
