@@ -2,12 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <utility>
 
+#include "store/gcs/gcs_store.h"
 #include "store/local/file_object.h"
 #include "store/local/local_replacer.h"
 #include "store/local/posix_file_system.h"
 #include "store/object/key.h"
+#include "store/s3/s3_store.h"
+#include "tests/support/fake_gcs.h"
+#include "tests/support/s3_server.h"
 #include "tests/support/simulated_disk.h"
 
 namespace unshard {
@@ -81,10 +91,112 @@ class MemoryOfTest final : public ReplaceableStore {
   const std::shared_ptr<MemoryReplacer> replacer_;
 };
 
+RemoteOptions QuickOptions() {
+  RemoteOptions options;
+  options.least_delay = std::chrono::milliseconds(1);
+  return options;
+}
+
+// A store over a network, whose server all tests of the process share: each has a directory of its
+// own there.
+class RemoteOfTest final : public ReplaceableStore {
+ public:
+  using PutObject = std::function<void(const std::string& key, std::string_view text)>;
+  using RemoveObject = std::function<void(const std::string& key)>;
+
+  RemoteOfTest(std::shared_ptr<ObjectStore> objects, std::shared_ptr<ObjectReplacer> replacer,
+               std::string directory, PutObject put, RemoveObject remove)
+      : objects_(std::move(objects)),
+        replacer_(std::move(replacer)),
+        directory_(std::move(directory)),
+        put_(std::move(put)),
+        remove_(std::move(remove)) {}
+
+  std::shared_ptr<ObjectReplacer> Replacer(const LockTimeouts&) override { return replacer_; }
+  std::optional<std::string> Text(const std::string& key) override {
+    const auto whole = ReadWhole(*objects_, key, std::uint64_t{1} << 30, Deadline::None());
+    EXPECT_TRUE(whole) << whole.error().message;
+    if (!whole || !*whole) return std::nullopt;
+    return (*whole)->text;
+  }
+  std::optional<ObjectInfo> Info(const std::string& key) override {
+    return objects_->Stat(key, Deadline::None()).value_or(std::nullopt);
+  }
+  void Put(const std::string& key, std::string_view text) override {
+    put_(directory_ + '/' + key, text);
+  }
+  void Remove(const std::string& key) override { remove_(directory_ + '/' + key); }
+  std::vector<std::string> Names(const std::string& directory) override {
+    std::vector<std::string> names;
+    EXPECT_TRUE(objects_->List(directory, Deadline::None(), [&](const ListEntry& entry) {
+      names.emplace_back(entry.name);
+      return true;
+    }));
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  const std::shared_ptr<ObjectStore> objects_;
+  const std::shared_ptr<ObjectReplacer> replacer_;
+  const std::string directory_;
+  const PutObject put_;
+  const RemoveObject remove_;
+};
+
+std::string NewDirectory() {
+  static std::atomic<int> directories{0};
+  return "replaced-" + std::to_string(++directories);
+}
+
+std::unique_ptr<ReplaceableStore> OfS3(S3Server& server) {
+  const std::string directory = NewDirectory();
+  S3Options options;
+  options.environment = server.ClientEnvironment();
+  options.remote = QuickOptions();
+  const auto store = OpenS3Store("s3://bucket/" + directory, options);
+  EXPECT_TRUE(store) << store.error().message;
+  if (!store) return nullptr;
+  return std::make_unique<RemoteOfTest>(
+      store->objects, store->replacer, directory,
+      [&](const std::string& key, std::string_view text) { server.Put(key, text); },
+      [&](const std::string& key) { server.Remove(key); });
+}
+
+std::unique_ptr<ReplaceableStore> OfGcs(FakeGcs& server) {
+  const std::string directory = NewDirectory();
+  GcsStoreOptions options;
+  options.remote = QuickOptions();
+  const auto store = OpenGcsStore("gs://bucket/" + directory, server.environment(), options);
+  EXPECT_TRUE(store) << store.error().message;
+  if (!store) return nullptr;
+  return std::make_unique<RemoteOfTest>(
+      store->objects, store->replacer, directory,
+      [&](const std::string& key, std::string_view text) { server.Put(key, text); },
+      [&](const std::string& key) { server.Remove(key); });
+}
+
+std::unique_ptr<ReplaceableStore> MakeRemote(StoreKind kind) {
+  if (kind == StoreKind::kVersitygw) {
+    if (!HasVersitygw()) return nullptr;
+    static Versitygw server;
+    return OfS3(server);
+  }
+  if (kind == StoreKind::kRadosgw) {
+    // Not in a process for each test.
+    if (std::getenv("UNSHARD_RADOSGW") == nullptr) return nullptr;
+    static Radosgw server;
+    return server.is_missing() ? nullptr : OfS3(server);
+  }
+  static FakeGcs server;
+  return server.is_missing() ? nullptr : OfGcs(server);
+}
+
 }  // namespace
 
 std::string NameOf(StoreKind kind) {
-  constexpr std::array kNames = {"Posix", "Simulated", "Cloning", "Memory", "MemoryAppended"};
+  constexpr std::array kNames = {"Posix",          "Simulated", "Cloning", "Memory",
+                                 "MemoryAppended", "Versitygw", "Radosgw", "FakeGcs"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -97,6 +209,7 @@ std::unique_ptr<ReplaceableStore> ReplaceableStore::Make(StoreKind kind,
   if (kind == StoreKind::kMemory || kind == StoreKind::kMemoryAppended) {
     return std::make_unique<MemoryOfTest>(kind == StoreKind::kMemoryAppended);
   }
+  if (IsRemote(kind)) return MakeRemote(kind);
   if (kind == StoreKind::kPosix) {
     auto opened = OpenPosixFileSystem(directory);
     EXPECT_TRUE(opened) << opened.error().message;

@@ -20,7 +20,14 @@ enum class StoreKind {
   kCloning,         // a simulated disk that shares blocks
   kMemory,          // conditional, without locks
   kMemoryAppended,  // the same, with a copy of the base by the server
+  kVersitygw,       // S3
+  kRadosgw,         // S3 with manners of its own
+  kFakeGcs,
 };
+// Over a network. Tests skip where the server is not installed: Make gives null. kRadosgw, which
+// takes some seconds to start, is made with UNSHARD_RADOSGW=1 in the environment only (the test
+// store.radosgw).
+[[nodiscard]] inline bool IsRemote(StoreKind kind) { return kind >= StoreKind::kVersitygw; }
 std::string NameOf(StoreKind kind);
 
 class ReplaceableStore {

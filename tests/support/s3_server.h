@@ -1,4 +1,4 @@
-// A real S3 server for tests, on loopback, which verifies every signature.
+// Real S3 servers for tests, on loopback, which verify every signature.
 #pragma once
 
 #include <memory>
@@ -12,30 +12,74 @@
 
 namespace unshard {
 
-// versitygw, as tests/servers/versitygw starts it, with the bucket "bucket".
-class Versitygw {
+// A server with the bucket "bucket", and one user.
+class S3Server {
  public:
-  Versitygw();
+  virtual ~S3Server() = default;
 
   // "http://127.0.0.1:port"; empty where it has not started.
   [[nodiscard]] const std::string& http() const { return http_; }
   void Put(const std::string& key, std::string_view text);
-  // At once and unseen by the server, which keeps objects as files.
-  void Remove(const std::string& key) const;
+  virtual void Remove(const std::string& key);
+  // Sends a signed request, and expects a success.
+  HttpResponse Ask(HttpRequest::Method method, const std::string& path, std::string_view body = "",
+                   const HttpHeaders& headers = {});
   // What a client of it has in its environment, with `endpoint` in place of http() where it is not
   // "".
   [[nodiscard]] Environment ClientEnvironment(const std::string& endpoint = "") const;
 
- private:
-  void Send(const std::string& path, std::string_view body);
+ protected:
+  explicit S3Server(std::string region);
+  // Once it serves: makes the bucket.
+  void Started(const std::string& http);
 
-  TemporaryDirectory buckets_;
+ private:
+  const std::string region_;
   std::string http_;
+  const std::shared_ptr<HttpTransport> transport_;
+};
+
+// versitygw, as tests/servers/versitygw starts it.
+class Versitygw final : public S3Server {
+ public:
+  Versitygw();
+  // At once and unseen by the server, which keeps objects as files.
+  void Remove(const std::string& key) override { buckets_.Remove("bucket/" + key); }
+
+ private:
+  TemporaryDirectory buckets_;
   std::unique_ptr<ServerProcess> process_;
-  std::shared_ptr<HttpTransport> transport_;
 };
 
 // Whether the program is there: tests/run installs it.
 bool HasVersitygw();
+
+// Ceph's gateway, as tests/servers/radosgw starts it: that takes some seconds.
+class Radosgw final : public S3Server {
+ public:
+  Radosgw();
+  // The programs are not there; packaging/install-dependencies installs them.
+  [[nodiscard]] bool is_missing() const { return is_missing_; }
+
+ private:
+  bool is_missing_ = false;
+  TemporaryDirectory work_;
+  std::unique_ptr<ServerProcess> process_;
+};
+
+// s3rver, as tests/servers/s3rver starts it: it ignores the conditions of writes.
+class S3rver {
+ public:
+  S3rver();
+  // "http://127.0.0.1:port"; empty where it is not installed.
+  [[nodiscard]] const std::string& http() const { return http_; }
+  // What a client of it has in its environment.
+  [[nodiscard]] Environment ClientEnvironment() const;
+
+ private:
+  TemporaryDirectory work_;
+  std::string http_;
+  std::unique_ptr<ServerProcess> process_;
+};
 
 }  // namespace unshard
