@@ -78,6 +78,7 @@ class ItemCodec final : public ChunkCodec {
   [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded,
                                       std::span<const std::uint64_t> shape) const override {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(chain_.type, shape));
+    UNSHARD_RETURN_IF_ERROR(CheckRank(shape.size()));
     UNSHARD_ASSIGN_OR_RETURN(ByteVector items, DecodeSteps(encoded, size));
     if (!has_filters_) UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), size));
     if (swaps_) {
@@ -134,11 +135,22 @@ class ItemCodec final : public ChunkCodec {
                                           " bytes in all");
   }
 
+  [[nodiscard]] Status CheckRank(std::size_t rank) const {
+    for (const ArrayStep& step : chain_.array_steps) {
+      if (IsFilter(step) || step.order.size() == rank) continue;
+      return Fail(ErrorCode::kInvalidArgument, "expected a chunk of " +
+                                                   std::to_string(step.order.size()) +
+                                                   " dimensions, found " + std::to_string(rank));
+    }
+    return {};
+  }
+
   [[nodiscard]] Status CheckVoxels(const Voxels& voxels) const {
     if (!(voxels.type == chain_.type)) {
       return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(chain_.type) +
                                                    ", found " + DataTypeName(voxels.type));
     }
+    UNSHARD_RETURN_IF_ERROR(CheckRank(voxels.shape.size()));
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(voxels.type, voxels.shape));
     if (voxels.bytes.size() != size) {
       return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + std::to_string(size) +

@@ -9,6 +9,7 @@
 #include "codec/json/writer.h"
 #include "codec/shard/layout_change.h"
 #include "codec/zarr3/check.h"
+#include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/layout_digest.h"
 #include "codec/zarr3/locator.h"
 #include "codec/zarr3/shard.h"
@@ -31,30 +32,6 @@ Result<JsonValue> NormaliseMember(JsonValue& document, const JsonCursor& member,
   UNSHARD_ASSIGN_OR_RETURN(JsonValue normalised, NormaliseExtension(member));
   if (!(normalised == member.value())) document.Set(key, normalised);
   return normalised;
-}
-
-Result<ChunkKeyEncoding> ParseKeyEncoding(const JsonValue& encoding, const std::string& path) {
-  const JsonCursor cursor(encoding, path);
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor name_cursor, cursor.Member("name"));
-  UNSHARD_ASSIGN_OR_RETURN(const std::string name, name_cursor.String());
-  ChunkKeyEncoding parsed;
-  if (name == "v2") {
-    parsed = {ChunkKeyEncoding::Kind::kV2, '.'};
-  } else if (name != "default") {
-    return Fail(ErrorCode::kNotSupported,
-                path + ": the chunk key encoding \"" + name + "\" is not known with sharding");
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
-  if (configurations.empty()) return parsed;
-  UNSHARD_ASSIGN_OR_RETURN(const auto separators,
-                           configurations.front().OptionalMember("separator"));
-  if (separators.empty()) return parsed;
-  const std::string& separator = separators.front().value().text();
-  const bool known = separators.front().value().is_string() && separator.size() == 1 &&
-                     (separator[0] == '/' || separator[0] == '.');
-  if (!known) return separators.front().Expected("\"/\" or \".\"");
-  parsed.separator = separator[0];
-  return parsed;
 }
 
 // The members that ArrayRewriter reads and edits: attributes, which can be large, are not copied.
@@ -162,7 +139,7 @@ class ArrayRewriter {
     array.shard_grid = stored_grid_;
     UNSHARD_ASSIGN_OR_RETURN(
         array.key_encoding,
-        ParseKeyEncoding(key_encoding_, MemberPath(path_, "chunk_key_encoding")));
+        ParseZarr3KeyEncoding(JsonCursor(key_encoding_, MemberPath(path_, "chunk_key_encoding"))));
     array.locator = MakeZarrChunkLocator(array.grid, array.shard_grid, sharding.levels);
     array.keys = MakeZarrShardKeys(array.shard_grid, array.key_encoding);
     array.layout_digest = ZarrLayoutDigest(source_.value());

@@ -1,0 +1,83 @@
+#include "codec/array/document.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace unshard {
+
+JsonValue ExtentsJson(const std::vector<std::uint64_t>& extents) {
+  std::vector<JsonValue> items;
+  for (const std::uint64_t extent : extents) items.push_back(JsonValue::Number(extent));
+  return JsonValue::Array(std::move(items));
+}
+
+Result<std::vector<std::optional<std::string>>> ParseAxisNames(const JsonCursor& names,
+                                                               std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, names.Items());
+  if (items.size() != rank) return names.Expected("a name or null for each of the axes");
+  std::vector<std::optional<std::string>> parsed;
+  for (const JsonCursor& item : items) {
+    if (item.value().is_null()) {
+      parsed.emplace_back();
+      continue;
+    }
+    UNSHARD_ASSIGN_OR_RETURN(std::string name, item.String());
+    parsed.emplace_back(std::move(name));
+  }
+  return parsed;
+}
+
+JsonValue AxisNamesJson(const std::vector<std::optional<std::string>>& names) {
+  std::vector<JsonValue> items;
+  for (const auto& name : names) items.push_back(name ? JsonValue::String(*name) : JsonValue());
+  return JsonValue::Array(std::move(items));
+}
+
+Result<std::vector<std::optional<DimensionUnit>>> ParseUnitTexts(const JsonCursor& units,
+                                                                 std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto texts, ParseAxisNames(units, rank));
+  std::vector<std::optional<DimensionUnit>> parsed;
+  for (const auto& text : texts) {
+    parsed.push_back(text ? std::optional(ParseDimensionUnit(*text)) : std::nullopt);
+  }
+  return parsed;
+}
+
+JsonValue UnitTexts(const std::vector<std::optional<DimensionUnit>>& units) {
+  std::vector<JsonValue> items;
+  for (const auto& unit : units) {
+    items.push_back(unit ? JsonValue::String(DimensionUnitText(*unit)) : JsonValue());
+  }
+  return JsonValue::Array(std::move(items));
+}
+
+JsonValue NumberJson(double value) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return JsonValue::Number(std::string(text.data(), end));
+}
+
+Result<double> ParseNumber(const JsonCursor& number) {
+  const std::string& text = number.value().text();
+  double value = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && at == text.data() + text.size();
+  if (!number.value().is_number() || !whole || !std::isfinite(value)) {
+    return number.Expected("a number");
+  }
+  return value;
+}
+
+Status RefuseOrigin(const ArrayMetadata& array) {
+  const bool at_zero = std::all_of(array.origin.begin(), array.origin.end(),
+                                   [](std::int64_t coordinate) { return coordinate == 0; });
+  if (at_zero) return {};
+  return Fail(ErrorCode::kInvalidArgument, "the array does not begin at 0, which " +
+                                               std::string(DialectName(array.dialect)) +
+                                               " cannot say: expected an origin of zeros");
+}
+
+}  // namespace unshard

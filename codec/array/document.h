@@ -1,0 +1,37 @@
+// Members that the metadata documents of several formats have in the same form. Pure; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/array/array_metadata.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+
+namespace unshard {
+
+// A list of numbers.
+JsonValue ExtentsJson(const std::vector<std::uint64_t>& extents);
+
+// A list with a name or null for each of `rank` axes. Fails with kDataLoss.
+Result<std::vector<std::optional<std::string>>> ParseAxisNames(const JsonCursor& names,
+                                                               std::size_t rank);
+JsonValue AxisNamesJson(const std::vector<std::optional<std::string>>& names);
+
+// A list with "8.5 nm" or null for each of `rank` axes. Fails with kDataLoss.
+Result<std::vector<std::optional<DimensionUnit>>> ParseUnitTexts(const JsonCursor& units,
+                                                                 std::size_t rank);
+JsonValue UnitTexts(const std::vector<std::optional<DimensionUnit>>& units);
+
+// A number token that reads back as the same value: "8", "8.5".
+JsonValue NumberJson(double value);
+// Fails with kDataLoss on anything but a finite number.
+Result<double> ParseNumber(const JsonCursor& number);
+
+// Fails with kInvalidArgument where `array` does not begin at 0, for formats that cannot say so.
+Status RefuseOrigin(const ArrayMetadata& array);
+
+}  // namespace unshard

@@ -1,0 +1,26 @@
+// Fill values in the JSON of Zarr v2 and v3, as the bytes of one item. Pure; thread-safe.
+#pragma once
+
+#include "codec/core/bytes.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+#include "codec/voxel/data_type.h"
+
+namespace unshard {
+
+// The little-endian item that `value` is: true, false, 0 and 1 for booleans; numbers, "NaN",
+// "Infinity", "-Infinity" and hexadecimal bits ("0x7fc00001") for floats; pairs of these for
+// complex types; base64 or a list of bytes for raw ones. Integers are exact up to 64 bits. A NaN
+// has the bits that Zarr v3 prescribes, 0x7fc00000 for float32. Fails with kDataLoss, naming the
+// path and what was expected.
+Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type);
+
+// The JSON of Zarr v3: NaN with other bits than those above in hexadecimal, a list of bytes for raw
+// types. Requires: `item` has type.size bytes.
+JsonValue WriteZarr3FillValue(ByteSpan item, const DataType& type);
+
+// The JSON of Zarr v2: base64 for raw types. Fails with kNotSupported for a NaN with other bits,
+// which Zarr v2 cannot say. Requires: `item` has type.size bytes.
+Result<JsonValue> WriteZarr2FillValue(ByteSpan item, const DataType& type);
+
+}  // namespace unshard

@@ -1,0 +1,36 @@
+// N5 blocks: a header of big-endian numbers, then big-endian items behind one compressor.
+// codec/FORMATS.md, "N5".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "codec/json/cursor.h"
+#include "codec/voxel/chunk_codec.h"
+
+namespace unshard {
+
+// The header of one block.
+struct N5BlockHeader {
+  std::vector<std::uint64_t> shape;  // slowest axis first, the reverse of what the header says
+  std::uint64_t item_count = 0;      // of mode 1; of mode 0 the product of `shape`
+  std::size_t size = 0;              // bytes of the header
+};
+
+// Parses the header at the start of a block of an array of `rank` dimensions. Fails with kDataLoss
+// where it is damaged, and with kNotSupported for mode 2, whose objects are no voxels.
+Result<N5BlockHeader> ParseN5BlockHeader(ByteSpan block, std::size_t rank);
+
+// A header of mode 0. Requires: extents below 2^32.
+ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape);
+
+// The codec of `compression`, a member of attributes.json, for blocks of at most `block_shape`,
+// slowest axis first. Blocks are written with the shape that their voxels have. Fails with
+// kDataLoss, naming the path and what was expected, on damaged metadata, and with kNotSupported,
+// naming the type, where voxels cannot be decoded.
+Result<ChunkCodecPtr> MakeN5ChunkCodec(const JsonCursor& compression, const DataType& type,
+                                       std::vector<std::uint64_t> block_shape);
+
+}  // namespace unshard

@@ -1,0 +1,87 @@
+#include "codec/n5/compression.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "codec/compression/bytes_codec.h"
+
+namespace unshard {
+namespace {
+
+// One type of compression: the codec, and what its one member is called in N5 and there.
+struct KnownCompression {
+  std::string_view type;
+  const char* codec;
+  std::string_view n5_member;
+  const char* member;
+  int absent;  // N5's default
+};
+constexpr std::array<KnownCompression, 5> kCompressions = {
+    {{"bzip2", "numcodecs.bz2", "blockSize", "level", 9},
+     {"gzip", "gzip", "level", "level", -1},
+     {"lz4", "n5.lz4", "blockSize", "block_size", 65536},
+     {"xz", "numcodecs.lzma", "preset", "preset", 6},
+     {"zstd", "zstd", "level", "level", 3}}};
+constexpr int kLargest = 1 << 30;
+constexpr int kZlibDefault = 6;  // what zlib takes -1 for
+
+Result<int> IntegerOr(const JsonCursor& owner, std::string_view key, int absent) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, owner.OptionalMember(key));
+  if (found.empty()) return absent;
+  UNSHARD_ASSIGN_OR_RETURN(const std::int64_t value, found.front().Integer(-kLargest, kLargest));
+  return static_cast<int>(value);
+}
+
+Result<bool> UsesZlib(const JsonCursor& compression) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, compression.OptionalMember("useZlib"));
+  return found.empty() ? Result<bool>(false) : found.front().Boolean();
+}
+
+Result<std::vector<BytesStep>> MakeStep(const JsonCursor& compression, const char* codec,
+                                        JsonValue configuration) {
+  UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(codec, &configuration, compression.path()));
+  if (!made) {
+    return Fail(ErrorCode::kNotSupported,
+                compression.path() + ": the codec \"" + codec + "\" is not known here");
+  }
+  std::vector<BytesStep> steps;
+  steps.push_back({std::move(made), std::move(configuration)});
+  return steps;
+}
+
+// Blosc's members have the names of Zarr's; the library shuffles items, whose size N5 need not say.
+Result<std::vector<BytesStep>> MakeBlosc(const JsonCursor& compression, std::uint32_t item_size) {
+  JsonValue configuration = JsonValue::Object();
+  for (const char* key : {"cname", "clevel", "shuffle", "blocksize", "typesize"}) {
+    if (const JsonValue* member = compression.value().Find(key)) configuration.Set(key, *member);
+  }
+  configuration.Set("typesize", JsonValue::Number(std::uint64_t{item_size}));
+  return MakeStep(compression, "blosc", std::move(configuration));
+}
+
+}  // namespace
+
+Result<std::vector<BytesStep>> ParseN5Compression(const JsonCursor& compression,
+                                                  std::uint32_t item_size) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, compression.Member("type"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
+  if (type == "raw") return std::vector<BytesStep>();
+  if (type == "blosc") return MakeBlosc(compression, item_size);
+  for (const KnownCompression& known : kCompressions) {
+    if (known.type != type) continue;
+    UNSHARD_ASSIGN_OR_RETURN(int value, IntegerOr(compression, known.n5_member, known.absent));
+    if (type == "gzip" && value == -1) value = kZlibDefault;
+    JsonValue configuration =
+        JsonValue::Object({{known.member, JsonValue::Number(std::to_string(value))}});
+    UNSHARD_ASSIGN_OR_RETURN(const bool zlib, UsesZlib(compression));
+    return MakeStep(compression, type == "gzip" && zlib ? "numcodecs.zlib" : known.codec,
+                    std::move(configuration));
+  }
+  return Fail(ErrorCode::kNotSupported,
+              type_cursor.path() + ": the compression \"" + type +
+                  "\" is not known here; expected raw, gzip, bzip2, xz, lz4, blosc or zstd");
+}
+
+}  // namespace unshard

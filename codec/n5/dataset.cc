@@ -1,0 +1,182 @@
+#include "codec/n5/dataset.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "codec/array/document.h"
+#include "codec/json/parser.h"
+#include "codec/n5/block.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
+constexpr std::uint64_t kMaxBlockExtent = 0x7fffffff;
+
+// What ArrayMetadata has members for.
+constexpr std::array kOwnMembers = {"dimensions", "blockSize", "dataType",   "compression",
+                                    "axes",       "units",     "resolution", "compressionType"};
+
+template <class T>
+std::vector<T> Reversed(std::vector<T> values) {
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+class DatasetParser {
+ public:
+  explicit DatasetParser(const JsonCursor& document) : document_(document) {
+    array_.dialect = ArrayDialect::kN5;
+  }
+
+  Result<ArrayMetadata> Parse() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dimensions, document_.Member("dimensions"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.shape, dimensions.UnsignedItems(0, kMaxExtent));
+    array_.shape = Reversed(std::move(array_.shape));
+    array_.origin.assign(array_.rank(), 0);
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor block_size, document_.Member("blockSize"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, block_size.UnsignedItems(1, kMaxBlockExtent));
+    if (array_.chunk_shape.size() != array_.rank()) {
+      return block_size.Expected(std::to_string(array_.rank()) + " extents, as `dimensions` has");
+    }
+    array_.chunk_shape = Reversed(std::move(array_.chunk_shape));
+    UNSHARD_RETURN_IF_ERROR(GridOf(array_));
+    UNSHARD_RETURN_IF_ERROR(TakeDataType());
+    UNSHARD_RETURN_IF_ERROR(TakeCompression());
+    UNSHARD_RETURN_IF_ERROR(TakeAxes());
+    array_.attributes = document_.value();
+    for (const char* key : kOwnMembers) array_.attributes.Erase(key);
+    return std::move(array_);
+  }
+
+ private:
+  Status TakeDataType() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor cursor, document_.Member("dataType"));
+    UNSHARD_ASSIGN_OR_RETURN(const std::string name, cursor.String());
+    const auto type = FindDataType(DataTypeDialect::kN5, name);
+    if (!type) {
+      return Fail(ErrorCode::kNotSupported, cursor.path() + ": the data type \"" + name +
+                                                "\" is not known here; expected integers or "
+                                                "floats");
+    }
+    array_.data_type = *type;
+    return {};
+  }
+
+  Status TakeCompression() {
+    UNSHARD_ASSIGN_OR_RETURN(const auto codecs, document_.OptionalMember("codecs"));
+    if (!codecs.empty()) {
+      return Fail(ErrorCode::kNotSupported, codecs.front().path() +
+                                                ": block codecs are not known here; expected "
+                                                "`compression`");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const auto old_type, document_.OptionalMember("compressionType"));
+    UNSHARD_ASSIGN_OR_RETURN(const auto compression, document_.OptionalMember("compression"));
+    std::string path = "compression";
+    if (compression.empty() && !old_type.empty()) {
+      UNSHARD_ASSIGN_OR_RETURN(std::string name, old_type.front().String());
+      array_.codec_json = JsonValue::Object({{"type", JsonValue::String(std::move(name))}});
+      path = old_type.front().path();
+    } else {
+      UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, document_.Member("compression"));
+      array_.codec_json = member.value();
+      path = member.path();
+    }
+    UNSHARD_ASSIGN_OR_RETURN(array_.codec,
+                             MakeN5ChunkCodec(JsonCursor(array_.codec_json, std::move(path)),
+                                              array_.data_type, array_.chunk_shape));
+    return {};
+  }
+
+  Status TakeAxes() {
+    UNSHARD_ASSIGN_OR_RETURN(const auto names, document_.OptionalMember("axes"));
+    if (!names.empty()) {
+      UNSHARD_ASSIGN_OR_RETURN(auto parsed, ParseAxisNames(names.front(), array_.rank()));
+      array_.axis_names = Reversed(std::move(parsed));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const auto units, document_.OptionalMember("units"));
+    UNSHARD_ASSIGN_OR_RETURN(const auto resolution, document_.OptionalMember("resolution"));
+    if (units.empty() && resolution.empty()) return {};
+    std::vector<std::optional<DimensionUnit>> parsed(array_.rank());
+    if (!units.empty()) {
+      UNSHARD_ASSIGN_OR_RETURN(parsed, ParseUnitTexts(units.front(), array_.rank()));
+    }
+    if (!resolution.empty()) {
+      UNSHARD_ASSIGN_OR_RETURN(const auto items, resolution.front().Items());
+      if (items.size() != array_.rank()) {
+        return resolution.front().Expected("a number for each of the dimensions");
+      }
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        UNSHARD_ASSIGN_OR_RETURN(const double factor, ParseNumber(items[i]));
+        if (!parsed[i]) parsed[i] = DimensionUnit{};
+        parsed[i]->multiplier *= factor;
+      }
+    }
+    array_.units = Reversed(std::move(parsed));
+    return {};
+  }
+
+  const JsonCursor document_;
+  ArrayMetadata array_;
+};
+
+// `units` has the bases, `resolution` the numbers; an axis without a unit has 1 and "".
+void SetUnits(const ArrayMetadata& array, JsonValue& document) {
+  std::vector<JsonValue> bases;
+  std::vector<JsonValue> numbers;
+  for (const auto& unit : Reversed(array.units)) {
+    bases.push_back(JsonValue::String(unit ? unit->base : ""));
+    numbers.push_back(NumberJson(unit ? unit->multiplier : 1));
+  }
+  document.Set("units", JsonValue::Array(std::move(bases)));
+  document.Set("resolution", JsonValue::Array(std::move(numbers)));
+}
+
+// N5 names axes with texts only.
+JsonValue NamesJson(const ArrayMetadata& array) {
+  std::vector<JsonValue> names;
+  for (const auto& name : Reversed(array.axis_names)) {
+    names.push_back(JsonValue::String(name.value_or("")));
+  }
+  return JsonValue::Array(std::move(names));
+}
+
+}  // namespace
+
+bool IsN5Dataset(const JsonValue& document) { return document.Find("dimensions") != nullptr; }
+
+Result<ArrayMetadata> ParseN5Dataset(std::string_view text) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text));
+  return ParseN5Dataset(JsonCursor(document, ""));
+}
+
+Result<ArrayMetadata> ParseN5Dataset(const JsonCursor& document) {
+  return DatasetParser(document).Parse();
+}
+
+Result<JsonValue> WriteN5Dataset(const ArrayMetadata& array) {
+  UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
+  const std::string type = DataTypeName(array.data_type);
+  if (!FindDataType(DataTypeDialect::kN5, type)) {
+    return Fail(ErrorCode::kNotSupported, "N5 has no data type " + type);
+  }
+  if (std::any_of(array.chunk_shape.begin(), array.chunk_shape.end(),
+                  [](std::uint64_t extent) { return extent > kMaxBlockExtent; })) {
+    return Fail(ErrorCode::kInvalidArgument, "N5: expected blocks of extents below 2^31");
+  }
+  JsonValue document = JsonValue::Object();
+  document.Set("dimensions", ExtentsJson(Reversed(array.shape)));
+  document.Set("blockSize", ExtentsJson(Reversed(array.chunk_shape)));
+  document.Set("dataType", JsonValue::String(type));
+  document.Set("compression", array.codec_json);
+  if (!array.axis_names.empty()) document.Set("axes", NamesJson(array));
+  if (!array.units.empty()) SetUnits(array, document);
+  for (const auto& [key, value] : array.attributes.members()) {
+    if (document.Find(key) == nullptr) document.Set(key, value);
+  }
+  return document;
+}
+
+}  // namespace unshard

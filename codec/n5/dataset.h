@@ -1,0 +1,30 @@
+// N5 datasets to the description of an array, and back. codec/FORMATS.md, "N5". Pure functions;
+// thread-safe.
+#pragma once
+
+#include <string_view>
+
+#include "codec/array/array_metadata.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+
+namespace unshard {
+
+// Parses the `attributes.json` of a dataset. Axes are reversed: slowest first. `axes` become
+// axis_names, `resolution` and `units` become units; other members than those of the dataset itself
+// are `attributes`. A `compressionType`, as the first version of N5 had it, is accepted. Fails with
+// kDataLoss, naming the path and what was expected, on damaged metadata, and with kNotSupported,
+// naming the member and its value, where blocks cannot become voxels: strings, objects, `codecs`,
+// unknown compressions.
+Result<ArrayMetadata> ParseN5Dataset(std::string_view text);
+Result<ArrayMetadata> ParseN5Dataset(const JsonCursor& document);
+
+// Whether an `attributes.json` is that of a dataset; a group's lacks `dimensions`.
+bool IsN5Dataset(const JsonValue& document);
+
+// The document of `array`, of any dialect, with its codec_json as `compression`. Fails with
+// kNotSupported where N5 has no such data type, and with kInvalidArgument where the array has an
+// origin or a block has an extent above 2^31-1.
+Result<JsonValue> WriteN5Dataset(const ArrayMetadata& array);
+
+}  // namespace unshard

@@ -1,0 +1,224 @@
+#include "codec/zarr2/array.h"
+
+#include <string>
+#include <utility>
+
+#include "codec/array/document.h"
+#include "codec/array/fill_value.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/voxel/item_codec.h"
+#include "codec/voxel/numpy_type.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
+constexpr const char* kAxisNames = "_ARRAY_DIMENSIONS";
+constexpr const char* kCodecMembers[] = {"dtype", "order", "compressor", "filters"};
+
+Result<NumpyType> ParseType(const JsonCursor& dtype) {
+  const auto type = ParseNumpyType(dtype.value().text());
+  if (dtype.value().is_string() && type) return *type;
+  if (!dtype.value().is_string() && !dtype.value().is_array()) return dtype.Expected("a string");
+  const char* const expected = dtype.value().is_array()
+                                   ? "structured values are no voxels"
+                                   : "expected a type of numbers, booleans or raw bytes";
+  return Fail(ErrorCode::kNotSupported, dtype.path() + ": the data type " +
+                                            WriteJson(dtype.value(), 0) + " is not known here; " +
+                                            expected);
+}
+
+// A string that is one of two letters.
+Result<char> ParseLetter(const JsonCursor& value, char a, char b) {
+  const std::string& text = value.value().text();
+  const bool known =
+      value.value().is_string() && text.size() == 1 && (text[0] == a || text[0] == b);
+  if (known) return text[0];
+  return value.Expected(std::string("\"") + a + "\" or \"" + b + "\"");
+}
+
+// Without the id, and with what numcodecs takes from the array.
+JsonValue ConfigurationOf(const JsonCursor& codec, std::uint32_t item_size) {
+  JsonValue configuration = codec.value();
+  const std::string id = TextOf(configuration, "id");
+  configuration.Erase("id");
+  if (id == "blosc" && configuration.Find("typesize") == nullptr) {
+    configuration.Set("typesize", JsonValue::Number(std::uint64_t{item_size}));
+  }
+  return configuration;
+}
+
+// Takes the filters and the compressor in the order of encoding.
+class ChainBuilder {
+ public:
+  explicit ChainBuilder(const NumpyType& type) : item_size_(type.type.size) {
+    chain_.type = type.type;
+    chain_.big_endian = type.big_endian;
+  }
+
+  Status TakeOrder(const JsonCursor& order, std::size_t rank) {
+    UNSHARD_ASSIGN_OR_RETURN(const char letter, ParseLetter(order, 'C', 'F'));
+    if (letter == 'C') return {};
+    ArrayStep reversal;
+    for (std::size_t axis = rank; axis-- > 0;) reversal.order.push_back(axis);
+    chain_.array_steps.push_back(std::move(reversal));
+    return {};
+  }
+
+  Status TakeCodec(const JsonCursor& codec) {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id_cursor, codec.Member("id"));
+    UNSHARD_ASSIGN_OR_RETURN(const std::string id, id_cursor.String());
+    JsonValue configuration = ConfigurationOf(codec, item_size_);
+    UNSHARD_ASSIGN_OR_RETURN(auto made,
+                             MakeBytesCodec("numcodecs." + id, &configuration, codec.path()));
+    if (!made) {
+      return Fail(ErrorCode::kNotSupported, id_cursor.path() + ": the codec \"" + id +
+                                                "\" is not known here: its voxels cannot be "
+                                                "decoded");
+    }
+    chain_.bytes_steps.push_back({std::move(made), std::move(configuration)});
+    return {};
+  }
+
+  ChunkCodecPtr Finish() && { return MakeItemCodec(std::move(chain_)); }
+
+ private:
+  std::uint32_t item_size_;
+  ItemChain chain_;
+};
+
+class ArrayParser {
+ public:
+  explicit ArrayParser(const JsonCursor& document) : document_(document) {
+    array_.dialect = ArrayDialect::kZarr2;
+  }
+
+  Result<ArrayMetadata> Parse() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor format, document_.Member("zarr_format"));
+    UNSHARD_RETURN_IF_ERROR(format.Unsigned(2, 2));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, document_.Member("shape"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.shape, shape.UnsignedItems(0, kMaxExtent));
+    array_.origin.assign(array_.rank(), 0);
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunks, document_.Member("chunks"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, chunks.UnsignedItems(1, kMaxExtent));
+    if (array_.chunk_shape.size() != array_.rank()) {
+      return chunks.Expected(std::to_string(array_.rank()) + " extents, as `shape` has");
+    }
+    UNSHARD_RETURN_IF_ERROR(GridOf(array_));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, document_.Member("dtype"));
+    UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
+    array_.data_type = type.type;
+    UNSHARD_RETURN_IF_ERROR(TakeFillValue());
+    UNSHARD_RETURN_IF_ERROR(TakeSeparator());
+    array_.codec_json = JsonValue::Object();
+    for (const char* key : kCodecMembers) {
+      const JsonValue* const member = document_.value().Find(key);
+      if (member != nullptr) array_.codec_json.Set(key, *member);
+    }
+    UNSHARD_ASSIGN_OR_RETURN(array_.codec, MakeZarr2ChunkCodec(document_, array_.rank()));
+    return std::move(array_);
+  }
+
+ private:
+  Status TakeFillValue() {
+    UNSHARD_ASSIGN_OR_RETURN(const auto fill, document_.OptionalMember("fill_value"));
+    if (fill.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(array_.fill_value, ParseFillValue(fill.front(), array_.data_type));
+    return {};
+  }
+
+  Status TakeSeparator() {
+    array_.key_encoding = {ChunkKeyEncoding::Kind::kV2, '.'};
+    UNSHARD_ASSIGN_OR_RETURN(const auto found, document_.OptionalMember("dimension_separator"));
+    if (found.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(array_.key_encoding.separator, ParseLetter(found.front(), '.', '/'));
+    return {};
+  }
+
+  const JsonCursor document_;
+  ArrayMetadata array_;
+};
+
+Status TakeAttributes(std::string_view zattrs, ArrayMetadata& array) {
+  UNSHARD_ASSIGN_OR_RETURN(array.attributes, ParseJson(zattrs));
+  const JsonCursor document(array.attributes, "");
+  UNSHARD_RETURN_IF_ERROR(document.ExpectObject());
+  UNSHARD_ASSIGN_OR_RETURN(const auto names, document.OptionalMember(kAxisNames));
+  if (names.empty()) return {};
+  // A convention of xarray: anything else of this name is an attribute as any other.
+  auto parsed = ParseAxisNames(names.front(), array.rank());
+  if (!parsed) return {};
+  array.axis_names = *std::move(parsed);
+  array.attributes.Erase(kAxisNames);
+  return {};
+}
+
+bool HasAllNames(const ArrayMetadata& array) {
+  for (const auto& name : array.axis_names) {
+    if (!name) return false;
+  }
+  return !array.axis_names.empty();
+}
+
+}  // namespace
+
+Result<ChunkCodecPtr> MakeZarr2ChunkCodec(const JsonCursor& members, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, members.Member("dtype"));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
+  ChainBuilder builder(type);
+  UNSHARD_ASSIGN_OR_RETURN(const auto order, members.OptionalMember("order"));
+  if (!order.empty()) UNSHARD_RETURN_IF_ERROR(builder.TakeOrder(order.front(), rank));
+  UNSHARD_ASSIGN_OR_RETURN(const auto filters, members.OptionalMember("filters"));
+  if (!filters.empty()) {
+    constexpr std::size_t kMostFilters = 64;
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, filters.front().Items(kMostFilters));
+    for (const JsonCursor& filter : items) UNSHARD_RETURN_IF_ERROR(builder.TakeCodec(filter));
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto compressor, members.OptionalMember("compressor"));
+  if (!compressor.empty()) UNSHARD_RETURN_IF_ERROR(builder.TakeCodec(compressor.front()));
+  return std::move(builder).Finish();
+}
+
+Result<ArrayMetadata> ParseZarr2Array(std::string_view zarray, std::string_view zattrs) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(zarray));
+  UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ArrayParser(JsonCursor(document, "")).Parse());
+  if (zattrs.empty()) return array;
+  if (auto taken = TakeAttributes(zattrs, array); !taken) {
+    return Forward(std::move(taken).error(), ".zattrs");
+  }
+  return array;
+}
+
+Result<Zarr2Documents> WriteZarr2Array(const ArrayMetadata& array) {
+  UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
+  if (array.key_encoding.kind != ChunkKeyEncoding::Kind::kV2) {
+    return Fail(
+        ErrorCode::kNotSupported,
+        "Zarr v2 has no chunk keys that begin with \"c\": expected the key encoding \"v2\"");
+  }
+  Zarr2Documents documents{JsonValue::Object(), array.attributes};
+  JsonValue& zarray = documents.zarray;
+  const auto copy = [&](const char* key, const JsonValue& absent) {
+    const JsonValue* const member = array.codec_json.Find(key);
+    zarray.Set(key, member != nullptr ? *member : absent);
+  };
+  zarray.Set("zarr_format", JsonValue::Number(std::uint64_t{2}));
+  zarray.Set("shape", ExtentsJson(array.shape));
+  zarray.Set("chunks", ExtentsJson(array.chunk_shape));
+  copy("dtype", JsonValue::String(NumpyTypeName({array.data_type, false})));
+  copy("compressor", JsonValue());
+  JsonValue fill_value;
+  if (array.fill_value) {
+    UNSHARD_ASSIGN_OR_RETURN(fill_value, WriteZarr2FillValue(*array.fill_value, array.data_type));
+  }
+  zarray.Set("fill_value", std::move(fill_value));
+  copy("order", JsonValue::String("C"));
+  copy("filters", JsonValue());
+  zarray.Set("dimension_separator",
+             JsonValue::String(std::string(1, array.key_encoding.separator)));
+  if (HasAllNames(array)) documents.zattrs.Set(kAxisNames, AxisNamesJson(array.axis_names));
+  return documents;
+}
+
+}  // namespace unshard

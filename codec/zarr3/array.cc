@@ -1,0 +1,197 @@
+#include "codec/zarr3/array.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "codec/array/document.h"
+#include "codec/array/fill_value.h"
+#include "codec/compression/codec_chain.h"
+#include "codec/json/parser.h"
+#include "codec/zarr3/chunk_codec.h"
+#include "codec/zarr3/key_encoding.h"
+#include "codec/zarr3/sharding.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
+constexpr const char* kUnits = "dimension_units";
+
+// The extension point `key` of the document in its current form, or its failure.
+struct Extension {
+  JsonValue json;  // {"name": …, "configuration"?: …}
+  std::string path;
+  [[nodiscard]] std::string name() const { return TextOf(json, "name"); }
+  [[nodiscard]] JsonCursor cursor() const { return {json, path}; }
+};
+
+Result<Extension> ParseExtension(const JsonCursor& document, const char* key) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, document.Member(key));
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue json, NormaliseExtension(member));
+  return Extension{std::move(json), member.path()};
+}
+
+tl::unexpected<Error> NotSupported(const Extension& extension, const std::string& expected) {
+  return Fail(ErrorCode::kNotSupported,
+              extension.path + ": \"" + extension.name() + "\" is not known here; " + expected);
+}
+
+class ArrayParser {
+ public:
+  explicit ArrayParser(const JsonCursor& document) : document_(document) {}
+
+  Result<ArrayMetadata> Parse() {
+    UNSHARD_RETURN_IF_ERROR(CheckKind());
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, document_.Member("shape"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.shape, shape.UnsignedItems(0, kMaxExtent));
+    array_.origin.assign(array_.rank(), 0);
+    UNSHARD_RETURN_IF_ERROR(TakeDataType());
+    UNSHARD_RETURN_IF_ERROR(TakeGrid());
+    UNSHARD_RETURN_IF_ERROR(TakeKeyEncoding());
+    UNSHARD_RETURN_IF_ERROR(TakeCodecs());
+    UNSHARD_RETURN_IF_ERROR(GridOf(array_));
+    UNSHARD_RETURN_IF_ERROR(TakeAxes());
+    return std::move(array_);
+  }
+
+ private:
+  [[nodiscard]] Status CheckKind() const {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor format, document_.Member("zarr_format"));
+    UNSHARD_RETURN_IF_ERROR(format.Unsigned(3, 3));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor node, document_.Member("node_type"));
+    UNSHARD_ASSIGN_OR_RETURN(const std::string type, node.String());
+    if (type != "array") return node.Expected("\"array\"");
+    UNSHARD_ASSIGN_OR_RETURN(const auto found, document_.OptionalMember("storage_transformers"));
+    if (found.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto items, found.front().Items());
+    if (items.empty()) return {};
+    return Fail(ErrorCode::kNotSupported,
+                found.front().path() + ": storage transformers are not known here; expected none");
+  }
+
+  Status TakeDataType() {
+    UNSHARD_ASSIGN_OR_RETURN(const Extension type, ParseExtension(document_, "data_type"));
+    const auto known = FindDataType(DataTypeDialect::kZarr, type.name());
+    if (!known) return NotSupported(type, "expected a type of numbers, booleans or raw bits");
+    array_.data_type = *known;
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor fill, document_.Member("fill_value"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.fill_value, ParseFillValue(fill, array_.data_type));
+    return {};
+  }
+
+  Status TakeGrid() {
+    UNSHARD_ASSIGN_OR_RETURN(const Extension grid, ParseExtension(document_, "chunk_grid"));
+    if (grid.name() != "regular") return NotSupported(grid, "expected \"regular\"");
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, grid.cursor().Member("configuration"));
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, configuration.Member("chunk_shape"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, shape.UnsignedItems(1, kMaxExtent));
+    if (array_.chunk_shape.size() == array_.rank()) return {};
+    return shape.Expected(std::to_string(array_.rank()) + " extents, as `shape` has");
+  }
+
+  Status TakeKeyEncoding() {
+    UNSHARD_ASSIGN_OR_RETURN(const Extension encoding,
+                             ParseExtension(document_, "chunk_key_encoding"));
+    UNSHARD_ASSIGN_OR_RETURN(array_.key_encoding, ParseZarr3KeyEncoding(encoding.cursor()));
+    return {};
+  }
+
+  Status TakeCodecs() {
+    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, document_.Member("codecs"));
+    UNSHARD_ASSIGN_OR_RETURN(CodecChain chain, ParseCodecChain(codecs, array_.rank()));
+    if (FindSharding(chain)) {
+      array_.sharding = ChainJson(chain);
+      UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding, ResolveSharding(chain, array_.chunk_shape));
+      array_.shard_shape = array_.chunk_shape;
+      array_.chunk_shape = std::move(sharding.chunk_shape);
+      chain = std::move(sharding.flattened);
+    }
+    array_.codec_json = ChainJson(chain);
+    UNSHARD_ASSIGN_OR_RETURN(array_.codec,
+                             MakeZarr3ChunkCodec(JsonCursor(array_.codec_json, codecs.path()),
+                                                 array_.data_type, array_.rank()));
+    return {};
+  }
+
+  static JsonValue ChainJson(const CodecChain& chain) {
+    std::vector<JsonValue> items;
+    for (const Codec& codec : chain) items.push_back(codec.json);
+    return JsonValue::Array(std::move(items));
+  }
+
+  Status TakeAxes() {
+    UNSHARD_ASSIGN_OR_RETURN(const auto names, document_.OptionalMember("dimension_names"));
+    if (!names.empty()) {
+      UNSHARD_ASSIGN_OR_RETURN(array_.axis_names, ParseAxisNames(names.front(), array_.rank()));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const auto attributes, document_.OptionalMember("attributes"));
+    if (attributes.empty()) return {};
+    UNSHARD_RETURN_IF_ERROR(attributes.front().ExpectObject());
+    array_.attributes = attributes.front().value();
+    UNSHARD_ASSIGN_OR_RETURN(const auto units, attributes.front().OptionalMember(kUnits));
+    if (units.empty()) return {};
+    // Where the attribute is not TensorStore's it is one as any other.
+    auto parsed = ParseUnitTexts(units.front(), array_.rank());
+    if (!parsed) return {};
+    array_.units = *std::move(parsed);
+    array_.attributes.Erase(kUnits);
+    return {};
+  }
+
+  const JsonCursor document_;
+  ArrayMetadata array_;
+};
+
+JsonValue Named(const char* name, std::vector<JsonValue::Member> configuration) {
+  return JsonValue::Object({{"name", JsonValue::String(name)},
+                            {"configuration", JsonValue::Object(std::move(configuration))}});
+}
+
+JsonValue CodecsOf(const ArrayMetadata& array) {
+  if (!array.sharding.is_null()) return array.sharding;
+  if (!array.shard_shape) return array.codec_json;
+  JsonValue index = JsonValue::Array({Named("bytes", {{"endian", JsonValue::String("little")}}),
+                                      JsonValue::Object({{"name", JsonValue::String("crc32c")}})});
+  return JsonValue::Array(
+      {Named("sharding_indexed", {{"chunk_shape", ExtentsJson(array.chunk_shape)},
+                                  {"codecs", array.codec_json},
+                                  {"index_codecs", std::move(index)}})});
+}
+
+}  // namespace
+
+Result<ArrayMetadata> ParseZarr3Array(std::string_view text) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text));
+  return ParseZarr3Array(JsonCursor(document, ""));
+}
+
+Result<ArrayMetadata> ParseZarr3Array(const JsonCursor& document) {
+  return ArrayParser(document).Parse();
+}
+
+Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array) {
+  UNSHARD_RETURN_IF_ERROR(RefuseOrigin(array));
+  JsonValue document = JsonValue::Object();
+  document.Set("zarr_format", JsonValue::Number(std::uint64_t{3}));
+  document.Set("node_type", JsonValue::String("array"));
+  document.Set("shape", ExtentsJson(array.shape));
+  document.Set("data_type", JsonValue::String(DataTypeName(array.data_type)));
+  document.Set("chunk_grid",
+               Named("regular", {{"chunk_shape",
+                                  ExtentsJson(array.shard_shape.value_or(array.chunk_shape))}}));
+  const bool is_v2 = array.key_encoding.kind == ChunkKeyEncoding::Kind::kV2;
+  document.Set(
+      "chunk_key_encoding",
+      Named(is_v2 ? "v2" : "default",
+            {{"separator", JsonValue::String(std::string(1, array.key_encoding.separator))}}));
+  document.Set("fill_value", WriteZarr3FillValue(FillValueOf(array), array.data_type));
+  document.Set("codecs", CodecsOf(array));
+  JsonValue attributes = array.attributes;
+  if (!array.units.empty()) attributes.Set(kUnits, UnitTexts(array.units));
+  document.Set("attributes", std::move(attributes));
+  if (!array.axis_names.empty()) document.Set("dimension_names", AxisNamesJson(array.axis_names));
+  return document;
+}
+
+}  // namespace unshard

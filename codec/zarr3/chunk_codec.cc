@@ -1,0 +1,84 @@
+#include "codec/zarr3/chunk_codec.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "codec/compression/codec_chain.h"
+#include "codec/voxel/item_codec.h"
+
+namespace unshard {
+namespace {
+
+tl::unexpected<Error> NotSupported(const Codec& codec, std::string_view why) {
+  return Fail(ErrorCode::kNotSupported,
+              codec.json_path + ": the codec \"" + codec.name + "\" " + std::string(why));
+}
+
+JsonValue ConfigurationOf(const Codec& codec) {
+  const JsonValue* const configuration = codec.configuration();
+  return configuration != nullptr ? *configuration : JsonValue();
+}
+
+// Builds the chain one codec after the other.
+class ChainBuilder {
+ public:
+  ChainBuilder(const DataType& type, std::size_t rank) : rank_(rank) { chain_.type = type; }
+
+  Status Take(const Codec& codec) {
+    if (has_bytes_) return TakeBytesCodec(codec);
+    if (codec.name == "bytes") return TakeBytes(codec);
+    if (codec.name == "transpose") {
+      ArrayStep step;
+      UNSHARD_ASSIGN_OR_RETURN(step.order, TransposeOrder(codec, rank_));
+      chain_.array_steps.push_back(std::move(step));
+      return {};
+    }
+    return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+  }
+
+  Result<ChunkCodecPtr> Finish(const JsonCursor& codecs) && {
+    if (!has_bytes_) return codecs.Expected("a chain with the codec \"bytes\"");
+    return MakeItemCodec(std::move(chain_));
+  }
+
+ private:
+  Status TakeBytes(const Codec& codec) {
+    has_bytes_ = true;
+    const JsonCursor cursor(codec.json, codec.json_path);
+    UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
+    if (configurations.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto endians, configurations.front().OptionalMember("endian"));
+    if (endians.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const std::string endian, endians.front().String());
+    if (endian != "little" && endian != "big") {
+      return endians.front().Expected("\"little\" or \"big\"");
+    }
+    chain_.big_endian = endian == "big";
+    return {};
+  }
+
+  Status TakeBytesCodec(const Codec& codec) {
+    UNSHARD_ASSIGN_OR_RETURN(auto made,
+                             MakeBytesCodec(codec.name, codec.configuration(), codec.json_path));
+    if (!made) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+    chain_.bytes_steps.push_back({std::move(made), ConfigurationOf(codec)});
+    return {};
+  }
+
+  const std::size_t rank_;
+  ItemChain chain_;
+  bool has_bytes_ = false;
+};
+
+}  // namespace
+
+Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const JsonCursor& codecs, const DataType& type,
+                                          std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const CodecChain chain, ParseCodecChain(codecs, rank));
+  ChainBuilder builder(type, rank);
+  for (const Codec& codec : chain) UNSHARD_RETURN_IF_ERROR(builder.Take(codec));
+  return std::move(builder).Finish(codecs);
+}
+
+}  // namespace unshard

@@ -1,0 +1,82 @@
+#include "codec/n5/dataset.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+
+namespace unshard {
+namespace {
+
+constexpr const char* kDataset = R"({
+  "dimensions": [300, 200, 100], "blockSize": [64, 32, 16], "dataType": "int16",
+  "compression": {"type": "gzip", "level": -1, "useZlib": false},
+  "axes": ["x", "y", "z"], "units": ["nm", "nm", ""], "resolution": [4, 4.5, 1],
+  "pixelResolution": {"unit": "nm"}})";
+
+std::string With(const char* key, const char* json) {
+  JsonValue document = ParseJson(kDataset).value();
+  document.Set(key, ParseJson(json).value());
+  return WriteJson(document);
+}
+
+TEST(N5Dataset, AxesAreReversed) {
+  const auto array = ParseN5Dataset(kDataset);
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(array->shape, (std::vector<std::uint64_t>{100, 200, 300}));
+  EXPECT_EQ(array->chunk_shape, (std::vector<std::uint64_t>{16, 32, 64}));
+  EXPECT_EQ(array->axis_names[0], "z");
+  EXPECT_EQ(array->units[0], (DimensionUnit{1, ""}));
+  EXPECT_EQ(array->units[1], (DimensionUnit{4.5, "nm"}));
+  EXPECT_EQ(array->fill_value, std::nullopt);
+  EXPECT_EQ(WriteJson(array->attributes, 0), R"({"pixelResolution": {"unit": "nm"}})");
+  EXPECT_TRUE(array->codec->encoding().n5_header);
+  EXPECT_EQ(*WriteN5Dataset(*array), ParseJson(kDataset).value());
+}
+
+TEST(N5Dataset, TheFirstVersionHadOneNameForTheCompression) {
+  JsonValue document = ParseJson(With("compressionType", "\"raw\"")).value();
+  document.Erase("compression");
+  const auto array = ParseN5Dataset(WriteJson(document));
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(WriteJson(*WriteN5Dataset(*array)->Find("compression"), 0), R"({"type": "raw"})");
+}
+
+TEST(N5Dataset, FailuresNameTheMember) {
+  struct Case {
+    const char* key;
+    const char* json;
+    ErrorCode code;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"dimensions", "[-1, 1, 1]", ErrorCode::kDataLoss, "dimensions[0]: expected"},
+      {"blockSize", "[1, 1]", ErrorCode::kDataLoss, "blockSize: expected 3 extents"},
+      {"blockSize", "[1, 1, 4294967296]", ErrorCode::kDataLoss, "blockSize[2]: expected"},
+      {"dataType", "\"string\"", ErrorCode::kNotSupported, "dataType: the data type \"string\""},
+      {"dataType", "\"float16\"", ErrorCode::kNotSupported, "dataType: the data type \"float16\""},
+      {"compression", "{\"type\": \"jpeg\"}", ErrorCode::kNotSupported,
+       "compression.type: the compression \"jpeg\""},
+      {"compression", "{}", ErrorCode::kDataLoss, "compression.type: "},
+      {"codecs", "[]", ErrorCode::kNotSupported, "codecs: "},
+      {"axes", "[\"x\"]", ErrorCode::kDataLoss, "axes: expected"},
+      {"resolution", "[1, 2]", ErrorCode::kDataLoss, "resolution: expected"},
+      {"resolution", "[1, 2, \"a\"]", ErrorCode::kDataLoss, "resolution[2]: expected a number"}};
+  for (const Case& one : cases) {
+    const auto array = ParseN5Dataset(With(one.key, one.json));
+    ASSERT_FALSE(array) << one.key << ' ' << one.json;
+    EXPECT_EQ(array.error().code, one.code) << array.error().message;
+    EXPECT_TRUE(array.error().message.starts_with(one.message)) << array.error().message;
+  }
+}
+
+TEST(N5Dataset, TypesThatN5LacksAreRefused) {
+  ArrayMetadata array = ParseN5Dataset(kDataset).value();
+  array.data_type = {DataType::Kind::kBool, 1};
+  EXPECT_EQ(WriteN5Dataset(array).error().message, "N5 has no data type bool");
+}
+
+}  // namespace
+}  // namespace unshard

@@ -1,0 +1,122 @@
+#include "codec/zarr2/array.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+
+namespace unshard {
+namespace {
+
+constexpr const char* kArray = R"({
+  "zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": ">u2", "order": "F",
+  "compressor": {"id": "zlib", "level": 1}, "filters": null, "fill_value": 3,
+  "dimension_separator": "/"})";
+
+std::string With(const char* key, const char* json) {
+  JsonValue document = ParseJson(kArray).value();
+  document.Set(key, ParseJson(json).value());
+  return WriteJson(document);
+}
+
+TEST(Zarr2Array, IsReadAndWrittenAsItWas) {
+  constexpr const char* kAttributes = R"({"_ARRAY_DIMENSIONS": ["y", "x"], "note": 1})";
+  const auto array = ParseZarr2Array(kArray, kAttributes);
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(array->dialect, ArrayDialect::kZarr2);
+  EXPECT_EQ(array->data_type, (DataType{DataType::Kind::kUnsigned, 2}));
+  EXPECT_EQ(array->shape, (std::vector<std::uint64_t>{4, 6}));
+  EXPECT_EQ(array->chunk_shape, (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_EQ(array->fill_value, (ByteVector{3, 0}));
+  EXPECT_EQ(array->axis_names[1], "x");
+  EXPECT_EQ(array->key_encoding.separator, '/');
+  EXPECT_EQ(array->codec->encoding().order, (std::vector<std::size_t>{1, 0}));
+  const auto documents = WriteZarr2Array(*array);
+  ASSERT_TRUE(documents) << documents.error().message;
+  EXPECT_EQ(documents->zarray, ParseJson(kArray).value());
+  EXPECT_EQ(documents->zattrs, ParseJson(kAttributes).value());
+}
+
+TEST(Zarr2Array, ChunksHaveOrderAndBytesOfTheDocument) {
+  const auto array = ParseZarr2Array(With("compressor", "null"));
+  ASSERT_TRUE(array) << array.error().message;
+  const Voxels voxels{array->data_type, {2, 3}, {1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0}};
+  const ByteVector encoded{0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6};
+  EXPECT_EQ(array->codec->Encode(voxels).value(), encoded);
+  EXPECT_EQ(array->codec->Decode(encoded, array->chunk_shape)->bytes, voxels.bytes);
+}
+
+TEST(Zarr2Array, WithoutASeparatorItIsADotAndWithoutAFillValueThereIsNone) {
+  JsonValue document = ParseJson(With("fill_value", "null")).value();
+  document.Erase("dimension_separator");
+  const auto array = ParseZarr2Array(WriteJson(document));
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(array->key_encoding.separator, '.');
+  EXPECT_EQ(array->fill_value, std::nullopt);
+  EXPECT_TRUE(WriteZarr2Array(*array)->zarray.Find("fill_value")->is_null());
+}
+
+TEST(Zarr2Array, EveryTypeOfVoxelsIsKnown) {
+  const std::pair<const char*, const char*> types[] = {
+      {"|b1", "bool"},      {"|i1", "int8"},        {"|u1", "uint8"},   {"<i2", "int16"},
+      {">i4", "int32"},     {"<i8", "int64"},       {">u2", "uint16"},  {"<u4", "uint32"},
+      {"<u8", "uint64"},    {"<f2", "float16"},     {">f4", "float32"}, {"<f8", "float64"},
+      {"<c8", "complex64"}, {">c16", "complex128"}, {"|V3", "r24"},     {"bfloat16", "bfloat16"}};
+  for (const auto& [dtype, name] : types) {
+    JsonValue document = ParseJson(With("fill_value", "null")).value();
+    document.Set("dtype", JsonValue::String(dtype));
+    const auto array = ParseZarr2Array(WriteJson(document));
+    ASSERT_TRUE(array) << array.error().message;
+    EXPECT_EQ(DataTypeName(array->data_type), name);
+    EXPECT_EQ(WriteZarr2Array(*array)->zarray.Find("dtype")->text(), dtype);
+  }
+}
+
+TEST(Zarr2Array, FailuresNameTheMember) {
+  struct Case {
+    const char* key;
+    const char* json;
+    ErrorCode code;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"zarr_format", "3", ErrorCode::kDataLoss, "zarr_format: expected"},
+      {"chunks", "[2]", ErrorCode::kDataLoss, "chunks: expected 2 extents"},
+      {"chunks", "[2, 0]", ErrorCode::kDataLoss, "chunks[1]: expected"},
+      {"dtype", "[[\"a\", \"<u2\"]]", ErrorCode::kNotSupported,
+       "dtype: the data type [[\"a\", \"<u2\"]] is not known here; structured"},
+      {"dtype", "\"|O\"", ErrorCode::kNotSupported, "dtype: the data type \"|O\""},
+      {"dtype", "\"<U4\"", ErrorCode::kNotSupported, "dtype: the data type \"<U4\""},
+      {"dtype", "\"<M8[ns]\"", ErrorCode::kNotSupported, "dtype: the data type \"<M8[ns]\""},
+      {"dtype", "2", ErrorCode::kDataLoss, "dtype: expected a string"},
+      {"order", "\"A\"", ErrorCode::kDataLoss, "order: expected \"C\" or \"F\""},
+      {"compressor", "{\"id\": \"zfpy\"}", ErrorCode::kNotSupported,
+       "compressor.id: the codec \"zfpy\""},
+      {"compressor", "{}", ErrorCode::kDataLoss, "compressor.id: "},
+      {"filters", "[{\"id\": \"vlen-utf8\"}]", ErrorCode::kNotSupported,
+       "filters[0].id: the codec \"vlen-utf8\""},
+      {"fill_value", "-1", ErrorCode::kDataLoss, "fill_value: expected"},
+      {"dimension_separator", "\"-\"", ErrorCode::kDataLoss, "dimension_separator: expected"}};
+  for (const Case& one : cases) {
+    const auto array = ParseZarr2Array(With(one.key, one.json));
+    ASSERT_FALSE(array) << one.key << ' ' << one.json;
+    EXPECT_EQ(array.error().code, one.code) << array.error().message;
+    EXPECT_TRUE(array.error().message.starts_with(one.message)) << array.error().message;
+  }
+  const auto attributes = ParseZarr2Array(kArray, "[]");
+  EXPECT_EQ(attributes.error().message.substr(0, 8), ".zattrs:");
+}
+
+TEST(Zarr2Array, WhatItCannotSayIsRefused) {
+  ArrayMetadata array = ParseZarr2Array(kArray).value();
+  array.key_encoding = {};
+  EXPECT_EQ(WriteZarr2Array(array).error().code, ErrorCode::kNotSupported);
+  array = ParseZarr2Array(kArray).value();
+  array.origin = {1, 0};
+  EXPECT_EQ(WriteZarr2Array(array).error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace unshard

@@ -1,0 +1,123 @@
+#include "codec/zarr3/array.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+
+namespace unshard {
+namespace {
+
+constexpr const char* kSharded = R"({
+  "zarr_format": 3, "node_type": "array", "shape": [100, 200], "data_type": "uint16",
+  "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [64, 32]}},
+  "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
+  "fill_value": 7,
+  "codecs": [{"name": "sharding_indexed", "configuration": {
+    "chunk_shape": [16, 8],
+    "codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}},
+               {"name": "bytes", "configuration": {"endian": "big"}},
+               {"name": "gzip", "configuration": {"level": 5}}],
+    "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}],
+  "attributes": {"note": [1, 2], "dimension_units": ["4 nm", null]},
+  "dimension_names": ["y", null]})";
+
+// The document with one member replaced.
+std::string With(const char* key, const char* json) {
+  JsonValue document = ParseJson(kSharded).value();
+  document.Set(key, ParseJson(json).value());
+  return WriteJson(document);
+}
+
+TEST(Zarr3Array, AShardedOneIsDescribedByItsInnerChunks) {
+  const auto array = ParseZarr3Array(kSharded);
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(array->data_type, (DataType{DataType::Kind::kUnsigned, 2}));
+  EXPECT_EQ(array->shape, (std::vector<std::uint64_t>{100, 200}));
+  EXPECT_EQ(array->chunk_shape, (std::vector<std::uint64_t>{16, 8}));
+  EXPECT_EQ(array->shard_shape, (std::vector<std::uint64_t>{64, 32}));
+  EXPECT_EQ(array->origin, (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(array->fill_value, (ByteVector{7, 0}));
+  EXPECT_EQ(array->key_encoding.separator, '.');
+  EXPECT_EQ(array->axis_names[0], "y");
+  EXPECT_EQ(array->axis_names[1], std::nullopt);
+  EXPECT_EQ(array->units[0], (DimensionUnit{4, "nm"}));
+  EXPECT_EQ(WriteJson(array->attributes, 0), R"({"note": [1, 2]})");
+  const ChunkEncoding& encoding = array->codec->encoding();
+  EXPECT_TRUE(encoding.big_endian);
+  EXPECT_EQ(encoding.order, (std::vector<std::size_t>{1, 0}));
+  ASSERT_EQ(encoding.steps.size(), 1u);
+  EXPECT_EQ(encoding.steps[0].name, "gzip");
+}
+
+TEST(Zarr3Array, IsWrittenAsItWasRead) {
+  const auto array = ParseZarr3Array(kSharded);
+  const auto document = WriteZarr3Array(*array);
+  ASSERT_TRUE(document) << document.error().message;
+  EXPECT_EQ(*document, ParseJson(kSharded).value());
+}
+
+TEST(Zarr3Array, AShardShapeAloneGivesTheChainOfTensorStore) {
+  ArrayMetadata array = ParseZarr3Array(kSharded).value();
+  array.sharding = JsonValue();
+  EXPECT_EQ(*WriteZarr3Array(array), ParseJson(kSharded).value());
+  array.shard_shape.reset();
+  const JsonValue unsharded = WriteZarr3Array(array).value();
+  EXPECT_EQ(*unsharded.Find("codecs"), array.codec_json);
+  EXPECT_EQ(ParseZarr3Array(WriteJson(unsharded))->chunk_shape, array.chunk_shape);
+}
+
+TEST(Zarr3Array, AnOriginCannotBeWritten) {
+  ArrayMetadata array = ParseZarr3Array(kSharded).value();
+  array.origin = {0, 5};
+  EXPECT_EQ(WriteZarr3Array(array).error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Zarr3Array, UnitsOfAnotherFormRemainAttributes) {
+  const auto array = ParseZarr3Array(With("attributes", R"({"dimension_units": "nm"})"));
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_TRUE(array->units.empty());
+  EXPECT_NE(array->attributes.Find("dimension_units"), nullptr);
+}
+
+TEST(Zarr3Array, FailuresNameTheMember) {
+  struct Case {
+    const char* key;
+    const char* json;
+    ErrorCode code;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"zarr_format", "2", ErrorCode::kDataLoss, "zarr_format: expected"},
+      {"node_type", "\"group\"", ErrorCode::kDataLoss, "node_type: expected \"array\""},
+      {"data_type", "\"string\"", ErrorCode::kNotSupported, "data_type: \"string\""},
+      {"fill_value", "70000", ErrorCode::kDataLoss, "fill_value: expected"},
+      {"chunk_grid", R"({"name": "rectilinear", "configuration": {}})", ErrorCode::kNotSupported,
+       "chunk_grid: \"rectilinear\""},
+      {"chunk_grid", R"({"name": "regular", "configuration": {"chunk_shape": [64]}})",
+       ErrorCode::kDataLoss, "chunk_grid.configuration.chunk_shape: expected 2 extents"},
+      {"chunk_key_encoding", R"({"name": "suffix"})", ErrorCode::kNotSupported,
+       "chunk_key_encoding: the chunk key encoding \"suffix\""},
+      {"codecs", R"(["bytes", "numcodecs.zfpy"])", ErrorCode::kNotSupported,
+       "codecs[1]: the codec \"numcodecs.zfpy\""},
+      {"codecs", R"([{"name": "transpose", "configuration": {"order": [0, 0]}}, "bytes"])",
+       ErrorCode::kDataLoss, "codecs[0].configuration.order: expected a permutation"},
+      {"codecs", R"([{"name": "bytes", "configuration": {"endian": "middle"}}])",
+       ErrorCode::kDataLoss, "codecs[0].configuration.endian: expected"},
+      {"codecs", "[]", ErrorCode::kDataLoss, "codecs: expected a chain with the codec \"bytes\""},
+      {"dimension_names", "[\"x\"]", ErrorCode::kDataLoss, "dimension_names: expected"},
+      {"storage_transformers", "[{\"name\": \"x\"}]", ErrorCode::kNotSupported,
+       "storage_transformers: "},
+      {"attributes", "[]", ErrorCode::kDataLoss, "attributes: expected an object"}};
+  for (const Case& one : cases) {
+    const auto array = ParseZarr3Array(With(one.key, one.json));
+    ASSERT_FALSE(array) << one.key << ' ' << one.json;
+    EXPECT_EQ(array.error().code, one.code) << array.error().message;
+    EXPECT_TRUE(array.error().message.starts_with(one.message)) << array.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace unshard
