@@ -1,53 +1,96 @@
 #include "codec/voxel/compressed_segmentation.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "codec/core/byte_range.h"
+#include "codec/voxel/volume_functions.h"
 
 namespace unshard {
 namespace {
 
 using Extent = std::array<std::uint64_t, 3>;
 
-// Layout, in 32-bit little-endian words:
-//   word 0           offset of the channel's data (1, for the only channel)
-//   2 words a block  table offset | bits << 24, then the offset of the packed values; both count
-//                    from the start of the channel's data
-//   then, block by block: packed values, and the table unless an equal one was written before
-constexpr std::uint64_t kMaxOffset = (std::uint64_t{1} << 24) - 1;
-constexpr std::uint64_t kChannelTableWords = 1;
-
-class ChannelEncoder {
- public:
-  ChannelEncoder(std::span<const std::uint64_t> labels, const Extent& shape, const Extent& block)
-      : labels_(labels), shape_(shape), block_(block) {
-    for (std::size_t d = 0; d < 3; ++d) grid_[d] = (shape[d] + block[d] - 1) / block[d];
+// Labels are copied as they are where memory has the byte order of the format.
+template <class Label>
+Label LoadLabel(const std::uint8_t* at) {
+  if constexpr (std::endian::native != std::endian::little) {
+    return static_cast<Label>(sizeof(Label) == 8 ? LoadU64Le(at) : LoadU32Le(at));
   }
+  Label label;
+  std::memcpy(&label, at, sizeof(Label));
+  return label;
+}
 
-  Result<ByteVector> Encode() {
-    const std::uint64_t block_count = grid_[0] * grid_[1] * grid_[2];
-    if (2 * block_count > kMaxOffset) return TooLarge();
-    words_.assign(2 * block_count, 0);
-    std::uint64_t number = 0;
-    for (std::uint64_t z = 0; z < grid_[2]; ++z) {
-      for (std::uint64_t y = 0; y < grid_[1]; ++y) {
-        for (std::uint64_t x = 0; x < grid_[0]; ++x) {
-          UNSHARD_RETURN_IF_ERROR(
-              EncodeBlock({x * block_[0], y * block_[1], z * block_[2]}, number));
-          ++number;
-        }
+template <class Label>
+void StoreLabel(std::uint8_t* at, Label label) {
+  if constexpr (std::endian::native != std::endian::little) {
+    for (std::size_t i = 0; i < sizeof(Label); ++i)
+      at[i] = static_cast<std::uint8_t>(label >> 8 * i);
+    return;
+  }
+  std::memcpy(at, &label, sizeof(Label));
+}
+
+// Calls visit(first voxel, its position in the full block, number of voxels) for each row of the
+// block at `begin`, as far as it lies within the chunk. Returns false as soon as `visit` does.
+template <class Visit>
+bool ForEachRow(const SegmentationForm& form, const Extent& begin, const Visit& visit) {
+  const Extent& shape = form.shape;
+  const Extent& block = form.block_shape;
+  Extent size;
+  for (std::size_t d = 0; d < 3; ++d) size[d] = std::min(block[d], shape[d] - begin[d]);
+  for (std::uint64_t z = 0; z < size[2]; ++z) {
+    for (std::uint64_t y = 0; y < size[1]; ++y) {
+      const std::uint64_t voxel = begin[0] + shape[0] * (begin[1] + y + shape[1] * (begin[2] + z));
+      if (!visit(voxel, block[0] * (y + block[1] * z), size[0])) return false;
+    }
+  }
+  return true;
+}
+
+// Calls visit(position in the grid of blocks, voxel at which the block begins) in the order of the
+// block headers, until it fails.
+template <class Visit>
+Status ForEachBlock(const SegmentationForm& form, const Visit& visit) {
+  const Extent& block = form.block_shape;
+  const Extent grid = SegmentationGrid(form);
+  for (std::uint64_t z = 0; z < grid[2]; ++z) {
+    for (std::uint64_t y = 0; y < grid[1]; ++y) {
+      for (std::uint64_t x = 0; x < grid[0]; ++x) {
+        UNSHARD_RETURN_IF_ERROR(
+            visit(Extent{x, y, z}, Extent{x * block[0], y * block[1], z * block[2]}));
       }
     }
-    ByteVector encoded((kChannelTableWords + words_.size()) * 4);
-    StoreU32Le(encoded.data(), kChannelTableWords);
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      StoreU32Le(encoded.data() + 4 * (kChannelTableWords + i), words_[i]);
-    }
-    return encoded;
+  }
+  return {};
+}
+
+// Appends a channel to the words of the chunk: block headers, then block by block packed indexes,
+// and the table unless the channel has an equal one already.
+template <class Label>
+class ChannelEncoder {
+ public:
+  // `labels` of the channel. Both must outlive the encoder.
+  ChannelEncoder(const std::uint8_t* labels, const SegmentationForm& form,
+                 std::vector<std::uint32_t>& words)
+      : labels_(labels), form_(form), words_(words), base_(words.size()) {}
+
+  Status Encode(std::uint64_t block_count) {
+    const std::uint64_t header_words = kSegmentationHeaderWords * block_count;
+    if (base_ + header_words > kMaxSegmentationOffset) return TooLarge();
+    words_.resize(base_ + header_words, 0);
+    std::uint64_t header = base_;
+    return ForEachBlock(form_, [&](const Extent&, const Extent& begin) {
+      header += kSegmentationHeaderWords;
+      return EncodeBlock(begin, header - kSegmentationHeaderWords);
+    });
   }
 
  private:
@@ -57,100 +100,245 @@ class ChannelEncoder {
                 "expected a smaller chunk");
   }
 
-  // Calls visit(label, position in the nominal block) for each voxel of a block within the chunk.
-  template <class Visit>
-  void ForEachVoxel(const Extent& begin, Visit visit) const {
-    Extent size;
-    for (std::size_t d = 0; d < 3; ++d) size[d] = std::min(block_[d], shape_[d] - begin[d]);
-    for (std::uint64_t z = 0; z < size[2]; ++z) {
-      for (std::uint64_t y = 0; y < size[1]; ++y) {
-        const std::uint64_t row =
-            begin[0] + shape_[0] * (begin[1] + y + shape_[1] * (begin[2] + z));
-        const std::uint64_t position = block_[0] * (y + block_[1] * z);
-        for (std::uint64_t x = 0; x < size[0]; ++x) visit(labels_[row + x], position + x);
-      }
-    }
+  [[nodiscard]] Label At(std::uint64_t voxel) const {
+    return LoadLabel<Label>(labels_ + voxel * sizeof(Label));
   }
 
-  Status EncodeBlock(const Extent& begin, std::uint64_t number) {
-    std::vector<std::uint64_t> table = DistinctLabels(begin);
+  Status EncodeBlock(const Extent& begin, std::uint64_t header) {
+    std::vector<Label> table = DistinctLabels(begin);
     unsigned bits = 0;
     if (table.size() > 1) bits = 1;
     while (bits != 0 && (std::uint64_t{1} << bits) < table.size()) bits *= 2;
     const std::uint64_t values_at = words_.size();
-    if (bits != 0) AppendPackedIndices(begin, table, bits);
+    if (bits != 0) AppendPackedIndexes(begin, table, bits);
     const std::uint64_t table_at = AppendTable(std::move(table));
-    if (values_at > kMaxOffset || table_at > kMaxOffset) return TooLarge();
-    words_[2 * number] = static_cast<std::uint32_t>(table_at) | static_cast<std::uint32_t>(bits)
-                                                                    << 24;
-    words_[2 * number + 1] = static_cast<std::uint32_t>(values_at);
+    if (values_at > kMaxSegmentationOffset || table_at > kMaxSegmentationOffset) return TooLarge();
+    words_[header] = static_cast<std::uint32_t>(table_at - base_) | bits << 24;
+    words_[header + 1] = static_cast<std::uint32_t>(values_at - base_);
     return {};
   }
 
-  [[nodiscard]] std::vector<std::uint64_t> DistinctLabels(const Extent& begin) const {
+  [[nodiscard]] std::vector<Label> DistinctLabels(const Extent& begin) const {
     // Most neighbours are equal: dropping runs of one label first makes sorting cheap.
-    std::vector<std::uint64_t> distinct;
-    ForEachVoxel(begin, [&](std::uint64_t label, std::uint64_t) {
-      if (distinct.empty() || distinct.back() != label) distinct.push_back(label);
+    std::vector<Label> distinct;
+    ForEachRow(form_, begin, [&](std::uint64_t voxel, std::uint64_t, std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const Label label = At(voxel + i);
+        if (distinct.empty() || distinct.back() != label) distinct.push_back(label);
+      }
+      return true;
     });
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     return distinct;
   }
 
-  void AppendPackedIndices(const Extent& begin, const std::vector<std::uint64_t>& table,
-                           unsigned bits) {
+  void AppendPackedIndexes(const Extent& begin, const std::vector<Label>& table, unsigned bits) {
+    const Extent& block = form_.block_shape;
     const std::uint64_t first = words_.size();
     // Positions beyond a clipped edge have index 0.
-    words_.resize(first + (bits * block_[0] * block_[1] * block_[2] + 31) / 32, 0);
+    words_.resize(first + (bits * block[0] * block[1] * block[2] + 31) / 32, 0);
     std::uint64_t index = 0;
-    ForEachVoxel(begin, [&](std::uint64_t label, std::uint64_t position) {
-      if (table[index] != label) {
-        const auto found = std::lower_bound(table.begin(), table.end(), label);
-        index = static_cast<std::uint64_t>(found - table.begin());
+    ForEachRow(form_, begin, [&](std::uint64_t voxel, std::uint64_t at, std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const Label label = At(voxel + i);
+        if (table[index] != label) {
+          const auto found = std::lower_bound(table.begin(), table.end(), label);
+          index = static_cast<std::uint64_t>(found - table.begin());
+        }
+        const std::uint64_t bit = (at + i) * bits;
+        words_[first + bit / 32] |= static_cast<std::uint32_t>(index) << (bit % 32);
       }
-      const std::uint64_t bit = position * bits;
-      words_[first + bit / 32] |= static_cast<std::uint32_t>(index) << (bit % 32);
+      return true;
     });
   }
 
   // The offset of the table, which is appended unless an equal one was written before.
-  std::uint64_t AppendTable(std::vector<std::uint64_t> table) {
+  std::uint64_t AppendTable(std::vector<Label> table) {
     const auto [entry, is_new] = tables_.try_emplace(std::move(table), words_.size());
     if (is_new) {
       for (const std::uint64_t label : entry->first) {
         words_.push_back(static_cast<std::uint32_t>(label));
-        words_.push_back(static_cast<std::uint32_t>(label >> 32));
+        if (sizeof(Label) == 8) words_.push_back(static_cast<std::uint32_t>(label >> 32));
       }
     }
     return entry->second;
   }
 
-  const std::span<const std::uint64_t> labels_;
-  const Extent shape_;
-  const Extent block_;
-  Extent grid_{};
-  std::vector<std::uint32_t> words_;  // of the channel, without the channel table
-  std::map<std::vector<std::uint64_t>, std::uint64_t> tables_;  // to their offsets
+  const std::uint8_t* const labels_;
+  const SegmentationForm& form_;
+  std::vector<std::uint32_t>& words_;                   // of the whole chunk
+  const std::uint64_t base_;                            // where the channel's begin
+  std::map<std::vector<Label>, std::uint64_t> tables_;  // to their offsets
 };
+
+template <class Label>
+Result<ByteVector> Encode(ByteSpan labels, const SegmentationForm& form) {
+  const Extent grid = SegmentationGrid(form);
+  const std::uint64_t channel_size = form.channels == 0 ? 0 : labels.size() / form.channels;
+  std::vector<std::uint32_t> words(form.channels);
+  for (std::uint64_t channel = 0; channel < form.channels; ++channel) {
+    words[channel] = static_cast<std::uint32_t>(words.size());
+    ChannelEncoder<Label> encoder(labels.data() + channel * channel_size, form, words);
+    UNSHARD_RETURN_IF_ERROR(encoder.Encode(grid[0] * grid[1] * grid[2]));
+  }
+  ByteVector encoded(words.size() * 4);
+  for (std::size_t i = 0; i < words.size(); ++i) StoreU32Le(encoded.data() + 4 * i, words[i]);
+  return encoded;
+}
+
+// The packed indexes and the table of one block with at least one bit an index.
+template <class Label>
+struct PackedBlock {
+  const std::uint8_t* values;
+  const std::uint8_t* table;
+  std::uint64_t entries;  // labels between `table` and the end of the chunk
+
+  // Stores the labels of `count` positions from `first` on; false where an index has no entry.
+  template <unsigned kBits>
+  bool DecodeRow(std::uint64_t first, std::uint64_t count, std::uint8_t* to) const {
+    constexpr std::uint32_t kMask = ~std::uint32_t{0} >> (32 - kBits);
+    constexpr std::uint64_t kIndexes = 32 / kBits;  // in a word
+    const std::uint8_t* word_at = values + 4 * (first / kIndexes);
+    std::uint64_t offset = first % kIndexes;  // in the word
+    while (count > 0) {
+      std::uint32_t word = LoadU32Le(word_at) >> (offset * kBits);
+      const std::uint64_t end = std::min(kIndexes - offset, count);
+      for (std::uint64_t i = 0; i < end; ++i) {
+        const std::uint32_t index = word & kMask;
+        if (index >= entries) return false;
+        StoreLabel(to, LoadLabel<Label>(table + index * sizeof(Label)));
+        to += sizeof(Label);
+        if constexpr (kBits < 32) word >>= kBits;
+      }
+      count -= end;
+      offset = 0;
+      word_at += 4;
+    }
+    return true;
+  }
+
+  bool DecodeRow(unsigned bits, std::uint64_t first, std::uint64_t count, std::uint8_t* to) const {
+    switch (bits) {
+      case 1:
+        return DecodeRow<1>(first, count, to);
+      case 2:
+        return DecodeRow<2>(first, count, to);
+      case 4:
+        return DecodeRow<4>(first, count, to);
+      case 8:
+        return DecodeRow<8>(first, count, to);
+      case 16:
+        return DecodeRow<16>(first, count, to);
+      default:
+        return DecodeRow<32>(first, count, to);
+    }
+  }
+};
+
+// Decodes one channel into `to`.
+template <class Label>
+Status DecodeChannel(ByteSpan encoded, const SegmentationLayout& layout, std::uint64_t base,
+                     std::uint8_t* to) {
+  std::uint64_t header = base;
+  return ForEachBlock(layout.form(), [&](const Extent& at, const Extent& begin) -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(const SegmentationBlock block,
+                             layout.ReadBlock(base, LoadU32Le(encoded.data() + 4 * header),
+                                              LoadU32Le(encoded.data() + 4 * (header + 1)), at));
+    header += kSegmentationHeaderWords;
+    const std::uint8_t* const table = encoded.data() + 4 * block.table;
+    if (block.bits == 0) {
+      const Label label = LoadLabel<Label>(table);
+      ForEachRow(layout.form(), begin,
+                 [&](std::uint64_t voxel, std::uint64_t, std::uint64_t count) {
+                   for (std::uint64_t i = 0; i < count; ++i) {
+                     StoreLabel(to + (voxel + i) * sizeof(Label), label);
+                   }
+                   return true;
+                 });
+      return {};
+    }
+    const PackedBlock<Label> packed = {encoded.data() + 4 * block.values, table,
+                                       (encoded.size() - 4 * block.table) / sizeof(Label)};
+    const bool has_labels = ForEachRow(
+        layout.form(), begin, [&](std::uint64_t voxel, std::uint64_t first, std::uint64_t count) {
+          return packed.DecodeRow(block.bits, first, count, to + voxel * sizeof(Label));
+        });
+    if (has_labels) return {};
+    return Fail(ErrorCode::kDataLoss,
+                std::string(kSegmentationFormat) +
+                    ": expected a label for each index within its words, found none for one in "
+                    "the table at word " +
+                    std::to_string(block.table));
+  });
+}
+
+template <class Label>
+Status Decode(ByteSpan encoded, const SegmentationForm& form, ByteVector& labels) {
+  UNSHARD_ASSIGN_OR_RETURN(const SegmentationLayout layout,
+                           SegmentationLayout::Make(encoded.size(), form));
+  const std::uint64_t channel_size = form.shape[0] * form.shape[1] * form.shape[2] * sizeof(Label);
+  labels.resize(channel_size * form.channels);
+  for (std::uint64_t channel = 0; channel < form.channels; ++channel) {
+    const std::uint64_t base = LoadU32Le(encoded.data() + 4 * channel);
+    UNSHARD_RETURN_IF_ERROR(layout.CheckChannel(channel, base));
+    UNSHARD_RETURN_IF_ERROR(
+        DecodeChannel<Label>(encoded, layout, base, labels.data() + channel * channel_size));
+  }
+  return {};
+}
 
 }  // namespace
 
-Result<ByteVector> EncodeCompressedSegmentation(std::span<const std::uint64_t> labels,
-                                                const Extent& shape, const Extent& block_shape) {
-  if (CheckedProduct(shape) != labels.size()) {
+Result<ByteVector> EncodeCompressedSegmentation(ByteSpan labels, const SegmentationForm& form) {
+  const auto voxels = CheckedProduct(form.shape);
+  const std::uint64_t words = form.label_words * form.channels;
+  const auto size = voxels ? CheckedMultiply(*voxels, 4 * words) : std::nullopt;
+  if (size != labels.size()) {
     return Fail(ErrorCode::kInvalidArgument,
                 "compressed_segmentation: expected as many labels as the shape has voxels, found " +
-                    std::to_string(labels.size()));
+                    std::to_string(labels.size()) + " bytes");
   }
   // One packed block has to lie within reach of an offset; this also bounds every product below.
-  const auto block_voxels = CheckedProduct(block_shape);
-  if (!block_voxels || *block_voxels == 0 || *block_voxels > kMaxOffset) {
+  const auto block_voxels = CheckedProduct(form.block_shape);
+  if (!block_voxels || *block_voxels == 0 || *block_voxels > kMaxSegmentationOffset) {
     return Fail(ErrorCode::kInvalidArgument,
                 "compressed_segmentation: expected block extents of at least 1 and a block of at "
                 "most 16777215 voxels");
   }
-  return ChannelEncoder(labels, shape, block_shape).Encode();
+  return form.label_words == 2 ? Encode<std::uint64_t>(labels, form)
+                               : Encode<std::uint32_t>(labels, form);
+}
+
+Result<ByteVector> DecodeCompressedSegmentation(ByteSpan encoded, const SegmentationForm& form) {
+  ByteVector labels;
+  Status status = form.label_words == 2 ? Decode<std::uint64_t>(encoded, form, labels)
+                                        : Decode<std::uint32_t>(encoded, form, labels);
+  if (!status) return Fail(ErrorCode::kDataLoss, std::move(status).error().message);
+  return labels;
+}
+
+Result<ChunkCodecPtr> MakeCompressedSegmentationCodec(const VolumeEncoding& volume) {
+  const auto block_voxels = CheckedProduct(volume.block_size.value_or(Extent{}));
+  if (!(volume.type == kUint32 || volume.type == kUint64) || block_voxels == 0) {
+    return RefuseVolume(volume,
+                        "uint32 or uint64 and a compressed_segmentation_block_size of three "
+                        "positive numbers");
+  }
+  const auto form_of = [volume](const Extent& shape) {
+    return SegmentationForm{shape, *volume.block_size, volume.channels, volume.type.size / 4};
+  };
+  const Extent& block = *volume.block_size;
+  VolumeFunctions functions;
+  functions.items = volume.encoding + " " + std::to_string(block[0]) + " x " +
+                    std::to_string(block[1]) + " x " + std::to_string(block[2]);
+  functions.decode = [form_of](ByteSpan encoded, const Extent& shape) {
+    return DecodeCompressedSegmentation(encoded, form_of(shape));
+  };
+  functions.encode = [form_of](ByteSpan labels, const Extent& shape) {
+    return EncodeCompressedSegmentation(labels, form_of(shape));
+  };
+  return MakeFunctionCodec(volume, std::move(functions));
 }
 
 }  // namespace unshard

@@ -42,6 +42,11 @@ struct DataType {
   friend bool operator==(const DataType&, const DataType&) = default;
 };
 
+inline constexpr DataType kUint8 = {DataType::Kind::kUnsigned, 1};
+inline constexpr DataType kUint16 = {DataType::Kind::kUnsigned, 2};
+inline constexpr DataType kUint32 = {DataType::Kind::kUnsigned, 4};
+inline constexpr DataType kUint64 = {DataType::Kind::kUnsigned, 8};
+
 // The name that Zarr v3 has for the type: "uint16", "bool", "complex64", "r24". It is also that of
 // precomputed volumes and N5, where these have the type.
 std::string DataTypeName(const DataType& type);

@@ -19,21 +19,6 @@ namespace {
 constexpr std::string_view kJpeg = "jpeg chunk";
 constexpr std::string_view kPng = "png chunk";
 
-Status CheckForm(std::string_view what, std::uint64_t width, std::uint64_t height,
-                 std::uint64_t components, const ImageForm& form) {
-  const bool right_size = form.pixels == 0 || CheckedMultiply(width, height) == form.pixels;
-  if (!right_size) {
-    return RefuseChunk(what, "expected an image of " + std::to_string(form.pixels) +
-                                 " pixels, found " + std::to_string(width) + " x " +
-                                 std::to_string(height));
-  }
-  if (form.components != 0 && components != 0 && components != form.components) {
-    return RefuseChunk(what, "expected " + std::to_string(form.components) +
-                                 " components a pixel, found " + std::to_string(components));
-  }
-  return {};
-}
-
 // Markers of JPEG, the byte after 0xff.
 constexpr std::uint8_t kStartOfImage = 0xd8;
 constexpr std::uint8_t kEndOfImage = 0xd9;
@@ -52,15 +37,11 @@ bool StartsFrame(std::uint8_t marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-Status CheckJpegFrame(ByteSpan segment, const ImageForm& form) {
+Result<ImageSize> CheckJpegFrame(ByteSpan segment, const ImageForm& form) {
   if (segment.size() < kFrameHeader) return RefuseChunk(kJpeg, "its frame header is too short");
-  const unsigned bits = segment[2];
-  if (form.component_size != 0 && (bits + 7u) / 8 != form.component_size) {
-    return RefuseChunk(kJpeg, "expected components of " + std::to_string(8 * form.component_size) +
-                                  " bits, found " + std::to_string(bits));
-  }
-  return CheckForm(kJpeg, LoadU16Be(segment.data() + 5), LoadU16Be(segment.data() + 3), segment[7],
-                   form);
+  const ImageSize size = {LoadU16Be(segment.data() + 5), LoadU16Be(segment.data() + 3)};
+  UNSHARD_RETURN_IF_ERROR(CheckImageForm(kJpeg, size, segment[7], segment[2], form));
+  return size;
 }
 
 // In coded data 0 or a restart marker follows 0xff, so that only the real end is found.
@@ -104,20 +85,18 @@ Status CheckPngHeader(ByteSpan start, const ImageForm& form) {
   }
   const unsigned bits = header[8];
   const unsigned color_type = header[9];
-  if (form.component_size != 0 && (bits + 7) / 8 != form.component_size) {
-    return RefuseChunk(kPng, "expected components of " + std::to_string(8 * form.component_size) +
-                                 " bits, found " + std::to_string(bits));
-  }
-  return CheckForm(kPng, LoadU32Be(header), LoadU32Be(header + 4), PngComponents(color_type), form);
+  return CheckImageForm(kPng, {LoadU32Be(header), LoadU32Be(header + 4)}, PngComponents(color_type),
+                        bits, form);
 }
 
 }  // namespace
 
-Status CheckJpeg(ByteSpan start, std::uint64_t size, const ImageForm& form) {
+Result<ImageSize> CheckJpeg(ByteSpan start, std::uint64_t size, const ImageForm& form) {
   if (start.size() < 2 || start[0] != 0xff || start[1] != kStartOfImage) {
     return RefuseChunk(kJpeg, "expected the signature of a JPEG image");
   }
   bool has_frame = false;
+  ImageSize image;
   std::size_t at = 2;
   while (at + 4 <= start.size()) {
     const std::uint8_t marker = start[at + 1];
@@ -128,19 +107,20 @@ Status CheckJpeg(ByteSpan start, std::uint64_t size, const ImageForm& form) {
     }
     const auto segment = MakeByteRange(at + 2, LoadU16Be(start.data() + at + 2), size);
     if (marker == kEndOfImage || !segment || segment->size < 2) break;
-    if (segment->end() > start.size()) return {};  // the rest is beyond `start` and not checked
+    if (segment->end() > start.size()) return image;  // the rest is beyond `start` and not checked
     if (StartsFrame(marker)) {
-      UNSHARD_RETURN_IF_ERROR(CheckJpegFrame(start.subspan(segment->begin, segment->size), form));
+      UNSHARD_ASSIGN_OR_RETURN(image,
+                               CheckJpegFrame(start.subspan(segment->begin, segment->size), form));
       has_frame = true;
     }
     at = segment->end();
     if (marker == kStartOfScan) {
       const bool ends = start.size() < size || HasEndOfImage(start.subspan(at));
-      if (has_frame && ends) return {};
+      if (has_frame && ends) return image;
       break;
     }
   }
-  if (start.size() < size && at + 4 > start.size()) return {};
+  if (start.size() < size && at + 4 > start.size()) return image;
   return RefuseChunk(kJpeg, "the image is cut short: expected a frame, a scan and an end of image");
 }
 

@@ -145,6 +145,11 @@ class JpegXlCheck final : public VolumeCheck {
   }
 };
 
+Status CheckJpegChunk(ByteSpan start, std::uint64_t size, const ImageForm& form) {
+  UNSHARD_RETURN_IF_ERROR(CheckJpeg(start, size, form));
+  return {};
+}
+
 bool IsWellKnownSegmentation(const VolumeChunks& chunks) {
   const auto& block = chunks.block_size;
   return (chunks.item_size == 4 || chunks.item_size == 8) && chunks.channels != 0 &&
@@ -158,7 +163,7 @@ std::shared_ptr<const ChunkCheck> MakeVolumeCheck(VolumeChunks chunks) {
   if (encoding == "raw" && chunks.item_size != 0 && chunks.channels != 0) {
     return std::make_shared<RawCheck>(std::move(chunks));
   }
-  if (encoding == "jpeg") return std::make_shared<ImageCheck>(std::move(chunks), CheckJpeg);
+  if (encoding == "jpeg") return std::make_shared<ImageCheck>(std::move(chunks), CheckJpegChunk);
   if (encoding == "png") return std::make_shared<ImageCheck>(std::move(chunks), CheckPng);
   if (encoding == "compressed_segmentation" && IsWellKnownSegmentation(chunks)) {
     return std::make_shared<SegmentationCheck>(std::move(chunks));

@@ -4,7 +4,12 @@
 #include <array>
 #include <string_view>
 
+#include "codec/voxel/compressed_segmentation.h"
+#include "codec/voxel/compresso.h"
 #include "codec/voxel/item_codec.h"
+#include "codec/voxel/jpeg.h"
+#include "codec/voxel/jpeg_xl.h"
+#include "codec/voxel/png.h"
 
 namespace unshard {
 namespace {
@@ -20,7 +25,14 @@ struct RegisteredEncoding {
   std::string_view name;
   Result<ChunkCodecPtr> (*make)(const VolumeEncoding& volume);
 };
-constexpr std::array<RegisteredEncoding, 1> kEncodings = {{{"raw", MakeRaw}}};
+constexpr std::array<RegisteredEncoding, 6> kEncodings = {{
+    {"raw", MakeRaw},
+    {"jpeg", MakeJpegCodec},
+    {"png", MakePngCodec},
+    {"compressed_segmentation", MakeCompressedSegmentationCodec},
+    {"compresso", MakeCompressoCodec},
+    {"jxl", MakeJpegXlCodec},
+}};
 
 }  // namespace
 

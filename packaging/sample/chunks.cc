@@ -95,14 +95,14 @@ ByteVector ImageChunk(const Levels& levels, std::size_t number, const Position& 
 Result<ByteVector> LabelChunk(const Levels& levels, std::size_t number, const Position& cell) {
   const auto whole = number == 0 ? MakeLabels(OriginOf(cell)).labels : CoarseLabels(cell);
   const Position extent = ExtentOf(levels[number], cell);
-  std::vector<std::uint64_t> labels;
+  ByteVector labels;
   for (std::size_t z = 0; z < extent[2]; ++z) {
     for (std::size_t y = 0; y < extent[1]; ++y) {
       const std::uint64_t* row = &whole[kEdge * (y + kEdge * z)];
-      labels.insert(labels.end(), row, row + extent[0]);
+      std::for_each_n(row, extent[0], [&](std::uint64_t label) { AppendU64Le(labels, label); });
     }
   }
-  return EncodeCompressedSegmentation(labels, extent, {8, 8, 8});
+  return EncodeCompressedSegmentation(labels, {extent, {8, 8, 8}, 1, 2});
 }
 
 }  // namespace unshard::sample

@@ -22,6 +22,10 @@
 #include "codec/precomputed/murmurhash3.h"
 #include "codec/precomputed/shard.h"
 #include "codec/voxel/compressed_segmentation.h"
+#include "codec/voxel/image_form.h"
+#include "codec/voxel/jpeg.h"
+#include "codec/voxel/png.h"
+#include "codec/voxel/volume_codec.h"
 #include "codec/zarr3/metadata.h"
 #include "tests/support/index_walking.h"
 #include "tests/support/shard_writer.h"
@@ -252,12 +256,59 @@ void CheckCompressedSegmentation(const Example& example) {
   }
   ASSERT_EQ(shape.size(), 3U);
   ASSERT_EQ(block.size(), 3U);
-  const auto encoded = EncodeCompressedSegmentation(labels, {shape[0], shape[1], shape[2]},
-                                                    {block[0], block[1], block[2]});
+  const SegmentationForm form = {
+      {shape[0], shape[1], shape[2]}, {block[0], block[1], block[2]}, 1, 2};
+  ByteVector voxels;
+  for (const std::uint64_t label : labels) AppendU64Le(voxels, label);
+  ByteVector chunk;
+  for (const std::uint64_t word : words) AppendU32Le(chunk, static_cast<std::uint32_t>(word));
+  const auto encoded = EncodeCompressedSegmentation(voxels, form);
   ASSERT_TRUE(encoded) << encoded.error().message;
-  ByteVector expected;
-  for (const std::uint64_t word : words) AppendU32Le(expected, static_cast<std::uint32_t>(word));
-  EXPECT_EQ(*encoded, expected);
+  EXPECT_EQ(*encoded, chunk);
+  const auto decoded = DecodeCompressedSegmentation(chunk, form);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(*decoded, voxels);
+}
+
+void CheckImageSizes(const Example& example) {
+  for (const Words& words : Lines(example)) {
+    const Numbers shape = After(words, "chunk");
+    const Numbers size = After(words, "image");
+    ASSERT_EQ(shape.size(), 3U);
+    ASSERT_EQ(size.size(), 2U);
+    const auto image = ArrangeImage(words[0], {shape[0], shape[1], shape[2]},
+                                    words[0] == "png" ? kMaxPngSide : kMaxJpegSide);
+    ASSERT_TRUE(image) << image.error().message;
+    EXPECT_EQ((Numbers{image->width, image->height}), size);
+  }
+}
+
+// The chunk is decoded, and, where the encoding is written, encoded.
+void CheckEncodedChunk(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const Numbers shape = After(lines[0], "shape");
+  ASSERT_EQ(shape.size(), 3U);
+  VolumeEncoding volume;
+  volume.encoding = lines[0][0];
+  volume.type = FindDataType(DataTypeDialect::kPrecomputedVolume, lines[0][1]).value();
+  volume.channels = One(lines[0], "channels");
+  ByteVector bytes;
+  for (const std::uint64_t value : After(lines[1], "voxels")) {
+    for (std::uint32_t i = 0; i < volume.type.size; ++i) {
+      bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+    }
+  }
+  const ByteVector chunk = Dump(lines);
+  const auto codec = MakeVolumeCodec(volume);
+  ASSERT_TRUE(codec) << codec.error().message;
+  const auto voxels =
+      (*codec)->Decode(chunk, Numbers{volume.channels, shape[2], shape[1], shape[0]});
+  ASSERT_TRUE(voxels) << voxels.error().message;
+  EXPECT_EQ(voxels->bytes, bytes);
+  if (!(*codec)->CanEncode()) return;
+  const auto encoded = (*codec)->Encode(*voxels);
+  ASSERT_TRUE(encoded) << encoded.error().message;
+  EXPECT_EQ(*encoded, chunk);
 }
 
 void CheckMeshManifest(const Example& example) {
@@ -356,6 +407,8 @@ const std::map<std::string, std::function<void(const Example&)>>& Checks() {
       {"morton", CheckMorton},
       {"volume-names", CheckVolumeNames},
       {"compressed-segmentation", CheckCompressedSegmentation},
+      {"image-sizes", CheckImageSizes},
+      {"encoded-chunk", CheckEncodedChunk},
       {"mesh-manifest", CheckMeshManifest},
       {"zarr-names", CheckZarrNames},
       {"zarr-index", CheckZarrIndex},

@@ -11,7 +11,7 @@ namespace {
 template <class Look>
 void LookTwice(ByteSpan input, const Look& look) {
   constexpr std::size_t kLeastLook = 128;  // more than any header that has to be seen
-  const Status whole = look(input, input.size());
+  const auto whole = look(input, input.size());
   if (!whole) {
     Require(whole.error().code == ErrorCode::kInvalidArgument, "refusals are invalid arguments");
     return;

@@ -15,18 +15,23 @@
 #define UNSHARD_FUZZ_TARGETS(TARGET)                           \
   TARGET(chunk_check, FuzzChunkCheck)                          \
   TARGET(chunk_name, FuzzChunkName)                            \
+  TARGET(compresso_decoding, FuzzCompressoDecoding)            \
   TARGET(gcs_answer, FuzzGcsAnswer)                            \
   TARGET(gzip, FuzzGzip)                                       \
   TARGET(http_response, FuzzHttpResponse)                      \
+  TARGET(jpeg_decoding, FuzzJpegDecoding)                      \
+  TARGET(jpeg_xl_decoding, FuzzJpegXlDecoding)                 \
   TARGET(json, FuzzJson)                                       \
   TARGET(mesh_manifest, FuzzMeshManifest)                      \
   TARGET(metadata_merge, FuzzMetadataMerge)                    \
   TARGET(minishard_index, FuzzMinishardIndex)                  \
   TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
   TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
+  TARGET(png_decoding, FuzzPngDecoding)                        \
   TARGET(s3_answers, FuzzS3Answers)                            \
   TARGET(schema, FuzzSchema)                                   \
   TARGET(sealed_name, FuzzSealedName)                          \
+  TARGET(segmentation_decoding, FuzzSegmentationDecoding)      \
   TARGET(zarr_metadata, FuzzZarrMetadata)                      \
   TARGET(zarr_shard_index, FuzzZarrShardIndex)
 

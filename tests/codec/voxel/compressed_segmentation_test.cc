@@ -12,10 +12,22 @@ using Labels = std::vector<std::uint64_t>;
 using Words = std::vector<std::uint32_t>;
 using Extent = std::array<std::uint64_t, 3>;
 
+ByteVector Bytes64(const Labels& labels) {
+  ByteVector bytes(8 * labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) StoreU64Le(bytes.data() + 8 * i, labels[i]);
+  return bytes;
+}
+
+Result<ByteVector> EncodeOne(const Labels& labels, const Extent& shape, const Extent& block_shape) {
+  return EncodeCompressedSegmentation(Bytes64(labels), {shape, block_shape, 1, 2});
+}
+
+// The words of a chunk of one channel, which decode to the labels again.
 Words Encode(const Labels& labels, const Extent& shape, const Extent& block_shape) {
-  const auto encoded = EncodeCompressedSegmentation(labels, shape, block_shape);
+  const auto encoded = EncodeOne(labels, shape, block_shape);
   EXPECT_TRUE(encoded) << encoded.error().message;
   if (!encoded) return {};
+  EXPECT_EQ(DecodeCompressedSegmentation(*encoded, {shape, block_shape, 1, 2}), Bytes64(labels));
   EXPECT_EQ(encoded->size() % 4, 0u);
   Words words;
   for (std::size_t at = 0; at + 4 <= encoded->size(); at += 4) {
@@ -76,7 +88,7 @@ TEST(CompressedSegmentation, RefusesOffsetsBeyond24Bits) {
   const std::uint64_t block = 1u << 16;
   Labels labels(103 * block + 1);
   std::iota(labels.begin(), labels.end(), 0);
-  const auto encoded = EncodeCompressedSegmentation(labels, {labels.size(), 1, 1}, {block, 1, 1});
+  const auto encoded = EncodeOne(labels, {labels.size(), 1, 1}, {block, 1, 1});
   ASSERT_FALSE(encoded);
   EXPECT_EQ(encoded.error().code, ErrorCode::kResourceExhausted);
   EXPECT_NE(encoded.error().message.find("24 bits"), std::string::npos);
@@ -84,7 +96,7 @@ TEST(CompressedSegmentation, RefusesOffsetsBeyond24Bits) {
 
 TEST(CompressedSegmentation, RefusesBlockHeadersBeyond24Bits) {
   const Labels labels(std::size_t{1} << 23, 1);
-  const auto encoded = EncodeCompressedSegmentation(labels, {labels.size(), 1, 1}, {1, 1, 1});
+  const auto encoded = EncodeOne(labels, {labels.size(), 1, 1}, {1, 1, 1});
   ASSERT_FALSE(encoded);
   EXPECT_EQ(encoded.error().code, ErrorCode::kResourceExhausted);
 }
@@ -92,13 +104,75 @@ TEST(CompressedSegmentation, RefusesBlockHeadersBeyond24Bits) {
 TEST(CompressedSegmentation, RefusesExtentsThatDoNotFit) {
   const std::uint64_t huge = std::uint64_t{1} << 62;
   const auto code = [](const Labels& labels, const Extent& shape, const Extent& block_shape) {
-    const auto encoded = EncodeCompressedSegmentation(labels, shape, block_shape);
+    const auto encoded = EncodeOne(labels, shape, block_shape);
     return encoded ? ErrorCode::kInternal : encoded.error().code;
   };
   EXPECT_EQ(code({1, 2, 3}, {2, 2, 1}, {8, 8, 8}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({1}, {huge, huge, huge}, {8, 8, 8}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({1}, {1, 1, 1}, {8, 0, 8}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({1}, {1, 1, 1}, {huge, huge, huge}), ErrorCode::kInvalidArgument);
+}
+
+Result<ByteVector> DecodeWords(const Words& words, const SegmentationForm& form) {
+  ByteVector bytes;
+  for (const std::uint32_t word : words) AppendU32Le(bytes, word);
+  return DecodeCompressedSegmentation(bytes, form);
+}
+
+TEST(CompressedSegmentation, ChannelsHaveTablesOfTheirOwn) {
+  const SegmentationForm form = {{4, 2, 1}, {2, 2, 1}, 2, 1};
+  ByteVector labels;
+  for (const std::uint32_t label :
+       {5u, 5u, 5u, 5u, 5u, 5u, 5u, 5u, 1u, 2u, 1u, 2u, 1u, 2u, 1u, 2u}) {
+    AppendU32Le(labels, label);
+  }
+  const Words words = {2, 7, 4, 4, 4, 5, 5, 0x1000005, 4, 0x1000005, 7, 0xa, 1, 2, 0xa};
+  EXPECT_EQ(DecodeWords(words, form), labels);
+  const auto encoded = EncodeCompressedSegmentation(labels, form);
+  ASSERT_TRUE(encoded);
+  ByteVector expected;
+  for (const std::uint32_t word : words) AppendU32Le(expected, word);
+  EXPECT_EQ(*encoded, expected);
+}
+
+TEST(CompressedSegmentation, RefusesOffsetsBeyond24BitsFromTheStartOfTheChunk) {
+  // Each channel is within reach of its own start, the second one not of the start of the chunk.
+  const std::uint64_t block = 1u << 16;
+  ByteVector labels(2 * 70 * block * 8);
+  for (std::size_t i = 0; i < labels.size() / 8; ++i) StoreU64Le(labels.data() + 8 * i, i);
+  const auto encoded =
+      EncodeCompressedSegmentation(labels, {{70 * block, 1, 1}, {block, 1, 1}, 2, 2});
+  ASSERT_FALSE(encoded);
+  EXPECT_EQ(encoded.error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST(CompressedSegmentation, PartsMayStandAnywhere) {
+  // The table before the values, a word that nobody refers to, labels beyond what is used.
+  EXPECT_EQ(DecodeWords({1, 0x1000003, 9, 77, 5, 6, 1, 2, 3, 4, 0xfffffff2},
+                        {{4, 1, 1}, {4, 8, 8}, 1, 1}),
+            (ByteVector{5, 0, 0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0}));
+}
+
+TEST(CompressedSegmentation, RefusesWhatLiesOutside) {
+  const SegmentationForm form = {{2, 1, 1}, {2, 1, 1}, 1, 1};
+  const auto why = [&](const Words& words) {
+    const auto labels = DecodeWords(words, form);
+    if (labels) return std::string();
+    EXPECT_EQ(labels.error().code, ErrorCode::kDataLoss);
+    return labels.error().message;
+  };
+  EXPECT_EQ(why({1, 0x1000003, 2, 2, 8, 9}), "");
+  EXPECT_EQ(why({1, 0x2000003, 2, 0xf, 9}),
+            "compressed_segmentation chunk: expected a label for each index within its words, "
+            "found none for one in the table at word 4");
+  EXPECT_EQ(
+      why({1, 0x3000003, 2, 2, 8, 9}),
+      "compressed_segmentation chunk: expected 0, 1, 2, 4, 8, 16 or 32 bits a voxel, found 3");
+  EXPECT_NE(why({1, 0x1000006, 2, 2, 8, 9}), "") << "the table";
+  EXPECT_NE(why({1, 0x1000003, 6, 2, 8, 9}), "") << "the values";
+  EXPECT_NE(why({0, 0x1000003, 2, 2, 8, 9}), "") << "the channel is where its offset is";
+  EXPECT_NE(why({5, 0x1000003, 2, 2, 8, 9}), "") << "the headers";
+  EXPECT_NE(why({}), "");
 }
 
 }  // namespace

@@ -1,0 +1,346 @@
+// 1. Expand the windows to a mask of the voxels on boundaries.
+// 2. Number the components of the other voxels: a scan gives each voxel the number of a neighbour
+//    before it, and joins the numbers of neighbours that differ. A joined set is named by its least
+//    number, which the first voxel of the component was given: in ascending order, these are the
+//    components in the order of their first voxels.
+// 3. Voxels on a boundary take, in their order, the label of the voxel before them along x, or else
+//    along y, or else (connectivity 6) along z, unless that is on a boundary as well; else the next
+//    location says which: 0 to 5 a neighbour (x-1, x+1, y-1, y+1, z-1, z+1), 6 that the label
+//    itself follows, more the label plus 7.
+#include "codec/voxel/compresso.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/core/byte_range.h"
+#include "codec/voxel/volume_functions.h"
+
+namespace unshard {
+namespace {
+
+using Extent = std::array<std::uint64_t, 3>;
+
+constexpr std::uint64_t kHeaderSize = 36;
+// Components are counted in 32 bits.
+constexpr std::uint64_t kMaxVoxels = (std::uint64_t{1} << 32) - 1;
+
+tl::unexpected<Error> Damaged(const std::string& why) {
+  return Fail(ErrorCode::kDataLoss, "compresso chunk: " + why);
+}
+
+std::string Text(const Extent& extent) {
+  return std::to_string(extent[0]) + " x " + std::to_string(extent[1]) + " x " +
+         std::to_string(extent[2]);
+}
+
+// An integer of `size` bytes.
+std::uint64_t Load(const std::uint8_t* at, std::uint64_t size) {
+  std::uint64_t value = 0;
+  for (std::uint64_t i = 0; i < size; ++i) value |= static_cast<std::uint64_t>(at[i]) << (8 * i);
+  return value;
+}
+
+// The parts of a chunk.
+struct Parts {
+  Extent shape{};
+  Extent window{};
+  bool joins_slices = false;     // connectivity 6
+  std::uint64_t value_size = 0;  // bytes of a window value and of a window
+  ByteSpan labels;
+  ByteSpan values;
+  ByteSpan locations;
+  ByteSpan windows;
+};
+
+// The bytes of an integer that can count to `count`, in the index of slices.
+std::uint64_t CounterSize(std::uint64_t count) {
+  if (count < 0xff) return 1;
+  if (count < 0xffff) return 2;
+  return count < 0xffffffff ? 4 : 8;
+}
+
+Result<Parts> Split(ByteSpan encoded, const Extent& shape, std::uint64_t label_size) {
+  if (encoded.size() < kHeaderSize || !AsText(encoded).starts_with("cpso") || encoded[4] > 1) {
+    return Damaged("expected a header that begins with \"cpso\" and version 0 or 1");
+  }
+  const std::uint8_t* const header = encoded.data();
+  if (header[5] != label_size) {
+    return Damaged("expected labels of " + std::to_string(label_size) + " bytes, found " +
+                   std::to_string(header[5]));
+  }
+  Parts parts;
+  for (std::size_t d = 0; d < 3; ++d) {
+    parts.shape[d] = Load(header + 6 + 2 * d, 2);
+    parts.window[d] = header[12 + d];
+  }
+  if (parts.shape != shape) {
+    return Damaged("expected a chunk of " + Text(shape) + " voxels, found " + Text(parts.shape));
+  }
+  const std::uint64_t window_voxels = parts.window[0] * parts.window[1] * parts.window[2];
+  if (window_voxels == 0 || window_voxels > 64) {
+    return Damaged("expected windows of 1 to 64 voxels, found " + Text(parts.window));
+  }
+  parts.value_size = window_voxels <= 8 ? 1 : window_voxels <= 16 ? 2 : window_voxels <= 32 ? 4 : 8;
+  const unsigned connectivity = header[35];
+  if (connectivity != 4 && connectivity != 6) {
+    return Damaged("expected connectivity 4 or 6, found " + std::to_string(connectivity));
+  }
+  parts.joins_slices = connectivity == 6;
+
+  ByteSpan rest = encoded.subspan(kHeaderSize);
+  const auto take = [&rest](std::uint64_t count, std::uint64_t size) -> std::optional<ByteSpan> {
+    if (count > rest.size() / size) return std::nullopt;
+    const ByteSpan part = rest.first(count * size);
+    rest = rest.subspan(part.size());
+    return part;
+  };
+  const auto labels = take(Load(header + 15, 8), label_size);
+  const auto values = labels ? take(Load(header + 23, 4), parts.value_size) : std::nullopt;
+  const auto locations = values ? take(Load(header + 27, 4), label_size) : std::nullopt;
+  const std::uint64_t index_size =
+      encoded[4] == 0 ? 0 : 2 * shape[2] * CounterSize(2 * shape[0] * shape[1]);
+  if (!locations || index_size > rest.size()) {
+    return Damaged("it is cut short: expected as much as its header counts");
+  }
+  parts.labels = *labels;
+  parts.values = *values;
+  parts.locations = *locations;
+  parts.windows = rest.first(rest.size() - index_size);
+  return parts;
+}
+
+// The windows of a chunk, each as the bits of its voxels.
+Result<std::vector<std::uint64_t>> ExpandWindows(const Parts& parts, std::uint64_t count) {
+  std::vector<std::uint64_t> windows;
+  windows.reserve(count);
+  const std::uint64_t size = parts.value_size;
+  for (std::uint64_t at = 0; at + size <= parts.windows.size(); at += size) {
+    const std::uint64_t code = Load(parts.windows.data() + at, size);
+    const bool is_run = code % 2 != 0;
+    const std::uint64_t index = is_run ? 0 : code / 2;
+    const std::uint64_t repeats = is_run ? code / 2 : 1;
+    if (index >= parts.values.size() / size || repeats > count - windows.size()) {
+      return Damaged("expected " + std::to_string(count) + " windows, each with a value");
+    }
+    windows.insert(windows.end(), repeats, Load(parts.values.data() + index * size, size));
+  }
+  if (windows.size() != count || parts.windows.size() % size != 0) {
+    return Damaged("expected " + std::to_string(count) + " windows, found " +
+                   std::to_string(windows.size()));
+  }
+  return windows;
+}
+
+// For each voxel, 1 where it is on a boundary.
+Result<ByteVector> MaskBoundaries(const Parts& parts) {
+  const Extent& shape = parts.shape;
+  const Extent& step = parts.window;
+  Extent grid;
+  for (std::size_t d = 0; d < 3; ++d) grid[d] = (shape[d] + step[d] - 1) / step[d];
+  UNSHARD_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> windows,
+                           ExpandWindows(parts, grid[0] * grid[1] * grid[2]));
+  ByteVector mask(shape[0] * shape[1] * shape[2]);
+  std::uint8_t* voxel = mask.data();
+  for (std::uint64_t z = 0; z < shape[2]; ++z) {
+    for (std::uint64_t y = 0; y < shape[1]; ++y) {
+      const std::uint64_t* window =
+          windows.data() + grid[0] * (y / step[1] + grid[1] * (z / step[2]));
+      const std::uint64_t shift = step[0] * (y % step[1] + step[1] * (z % step[2]));
+      for (std::uint64_t x = 0; x < shape[0]; x += step[0]) {
+        std::uint64_t bits = *window++ >> shift;
+        for (std::uint64_t i = std::min(step[0], shape[0] - x); i > 0; --i, bits >>= 1) {
+          *voxel++ = bits & 1;
+        }
+      }
+    }
+  }
+  return mask;
+}
+
+// Sets of numbers that were joined.
+class NumberSets {
+ public:
+  NumberSets() : parents_(1, 0) {}
+
+  std::uint32_t Add() {
+    parents_.push_back(static_cast<std::uint32_t>(parents_.size()));
+    return parents_.back();
+  }
+  // Returns the least number of the joined set.
+  std::uint32_t Join(std::uint32_t a, std::uint32_t b) {
+    a = Find(a);
+    b = Find(b);
+    const auto [least, other] = std::minmax(a, b);
+    parents_[other] = least;
+    return least;
+  }
+  // For each number, the position of its set among all sets in ascending order, from 1 on.
+  std::vector<std::uint32_t> Positions() && {
+    std::uint32_t count = 0;
+    for (std::size_t number = 1; number < parents_.size(); ++number) {
+      const std::uint32_t parent = parents_[number];  // smaller, and replaced already, or itself
+      parents_[number] = parent == number ? ++count : parents_[parent];
+    }
+    return std::move(parents_);
+  }
+
+ private:
+  std::uint32_t Find(std::uint32_t number) {
+    while (parents_[number] != number) {
+      parents_[number] = parents_[parents_[number]];
+      number = parents_[number];
+    }
+    return number;
+  }
+
+  std::vector<std::uint32_t> parents_;
+};
+
+// The component of each voxel, from 1 on; 0 on boundaries.
+std::vector<std::uint32_t> NumberComponents(const Parts& parts, const ByteVector& mask) {
+  const Extent& shape = parts.shape;
+  const std::uint64_t slice = shape[0] * shape[1];
+  std::vector<std::uint32_t> numbers(mask.size());
+  NumberSets sets;
+  std::uint64_t at = 0;
+  for (std::uint64_t z = 0; z < shape[2]; ++z) {
+    for (std::uint64_t y = 0; y < shape[1]; ++y) {
+      std::uint32_t left = 0;
+      for (std::uint64_t x = 0; x < shape[0]; ++x, ++at) {
+        std::uint32_t number = 0;
+        if (mask[at] == 0) {
+          const std::uint32_t up = y > 0 ? numbers[at - shape[0]] : 0;
+          const std::uint32_t before = parts.joins_slices && z > 0 ? numbers[at - slice] : 0;
+          for (const std::uint32_t neighbour : {left, up, before}) {
+            if (neighbour == 0 || neighbour == number) continue;
+            number = number == 0 ? neighbour : sets.Join(number, neighbour);
+          }
+          if (number == 0) number = sets.Add();
+        }
+        numbers[at] = number;
+        left = number;
+      }
+    }
+  }
+  const std::vector<std::uint32_t> positions = std::move(sets).Positions();
+  for (std::uint32_t& number : numbers) number = positions[number];
+  return numbers;
+}
+
+// The labels that the voxels on boundaries are given, in their order.
+class BoundaryLabels {
+ public:
+  // All must outlive the object. `labels` has those of the other voxels.
+  BoundaryLabels(const Parts& parts, const ByteVector& mask, std::uint64_t size,
+                 std::uint8_t* labels)
+      : parts_(parts), mask_(mask), size_(size), labels_(labels), rest_(parts.locations) {}
+
+  Status Store() {
+    const Extent& shape = parts_.shape;
+    std::uint64_t at = 0;
+    for (std::uint64_t z = 0; z < shape[2]; ++z) {
+      for (std::uint64_t y = 0; y < shape[1]; ++y) {
+        for (std::uint64_t x = 0; x < shape[0]; ++x, ++at) {
+          if (mask_[at] != 0) UNSHARD_RETURN_IF_ERROR(StoreOne({x, y, z}, at));
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  Status StoreOne(const Extent& position, std::uint64_t at) {
+    const std::array<std::uint64_t, 3> steps = {1, parts_.shape[0],
+                                                parts_.shape[0] * parts_.shape[1]};
+    const std::size_t dimensions = parts_.joins_slices ? 3 : 2;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      if (position[d] > 0 && mask_[at - steps[d]] == 0) {
+        Copy(at - steps[d], at);
+        return {};
+      }
+    }
+    const auto code = Next();
+    if (code && *code < 6) {
+      const std::size_t d = *code / 2;
+      const bool is_before = *code % 2 == 0;
+      if (is_before ? position[d] == 0 : position[d] + 1 == parts_.shape[d]) {
+        return Damaged("a location refers to a voxel outside");
+      }
+      Copy(is_before ? at - steps[d] : at + steps[d], at);
+      return {};
+    }
+    const auto label = code == 6 ? Next() : code ? std::optional(*code - 7) : std::nullopt;
+    if (!label) return Damaged("expected a location for each voxel on a boundary");
+    for (std::uint64_t i = 0; i < size_; ++i) {
+      labels_[at * size_ + i] = static_cast<std::uint8_t>(*label >> (8 * i));
+    }
+    return {};
+  }
+
+  void Copy(std::uint64_t from, std::uint64_t to) {
+    std::copy_n(labels_ + from * size_, size_, labels_ + to * size_);
+  }
+
+  std::optional<std::uint64_t> Next() {
+    if (rest_.empty()) return std::nullopt;
+    const std::uint64_t location = Load(rest_.data(), size_);
+    rest_ = rest_.subspan(size_);
+    return location;
+  }
+
+  const Parts& parts_;
+  const ByteVector& mask_;
+  const std::uint64_t size_;  // bytes of a label
+  std::uint8_t* const labels_;
+  ByteSpan rest_;  // of the locations
+};
+
+}  // namespace
+
+Result<ByteVector> DecodeCompresso(ByteSpan encoded, const Extent& shape,
+                                   std::uint64_t label_size) {
+  const auto voxels = CheckedProduct(shape);
+  const bool is_label = label_size == 1 || label_size == 2 || label_size == 4 || label_size == 8;
+  if (!is_label || !voxels || *voxels > kMaxVoxels) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "compresso chunk: expected labels of 1, 2, 4 or 8 bytes and fewer than 2^32 "
+                "voxels, found " +
+                    Text(shape));
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const Parts parts, Split(encoded, shape, label_size));
+  UNSHARD_ASSIGN_OR_RETURN(const ByteVector mask, MaskBoundaries(parts));
+  const std::vector<std::uint32_t> components = NumberComponents(parts, mask);
+  const std::uint64_t label_count = parts.labels.size() / label_size;
+  ByteVector labels(*voxels * label_size);
+  for (std::uint64_t voxel = 0; voxel < *voxels; ++voxel) {
+    const std::uint64_t component = components[voxel];
+    if (component > label_count) {
+      return Damaged("expected a label for each component, found only " +
+                     std::to_string(label_count));
+    }
+    if (component == 0) continue;
+    std::copy_n(parts.labels.data() + (component - 1) * label_size, label_size,
+                labels.data() + voxel * label_size);
+  }
+  UNSHARD_RETURN_IF_ERROR(BoundaryLabels(parts, mask, label_size, labels.data()).Store());
+  return labels;
+}
+
+Result<ChunkCodecPtr> MakeCompressoCodec(const VolumeEncoding& volume) {
+  const bool is_integer =
+      volume.type.kind == DataType::Kind::kUnsigned || volume.type.kind == DataType::Kind::kSigned;
+  if (!is_integer || volume.channels != 1) {
+    return RefuseVolume(volume, "integers and 1 channel");
+  }
+  VolumeFunctions functions;
+  functions.items = volume.encoding;
+  functions.decode = [size = volume.type.size](ByteSpan encoded, const Extent& shape) {
+    return DecodeCompresso(encoded, shape, size);
+  };
+  return MakeFunctionCodec(volume, std::move(functions));
+}
+
+}  // namespace unshard

@@ -1,0 +1,46 @@
+// Chunks as images: the form that an image must have, its width and height, the order of its
+// components.
+//
+// An image has a pixel for each voxel, in the order of the chunk (x fastest); width and height may
+// be anything with the right product. A pixel has a component for each channel. In an image the
+// components of one pixel stand together; in a chunk channels are planes, the slowest axis.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+
+namespace unshard {
+
+// The properties that the image of one chunk must have. 0: not known.
+struct ImageForm {
+  std::uint64_t pixels = 0;
+  std::uint64_t components = 0;
+  std::uint64_t component_size = 0;  // bytes
+};
+
+struct ImageSize {
+  std::uint64_t width = 0;
+  std::uint64_t height = 0;
+};
+
+// Fails with kInvalidArgument, naming what was expected, unless an image with so many components of
+// so many bits is of the form. `what` names the format: "png chunk". `components` 0: not known.
+Status CheckImageForm(std::string_view what, const ImageSize& size, std::uint64_t components,
+                      unsigned bits, const ImageForm& form);
+
+// The image of a chunk of `shape` (x, y, z). As TensorStore and CloudVolume do, a row of voxels is
+// a row of pixels; where the image would be higher than `max_side`, a plane is; else any width that
+// fits. Fails with kNotSupported where none does, and with kInvalidArgument for an empty chunk.
+Result<ImageSize> ArrangeImage(std::string_view what, const std::array<std::uint64_t, 3>& shape,
+                               std::uint64_t max_side);
+
+// From planes to pixels and back. Requires: a whole number of voxels of `components` × `size`
+// bytes, each 1 or 2 bytes in size.
+ByteVector PlanesToPixels(ByteSpan planes, std::uint64_t components, std::uint64_t size);
+ByteVector PixelsToPlanes(ByteSpan pixels, std::uint64_t components, std::uint64_t size);
+
+}  // namespace unshard

@@ -1,0 +1,85 @@
+#include "codec/voxel/volume_functions.h"
+
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+using Extent = std::array<std::uint64_t, 3>;
+
+class FunctionCodec final : public ChunkCodec {
+ public:
+  FunctionCodec(const VolumeEncoding& volume, VolumeFunctions functions)
+      : volume_(volume), functions_(std::move(functions)) {
+    encoding_.items = functions_.items;
+  }
+
+  [[nodiscard]] const DataType& type() const override { return volume_.type; }
+  [[nodiscard]] const ChunkEncoding& encoding() const override { return encoding_; }
+  [[nodiscard]] bool is_lossy() const override { return functions_.is_lossy; }
+
+  [[nodiscard]] Status CanEncode() const override {
+    if (functions_.encode) return {};
+    return Fail(ErrorCode::kNotSupported,
+                "chunks of encoding \"" + volume_.encoding + "\" can only be read");
+  }
+
+  [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded,
+                                      std::span<const std::uint64_t> shape) const override {
+    UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(shape));
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector bytes, functions_.decode(encoded, extent));
+    return Voxels{volume_.type, {shape.begin(), shape.end()}, std::move(bytes)};
+  }
+
+  [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels) const override {
+    UNSHARD_RETURN_IF_ERROR(CanEncode());
+    if (!(voxels.type == volume_.type)) {
+      return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(volume_.type) +
+                                                   ", found " + DataTypeName(voxels.type));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const Extent extent, ExtentOf(voxels.shape));
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(voxels.type, voxels.shape));
+    if (voxels.bytes.size() != size) {
+      return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + std::to_string(size) +
+                                                   " bytes, found " +
+                                                   std::to_string(voxels.bytes.size()));
+    }
+    return functions_.encode(voxels.bytes, extent);
+  }
+
+ private:
+  // x, y, z of the shape of a chunk.
+  [[nodiscard]] Result<Extent> ExtentOf(std::span<const std::uint64_t> shape) const {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(volume_.type, shape));
+    if (shape.size() != 4 || shape[0] != volume_.channels || size == 0) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "expected a chunk of the axes channel, z, y, x, and of " +
+                      std::to_string(volume_.channels) + " channels");
+    }
+    return Extent{shape[3], shape[2], shape[1]};
+  }
+
+  const VolumeEncoding volume_;
+  const VolumeFunctions functions_;
+  ChunkEncoding encoding_;
+};
+
+}  // namespace
+
+ChunkCodecPtr MakeFunctionCodec(const VolumeEncoding& volume, VolumeFunctions functions) {
+  return std::make_shared<FunctionCodec>(volume, std::move(functions));
+}
+
+tl::unexpected<Error> RefuseVolume(const VolumeEncoding& volume, const std::string& expected) {
+  return Fail(ErrorCode::kDataLoss, "encoding \"" + volume.encoding + "\": expected " + expected +
+                                        ", found " + DataTypeName(volume.type) + " and " +
+                                        std::to_string(volume.channels) + " channels");
+}
+
+ImageForm ImageFormOf(const VolumeEncoding& volume, const Extent& shape) {
+  return {shape[0] * shape[1] * shape[2], volume.channels, volume.type.size};
+}
+
+}  // namespace unshard
