@@ -1,0 +1,79 @@
+// Encodes or decodes one chunk as unshard does, so that other libraries can judge both directions.
+//
+//   chunk_codec decode|encode precomputed JSON SHAPE <chunk >chunk
+//
+// JSON has the members of an `info` and of its scale that say how chunks are encoded: data_type,
+// num_channels, encoding, compressed_segmentation_block_size, jpeg_quality, png_level. SHAPE lists
+// the extents of the chunk, slowest axis first: channel,z,y,x. Voxels are little-endian, in C
+// order. A failure ends it with 1 and a line on stderr: the kind of failure, a colon, and the
+// message.
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codec/json/parser.h"
+#include "codec/voxel/volume_codec.h"
+
+namespace unshard {
+namespace {
+
+std::uint64_t Unsigned(const JsonValue& value) { return std::stoull(value.text()); }
+
+Result<ChunkCodecPtr> MakePrecomputedCodec(const JsonValue& json) {
+  VolumeEncoding volume;
+  volume.encoding = TextOf(json, "encoding");
+  const auto type = FindDataType(DataTypeDialect::kPrecomputedVolume, TextOf(json, "data_type"));
+  if (!type) return Fail(ErrorCode::kInvalidArgument, "expected the data_type of a volume");
+  volume.type = *type;
+  if (const JsonValue* channels = json.Find("num_channels")) volume.channels = Unsigned(*channels);
+  const auto& block = ItemsOf(json, "compressed_segmentation_block_size");
+  if (block.size() == 3) {
+    volume.block_size = {Unsigned(block[0]), Unsigned(block[1]), Unsigned(block[2])};
+  }
+  const auto level = [&json](const char* key) -> std::optional<int> {
+    const JsonValue* value = json.Find(key);
+    if (value == nullptr) return std::nullopt;
+    return std::stoi(value->text());
+  };
+  volume.jpeg_quality = level("jpeg_quality");
+  volume.png_level = level("png_level");
+  return MakeVolumeCodec(volume);
+}
+
+Result<ByteVector> Run(const std::vector<std::string>& arguments, ByteVector input) {
+  if (arguments.size() != 4 || (arguments[0] != "decode" && arguments[0] != "encode") ||
+      arguments[1] != "precomputed") {
+    return Fail(ErrorCode::kInvalidArgument, "expected decode|encode precomputed JSON SHAPE");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue json, ParseJson(arguments[2]));
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCodecPtr codec, MakePrecomputedCodec(json));
+  std::vector<std::uint64_t> shape;
+  std::istringstream extents(arguments[3]);
+  for (std::string extent; std::getline(extents, extent, ',');)
+    shape.push_back(std::stoull(extent));
+  if (arguments[0] == "encode") return codec->Encode({codec->type(), shape, std::move(input)});
+  UNSHARD_ASSIGN_OR_RETURN(Voxels voxels, codec->Decode(input, shape));
+  return std::move(voxels.bytes);
+}
+
+}  // namespace
+}  // namespace unshard
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto output = unshard::Run(
+      arguments, {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()});
+  if (!output) {
+    std::cerr << unshard::ErrorCodeName(output.error().code) << ": " << output.error().message
+              << '\n';
+    return 1;
+  }
+  const std::string_view text = unshard::AsText(*output);
+  std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
+  return std::cout.good() ? 0 : 1;
+}
