@@ -5,6 +5,8 @@
 #include "codec/compression/checksum.h"
 #include "codec/compression/gzip.h"
 #include "codec/compression/lz4.h"
+#include "codec/compression/lzma.h"
+#include "codec/compression/shuffle.h"
 #include "codec/compression/zstd.h"
 
 namespace unshard {
@@ -26,6 +28,8 @@ constexpr RegisteredCodec kCodecs[] = {
     {"numcodecs.crc32c", MakeCrc32c},
     {"numcodecs.gzip", MakeGzip},
     {"numcodecs.lz4", MakeLz4},
+    {"numcodecs.lzma", MakeLzma},
+    {"numcodecs.shuffle", MakeShuffle},
     {"numcodecs.zlib", MakeZlib},
     {"numcodecs.zstd", MakeZstd},
     {"zstd", MakeZstd},

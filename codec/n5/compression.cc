@@ -5,7 +5,12 @@
 #include <string_view>
 #include <utility>
 
-#include "codec/compression/bytes_codec.h"
+#include "codec/compression/blosc.h"
+#include "codec/compression/bzip2.h"
+#include "codec/compression/gzip.h"
+#include "codec/compression/lz4_blocks.h"
+#include "codec/compression/lzma.h"
+#include "codec/compression/zstd.h"
 
 namespace unshard {
 namespace {
@@ -13,17 +18,18 @@ namespace {
 // One type of compression: the codec, and what its one member is called in N5 and there.
 struct KnownCompression {
   std::string_view type;
-  const char* codec;
+  const char* codec;  // its name in ChunkEncoding
+  MakeCodec* make;
   std::string_view n5_member;
   const char* member;
   int absent;  // N5's default
 };
 constexpr std::array<KnownCompression, 5> kCompressions = {
-    {{"bzip2", "numcodecs.bz2", "blockSize", "level", 9},
-     {"gzip", "gzip", "level", "level", -1},
-     {"lz4", "n5.lz4", "blockSize", "block_size", 65536},
-     {"xz", "numcodecs.lzma", "preset", "preset", 6},
-     {"zstd", "zstd", "level", "level", 3}}};
+    {{"bzip2", "numcodecs.bz2", MakeBzip2, "blockSize", "level", 9},
+     {"gzip", "gzip", MakeGzip, "level", "level", -1},
+     {"lz4", "n5.lz4", MakeLz4Blocks, "blockSize", "block_size", 65536},
+     {"xz", "numcodecs.lzma", MakeLzma, "preset", "preset", 6},
+     {"zstd", "zstd", MakeZstd, "level", "level", 3}}};
 constexpr int kLargest = 1 << 30;
 constexpr int kZlibDefault = 6;  // what zlib takes -1 for
 
@@ -40,25 +46,22 @@ Result<bool> UsesZlib(const JsonCursor& compression) {
 }
 
 Result<std::vector<BytesStep>> MakeStep(const JsonCursor& compression, const char* codec,
-                                        JsonValue configuration) {
-  UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(codec, &configuration, compression.path()));
-  if (!made) {
-    return Fail(ErrorCode::kNotSupported,
-                compression.path() + ": the codec \"" + codec + "\" is not known here");
-  }
+                                        MakeCodec* make, JsonValue configuration) {
+  UNSHARD_ASSIGN_OR_RETURN(auto made,
+                           make(codec, CodecOptions(&configuration, compression.path())));
   std::vector<BytesStep> steps;
   steps.push_back({std::move(made), std::move(configuration)});
   return steps;
 }
 
 // Blosc's members have the names of Zarr's; the library shuffles items, whose size N5 need not say.
-Result<std::vector<BytesStep>> MakeBlosc(const JsonCursor& compression, std::uint32_t item_size) {
+Result<std::vector<BytesStep>> BloscSteps(const JsonCursor& compression, std::uint32_t item_size) {
   JsonValue configuration = JsonValue::Object();
   for (const char* key : {"cname", "clevel", "shuffle", "blocksize", "typesize"}) {
     if (const JsonValue* member = compression.value().Find(key)) configuration.Set(key, *member);
   }
   configuration.Set("typesize", JsonValue::Number(std::uint64_t{item_size}));
-  return MakeStep(compression, "blosc", std::move(configuration));
+  return MakeStep(compression, "blosc", MakeBlosc, std::move(configuration));
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ Result<std::vector<BytesStep>> ParseN5Compression(const JsonCursor& compression,
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, compression.Member("type"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
   if (type == "raw") return std::vector<BytesStep>();
-  if (type == "blosc") return MakeBlosc(compression, item_size);
+  if (type == "blosc") return BloscSteps(compression, item_size);
   for (const KnownCompression& known : kCompressions) {
     if (known.type != type) continue;
     UNSHARD_ASSIGN_OR_RETURN(int value, IntegerOr(compression, known.n5_member, known.absent));
@@ -76,8 +79,9 @@ Result<std::vector<BytesStep>> ParseN5Compression(const JsonCursor& compression,
     JsonValue configuration =
         JsonValue::Object({{known.member, JsonValue::Number(std::to_string(value))}});
     UNSHARD_ASSIGN_OR_RETURN(const bool zlib, UsesZlib(compression));
-    return MakeStep(compression, type == "gzip" && zlib ? "numcodecs.zlib" : known.codec,
-                    std::move(configuration));
+    return type == "gzip" && zlib
+               ? MakeStep(compression, "numcodecs.zlib", MakeZlib, std::move(configuration))
+               : MakeStep(compression, known.codec, known.make, std::move(configuration));
   }
   return Fail(ErrorCode::kNotSupported,
               type_cursor.path() + ": the compression \"" + type +

@@ -7,6 +7,7 @@
 #include "codec/array/fill_value.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/voxel/filter.h"
 #include "codec/voxel/item_codec.h"
 #include "codec/voxel/numpy_type.h"
 
@@ -70,8 +71,16 @@ class ChainBuilder {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id_cursor, codec.Member("id"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string id, id_cursor.String());
     JsonValue configuration = ConfigurationOf(codec, item_size_);
-    UNSHARD_ASSIGN_OR_RETURN(auto made,
-                             MakeBytesCodec("numcodecs." + id, &configuration, codec.path()));
+    const std::string name = "numcodecs." + id;
+    UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(name, &configuration, codec.path()));
+    if (!made) {
+      UNSHARD_ASSIGN_OR_RETURN(auto filter, MakeFilter(id, name, &configuration, codec.path()));
+      if (filter) {
+        if (filter->item_size > 0) item_size_ = filter->item_size;
+        chain_.is_lossy |= filter->is_lossy;
+        made = std::move(filter->codec);
+      }
+    }
     if (!made) {
       return Fail(ErrorCode::kNotSupported, id_cursor.path() + ": the codec \"" + id +
                                                 "\" is not known here: its voxels cannot be "

@@ -1,10 +1,12 @@
 #include "codec/zarr3/chunk_codec.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "codec/compression/codec_chain.h"
+#include "codec/voxel/filter.h"
 #include "codec/voxel/item_codec.h"
 
 namespace unshard {
@@ -34,7 +36,7 @@ class ChainBuilder {
       chain_.array_steps.push_back(std::move(step));
       return {};
     }
-    return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+    return TakeFilter(codec);
   }
 
   Result<ChunkCodecPtr> Finish(const JsonCursor& codecs) && {
@@ -43,6 +45,26 @@ class ChainBuilder {
   }
 
  private:
+  Status TakeFilter(const Codec& codec) {
+    constexpr std::string_view kPrefix = "numcodecs.";
+    const bool is_known = codec.name.starts_with(kPrefix) || codec.name == "bitround";
+    const std::string id =
+        codec.name.starts_with(kPrefix) ? codec.name.substr(kPrefix.size()) : codec.name;
+    std::optional<Filter> filter;
+    if (is_known) {
+      UNSHARD_ASSIGN_OR_RETURN(filter,
+                               MakeFilter(id, codec.name, codec.configuration(), codec.json_path));
+    }
+    if (!filter) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+    if (filter->item_size > 0) chain_.ordered_size = filter->item_size;
+    chain_.is_lossy |= filter->is_lossy;
+    ArrayStep step;
+    step.filter = std::move(filter->codec);
+    step.filter_configuration = ConfigurationOf(codec);
+    chain_.array_steps.push_back(std::move(step));
+    return {};
+  }
+
   Status TakeBytes(const Codec& codec) {
     has_bytes_ = true;
     const JsonCursor cursor(codec.json, codec.json_path);

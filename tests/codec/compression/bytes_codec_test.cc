@@ -35,6 +35,10 @@ const Sample kSamples[] = {
      "425a6831314159265359c11f1c620000ff9180400024411a002000508604055434cd3c05016060100c020100d1772"
      "4"
      "5385090c11f1c620"},
+    {"numcodecs.lzma",
+     "fd377a585a000004e6d6b4460200210116000000742fe5a3e001ff00105d003a9b8acd219167bcc21b624a9a26c00"
+     "0"
+     "00255eb63f02fe8b7500012c80040000005536bf8db1c467fb020000000004595a"},
     {"numcodecs.lz4", "000200008f756e7368617264200800ffe1506861726420"},
 };
 
@@ -312,8 +316,25 @@ TEST(BytesCodecTest, NamesAWrongChecksumLocation) {
       << codec.error().message;
 }
 
+TEST(BytesCodecTest, ShufflesBytesOfElementsAsNumcodecsDoes) {
+  const auto codec = Make("numcodecs.shuffle", R"({"elementsize": 4})");
+  EXPECT_EQ(AsText(codec->Encode(AsBytes("abcdefgh")).value()), "aebfcgdh");
+  EXPECT_EQ(AsText(codec->Decode(AsBytes("aebfcgdh"), 8).value()), "abcdefgh");
+  EXPECT_EQ(codec->Decode(AsBytes("abc"), 8).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(codec->Decode(AsBytes("aebfcgdh"), 7).error().code, ErrorCode::kResourceExhausted);
+  // What it adds is nothing, but it is no checksum that could be skipped.
+  EXPECT_EQ(codec->fixed_overhead(), std::nullopt);
+}
+
+TEST(BytesCodecTest, RefusesLzmaThatDoesNotDescribeItself) {
+  const auto configuration = ParseJson(R"({"format": 3, "filters": []})");
+  const auto codec = MakeBytesCodec("numcodecs.lzma", &*configuration, "codecs[1]");
+  ASSERT_FALSE(codec);
+  EXPECT_EQ(codec.error().code, ErrorCode::kNotSupported);
+}
+
 TEST(BytesCodecTest, DoesNotKnowOtherNames) {
-  for (const char* name : {"", "lzma", "numcodecs.lzma", "bytes", "transpose", "GZIP", "bz2"}) {
+  for (const char* name : {"", "lzma", "numcodecs.zfpy", "bytes", "transpose", "GZIP", "bz2"}) {
     const auto codec = MakeBytesCodec(name, nullptr, "codecs[0]");
     ASSERT_TRUE(codec) << name;
     EXPECT_EQ(*codec, nullptr) << name;

@@ -76,6 +76,7 @@ TEST(N5Block, EveryCompressionTakesItsBlockBack) {
   for (const char* compression :
        {R"({"type": "gzip"})", R"({"type": "gzip", "level": 3, "useZlib": true})",
         R"({"type": "bzip2", "blockSize": 1})", R"({"type": "zstd"})",
+        R"({"type": "xz", "preset": 1})", R"({"type": "lz4"})",
         R"({"type": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "nthreads": 1})"}) {
     const ChunkCodecPtr codec = Codec(compression, kShape);
     const auto block = codec->Encode({kU16, kShape, kItems});

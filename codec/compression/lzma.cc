@@ -1,0 +1,100 @@
+#include "codec/compression/lzma.h"
+
+#include <lzma.h>
+
+#include <cstddef>
+#include <string>
+
+#include "codec/compression/compressor.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;  // of the decoder's dictionary
+
+struct Stream : lzma_stream {
+  Stream() : lzma_stream(LZMA_STREAM_INIT) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { lzma_end(this); }
+};
+
+Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
+  Stream stream;
+  if (lzma_auto_decoder(&stream, kMostMemory, LZMA_CONCATENATED) != LZMA_OK) {
+    return NoMemory("lzma");
+  }
+  stream.next_in = stored.data();
+  stream.avail_in = stored.size();
+  const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<DecodeProgress> {
+    stream.next_out = at;
+    stream.avail_out = room;
+    const lzma_ret status = lzma_code(&stream, LZMA_FINISH);
+    const std::size_t written = room - stream.avail_out;
+    if (status == LZMA_STREAM_END && stream.avail_in > 0) {
+      return Damaged("lzma", "expected no bytes after the stream");
+    }
+    if (status == LZMA_STREAM_END) return DecodeProgress{written, true};
+    if (status == LZMA_MEM_ERROR || status == LZMA_MEMLIMIT_ERROR) return NoMemory("lzma");
+    if (status != LZMA_OK) return Damaged("lzma", "expected a whole .xz or .lzma stream");
+    return DecodeProgress{written, false};
+  };
+  return DecodeInSteps("lzma", max_bytes, step);
+}
+
+struct XzOptions {
+  std::uint32_t preset = 6;
+  lzma_check check = LZMA_CHECK_CRC64;
+};
+
+Result<ByteVector> Encode(ByteSpan plain, const XzOptions& options) {
+  Stream stream;
+  if (lzma_easy_encoder(&stream, options.preset, options.check) != LZMA_OK) return NoMemory("lzma");
+  ByteVector stored(lzma_stream_buffer_bound(plain.size()));
+  stream.next_in = plain.data();
+  stream.avail_in = plain.size();
+  std::size_t written = 0;
+  for (lzma_ret status = LZMA_OK; status != LZMA_STREAM_END;) {
+    if (written == stored.size()) stored.resize(2 * written + 64);
+    stream.next_out = stored.data() + written;
+    stream.avail_out = stored.size() - written;
+    status = lzma_code(&stream, LZMA_FINISH);
+    written = stored.size() - stream.avail_out;
+    if (status == LZMA_MEM_ERROR) return NoMemory("lzma");
+    if (status != LZMA_OK && status != LZMA_STREAM_END) {
+      return Fail(ErrorCode::kInternal, "lzma: " + std::to_string(status));
+    }
+  }
+  stored.resize(written);
+  return stored;
+}
+
+Result<Encoder> MakeEncoder(const CodecOptions& options, int format) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto filters, options.Find("filters"));
+  if (!filters.empty()) return filters.front().Expected("null: filters are not supported");
+  if (format != 1) {
+    return Fail(ErrorCode::kNotSupported, "only format 1, .xz, is written");
+  }
+  XzOptions xz;
+  UNSHARD_ASSIGN_OR_RETURN(const int preset, options.Integer("preset", 6, 0, 9));
+  xz.preset = static_cast<std::uint32_t>(preset);
+  UNSHARD_ASSIGN_OR_RETURN(const int check, options.Integer("check", -1, -1, 10));
+  if (check >= 0) xz.check = static_cast<lzma_check>(check);
+  if (lzma_check_is_supported(xz.check) == 0) {
+    return Fail(ErrorCode::kNotSupported, "the check " + std::to_string(check) + " is not known");
+  }
+  return [xz](ByteSpan plain) { return Encode(plain, xz); };
+}
+
+}  // namespace
+
+Result<BytesCodecPtr> MakeLzma(const std::string& name, const CodecOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const int format, options.Integer("format", 1, 1, 3));
+  if (format == 3) {
+    return Fail(ErrorCode::kNotSupported,
+                "the codec \"" + name + "\" with format 3, raw LZMA, is not known here");
+  }
+  return MakeCompressor(name, Decode, MakeEncoder(options, format));
+}
+
+}  // namespace unshard

@@ -1,0 +1,62 @@
+#include "codec/compression/shuffle.h"
+
+#include <string>
+#include <utility>
+
+#include "codec/compression/compressor.h"
+
+namespace unshard {
+namespace {
+
+class Shuffle final : public BytesCodec {
+ public:
+  Shuffle(std::string name, std::size_t element_size)
+      : name_(std::move(name)), element_size_(element_size) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+  [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
+    if (stored.size() > max_bytes) return DecodesToMore("shuffle", max_bytes);
+    if (stored.size() % element_size_ != 0) return NotWhole(ErrorCode::kDataLoss, stored.size());
+    ByteVector plain(stored.size());
+    const std::size_t count = stored.size() / element_size_;
+    for (std::size_t byte = 0; byte < element_size_; ++byte) {
+      for (std::size_t i = 0; i < count; ++i) {
+        plain[i * element_size_ + byte] = stored[byte * count + i];
+      }
+    }
+    return plain;
+  }
+
+  [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
+    if (plain.size() % element_size_ != 0) {
+      return NotWhole(ErrorCode::kInvalidArgument, plain.size());
+    }
+    ByteVector stored(plain.size());
+    const std::size_t count = plain.size() / element_size_;
+    for (std::size_t byte = 0; byte < element_size_; ++byte) {
+      for (std::size_t i = 0; i < count; ++i) {
+        stored[byte * count + i] = plain[i * element_size_ + byte];
+      }
+    }
+    return stored;
+  }
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> NotWhole(ErrorCode code, std::size_t found) const {
+    return Fail(code, "shuffle: expected elements of " + std::to_string(element_size_) +
+                          " bytes, found " + std::to_string(found) + " bytes in all");
+  }
+
+  const std::string name_;
+  const std::size_t element_size_;
+};
+
+}  // namespace
+
+Result<BytesCodecPtr> MakeShuffle(const std::string& name, const CodecOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const int size, options.Integer("elementsize", 4, 1, 1 << 20));
+  return std::make_shared<Shuffle>(name, static_cast<std::size_t>(size));
+}
+
+}  // namespace unshard

@@ -1,0 +1,28 @@
+// numcodecs' filters: codecs of items, which Zarr v2 lists in `filters` and Zarr v3 among the
+// array-to-array codecs.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "codec/compression/bytes_codec.h"
+#include "codec/json/json.h"
+
+namespace unshard {
+
+struct Filter {
+  BytesCodecPtr codec;          // of items in the byte order that its `dtype` names
+  std::uint32_t item_size = 1;  // bytes of the items that encoding gives
+  bool is_lossy = false;
+};
+
+// The filter that numcodecs calls `id` ("delta"), whose codec has the name `name` in metadata:
+// delta of integers and floats; decoding of quantize and bitround, where this changes no type.
+// Nothing for any other id. Fails with kDataLoss, naming the member below `json_path`, where the
+// configuration makes decoding impossible, and with kNotSupported for types that are not known
+// here. Pure function; thread-safe.
+Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
+                                         const JsonValue* configuration,
+                                         const std::string& json_path);
+
+}  // namespace unshard

@@ -1,0 +1,105 @@
+#include "codec/compression/lz4_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "codec/json/parser.h"
+
+namespace unshard {
+namespace {
+
+ByteVector FromHex(const std::string& hex) {
+  ByteVector bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<std::uint8_t>(std::stoul(hex.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+BytesCodecPtr Codec(std::uint64_t block_size) {
+  const JsonValue configuration =
+      JsonValue::Object({{"block_size", JsonValue::Number(block_size)}});
+  return MakeLz4Blocks("n5.lz4", CodecOptions(&configuration, "compression")).value();
+}
+
+// What lz4-java writes for these twelve bytes, which it stores: a block, and the empty one.
+const std::string kHeader =
+    "4c5a34426c6f636b"
+    "16"
+    "0c000000"
+    "0c000000";
+const std::string kChecksum = "90258b06";
+const std::string kPlain = "000100020003000400050006";
+const std::string kEnd =
+    "4c5a34426c6f636b"
+    "16"
+    "000000000000000000000000";
+
+TEST(Lz4Blocks, TheStreamOfLz4Java) {
+  const ByteVector stream = FromHex(kHeader + kChecksum + kPlain + kEnd);
+  EXPECT_EQ(Codec(65536)->Decode(stream, 12).value(), FromHex(kPlain));
+  EXPECT_EQ(Codec(65536)->Encode(FromHex(kPlain)).value(), stream);
+}
+
+TEST(Lz4Blocks, StreamsOfManyBlocksAreReadBack) {
+  std::mt19937 random(3);
+  ByteVector plain(5000);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    plain[i] = static_cast<std::uint8_t>(i < 3000 ? i / 100 : random());
+  }
+  for (const std::uint64_t block_size : {64u, 1000u, 1024u, 1025u, 65536u}) {
+    const ByteVector stream = Codec(block_size)->Encode(plain).value();
+    EXPECT_EQ(Codec(block_size)->Decode(stream, plain.size()).value(), plain) << block_size;
+    EXPECT_EQ(Codec(block_size)->Decode(stream, plain.size() - 1).error().code,
+              ErrorCode::kResourceExhausted);
+  }
+}
+
+TEST(Lz4Blocks, TheFormsOfNumcodecsAndZ5AreReadWhereTheSizeIsKnown) {
+  // One LZ4 block of five literals and a match that repeats them.
+  const std::string block =
+      "5f"
+      "6162636465"
+      "0500"
+      "00"
+      "50"
+      "6162636465";
+  const std::string plain = "abcdeabcdeabcdeabcdeabcdeabcde";
+  const auto size = static_cast<std::uint64_t>(5 + 19 + 5);
+  const std::string expected = plain.substr(0, size - 5) + "abcde";
+  for (const std::string& front : {std::string(), std::string("1d000000")}) {
+    const auto decoded = Codec(65536)->Decode(FromHex(front + block), size);
+    ASSERT_TRUE(decoded) << decoded.error().message;
+    EXPECT_EQ(AsText(*decoded), expected);
+    EXPECT_EQ(Codec(65536)->Decode(FromHex(front + block), size - 1).error().code,
+              ErrorCode::kDataLoss);
+  }
+}
+
+TEST(Lz4Blocks, DamageIsRefused) {
+  const auto refuse = [](const std::string& hex) {
+    const auto decoded = Codec(65536)->Decode(FromHex(hex), 12);
+    return decoded ? std::string("decoded") : decoded.error().message;
+  };
+  EXPECT_EQ(refuse(kHeader + "91258b06" + kPlain + kEnd), "lz4: a checksum does not match");
+  EXPECT_EQ(refuse(kHeader + kChecksum + kPlain),
+            "lz4: expected a block that begins with \"LZ4Block\"");
+  EXPECT_EQ(refuse(kHeader + kChecksum + "0001"), "lz4: the stream is cut short");
+  EXPECT_EQ(refuse(kHeader + kChecksum + kPlain + kEnd + "00"),
+            "lz4: expected no bytes after the last block");
+  EXPECT_EQ(refuse("4c5a34426c6f636b"
+                   "36"
+                   "0c0000000c000000" +
+                   kChecksum + kPlain + kEnd),
+            "lz4: the header of a block contradicts itself");
+  EXPECT_EQ(refuse("4c5a34426c6f636b"
+                   "20"
+                   "0c00000001040000" +
+                   kChecksum + kPlain + kEnd),
+            "lz4: the header of a block contradicts itself");
+}
+
+}  // namespace
+}  // namespace unshard
