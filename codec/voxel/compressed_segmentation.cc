@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,15 +73,99 @@ Status ForEachBlock(const SegmentationForm& form, const Visit& visit) {
   return {};
 }
 
-// Appends a channel to the words of the chunk: block headers, then block by block packed indexes,
-// and the table unless the channel has an equal one already.
+// The distinct labels of a block and, for each of its voxels, which of them it
+// has. Made once for many blocks.
+template <class Label>
+class BlockLabels {
+ public:
+  // `labels` of the channel. Both must outlive the object.
+  BlockLabels(const std::uint8_t* labels, const SegmentationForm& form)
+      : labels_(labels), form_(form) {
+    std::uint64_t voxels = 1;
+    for (std::size_t d = 0; d < 3; ++d) voxels *= std::min(form.block_shape[d], form.shape[d]);
+    const std::uint64_t slots = std::bit_ceil(2 * voxels);
+    shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
+    slots_.resize(slots);
+  }
+
+  // Reads the block at `begin`.
+  void Read(const Extent& begin) {
+    found_.clear();
+    numbers_.clear();
+    ForEachRow(form_, begin, [&](std::uint64_t voxel, std::uint64_t, std::uint64_t count) {
+      const std::uint8_t* at = labels_ + voxel * sizeof(Label);
+      for (std::uint64_t i = 0; i < count; ++i, at += sizeof(Label)) {
+        const Label label = LoadLabel<Label>(at);
+        // Most neighbours are equal.
+        const bool is_same = !numbers_.empty() && found_[numbers_.back()] == label;
+        numbers_.push_back(is_same ? numbers_.back() : NumberOf(label));
+      }
+      return true;
+    });
+    Sort();
+    // Leaves the slots empty for the next block.
+    for (const std::uint64_t slot : used_slots_) slots_[slot] = 0;
+    used_slots_.clear();
+  }
+
+  // In ascending order.
+  [[nodiscard]] const std::vector<Label>& sorted() const { return sorted_; }
+  // The position among them of each voxel within the chunk, x fastest.
+  [[nodiscard]] std::uint32_t Index(std::uint64_t voxel) const {
+    return positions_[numbers_[voxel]];
+  }
+
+ private:
+  // The number of a label, in the order in which labels are met.
+  std::uint32_t NumberOf(Label label) {
+    constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+    std::uint64_t slot = slots_.size() == 1 ? 0 : label * kMultiplier >> shift_;
+    while (slots_[slot] != 0 && found_[slots_[slot] - 1] != label) {
+      slot = (slot + 1) % slots_.size();
+    }
+    if (slots_[slot] == 0) {
+      found_.push_back(label);
+      slots_[slot] = static_cast<std::uint32_t>(found_.size());
+      used_slots_.push_back(slot);
+    }
+    return slots_[slot] - 1;
+  }
+
+  void Sort() {
+    order_.resize(found_.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    std::sort(order_.begin(), order_.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return found_[a] < found_[b]; });
+    sorted_.resize(found_.size());
+    positions_.resize(found_.size());
+    for (std::uint32_t i = 0; i < order_.size(); ++i) {
+      sorted_[i] = found_[order_[i]];
+      positions_[order_[i]] = i;
+    }
+  }
+
+  const std::uint8_t* const labels_;
+  const SegmentationForm& form_;
+  unsigned shift_ = 0;
+  std::vector<std::uint32_t> slots_;  // a hash table: numbers from 1 on; 0: empty
+  std::vector<std::uint64_t> used_slots_;
+  std::vector<Label> found_;            // by number
+  std::vector<std::uint32_t> numbers_;  // of voxels
+  std::vector<std::uint32_t> order_;    // numbers, by label
+  std::vector<std::uint32_t> positions_;
+  std::vector<Label> sorted_;
+};
+
+// Appends a channel to the words of the chunk: block headers, then block by
+// block packed indexes, and the table unless the channel has an equal one
+// already.
 template <class Label>
 class ChannelEncoder {
  public:
-  // `labels` of the channel. Both must outlive the encoder.
+  // `labels` of the channel. All must outlive the encoder.
   ChannelEncoder(const std::uint8_t* labels, const SegmentationForm& form,
                  std::vector<std::uint32_t>& words)
-      : labels_(labels), form_(form), words_(words), base_(words.size()) {}
+      : block_(labels, form), form_(form), words_(words), base_(words.size()) {}
 
   Status Encode(std::uint64_t block_count) {
     const std::uint64_t header_words = kSegmentationHeaderWords * block_count;
@@ -96,66 +181,44 @@ class ChannelEncoder {
  private:
   static tl::unexpected<Error> TooLarge() {
     return Fail(ErrorCode::kResourceExhausted,
-                "compressed_segmentation: the chunk needs offsets beyond 24 bits (64 MiB); "
+                "compressed_segmentation: the chunk needs offsets beyond 24 "
+                "bits (64 MiB); "
                 "expected a smaller chunk");
   }
 
-  [[nodiscard]] Label At(std::uint64_t voxel) const {
-    return LoadLabel<Label>(labels_ + voxel * sizeof(Label));
-  }
-
   Status EncodeBlock(const Extent& begin, std::uint64_t header) {
-    std::vector<Label> table = DistinctLabels(begin);
+    block_.Read(begin);
+    const std::size_t count = block_.sorted().size();
     unsigned bits = 0;
-    if (table.size() > 1) bits = 1;
-    while (bits != 0 && (std::uint64_t{1} << bits) < table.size()) bits *= 2;
+    if (count > 1) bits = 1;
+    while (bits != 0 && (std::uint64_t{1} << bits) < count) bits *= 2;
     const std::uint64_t values_at = words_.size();
-    if (bits != 0) AppendPackedIndexes(begin, table, bits);
-    const std::uint64_t table_at = AppendTable(std::move(table));
+    if (bits != 0) AppendPackedIndexes(begin, bits);
+    const std::uint64_t table_at = AppendTable();
     if (values_at > kMaxSegmentationOffset || table_at > kMaxSegmentationOffset) return TooLarge();
     words_[header] = static_cast<std::uint32_t>(table_at - base_) | bits << 24;
     words_[header + 1] = static_cast<std::uint32_t>(values_at - base_);
     return {};
   }
 
-  [[nodiscard]] std::vector<Label> DistinctLabels(const Extent& begin) const {
-    // Most neighbours are equal: dropping runs of one label first makes sorting cheap.
-    std::vector<Label> distinct;
-    ForEachRow(form_, begin, [&](std::uint64_t voxel, std::uint64_t, std::uint64_t count) {
-      for (std::uint64_t i = 0; i < count; ++i) {
-        const Label label = At(voxel + i);
-        if (distinct.empty() || distinct.back() != label) distinct.push_back(label);
-      }
-      return true;
-    });
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    return distinct;
-  }
-
-  void AppendPackedIndexes(const Extent& begin, const std::vector<Label>& table, unsigned bits) {
-    const Extent& block = form_.block_shape;
+  void AppendPackedIndexes(const Extent& begin, unsigned bits) {
+    const Extent& shape = form_.block_shape;
     const std::uint64_t first = words_.size();
     // Positions beyond a clipped edge have index 0.
-    words_.resize(first + (bits * block[0] * block[1] * block[2] + 31) / 32, 0);
-    std::uint64_t index = 0;
-    ForEachRow(form_, begin, [&](std::uint64_t voxel, std::uint64_t at, std::uint64_t count) {
-      for (std::uint64_t i = 0; i < count; ++i) {
-        const Label label = At(voxel + i);
-        if (table[index] != label) {
-          const auto found = std::lower_bound(table.begin(), table.end(), label);
-          index = static_cast<std::uint64_t>(found - table.begin());
-        }
-        const std::uint64_t bit = (at + i) * bits;
-        words_[first + bit / 32] |= static_cast<std::uint32_t>(index) << (bit % 32);
+    words_.resize(first + (bits * shape[0] * shape[1] * shape[2] + 31) / 32, 0);
+    std::uint64_t voxel = 0;
+    ForEachRow(form_, begin, [&](std::uint64_t, std::uint64_t at, std::uint64_t count) {
+      for (std::uint64_t bit = at * bits; count > 0; --count, bit += bits) {
+        words_[first + bit / 32] |= block_.Index(voxel++) << (bit % 32);
       }
       return true;
     });
   }
 
-  // The offset of the table, which is appended unless an equal one was written before.
-  std::uint64_t AppendTable(std::vector<Label> table) {
-    const auto [entry, is_new] = tables_.try_emplace(std::move(table), words_.size());
+  // The offset of the table, which is appended unless an equal one was written
+  // before.
+  std::uint64_t AppendTable() {
+    const auto [entry, is_new] = tables_.try_emplace(block_.sorted(), words_.size());
     if (is_new) {
       for (const std::uint64_t label : entry->first) {
         words_.push_back(static_cast<std::uint32_t>(label));
@@ -165,7 +228,7 @@ class ChannelEncoder {
     return entry->second;
   }
 
-  const std::uint8_t* const labels_;
+  BlockLabels<Label> block_;  // the one that is encoded
   const SegmentationForm& form_;
   std::vector<std::uint32_t>& words_;                   // of the whole chunk
   const std::uint64_t base_;                            // where the channel's begin

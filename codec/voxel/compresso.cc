@@ -10,6 +10,7 @@
 #include "codec/voxel/compresso.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -177,14 +178,15 @@ class NumberSets {
     parents_[other] = least;
     return least;
   }
-  // For each number, the position of its set among all sets in ascending order, from 1 on.
-  std::vector<std::uint32_t> Positions() && {
+  // For each number, the position of its set among all sets in ascending order, from 1 on; and how
+  // many sets there are.
+  std::pair<std::vector<std::uint32_t>, std::uint32_t> Positions() && {
     std::uint32_t count = 0;
     for (std::size_t number = 1; number < parents_.size(); ++number) {
       const std::uint32_t parent = parents_[number];  // smaller, and replaced already, or itself
       parents_[number] = parent == number ? ++count : parents_[parent];
     }
-    return std::move(parents_);
+    return {std::move(parents_), count};
   }
 
  private:
@@ -199,8 +201,14 @@ class NumberSets {
   std::vector<std::uint32_t> parents_;
 };
 
-// The component of each voxel, from 1 on; 0 on boundaries.
-std::vector<std::uint32_t> NumberComponents(const Parts& parts, const ByteVector& mask) {
+// The components of the voxels that are not on boundaries.
+struct Components {
+  std::vector<std::uint32_t> numbers;    // of each voxel; 0 on boundaries
+  std::vector<std::uint32_t> positions;  // of each number, the component's, from 1 on
+  std::uint32_t count = 0;
+};
+
+Components FindComponents(const Parts& parts, const ByteVector& mask) {
   const Extent& shape = parts.shape;
   const std::uint64_t slice = shape[0] * shape[1];
   std::vector<std::uint32_t> numbers(mask.size());
@@ -210,33 +218,34 @@ std::vector<std::uint32_t> NumberComponents(const Parts& parts, const ByteVector
     for (std::uint64_t y = 0; y < shape[1]; ++y) {
       std::uint32_t left = 0;
       for (std::uint64_t x = 0; x < shape[0]; ++x, ++at) {
-        std::uint32_t number = 0;
-        if (mask[at] == 0) {
-          const std::uint32_t up = y > 0 ? numbers[at - shape[0]] : 0;
-          const std::uint32_t before = parts.joins_slices && z > 0 ? numbers[at - slice] : 0;
-          for (const std::uint32_t neighbour : {left, up, before}) {
-            if (neighbour == 0 || neighbour == number) continue;
-            number = number == 0 ? neighbour : sets.Join(number, neighbour);
-          }
-          if (number == 0) number = sets.Add();
+        if (mask[at] != 0) {
+          left = 0;
+          continue;
         }
+        const std::uint32_t up = y > 0 ? numbers[at - shape[0]] : 0;
+        const std::uint32_t before = parts.joins_slices && z > 0 ? numbers[at - slice] : 0;
+        std::uint32_t number = left;
+        for (const std::uint32_t neighbour : {up, before}) {
+          if (neighbour == 0 || neighbour == number) continue;
+          number = number == 0 ? neighbour : sets.Join(number, neighbour);
+        }
+        if (number == 0) number = sets.Add();
         numbers[at] = number;
         left = number;
       }
     }
   }
-  const std::vector<std::uint32_t> positions = std::move(sets).Positions();
-  for (std::uint32_t& number : numbers) number = positions[number];
-  return numbers;
+  auto [positions, count] = std::move(sets).Positions();
+  return {std::move(numbers), std::move(positions), count};
 }
 
-// The labels that the voxels on boundaries are given, in their order.
+// The labels, of `kSize` bytes, that the voxels on boundaries are given, in their order.
+template <std::size_t kSize>
 class BoundaryLabels {
  public:
   // All must outlive the object. `labels` has those of the other voxels.
-  BoundaryLabels(const Parts& parts, const ByteVector& mask, std::uint64_t size,
-                 std::uint8_t* labels)
-      : parts_(parts), mask_(mask), size_(size), labels_(labels), rest_(parts.locations) {}
+  BoundaryLabels(const Parts& parts, const ByteVector& mask, std::uint8_t* labels)
+      : parts_(parts), mask_(mask), labels_(labels), rest_(parts.locations) {}
 
   Status Store() {
     const Extent& shape = parts_.shape;
@@ -274,29 +283,46 @@ class BoundaryLabels {
     }
     const auto label = code == 6 ? Next() : code ? std::optional(*code - 7) : std::nullopt;
     if (!label) return Damaged("expected a location for each voxel on a boundary");
-    for (std::uint64_t i = 0; i < size_; ++i) {
-      labels_[at * size_ + i] = static_cast<std::uint8_t>(*label >> (8 * i));
+    for (std::size_t i = 0; i < kSize; ++i) {
+      labels_[at * kSize + i] = static_cast<std::uint8_t>(*label >> (8 * i));
     }
     return {};
   }
 
   void Copy(std::uint64_t from, std::uint64_t to) {
-    std::copy_n(labels_ + from * size_, size_, labels_ + to * size_);
+    std::memcpy(labels_ + to * kSize, labels_ + from * kSize, kSize);
   }
 
   std::optional<std::uint64_t> Next() {
     if (rest_.empty()) return std::nullopt;
-    const std::uint64_t location = Load(rest_.data(), size_);
-    rest_ = rest_.subspan(size_);
+    const std::uint64_t location = Load(rest_.data(), kSize);
+    rest_ = rest_.subspan(kSize);
     return location;
   }
 
   const Parts& parts_;
   const ByteVector& mask_;
-  const std::uint64_t size_;  // bytes of a label
   std::uint8_t* const labels_;
   ByteSpan rest_;  // of the locations
 };
+
+template <std::size_t kSize>
+Result<ByteVector> StoreLabels(const Parts& parts, const ByteVector& mask) {
+  const Components components = FindComponents(parts, mask);
+  if (components.count > parts.labels.size() / kSize) {
+    return Damaged("expected a label for each of " + std::to_string(components.count) +
+                   " components, found " + std::to_string(parts.labels.size() / kSize));
+  }
+  ByteVector labels(mask.size() * kSize);
+  for (std::uint64_t voxel = 0; voxel < mask.size(); ++voxel) {
+    const std::uint32_t number = components.numbers[voxel];
+    if (number == 0) continue;
+    const std::uint64_t label = components.positions[number] - 1;
+    std::memcpy(labels.data() + voxel * kSize, parts.labels.data() + label * kSize, kSize);
+  }
+  UNSHARD_RETURN_IF_ERROR(BoundaryLabels<kSize>(parts, mask, labels.data()).Store());
+  return labels;
+}
 
 }  // namespace
 
@@ -312,21 +338,16 @@ Result<ByteVector> DecodeCompresso(ByteSpan encoded, const Extent& shape,
   }
   UNSHARD_ASSIGN_OR_RETURN(const Parts parts, Split(encoded, shape, label_size));
   UNSHARD_ASSIGN_OR_RETURN(const ByteVector mask, MaskBoundaries(parts));
-  const std::vector<std::uint32_t> components = NumberComponents(parts, mask);
-  const std::uint64_t label_count = parts.labels.size() / label_size;
-  ByteVector labels(*voxels * label_size);
-  for (std::uint64_t voxel = 0; voxel < *voxels; ++voxel) {
-    const std::uint64_t component = components[voxel];
-    if (component > label_count) {
-      return Damaged("expected a label for each component, found only " +
-                     std::to_string(label_count));
-    }
-    if (component == 0) continue;
-    std::copy_n(parts.labels.data() + (component - 1) * label_size, label_size,
-                labels.data() + voxel * label_size);
+  switch (label_size) {
+    case 1:
+      return StoreLabels<1>(parts, mask);
+    case 2:
+      return StoreLabels<2>(parts, mask);
+    case 4:
+      return StoreLabels<4>(parts, mask);
+    default:
+      return StoreLabels<8>(parts, mask);
   }
-  UNSHARD_RETURN_IF_ERROR(BoundaryLabels(parts, mask, label_size, labels.data()).Store());
-  return labels;
 }
 
 Result<ChunkCodecPtr> MakeCompressoCodec(const VolumeEncoding& volume) {

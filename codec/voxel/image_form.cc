@@ -9,19 +9,38 @@
 namespace unshard {
 namespace {
 
-// Moves `kSize` bytes at a time, from `from` in steps to `to` in steps.
-template <std::size_t kSize>
-void MoveItems(const std::uint8_t* from, std::size_t from_step, std::uint8_t* to,
-               std::size_t to_step, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * to_step, from + i * from_step, kSize);
+enum class Direction { kToPixels, kToPlanes };
+
+// Copies items of `kSize` bytes, pixel by pixel. The numbers are constants so that the compiler
+// unrolls the loop over components.
+template <Direction kDirection, std::size_t kComponents, std::size_t kSize>
+void CopyItems(const std::uint8_t* from, std::size_t pixels, std::uint8_t* to) {
+  const std::size_t plane = pixels * kSize;
+  for (std::size_t i = 0; i < pixels; ++i) {
+    for (std::size_t c = 0; c < kComponents; ++c) {
+      const std::size_t in_pixels = (i * kComponents + c) * kSize;
+      const std::size_t in_planes = c * plane + i * kSize;
+      if constexpr (kDirection == Direction::kToPixels) {
+        std::memcpy(to + in_pixels, from + in_planes, kSize);
+      } else {
+        std::memcpy(to + in_planes, from + in_pixels, kSize);
+      }
+    }
   }
 }
 
-using Mover = void (*)(const std::uint8_t* from, std::size_t from_step, std::uint8_t* to,
-                       std::size_t to_step, std::size_t count);
-
-Mover MoverOf(std::uint64_t size) { return size == 1 ? MoveItems<1> : MoveItems<2>; }
+template <Direction kDirection>
+ByteVector Rearrange(ByteSpan from, std::uint64_t components, std::uint64_t size) {
+  using Copy = void (*)(const std::uint8_t* from, std::size_t pixels, std::uint8_t* to);
+  constexpr std::array<Copy, 8> kCopies = {
+      CopyItems<kDirection, 1, 1>, CopyItems<kDirection, 1, 2>, CopyItems<kDirection, 2, 1>,
+      CopyItems<kDirection, 2, 2>, CopyItems<kDirection, 3, 1>, CopyItems<kDirection, 3, 2>,
+      CopyItems<kDirection, 4, 1>, CopyItems<kDirection, 4, 2>};
+  ByteVector to(from.size());
+  kCopies[2 * (components - 1) + size - 1](from.data(), from.size() / (components * size),
+                                           to.data());
+  return to;
+}
 
 }  // namespace
 
@@ -61,23 +80,11 @@ Result<ImageSize> ArrangeImage(std::string_view what, const std::array<std::uint
 }
 
 ByteVector PlanesToPixels(ByteSpan planes, std::uint64_t components, std::uint64_t size) {
-  ByteVector pixels(planes.size());
-  const std::size_t plane = planes.size() / components;
-  for (std::size_t c = 0; c < components; ++c) {
-    MoverOf(size)(planes.data() + c * plane, size, pixels.data() + c * size, components * size,
-                  plane / size);
-  }
-  return pixels;
+  return Rearrange<Direction::kToPixels>(planes, components, size);
 }
 
 ByteVector PixelsToPlanes(ByteSpan pixels, std::uint64_t components, std::uint64_t size) {
-  ByteVector planes(pixels.size());
-  const std::size_t plane = pixels.size() / components;
-  for (std::size_t c = 0; c < components; ++c) {
-    MoverOf(size)(pixels.data() + c * size, components * size, planes.data() + c * plane, size,
-                  plane / size);
-  }
-  return planes;
+  return Rearrange<Direction::kToPlanes>(pixels, components, size);
 }
 
 }  // namespace unshard

@@ -38,8 +38,8 @@ Status CheckImageForm(std::string_view what, const ImageSize& size, std::uint64_
 Result<ImageSize> ArrangeImage(std::string_view what, const std::array<std::uint64_t, 3>& shape,
                                std::uint64_t max_side);
 
-// From planes to pixels and back. Requires: a whole number of voxels of `components` × `size`
-// bytes, each 1 or 2 bytes in size.
+// From planes to pixels and back. Requires: 1 to 4 components, a size of 1 or 2 bytes, and a whole
+// number of voxels.
 ByteVector PlanesToPixels(ByteSpan planes, std::uint64_t components, std::uint64_t size);
 ByteVector PixelsToPlanes(ByteSpan pixels, std::uint64_t components, std::uint64_t size);
 

@@ -79,7 +79,8 @@ Result<ByteVector> DecodeJpeg(ByteSpan encoded, const ImageForm& form) {
   if (failure != 0) {
     return Fail(ErrorCode::kDataLoss, std::string("jpeg chunk: ") + tjGetErrorStr2(decoder.get()));
   }
-  return form.components == 1 ? pixels : PixelsToPlanes(pixels, form.components, 1);
+  if (form.components == 1) return pixels;
+  return PixelsToPlanes(pixels, form.components, 1);
 }
 
 Result<ChunkCodecPtr> MakeJpegCodec(const VolumeEncoding& volume) {
