@@ -9,40 +9,26 @@
 // message.
 #include <iostream>
 #include <iterator>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "codec/json/cursor.h"
 #include "codec/json/parser.h"
-#include "codec/voxel/volume_codec.h"
+#include "codec/precomputed/volume.h"
 
 namespace unshard {
 namespace {
 
-std::uint64_t Unsigned(const JsonValue& value) { return std::stoull(value.text()); }
-
-Result<ChunkCodecPtr> MakePrecomputedCodec(const JsonValue& json) {
-  VolumeEncoding volume;
-  volume.encoding = TextOf(json, "encoding");
-  const auto type = FindDataType(DataTypeDialect::kPrecomputedVolume, TextOf(json, "data_type"));
-  if (!type) return Fail(ErrorCode::kInvalidArgument, "expected the data_type of a volume");
-  volume.type = *type;
-  if (const JsonValue* channels = json.Find("num_channels")) volume.channels = Unsigned(*channels);
-  const auto& block = ItemsOf(json, "compressed_segmentation_block_size");
-  if (block.size() == 3) {
-    volume.block_size = {Unsigned(block[0]), Unsigned(block[1]), Unsigned(block[2])};
-  }
-  const auto level = [&json](const char* key) -> std::optional<int> {
-    const JsonValue* value = json.Find(key);
-    if (value == nullptr) return std::nullopt;
-    return std::stoi(value->text());
-  };
-  volume.jpeg_quality = level("jpeg_quality");
-  volume.png_level = level("png_level");
-  return MakeVolumeCodec(volume);
+Result<ChunkCodecPtr> MakeCodec(const JsonCursor& members) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_name, members.Member("data_type"));
+  const auto type = FindDataType(DataTypeDialect::kPrecomputedVolume, type_name.value().text());
+  if (!type) return type_name.Expected("the data type of a volume");
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor channels, members.Member("num_channels"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t count, channels.Unsigned(1, 1000));
+  return MakePrecomputedChunkCodec(members, *type, count);
 }
 
 Result<ByteVector> Run(const std::vector<std::string>& arguments, ByteVector input) {
@@ -51,11 +37,12 @@ Result<ByteVector> Run(const std::vector<std::string>& arguments, ByteVector inp
     return Fail(ErrorCode::kInvalidArgument, "expected decode|encode precomputed JSON SHAPE");
   }
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue json, ParseJson(arguments[2]));
-  UNSHARD_ASSIGN_OR_RETURN(const ChunkCodecPtr codec, MakePrecomputedCodec(json));
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCodecPtr codec, MakeCodec(JsonCursor(json, "")));
   std::vector<std::uint64_t> shape;
   std::istringstream extents(arguments[3]);
-  for (std::string extent; std::getline(extents, extent, ',');)
+  for (std::string extent; std::getline(extents, extent, ',');) {
     shape.push_back(std::stoull(extent));
+  }
   if (arguments[0] == "encode") return codec->Encode({codec->type(), shape, std::move(input)});
   UNSHARD_ASSIGN_OR_RETURN(Voxels voxels, codec->Decode(input, shape));
   return std::move(voxels.bytes);
