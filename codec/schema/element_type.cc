@@ -95,6 +95,13 @@ const ElementType* FindElementType(std::string_view name) {
   return found == kTypes.end() ? nullptr : &*found;
 }
 
+const ElementType* FindZarr2Type(std::string_view dtype) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const ElementType& type) {
+    return type.zarr2 == dtype && !dtype.empty();
+  });
+  return found == kTypes.end() ? nullptr : &*found;
+}
+
 double RoundToType(const ElementType& type, double value) {
   if (!std::isfinite(value) || value == 0 || type.bits == 64) return value;
   if (type.bits == 32) {

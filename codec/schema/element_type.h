@@ -34,6 +34,9 @@ struct ElementType {
 // The type that TensorStore calls `name`; a null pointer where there is none.
 const ElementType* FindElementType(std::string_view name);
 
+// The type whose new Zarr v2 arrays have this `dtype`; a null pointer where there is none.
+const ElementType* FindZarr2Type(std::string_view dtype);
+
 // One value of the type from its JSON form, or from arrays of one item around it, as the JSON that
 // TensorStore prints for it: a number of the type's precision, true or false, or the strings "NaN",
 // "Infinity" and "-Infinity". Fails, naming the JSON path, for values that the type does not have,

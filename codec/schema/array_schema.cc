@@ -1,0 +1,457 @@
+#include "codec/schema/array_schema.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/json/cursor.h"
+#include "codec/json/parser.h"
+#include "codec/precomputed/shard.h"
+#include "codec/schema/chunk_layout.h"
+#include "codec/schema/codec_spec.h"
+#include "codec/schema/dimension_units.h"
+#include "codec/schema/element_type.h"
+#include "codec/schema/index_domain.h"
+#include "codec/schema/json_reading.h"
+#include "codec/schema/sharding_choice.h"
+#include "codec/schema/zarr3_codec_resolution.h"
+#include "codec/schema/zarr3_codecs.h"
+
+namespace unshard {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// What is known of an array.
+struct Description {
+  std::string dtype;
+  IndexDomain domain;
+  std::vector<std::size_t> inner_order;
+  Shape read_chunk;
+  Shape write_chunk;
+  Shape codec_chunk;  // empty: none
+  JsonValue codec;
+  std::optional<JsonValue> fill_value;
+  DimensionUnits units;
+};
+
+JsonValue JsonOf(const Description& array) {
+  ChunkLayout layout;
+  if (array.domain.rank() > 0) {
+    layout.inner_order = {array.inner_order, Strength::kHard};
+    layout.grid_origin = HardOrigin(array.domain.origin());
+    layout.read_chunk.shape = HardShape(array.read_chunk);
+    layout.write_chunk.shape = HardShape(array.write_chunk);
+    layout.codec_chunk.shape = HardShape(array.codec_chunk);
+  }
+  JsonValue json = JsonValue::Object();
+  json.Set("rank", JsonValue::Number(array.domain.rank()));
+  json.Set("dtype", JsonValue::String(array.dtype));
+  json.Set("domain", IndexDomainJson(array.domain));
+  JsonValue chunk_layout = ChunkLayoutJson(layout);
+  if (!chunk_layout.members().empty()) json.Set("chunk_layout", std::move(chunk_layout));
+  json.Set("codec", array.codec);
+  if (array.fill_value) json.Set("fill_value", *array.fill_value);
+  if (AnyUnit(array.units)) json.Set("dimension_units", DimensionUnitsJson(array.units));
+  return json;
+}
+
+// --- Members of documents
+
+Result<Shape> ShapeAt(const JsonCursor& json, std::int64_t least) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
+  Shape shape;
+  for (const JsonCursor& item : items) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto extent, item.Integer(least, kInfiniteIndex - 1));
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+Result<Shape> ShapeMember(const JsonCursor& json, std::string_view name, std::int64_t least) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
+  return ShapeAt(member, least);
+}
+
+Result<Shape> ChunksMember(const JsonCursor& json, std::string_view name, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
+  UNSHARD_ASSIGN_OR_RETURN(Shape chunks, ShapeAt(member, 1));
+  if (chunks.size() == rank) return chunks;
+  return member.Expected("one extent for each of the " + std::to_string(rank) + " dimensions");
+}
+
+// From 0 on, with upper bounds that can be changed.
+IndexDomain ResizableDomain(const Shape& shape) {
+  IndexDomain domain = DomainOfShape(shape);
+  for (DomainDimension& one : domain.dimensions) one.implicit_upper = true;
+  return domain;
+}
+
+// Labels are dropped where two dimensions have the same.
+void SetLabels(const JsonValue* names, IndexDomain& domain) {
+  if (names == nullptr || names->items().size() != domain.rank()) return;
+  std::vector<std::string> labels;
+  for (const JsonValue& name : names->items()) {
+    const std::string label = name.is_string() ? name.text() : "";
+    if (!label.empty() && std::find(labels.begin(), labels.end(), label) != labels.end()) return;
+    labels.push_back(label);
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) domain.dimensions[i].label = labels[i];
+}
+
+std::vector<std::size_t> Identity(std::size_t rank) {
+  std::vector<std::size_t> order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+std::vector<std::size_t> Reversed(std::size_t rank) {
+  std::vector<std::size_t> order = Identity(rank);
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+JsonValue CodecOf(std::string_view driver) {
+  JsonValue codec = JsonValue::Object();
+  codec.Set("driver", JsonValue::String(std::string(driver)));
+  return codec;
+}
+
+// --- Fill values
+
+// The float with these bits, "0x7fc00001".
+std::optional<double> FloatOfBits(const ElementType& type, std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (type.size == 8) return std::bit_cast<double>(bits);
+  if (type.size == 4) return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
+  if (type.size != 2) return std::nullopt;
+  if (type.name == "bfloat16") {
+    return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16)};
+  }
+  const int exponent = static_cast<int>(bits >> 10 & 31);
+  const double fraction = static_cast<double>(bits & 1023);
+  double value = exponent == 0   ? std::ldexp(fraction, -24)
+                 : exponent < 31 ? std::ldexp(1024 + fraction, exponent - 25)
+                 : fraction == 0 ? HUGE_VAL
+                                 : std::nan("");
+  return (bits >> 15 & 1) != 0 ? -value : value;
+}
+
+// A value of a document as TensorStore prints it. What is none of the type's stays as it is.
+JsonValue FillValueOf(const ElementType& type, const JsonValue& value) {
+  using Kind = ElementType::Kind;
+  if (type.kind == Kind::kComplex && value.items().size() == 2) {
+    const ElementType& part = *FindElementType(type.size == 8 ? "float32" : "float64");
+    return JsonValue::Array(
+        {FillValueOf(part, value.items()[0]), FillValueOf(part, value.items()[1])});
+  }
+  if (type.kind == Kind::kBool && value.is_number()) return JsonValue::Boolean(value.text() != "0");
+  if (type.kind == Kind::kFloat && value.is_string()) {
+    if (const auto number = FloatOfBits(type, value.text())) return FloatJson(*number);
+  }
+  auto parsed = ParseElement(type, JsonCursor(value, "fill_value"));
+  return parsed ? *std::move(parsed) : value;
+}
+
+// --- Zarr v3
+
+// TensorStore writes the units of dimensions as texts.
+DimensionUnits UnitsOf(const JsonValue& document, std::size_t rank) {
+  const JsonValue* const attributes = document.Find("attributes");
+  const JsonValue* const texts =
+      attributes != nullptr ? attributes->Find("dimension_units") : nullptr;
+  DimensionUnits units;
+  if (texts == nullptr || texts->items().size() != rank) return units;
+  for (const JsonValue& text : texts->items()) {
+    if (!text.is_string() && !text.is_null()) return {};
+    units.push_back(text.is_null() ? std::nullopt : std::optional(ParseUnitText(text.text())));
+  }
+  return units;
+}
+
+// The name of a data type, short or long.
+Result<std::string> NameMember(const JsonCursor& json, std::string_view key) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(key));
+  if (!member.value().is_object()) return member.String();
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor name, member.Member("name"));
+  return name.String();
+}
+
+// Options that a document may leave out are set.
+void Complete(Zarr3CodecChain& chain) {
+  for (auto* list : {&chain.array_to_bytes, &chain.bytes_to_bytes}) {
+    for (Zarr3Codec& codec : *list) {
+      if (codec.name == "zstd") SetDefaultOptions(codec);
+      if (codec.sharding() && codec.options.Find("index_location") == nullptr) {
+        codec.options.Set("index_location", JsonValue::String("end"));
+      }
+      for (Zarr3CodecChain& inner : codec.codecs) Complete(inner);
+      for (Zarr3CodecChain& index : codec.index_codecs) Complete(index);
+    }
+  }
+}
+
+// Whether layouts can be told: every level has its codec to bytes, and shards their inner chunks,
+// and every order and shape the rank of the chunks.
+bool HasLayout(const Zarr3CodecChain& chain, std::size_t rank) {
+  if (chain.array_to_bytes.empty()) return false;
+  for (const Zarr3Codec& codec : chain.array_to_array) {
+    if (TransposeOrder(codec, rank).size() != rank) return false;
+  }
+  const Zarr3Codec& codec = chain.array_to_bytes.front();
+  if (!codec.sharding()) return true;
+  return ItemsOf(codec.options, "chunk_shape").size() == rank && codec.codecs.size() == 1 &&
+         HasLayout(codec.codecs.front(), rank);
+}
+
+// The inner chunk shape of an unknown chain, as far as it can be found: that of the first
+// sharding_indexed.
+std::optional<Shape> FirstInnerShape(const JsonValue& codecs, std::size_t rank) {
+  for (const JsonValue& codec : codecs.items()) {
+    if (TextOf(codec, "name") != "sharding_indexed") continue;
+    const JsonValue* const configuration = codec.Find("configuration");
+    const JsonValue* const shape =
+        configuration != nullptr ? configuration->Find("chunk_shape") : nullptr;
+    if (shape == nullptr) return std::nullopt;
+    auto extents = ShapeAt(JsonCursor(*shape, "chunk_shape"), 1);
+    if (!extents || extents->size() != rank) return std::nullopt;
+    return *std::move(extents);
+  }
+  return std::nullopt;
+}
+
+// Sets what the chain decides.
+Status DescribeCodecs(const JsonCursor& codecs, Description& array) {
+  array.codec = CodecOf("zarr3");
+  array.inner_order = Identity(array.domain.rank());
+  array.read_chunk = array.write_chunk;
+  auto chain = ParseZarr3Codecs(codecs);
+  if (!chain || !HasLayout(*chain, array.domain.rank())) {
+    if (!codecs.value().is_array()) return codecs.Expected("an array of codecs");
+    array.codec.Set("codecs", codecs.value());
+    if (auto inner = FirstInnerShape(codecs.value(), array.domain.rank())) {
+      array.read_chunk = *std::move(inner);
+    }
+    return {};
+  }
+  Complete(*chain);
+  array.codec.Set("codecs", Zarr3CodecsJson(*chain, Zarr3CodecForm::kSchema));
+  Zarr3ChunkLayout layout = LayoutOfZarr3Codecs(*chain, array.write_chunk);
+  array.inner_order = std::move(layout.inner_order);
+  array.read_chunk = std::move(layout.read_chunk_shape);
+  return {};
+}
+
+// --- Zarr v2
+
+// "<u2" → "uint16"; other types keep their names.
+std::string Zarr2TypeName(const std::string& dtype) {
+  for (const char order : {'<', '|'}) {
+    std::string normal = dtype;
+    if (!normal.empty() && (normal[0] == '>' || normal[0] == '<' || normal[0] == '|')) {
+      normal[0] = order;
+    }
+    if (const ElementType* const type = FindZarr2Type(normal)) return std::string(type->name);
+  }
+  return dtype;
+}
+
+// --- Precomputed
+
+constexpr std::size_t kAxes = 4;
+
+Extents3 Xyz(const Shape& shape) { return {shape[0], shape[1], shape[2]}; }
+
+// Three numbers, and one more for the channel.
+Result<Shape> XyzMember(const JsonCursor& scale, std::string_view name, std::int64_t least,
+                        std::int64_t of_channel) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, scale.Member(name));
+  UNSHARD_ASSIGN_OR_RETURN(Shape shape, ShapeAt(member, least));
+  if (shape.size() != kAxes - 1) return member.Expected("three numbers, of x, y and z");
+  shape.push_back(of_channel);
+  return shape;
+}
+
+// A shard, clipped to the volume, in whole chunks. Where shards are no boxes, the whole volume.
+Shape WriteChunkOf(const ShardingSpec& sharding, const Shape& volume, const Shape& chunk) {
+  const auto shard = ShardShapeInChunks(sharding, Xyz(volume), Xyz(chunk));
+  Shape write = chunk;
+  for (std::size_t i = 0; i + 1 < kAxes; ++i) {
+    const std::int64_t chunks = volume[i] / chunk[i] + (volume[i] % chunk[i] != 0 ? 1 : 0);
+    write[i] = (shard ? std::min((*shard)[i], chunks) : chunks) * chunk[i];
+  }
+  return write;
+}
+
+// The codec members of a scale: its own, and what absent ones mean.
+JsonValue ScaleCodec(const JsonValue& scale, const std::optional<ShardingSpec>& sharding) {
+  JsonValue codec = CodecOf("neuroglancer_precomputed");
+  const std::string encoding = TextOf(scale, "encoding");
+  codec.Set("encoding", JsonValue::String(encoding));
+  const JsonValue* const quality = scale.Find("jpeg_quality");
+  if (encoding == "jpeg") {
+    codec.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(75));
+  }
+  if (const JsonValue* level = scale.Find("png_level"); level != nullptr && encoding == "png") {
+    codec.Set("png_level", *level);
+  }
+  if (sharding) {
+    const bool gzip = sharding->data_encoding == ShardEncoding::kGzip;
+    codec.Set("shard_data_encoding", JsonValue::String(gzip ? "gzip" : "raw"));
+  }
+  return codec;
+}
+
+Result<DimensionUnits> ResolutionUnits(const JsonCursor& scale) {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, scale.Member("resolution"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, member.Items(kAxes));
+  DimensionUnits units(kAxes);
+  for (std::size_t i = 0; i < items.size() && i + 1 < kAxes; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(const double nanometres, NumberOf(items[i]));
+    units[i] = DimensionUnit{nanometres, "nm"};
+  }
+  return units;
+}
+
+}  // namespace
+
+Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document) {
+  const JsonCursor json(document, "");
+  Description array;
+  UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "shape", 0));
+  array.domain = ResizableDomain(shape);
+  SetLabels(document.Find("dimension_names"), array.domain);
+  UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "data_type"));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor grid, json.Member("chunk_grid"));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, grid.Member("configuration"));
+  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk,
+                           ChunksMember(configuration, "chunk_shape", shape.size()));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, json.Member("codecs"));
+  UNSHARD_RETURN_IF_ERROR(DescribeCodecs(codecs, array));
+  if (const JsonValue* const fill = document.Find("fill_value")) {
+    const ElementType* const type = FindElementType(array.dtype);
+    array.fill_value = type != nullptr ? FillValueOf(*type, *fill) : *fill;
+  }
+  array.units = UnitsOf(document, shape.size());
+  return JsonOf(array);
+}
+
+Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
+  const JsonCursor json(document, "");
+  Description array;
+  UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "shape", 0));
+  array.domain = ResizableDomain(shape);
+  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "chunks", shape.size()));
+  array.read_chunk = array.write_chunk;
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, json.Member("dtype"));
+  UNSHARD_ASSIGN_OR_RETURN(const std::string name, dtype.String());
+  array.dtype = Zarr2TypeName(name);
+  const bool reversed = TextOf(document, "order") == "F";
+  array.inner_order = reversed ? Reversed(shape.size()) : Identity(shape.size());
+  const JsonValue* const fill = document.Find("fill_value");
+  if (fill != nullptr && !fill->is_null()) {
+    const ElementType* const type = FindElementType(array.dtype);
+    array.fill_value = type != nullptr ? FillValueOf(*type, *fill) : *fill;
+  }
+  const JsonValue* const compressor = document.Find("compressor");
+  JsonValue given = CodecOf("zarr");
+  given.Set("compressor", compressor != nullptr ? *compressor : JsonValue());
+  array.codec = given;
+  if (auto codec = ParseCodecSpec(JsonCursor(given, "codec"))) {
+    array.codec.Set("compressor", *codec->members.Find("compressor"));
+  }
+  const JsonValue* const filters = document.Find("filters");
+  const bool filtered = filters != nullptr && !filters->items().empty();
+  array.codec.Set("filters", filtered ? *filters : JsonValue());
+  return JsonOf(array);
+}
+
+Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
+  const JsonCursor json(document, "");
+  Description array;
+  UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "dimensions", 0));
+  array.domain = ResizableDomain(shape);
+  SetLabels(document.Find("axes"), array.domain);
+  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "blockSize", shape.size()));
+  array.read_chunk = array.write_chunk;
+  array.inner_order = Reversed(shape.size());
+  UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "dataType"));
+  array.codec = CodecOf("n5");
+  if (const JsonValue* const codecs = document.Find("codecs")) {
+    array.codec.Set("codecs", *codecs);
+    if (auto inner = FirstInnerShape(*codecs, shape.size())) {
+      array.read_chunk.assign(inner->rbegin(), inner->rend());
+    }
+  } else if (const JsonValue* const compression = document.Find("compression")) {
+    array.codec.Set("compression", *compression);
+    if (auto codec = ParseCodecSpec(JsonCursor(array.codec, "codec"))) {
+      array.codec.Set("compression", *codec->members.Find("compression"));
+    }
+  }
+  const auto& units = ItemsOf(document, "units");
+  const auto& resolution = ItemsOf(document, "resolution");
+  for (std::size_t i = 0; units.size() == shape.size() && i < units.size(); ++i) {
+    const bool given = resolution.size() == units.size();
+    const auto number =
+        given ? NumberOf(JsonCursor(resolution[i], "resolution")) : Result<double>(1);
+    array.units.push_back(DimensionUnit{number.value_or(1), units[i].text()});
+  }
+  return JsonOf(array);
+}
+
+Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale_index) {
+  const JsonCursor root(info, "");
+  Description array;
+  UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(root, "data_type"));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor channels_member, root.Member("num_channels"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto channels, channels_member.Integer(1, kInfiniteIndex - 1));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales_member, root.Member("scales"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto scales, scales_member.Items());
+  if (scale_index >= scales.size()) return scales_member.Expected("a scale of that number");
+  const JsonCursor& scale = scales[scale_index];
+  UNSHARD_ASSIGN_OR_RETURN(const Shape volume, XyzMember(scale, "size", 0, channels));
+  Shape offset(kAxes, 0);
+  if (scale.value().Find("voxel_offset") != nullptr) {
+    UNSHARD_ASSIGN_OR_RETURN(offset, XyzMember(scale, "voxel_offset", -kInfiniteIndex + 1, 0));
+  }
+  constexpr std::array<const char*, kAxes> kLabels = {"x", "y", "z", "channel"};
+  for (std::size_t i = 0; i < kAxes; ++i) {
+    if (offset[i] > kInfiniteIndex - volume[i]) return scale.Expected("a region below 2^62");
+    array.domain.dimensions.push_back(
+        {offset[i], offset[i] + volume[i] - 1, false, false, kLabels[i]});
+  }
+  array.inner_order = Reversed(kAxes);
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sizes_member, scale.Member("chunk_sizes"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto sizes, sizes_member.Items());
+  if (sizes.empty()) return sizes_member.Expected("at least one chunk size");
+  UNSHARD_ASSIGN_OR_RETURN(array.read_chunk, ShapeAt(sizes.front(), 1));
+  if (array.read_chunk.size() != kAxes - 1) return sizes.front().Expected("three extents");
+  array.read_chunk.push_back(channels);
+  array.write_chunk = array.read_chunk;
+  std::optional<ShardingSpec> sharding;
+  UNSHARD_ASSIGN_OR_RETURN(const auto sharding_member, scale.OptionalMember("sharding"));
+  if (!sharding_member.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(sharding, ParseShardingSpec(sharding_member.front()));
+    array.write_chunk = WriteChunkOf(*sharding, volume, array.read_chunk);
+  }
+  if (TextOf(scale.value(), "encoding") == "compressed_segmentation") {
+    UNSHARD_ASSIGN_OR_RETURN(array.codec_chunk,
+                             XyzMember(scale, "compressed_segmentation_block_size", 1, 1));
+  }
+  array.codec = ScaleCodec(scale.value(), sharding);
+  UNSHARD_ASSIGN_OR_RETURN(array.units, ResolutionUnits(scale));
+  return JsonOf(array);
+}
+
+}  // namespace unshard

@@ -1,0 +1,26 @@
+// The TensorStore Schema of an existing array, from its document: what
+// `ts.open(spec).result().schema.to_json()` gives for it, with NaN and infinities as strings.
+//
+// What TensorStore cannot open (codecs and data types of other writers) is described as far as the
+// document tells, with the words of the document. Pure; thread-safe.
+#pragma once
+
+#include "codec/core/error.h"
+#include "codec/json/json.h"
+
+namespace unshard {
+
+// Each of these fails with kDataLoss, naming the member, where the document does not say what shape
+// and chunks the array has.
+
+// From a `zarr.json` of an array.
+Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document);
+// From a `.zarray`.
+Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document);
+// From the `attributes.json` of a dataset, also of one with sharding_indexed (library 4.x), which
+// TensorStore does not have: its read chunks are the inner ones, and `codecs` stand in `codec`.
+Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document);
+// From an `info`, for one of its scales.
+Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale);
+
+}  // namespace unshard
