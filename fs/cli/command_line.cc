@@ -13,9 +13,11 @@
 
 #include "codec/core/escaped_text.h"
 #include "fs/cli/control_commands.h"
+#include "fs/cli/create_command.h"
 #include "fs/cli/info_command.h"
 #include "fs/cli/list_command.h"
 #include "fs/cli/mount_command.h"
+#include "fs/cli/schema_command.h"
 #include "fs/cli/spool_command.h"
 #include "fs/cli/why_command.h"
 #include "fs/tree/control_files.h"
@@ -212,6 +214,75 @@ Command AddInfo(CLI::App& app) {
   return {info, [arguments] { return Info(arguments->source, arguments->json); }};
 }
 
+Command AddSchema(CLI::App& app) {
+  struct Arguments {
+    std::string source;
+    std::string array;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* schema = app.add_subcommand("schema", "Print the TensorStore Schema of an array");
+  schema->footer(
+      "Examples:\n"
+      "  unshard schema segmentation 8_8_40\n"
+      "  unshard schema image.zarr 0 | jq .chunk_layout\n"
+      "\n"
+      "Data types, codecs and bounds as TensorStore prints them for the stored, sharded array.");
+  schema
+      ->add_option("SOURCE", arguments->source,
+                   "Directory of a dataset, or above several; or its URL")
+      ->required();
+  schema->add_option("ARRAY", arguments->array,
+                     "Path of the array below it, or key of a scale; without it the array at "
+                     "SOURCE, or its first scale");
+  return {schema, [arguments] { return RunSchema(arguments->source, arguments->array); }};
+}
+
+Command AddCreate(CLI::App& app) {
+  const auto command = std::make_shared<CreateCommand>();
+  CLI::App* create = app.add_subcommand("create", "Make a new dataset without chunks");
+  create->footer(
+      "Examples:\n"
+      "  unshard create new --format precomputed --shape 4096,4096,1000 --dtype uint64 \\\n"
+      "      --chunk 64,64,64 --shard 1024,1024,512 --codec compressed_segmentation \\\n"
+      "      --resolution 8,8,40 --scales 4 --factor 2,2,1\n"
+      "  unshard create new.zarr --format zarr3 --shape 1000,4096,4096 --dtype uint16 \\\n"
+      "      --chunk 32,64,64 --shard 256,1024,1024 --codec zstd --axes z,y,x\n"
+      "  unshard create new.zarr --format zarr3 --schema schema.json\n"
+      "  unshard create copy --like segmentation\n"
+      "\n"
+      "What no constraint decides is chosen as TensorStore 0.1.86 does. Nothing is left where\n"
+      "it fails, and an existing dataset is never touched.");
+  create->add_option("DESTINATION", command->destination, "A directory without a dataset, or a URL")
+      ->required();
+  CLI::Option* format =
+      create->add_option("--format", command->format, "precomputed, zarr3, zarr2 or n5");
+  create->add_option("--like", command->like, "The same documents as this dataset has")
+      ->excludes(format);
+  create->add_option("--schema", command->schema, "A TensorStore Schema: a file, or JSON");
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* text) {
+    create->add_option(name, values, text)->delimiter(',')->allow_extra_args(false);
+  };
+  list("--shape", command->shape, "Extents; of a volume x,y,z or x,y,z,channels");
+  list("--offset", command->offset, "The first voxel of a volume, as in --offset=-8,0,0");
+  create->add_option("--dtype", command->dtype, "uint8, uint64, float32, …");
+  list("--chunk", command->chunk, "Extents of chunks, or of the inner chunks of shards");
+  list("--shard", command->shard, "Extents of shards; of a volume the nearest that there are");
+  create->add_option("--codec", command->codec,
+                     "raw, gzip, zstd, blosc, …; of a volume raw, jpeg, png or "
+                     "compressed_segmentation; or the codec of a schema as JSON");
+  create->add_option("--fill", command->fill, "The value of absent chunks (Zarr)");
+  list("--axes", command->axes, "Names of the dimensions (Zarr v3, N5)");
+  list("--resolution", command->resolution,
+       "Of one voxel along each dimension: nanometres, or with a unit (\"0.5 s\")");
+  create->add_option("--scales", command->scales, "This many resolutions of the volume");
+  create
+      ->add_option(
+          "--factor", command->factors,
+          "How much coarser the next scale is, as in 2,2,1; more of them for further steps")
+      ->allow_extra_args(false);
+  return {create, [command] { return RunCreate(*command); }};
+}
+
 Command AddList(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* list = app.add_subcommand("list", "All mounts, and what they have not published");
@@ -280,9 +351,9 @@ int RunCommands(int argument_count, char** arguments) {
   app.footer(kFooter);
   app.set_version_flag("--version", "unshard " + std::string(kVersion));
   app.require_subcommand(1);
-  const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app),
-                              AddStatus(app), AddList(app),   AddWhy(app),
-                              AddSpool(app),  AddInfo(app),   AddHelp(app)};
+  const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app), AddStatus(app),
+                              AddList(app),   AddWhy(app),    AddSpool(app), AddInfo(app),
+                              AddSchema(app), AddCreate(app), AddHelp(app)};
   if (ReportUnknownCommand(app, argument_count, arguments)) return kWrongArguments;
   if (const auto over = Parse(app, argument_count, arguments)) return *over;
   for (const Command& command : commands) {

@@ -14,6 +14,7 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
   UNSHARD_ASSIGN_OR_RETURN(GcsStore store, OpenGcsStore(options.url, ReadGcsEnvironment(), gcs));
   SourceParts parts;
   parts.store = std::move(store.objects);
+  if (!options.read_only) parts.replacer = std::move(store.replacer);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
   parts.own_mount = std::make_shared<OwnMount>();
   parts.advice = [denied = store.listing_denied]() -> std::string {

@@ -12,6 +12,7 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
   SourceParts parts;
   UNSHARD_ASSIGN_OR_RETURN(S3Store store, OpenS3Store(options.url, s3));
   parts.store = std::move(store.objects);
+  if (!options.read_only) parts.replacer = std::move(store.replacer);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
   parts.own_mount = std::make_shared<OwnMount>();
   parts.advice = [] { return "name the URL of a dataset, or one above several"; };

@@ -35,7 +35,8 @@ def test_subcommands_are_those_of_the_program(run_unshard):
     assert offered("unshard um") == ["umount"]
 
 
-@pytest.mark.parametrize("command", ["mount", "umount", "flush", "status", "list", "why", "info", "help"])
+@pytest.mark.parametrize("command", ["mount", "umount", "flush", "status", "list", "why", "info", "schema", "create",
+                                     "help"])
 def test_options_are_those_of_the_program(run_unshard, command):
     text = run_unshard(command, "--help").stdout
     options = set()
@@ -48,6 +49,10 @@ def test_help_is_offered_for_every_command(run_unshard):
     text = run_unshard("--help").stdout.split("Subcommands:")[1].split("Examples:")[0]
     assert set(offered("unshard help ")) == set(re.findall(r"^  (\w+)  +\w", text, re.MULTILINE))
     assert set(offered("unshard help spool ")) == {"list", "publish", "export"}
+
+
+def test_formats_are_offered():
+    assert offered("unshard create new --format z") == ["zarr3", "zarr2"]
 
 
 def test_why_is_offered_files(work):

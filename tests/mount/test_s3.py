@@ -259,3 +259,22 @@ def test_a_listing_costs_one_request_a_thousand_names(s3, proxy, mount):
     proxy.requests()
     assert sorted(os.listdir(remote.path / "many"), key=int) == [str(each) for each in range(1100)]
     assert len([line for line in proxy.requests() if "list-type" in line and "max-keys=1000" in line]) == 2
+
+
+def test_datasets_are_created_in_buckets(s3, run_unshard, work):
+    arguments = ("--format", "zarr3", "--shape", "8,8", "--dtype", "uint8", "--chunk", "2,2", "--shard",
+                 "4,4")
+    environment = {**os.environ, **signed(s3.url)}
+    url = f"s3://{BUCKET}/made/deep/a"
+    done = run_unshard("create", url, *arguments, env=environment)
+    assert done.returncode == 0, done.stderr
+    local = run_unshard("create", work / "a", *arguments)
+    assert local.returncode == 0, local.stderr
+    body = s3.client.get_object(Bucket=BUCKET, Key="made/deep/a/zarr.json")["Body"].read()
+    assert body == (work / "a/zarr.json").read_bytes()
+    assert run_unshard("schema", url, env=environment).stdout == \
+        run_unshard("schema", work / "a").stdout
+    again = run_unshard("create", url, *arguments, env=environment)
+    assert again.returncode == 1 and "there is a dataset already (zarr.json)" in again.stderr
+    listed = s3.client.list_objects_v2(Bucket=BUCKET, Prefix="made/")["Contents"]
+    assert [each["Key"] for each in listed] == ["made/deep/a/zarr.json"]

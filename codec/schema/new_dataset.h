@@ -1,0 +1,36 @@
+// From a schema to the metadata documents of a new dataset: one array, or the same volume at
+// several resolutions. Pure; thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codec/array/array_metadata.h"
+#include "codec/core/error.h"
+#include "codec/json/json.h"
+#include "codec/schema/schema.h"
+
+namespace unshard {
+
+// How much coarser each level is than the one before.
+struct NewScales {
+  std::size_t count = 1;
+  // Of the step to each coarser level, one factor a dimension of the schema; the last one also of
+  // all further steps. Empty: 2 along x, y and z, or along dimensions without such a name.
+  std::vector<std::vector<std::int64_t>> factors;
+};
+
+struct DatasetDocument {
+  std::string path;  // below the dataset: "0/zarr.json"
+  JsonValue document;
+};
+
+// The documents of a dataset in `format`. Level k + 1 has the size ⌈size / factor⌉, begins at
+// ⌊offset / factor⌋, and has the resolution × factor, with the schema's constraints on chunks.
+// Fails with kInvalidArgument, naming the constraint, where one of the levels cannot satisfy it.
+Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
+                                                const NewScales& scales);
+
+}  // namespace unshard

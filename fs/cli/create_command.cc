@@ -1,0 +1,258 @@
+#include "fs/cli/create_command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "codec/json/json.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/schema/new_dataset.h"
+#include "fs/cli/mount_command.h"
+#include "store/dataset/dataset_creation.h"
+#include "store/dataset/source.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::size_t kVolumeRank = 4;  // x, y, z and channel
+
+tl::unexpected<Error> Wrong(const std::string& option, const std::string& why) {
+  return Fail(ErrorCode::kInvalidArgument, option + ": " + why);
+}
+
+Result<ArrayDialect> FormatOf(const std::string& name) {
+  for (const ArrayDialect format : {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
+                                    ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+    if (name == DialectName(format)) return format;
+  }
+  return Wrong("--format", "expected precomputed, zarr3, zarr2 or n5");
+}
+
+// --- The schema of plain options
+
+Result<std::int64_t> WholeNumber(const std::string& option, const std::string& text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && at == end) return value;
+  return Wrong(option, "expected whole numbers separated by commas, found \"" + text + "\"");
+}
+
+// A list of numbers. Of a volume the last one, of the channel, may be left out: it is `of_channel`.
+Result<JsonValue> Numbers(const std::string& option, const std::vector<std::string>& texts,
+                          ArrayDialect format, const JsonValue& of_channel) {
+  std::vector<JsonValue> numbers;
+  for (const std::string& text : texts) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::int64_t number, WholeNumber(option, text));
+    numbers.push_back(JsonValue::Number(std::to_string(number)));
+  }
+  if (format == ArrayDialect::kPrecomputed && numbers.size() + 1 == kVolumeRank) {
+    numbers.push_back(of_channel);
+  }
+  return JsonValue::Array(std::move(numbers));
+}
+
+JsonValue Member(const char* name, JsonValue value) {
+  JsonValue object = JsonValue::Object();
+  object.Set(name, std::move(value));
+  return object;
+}
+
+// Numbers alone are nanometres; other texts have a unit of their own ("0.5 s").
+JsonValue UnitsOf(const std::vector<std::string>& texts, ArrayDialect format) {
+  std::vector<JsonValue> units;
+  for (const std::string& text : texts) {
+    const bool alone =
+        !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string::npos;
+    units.push_back(text.empty() ? JsonValue() : JsonValue::String(alone ? text + " nm" : text));
+  }
+  if (format == ArrayDialect::kPrecomputed && units.size() + 1 == kVolumeRank) {
+    units.emplace_back();
+  }
+  return JsonValue::Array(std::move(units));
+}
+
+// A name means the codec with its usual options.
+Result<JsonValue> CodecNamed(ArrayDialect format, const std::string& name) {
+  const JsonValue text = JsonValue::String(name);
+  JsonValue codec = JsonValue::Object();
+  switch (format) {
+    case ArrayDialect::kPrecomputed:
+      codec.Set("driver", JsonValue::String("neuroglancer_precomputed"));
+      codec.Set("encoding", text);
+      break;
+    case ArrayDialect::kZarr3:
+      codec.Set("driver", JsonValue::String("zarr3"));
+      codec.Set("codecs", JsonValue::Array({name == "raw" ? JsonValue::String("bytes") : text}));
+      break;
+    case ArrayDialect::kZarr2:
+      codec.Set("driver", JsonValue::String("zarr"));
+      codec.Set("compressor", name == "raw" ? JsonValue() : Member("id", text));
+      break;
+    case ArrayDialect::kN5:
+      codec.Set("driver", JsonValue::String("n5"));
+      // Blosc has no usual options in N5 but those of new datasets.
+      if (name != "blosc") codec.Set("compression", Member("type", text));
+      break;
+  }
+  return codec;
+}
+
+Result<JsonValue> CodecOf(ArrayDialect format, const std::string& given) {
+  if (given.find_first_of("{[") == std::string::npos) return CodecNamed(format, given);
+  auto codec = ParseJson(given);
+  if (!codec) return Wrong("--codec", codec.error().message);
+  return codec;
+}
+
+// Where there are shards, their shape and that of the chunks in them; else of both the same. Shards
+// of volumes have only some shapes: the nearest one is chosen.
+Result<JsonValue> ChunkLayoutOf(const CreateCommand& command, ArrayDialect format) {
+  JsonValue layout = JsonValue::Object();
+  const JsonValue none;
+  if (!command.chunk.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue shape, Numbers("--chunk", command.chunk, format, none));
+    layout.Set(command.shard.empty() ? "chunk" : "read_chunk", Member("shape", std::move(shape)));
+  }
+  if (!command.shard.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue shape, Numbers("--shard", command.shard, format, none));
+    const char* const strength =
+        format == ArrayDialect::kPrecomputed ? "shape_soft_constraint" : "shape";
+    layout.Set("write_chunk", Member(strength, std::move(shape)));
+  }
+  return layout;
+}
+
+Result<JsonValue> DomainOf(const CreateCommand& command, ArrayDialect format) {
+  JsonValue domain = JsonValue::Object();
+  if (!command.shape.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue shape,
+                             Numbers("--shape", command.shape, format, JsonValue::Number("1")));
+    domain.Set("shape", std::move(shape));
+  }
+  if (!command.offset.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue lower,
+                             Numbers("--offset", command.offset, format, JsonValue::Number("0")));
+    domain.Set("inclusive_min", std::move(lower));
+  }
+  if (!command.axes.empty()) {
+    std::vector<JsonValue> labels;
+    for (const std::string& axis : command.axes) labels.push_back(JsonValue::String(axis));
+    domain.Set("labels", JsonValue::Array(std::move(labels)));
+  }
+  return domain;
+}
+
+// What is no JSON is taken for a string: NaN, Infinity.
+JsonValue FillOf(const std::string& text) {
+  auto value = ParseJson(text);
+  return value ? *std::move(value) : JsonValue::String(text);
+}
+
+Result<Schema> SchemaOfOptions(const CreateCommand& command, ArrayDialect format) {
+  JsonValue schema = JsonValue::Object();
+  if (!command.dtype.empty()) schema.Set("dtype", JsonValue::String(command.dtype));
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue domain, DomainOf(command, format));
+  if (!domain.members().empty()) schema.Set("domain", std::move(domain));
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue layout, ChunkLayoutOf(command, format));
+  if (!layout.members().empty()) schema.Set("chunk_layout", std::move(layout));
+  if (!command.codec.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue codec, CodecOf(format, command.codec));
+    schema.Set("codec", std::move(codec));
+  }
+  if (!command.fill.empty()) schema.Set("fill_value", FillOf(command.fill));
+  if (!command.resolution.empty()) {
+    schema.Set("dimension_units", UnitsOf(command.resolution, format));
+  }
+  return ParseSchema(WriteJson(schema));
+}
+
+// A file that exists, or JSON.
+Result<std::string> SchemaText(const std::string& given) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(given, unknown)) return given;
+  if (std::filesystem::file_size(given, unknown) > JsonLimits().max_bytes) {
+    return Wrong("--schema", given + " is too large for a schema");
+  }
+  std::ifstream file(given, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) return FailErrno(errno, given);
+  return text;
+}
+
+Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format) {
+  UNSHARD_ASSIGN_OR_RETURN(const Schema options, SchemaOfOptions(command, format));
+  if (command.schema.empty()) return options;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string text, SchemaText(command.schema));
+  UNSHARD_ASSIGN_OR_RETURN(Schema schema, ParseSchema(text));
+  const Status merged = schema.Merge(options);
+  if (!merged) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--schema and another option contradict each other: " + merged.error().message);
+  }
+  return schema;
+}
+
+Result<NewScales> ScalesOf(const CreateCommand& command) {
+  NewScales scales;
+  scales.count = command.scales;
+  for (const std::string& step : command.factors) {
+    std::vector<std::int64_t> factors;
+    for (std::size_t at = 0; at <= step.size();) {
+      const std::size_t end = std::min(step.find(',', at), step.size());
+      UNSHARD_ASSIGN_OR_RETURN(const auto factor,
+                               WholeNumber("--factor", step.substr(at, end - at)));
+      factors.push_back(factor);
+      at = end + 1;
+    }
+    scales.factors.push_back(std::move(factors));
+  }
+  return scales;
+}
+
+Result<std::vector<NewDocument>> NewDocuments(const CreateCommand& command) {
+  if (command.format.empty()) {
+    return Wrong("--format", "expected precomputed, zarr3, zarr2 or n5, or --like SOURCE");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
+  UNSHARD_ASSIGN_OR_RETURN(const NewScales scales, ScalesOf(command));
+  UNSHARD_ASSIGN_OR_RETURN(const auto made, NewDataset(format, schema, scales));
+  std::vector<NewDocument> documents;
+  for (const DatasetDocument& one : made) {
+    documents.push_back({one.path, WriteJson(one.document) + "\n"});
+  }
+  return documents;
+}
+
+Result<std::vector<NewDocument>> DocumentsLike(const std::string& source) {
+  VolumeOptions options;
+  UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
+  options.read_only = true;
+  UNSHARD_ASSIGN_OR_RETURN(const SourceParts parts, OpenSource(options, nullptr));
+  return ReadDocuments(*parts.store, CallerDeadline());
+}
+
+Status Create(const CreateCommand& command) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto documents, command.like.empty() ? NewDocuments(command) : DocumentsLike(command.like));
+  return CreateDataset(command.destination, std::move(documents));
+}
+
+}  // namespace
+
+int RunCreate(const CreateCommand& command) {
+  StartLog(LogSink::kStandardError, LogLevel::kWarning);
+  const Status created = Create(command);
+  return created ? 0 : ReportFailure(created.error());
+}
+
+}  // namespace unshard

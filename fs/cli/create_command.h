@@ -1,0 +1,32 @@
+// `unshard create`: a new dataset without chunks, from a schema or like another dataset.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace unshard {
+
+// The arguments as they were given; empty: not given.
+struct CreateCommand {
+  std::string destination;
+  std::string format;
+  std::string schema;  // a file that exists, or JSON
+  std::string like;
+  std::vector<std::string> shape;
+  std::vector<std::string> offset;
+  std::string dtype;
+  std::vector<std::string> chunk;
+  std::vector<std::string> shard;
+  std::string codec;
+  std::string fill;
+  std::vector<std::string> axes;
+  std::vector<std::string> resolution;
+  std::size_t scales = 1;
+  std::vector<std::string> factors;  // "2,2,1", one a step
+};
+
+// Returns the exit status of the program. After a failure nothing is left at the destination.
+int RunCreate(const CreateCommand& command);
+
+}  // namespace unshard

@@ -1,0 +1,288 @@
+// Writing the documents of a new dataset:
+//
+// 1. A local destination is addressed from its nearest ancestor that exists, so that the missing
+//    directories are made, and synced, as those of any other object.
+// 2. Nothing may be at the destination that makes it a dataset.
+// 3. Each document is created on the condition that it is missing: deeper ones first, the document
+//    that makes the root a dataset last.
+// 4. After a failure the documents that were created are removed, the last one first, and then the
+//    directories that were made, as far as they are empty.
+#include "store/dataset/dataset_creation.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "codec/json/parser.h"
+#include "store/dataset/source.h"
+#include "store/object/key.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+// By what readers look for.
+constexpr std::array<std::string_view, 7> kDocumentNames = {
+    ".zattrs", ".zmetadata", ".zgroup", ".zarray", "attributes.json", "zarr.json", "info"};
+
+std::size_t RankOf(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const auto found = std::find(kDocumentNames.begin(), kDocumentNames.end(), name);
+  return static_cast<std::size_t>(found - kDocumentNames.begin());
+}
+
+// Deeper documents first; in one directory, in the order of kDocumentNames.
+bool WrittenBefore(const NewDocument& a, const NewDocument& b) {
+  const auto depth = [](const std::string& path) {
+    return std::count(path.begin(), path.end(), '/');
+  };
+  if (depth(a.path) != depth(b.path)) return depth(a.path) > depth(b.path);
+  if (RankOf(a.path) != RankOf(b.path)) return RankOf(a.path) < RankOf(b.path);
+  return a.path < b.path;
+}
+
+struct Destination {
+  SourceParts parts;
+  std::string prefix;  // the dataset's directory below the root of `parts`
+  std::string shown;
+};
+
+Result<Destination> OpenUrl(const std::string& url) {
+  VolumeOptions options;
+  UNSHARD_RETURN_IF_ERROR(NameUrl(url, options));
+  options.read_only = false;
+  Destination destination;
+  destination.shown = options.source;
+  UNSHARD_ASSIGN_OR_RETURN(destination.parts, OpenSource(options, nullptr));
+  if (!destination.parts.replacer) {
+    return Fail(ErrorCode::kReadOnly, destination.shown +
+                                          ": sources of this scheme are only read; "
+                                          "create the dataset in a directory");
+  }
+  return destination;
+}
+
+Result<Destination> OpenDirectory(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  fs::path existing = fs::absolute(path, failed).lexically_normal();
+  if (failed) return FailErrno(failed.value(), path);
+  if (!existing.has_filename()) existing = existing.parent_path();
+  Destination destination;
+  destination.shown = existing.string();
+  const auto missing = [](const fs::path& at) {
+    std::error_code unknown;
+    return fs::symlink_status(at, unknown).type() == fs::file_type::not_found;
+  };
+  while (existing.has_relative_path() && missing(existing)) {
+    destination.prefix = JoinPath(existing.filename().string(), destination.prefix);
+    existing = existing.parent_path();
+  }
+  VolumeOptions options;
+  options.source = existing.string();
+  options.watch = WatchMode::kOff;
+  UNSHARD_ASSIGN_OR_RETURN(destination.parts, OpenSource(options, nullptr));
+  return destination;
+}
+
+Status ExpectNoDataset(Destination& destination) {
+  for (const std::string_view name : kDocumentNames) {
+    const std::string key = JoinPath(destination.prefix, name);
+    UNSHARD_ASSIGN_OR_RETURN(const auto found,
+                             destination.parts.store->Stat(key, CallerDeadline()));
+    if (!found) continue;
+    return Fail(ErrorCode::kInvalidArgument,
+                destination.shown + ": there is a dataset already (" + std::string(name) +
+                    "); name a directory without one, or remove it first");
+  }
+  return {};
+}
+
+void RemoveObject(Destination& destination, const std::string& path) {
+  const std::string key = JoinPath(destination.prefix, path);
+  ObjectReplacer& replacer = *destination.parts.replacer;
+  auto replacement = replacer.Begin({key, std::nullopt}, CallerDeadline());
+  Status removed;
+  if (!replacement) {
+    removed = tl::unexpected<Error>(std::move(replacement).error());
+  } else if ((*replacement)->base()) {
+    const auto outcome = (*replacement)->Remove([]() -> Status { return {}; });
+    if (!outcome) removed = tl::unexpected<Error>(outcome.error());
+    if (outcome) removed = (*replacement)->MakeDurable();
+  }
+  if (!removed)
+    LogWarning(replacer.Describe(key) + ": cannot be removed: " + removed.error().message);
+}
+
+// The directories above `path`, the deepest first, down to that of the dataset.
+std::vector<std::string> DirectoriesAbove(const std::string& path) {
+  std::vector<std::string> directories;
+  for (std::string at = ParentPath(path); !at.empty(); at = ParentPath(at))
+    directories.push_back(at);
+  return directories;
+}
+
+class Creation {
+ public:
+  explicit Creation(Destination& destination) : destination_(destination) {}
+
+  Status Write(const std::vector<NewDocument>& documents) {
+    for (const NewDocument& document : documents) {
+      NoteMissing(JoinPath(destination_.prefix, document.path));
+      UNSHARD_RETURN_IF_ERROR(Create(document));
+    }
+    return {};
+  }
+
+  void Undo() {
+    for (auto path = created_.rbegin(); path != created_.rend(); ++path) {
+      RemoveObject(destination_, *path);
+    }
+    if (!destination_.parts.files) return;
+    std::sort(made_.begin(), made_.end(),
+              [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    for (const std::string& directory : made_) {
+      const auto removed = destination_.parts.files->Remove(directory);
+      if (!removed) LogWarning(removed.error().message);
+    }
+  }
+
+ private:
+  // What another process has created is not among `created_`.
+  Status Create(const NewDocument& document) {
+    const std::string key = JoinPath(destination_.prefix, document.path);
+    ObjectReplacer& replacer = *destination_.parts.replacer;
+    UNSHARD_ASSIGN_OR_RETURN(const auto replacement,
+                             replacer.Begin({key, std::nullopt}, CallerDeadline()));
+    const auto taken = [&] {
+      return Fail(ErrorCode::kConflict,
+                  replacer.Describe(key) + ": another process has just created it");
+    };
+    if (replacement->base()) return taken();
+    UNSHARD_RETURN_IF_ERROR(replacement->Write(0, AsBytes(document.text)));
+    UNSHARD_ASSIGN_OR_RETURN(Committed committed,
+                             replacement->Commit([]() -> Status { return {}; }));
+    if (committed.outcome == Committed::Outcome::kConditionFailed) return taken();
+    created_.push_back(document.path);
+    if (committed.outcome == Committed::Outcome::kUnknown) {
+      return Forward(std::move(committed.reason),
+                     replacer.Describe(key) + ": it is not known whether it was created");
+    }
+    return replacement->MakeDurable();
+  }
+
+  void NoteMissing(const std::string& key) {
+    if (!destination_.parts.files) return;
+    for (const std::string& directory : DirectoriesAbove(key)) {
+      if (std::find(made_.begin(), made_.end(), directory) != made_.end()) return;
+      const auto found = destination_.parts.store->Stat(directory, CallerDeadline());
+      if (!found || *found) return;
+      made_.push_back(directory);
+    }
+  }
+
+  Destination& destination_;
+  std::vector<std::string> created_;
+  std::vector<std::string> made_;
+};
+
+// --- Reading the documents of another dataset
+
+constexpr std::uint64_t kMaxDocumentBytes = JsonLimits().max_bytes;
+constexpr std::size_t kMaxDepth = 16;
+constexpr std::size_t kMaxDocuments = 100000;
+
+class DocumentWalk {
+ public:
+  DocumentWalk(ObjectStore& store, const Deadline& deadline) : store_(store), deadline_(deadline) {}
+
+  Status Visit(const std::string& directory, std::size_t depth) {
+    bool array = false;
+    std::vector<std::string> named;
+    for (const std::string_view name : kDocumentNames) {
+      const std::string path = JoinPath(directory, name);
+      UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, path, kMaxDocumentBytes, deadline_));
+      if (!object) continue;
+      if (documents_.size() >= kMaxDocuments) {
+        return Fail(ErrorCode::kResourceExhausted, "more than 100000 documents");
+      }
+      const auto document = ParseJson(object->text);
+      if (!document) return Forward(document.error(), store_.Describe(path));
+      array |= IsArray(name, *document);
+      AddLevels(*document, named);
+      documents_.push_back({path, std::move(object->text)});
+    }
+    if (array || depth == kMaxDepth) return {};
+    return VisitMembers(directory, std::move(named), depth);
+  }
+
+  std::vector<NewDocument> Take() { return std::move(documents_); }
+
+ private:
+  static bool IsArray(std::string_view name, const JsonValue& document) {
+    if (name == "zarr.json") return TextOf(document, "node_type") == "array";
+    if (name == "attributes.json") return document.Find("dimensions") != nullptr;
+    return name == ".zarray" || name == "info";
+  }
+
+  // The paths of levels that OME-Zarr names.
+  static void AddLevels(const JsonValue& document, std::vector<std::string>& paths) {
+    const JsonValue* attributes = document.Find("attributes");
+    const JsonValue* ome = attributes != nullptr ? attributes->Find("ome") : &document;
+    if (ome == nullptr) return;
+    for (const JsonValue& multiscale : ItemsOf(*ome, "multiscales")) {
+      for (const JsonValue& level : ItemsOf(multiscale, "datasets")) {
+        const std::string path = TextOf(level, "path");
+        if (CheckKey(path)) paths.push_back(path);
+      }
+    }
+  }
+
+  Status VisitMembers(const std::string& directory, std::vector<std::string> members,
+                      std::size_t depth) {
+    if (store_.capabilities().lists) {
+      members.clear();
+      UNSHARD_RETURN_IF_ERROR(store_.List(directory, deadline_, [&](const ListEntry& entry) {
+        if (entry.kind == ObjectInfo::Kind::kDirectory) members.emplace_back(entry.name);
+        return members.size() <= kMaxDocuments;
+      }));
+      std::sort(members.begin(), members.end());
+    }
+    for (const std::string& member : members) {
+      UNSHARD_RETURN_IF_ERROR(Visit(JoinPath(directory, member), depth + 1));
+    }
+    return {};
+  }
+
+  ObjectStore& store_;
+  const Deadline& deadline_;
+  std::vector<NewDocument> documents_;
+};
+
+}  // namespace
+
+Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents) {
+  std::sort(documents.begin(), documents.end(), WrittenBefore);
+  UNSHARD_ASSIGN_OR_RETURN(Destination opened,
+                           IsUrl(destination) ? OpenUrl(destination) : OpenDirectory(destination));
+  UNSHARD_RETURN_IF_ERROR(ExpectNoDataset(opened));
+  Creation creation(opened);
+  Status written = creation.Write(documents);
+  if (!written) creation.Undo();
+  return written;
+}
+
+Result<std::vector<NewDocument>> ReadDocuments(ObjectStore& store, const Deadline& deadline) {
+  DocumentWalk walk(store, deadline);
+  UNSHARD_RETURN_IF_ERROR(walk.Visit("", 0));
+  std::vector<NewDocument> documents = walk.Take();
+  if (!documents.empty()) return documents;
+  return Fail(ErrorCode::kNotFound, store.Describe("") + ": there is no dataset");
+}
+
+}  // namespace unshard

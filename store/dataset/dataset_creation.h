@@ -1,0 +1,28 @@
+// Creating a dataset: its metadata documents, without any chunk, in a directory or under a URL.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/core/error.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+struct NewDocument {
+  std::string path;  // below the dataset: "0/zarr.json"
+  std::string text;
+};
+
+// Writes the documents durably below `destination`, which is made where it is missing. The document
+// that readers open first is written last, so that nobody sees a part of the dataset. Fails, with
+// nothing left that was not there before, where there is a dataset at `destination` already
+// (kInvalidArgument), or the store cannot be written to. The documents may be in any order. Blocks.
+Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents);
+
+// The documents of every array, scale and group of a store, as they are there. A group's members
+// are listed; where the store does not list, they are those that OME-Zarr names. Fails where there
+// is no dataset at the root.
+Result<std::vector<NewDocument>> ReadDocuments(ObjectStore& store, const Deadline& deadline);
+
+}  // namespace unshard
