@@ -3,6 +3,7 @@
 UNSHARD              the program under test (default: build/unshard beside this folder)
 UNSHARD_SAMPLE       the generator of sample datasets (default: beside the program)
 UNSHARD_STORE_TESTS  the unit tests of store (default: store_tests beside the program)
+UNSHARD_ARRAY_CODEC  reads and writes one array (default: array_codec beside the program)
 UNSHARD_CHUNK_CODEC  encodes and decodes one chunk (default: chunk_codec beside the program)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
 UNSHARD_KEEP         set to anything: work directories stay for a look
