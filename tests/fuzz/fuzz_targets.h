@@ -13,6 +13,8 @@
 
 // In order of name.
 #define UNSHARD_FUZZ_TARGETS(TARGET)                           \
+  TARGET(array_chunk, FuzzArrayChunk)                          \
+  TARGET(array_document, FuzzArrayDocument)                    \
   TARGET(chunk_check, FuzzChunkCheck)                          \
   TARGET(chunk_name, FuzzChunkName)                            \
   TARGET(compresso_decoding, FuzzCompressoDecoding)            \

@@ -1,0 +1,83 @@
+// Arbitrary bytes as the documents of arrays in all formats: what is accepted is written, and reads
+// back as the same array.
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/n5/dataset.h"
+#include "codec/precomputed/volume.h"
+#include "codec/zarr2/array.h"
+#include "codec/zarr3/array.h"
+#include "tests/fuzz/fuzz_targets.h"
+
+namespace unshard {
+namespace {
+
+void RequireSame(const ArrayMetadata& a, const ArrayMetadata& b) {
+  Require(a.data_type == b.data_type && a.fill_value == b.fill_value, "types and fills are kept");
+  Require(a.shape == b.shape && a.chunk_shape == b.chunk_shape && a.origin == b.origin,
+          "shapes are kept");
+  Require(a.shard_shape == b.shard_shape && a.axis_names == b.axis_names, "axes are kept");
+  Require(SameFormat(a.codec->encoding(), b.codec->encoding()), "codecs are kept");
+  const auto grid = GridOf(a);
+  Require(grid.has_value(), "an array has a grid");
+  if (grid->cell_count() == 0) return;
+  GridCell last;
+  for (const std::uint64_t extent : grid->grid_shape()) last.push_back(extent - 1);
+  Require(ChunkKeyOf(a, *grid, last) == ChunkKeyOf(b, *grid, last), "keys are kept");
+  Require(ChunkShapeAt(a, *grid, last).size() == a.rank(), "chunks have the axes of the array");
+}
+
+// Names of axes that Zarr v2 has no form for, and units of it and of N5, may be lost.
+void TryZarr2(std::string_view text) {
+  const auto array = ParseZarr2Array(text);
+  if (!array) return Require(!array.error().message.empty(), "refusals say why");
+  const auto documents = WriteZarr2Array(*array);
+  if (!documents) return Require(!documents.error().message.empty(), "refusals say why");
+  const auto again = ParseZarr2Array(WriteJson(documents->zarray));
+  Require(again.has_value(), "what is written is read");
+  RequireSame(*array, *again);
+}
+
+void TryZarr3(std::string_view text) {
+  const auto array = ParseZarr3Array(text);
+  if (!array) return Require(!array.error().message.empty(), "refusals say why");
+  const auto document = WriteZarr3Array(*array);
+  Require(document.has_value(), "what was read is written");
+  const auto again = ParseZarr3Array(WriteJson(*document));
+  Require(again.has_value(), "what is written is read");
+  RequireSame(*array, *again);
+}
+
+void TryN5(std::string_view text) {
+  auto array = ParseN5Dataset(text);
+  if (!array) return Require(!array.error().message.empty(), "refusals say why");
+  const auto document = WriteN5Dataset(*array);
+  Require(document.has_value(), "what was read is written");
+  const auto again = ParseN5Dataset(WriteJson(*document));
+  Require(again.has_value(), "what is written is read");
+  for (auto& name : array->axis_names) name = name.value_or("");
+  RequireSame(*array, *again);
+}
+
+void TryInfo(std::string_view text) {
+  const auto volume = ParsePrecomputedVolume(text);
+  if (!volume) return Require(!volume.error().message.empty(), "refusals say why");
+  const auto document = WritePrecomputedVolume(*volume);
+  if (!document) return Require(volume->scales.empty(), "what was read is written");
+  const auto again = ParsePrecomputedVolume(WriteJson(*document));
+  Require(again.has_value() && again->scales.size() == volume->scales.size(),
+          "what is written is read");
+  for (std::size_t i = 0; i < volume->scales.size(); ++i) {
+    RequireSame(volume->scales[i].array, again->scales[i].array);
+  }
+}
+
+}  // namespace
+
+void FuzzArrayDocument(ByteSpan input) {
+  TryZarr2(AsText(input));
+  TryZarr3(AsText(input));
+  TryN5(AsText(input));
+  TryInfo(AsText(input));
+}
+
+}  // namespace unshard
