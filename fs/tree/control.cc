@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fs/tree/listing.h"
+#include "fs/tree/schema_files.h"
 #include "fs/tree/superblock.h"
 
 namespace unshard {
@@ -37,6 +38,13 @@ Result<Entry> ControlName::Lookup(pid_t) {
 }
 
 Result<NamePtr> ControlDirectory::Find(std::string_view name) {
+  const std::string here(kControlDirectory);
+  if (name == kSchemaDirectory) {
+    return std::make_unique<SchemaDirectoryName>(superblock(), here, name, "");
+  }
+  if (name == std::string(kSchemaDirectory) + std::string(kSchemaSuffix)) {
+    return std::make_unique<SchemaFileName>(superblock(), here, name, "");
+  }
   return std::make_unique<ControlFileName>(superblock(), std::string(kControlDirectory), name);
 }
 
@@ -44,16 +52,20 @@ Result<Entry> ControlDirectory::Stat() {
   return Entry{id(), {inode(), 0, superblock().mount_time, true}, kDayMilliseconds};
 }
 
-bool ControlDirectory::ListingIsKept() const { return !superblock().writable(); }
+// More arrays may be found.
+bool ControlDirectory::ListingIsKept() const { return false; }
 
 Status ControlDirectory::List(const Listing& listing) {
   if (!ListDots(inode(), listing)) return {};
-  const auto& names = ControlFileNames();
+  std::vector<std::string> names = ControlFileNames();
+  const std::size_t files = names.size();
+  for (std::string& name : SchemaNames(superblock())) names.push_back(std::move(name));
   for (std::uint64_t at = std::max(listing.cookie, kAfterDots) - kAfterDots; at < names.size();
        ++at) {
     const std::uint64_t inode_of_name = StableInode(PathOfFile(names[at]));
     const std::uint64_t next = at + 1 + kAfterDots;
-    if (!listing.visitor({names[at], inode_of_name, false, next, std::nullopt})) return {};
+    const bool directory = at >= files && names[at] == kSchemaDirectory;
+    if (!listing.visitor({names[at], inode_of_name, directory, next, std::nullopt})) return {};
   }
   return {};
 }

@@ -107,9 +107,28 @@ def test_control_files_are_read_only_files_of_the_mounting_user(mounted, name):
 
 
 def test_the_control_directory_lists_its_files_and_knows_no_others(mounted):
-    assert sorted(os.listdir(mounted.path / ".unshard")) == list(NAMES)
+    assert sorted(os.listdir(mounted.path / ".unshard")) == sorted([*NAMES, "schema"])
     refused(errno.ENOENT, os.stat, mounted.path / ".unshard/other")
     refused(errno.ENOENT, os.stat, mounted.path / "scale/.unshard")
+
+
+def test_schemas_stand_below_their_arrays(mounted, source, run_unshard):
+    schemas = mounted.path / ".unshard/schema"
+    assert os.listdir(schemas) == ["scale.json"]
+    printed = run_unshard("schema", source.path, "scale")
+    assert (schemas / "scale.json").read_text() == printed.stdout != ""
+    refused(errno.ENOENT, os.stat, schemas / "other.json")
+    refused(errno.ENOENT, os.stat, schemas / "other")
+    refused(errno.EROFS, open, schemas / "scale.json", "w")
+
+
+def test_the_schema_of_a_source_that_is_one_array(work, mount, run_unshard):
+    done = run_unshard("create", work / "array", "--format", "zarr3", "--shape", "8,8", "--dtype",
+                       "uint8", "--chunk", "2,2", "--shard", "4,4")
+    assert done.returncode == 0, done.stderr
+    control = mount(work / "array", "ro").path / ".unshard"
+    assert "schema.json" in os.listdir(control) and "schema" not in os.listdir(control)
+    assert (control / "schema.json").read_text() == run_unshard("schema", work / "array").stdout
 
 
 def test_a_directory_of_that_name_in_the_source_is_hidden_behind_the_control_files(source, mount):
