@@ -43,6 +43,8 @@ const char* const kMountFooter =
     "  strict                  refuse to replace what another host wrote meanwhile\n"
     "  single_writer           no other host writes the source: be writable where the\n"
     "                          file system has no locks between hosts\n"
+    "  shard=SHAPE             store new Zarr v3 arrays in shards of this shape, in elements\n"
+    "                          (256x1024x1024) or in chunks (8c, 1cx8cx8c)\n"
     "  anonymous               gs://, s3://: send no credentials, for public buckets\n"
     "  allow_http              s3://: send requests by plain http to other hosts as well\n"
     "  memory=BYTES            memory cap of all caches together (default: 512M)\n"

@@ -151,6 +151,11 @@ Status ApplyWritingValue(std::string_view name, std::string_view value, MountOpt
     return ApplyCount(name, value, kMostPublishThreads, options.publish_threads);
   }
   if (name == "sync") return ApplyChoice(name, value, kSyncChoices, options.sync);
+  if (name == "shard") {
+    auto shards = ParseShardTemplate(value);
+    if (!shards) return BadValue(name, value, "extents, 256x256x512, or numbers of chunks, 8c");
+    return void(options.shard = *std::move(shards)), Status{};
+  }
   return UnknownOption(name);
 }
 
@@ -268,6 +273,7 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("publish_threads", JsonValue::Number(std::uint64_t{options.publish_threads}));
   object.Set("sync", NameOfChoice(kSyncChoices, options.sync));
   object.Set("strict", JsonValue::Boolean(options.strict));
+  object.Set("shard", options.shard ? JsonValue::String(options.shard->text) : JsonValue());
   object.Set("single_writer", JsonValue::Boolean(options.single_writer));
   object.Set("anonymous", JsonValue::Boolean(options.anonymous));
   object.Set("allow_http", JsonValue::Boolean(options.allow_http));

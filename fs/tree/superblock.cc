@@ -20,7 +20,7 @@ Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount
 void Superblock::StartWriting(WriteNotifications notifications) {
   writing = std::move(notifications);
   documents = std::make_unique<MetadataDocuments>(*parts.store, *parts.files, *parts.datasets,
-                                                  *writes, writing.look_again);
+                                                  *writes, options.shard, writing.look_again);
   staged_files = std::make_unique<StagedFiles>(StagedFiles::Parts{
       *writes, *parts.written, writers, open_versions, scratch,
       [this](const auto& document, StagedFile& bytes, const timespec& modified) {

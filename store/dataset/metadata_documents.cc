@@ -15,6 +15,12 @@ tl::unexpected<Error> TooLarge() {
   return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
 }
 
+// Whether the first component of a chunk key may have this name: "c", "c.0.0", "0".
+bool MayHoldChunks(std::string_view name) {
+  const bool number = !name.empty() && name.front() >= '0' && name.front() <= '9';
+  return number || name == "c" || name.starts_with("c.");
+}
+
 Result<std::string> ReadText(StagedFile& file) {
   if (file.size() > kMaxDocumentBytes) return TooLarge();
   std::string text(file.size(), '\0');
@@ -36,7 +42,8 @@ Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& byt
                            ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
   const std::optional<std::string> stored = object ? std::optional(object->text) : std::nullopt;
   if (document.plain && datasets_.HoldsPlainDocument(path)) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(path, text));
+    const Replaces replaces = stored ? Replaces::kStored : Replaces::kNothing;
+    UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(path, text, replaces));
     return Store(path, complete, stored, modified);
   }
   if (!stored) {
@@ -96,8 +103,8 @@ void MetadataDocuments::Reload(const std::string& path) {
 }
 
 // What is to be stored at `path` for `text`, which takes the place of none or of a plain document.
-Result<std::string> MetadataDocuments::Complete(const std::string& path,
-                                                const std::string& text) const {
+Result<std::string> MetadataDocuments::Complete(const std::string& path, const std::string& text,
+                                                Replaces replaces) const {
   if (BaseName(path) == kInfoDocument) {
     const Status plain = CheckNewInfo(text);
     if (!plain) return Forward(plain.error(), path);
@@ -105,7 +112,23 @@ Result<std::string> MetadataDocuments::Complete(const std::string& path,
   }
   auto complete = CompleteZarrMetadata(text, NodesBelow(ParentPath(path)));
   if (!complete) return Forward(complete.error(), path);
-  return complete;
+  if (replaces == Replaces::kStored) return complete;
+  return InShards(path, *std::move(complete));
+}
+
+// The document of a new array with the shards that the mount gives it, unless a chunk is there
+// already: it would be read as a shard.
+Result<std::string> MetadataDocuments::InShards(const std::string& path, std::string text) const {
+  if (!shards_ || BaseName(path) != kZarrDocument) return text;
+  auto sharded = WithShards(text, *shards_);
+  if (!sharded) return text;
+  bool alone = true;
+  UNSHARD_RETURN_IF_ERROR(
+      store_.List(ParentPath(path), Deadline::None(), [&](const ListEntry& entry) {
+        alone = !MayHoldChunks(entry.name);
+        return alone;
+      }));
+  return alone ? *std::move(sharded) : text;
 }
 
 // For one merge: what it reads is bounded.
@@ -138,7 +161,10 @@ Result<bool> MetadataDocuments::IsComplete(const std::string& path, const std::s
   UNSHARD_ASSIGN_OR_RETURN(const auto object,
                            ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
   if (!object) return true;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(to, object->text));
+  UNSHARD_ASSIGN_OR_RETURN(const auto replaced, files_.Stat(to));
+  UNSHARD_ASSIGN_OR_RETURN(
+      const std::string complete,
+      Complete(to, object->text, replaced ? Replaces::kStored : Replaces::kNothing));
   return complete == object->text;
 }
 
@@ -155,7 +181,7 @@ Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
   UNSHARD_ASSIGN_OR_RETURN(const auto object,
                            ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
   if (!object) return {};
-  const auto complete = Complete(path, object->text);
+  const auto complete = Complete(path, object->text, Replaces::kNothing);
   if (!complete) {
     // As with other files, a document that is refused does not stay.
     const auto removed = files_.Remove(path);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codec/zarr3/merge.h"
+#include "codec/zarr3/shard_template.h"
 #include "store/dataset/dataset_changes.h"
 #include "store/dataset/dataset_tree.h"
 
@@ -29,14 +30,15 @@ class MetadataDocuments {
  public:
   // Asks for a refresh of a key: what the mount shows of it may have changed. Must not wait.
   using Refresh = std::function<void(const std::string& key)>;
-  // All outlive this object; `refresh` may be null.
+  // All references outlive this object; `refresh` may be null. New arrays get these `shards`.
   MetadataDocuments(ObjectStore& store, FileSystem& files, DatasetTree& datasets,
-                    WritePipeline& writes, Refresh refresh)
+                    WritePipeline& writes, std::optional<ShardTemplate> shards, Refresh refresh)
       : store_(store),
         files_(files),
         replacer_(writes.replacer()),
         datasets_(datasets),
         changes_(store, files, datasets, writes),
+        shards_(std::move(shards)),
         refresh_(std::move(refresh)) {}
 
   // Stores `bytes` as the document. One that is shown as it is stored gets the time `modified`.
@@ -52,7 +54,11 @@ class MetadataDocuments {
   Status CompleteInPlace(const std::string& path, File& file);
 
  private:
-  Result<std::string> Complete(const std::string& path, const std::string& text) const;
+  // Whether a document takes the place of none, or of one that is stored.
+  enum class Replaces { kNothing, kStored };
+  Result<std::string> Complete(const std::string& path, const std::string& text,
+                               Replaces replaces) const;
+  Result<std::string> InShards(const std::string& path, std::string text) const;
   Status Merge(const std::string& path, const std::string& stored, const std::string& text);
   Status Store(const std::string& path, const std::string& text,
                const std::optional<std::string>& stored, const std::optional<timespec>& modified);
@@ -64,6 +70,7 @@ class MetadataDocuments {
   ObjectReplacer& replacer_;
   DatasetTree& datasets_;
   DatasetChanges changes_;
+  const std::optional<ShardTemplate> shards_;
   const Refresh refresh_;
   std::mutex mutex_;  // held while a document is changed
 };

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "codec/zarr3/shard_template.h"
+
 namespace unshard {
 
 enum class MortonChoice { kDetect, kStandard, kLegacy };
@@ -39,6 +41,8 @@ struct VolumeOptions {
   SyncMode sync = SyncMode::kSpool;
   // A chunk that another host has written meanwhile is quarantined; else the last publisher wins.
   bool strict = false;
+  // New Zarr v3 arrays are stored in shards of this shape; nothing: as they are written.
+  std::optional<ShardTemplate> shard;
   // No other host writes the source: locks between hosts are not needed.
   bool single_writer = false;
   // Of remote stores: no credential is looked for or sent; plain http also to other hosts.

@@ -1,0 +1,119 @@
+#include "codec/zarr3/shard_template.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "codec/core/byte_range.h"
+#include "codec/json/cursor.h"
+#include "codec/json/json.h"
+#include "codec/json/meaning.h"
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kMaxExtent = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 30;
+
+// "sharding_indexed", also in its short form.
+std::string NameOf(const JsonValue& extension) {
+  return extension.is_string() ? extension.text() : TextOf(extension, "name");
+}
+
+std::optional<std::vector<std::uint64_t>> Numbers(const JsonValue* value, std::uint64_t least) {
+  if (value == nullptr) return std::nullopt;
+  auto numbers = JsonCursor(*value, "").UnsignedItems(least, kMaxExtent);
+  if (!numbers) return std::nullopt;
+  return *std::move(numbers);
+}
+
+// The extent of a shard, in whole chunks.
+std::uint64_t ShardExtent(const ShardTemplate::Extent& wished, std::uint64_t shape,
+                          std::uint64_t chunk) {
+  const std::uint64_t chunks =
+      wished.in_chunks ? wished.count : std::max<std::uint64_t>(1, (wished.count - 1) / chunk + 1);
+  const std::uint64_t in_array = shape == 0 ? 1 : (shape - 1) / chunk + 1;
+  return std::min(chunks, in_array) * chunk;
+}
+
+JsonValue Codec(const char* name) {
+  JsonValue codec = JsonValue::Object();
+  codec.Set("name", JsonValue::String(name));
+  return codec;
+}
+
+JsonValue IndexCodecs() {
+  JsonValue configuration = JsonValue::Object();
+  configuration.Set("endian", JsonValue::String("little"));
+  JsonValue bytes = Codec("bytes");
+  bytes.Set("configuration", std::move(configuration));
+  return JsonValue::Array({std::move(bytes), Codec("crc32c")});
+}
+
+}  // namespace
+
+Result<ShardTemplate> ParseShardTemplate(std::string_view text) {
+  ShardTemplate shards;
+  shards.text = std::string(text);
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('x', at), text.size());
+    std::string_view one = text.substr(at, end - at);
+    ShardTemplate::Extent extent;
+    extent.in_chunks = one.ends_with('c');
+    if (extent.in_chunks) one.remove_suffix(1);
+    const auto [rest, error] = std::from_chars(one.data(), one.data() + one.size(), extent.count);
+    if (error != std::errc() || rest != one.data() + one.size() || extent.count == 0 ||
+        extent.count > kMaxExtent) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "expected extents of shards, in elements (256x256x512) or chunks (8c, 1cx8cx8c)");
+    }
+    shards.extents.push_back(extent);
+    at = end + 1;
+  }
+  return shards;
+}
+
+std::optional<std::string> WithShards(std::string_view text, const ShardTemplate& shards) {
+  auto document = ParseJson(text);
+  if (!document || TextOf(*document, "node_type") != "array") return std::nullopt;
+  const JsonValue* const format = document->Find("zarr_format");
+  if (format == nullptr || format->text() != "3") return std::nullopt;
+  JsonValue* const grid = document->Find("chunk_grid");
+  JsonValue* const configuration = grid != nullptr ? grid->Find("configuration") : nullptr;
+  if (configuration == nullptr || NameOf(*grid) != "regular") return std::nullopt;
+  const auto shape = Numbers(document->Find("shape"), 0);
+  const auto chunk = Numbers(configuration->Find("chunk_shape"), 1);
+  JsonValue* const codecs = document->Find("codecs");
+  if (!shape || !chunk || shape->size() != chunk->size() || shape->empty()) return std::nullopt;
+  if (codecs == nullptr || !codecs->is_array()) return std::nullopt;
+  for (const JsonValue& codec : codecs->items()) {
+    if (NameOf(codec) == "sharding_indexed") return std::nullopt;
+  }
+  if (shards.extents.size() != 1 && shards.extents.size() != shape->size()) return std::nullopt;
+
+  std::vector<JsonValue> extents;
+  std::uint64_t chunks = 1;
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    const std::uint64_t extent =
+        ShardExtent(shards.extents[shards.extents.size() == 1 ? 0 : i], (*shape)[i], (*chunk)[i]);
+    const auto product = CheckedMultiply(chunks, extent / (*chunk)[i]);
+    if (!product || *product > kMaxChunks) return std::nullopt;
+    chunks = *product;
+    extents.push_back(JsonValue::Number(extent));
+  }
+  if (chunks == 1) return std::nullopt;
+  JsonValue options = JsonValue::Object();
+  options.Set("chunk_shape", *configuration->Find("chunk_shape"));
+  options.Set("codecs", *codecs);
+  options.Set("index_codecs", IndexCodecs());
+  options.Set("index_location", JsonValue::String("end"));
+  JsonValue sharding = Codec("sharding_indexed");
+  sharding.Set("configuration", std::move(options));
+  *codecs = JsonValue::Array({std::move(sharding)});
+  configuration->Set("chunk_shape", JsonValue::Array(std::move(extents)));
+  return WriteDocument(*document, IndentOf(text));
+}
+
+}  // namespace unshard
