@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "codec/array/fill_value.h"
 #include "codec/compression/gzip.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/grid/morton.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/n5/block.h"
 #include "codec/precomputed/info.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "codec/precomputed/murmurhash3.h"
@@ -26,6 +28,8 @@
 #include "codec/voxel/jpeg.h"
 #include "codec/voxel/png.h"
 #include "codec/voxel/volume_codec.h"
+#include "codec/zarr2/array.h"
+#include "codec/zarr3/chunk_codec.h"
 #include "codec/zarr3/metadata.h"
 #include "tests/support/index_walking.h"
 #include "tests/support/shard_writer.h"
@@ -311,6 +315,59 @@ void CheckEncodedChunk(const Example& example) {
   EXPECT_EQ(*encoded, chunk);
 }
 
+// The JSON in a line, from the word after `key` on.
+JsonValue JsonAfter(const Words& words, std::size_t at) {
+  std::string text;
+  for (std::size_t i = at; i < words.size(); ++i) text += words[i] + ' ';
+  const auto json = ParseJson(text);
+  EXPECT_TRUE(json) << text;
+  return json.value_or(JsonValue());
+}
+
+Result<ChunkCodecPtr> ArrayChunkCodec(const Words& words, const Numbers& shape) {
+  const JsonValue json = JsonAfter(words, Find(words, "shape") + shape.size() + 2);
+  const JsonCursor cursor(json, "");
+  const DataType type = FindDataType(DataTypeDialect::kZarr, words[1]).value();
+  if (words[0] == "n5") return MakeN5ChunkCodec(cursor, type, shape);
+  if (words[0] == "zarr2") return MakeZarr2ChunkCodec(cursor, shape.size());
+  return MakeZarr3ChunkCodec(cursor, type, shape.size());
+}
+
+// The chunk is decoded and encoded.
+void CheckArrayChunk(const Example& example) {
+  const std::vector<Words> lines = Lines(example);
+  const Numbers shape = After(lines[0], "shape");
+  const auto codec = ArrayChunkCodec(lines[0], shape);
+  ASSERT_TRUE(codec) << codec.error().message;
+  Voxels voxels{(*codec)->type(), shape, {}};
+  for (const std::uint64_t value : After(lines[1], "voxels")) {
+    for (std::uint32_t i = 0; i < voxels.type.size; ++i) {
+      voxels.bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+    }
+  }
+  const ByteVector chunk = Dump(lines);
+  const auto decoded = (*codec)->Decode(chunk, shape);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(decoded->bytes, voxels.bytes) << "line " << example.line;
+  const auto encoded = (*codec)->Encode(voxels);
+  ASSERT_TRUE(encoded) << encoded.error().message;
+  EXPECT_EQ(*encoded, chunk) << "line " << example.line;
+}
+
+void CheckFillValues(const Example& example) {
+  for (const Words& words : Lines(example)) {
+    const JsonValue json = JsonAfter({words[1]}, 0);
+    const DataType type = FindDataType(DataTypeDialect::kZarr, words[0]).value();
+    const auto item = ParseFillValue(JsonCursor(json, ""), type);
+    ASSERT_TRUE(item) << item.error().message;
+    ByteVector expected;
+    for (std::size_t i = 3; i < words.size(); ++i) {
+      expected.push_back(static_cast<std::uint8_t>(Number(words[i], 16)));
+    }
+    EXPECT_EQ(*item, expected) << words[0] << ' ' << words[1];
+  }
+}
+
 void CheckMeshManifest(const Example& example) {
   const std::vector<Words> lines = Lines(example);
   const ByteVector manifest = Dump(lines);
@@ -409,6 +466,8 @@ const std::map<std::string, std::function<void(const Example&)>>& Checks() {
       {"compressed-segmentation", CheckCompressedSegmentation},
       {"image-sizes", CheckImageSizes},
       {"encoded-chunk", CheckEncodedChunk},
+      {"array-chunk", CheckArrayChunk},
+      {"fill-values", CheckFillValues},
       {"mesh-manifest", CheckMeshManifest},
       {"zarr-names", CheckZarrNames},
       {"zarr-index", CheckZarrIndex},
