@@ -22,11 +22,12 @@ std::vector<std::string> LabelsOf(ArrayDialect format, const IndexDomain& domain
   const std::size_t rank = domain.rank();
   if (format == ArrayDialect::kPrecomputed) return {"x", "y", "z", "channel"};
   if (domain.labelled()) return domain.labels();
-  const std::vector<std::string> names = {"z", "y", "x"};
+  // The fastest one first; OME-Zarr's order.
+  const std::vector<std::string> names = {"x", "y", "z", "c", "t"};
   std::vector<std::string> labels(rank);
-  const bool reversed = format == ArrayDialect::kN5;
-  for (std::size_t i = 0; i < std::min(rank, names.size()); ++i) {
-    labels[reversed ? i : rank - 1 - i] = names[names.size() - 1 - i];
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::string label = i < names.size() ? names[i] : "d" + std::to_string(i);
+    labels[format == ArrayDialect::kN5 ? i : rank - 1 - i] = label;
   }
   return labels;
 }
@@ -145,20 +146,24 @@ const char* DocumentName(ArrayDialect format) {
 
 Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
                                                 const NewScales& scales) {
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue first, NewArray(format, schema));
+  Schema finest = schema;
+  // The group of an OME-Zarr 0.4 pyramid has the units that a .zarray lacks.
+  if (scales.count > 1 && format == ArrayDialect::kZarr2) finest.dimension_units.clear();
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue first, NewArray(format, finest));
   if (scales.count == 1) {
     return std::vector<DatasetDocument>{{DocumentName(format), std::move(first)}};
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto totals, TotalFactors(format, *schema.domain, scales));
+  UNSHARD_ASSIGN_OR_RETURN(auto totals, TotalFactors(format, *schema.domain, scales));
   std::vector<JsonValue> levels = {std::move(first)};
   for (std::size_t i = 1; i < totals.size(); ++i) {
     const bool precomputed = format == ArrayDialect::kPrecomputed;
     UNSHARD_ASSIGN_OR_RETURN(JsonValue level,
-                             NewArray(format, Coarser(schema, totals[i], precomputed)));
+                             NewArray(format, Coarser(finest, totals[i], precomputed)));
     levels.push_back(std::move(level));
   }
   if (format == ArrayDialect::kPrecomputed) return JoinScales(std::move(levels));
-  return CannotCreate("several scales are only created in precomputed volumes");
+  return PyramidDocuments(format, {std::move(levels), LabelsOf(format, *schema.domain),
+                                   schema.dimension_units, std::move(totals)});
 }
 
 }  // namespace unshard

@@ -9,7 +9,7 @@
 
 #include "codec/array/array_metadata.h"
 #include "codec/core/error.h"
-#include "codec/json/json.h"
+#include "codec/schema/new_pyramid.h"
 #include "codec/schema/schema.h"
 
 namespace unshard {
@@ -22,14 +22,10 @@ struct NewScales {
   std::vector<std::vector<std::int64_t>> factors;
 };
 
-struct DatasetDocument {
-  std::string path;  // below the dataset: "0/zarr.json"
-  JsonValue document;
-};
-
-// The documents of a dataset in `format`. Level k + 1 has the size ⌈size / factor⌉, begins at
-// ⌊offset / factor⌋, and has the resolution × factor, with the schema's constraints on chunks.
-// Fails with kInvalidArgument, naming the constraint, where one of the levels cannot satisfy it.
+// The documents of a dataset in `format`; of several scales those of new_pyramid.h, too. Level k +
+// 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, and has the resolution × factor,
+// with the schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint,
+// where one of the levels cannot satisfy it.
 Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
                                                 const NewScales& scales);
 

@@ -309,6 +309,62 @@ def test_several_scales_of_a_volume(work):
         opened(work / "v", "precomputed", scale_index=number)
 
 
+PYRAMID = ["--shape", "33,50,101", "--dtype", "uint16", "--chunk", "8,8,8", "--axes", "z,y,x",
+           "--resolution", "40,8,8", "--scales", "3", "--factor", "1,2,2", "--factor", "2,2,2"]
+LEVELS = [((33, 50, 101), [40, 8, 8], [0, 0, 0]), ((33, 25, 51), [40, 16, 16], [0, 4, 4]),
+          ((17, 13, 26), [80, 32, 32], [20, 12, 12])]
+
+
+@pytest.mark.parametrize("form", ["zarr3", "zarr2"])
+def test_several_scales_of_an_ome_zarr(work, form):
+    options = PYRAMID + (["--shard", "16,16,16"] if form == "zarr3" else [])
+    if form == "zarr2":
+        at = options.index("--axes")
+        options = options[:at] + options[at + 2:]
+    done = run("create", work / "v", "--format", form, *options)
+    assert done.returncode == 0, done.stderr
+    group = zarr.open_group(work / "v", mode="r+")
+    ome = group.attrs["ome"] if form == "zarr3" else group.attrs
+    multiscale, = ome["multiscales"]
+    version = ome if form == "zarr3" else multiscale
+    assert version["version"] == {"zarr3": "0.5", "zarr2": "0.4"}[form]
+    assert multiscale["axes"] == [{"name": name, "type": "space", "unit": "nanometer"}
+                                  for name in "zyx"]
+    for dataset, (shape, scale, translation) in zip(multiscale["datasets"], LEVELS, strict=True):
+        array = group[dataset["path"]]
+        assert array.shape == shape and array.chunks == (8, 8, 8)
+        assert array.shards == ((16, 16, 16) if form == "zarr3" else None)
+        assert dataset["coordinateTransformations"] == [
+            {"type": "scale", "scale": scale}, {"type": "translation", "translation": translation}]
+        array[:] = 5
+        told = opened(work / "v" / dataset["path"], form)
+        assert told.read().result().min() == 5
+        if form == "zarr3":
+            assert printed(work / "v", dataset["path"])["dimension_units"] == \
+                [[each, "nm"] for each in scale]
+
+
+def test_several_scales_of_an_n5_dataset(work):
+    import z5py
+    done = run("create", work / "v.n5", "--format", "n5", "--shape", "101,50,33", "--dtype",
+               "uint16", "--chunk", "8,8,8", "--axes", "x,y,z", "--resolution", "8,8,0.04 um",
+               "--scales", "3", "--factor", "2,2,1", "--factor", "2,2,2", "--codec", "gzip")
+    assert done.returncode == 0, done.stderr
+    container = z5py.File(str(work / "v.n5"), mode="r+", use_zarr_format=False)
+    factors = [[1, 1, 1], [2, 2, 1], [4, 4, 2]]
+    assert container.attrs["downsamplingFactors"] == factors and container.attrs["multiScale"]
+    for number, (shape, scale, _) in enumerate(LEVELS):
+        dataset = container[f"s{number}"]
+        assert dataset.shape == shape
+        assert dataset.attrs["downsamplingFactors"] == factors[number]
+        assert dataset.attrs["pixelResolution"] == {"unit": "nm", "dimensions": [8, 8, 40]}
+        dataset[:] = 5
+        array = opened(work / f"v.n5/s{number}", "n5")
+        assert array.read().result().min() == 5
+        units = printed(work / "v.n5", f"s{number}")["dimension_units"]
+        assert units == [[scale[2], "nm"], [scale[1], "nm"], [scale[0] / 1000, "um"]]
+
+
 def test_like_another_dataset(work):
     group = zarr.create_group(work / "source", attributes={"of": "mine"})
     group.create_array("a/b", shape=(9, 9), chunks=(3, 3), shards=(9, 3), dtype="uint8")[:] = 1
