@@ -1,6 +1,6 @@
 // Follows changes of the source:
 //
-// 1. A watcher's event names a key. Trees that it concerns revalidate their shards; from then on
+// 1. A watcher's event names a key. The trees that have it revalidate their shards; from then on
 //    every new look-up is answered with the new generation.
 // 2. Answers that were computed before step 1 have to reach the kernel first: they are waited for.
 // 3. The kernel's entries are invalidated: each chunk that the old generation holds, the new one,

@@ -202,7 +202,7 @@ void Complete(Zarr3CodecChain& chain) {
   }
 }
 
-// Whether layouts can be told: every level has its codec to bytes, and shards their inner chunks,
+// Whether layouts are known: every level has its codec to bytes, and shards their inner chunks,
 // and every order and shape the rank of the chunks.
 bool HasLayout(const Zarr3CodecChain& chain, std::size_t rank) {
   if (chain.array_to_bytes.empty()) return false;

@@ -115,7 +115,7 @@ std::optional<std::int64_t> InclusiveMax(const BoundForm& form, std::int64_t low
   std::int64_t upper = value;
   if (form.name == kExclusiveMax.name) upper = value - 1;
   if (form.name == kShape.name) {
-    // An extent cannot be told where the lower bound is infinite.
+    // An extent is not known where the lower bound is infinite.
     if (lower == -kInfiniteIndex || value > kInfiniteIndex - lower + 1) return std::nullopt;
     upper = lower + value - 1;
   }

@@ -10,7 +10,7 @@
 namespace unshard {
 namespace {
 
-// "C" or "F". A soft constraint for another order is given up.
+// "C" or "F". A soft constraint for another order is dropped.
 Result<const char*> ChooseOrder(const ChunkLayout& layout) {
   if (!layout.inner_order.value) return "C";
   const std::vector<std::size_t>& order = *layout.inner_order.value;

@@ -42,7 +42,7 @@ tl::unexpected<Error> RefuseLayoutChange(const std::string& path, const JsonValu
 tl::unexpected<Error> RefuseNewShards(const std::string& path) {
   return tl::unexpected<Error>(
       Error{ErrorCode::kPermissionDenied,
-            path + ": nothing sharded is created through the mount, which shows single chunks: "
+            path + ": nothing sharded is created through the mount, which presents single chunks: "
                    "create it in the source, then write its chunks here; or create it without "
                    "sharding",
             EPERM});

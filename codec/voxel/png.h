@@ -11,7 +11,7 @@
 
 namespace unshard {
 
-// libpng refuses larger images unless it is told otherwise, as no reader is.
+// libpng refuses larger images unless its limit is raised, as no reader does.
 constexpr std::uint64_t kMaxPngSide = 1000000;
 
 // The planes of a chunk as a PNG without interlacing: gray, gray and alpha, RGB, or RGB and alpha.

@@ -312,7 +312,7 @@ Result<JsonValue> ParseEditedZarr(std::string_view edited) {
   if (!node) return Fail(ErrorCode::kInvalidArgument, node.error().message);
   if (node->sharded) {
     return RefuseLayoutChange("codecs",
-                              "what is shown here is not sharded: expected the codecs "
+                              "the presented array is not sharded: expected the codecs "
                               "without sharding_indexed");
   }
   return InOneForm(*node, document);

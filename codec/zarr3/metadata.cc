@@ -84,7 +84,7 @@ class ArrayRewriter {
     if (items.empty()) return {};
     return Fail(ErrorCode::kNotSupported,
                 found.front().path() +
-                    ": storage transformers change where chunks stand; none is "
+                    ": storage transformers change where chunks are stored; none is "
                     "known");
   }
 

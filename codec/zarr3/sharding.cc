@@ -73,7 +73,7 @@ Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t
       UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, index_rank));
       index.order = Permute(index.order.empty() ? Identity(index_rank) : index.order, order);
     } else {
-      return NotSupported(codec, "is in the way of the shard index: expected transpose or bytes");
+      return NotSupported(codec, "hides the shard index: expected transpose or bytes");
     }
   }
   if (!has_bytes) return codecs.Expected("a chain with the codec \"bytes\"");

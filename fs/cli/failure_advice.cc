@@ -67,7 +67,7 @@ std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& so
     return "write the whole chunk, or write a new file beside it and rename that onto the chunk";
   }
   return "write the whole chunk as an encoder of this array makes it (`unshard info " + source +
-         "` tells shape, chunks and encoding), then close it; what stood there before stays";
+         "` says shape, chunks and encoding), then close it; the chunk from before stays";
 }
 
 std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& source,
@@ -90,7 +90,7 @@ struct PlainAdvice {
   std::string_view errno_name;
   const char* advice;
 };
-// "SOURCE" and "MOUNT" stand for the paths.
+// "SOURCE" and "MOUNT" are replaced by the paths.
 constexpr std::array<PlainAdvice, 14> kPlainAdvice = {{
     {"EPERM",
      "make this change in SOURCE, which the mount follows; writing, replacing, renaming "
@@ -101,9 +101,9 @@ constexpr std::array<PlainAdvice, 14> kPlainAdvice = {{
     {"EROFS", "mount without ro, from a source that its process may write to"},
     {"ESTALE",
      "open it again by its name: another process has replaced it; of strict mounts `unshard "
-     "spool list -v` shows what was set aside"},
+     "spool list -v` shows what was quarantined"},
     {"ENOSPC",
-     "`unshard status MOUNT` tells whether the spool or the disk of SOURCE is full; "
+     "`unshard status MOUNT` says whether the spool or the disk of SOURCE is full; "
      "`unshard flush MOUNT` makes room in the spool, spool_size= and spool_files= more"},
     {"EDQUOT",
      "make room within the quota of the mount's user, below SOURCE and in the spool that "

@@ -152,7 +152,7 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
   if (!after) return ReportFailure(after.error());
   if (after->chunks > 0) {
     std::cerr << "unshard: " << DescribeSpooled(after->chunks, after->bytes, folder.path)
-              << "; the reason stands above, and they are tried again by the next mount\n";
+              << "; the reason is above, and they are tried again by the next mount\n";
     status = 1;
   }
   // Conflicts of this run need a person; those of earlier runs were reported then.

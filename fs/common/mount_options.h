@@ -21,8 +21,8 @@ struct MountOptions : VolumeOptions {
   bool must_write = false;
   std::optional<uid_t> user;
   std::optional<gid_t> group;
-  // Permissions that are removed: from all, from files, from directories. Without these everybody
-  // may read and the owner may write.
+  // Permissions that are removed: from all, from files, from directories. Without these all may
+  // read and the owner may write.
   std::optional<mode_t> umask;
   std::optional<mode_t> file_mask;       // where given, instead of `umask`
   std::optional<mode_t> directory_mask;  // likewise

@@ -26,8 +26,7 @@ inline tl::unexpected<Error> NotCommitted() {
 
 // The bytes of a node can no longer be read: ESTALE, and the failure is reported.
 inline Error StaleNode() {
-  return Error{ErrorCode::kConflict, "this version is gone, and another one stands under its name",
-               0};
+  return Error{ErrorCode::kConflict, "this version is gone: the name has another one now", 0};
 }
 
 // The limit of common file systems; the kernel passes longer names on.

@@ -1,4 +1,4 @@
-// What libfuse's callbacks have in common: answers, and the frame around each of them.
+// What libfuse's callbacks have in common: answers, and what each does before and after its body.
 #pragma once
 
 #include <cerrno>

@@ -29,7 +29,7 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
     if (changes.PushName(parent, name)) return;
     LogWarning(mount_point +
                ": changes come faster than the kernel takes them: names that it holds are no "
-               "longer dropped, and some programs will have to look twice");
+               "longer invalidated, and are looked up twice");
   };
   writing.await_drop = [&changes](NodeId parent, const std::string& name) {
     changes.WaitForName(parent, name, kLongestDrop);

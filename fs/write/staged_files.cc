@@ -210,7 +210,7 @@ void StagedFiles::Release(Handle& file) {
       Error error = committed.error();
       if (UnpackGridNode(staged->node())) parts_.written.LeaveArithmeticNode(*id);
       const bool reported = file.WasRefused(error);
-      error.message += "; what stood there before stays";
+      error.message += "; the chunk from before stays";
       if (!reported) parts_.report(file.node(), error);
     }
   }

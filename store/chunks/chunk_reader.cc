@@ -163,7 +163,7 @@ Result<std::optional<ByteRange>> ChunkReader::VerbatimRange(ShardedTree& tree,
   if (entry.begin < index_bytes || *fragments > entry.begin - index_bytes) {
     return Fail(ErrorCode::kDataLoss, generation->key + ": the manifest announces " +
                                           std::to_string(*fragments) +
-                                          " fragment bytes, more than stand before it");
+                                          " fragment bytes, more than the shard has before it");
   }
   return ByteRange{entry.begin - *fragments, *fragments};
 }

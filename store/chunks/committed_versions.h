@@ -176,8 +176,8 @@ class CommittedVersions final : public UnpublishedChunks {
                                                         const GridDirectory& in) const;
   void MarkSynced(WrittenVersion& version);
 
-  // Forgets all versions: they hold their trees, and those hold this. Whoever owns the trees calls
-  // it when nobody reads or writes any more.
+  // Forgets all versions: they hold their trees, and those hold this. The owner of the trees
+  // calls it after the last read and write.
   void Clear();
 
  private:

@@ -23,7 +23,7 @@ namespace unshard {
 class ShardLister {
  public:
   using Numbers = std::shared_ptr<const std::vector<std::uint64_t>>;
-  // The number that an entry's name stands for; nothing for entries that are no shard.
+  // The shard that an entry's name is of; nothing for entries that are no shard.
   using NameParser = std::function<std::optional<std::uint64_t>(std::string_view)>;
 
   // True: from its return on, each change of an entry directly in a directory of the store causes a

@@ -64,8 +64,8 @@ class SweepWindows {
     bool goes_on = false;  // other chunks of the shard may follow the last of these
   };
   // Calls `request` for the windows to request now, before the chunk is read; most of the time
-  // there are none. It is called with the mutex of this object held, so that whoever is told later
-  // that its chunk has been requested finds the request; it must not wait.
+  // there are none. It is called with the mutex of this object held, so that a reader whose chunk
+  // counts as requested finds that request; it must not wait.
   void Begin(const Read& read, Place place, const Layout& layout,
              const std::function<void(const ByteRange&)>& request);
 

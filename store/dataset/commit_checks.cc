@@ -17,7 +17,7 @@ tl::unexpected<Error> TooLarge(std::string message) {
 }
 
 // The bytes of a shard's chunks in the store, but for those at `replaced`. At most about `enough`
-// and one page more are counted. The index, and the shard that it stands in, are those that a
+// and one page more are counted. The index, and the shard that holds it, are those that a
 // commit reads anyway.
 Result<std::uint64_t> StoredBytesBeside(ShardSet& shards, std::uint64_t shard,
                                         const std::map<ShardPlace, std::uint64_t>& replaced,

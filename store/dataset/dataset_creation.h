@@ -15,8 +15,8 @@ struct NewDocument {
 };
 
 // Writes the documents durably below `destination`, which is made where it is missing. The document
-// that readers open first is written last, so that nobody sees a part of the dataset. Fails, with
-// nothing left that was not there before, where there is a dataset at `destination` already
+// that readers open first is written last, so that no reader sees a part of the dataset. Fails,
+// with nothing left that was not there before, where there is a dataset at `destination` already
 // (kInvalidArgument), or the store cannot be written to. The documents may be in any order. Blocks.
 Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents);
 

@@ -11,8 +11,8 @@
 
 namespace unshard {
 
-// Of one array, scale or index. Empty, 0 or null is what the document does not say. Numbers stand
-// as they are spelled there.
+// Of one array, scale or index. Empty, 0 or null is what the document does not say. Numbers are
+// spelled as they are there.
 struct DatasetDetails {
   std::uint64_t channels = 0;
   std::vector<std::string> resolution;    // extent of a voxel or element along each dimension

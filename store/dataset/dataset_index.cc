@@ -61,7 +61,7 @@ bool DatasetIndex::IsBelowOpaque(const std::string& path) const {
 }
 
 void DatasetIndex::Put(const std::string& path, std::shared_ptr<Contribution> contribution) {
-  std::vector<std::shared_ptr<ChunkTree>> released;  // closes files after the lock is given up
+  std::vector<std::shared_ptr<ChunkTree>> released;  // closes files after the lock is released
   const std::unique_lock lock(mutex_);
   std::set<std::string> touched;
   auto& known = contributions_[path];

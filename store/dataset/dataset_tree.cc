@@ -240,7 +240,7 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
     // A writer that writes in place shows half a document for a moment.
     LogWarning(contribution->found.front().fault->message +
                (known->found.empty() ? "; it is passed through as it is"
-                                     : "; going on with what stood there before"));
+                                     : "; keeping the metadata from before"));
     return known;
   }
   AddVirtualChildren(path, *contribution);

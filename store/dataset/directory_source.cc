@@ -40,7 +40,7 @@ Result<std::unique_ptr<ChangeWatcher>> MakeWatcher(const VolumeOptions& options,
   if (!on_change || options.watch == WatchMode::kOff || options.immutable) return MakeNullWatcher();
   if (IsNetworkFileSystem(options.source)) {
     LogInfo(options.source +
-            ": a network file system tells nobody of changes; looking again every " +
+            ": a network file system reports no changes by inotify; it is revalidated every " +
             std::to_string(options.ttl_milliseconds) + " ms");
     return MakeNullWatcher();
   }

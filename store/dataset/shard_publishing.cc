@@ -173,7 +173,7 @@ std::optional<Error> ShardPublish::WhyLost(const WrittenVersion& version) const 
   return file.error();
 }
 
-// Versions whose file another process has removed from the spool are given up, so that the others
+// Versions whose file another process has removed from the spool are discarded, so that the others
 // can be published.
 Result<Done> ShardPublish::EndFailed(const Versions& versions, Error error) {
   Versions lost, others;
@@ -202,7 +202,7 @@ tl::unexpected<Error> ShardPublish::Refuse(const Versions& versions) {
   return Fail(ErrorCode::kConflict, tree_->Path(versions.front()->chunk) + " and " +
                                         std::to_string(versions.size() - 1) +
                                         " other files: " + std::string(kChangedByOthers) +
-                                        "; what was written here is set aside");
+                                        "; what was written here is quarantined");
 }
 
 // The array of these versions was removed, or is stored in another way. Where only its shape has

@@ -1,4 +1,4 @@
-// The writable side of a volume: what stands between a written chunk file and its shard.
+// The writable side of a volume: from a written chunk file to its shard.
 //
 // A chunk's way:
 //   1. A commit checks the staged bytes, seals them in the spool together with the fingerprint of

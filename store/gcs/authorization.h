@@ -1,4 +1,4 @@
-// Access tokens for Google Cloud Storage, and who has them.
+// Access tokens for Google Cloud Storage, and where they come from.
 #pragma once
 
 #include <memory>

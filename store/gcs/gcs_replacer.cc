@@ -100,7 +100,7 @@ WriteAnswer GcsWriter::Put(const NewObject& object, std::shared_ptr<const HttpBo
               GcsConditionQuery(object.condition);
   HttpRequest request = MakeGcsWriteRequest(Method::kPost, url.Request());
   request.once = true;
-  // Nobody who makes the bytes knows it.
+  // Unknown to whatever has made the bytes.
   const std::string boundary = "unshard-" + NewAttemptId() + NewAttemptId();
   request.headers.push_back({"Content-Type", "multipart/related; boundary=" + boundary});
   const std::string before = "--" + boundary +

@@ -70,7 +70,7 @@ Result<RemoteObject> ParseGcsObject(std::string_view text) {
   RemoteObject object;
   object.validator = std::to_string(*generation);
   object.info.size = *size;
-  // As readers are told of it (store/gcs/object_requests.h).
+  // As readers are given it (store/gcs/object_requests.h).
   Validators validators;
   validators.tag = EntityTag{'"' + object.validator + '"', false};
   object.info.generation = GenerationOf(validators, *size, nullptr);

@@ -46,7 +46,7 @@ class SecretRenewal::State {
   // Fetches, and meanwhile ends the waiters whose deadline passes; with `lock` held at both ends.
   Result<Fetched> FetchNow(std::unique_lock<std::mutex>& lock);
   void EndLate(std::unique_lock<std::mutex>& lock);
-  // What those get who have waited.
+  // The answer to all waiting callers.
   Result<Held> Keep(Result<Fetched> fetched);
   void EndAll(std::unique_lock<std::mutex>& lock, const Result<Held>& result);
 

@@ -51,7 +51,7 @@ class SecretRenewal {
   std::thread thread_;
 };
 
-// Thread-safe. At most one fetch runs at a time; all who need a secret wait for that one.
+// Thread-safe. At most one fetch runs at a time; all callers that need a secret wait for that one.
 template <class Secret>
 class RenewedSecret {
  public:

@@ -12,7 +12,7 @@ namespace unshard {
 // text of /proc/self/mountinfo (proc(5)), `device` the "major:minor" of the file system in it.
 std::optional<std::string> WhyLocksAreLocal(std::string_view mountinfo, std::string_view device);
 
-// The same of the file system that holds `path`. Nothing where that cannot be told.
+// The same of the file system that holds `path`. Nothing where that is not known.
 std::optional<std::string> WhyLocksAreLocal(const std::string& path);
 
 }  // namespace unshard

@@ -75,7 +75,7 @@ class FileObject final : public ObjectVersion {
   DescriptorPool::Slot slot_;
 };
 
-// The open file; null where another version stands under the key by now.
+// The open file; null where the key has another version by now.
 Result<SharedDescriptor> FileObject::Descriptor() {
   if (SharedDescriptor descriptor = parts_->pool.Get(slot_)) return descriptor;
   UNSHARD_ASSIGN_OR_RETURN(OpenedFile opened, OpenFile(*parts_, key_));

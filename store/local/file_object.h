@@ -13,7 +13,7 @@
 
 namespace unshard {
 
-// What a file's stat tells of its version.
+// The version that a file's stat(2) identifies.
 struct FileVersion {
   dev_t device = 0;
   ino_t inode = 0;

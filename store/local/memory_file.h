@@ -1,4 +1,4 @@
-// A file that lies in memory: what a wrapped shard is put together in, and decoded to.
+// A file in memory: a shard with outer codecs is assembled in it, and decoded to it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace unshard {
 // Copies from files of any implementation. Used by one thread.
 class MemoryFile final : public File {
  public:
-  // `described` stands in messages. Growing beyond `max_bytes` fails with kResourceExhausted.
+  // `described`: for messages. Growing beyond `max_bytes` fails with kResourceExhausted.
   MemoryFile(std::string described, std::uint64_t max_bytes)
       : described_(std::move(described)), max_bytes_(max_bytes) {}
 

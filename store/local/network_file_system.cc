@@ -45,7 +45,7 @@ constexpr std::array<std::uint32_t, 20> kNetworkFileSystems = {NFS_SUPER_MAGIC,
 
 bool IsNetworkFileSystem(const std::string& path) {
   struct statfs status {};
-  // Where it cannot be told, events are not relied on either.
+  // Where the file system is not known, events are not relied on either.
   if (::statfs(path.c_str(), &status) != 0) return true;
   const auto type = static_cast<std::uint32_t>(status.f_type);
   return std::find(kNetworkFileSystems.begin(), kNetworkFileSystems.end(), type) !=

@@ -6,7 +6,7 @@
 namespace unshard {
 
 // True where inotify cannot see what other hosts do at `path`: NFS, SMB, FUSE, 9p, Lustre, GPFS and
-// such; also where the file system cannot be told.
+// such; also where the file system is not known.
 bool IsNetworkFileSystem(const std::string& path);
 
 }  // namespace unshard

@@ -89,8 +89,8 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));
     if (!ours) continue;
     ShardLock lock(path, std::move(file), key + std::string(kVersionSuffix));
-    // What stands in the lock file stays: another writer may have put it there, and identifies it
-    // by its name alone.
+    // The contents of the lock file stay: another writer may have written them, and identifies the
+    // file by its name alone.
     auto version = MakeVersion(files, lock.version_path_);
     if (!version) {
       lock.Remove(files);

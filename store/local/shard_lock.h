@@ -39,7 +39,7 @@ class ShardLock {
   [[nodiscard]] const std::string& version_path() const { return version_path_; }
 
   // Removes the lock file while it is still locked, and the new version unless that has been
-  // renamed. What stands under their names and is not ours stays. Failures mean only that a file is
+  // renamed. Files of other processes under their names stay. Failures mean only that a file is
   // left behind, which does no harm.
   void Remove(FileSystem& files);
 

@@ -95,8 +95,8 @@ void WatchTree::Detach(const std::string& directory, const Node& node) {
   ::inotify_rm_watch(inotify_, node.watch);
 }
 
-// Sets the watches at and below `top` anew: other directories may stand there now. The directories
-// that are asked for there: events that their old watches have queued are not delivered.
+// Sets the watches at and below `top` anew: the paths may lead to other directories now. Returns
+// those whose watch was asked for: events that their old watches have queued are not delivered.
 std::vector<std::string> WatchTree::Renew(const std::string& top) {
   std::vector<std::string> asked_for;
   std::vector<std::string> stale;

@@ -58,7 +58,7 @@ void Log(LogLevel level, std::string_view line) {
     Logger()->log(SpdlogLevel(level), spdlog::string_view_t(line.data(), line.size()));
     return;
   }
-  // File names may contain line breaks, which would make one message look like two.
+  // File names may contain line breaks, which would split one message into two.
   std::string clean(line);
   std::replace_if(clean.begin(), clean.end(), IsControl, '?');
   Logger()->log(SpdlogLevel(level), spdlog::string_view_t(clean.data(), clean.size()));

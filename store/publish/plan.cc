@@ -150,7 +150,7 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
                 Describe(chunk.page, chunk.slot) + ": the manifest announces " +
                     std::to_string(*leading) + " bytes of fragments, only " +
                     std::to_string(before) +
-                    " stand before it; the shard can be published once this mesh is written whole "
+                    " are before it; the shard can be published once this mesh is written whole "
                     "or removed");
   }
   return *leading;
@@ -204,7 +204,7 @@ Result<bool> Planner::HoldsExpected(const ShardChange& change, const StoredChunk
   if (fingerprint) {
     return is_one_of([&](const ChunkFingerprint& seen) { return seen == *fingerprint; });
   }
-  // What cannot be decoded is nothing that anybody has seen.
+  // No reader has been given a chunk that cannot be decoded.
   if (fingerprint.error().code == ErrorCode::kDataLoss) return false;
   return tl::unexpected<Error>(fingerprint.error());
 }

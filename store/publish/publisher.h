@@ -56,7 +56,7 @@ struct ShardChange {
   // called more than once.
   std::function<Result<std::shared_ptr<File>>()> open;
   std::uint64_t size = 0;
-  // Meshes: the fragments to stand right before the manifest. Null: those of the base stay.
+  // Meshes: the fragments to store right before the manifest. Null: those of the base stay.
   std::function<Result<std::shared_ptr<File>>()> open_leading;
   std::uint64_t leading_size = 0;
   // Of the fragments; unset where nothing is known of them.
@@ -104,7 +104,7 @@ struct PublisherOptions {
 };
 
 // Thread-safe. One publish holds one chunk and the shard's index in memory, never the shard, unless
-// the shard is wrapped.
+// it has outer codecs.
 class ShardPublisher {
  public:
   ShardPublisher(std::shared_ptr<ObjectReplacer> store, const PublisherOptions& options);

@@ -43,7 +43,7 @@ constexpr unsigned kHopelessFailures = 3;
 // How long a writer waits for room while nothing is there to publish: others may be about to
 // commit.
 constexpr milliseconds kQuietTime{1000};
-// Room may come without a publish, where a file is given up.
+// Room may come without a publish, where a version is discarded.
 constexpr milliseconds kLookForRoom{50};
 // An injected clock wakes no thread when it moves.
 constexpr milliseconds kLookAtInjectedClock{1};

@@ -70,7 +70,7 @@ class PublishQueue {
   Status Flush(const DirtyShard& shard, const Deadline& deadline = Deadline::None());
   // The same for all; every shard is tried, the first error is returned.
   Status FlushAll(const Deadline& deadline = Deadline::None());
-  // Blocks while the spool is fuller than a writer may fill it. Gives up (kResourceExhausted with
+  // Blocks while the spool is fuller than a writer may fill it. Fails (kResourceExhausted with
   // ENOSPC) where there is still no room after publishing has failed since the call, a few times in
   // a row or with all that there is, and where nothing is left to publish; `deadline` as above.
   // `has_room` may lock.

@@ -12,7 +12,7 @@ namespace {
 // Of one request, and how many at a time: what a fetch holds in memory.
 constexpr std::uint64_t kMostFetched = std::uint64_t{8} << 20;
 constexpr std::size_t kFetchesAtOnce = 4;
-// Bytes that nobody needs between two ranges cost less than another request.
+// Unneeded bytes between two ranges cost less than another request.
 constexpr std::uint64_t kMostGap = std::uint64_t{256} << 10;
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace unshard {
 // So many of the attempts that made a version and those before it are named.
 inline constexpr std::size_t kMostAttemptIds = 16;
 
-// Sixteen hexadecimal digits that nobody else draws.
+// Sixteen hexadecimal digits that no other process draws.
 std::string NewAttemptId();
 
 // "0123456789abcdef,…", as the metadata has it. What is no id is left out, and so are ids beyond

@@ -26,7 +26,7 @@ std::string WithoutQuotes(const std::string& validator) {
   return validator.substr(1, validator.size() - 2);
 }
 
-// Writes to one object that nobody else knows of. Used by one thread.
+// Writes to one object that no other process knows. Used by one thread.
 class Probe {
  public:
   Probe(ObjectWriter& writer, const WriteTries& tries)

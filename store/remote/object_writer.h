@@ -20,7 +20,7 @@ namespace unshard {
 
 // The current version of an object.
 struct RemoteObject {
-  ObjectInfo info;        // as readers of the store are told
+  ObjectInfo info;        // as readers of the store are given it
   std::string validator;  // names this version in conditions
   // The ids that the version is marked with: of the attempt that has made it, then of those before.
   std::vector<std::string> attempts;

@@ -237,7 +237,7 @@ Result<Committed> RemoteReplacement::Commit(const Committing& committing) {
 Status RemoteReplacement::RemovePair() {
   if (!object_.obsolete) return {};
   for (const std::string& key : {object_.obsolete->index, object_.obsolete->data}) {
-    // Readers ask for the successor first: nothing that anybody sees is removed.
+    // Readers ask for the successor first: nothing that a reader sees is removed.
     for (int i = 0;; ++i) {
       WriteAnswer answer = writer().Delete(key, {});
       if (answer.kind == WriteAnswer::Kind::kApplied ||

@@ -33,7 +33,7 @@
 namespace unshard {
 
 struct RemoteOptions {
-  // Nobody else writes the objects: a service that ignores conditions will do.
+  // No other mount writes the objects: a service that ignores conditions will do.
   bool single_writer = false;
   // Where new versions are put together; "": $TMPDIR, else /var/tmp.
   std::string scratch_directory;

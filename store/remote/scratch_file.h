@@ -14,7 +14,7 @@
 
 namespace unshard {
 
-// Thread-safe, as long as nobody reads what another thread writes.
+// Thread-safe, as long as no thread reads what another thread writes.
 class ScratchFile {
  public:
   // `directory`: "" for $TMPDIR, else /var/tmp, which is on a disk where /tmp may be memory.

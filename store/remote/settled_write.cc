@@ -114,7 +114,7 @@ Result<SettledWrite> SettleCommit(ObjectWriter& writer, const std::string& key,
     }
     if (now &&
         std::find(now->attempts.begin(), now->attempts.end(), attempt) != now->attempts.end()) {
-      // Another mount has replaced what this attempt has made. Nobody knows its validator any more:
+      // Another mount has replaced what this attempt has made. Its validator is not known any more:
       // a generation that no version has.
       RemoteObject replaced = *now;
       replaced.info.size = size;
@@ -130,7 +130,7 @@ Result<SettledWrite> SettleCommit(ObjectWriter& writer, const std::string& key,
 Result<SettledWrite> SettleRemoval(ObjectWriter& writer, const std::string& key,
                                    const RemoteObject& base, const TryWrite& write,
                                    const WriteTries& tries) {
-  // A try whose answer does not tell whether it, or somebody else, has removed the object.
+  // A try whose answer does not say whether it, or another process, has removed the object.
   bool may_have_removed = false;
   const auto noting = [&] {
     WriteAnswer answer = write();

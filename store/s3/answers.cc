@@ -189,7 +189,7 @@ Result<std::string> ParseS3ETag(std::string_view body) {
       tag.size() > kMaxName) {
     return BadAnswer(what);
   }
-  // Servers leave the quotes out; readers are told of the tag with them.
+  // Servers leave the quotes out; readers are given the tag with them.
   if (tag.front() != '"') tag = '"' + tag + '"';
   if (tag.size() < 3 || tag.back() != '"' || tag.find('"', 1) != tag.size() - 1) {
     return BadAnswer(what);

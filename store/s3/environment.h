@@ -1,4 +1,4 @@
-// What a process is told by its environment.
+// The environment variables of a process, which hold settings of S3.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@
 
 namespace unshard {
 
-// Knows the region and the clock of the service once it has told them. Thread-safe.
+// Knows the region and the clock of the service once an answer has named them. Thread-safe.
 class S3Authorization final : public HttpAuthorization {
  public:
   // `credentials` null: requests are not signed.

@@ -137,8 +137,8 @@ void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
                              const std::shared_ptr<Refresh>& refresh, const OwnPublish* own,
                              const Deadline& deadline) {
   refresh->epoch = epoch_;
-  // Most events announce the version that is known already, and an own publish need not be read by
-  // anybody: where the new version stays readable, its index is read when a request needs it.
+  // Most events announce the version that is known already, and an own publish need not be read
+  // here: where the new version stays readable, its index is read when a request needs it.
   const Shard& known = Remember(locked, shard);
   const bool without_index = (own == nullptr && known.IsUncontradicted()) ||
                              (keeps_replaced_versions_ && known.current != nullptr);

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kMaxOwnerBytes = std::uint64_t{64} << 10;
 constexpr const char* kLayoutVersion = "1";
 constexpr int kAttempts = 20;
-// Who looks whether a spool is alive holds its lock for a moment; that must not keep us out.
+// A process that tests whether a spool has an owner holds its lock for a moment: try again.
 constexpr std::chrono::milliseconds kLookerPause{10};
 
 std::string HostName() {

@@ -137,7 +137,7 @@ Status RecoverDataset(Spool::State& state, const std::string& name) {
   return {};
 }
 
-// What an earlier process has put into `top`, for people to look at.
+// The quarantined files that an earlier process has put into `top`.
 Status ListAside(Spool::State& state, const char* top, std::vector<SpooledChunk>& found) {
   UNSHARD_ASSIGN_OR_RETURN(const auto datasets, SortedNames(*state.files, top));
   for (const std::string& name : datasets) {

@@ -14,7 +14,7 @@
 
 namespace unshard {
 
-// Brings the spool that stands in the root into `state`.
+// Reads the spool in the root into `state`.
 Status RecoverSpool(Spool::State& state);
 
 // Fails with kInvalidArgument, naming what is there, where the root is neither empty nor a spool.
@@ -23,7 +23,7 @@ Status CheckSpoolRoot(FileSystem& files);
 // Removes all staged files, which are those that NextStagedPath names.
 Status RemoveStaged(FileSystem& files);
 
-// Fsyncs the bytes of a sealed chunk that no version of `Spool::State` stands for. kNotFound where
+// Fsyncs the bytes of a sealed chunk that no version in `Spool::State` has. kNotFound where
 // its file is gone.
 Status SyncSealed(FileSystem& files, const SpooledChunk& chunk);
 

@@ -1,4 +1,4 @@
-// Names of files and directories in a spool. The names of sealed chunks stand in spool.h.
+// Names of files and directories in a spool. spool.h defines the names of sealed chunks.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxFileName = 255;
 std::string DatasetDirectory(std::string_view dataset);
 
 // What the file `.path` in that directory says, and the dataset that it names; nothing for text
-// that is not whole or stands in another directory.
+// that is not whole or is in another directory.
 std::string DatasetPathText(std::string_view dataset);
 std::optional<std::string> ParseDatasetPath(std::string_view text, std::string_view directory_name);
 

@@ -18,7 +18,7 @@
 // crc32c of the file, length and crc32c of what it replaces, and a digest of the layout that it was
 // written for. Renaming seals. A file whose bytes do
 // not match its seal was torn by a power loss before it was fsynced, or damaged since: which of
-// the two cannot be told, so it is quarantined and reported.
+// the two is not known, so it is quarantined and reported.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ struct SpooledChunk {
   std::string chunk;           // path of the chunk file below that: "c/0/3", "0-64_0-64_0-64"
   std::uint64_t sequence = 0;  // larger is later; never used twice in one spool
   bool removed = false;        // a removal: the file is empty
-  // Of a removal by a move that is under way: counts only where that version stands in the spool.
+  // Of a removal by a move that is under way: counts only where that version is in the spool.
   std::uint64_t only_with = 0;
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
@@ -98,7 +98,7 @@ class StagedFile {
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset);
   Status Truncate(std::uint64_t size);
-  // Fsyncs the bytes. Promises nothing: only Spool::Sync of a sealed chunk does.
+  // Fsyncs the bytes, not the name: Spool::Sync makes a sealed chunk durable.
   Status Sync();
   [[nodiscard]] std::uint64_t size() const;
   // Of all bytes; without reading them where they were written in order.
@@ -124,7 +124,7 @@ class Spool {
                                              const SpoolOptions& options);
   ~Spool();
 
-  // What stood there at Open and is whole, latest version of each chunk, in order of sequence. The
+  // The chunks that Open found whole, latest version of each chunk, in order of sequence. The
   // others have been moved to damaged/, each with a line in the log.
   [[nodiscard]] std::vector<SpooledChunk> TakeRecovered();
 
@@ -173,7 +173,7 @@ class Spool {
   // never outlives the last one, not even where the power fails. Nothing happens where it has been
   // discarded before.
   Status Discard(const SpooledChunk& chunk);
-  // Moves a version aside for a person to look at; it is reported and no longer replayed, from
+  // Quarantines a version, for a person to decide; it is reported and no longer replayed, from
   // return on. kNotFound where it has been discarded.
   Status Quarantine(const SpooledChunk& chunk);
   [[nodiscard]] std::vector<SpooledChunk> Conflicts();
@@ -200,7 +200,7 @@ class Spool {
 };
 
 // "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b-l9c0d1e2f" and back; nothing for any other name.
-// "-r" stands for a removal, "-a" for nothing replaced, a second "-b…" or "-a" for the other base,
+// "-r" means a removal, "-a" that nothing is replaced, a second "-b…" or "-a" for the other base,
 // "-w18" at the end of a removal for one that counts only with version 18. Neither dataset nor time
 // are in the name.
 std::string SealedName(const SpooledChunk& chunk);

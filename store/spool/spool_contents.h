@@ -26,8 +26,8 @@ struct SpoolContents {
   std::uint64_t bytes = 0;           // of the chunks
 };
 
-// What stands in the spool that is the root of `files`, or in the directory `path`. Chunks that are
-// published meanwhile may or may not be there. Files with names that are no seals are left out.
+// The contents of the spool that is the root of `files`, or in the directory `path`. Chunks that
+// are published meanwhile may or may not be there. Files with names that are no seals are left out.
 Result<SpoolContents> ReadSpool(FileSystem& files);
 Result<SpoolContents> ReadSpool(const std::string& path);
 
@@ -36,9 +36,9 @@ struct ExportReport {
   std::vector<std::string> problems;  // one line for each chunk that could not be copied
 };
 
-// Copies the chunks of `contents`, which stand in `spool`, to plain files `<dataset>/<chunk>` below
-// the root of `to`, what was set aside to `CONFLICTS/<dataset>/<chunk>,<sequence>`, and what was
-// quarantined, as it is, to `DAMAGED/<dataset>/<chunk>,<sequence>`. Names of removed chunks are
+// Copies the chunks of `contents`, which are in `spool`, to plain files `<dataset>/<chunk>` below
+// the root of `to`, those in conflict to `CONFLICTS/<dataset>/<chunk>,<sequence>`, and damaged
+// ones, as they are, to `DAMAGED/<dataset>/<chunk>,<sequence>`. Names of removed chunks are
 // added to the file `REMOVED`. Nothing is overwritten; each other copy is compared with its seal.
 // Fails only where `to` itself cannot be written.
 Status ExportSpool(FileSystem& spool, const SpoolContents& contents, FileSystem& to,

@@ -21,8 +21,8 @@ std::string SealedPath(const char* top, const SpooledChunk& chunk) {
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset) {
   const std::string directory = std::string(top) + '/' + DatasetDirectory(dataset);
   UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(directory));
-  // Always a new file, renamed: of one that is there the page cache may show bytes that a failed
-  // fsync has kept from the disk, and chunks may stand beside it already.
+  // Always a new file, renamed: of one that is there the page cache may hold bytes that a failed
+  // fsync has kept from the disk, and chunks may be beside it already.
   const std::string path = directory + '/' + kDatasetPathFile;
   const std::string new_path = directory + '/' + kNewDatasetPathFile;
   UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,

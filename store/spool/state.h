@@ -83,8 +83,8 @@ struct Spool::State {
   std::vector<SpooledChunk> recovered;
   std::vector<SpooledChunk> conflicts;
   std::vector<SpooledChunk> damaged;
-  // Files of the latest sealed versions, open until they are synced: the kernel tells an error of
-  // writing to who had the file open then. At most kMaxHeld, so that a million chunks need no more.
+  // Files of the latest sealed versions, open until they are synced: an error of writing is
+  // reported to descriptors of that time only. At most kMaxHeld: a million chunks need no more.
   std::unordered_map<std::uint64_t, std::shared_ptr<File>> held;
   std::deque<std::uint64_t> held_order;
   // Empty files in staging/ that discarded versions have left, to be written again: making and

@@ -77,7 +77,7 @@ Result<bool> SyncFile(Spool::State& state, const SpooledChunk& chunk) {
   lock.unlock();
   auto synced = SyncBytes(state, std::move(file), chunk);
   lock.lock();
-  // It is still known: who discards it waits for us.
+  // It is still known: discarding it waits for this fsync.
   state.FindVersion(chunk)->durability = synced ? Durability::kFileSynced : Durability::kLost;
   state.held.erase(chunk.sequence);
   state.changed.notify_all();

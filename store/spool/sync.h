@@ -26,7 +26,7 @@
 
 namespace unshard {
 
-// The methods of Spool; what each promises stands there.
+// The methods of Spool, as declared there.
 Status SyncChunks(Spool::State& state, const std::vector<SpooledChunk>& chunks);
 Status SyncRewritten(Spool::State& state, const std::vector<SpooledChunk>& chunks);
 Status DiscardChunk(Spool::State& state, const SpooledChunk& chunk);

@@ -349,10 +349,36 @@ def words(tree):
     return findings
 
 
+# Words for which the field has its own; what to say instead.
+FIELD_WORDS = {
+    r"somebody|nobody|everybody|anybody": "the reader, the writer, another process, the kernel",
+    r"told|tells? of": "notify, report, invalidate",
+    r"give[sn]? up|lets? go( of)?": "release, discard",
+    r"set aside": "quarantined",
+    r"anticipat\w+": "prefetch",
+    r"streaks?": "sequential",
+    r"stood": "was",
+}
+
+
+def words_of_the_field(tree):
+    """Sources and documents of the product say what the kernel and the formats say."""
+    findings = []
+    for name in tree.named("*.cc", "*.h", "*.md", "unshard.1"):
+        if not layer_of(name) and name != "README.md" and not name.startswith("packaging/"):
+            continue
+        for number, line in enumerate(tree.text(name).splitlines(), 1):
+            for word, instead in FIELD_WORDS.items():
+                if found := re.search(rf"\b({word})\b", line, re.IGNORECASE):
+                    findings.append(f"{name}:{number}: {found[0]}: {instead}")
+    return findings
+
+
 RULES = {rule.__name__: rule for rule in (
     include_layering, heavy_headers, pure_codec, shards_stay_in_store, kinds_are_not_looked_at, one_definition,
     file_size, class_size, header_for_each_source, tests_are_built,
-    python_tests_are_registered, formatting, pragma_once, headers_compile_alone, words)}
+    python_tests_are_registered, formatting, pragma_once, headers_compile_alone, words,
+    words_of_the_field)}
 
 
 def main():

@@ -200,6 +200,16 @@ class SelfTest(unittest.TestCase):
         self.put("README.md", "first\n" + "TO" + "DO: the rest\n")
         self.finds("words", "README.md:2: unfinished")
 
+    def test_a_word_of_no_field_is_found(self):
+        for text in ("// Nobody reads it.", '"the kernel is told of it"', "// It lets go of its lock."):
+            with self.subTest(text):
+                self.put("store/object/log.h", f"#pragma once\n{text}\n")
+                self.finds("words_of_the_field", "store/object/log.h:2")
+        self.put("store/object/log.h", "#pragma once\n")
+        self.put("tests/mount/test_reading.py", "# nobody\n")
+        self.put("README.md", "first\nIt is set aside.\n")
+        self.finds("words_of_the_field", "README.md:2: set aside: quarantined")
+
     def test_a_path_of_one_machine_is_found(self):
         self.put("README.md", "cd /" + "work/main\n")
         self.finds("words", "README.md:1: of one machine")

@@ -157,7 +157,7 @@ def test_why_explains_a_chunk_of_a_wrong_length(case, run_unshard):
         what, why, to_do = explained(run_unshard, path)
         assert what.startswith(f"{chunk}: close failed with EINVAL at 20")
         assert "6144 bytes" in why and "found 5" in why
-        assert "what stood there before stays" in to_do and f"unshard info {case.top}" in to_do
+        assert "the chunk from before stays" in to_do and f"unshard info {case.top}" in to_do
     assert explained(run_unshard, "c/0/0", cwd=case.root)[0].startswith(f"{chunk}: ")
     assert chunk.read_bytes() == case.expected["c/0/0"]
 
