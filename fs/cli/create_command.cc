@@ -233,6 +233,15 @@ Result<std::vector<NewDocument>> NewDocuments(const CreateCommand& command) {
   return documents;
 }
 
+// Whether an option says what --like takes from the other dataset.
+bool DescribesDataset(const CreateCommand& command) {
+  const bool lists = !command.shape.empty() || !command.offset.empty() || !command.chunk.empty() ||
+                     !command.shard.empty() || !command.axes.empty() ||
+                     !command.resolution.empty() || !command.factors.empty();
+  return lists || !command.schema.empty() || !command.dtype.empty() || !command.codec.empty() ||
+         !command.fill.empty() || command.scales != 1;
+}
+
 Result<std::vector<NewDocument>> DocumentsLike(const std::string& source) {
   VolumeOptions options;
   UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
@@ -242,6 +251,9 @@ Result<std::vector<NewDocument>> DocumentsLike(const std::string& source) {
 }
 
 Status Create(const CreateCommand& command) {
+  if (!command.like.empty() && DescribesDataset(command)) {
+    return Wrong("--like", "takes everything from the other dataset: leave out the other options");
+  }
   UNSHARD_ASSIGN_OR_RETURN(
       auto documents, command.like.empty() ? NewDocuments(command) : DocumentsLike(command.like));
   return CreateDataset(command.destination, std::move(documents));

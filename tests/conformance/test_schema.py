@@ -418,6 +418,7 @@ def test_a_failure_leaves_nothing(work):
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--schema", '{"dtype": "int8"}'],
      "--schema and another option contradict each other: dtype"),
     (["--format", "n5", "--shape", "4", "--dtype", "bool"], "N5 has no bool"),
+    (["--like", "/tmp", "--shape", "4"], "--like: takes everything from the other dataset"),
 ], ids=str)
 def test_messages_name_the_option(work, arguments, expected):
     done = run("create", work / "new", *arguments)

@@ -101,6 +101,20 @@ def test_info_counts_what_a_local_directory_has(buckets, emulator, run_unshard):
     assert info("gs://bucket/volume") == info(buckets / "bucket" / "volume")
 
 
+def test_datasets_are_created_in_buckets(emulator, run_unshard, work):
+    arguments = ("--format", "precomputed", "--shape", "80,80,80", "--dtype", "uint8", "--chunk",
+                 "16,16,16", "--shard", "64,64,64", "--scales", "2")
+    environment = {**os.environ, **emulator.environment}
+    done = run_unshard("create", "gs://bucket/made/volume", *arguments, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert run_unshard("create", work / "volume", *arguments).returncode == 0
+    for key in ("1_1_1", "2_2_2"):
+        made = run_unshard("schema", "gs://bucket/made/volume", key, env=environment)
+        assert made.stdout == run_unshard("schema", work / "volume", key).stdout != ""
+    again = run_unshard("create", "gs://bucket/made/volume", *arguments, env=environment)
+    assert again.returncode == 1 and "there is a dataset already (info)" in again.stderr
+
+
 def test_writing_is_refused(emulator, mount):
     remote = mount("gs://bucket/tree", environment=emulator.environment)
     refused(errno.EROFS, (remote.path / "new").write_bytes, b"")
