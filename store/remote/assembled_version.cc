@@ -62,9 +62,9 @@ Status AssembledVersion::CopyBase(const ByteRange& range, std::uint64_t at) {
   return {};
 }
 
-Result<Bytes> AssembledVersion::ReadBase(const ByteRange& range) const {
-  UNSHARD_ASSIGN_OR_RETURN(
-      ReadResult read, base_->Read(RangeRequest::At(range.begin, range.size), Deadline::None()));
+Result<Bytes> AssembledVersion::ReadFrom(ObjectVersion& base, const ByteRange& range) const {
+  UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
+                           base.Read(RangeRequest::At(range.begin, range.size), Deadline::None()));
   if (read.state == ReadResult::State::kFound && read.value.size() == range.size) {
     return std::move(read.value);
   }
@@ -82,8 +82,9 @@ Result<std::size_t> AssembledVersion::ReadBack(std::uint64_t at, std::span<std::
     const std::uint64_t begin = std::max(each->first, range.begin);
     const std::uint64_t end = std::min(each->first + each->second.size, range.end());
     if (begin >= end) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes,
-                             ReadBase({each->second.begin + (begin - each->first), end - begin}));
+    UNSHARD_ASSIGN_OR_RETURN(
+        const Bytes bytes,
+        ReadFrom(*remembered_, {each->second.begin + (begin - each->first), end - begin}));
     std::copy(bytes.span().begin(), bytes.span().end(),
               to.begin() + static_cast<std::ptrdiff_t>(begin - range.begin));
   }
@@ -113,7 +114,7 @@ Status AssembledVersion::FetchTogether(const std::vector<Reference>& references)
   const std::uint64_t begin = references.front().base.begin;
   std::uint64_t end = begin;
   for (const Reference& each : references) end = std::max(end, each.base.end());
-  UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadBase({begin, end - begin}));
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadFrom(*base_, {begin, end - begin}));
   for (const Reference& each : references) {
     const ByteSpan part = bytes.span().subspan(static_cast<std::size_t>(each.base.begin - begin),
                                                static_cast<std::size_t>(each.base.size));

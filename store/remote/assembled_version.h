@@ -18,10 +18,14 @@ namespace unshard {
 // Used by one thread. Holds no bytes of the version in memory.
 class AssembledVersion final : public NewVersion {
  public:
-  // `base` null: there is none. Messages name `described`.
+  // `base` null: there is none. `remembered`: the same version, for small reads. Messages name
+  // `described`.
   AssembledVersion(std::shared_ptr<ScratchFile> file, std::shared_ptr<ObjectVersion> base,
-                   std::string described)
-      : file_(std::move(file)), base_(std::move(base)), described_(std::move(described)) {}
+                   std::shared_ptr<ObjectVersion> remembered, std::string described)
+      : file_(std::move(file)),
+        base_(std::move(base)),
+        remembered_(std::move(remembered)),
+        described_(std::move(described)) {}
 
   Status Write(std::uint64_t at, ByteSpan bytes) override;
   Status CopyBase(const ByteRange& range, std::uint64_t at) override;
@@ -48,11 +52,12 @@ class AssembledVersion final : public NewVersion {
   };
   // Takes what lies in `range` out of references_, which are cut in two where they have to be.
   std::vector<Reference> TakeReferences(const ByteRange& range);
-  [[nodiscard]] Result<Bytes> ReadBase(const ByteRange& range) const;
+  [[nodiscard]] Result<Bytes> ReadFrom(ObjectVersion& base, const ByteRange& range) const;
   Status FetchTogether(const std::vector<Reference>& references);
 
   const std::shared_ptr<ScratchFile> file_;  // as large as it has to be; zeros behind its end
   const std::shared_ptr<ObjectVersion> base_;
+  const std::shared_ptr<ObjectVersion> remembered_;
   const std::string described_;
   std::uint64_t size_ = 0;
   std::map<std::uint64_t, ByteRange> references_;  // by where they are; they do not overlap

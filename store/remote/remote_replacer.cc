@@ -11,12 +11,16 @@
 #include "store/remote/attempt_ids.h"
 #include "store/remote/conduct.h"
 #include "store/remote/parted_write.h"
+#include "store/remote/remembered_version.h"
 #include "store/remote/settled_write.h"
 
 namespace unshard {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Who opens a file for writing does not wait for a store that is away.
+constexpr int kTriesOfWaitingCaller = 2;
 
 // False where a stop is requested.
 bool WaitFor(std::chrono::milliseconds delay, const std::stop_token& stop) {
@@ -63,9 +67,11 @@ struct Shared {
             [stop](std::chrono::milliseconds delay) { return WaitFor(delay, stop); }};
   }
   // Step 1. kReadOnly, saying why, where objects may not be replaced.
-  [[nodiscard]] Result<Conduct> WritableConduct(const std::string& key,
+  [[nodiscard]] Result<Conduct> WritableConduct(const std::string& key, int most_tries,
                                                 const std::stop_token& stop) const {
-    UNSHARD_ASSIGN_OR_RETURN(const Conduct found, conduct->Get(*writer, Tries(stop)));
+    WriteTries tries = Tries(stop);
+    tries.most = std::min(tries.most, most_tries);
+    UNSHARD_ASSIGN_OR_RETURN(const Conduct found, conduct->Get(*writer, tries));
     if (found.missing.empty() || options.single_writer) return found;
     return FailWith(EROFS, ErrorCode::kReadOnly,
                     writer->Describe(key) + ": the store is not written to, because " +
@@ -128,19 +134,21 @@ class RemoteReplacement final : public ObjectReplacement {
 };
 
 Status RemoteReplacement::OpenBase(const std::stop_token& stop) {
-  UNSHARD_ASSIGN_OR_RETURN(conduct_, shared_->WritableConduct(object_.key, stop));
+  UNSHARD_ASSIGN_OR_RETURN(conduct_, shared_->WritableConduct(object_.key, tries_.most, stop));
   UNSHARD_ASSIGN_OR_RETURN(current_, writer().Look(object_.key, Deadline::None()));  // 2
+  std::shared_ptr<ObjectVersion> plain;
   if (current_) {
-    base_ = writer().Open(object_.key, *current_);
+    plain = writer().Open(object_.key, *current_);
   } else if (object_.obsolete) {
     UNSHARD_ASSIGN_OR_RETURN(auto pair, OpenConcatenated(*shared_->objects, object_.obsolete->index,
                                                          object_.obsolete->data,
                                                          RangeRequest::At(0, 0), Deadline::None()));
-    base_ = std::move(pair.version);
-    has_pair_ = is_pair_ = base_ != nullptr;
+    plain = std::move(pair.version);
+    has_pair_ = is_pair_ = plain != nullptr;
   }
+  if (plain) base_ = MakeRememberedVersion(plain);
   UNSHARD_ASSIGN_OR_RETURN(auto file, ScratchFile::Make(shared_->options.scratch_directory));
-  version_.emplace(std::move(file), base_, described_);
+  version_.emplace(std::move(file), std::move(plain), base_, described_);
   return {};
 }
 
@@ -303,7 +311,7 @@ class RemoteReplacer final : public ObjectReplacer {
 
 Status RemoteReplacer::CanReplace(const std::string& key) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
-  const auto conduct = shared_->WritableConduct(key, {});
+  const auto conduct = shared_->WritableConduct(key, kTriesOfWaitingCaller, {});
   // Of a store that is away nothing is known: what is accepted now waits for it.
   if (conduct || conduct.error().code == ErrorCode::kUnavailable) return {};
   return tl::unexpected<Error>(conduct.error());

@@ -17,7 +17,8 @@ class AssembledVersionTest : public testing::Test {
     const RemoteObject placed = writer_.Place("key", base);
     auto file = ScratchFile::Make(directory_.path());
     EXPECT_TRUE(file) << file.error().message;
-    return {*file, writer_.Open("key", placed), "fake://key"};
+    const auto opened = writer_.Open("key", placed);
+    return {*file, opened, opened, "fake://key"};
   }
   static std::string All(AssembledVersion& version) {
     ByteVector bytes(static_cast<std::size_t>(version.size()) + 10);
