@@ -47,8 +47,9 @@ class Probe {
   [[nodiscard]] NewObject Named(const WriteCondition& condition, const std::string& id) const {
     return {key_, condition, {id}, {{"Content-Type", "text/plain"}}};
   }
+  static std::string TextOf(const std::string& id) { return "written by unshard: " + id; }
   WriteAnswer Put(const WriteCondition& condition, const std::string& id) {
-    return writer_.Put(Named(condition, id), BodyOf("written by unshard: " + id));
+    return writer_.Put(Named(condition, id), BodyOf(TextOf(id)));
   }
   // The probe's object as it is now; kUnavailable where it is missing.
   Result<RemoteObject> Look();
@@ -81,7 +82,7 @@ Status Probe::Create() {
   may_be_there_ = true;
   const WriteCondition missing{WriteCondition::Kind::kMissing, {}};
   auto settled = SettleCommit(
-      writer_, key_, std::nullopt, id, 0, [&] { return Put(missing, id); }, tries_);
+      writer_, key_, std::nullopt, id, TextOf(id).size(), [&] { return Put(missing, id); }, tries_);
   if (!settled) return GivenUp(std::move(settled).error());
   if (settled->committed.outcome == Committed::Outcome::kUnknown) {
     return GivenUp(std::move(settled->committed.reason));

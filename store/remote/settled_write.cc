@@ -56,13 +56,13 @@ class Settling {
     for (;;) {
       WriteAnswer answer = write();  // 1
       if (answer.kind == Kind::kRefused) return Refused(std::move(answer.reason));
-      if (answer.kind == Kind::kApplied && IsWhole(answer)) return Applied(answer.object);  // 2
+      if (answer.kind == Kind::kApplied && IsWhole(answer)) return Checked(answer.object);  // 2
       if (answer.kind != Kind::kNotSent) {
         may_still_come_ = may_still_come_ || answer.kind == Kind::kLost;
         auto now = writer_.Look(key_, Deadline::None());  // 3
         if (!now) return Unknown(std::move(now).error());
         Finding finding = judge_(*now);
-        if (finding.kind == Finding::Kind::kApplied) return Applied(std::move(finding.now));
+        if (finding.kind == Finding::Kind::kApplied) return Checked(std::move(finding.now));
         if (finding.kind == Finding::Kind::kConflict) return Ended(Outcome::kConditionFailed);
         if (answer.kind == Kind::kApplied) answer.reason = NotThere();
       }
@@ -71,12 +71,20 @@ class Settling {
     }
   }
 
-  // The answer to a removal names nothing.
-  bool removes = false;
+  // Of the version that is made; nothing: the object is removed, and answers name nothing.
+  std::optional<std::uint64_t> size{};
 
  private:
   [[nodiscard]] bool IsWhole(const WriteAnswer& answer) const {
-    return removes || answer.object.has_value();
+    return !size || answer.object.has_value();
+  }
+  // A service that makes an object of half an upload is not to be believed.
+  [[nodiscard]] Result<SettledWrite> Checked(Now now) const {
+    if (!size || !now || now->info.size == *size) return Applied(std::move(now));
+    return Fail(ErrorCode::kDataLoss, writer_.Describe(key_) +
+                                          ": expected the new version to have " +
+                                          std::to_string(*size) + " bytes, but the service holds " +
+                                          std::to_string(now->info.size));
   }
   [[nodiscard]] Error NotThere() const {
     return {ErrorCode::kUnavailable,
@@ -124,7 +132,9 @@ Result<SettledWrite> SettleCommit(ObjectWriter& writer, const std::string& key,
     }
     return {IsBase(now, base) ? Finding::Kind::kNotApplied : Finding::Kind::kConflict};
   };
-  return Settling(writer, key, tries, judge).Run(write);
+  Settling settling(writer, key, tries, judge);
+  settling.size = size;
+  return settling.Run(write);
 }
 
 Result<SettledWrite> SettleRemoval(ObjectWriter& writer, const std::string& key,
@@ -142,9 +152,7 @@ Result<SettledWrite> SettleRemoval(ObjectWriter& writer, const std::string& key,
     if (!now && may_have_removed) return {Finding::Kind::kApplied};
     return {IsBase(now, base) ? Finding::Kind::kNotApplied : Finding::Kind::kConflict};
   };
-  Settling settling(writer, key, tries, judge);
-  settling.removes = true;
-  return settling.Run(noting);
+  return Settling(writer, key, tries, judge).Run(noting);
 }
 
 }  // namespace unshard

@@ -41,7 +41,8 @@ struct SettledWrite {
 // What is written: called once a try.
 using TryWrite = std::function<WriteAnswer()>;
 
-// Makes the version that `attempt` stands for, of `size` bytes, in place of `base`.
+// Makes the version that `attempt` stands for, of `size` bytes, in place of `base`. kDataLoss where
+// the service then holds another number of bytes.
 Result<SettledWrite> SettleCommit(ObjectWriter& writer, const std::string& key,
                                   const std::optional<RemoteObject>& base,
                                   const std::string& attempt, std::uint64_t size,

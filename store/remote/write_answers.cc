@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <optional>
 
 #include "store/http/response.h"
 
@@ -28,6 +29,14 @@ std::chrono::milliseconds RetryAfterOf(const HttpResponse& response) {
   const auto field = FindHeader(response.headers, "Retry-After");
   const auto seconds = field ? ParseRetryAfter(*field, std::time(nullptr)) : std::nullopt;
   return std::chrono::seconds(std::min(seconds.value_or(0), kMostRetryAfterSeconds));
+}
+
+std::time_t ModifiedOf(const HttpResponse& response) {
+  for (const char* name : {"Last-Modified", "Date"}) {
+    const auto field = FindHeader(response.headers, name);
+    if (const auto time = field ? ParseHttpDate(*field) : std::nullopt) return *time;
+  }
+  return 0;
 }
 
 Deadline UploadDeadline(std::uint64_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 #include "store/http/transport.h"
 #include "store/object/deadline.h"
@@ -16,6 +17,9 @@ WriteAnswer UnansweredWrite(const Error& error);
 
 // What the Retry-After of an answer asks for: at most a minute.
 std::chrono::milliseconds RetryAfterOf(const HttpResponse& response);
+
+// When the version that an answer is about was made, as far as the answer tells; 0: it does not.
+std::time_t ModifiedOf(const HttpResponse& response);
 
 // Until when a request that sends, or puts together, so many bytes may take.
 Deadline UploadDeadline(std::uint64_t bytes);

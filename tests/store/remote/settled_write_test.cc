@@ -208,6 +208,16 @@ TEST_F(SettledWriteTest, WhereTheMountEndsThereIsOneTry) {
   EXPECT_EQ(writer_.Count("PUT"), 1);
 }
 
+TEST_F(SettledWriteTest, AVersionOfAnotherSizeIsDamage) {
+  for (const Kind kind : kUnclear) {
+    writer_.Next({false, kind, [&] { writer_.Place(kKey, "our", {kAttempt}); }});
+    const auto cut = Commit();
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().code, ErrorCode::kDataLoss);
+    EXPECT_NE(cut.error().message.find("4 bytes"), std::string::npos) << cut.error().message;
+  }
+}
+
 TEST_F(SettledWriteTest, RemovalsAreSettledTheSameWay) {
   ExpectOutcome(Remove(), Outcome::kCommitted);
   EXPECT_EQ(writer_.TakeRequests(), Requests{"DELETE a/0.shard"});
