@@ -11,6 +11,7 @@ namespace unshard {
 Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   GcsStoreOptions gcs;
   gcs.anonymous = options.anonymous;
+  gcs.read_only = options.read_only || options.immutable;
   UNSHARD_ASSIGN_OR_RETURN(GcsStore store, OpenGcsStore(options.url, ReadGcsEnvironment(), gcs));
   SourceParts parts;
   parts.store = std::move(store.objects);

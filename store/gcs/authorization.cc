@@ -26,8 +26,8 @@ using Renewal = RenewedSecret<std::string>;
 // Fetches tokens; used by one thread at a time.
 class TokenSource {
  public:
-  TokenSource(GcsEnvironment environment, std::string bucket)
-      : environment_(std::move(environment)), bucket_(std::move(bucket)) {}
+  TokenSource(GcsEnvironment environment, std::string bucket, GcsScope scope)
+      : environment_(std::move(environment)), bucket_(std::move(bucket)), scope_(scope) {}
 
   Result<Renewal::Fetched> Fetch(const Deadline& deadline) {
     // Read each time: the file of a user who has logged in anew is another one.
@@ -61,8 +61,10 @@ class TokenSource {
                             std::chrono::system_clock::now() + token->lifetime};
   }
 
-  static Result<GcsToken> FetchToken(const GcsCredential& credential, const Deadline& deadline) {
-    UNSHARD_ASSIGN_OR_RETURN(HttpRequest request, MakeTokenRequest(credential, std::time(nullptr)));
+  [[nodiscard]] Result<GcsToken> FetchToken(const GcsCredential& credential,
+                                            const Deadline& deadline) const {
+    UNSHARD_ASSIGN_OR_RETURN(HttpRequest request,
+                             MakeTokenRequest(credential, std::time(nullptr), scope_));
     const bool is_machine = std::holds_alternative<GcsMachine>(credential);
     CurlOptions options;
     options.connections_per_host = 1;
@@ -78,6 +80,7 @@ class TokenSource {
 
   const GcsEnvironment environment_;
   const std::string bucket_;
+  const GcsScope scope_;
   bool has_machine_ = false;
 };
 
@@ -89,10 +92,11 @@ RenewalTimes Times() {
 
 class GcsAuthorization final : public HttpAuthorization {
  public:
-  GcsAuthorization(std::string origin, const GcsEnvironment& environment, const std::string& bucket)
+  GcsAuthorization(std::string origin, const GcsEnvironment& environment, const std::string& bucket,
+                   GcsScope scope)
       : origin_(std::move(origin)),
         quota_project_(environment.quota_project),
-        token_([source = std::make_shared<TokenSource>(environment, bucket)](
+        token_([source = std::make_shared<TokenSource>(environment, bucket, scope)](
                    const Deadline& deadline) { return source->Fetch(deadline); },
                Times()) {}
 
@@ -152,8 +156,8 @@ class GcsAuthorization final : public HttpAuthorization {
 
 std::shared_ptr<HttpAuthorization> MakeGcsAuthorization(const GcsEndpoint& endpoint,
                                                         const GcsEnvironment& environment,
-                                                        const std::string& bucket) {
-  return std::make_shared<GcsAuthorization>(endpoint.base.origin, environment, bucket);
+                                                        const std::string& bucket, GcsScope scope) {
+  return std::make_shared<GcsAuthorization>(endpoint.base.origin, environment, bucket, scope);
 }
 
 }  // namespace unshard

@@ -19,6 +19,6 @@ namespace unshard {
 // because of a rate limit is kUnavailable, so that the request is sent again later.
 std::shared_ptr<HttpAuthorization> MakeGcsAuthorization(const GcsEndpoint& endpoint,
                                                         const GcsEnvironment& environment,
-                                                        const std::string& bucket);
+                                                        const std::string& bucket, GcsScope scope);
 
 }  // namespace unshard

@@ -23,7 +23,8 @@ constexpr std::uint64_t kUsualLifetime = 3600;
 constexpr std::uint64_t kMostLifetime = std::uint64_t{7} * 24 * 3600;
 constexpr std::size_t kMostShown = 200;
 constexpr const char* kTokenUrl = "https://oauth2.googleapis.com/token";
-constexpr const char* kScope = "https://www.googleapis.com/auth/devstorage.read_only";
+constexpr const char* kReadScope = "https://www.googleapis.com/auth/devstorage.read_only";
+constexpr const char* kFullScope = "https://www.googleapis.com/auth/devstorage.full_control";
 constexpr const char* kMachineToken = "/computeMetadata/v1/instance/service-accounts/default/token";
 
 tl::unexpected<Error> NoCredential(const std::string& what) {
@@ -54,24 +55,25 @@ HttpRequest MakePost(const std::string& url, std::string body) {
   return request;
 }
 
-Result<HttpRequest> MakeRequest(const GcsServiceAccount& account, std::time_t now) {
+Result<HttpRequest> MakeRequest(const GcsServiceAccount& account, std::time_t now, GcsScope scope) {
+  const char* const name = scope == GcsScope::kRead ? kReadScope : kFullScope;
   UNSHARD_ASSIGN_OR_RETURN(
       const std::string assertion,
-      SignAssertion({account.email, kScope, account.token_url, account.key_id, now},
+      SignAssertion({account.email, name, account.token_url, account.key_id, now},
                     account.private_key));
   return MakePost(account.token_url,
                   "grant_type=" + EscapeQueryValue("urn:ietf:params:oauth:grant-type:jwt-bearer") +
                       "&assertion=" + assertion);
 }
 
-Result<HttpRequest> MakeRequest(const GcsUser& user, std::time_t) {
+Result<HttpRequest> MakeRequest(const GcsUser& user, std::time_t, GcsScope) {
   return MakePost(user.token_url,
                   "grant_type=refresh_token&client_id=" + EscapeQueryValue(user.client_id) +
                       "&client_secret=" + EscapeQueryValue(user.client_secret) +
                       "&refresh_token=" + EscapeQueryValue(user.refresh_token));
 }
 
-Result<HttpRequest> MakeRequest(const GcsMachine& machine, std::time_t) {
+Result<HttpRequest> MakeRequest(const GcsMachine& machine, std::time_t, GcsScope) {
   HttpRequest request;
   request.url = machine.metadata_origin + kMachineToken;
   request.headers = {{"Metadata-Flavor", "Google"}};
@@ -130,8 +132,10 @@ std::string DescribeGcsCredential(const GcsCredential& credential) {
   return "the machine's service account";
 }
 
-Result<HttpRequest> MakeTokenRequest(const GcsCredential& credential, std::time_t now) {
-  auto request = std::visit([&](const auto& each) { return MakeRequest(each, now); }, credential);
+Result<HttpRequest> MakeTokenRequest(const GcsCredential& credential, std::time_t now,
+                                     GcsScope scope) {
+  auto request =
+      std::visit([&](const auto& each) { return MakeRequest(each, now, scope); }, credential);
   if (!request) return request;
   request->headers.push_back({"User-Agent", "unshard"});
   request->max_whole_body = kMostTokenBytes;

@@ -45,8 +45,12 @@ Result<GcsCredential> ParseGcsCredential(std::string_view text);
 // For messages: "the service account name@project", "the user's login", "the machine's account".
 std::string DescribeGcsCredential(const GcsCredential& credential);
 
-// The request for a token for reading. kInvalidArgument where a private key is none.
-Result<HttpRequest> MakeTokenRequest(const GcsCredential& credential, std::time_t now);
+// What a token is for, where the credential leaves that open. Writers keep the access control lists
+// of objects, which only full control lets them see.
+enum class GcsScope { kRead, kFullControl };
+// The request for a token. kInvalidArgument where a private key is none.
+Result<HttpRequest> MakeTokenRequest(const GcsCredential& credential, std::time_t now,
+                                     GcsScope scope = GcsScope::kRead);
 
 struct GcsToken {
   std::string value;  // for an Authorization field, after "Bearer "

@@ -138,7 +138,9 @@ Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& envi
                            MakeGcsEndpoint(environment.emulator_host, environment.endpoint));
   std::shared_ptr<HttpAuthorization> authorization;
   if (!endpoint.is_emulator && !options.anonymous) {
-    authorization = MakeGcsAuthorization(endpoint, environment, location.bucket);
+    authorization =
+        MakeGcsAuthorization(endpoint, environment, location.bucket,
+                             options.read_only ? GcsScope::kRead : GcsScope::kFullControl);
   }
   const auto transport = MakeHttpTransport(options.http, std::move(authorization));
   Lister lister(endpoint, location, transport);

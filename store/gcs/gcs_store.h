@@ -19,6 +19,7 @@ namespace unshard {
 
 struct GcsStoreOptions {
   bool anonymous = false;  // no credential is looked for
+  bool read_only = false;  // no token is asked for that lets its holder write
   HttpStoreOptions http;
   RemoteOptions remote;
 };

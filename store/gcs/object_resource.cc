@@ -131,7 +131,10 @@ WriteAnswer GcsWriteAnswer(const Result<HttpResponse>& response) {
   const int status = response->status;
   if (status >= 200 && status < 300) {
     WriteAnswer answer{Kind::kApplied};
-    if (auto object = ParseGcsObject(AsText(response->body))) answer.object = *std::move(object);
+    if (auto object = ParseGcsObject(AsText(response->body))) {
+      object->info.modified.tv_sec = ModifiedOf(*response);
+      answer.object = *std::move(object);
+    }
     return answer;
   }
   WriteAnswer answer{Kind::kRefused, {}, ExplainGcs(*response), RetryAfterOf(*response)};

@@ -63,6 +63,12 @@ class ResumableUpload final : public PartedUpload {
  private:
   // Sends what the service does not have of `bytes`, which begin at `begin`.
   Result<HttpResponse> SendFrom(std::uint64_t begin, const HttpBodyPtr& bytes);
+  [[nodiscard]] Status Failed(std::size_t part, Error reason) const {
+    return Forward(std::move(reason), access_->location.Describe(object_.key) + ": part " +
+                                          std::to_string(part + 1) + " of its new version");
+  }
+  // Emulators take the question for the end of the upload, and make an object of what they have.
+  [[nodiscard]] bool CanAsk() const { return !access_->endpoint.is_emulator; }
   // Asks how much the service has; the answer is 308, or that of the last part.
   Result<HttpResponse> AskForHeld();
 
@@ -109,7 +115,10 @@ Status ResumableUpload::Put(std::size_t part, std::shared_ptr<const HttpBody> by
     if (i > 0) std::this_thread::sleep_for(kLeastDelay * (1 << (i - 1)));
     auto response = SendFrom(begin, bytes);
     // What was sent has arrived, or a part of it has.
-    if (!response || IsRetriedStatus(response->status)) response = AskForHeld();
+    if (!response || IsRetriedStatus(response->status)) {
+      if (!CanAsk()) return Failed(part, response ? ExplainGcs(*response) : response.error());
+      response = AskForHeld();
+    }
     if (!response) {
       reason = std::move(response).error();
       continue;
@@ -123,12 +132,15 @@ Status ResumableUpload::Put(std::size_t part, std::shared_ptr<const HttpBody> by
     held_ = *held;
     if (held_ == end) return {};
   }
-  return Forward(std::move(reason), access_->location.Describe(object_.key) + ": part " +
-                                        std::to_string(part + 1) + " of its new version");
+  return Failed(part, std::move(reason));
 }
 
 WriteAnswer ResumableUpload::Complete() {
   if (!last_) return {Kind::kRefused, {}, {ErrorCode::kInternal, "an upload without an end", 0}};
+  if (last_was_sent_ && !CanAsk()) {
+    return {
+        Kind::kConditionFailed, {}, {ErrorCode::kUnavailable, "the upload has to begin anew", 0}};
+  }
   if (last_was_sent_) {
     const auto response = AskForHeld();
     if (!response || response->status != 308) return GcsWriteAnswer(response);

@@ -145,6 +145,7 @@ WriteAnswer S3Parts::Complete() {
     if (answer.object) {
       answer.object->attempts = object_.attempts;
       answer.object->kept = object_.kept;
+      answer.object->info.modified.tv_sec = ModifiedOf(*response);
     }
   }
   return answer;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "store/http/http_version.h"
+#include "store/remote/write_answers.h"
 #include "store/s3/answers.h"
 #include "store/s3/s3_parts.h"
 #include "store/s3/s3_requests.h"
@@ -104,6 +105,7 @@ WriteAnswer S3Writer::Put(const NewObject& object, std::shared_ptr<const HttpBod
   if (answer.object) {
     answer.object->attempts = object.attempts;
     answer.object->kept = object.kept;
+    answer.object->info.modified.tv_sec = ModifiedOf(*response);
   }
   return answer;
 }
