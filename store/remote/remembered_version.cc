@@ -64,7 +64,7 @@ class RememberedVersion final : public ObjectVersion,
         last_end_ > 0 && wanted.begin >= last_end_ && wanted.begin - last_end_ <= window_;
     window_ = follows ? std::min(2 * window_, options_.most) : options_.least;
     last_end_ = wanted.end();
-    // Long reads are those of chunks, which nobody reads twice.
+    // Long reads are those of chunks, which are read once.
     return wanted.size > window_ ? 0 : window_;
   }
 

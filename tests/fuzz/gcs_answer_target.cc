@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "codec/json/json.h"
+#include "codec/json/parser.h"
 #include "store/gcs/credentials.h"
 #include "store/gcs/endpoint.h"
 #include "store/gcs/error_response.h"
 #include "store/gcs/listing.h"
+#include "store/gcs/object_resource.h"
 #include "store/object/object_store.h"
 #include "tests/fuzz/fuzz_targets.h"
 
@@ -30,6 +33,24 @@ void CheckListing(std::string_view text, std::string_view below) {
   }
 }
 
+void CheckObject(std::string_view text) {
+  const auto object = ParseGcsObject(text);
+  if (!object) return Require(IsPlain(object.error().message), "messages are one line");
+  Require(!object->validator.empty() &&
+              object->validator.find_first_not_of("0123456789") == std::string::npos,
+          "generations are numbers");
+  NewObject next;
+  next.key = "key";
+  next.kept = object->kept;
+  next.attempts = {"0123456789abcdef"};
+  Require(IsPlain(GcsContentType(next)), "media types are values of a field");
+  const auto resource = ParseJson(MakeGcsResource(next, "AAAAAA=="));
+  Require(resource && resource->is_object(), "what is kept makes a resource");
+  const JsonValue* const metadata = resource->Find("metadata");
+  Require(metadata != nullptr && TextOf(*metadata, "unshard-attempts") == "0123456789abcdef",
+          "a version is marked with its attempt");
+}
+
 void CheckCredential(std::string_view text) {
   const auto credential = ParseGcsCredential(text);
   if (!credential) return Require(IsPlain(credential.error().message), "messages are one line");
@@ -48,6 +69,7 @@ void FuzzGcsAnswer(ByteSpan input) {
   CheckListing(text, "");
   CheckListing(text, "a/b/");
   CheckCredential(text);
+  CheckObject(text);
   if (const auto location = ParseGcsUrl(text)) {
     Require(CheckKey(location->prefix).has_value(), "prefixes are keys");
   }

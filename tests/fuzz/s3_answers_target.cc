@@ -1,5 +1,9 @@
 // Arbitrary bytes as what S3, STS, a process and the user's files say: what is accepted keeps its
 // promises.
+#include <algorithm>
+
+#include "store/http/response.h"
+#include "store/remote/attempt_ids.h"
 #include "store/s3/answers.h"
 #include "store/s3/credential_process.h"
 #include "store/s3/endpoint.h"
@@ -29,6 +33,24 @@ void CheckCredentials(const Result<ExpiringCredentials>& found) {
   Require(!found->credentials.secret_access_key.empty(), "there is a secret");
 }
 
+bool IsFieldText(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+void CheckUploads(std::string_view text) {
+  if (const auto id = ParseS3UploadId(text)) Require(IsFieldText(*id), "ids of uploads are text");
+  if (const auto tag = ParseS3ETag(text)) {
+    Require(IsFieldText(*tag) && ParseEntityTag(*tag), "tags of objects are strong ETags");
+  }
+  if (const std::string tags = ParseS3Tags(text); !tags.empty()) {
+    Require(IsFieldText(tags), "tags are the value of a field");
+  }
+  const auto ids = ParseAttemptIds(text);
+  Require(ids.size() <= kMostAttemptIds, "no more ids than are kept");
+  Require(ParseAttemptIds(FormatAttemptIds(ids)) == ids, "ids are read as they are written");
+}
+
 void CheckUrl(std::string_view text) {
   const auto url = ParseS3Url(text);
   if (!url) return;
@@ -56,6 +78,7 @@ void FuzzS3Answers(ByteSpan input) {
   for (const auto& [name, profile] : ParseConfigFile(text)) {
     Require(!name.empty(), "profiles have names");
   }
+  CheckUploads(text);
   (void)ParseCredentialsFile(text);
   (void)WordsOf(text);
   CheckUrl(text);

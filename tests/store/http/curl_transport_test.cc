@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <future>
 
 #include "tests/support/http_servers.h"
@@ -85,6 +87,89 @@ TEST_F(CurlTransportTest, OneRequestAtATimeWhereOneConnectionIsAllowed) {
   }
   all.get_future().wait();
   EXPECT_EQ(proxy_.TakeRequests().size(), 3u);
+}
+
+// libcurl repeats a request when a kept connection ends before the answer begins.
+TEST_F(CurlTransportTest, WhatIsSentOnceIsNotRepeatedOverAKeptConnection) {
+  const auto transport = MakeCurlTransport({});
+  for (const bool once : {false, true}) {
+    proxy_.Break("status 404\ndrop\nstatus 200\n");
+    ASSERT_EQ(Send(*transport, Request())->status, 404);
+    HttpRequest put = Request();
+    put.method = HttpRequest::Method::kPut;
+    put.once = once;
+    put.body = "body";
+    put.max_whole_body = 100;
+    const auto response = Send(*transport, std::move(put));
+    std::size_t puts = 0;
+    for (const std::string& line : proxy_.TakeRequests())
+      puts += line.starts_with("PUT ") ? 1u : 0u;
+    EXPECT_EQ(puts, once ? 1u : 2u);
+    EXPECT_EQ(response.has_value(), !once);
+  }
+}
+
+TEST_F(CurlTransportTest, WithoutAConnectionNothingWasSent) {
+  const auto transport = MakeCurlTransport({});
+  HttpRequest put = Request();
+  put.url = "http://127.0.0.1:9/";
+  put.method = HttpRequest::Method::kPut;
+  const auto response = Send(*transport, std::move(put));
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(response.error().system_errno, ECONNREFUSED);
+}
+
+// A body that is read while it is sent, and a failure to read it.
+TEST_F(CurlTransportTest, StreamedBodiesAreSentWholeOrNotAtAll) {
+  class Counted final : public HttpBody {
+   public:
+    explicit Counted(std::uint64_t fails_at) : fails_at_(fails_at) {}
+    std::uint64_t size() const override { return std::uint64_t{3} << 20; }
+    Result<std::size_t> Read(std::uint64_t at, std::span<std::uint8_t> to) const override {
+      if (at >= fails_at_) return Fail(ErrorCode::kDataLoss, "cannot be read");
+      const auto count = std::min<std::uint64_t>(to.size(), size() - at);
+      std::fill_n(to.begin(), count, std::uint8_t{'x'});
+      most_ = std::max<std::size_t>(most_, to.size());
+      return static_cast<std::size_t>(count);
+    }
+    [[nodiscard]] std::size_t most() const { return most_; }
+
+   private:
+    const std::uint64_t fails_at_;
+    mutable std::size_t most_ = 0;
+  };
+  const auto transport = MakeCurlTransport({});
+  for (const bool fails : {false, true}) {
+    proxy_.Break("status 404\n");
+    const auto body = std::make_shared<Counted>(fails ? std::uint64_t{2} << 20 : ~std::uint64_t{0});
+    HttpRequest put = Request();
+    put.method = HttpRequest::Method::kPut;
+    put.streamed = body;
+    const auto response = Send(*transport, std::move(put));
+    EXPECT_LE(body->most(), std::size_t{1} << 20) << "held in memory";
+    if (fails) {
+      ASSERT_FALSE(response);
+      EXPECT_EQ(response.error().code, ErrorCode::kDataLoss);
+    } else {
+      ASSERT_TRUE(response) << response.error().message;
+      EXPECT_EQ(response->status, 404);
+    }
+  }
+}
+
+TEST_F(CurlTransportTest, AHeadHasNoBodyAndARemovalHasNone) {
+  const auto transport = MakeCurlTransport({});
+  for (const auto method : {HttpRequest::Method::kHead, HttpRequest::Method::kDelete}) {
+    proxy_.Break("status 200;field Content-Length 0\n");
+    HttpRequest request = Request();
+    request.method = method;
+    const auto response = Send(*transport, std::move(request));
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->status, 200);
+    EXPECT_FALSE(response->body_too_large);
+    EXPECT_TRUE(proxy_.TakeRequests()[0].starts_with(MethodName(method)));
+  }
 }
 
 }  // namespace

@@ -32,8 +32,11 @@ namespace {
 class ShardPublisherTest : public testing::Test {
  protected:
   void SetUp() override { Use(StoreKind::kPosix); }
+  // store_ is null where its server is not installed.
   void Use(StoreKind kind) {
+    is_remote_ = IsRemote(kind);
     store_ = ReplaceableStore::Make(kind, directory_.path());
+    if (!store_) return;
     files_ = store_->files();
     // What a store in memory is given comes from a disk all the same.
     changes_ = std::make_unique<ChangeMaker>(files_ ? files_ : std::make_shared<SimulatedDisk>());
@@ -49,7 +52,10 @@ class ShardPublisherTest : public testing::Test {
   }
   void ExpectContent(const WritableFormat& format, const ShardContent& content) {
     const auto text = Text();
-    EXPECT_EQ(text.has_value(), !content.empty());
+    // An empty shard in place of a removal.
+    if (!is_remote_ || !content.empty()) {
+      EXPECT_EQ(text.has_value(), !content.empty());
+    }
     if (!text) return;
     const auto found = ContentOf(*format.format, *text);
     ASSERT_TRUE(found) << found.error().message;
@@ -63,7 +69,8 @@ class ShardPublisherTest : public testing::Test {
   static constexpr const char* kNew = "scale/0.shard.new.__lock";
   TemporaryDirectory directory_;
   std::unique_ptr<ReplaceableStore> store_;
-  std::shared_ptr<FileSystem> files_;  // null: in memory
+  bool is_remote_ = false;
+  std::shared_ptr<FileSystem> files_;  // null: elsewhere
   std::unique_ptr<ChangeMaker> changes_;
   PublisherOptions options_;
   LockTimeouts timeouts_;
@@ -75,12 +82,16 @@ struct Case {
   StoreKind store = StoreKind::kPosix;
 };
 
-constexpr std::array kEveryStore = {StoreKind::kPosix, StoreKind::kSimulated, StoreKind::kCloning,
-                                    StoreKind::kMemory, StoreKind::kMemoryAppended};
+constexpr std::array kEveryStore = {
+    StoreKind::kPosix,          StoreKind::kSimulated, StoreKind::kCloning, StoreKind::kMemory,
+    StoreKind::kMemoryAppended, StoreKind::kVersitygw, StoreKind::kRadosgw, StoreKind::kFakeGcs};
 
 class EveryFormatTest : public ShardPublisherTest, public testing::WithParamInterface<Case> {
  protected:
-  void SetUp() override { Use(GetParam().store); }
+  void SetUp() override {
+    Use(GetParam().store);
+    if (!store_) GTEST_SKIP() << "the server is not installed";
+  }
   const WritableFormat& format_ = FormatNamed(GetParam().format);
 };
 
@@ -156,7 +167,7 @@ TEST_P(EveryFormatTest, TheLastRemovalRemovesTheShard) {
   ExpectContent(format_, content);
   const auto removed = Publish(format_, {changes_->Remove(place, content)});
   ASSERT_TRUE(removed) << removed.error().message;
-  EXPECT_EQ(removed->object_size, 0u);
+  EXPECT_EQ(removed->object_size, is_remote_ ? Assembled(*format_.format, {}).size() : 0u);
   EXPECT_EQ(removed->chunks, 0u);
   ExpectContent(format_, {});
   const auto nothing = Publish(format_, {changes_->Remove(place, {})});
@@ -282,6 +293,7 @@ TEST_F(ShardPublisherTest, FragmentsStayBeforeTheirManifestsThroughEveryRewrite)
   };
   for (const StoreKind store : kEveryStore) {
     Use(store);
+    if (!store_) continue;
     fragments.clear();
     content.clear();
     for (int round = 0; round < 20; ++round) {
@@ -399,6 +411,7 @@ TEST_F(ShardPublisherTest, AShardWithChunksThatBelongElsewhereIsNotPublishedOnto
   const std::string whole = Assembled(*stored, content);
   for (const StoreKind store : kEveryStore) {
     Use(store);
+    if (!store_) continue;
     Store(kKey, whole);
     WritableFormat format;
     format.format = MakeNeuroglancerShardFormat(wrong);
@@ -416,7 +429,10 @@ TEST_F(ShardPublisherTest, AShardWithChunksThatBelongElsewhereIsNotPublishedOnto
 
 class ObsoletePairTest : public ShardPublisherTest, public testing::WithParamInterface<StoreKind> {
  protected:
-  void SetUp() override { Use(GetParam()); }
+  void SetUp() override {
+    Use(GetParam());
+    if (!store_) GTEST_SKIP() << "the server is not installed";
+  }
   static constexpr std::size_t kIndexBytes = 4 * 16;
   void StorePair() {
     for (std::size_t i = 0; i < 5; ++i) content_[format_.places[i]] = ChunkText(i, 300);
@@ -453,8 +469,10 @@ TEST_P(ObsoletePairTest, WithoutChunksIsRemovedAndDoesNotComeBack) {
   for (const auto& [place, text] : content_) removals.push_back(changes_->Remove(place, content_));
   const auto result = PublishOver(removals);
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->object_size, 0u);
-  for (const char* key : {kKey, kLock, "scale/0.index", "scale/0.data"}) EXPECT_FALSE(Text(key));
+  EXPECT_EQ(result->object_size, is_remote_ ? kIndexBytes : 0u);
+  ExpectContent(format_, {});
+  for (const char* key : {kLock, "scale/0.index", "scale/0.data"}) EXPECT_FALSE(Text(key));
+  if (is_remote_) return;  // an empty shard stays: no pair comes back
   // A pair that a crash left beside the shard it was merged into.
   StorePair();
   Store(kKey, Assembled(*format_.format, content_));
@@ -579,6 +597,7 @@ TEST_F(ShardPublisherTest, StartsOverWhereTheBaseWasReplacedMeanwhile) {
   const WritableFormat& format = FormatNamed("PrecomputedGzip");
   for (const StoreKind store : kEveryStore) {
     Use(store);
+    if (!store_) continue;
     ShardContent content{{format.places[0], "first"}};
     Store(kKey, Assembled(*format.format, content));
     PublishRequest request =
@@ -597,7 +616,10 @@ TEST_F(ShardPublisherTest, StartsOverWhereTheBaseWasReplacedMeanwhile) {
     EXPECT_EQ(told, (std::vector<bool>{false, true}));
     content[format.places[1]] = "ours";
     ExpectContent(format, content);
+    // Other bytes each time: S3 takes versions of the same bytes for one.
+    int version = 0;
     request.committing = [&]() -> Status {
+      content[format.places[0]] = "replaced " + std::to_string(++version);
       Store(kKey, Assembled(*format.format, content));
       return {};
     };
@@ -613,6 +635,7 @@ TEST_F(ShardPublisherTest, StartsOverWhereTheBaseIsReplacedWhileItIsCopied) {
   const WritableFormat& format = FormatNamed("PrecomputedRaw");
   for (const StoreKind store : kEveryStore) {
     Use(store);
+    if (!store_) continue;
     ShardContent content{{format.places[0], "first"}, {format.places[2], "second"}};
     Store(kKey, Assembled(*format.format, content));
     ShardChange change = changes_->Put(format.places[1], "ours", content);
@@ -810,11 +833,16 @@ TEST_F(ShardPublisherTest, CapsAndFullDisksAreErrorsAndNothingIsLeftBehind) {
 class ConcurrentPublishersTest : public ShardPublisherTest,
                                  public testing::WithParamInterface<StoreKind> {
  protected:
-  void SetUp() override { Use(GetParam()); }
+  void SetUp() override {
+    Use(GetParam());
+    if (!store_) GTEST_SKIP() << "the server is not installed";
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, ConcurrentPublishersTest,
-                         testing::Values(StoreKind::kPosix, StoreKind::kMemory),
+                         testing::Values(StoreKind::kPosix, StoreKind::kMemory,
+                                         StoreKind::kVersitygw, StoreKind::kRadosgw,
+                                         StoreKind::kFakeGcs),
                          [](const auto& tested) { return NameOf(tested.param); });
 
 TEST_P(ConcurrentPublishersTest, OfOneShardLoseNothing) {
@@ -836,7 +864,8 @@ TEST_P(ConcurrentPublishersTest, OfOneShardLoseNothing) {
         if (memory != nullptr) memory->LoseNext(lost[at % lost.size()]);
         auto result = Publish(format, {changes[at]});
         // Without a lock others may be faster each time; an answer that is lost is kUnavailable.
-        for (int tries = 0; memory != nullptr && !result && tries < 1000; ++tries) {
+        const bool locks = memory == nullptr && !is_remote_;
+        for (int tries = 0; !locks && !result && tries < 1000; ++tries) {
           const ErrorCode code = result.error().code;
           if (code != ErrorCode::kConflict && code != ErrorCode::kUnavailable) break;
           result = Publish(format, {changes[at]});

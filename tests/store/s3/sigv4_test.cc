@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
+#include "store/http/bodies.h"
+
 namespace unshard {
 namespace {
 
@@ -77,6 +82,22 @@ TEST(SigV4Test, NeitherFieldsNorMessagesHoldTheSecret) {
   request.url = "nothing";
   EXPECT_EQ(SignRequest(request, kExample, {"us-east-1"}, kNow).error().code,
             ErrorCode::kInvalidArgument);
+}
+
+// The digest of a body that is streamed is the caller's; that of another body never is.
+TEST(SigV4Test, AnAnnouncedDigestIsSignedWhereTheBodyIsStreamed) {
+  const auto digest = [](std::shared_ptr<const HttpBody> streamed) {
+    HttpRequest request;
+    request.method = HttpRequest::Method::kPut;
+    request.url = "https://bucket.s3.us-east-1.amazonaws.com/key";
+    request.headers = {{"X-Amz-Content-Sha256", "UNSIGNED-PAYLOAD"}};
+    request.streamed = std::move(streamed);
+    const auto signed_request =
+        SignRequest(std::move(request), {"id", "secret", ""}, {"us-east-1"}, 0);
+    return std::string(*FindHeader(signed_request->headers, "X-Amz-Content-Sha256"));
+  };
+  EXPECT_EQ(digest(BodyOf("body")), "UNSIGNED-PAYLOAD");
+  EXPECT_NE(digest(nullptr), "UNSIGNED-PAYLOAD");
 }
 
 }  // namespace

@@ -1,0 +1,368 @@
+// Replacing objects of a real S3 server, through a proxy that loses, cuts and repeats.
+#include "store/s3/s3_replacer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <thread>
+
+#include "store/s3/s3_store.h"
+#include "tests/support/s3_server.h"
+
+namespace unshard {
+namespace {
+
+using Method = HttpRequest::Method;
+using Outcome = Committed::Outcome;
+using Requests = std::vector<std::string>;
+
+constexpr const char* kKey = "a/0.shard";
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+std::string RandomText(std::size_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string text(size, ' ');
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
+
+class S3ReplacerTest : public testing::Test {
+ protected:
+  static Versitygw& Server() {
+    static Versitygw server;
+    return server;
+  }
+  static FaultProxy& Proxy() {
+    static FaultProxy proxy(Server().http());
+    return proxy;
+  }
+
+  void SetUp() override {
+    if (!HasVersitygw()) GTEST_SKIP() << "versitygw is missing: see tests/run";
+    directory_ = testing::UnitTest::GetInstance()->current_test_info()->name();
+    Proxy().Break("");
+    options_.environment = Server().ClientEnvironment(Proxy().http());
+    options_.remote.least_delay = options_.remote.most_delay = std::chrono::milliseconds(1);
+    Open();
+  }
+  // With the probe behind it.
+  void Open() {
+    auto store = OpenS3Store("s3://bucket/" + directory_, options_);
+    ASSERT_TRUE(store) << store.error().message;
+    store_ = *std::move(store);
+    const Status can = store_.replacer->CanReplace(kKey);
+    ASSERT_TRUE(can) << can.error().message;
+    Proxy().TakeRequests();
+  }
+  std::unique_ptr<ObjectReplacement> Begin() {
+    auto begun = store_.replacer->Begin({kKey, std::nullopt}, {});
+    EXPECT_TRUE(begun) << begun.error().message;
+    return *std::move(begun);
+  }
+  Result<Committed> Commit(std::string_view text) {
+    const auto replacement = Begin();
+    UNSHARD_RETURN_IF_ERROR(replacement->Write(0, AsBytes(text)));
+    return replacement->Commit([]() -> Status { return {}; });
+  }
+  void ExpectCommit(std::string_view text, Outcome outcome = Outcome::kCommitted) {
+    const auto committed = Commit(text);
+    ASSERT_TRUE(committed) << committed.error().message;
+    EXPECT_EQ(committed->outcome, outcome) << committed->reason.message;
+    if (outcome == Outcome::kCommitted) {
+      EXPECT_TRUE(Text() == text);
+      const auto info = store_.objects->Stat(kKey, Deadline::None());
+      ASSERT_TRUE(info && *info);
+      EXPECT_EQ(committed->object->generation, (*info)->generation);
+    }
+  }
+  // The methods of the requests since the last call, without those that the test sends.
+  static Requests Methods() {
+    Requests methods;
+    for (const std::string& line : Proxy().TakeRequests()) {
+      methods.push_back(line.substr(0, line.find(' ')));
+    }
+    return methods;
+  }
+  // Not through the proxy.
+  [[nodiscard]] std::string Text() const {
+    S3Options options = options_;
+    options.environment = Server().ClientEnvironment();
+    const auto store = OpenS3Store("s3://bucket/" + directory_, options);
+    const auto whole = ReadWhole(*store->objects, kKey, std::uint64_t{1} << 30, Deadline::None());
+    EXPECT_TRUE(whole) << whole.error().message;
+    return whole && *whole ? (*whole)->text : "missing";
+  }
+  [[nodiscard]] std::string Path() const { return "/bucket/" + directory_ + '/' + kKey; }
+  void Put(std::string_view text) { Server().Put(directory_ + '/' + kKey, text); }
+
+  std::string directory_;
+  S3Options options_;
+  S3Store store_;
+};
+
+TEST_F(S3ReplacerTest, AnObjectThatIsReplacedWholeCostsAHeadAndAPut) {
+  for (const char* text : {"first", "second", ""}) {
+    const auto committed = Commit(text);
+    ASSERT_TRUE(committed) << committed.error().message;
+    EXPECT_EQ(committed->outcome, Outcome::kCommitted);
+    EXPECT_EQ(Methods(), (Requests{"HEAD", "PUT"}));
+    EXPECT_EQ(Text(), text);
+  }
+}
+
+TEST_F(S3ReplacerTest, ALostAnswerIsFoundByTheMarkOfTheAttempt) {
+  for (const bool missing : {true, false}) {
+    Proxy().Break("on PUT;lose\n");
+    ExpectCommit(missing ? "first" : "second");
+    const Requests methods = Methods();
+    ASSERT_GE(methods.size(), 3u);
+    EXPECT_EQ(Requests(methods.begin(), methods.begin() + 3), (Requests{"HEAD", "PUT", "HEAD"}));
+    EXPECT_EQ(std::count(methods.begin(), methods.end(), "PUT"), 1);
+  }
+}
+
+TEST_F(S3ReplacerTest, AnErrorAfterTheFactIsASuccess) {
+  for (const char* status : {"500", "503", "429", "412", "409", "404"}) {
+    Proxy().Break(std::string("on PUT;instead ") + status + '\n');
+    ExpectCommit(std::string("put in spite of ") + status);
+    const Requests methods = Methods();
+    EXPECT_EQ(std::count(methods.begin(), methods.end(), "PUT"), 1) << status;
+  }
+}
+
+TEST_F(S3ReplacerTest, WhatNeverArrivedIsSentAgain) {
+  for (const char* fault : {"status 500", "status 503", "status 429", "drop", "upload 3",
+                            "status 503;field Retry-After 0"}) {
+    Put("base");
+    Proxy().Break(std::string("on PUT;") + fault + '\n');
+    ExpectCommit(std::string("put in spite of ") + fault);
+    const Requests methods = Methods();
+    EXPECT_EQ(std::count(methods.begin(), methods.end(), "PUT"), 2) << fault;
+  }
+}
+
+TEST_F(S3ReplacerTest, ASuccessWithAnErrorInItsBodyIsNone) {
+  Put("base");
+  Proxy().Break(
+      "on PUT;status 200;body <Error><Code>InternalError</Code></Error>;field Content-Length\n");
+  ExpectCommit("ours");
+}
+
+TEST_F(S3ReplacerTest, AVersionOfAnotherWriterIsNeverReplaced) {
+  for (const char* fault : {"pass", "lose", "instead 500"}) {
+    Put("base");
+    const auto replacement = Begin();
+    ASSERT_TRUE(replacement->Write(0, AsBytes("ours")));
+    Put("theirs");
+    Proxy().Break(std::string("on PUT;") + fault + '\n');
+    const auto committed = replacement->Commit([]() -> Status { return {}; });
+    ASSERT_TRUE(committed) << committed.error().message;
+    EXPECT_EQ(committed->outcome, Outcome::kConditionFailed);
+    EXPECT_EQ(Text(), "theirs");
+  }
+}
+
+// A PUT that its client has given up, and that arrives after another writer has come.
+TEST_F(S3ReplacerTest, ALateDuplicateReplacesNothing) {
+  Put("base");
+  Proxy().Break("on PUT;again 0.2\n");
+  ExpectCommit("ours");
+  Put("theirs, later");
+  for (bool again = false; !again;) {
+    for (const std::string& line : Proxy().TakeRequests()) {
+      again = again || line.starts_with("again PUT");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(Text(), "theirs, later");
+}
+
+TEST_F(S3ReplacerTest, WhereNothingCanBeLookedAtTheOutcomeIsUnknown) {
+  options_.http.request_timeout = std::chrono::milliseconds(300);
+  Open();
+  Put("base");
+  const auto replacement = Begin();
+  ASSERT_TRUE(replacement->Write(0, AsBytes("ours")));
+  std::string faults = "on PUT;lose\n";
+  for (int i = 0; i < 20; ++i) faults += "on HEAD;drop\n";
+  Proxy().Break(faults);
+  const auto committed = replacement->Commit([]() -> Status { return {}; });
+  ASSERT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(committed->outcome, Outcome::kUnknown);
+  EXPECT_EQ(committed->reason.code, ErrorCode::kUnavailable);
+  Proxy().Break("");
+  EXPECT_TRUE(*store_.replacer->HasAttempt(kKey, replacement->attempt()));
+}
+
+TEST_F(S3ReplacerTest, WhatIsRefusedForGoodIsSaidInTheWordsOfTheService) {
+  struct Case {
+    const char* answer;
+    ErrorCode code;
+    int number;
+    const char* words;
+  };
+  for (const Case& each :
+       {Case{"status 507", ErrorCode::kResourceExhausted, ENOSPC, "507"},
+        Case{"status 403;body <Error><Code>QuotaExceeded</Code><Message>all gone</Message></Error>;"
+             "field Content-Length",
+             ErrorCode::kResourceExhausted, EDQUOT, "all gone"},
+        Case{"status 403;body <Error><Code>AccessDenied</Code><Message>not you</Message></Error>;"
+             "field Content-Length",
+             ErrorCode::kPermissionDenied, 0, "not you"},
+        Case{"status 404;body <Error><Code>NoSuchBucket</Code></Error>;field Content-Length",
+             ErrorCode::kUnavailable, EPROTO, "NoSuchBucket"},
+        Case{"status 400;body <Error><Code>EntityTooLarge</Code></Error>;field Content-Length",
+             ErrorCode::kUnavailable, EPROTO, "EntityTooLarge"},
+        Case{"status 501", ErrorCode::kNotSupported, 0, "501"}}) {
+    SCOPED_TRACE(each.answer);
+    Put("base");
+    Proxy().Break(std::string("on PUT;") + each.answer + '\n');
+    const auto committed = Commit("ours");
+    ASSERT_FALSE(committed);
+    EXPECT_EQ(committed.error().code, each.code);
+    EXPECT_EQ(committed.error().system_errno, each.number);
+    EXPECT_NE(committed.error().message.find(each.words), std::string::npos)
+        << committed.error().message;
+    EXPECT_NE(committed.error().message.find(kKey), std::string::npos);
+    EXPECT_EQ(committed.error().message.find("unshard-tests-secret"), std::string::npos);
+    EXPECT_EQ(Text(), "base");
+  }
+}
+
+TEST_F(S3ReplacerTest, MetadataSurvives) {
+  const HttpHeaders metadata = {
+      {"Content-Type", "image/png"},     {"Cache-Control", "public, max-age=7"},
+      {"Content-Disposition", "inline"}, {"Content-Language", "de"},
+      {"x-amz-meta-owner", "somebody"},  {"x-amz-meta-a", "1"},
+      {"x-amz-meta-a-b", "2"},           {"x-amz-tagging", "project=brains"}};
+  Server().Ask(Method::kPut, Path(), "base", metadata);
+  for (const char* text : {"first", "second"}) ExpectCommit(text);
+  const HttpResponse now = Server().Ask(Method::kGet, Path());
+  for (const HttpHeader& field : metadata) {
+    if (field.name == "x-amz-tagging") continue;
+    EXPECT_EQ(FindHeader(now.headers, field.name), field.value) << field.name;
+  }
+  const auto tags = Server().Ask(Method::kGet, Path() + "?tagging=");
+  EXPECT_NE(AsText(tags.body).find("brains"), std::string_view::npos) << AsText(tags.body);
+}
+
+TEST_F(S3ReplacerTest, TheFirstProbeSurvivesFaults) {
+  // Servers are known by their URL: a proxy of its own is one that nothing is known of.
+  for (const char* faults :
+       {"on PUT;status 503\non PUT;drop\non HEAD;status 500\non PUT;lose\non DELETE;lose\n",
+        "on PUT;lose\non PUT;instead 500\non PUT;status 500\non HEAD;drop\n",
+        "on PUT;pass\non PUT;status 503\non PUT;status 503\non PUT;lose\non PUT;upload 3\n"}) {
+    SCOPED_TRACE(faults);
+    FaultProxy proxy(Server().http());
+    options_.environment = Server().ClientEnvironment(proxy.http());
+    const auto store = OpenS3Store("s3://bucket/" + directory_, options_);
+    ASSERT_TRUE(store);
+    proxy.Break(faults);
+    const auto begun = store->replacer->Begin({kKey, std::nullopt}, {});
+    EXPECT_TRUE(begun) << begun.error().message;
+    proxy.TakeRequests();
+    EXPECT_TRUE(store->replacer->CanReplace(kKey));
+    EXPECT_TRUE(store->replacer->Begin({kKey, std::nullopt}, {}));
+    EXPECT_EQ(proxy.TakeRequests().size(), 1u) << "probed again";
+    std::vector<std::string> left;
+    EXPECT_TRUE(store->objects->List("", Deadline::None(), [&](const ListEntry& entry) {
+      left.emplace_back(entry.name);
+      return true;
+    }));
+    EXPECT_EQ(left, std::vector<std::string>{});
+  }
+}
+
+// In parts of 5 MiB, the least that services take.
+class S3PartsTest : public S3ReplacerTest {
+ protected:
+  void SetUp() override {
+    options_.remote.parts_above = 6 * kMiB;
+    options_.remote.part_bytes = 5 * kMiB;
+    options_.remote.copies_from = 5 * kMiB;
+    S3ReplacerTest::SetUp();
+    if (IsSkipped()) return;
+    base_ = RandomText(static_cast<std::size_t>(12 * kMiB), 1);
+    ExpectCommit(base_);
+    Proxy().TakeRequests();
+  }
+  static std::size_t Count(const Requests& requests, const std::string& method) {
+    return static_cast<std::size_t>(std::count(requests.begin(), requests.end(), method));
+  }
+  std::string base_;
+};
+
+TEST_F(S3PartsTest, UnchangedPartsAreCopiedInTheServer) {
+  const auto replacement = Begin();
+  ASSERT_TRUE(*replacement->StartFromBase());
+  ASSERT_TRUE(replacement->Write(3, AsBytes("new")));
+  ASSERT_TRUE(replacement->Write(base_.size(), AsBytes("more")));
+  const auto committed = replacement->Commit([]() -> Status { return {}; });
+  ASSERT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(committed->outcome, Outcome::kCommitted);
+  std::uint64_t moved = 0;
+  for (const std::string& line : Proxy().TakeRequests()) {
+    if (line.starts_with("GET ")) ++moved;
+  }
+  EXPECT_EQ(moved, 2u) << "around what is new in the first part, and what precedes it in the last";
+  const std::string expected = base_.substr(0, 3) + "new" + base_.substr(6) + "more";
+  EXPECT_TRUE(Text() == expected);
+  EXPECT_TRUE(*store_.replacer->HasAttempt(kKey, replacement->attempt()));
+}
+
+TEST_F(S3PartsTest, ACompletionThatFailsOrIsLostIsSettled) {
+  for (const char* fault :
+       {"lose", "instead 500", "status 503", "drop",
+        "status 200;body <Error><Code>InternalError</Code></Error>;field Content-Length"}) {
+    SCOPED_TRACE(fault);
+    const std::string text = RandomText(static_cast<std::size_t>(7 * kMiB), 2);
+    Proxy().Break(std::string("on POST;pass\non POST;") + fault + '\n');
+    const auto committed = Commit(text);
+    ASSERT_TRUE(committed) << committed.error().message;
+    EXPECT_EQ(committed->outcome, Outcome::kCommitted);
+    EXPECT_TRUE(Text() == text);
+  }
+}
+
+TEST_F(S3PartsTest, AnotherWritersVersionStays) {
+  const auto replacement = Begin();
+  ASSERT_TRUE(*replacement->StartFromBase());
+  const auto committed = replacement->Commit([&]() -> Status {
+    Put("theirs");
+    return {};
+  });
+  ASSERT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(committed->outcome, Outcome::kConditionFailed);
+  EXPECT_EQ(Text(), "theirs");
+  const auto uploads = Server().Ask(Method::kGet, "/bucket?uploads=");
+  EXPECT_EQ(AsText(uploads.body).find(directory_), std::string_view::npos)
+      << "parts are left: " << AsText(uploads.body);
+}
+
+TEST(S3rverTest, AServerThatIgnoresConditionsIsReadOnlyUnlessThereIsOneWriter) {
+  S3rver server;
+  if (server.http().empty()) GTEST_SKIP() << "s3rver is missing: see tests/run";
+  S3Options options;
+  options.environment = server.ClientEnvironment();
+  const auto refusing = OpenS3Store("s3://bucket/a", options);
+  ASSERT_TRUE(refusing);
+  const Status refused = refusing->replacer->CanReplace(kKey);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kReadOnly);
+  EXPECT_NE(refused.error().message.find("If-None-Match"), std::string::npos)
+      << refused.error().message;
+  EXPECT_FALSE(refusing->replacer->Begin({kKey, std::nullopt}, {}));
+  options.remote.single_writer = true;
+  const auto daring = OpenS3Store("s3://bucket/a", options);
+  ASSERT_TRUE(daring->replacer->CanReplace(kKey));
+  const Status replaced = ReplaceObject(*daring->replacer, kKey, AsBytes("text"));
+  EXPECT_TRUE(replaced) << replaced.error().message;
+  const auto whole = ReadWhole(*daring->objects, kKey, 100, Deadline::None());
+  ASSERT_TRUE(whole && *whole);
+  EXPECT_EQ((*whole)->text, "text");
+}
+
+}  // namespace
+}  // namespace unshard
