@@ -14,6 +14,7 @@
 #include "fs/mount/mount_status.h"
 #include "store/dataset/volume.h"
 #include "store/local/posix_file_system.h"
+#include "store/local/private_folder.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/spool_contents.h"

@@ -11,6 +11,7 @@
 
 #include "store/local/file_system.h"
 #include "store/local/posix_file_system.h"
+#include "store/local/private_folder.h"
 #include "store/local/source_identity.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
@@ -19,7 +20,6 @@ namespace unshard {
 namespace {
 
 constexpr int kMostSpools = 10000;
-constexpr mode_t kOthers = 0077;
 
 std::string FolderOf(const VolumeOptions& options) {
   return options.spool.empty() ? DefaultSpoolFolder() : options.spool;
@@ -42,24 +42,6 @@ Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const VolumeOp
 }
 
 constexpr const char* kWayOut = "name another with -o spool=DIR, or mount with -o ro";
-
-// Else other users could read committed chunks of a source that they may not read, and alter them.
-Status CheckIsPrivate(const std::string& folder) {
-  struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) return FailErrno(errno, folder);
-  if (status.st_uid != ::geteuid()) {
-    return Fail(ErrorCode::kPermissionDenied,
-                folder + ": this spool folder belongs to user " + std::to_string(status.st_uid) +
-                    ", expected one of user " + std::to_string(::geteuid()) + "; " + kWayOut);
-  }
-  if ((status.st_mode & kOthers) == 0) return {};
-  char mode[16];
-  std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777));
-  return Fail(ErrorCode::kPermissionDenied, folder + ": this spool folder has mode " + mode +
-                                                ", which lets other users in; close it with `chmod "
-                                                "0700 " +
-                                                folder + "`, " + kWayOut);
-}
 
 // A new folder with a name that a person recognises, durable.
 Result<std::string> MakeSpoolDirectory(FileSystem& files, const VolumeOptions& options) {
@@ -103,34 +85,12 @@ std::string DefaultSpoolFolder() {
   return home.empty() ? "/var/lib/unshard/spool" : home + "/.local/state/unshard/spool";
 }
 
-Result<std::shared_ptr<FileSystem>> MakeFolder(const std::string& given, NewFiles modes) {
-  std::string folder = given;
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  std::string there = folder;
-  struct stat status {};
-  while (::stat(there.c_str(), &status) != 0 && errno == ENOENT && there.size() > 1) {
-    there = ParentPath(there);
-    if (there.empty()) there = "/";
-  }
-  if (there != folder) {
-    const auto above = OpenPosixFileSystem(there, modes);
-    Status made = above ? Status() : tl::unexpected<Error>(above.error());
-    if (made) made = MakeDirectories(**above, folder.substr(there == "/" ? 1 : there.size() + 1));
-    if (!made) return Forward(std::move(made).error(), folder + ": making the directory");
-  }
-  return OpenPosixFileSystem(folder, modes);
-}
-
 Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
   const std::string folder = FolderOf(options);
-  auto made = MakeFolder(folder, NewFiles::kPrivate);
-  if (!made) {
-    Error error = std::move(made).error();
-    error.message += std::string("; it is the folder of spools: ") + kWayOut;
-    return tl::unexpected<Error>(std::move(error));
-  }
-  const std::shared_ptr<FileSystem> files = *std::move(made);
-  UNSHARD_RETURN_IF_ERROR(CheckIsPrivate(folder));
+  // Else other users could read committed chunks of a source that they may not read, and alter
+  // them.
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<FileSystem> files,
+                           MakePrivateFolder({folder, "spool folder", kWayOut}));
   UNSHARD_ASSIGN_OR_RETURN(const SourceIdentity identity, IdentifySource(options.source));
   const SpoolOwner ours = ThisProcess(options.source, identity);
   OpenedSpools opened;

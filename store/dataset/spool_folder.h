@@ -28,10 +28,6 @@ std::string DefaultSpoolFolder();
 // can be none, and where the folder is another user's or others may enter it.
 Result<OpenedSpools> OpenSpools(const VolumeOptions& options);
 
-// The directory at an absolute path, made where it is missing with all above it, each durable
-// before the next.
-Result<std::shared_ptr<FileSystem>> MakeFolder(const std::string& given, NewFiles modes);
-
 // Removes the spools that hold nothing any more. To be called while they are still open, so that
 // no other process takes them over meanwhile.
 void RemoveEmptySpools(const OpenedSpools& opened);
