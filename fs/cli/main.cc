@@ -1,11 +1,21 @@
+#include <algorithm>
 #include <csignal>
+#include <string>
+#include <vector>
 
 #include "fs/cli/command_line.h"
+#include "fs/cli/secrets.h"
 #include "fs/common/daemon.h"
+#include "store/dataset/source.h"
 
 int main(int argument_count, char** arguments) {
+  std::vector<std::string> taken = unshard::TakeArguments(argument_count, arguments);
   unshard::OpenStandardFiles();
+  if (std::any_of(taken.begin(), taken.end(), unshard::IsUrl)) unshard::KeepMemoryOutOfCoreDumps();
   // A write beyond the size limit (ulimit -f) must fail with EFBIG, and not end the process.
   signal(SIGXFSZ, SIG_IGN);
-  return unshard::RunCommandLine(argument_count, arguments);
+  std::vector<char*> pointers;
+  for (std::string& argument : taken) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  return unshard::RunCommandLine(argument_count, pointers.data());
 }
