@@ -15,20 +15,25 @@ constexpr std::size_t kProbesAtOnce = 16;
 constexpr std::uint64_t kPages = 64;
 constexpr std::size_t kIds = 4096;
 
-// A few shards that exist, of some that are spread over all that may.
+// A few shards that exist, of some that are spread over all that may: as many at a time as are
+// asked for together, until there are enough.
 std::vector<std::uint64_t> ProbeShards(ShardSet& shards, const ShardingSpec& sharding) {
   const std::uint64_t count = std::uint64_t{1} << std::min(sharding.shard_bits, 62u);
   const std::uint64_t step = std::max<std::uint64_t>(count / kProbedShards, 1);
   const std::size_t probes = std::min<std::uint64_t>(count, kProbedShards);
-  std::vector<char> found(probes);
+  const std::size_t rounds = (probes + kProbesAtOnce - 1) / kProbesAtOnce;
   const Deadline deadline = CallerDeadline();
-  ForEachInParallel(probes, kProbesAtOnce, [&](std::size_t i) {
-    const auto generation = shards.Current(i * step, deadline);
-    found[i] = generation && (*generation)->object;
-  });
   std::vector<std::uint64_t> numbers;
-  for (std::size_t i = 0; i < probes && numbers.size() < kShards; ++i) {
-    if (found[i] != 0) numbers.push_back(i * step);
+  for (std::size_t round = 0; round < rounds && numbers.size() < kShards; ++round) {
+    std::vector<char> found((probes - round + rounds - 1) / rounds);
+    const auto shard = [&](std::size_t i) { return (round + i * rounds) * step; };
+    ForEachInParallel(found.size(), kProbesAtOnce, [&](std::size_t i) {
+      const auto generation = shards.Current(shard(i), deadline);
+      found[i] = generation && (*generation)->object;
+    });
+    for (std::size_t i = 0; i < found.size() && numbers.size() < kShards; ++i) {
+      if (found[i] != 0) numbers.push_back(shard(i));
+    }
   }
   return numbers;
 }
@@ -47,19 +52,26 @@ std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards,
   return spread;
 }
 
+// Of the first pages of the sampled shards, as many at a time as are asked for together.
 std::vector<std::uint64_t> SampleIds(ObjectStore& store, ShardSet& shards,
                                      const ShardingSpec& sharding) {
+  const std::vector<std::uint64_t> sampled = SampleShards(store, shards, sharding);
+  const std::uint64_t page_count = shards.format().page_count();
+  const std::uint64_t pages = page_count == 0 ? kPages : std::min(kPages, page_count);
+  const Deadline deadline = CallerDeadline();
   std::vector<std::uint64_t> ids;
-  for (const std::uint64_t shard : SampleShards(store, shards, sharding)) {
-    const auto generation = shards.Current(shard, CallerDeadline());
-    if (!generation) continue;
-    const std::uint64_t page_count = shards.format().page_count();
-    for (std::uint64_t page = 0; page < kPages && (page_count == 0 || page < page_count); ++page) {
-      const auto index_page = shards.Page(*generation, page, CallerDeadline());
-      if (!index_page) break;
-      for (const IndexEntry& entry : (*index_page)->entries()) {
-        if (ids.size() == kIds) return ids;
-        ids.push_back(entry.slot);
+  for (std::size_t at = 0; at < sampled.size() * pages && ids.size() < kIds; at += kProbesAtOnce) {
+    std::vector<std::shared_ptr<const IndexPage>> loaded(
+        std::min<std::size_t>(kProbesAtOnce, sampled.size() * pages - at));
+    ForEachInParallel(loaded.size(), kProbesAtOnce, [&](std::size_t i) {
+      const auto generation = shards.Current(sampled[(at + i) % sampled.size()], deadline);
+      if (!generation) return;
+      loaded[i] = shards.Page(*generation, (at + i) / sampled.size(), deadline).value_or(nullptr);
+    });
+    for (const auto& page : loaded) {
+      if (!page) continue;
+      for (const IndexEntry& entry : page->entries()) {
+        if (ids.size() < kIds) ids.push_back(entry.slot);
       }
     }
   }
