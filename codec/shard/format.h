@@ -80,7 +80,8 @@ struct RangeRequest {
   friend bool operator==(const RangeRequest&, const RangeRequest&) = default;
 };
 
-// The largest opening range: an index of 4096 rows of 16 bytes, and its checksums.
+// The largest opening range of an index of which walks need a part: 4096 rows of 16 bytes, and its
+// checksums. Of one of which they need all it may be longer.
 inline constexpr std::uint64_t kMaxOpeningBytes = (std::uint64_t{64} << 10) + 1024;
 
 // The next step of a walk: a range to fetch, or the page, which ends it.

@@ -136,6 +136,10 @@ class ZarrIndexWalk final : public IndexWalk {
   ByteRange index_range_;  // of its index, in the object
 };
 
+// An index of 65536 rows, and its checksums: of a shard of 32768 chunks it is asked for with the
+// shard, as every walk needs all of it.
+constexpr std::uint64_t kMostIndexAtOpening = (std::uint64_t{1} << 20) + 1024;
+
 class ZarrShardFormat final : public ShardFormat {
  public:
   ZarrShardFormat(ZarrFormatLevels levels, std::vector<BytesCodecPtr> outer_codecs,
@@ -154,7 +158,7 @@ class ZarrShardFormat final : public ShardFormat {
   [[nodiscard]] RangeRequest opening_range() const override {
     if (is_wrapped()) return RangeRequest::At(0, kMaxOpeningBytes);
     const RangeRequest index = IndexRequest(*levels_.front());
-    return index.size <= kMaxOpeningBytes ? index : RangeRequest::At(0, 0);
+    return index.size <= kMostIndexAtOpening ? index : RangeRequest::At(0, 0);
   }
   [[nodiscard]] std::uint64_t page_count() const override { return page_count_; }
   [[nodiscard]] bool stored_is_plain() const override { return true; }

@@ -134,7 +134,7 @@ TEST_P(RealShardsTest, APrecomputedChunkCostsThreeRequestsColdAndOneWarm) {
 
 TEST_P(RealShardsTest, AZarrChunkCostsTwoRequestsColdAndOneWarm) {
   options_.ttl_milliseconds = 3600 * 1000;
-  for (const std::uint64_t chunks : {4u, 4096u}) {
+  for (const std::uint64_t chunks : {4u, 4096u, 32768u}) {
     Put("array/c/1", EncodeZarrShard(chunks, {{0, {1}}, {3, {7}}}));
     OpenZarr(chunks, "end");
     EXPECT_EQ(RequestsOf({1, 0, 3}, {7}), 2u) << chunks;
@@ -146,9 +146,9 @@ TEST_P(RealShardsTest, AZarrChunkCostsTwoRequestsColdAndOneWarm) {
 }
 
 TEST_P(RealShardsTest, AZarrIndexAboveTheOpeningRangeCostsARequestMore) {
-  Put("array/c/1", EncodeZarrShard(8192, {{0, {1}}, {8191, {7}}}));
-  OpenZarr(8192, "end");
-  EXPECT_EQ(RequestsOf({1, 0, 8191}, {7}), 3u);
+  Put("array/c/1", EncodeZarrShard(131072, {{0, {1}}, {131071, {7}}}));
+  OpenZarr(131072, "end");
+  EXPECT_EQ(RequestsOf({1, 0, 131071}, {7}), 3u);
 }
 
 TEST_P(RealShardsTest, APrecomputedIndexAboveTheOpeningRangeIsReadInPieces) {
