@@ -47,6 +47,9 @@ const char* const kMountFooter =
     "                          (256x1024x1024) or in chunks (8c, 1cx8cx8c)\n"
     "  anonymous               gs://, s3://: send no credentials, for public buckets\n"
     "  allow_http              s3://: send requests by plain http to other hosts as well\n"
+    "  cache=DIR               keep what remote sources send on this disk, for later\n"
+    "                          mounts too\n"
+    "  cache_size=BYTES        cap on what is kept there (default: 4G)\n"
     "  memory=BYTES            memory cap of all caches together (default: 512M)\n"
     "  uid=N,gid=N             owner of the files shown\n"
     "  umask=OCTAL,fmask=OCTAL,dmask=OCTAL\n"
@@ -83,6 +86,10 @@ tl::unexpected<Error> Misplaced(const std::string& what, const std::string& why)
 // inside the source would be presented. The table of mounts shows which paths bind mounts make the
 // same directory.
 Status CheckPlaces(const MountOptions& options) {
+  if (!options.cache.empty() && IsAtOrBelow(options.cache, options.mount_point)) {
+    return Misplaced("option cache=" + options.cache,
+                     "is inside the mount point; name a directory outside");
+  }
   if (!options.url.empty() && options.read_only) return {};
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   if (options.mount_point != options.source &&
@@ -108,6 +115,7 @@ int Mount(MountOptions options) {
   if (!options.read_only || !options.spool.empty()) {
     options.spool = ResolvedPath(options.spool.empty() ? DefaultSpoolFolder() : options.spool);
   }
+  if (!options.cache.empty()) options.cache = ResolvedPath(options.cache);
   if (const Status checked = CheckPlaces(options); !checked) return ReportFailure(checked.error());
   const LogLevel level = options.verbose ? LogLevel::kDebug : LogLevel::kInfo;
   options.foreground ? StartLog(LogSink::kDatedStandardError, level)

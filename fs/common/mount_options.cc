@@ -168,6 +168,11 @@ Status ApplyValue(std::string_view name, std::string_view value, MountOptions& o
   if (name == "morton") return ApplyChoice(name, value, kMortonChoices, options.morton);
   if (name == "watch") return ApplyChoice(name, value, kWatchChoices, options.watch);
   if (name == "ttl") return ApplySeconds(name, value, options.ttl_milliseconds);
+  if (name == "cache") {
+    if (value.empty()) return BadValue(name, value, "a directory");
+    return void(options.cache = value), Status{};
+  }
+  if (name == "cache_size") return ApplyBytes(name, value, 16, options.cache_bytes);
   if (name == "memory") return ApplyBytes(name, value, 16, options.memory_bytes);
   if (Contains(kOwnerOptions, name)) {
     return ApplyOwnerValue(name, value, options);
@@ -258,6 +263,8 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("view", JsonValue::String(options.view));
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
+  object.Set("cache", JsonValue::String(EscapeBytes(options.cache)));
+  object.Set("cache_bytes", JsonValue::Number(options.cache_bytes));
   object.Set("memory_bytes", JsonValue::Number(options.memory_bytes));
   const auto mask = [](const std::optional<mode_t>& given) {
     return given ? JsonValue::Number(std::uint64_t{*given}) : JsonValue();

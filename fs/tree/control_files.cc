@@ -39,12 +39,28 @@ StoreTotals Totals(const Superblock& superblock) {
   return totals;
 }
 
+void AddDiskCache(const DiskCacheCounters& counters, std::vector<Metric>& to) {
+  to.insert(
+      to.end(),
+      {
+          {"disk_cache_bytes", "Bytes of the cache on the disk, of all mounts.", counters.bytes},
+          {"disk_cache_hits_total", "Reads that the cache on the disk served.", counters.hits},
+          {"disk_cache_misses_total", "Reads that it could not serve.", counters.misses},
+          {"disk_cache_written_total", "Entries that were written to it.", counters.written},
+          {"disk_cache_dropped_total", "Entries that were not, because the disk is slow or failed.",
+           counters.dropped},
+          {"disk_cache_damaged_total", "Entries that failed their checksum.", counters.damaged},
+          {"disk_cache_evictions_total", "Entries that were removed for others.",
+           counters.evictions},
+      });
+}
+
 std::vector<Metric> Metrics(Superblock& superblock) {
   const Counters& counters = superblock.counters;
   const StoreTotals store = Totals(superblock);
   const CacheCounters indexes = superblock.parts.indexes->counters();
   const CacheCounters decoded = superblock.parts.decoded->counters();
-  return {
+  std::vector<Metric> metrics{
       {"errors_total", "Failed requests.", counters.errors},
       {"bytes_read_total", "Bytes given to readers.", counters.bytes_read},
       {"bytes_spliced_total", "Of these, bytes that were spliced from shards.",
@@ -67,6 +83,8 @@ std::vector<Metric> Metrics(Superblock& superblock) {
       {"chunk_cache_hits_total", "Decoded chunks found in the cache.", decoded.hits},
       {"chunk_cache_misses_total", "Chunks decoded for the cache.", decoded.misses},
   };
+  if (superblock.parts.disk_cache) AddDiskCache(superblock.parts.disk_cache->counters(), metrics);
+  return metrics;
 }
 
 JsonValue CacheObject(const CacheCounters& counters) {
@@ -75,6 +93,18 @@ JsonValue CacheObject(const CacheCounters& counters) {
   object.Set("entries", JsonValue::Number(counters.entries));
   object.Set("hits", JsonValue::Number(counters.hits));
   object.Set("misses", JsonValue::Number(counters.misses));
+  object.Set("evictions", JsonValue::Number(counters.evictions));
+  return object;
+}
+
+JsonValue DiskCacheObject(const DiskCacheCounters& counters) {
+  JsonValue object = JsonValue::Object();
+  object.Set("bytes", JsonValue::Number(counters.bytes));
+  object.Set("hits", JsonValue::Number(counters.hits));
+  object.Set("misses", JsonValue::Number(counters.misses));
+  object.Set("written", JsonValue::Number(counters.written));
+  object.Set("dropped", JsonValue::Number(counters.dropped));
+  object.Set("damaged", JsonValue::Number(counters.damaged));
   object.Set("evictions", JsonValue::Number(counters.evictions));
   return object;
 }
@@ -101,6 +131,8 @@ JsonValue CountersObject(Superblock& superblock) {
   object.Set("entries_invalidated", JsonValue::Number(counters.entries_invalidated));
   object.Set("index_cache", CacheObject(superblock.parts.indexes->counters()));
   object.Set("chunk_cache", CacheObject(superblock.parts.decoded->counters()));
+  const auto& disk_cache = superblock.parts.disk_cache;
+  object.Set("disk_cache", disk_cache ? DiskCacheObject(disk_cache->counters()) : JsonValue());
   object.Set("nodes", JsonValue::Number(superblock.nodes.size()));
   return object;
 }

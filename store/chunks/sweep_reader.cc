@@ -38,6 +38,10 @@ Result<Bytes> SweepReader::Read(const ShardedTree& tree, const ShardSlot& slot,
                                 const ShardGenerationPtr& generation, const ByteRange& range,
                                 const Deadline& deadline) {
   ShardSet& shards = tree.shards();
+  // It costs no request: no window is to be requested for it.
+  if (generation->object && generation->object->IsCached(range)) {
+    return shards.ReadStored(generation, range, deadline);
+  }
   UNSHARD_ASSIGN_OR_RETURN(const auto page, shards.Page(generation, slot.page, deadline));
   const SweepWindows::Read read{{tree.ordinal(), generation->shard, generation->serial},
                                 range,

@@ -47,6 +47,12 @@ class CatalogStore final : public ObjectStore {
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override;
+  Opened OpenCached(std::string_view key, const RangeRequest& first) override {
+    return below_->OpenCached(key, first);
+  }
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
+    return below_->Recall(key, info);
+  }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
 

@@ -14,14 +14,16 @@ struct MemoryShares {
         decoded_cache(cap / 4),
         index(cap / 8),
         wrapped_shard(cap / 4),
-        chunk(cap / 8) {}
+        chunk(cap / 8),
+        queued_for_disk(cap / 16) {}
 
   std::uint64_t index_cache;    // all index pages that are kept
   std::uint64_t decoded_cache;  // all decoded chunks that are kept, and all that is prefetched
   // At most, of one:
-  std::uint64_t index;          // all pages of one shard
-  std::uint64_t wrapped_shard;  // a shard that is encoded as a whole
-  std::uint64_t chunk;          // one decoded chunk; what is prefetched and not read yet
+  std::uint64_t index;            // all pages of one shard
+  std::uint64_t wrapped_shard;    // a shard that is encoded as a whole
+  std::uint64_t chunk;            // one decoded chunk; what is prefetched and not read yet
+  std::uint64_t queued_for_disk;  // what is to be written to the cache on a disk
 
   [[nodiscard]] PublisherOptions publisher() const {
     PublisherOptions options;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 
+#include "store/cache/caching_store.h"
 #include "store/dataset/memory_shares.h"
 #include "store/dataset/source.h"
 #include "store/object/log.h"
@@ -16,6 +17,19 @@ namespace {
 std::size_t SearchedAhead(const VolumeOptions& options, const ObjectStore& store) {
   if (options.searched_ahead) return *options.searched_ahead;
   return store.capabilities().lists ? kSearchedAhead : 1;
+}
+
+// Null where nothing is to be kept.
+Result<std::shared_ptr<DiskCache>> OpenDiskCache(const VolumeOptions& options,
+                                                 const ObjectStore& store) {
+  if (options.cache.empty()) return nullptr;
+  if (!store.Identity().empty()) {
+    const std::uint64_t queued = MemoryShares(options.memory_bytes).queued_for_disk;
+    return DiskCache::Open(options.cache, {options.cache_bytes, queued});
+  }
+  LogWarning("option cache=" + options.cache + " has no effect: only what remote stores send is " +
+             "kept, and the source is a directory of this machine");
+  return nullptr;
 }
 
 Status Discover(DatasetTree& datasets, const SourceParts& source) {
@@ -42,6 +56,10 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   // The kernel prefetches from files of a directory.
   if (!source.store->capabilities().keeps_replaced_versions) {
     parts.store = std::make_shared<PrefetchingStore>(parts.store, parts.decoded);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(parts.disk_cache, OpenDiskCache(options, *source.store));
+  if (parts.disk_cache) {
+    parts.store = std::make_shared<CachingStore>(parts.store, parts.disk_cache);
   }
   std::shared_ptr<CatalogStore> catalog;
   if (!source.store->capabilities().lists) {

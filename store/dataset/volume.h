@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "store/cache/disk_cache.h"
 #include "store/chunks/chunk_reader.h"
 #include "store/chunks/committed_versions.h"
 #include "store/dataset/dataset_tree.h"
@@ -23,6 +24,7 @@ struct VolumeParts {
   std::shared_ptr<DatasetTree> datasets;
   std::shared_ptr<ByteBudgetCache> decoded;
   std::shared_ptr<IndexCache> indexes;
+  std::shared_ptr<DiskCache> disk_cache;  // null: none
   std::shared_ptr<ReadCounters> reads = std::make_shared<ReadCounters>();
   std::shared_ptr<ChunkReader> reader;
   // Of writable volumes; null otherwise.

@@ -48,6 +48,9 @@ struct VolumeOptions {
   // Of remote stores: no credential is looked for or sent; plain http also to other hosts.
   bool anonymous = false;
   bool allow_http = false;
+  // Of remote stores: the folder in which what they send is kept, also for later mounts; "": none.
+  std::string cache;
+  std::uint64_t cache_bytes = std::uint64_t{4} << 30;
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;
 };
 

@@ -106,6 +106,11 @@ class GcsObjects final : public ObjectStore {
     return files_->Open(key, first, deadline);
   }
 
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
+    return files_->Recall(key, info);
+  }
+  std::string Identity() const override { return files_->Identity(); }
+
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override {
     return ListFrom(key, 0, deadline, visitor);
   }

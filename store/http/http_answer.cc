@@ -14,6 +14,7 @@ namespace {
 
 // Larger numbers are refused by servers that compute with signed ones.
 constexpr std::uint64_t kMostInRange = std::uint64_t{1} << 62;
+constexpr const char* kBeforeEtag = " etag ";  // in a generation
 
 HttpObject MakeObject(const HttpResponse& response, std::uint64_t size, const Bytes* whole) {
   HttpObject object;
@@ -100,13 +101,22 @@ Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
 
 Generation GenerationOf(const Validators& validators, std::uint64_t size, const Bytes* whole) {
   std::string tag = "size " + std::to_string(size);
-  if (validators.tag && !validators.tag->weak) return {tag + " etag " + validators.tag->quoted};
+  if (validators.tag && !validators.tag->weak) return {tag + kBeforeEtag + validators.tag->quoted};
   if (validators.tag) tag += " weak " + validators.tag->quoted;
   if (!validators.modified_text.empty()) tag += " modified " + validators.modified_text;
   if (whole != nullptr && !validators.tag && validators.modified_text.empty()) {
     tag += " crc32c " + std::to_string(Crc32c(whole->span()));
   }
   return {std::move(tag)};
+}
+
+std::optional<Validators> StrongValidatorsOf(const Generation& generation, std::uint64_t size) {
+  const std::string before = "size " + std::to_string(size) + kBeforeEtag;
+  if (!generation.tag.starts_with(before)) return std::nullopt;
+  Validators validators;
+  validators.tag = ParseEntityTag(std::string_view(generation.tag).substr(before.size()));
+  if (!validators.tag || GenerationOf(validators, size, nullptr) != generation) return std::nullopt;
+  return validators;
 }
 
 bool CanBeSameVersion(const Validators& opened, const Validators& answer) {

@@ -50,6 +50,10 @@ Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
 // validator: the checksum of the bytes as well, where they are `whole`.
 Generation GenerationOf(const Validators& validators, std::uint64_t size, const Bytes* whole);
 
+// The validators of a generation that a strong ETag makes; nothing for all others, which do not
+// tell apart versions for good: an object may be replaced twice in the second of its Last-Modified.
+std::optional<Validators> StrongValidatorsOf(const Generation& generation, std::uint64_t size);
+
 // Whether an answer with the validators `answer` can be of the version with `opened`. Servers leave
 // out some of them; only what both have is compared, and after strong tags nothing else.
 bool CanBeSameVersion(const Validators& opened, const Validators& answer);

@@ -35,6 +35,8 @@ class HttpServer {
 
   // "https://host/path/key": neither user information nor query; or as the options say.
   [[nodiscard]] std::string Describe(std::string_view key) const;
+  // Where the keys begin, with the query; without user information. For no message.
+  [[nodiscard]] std::string Identity() const { return base_.Request(); }
   [[nodiscard]] const HttpStoreOptions& options() const { return options_; }
   WholeObjects& whole_objects() { return whole_objects_; }
 

@@ -248,6 +248,14 @@ class HttpStore final : public ObjectStore {
     return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");
   }
 
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
+    auto validators = StrongValidatorsOf(info.generation, info.size);
+    if (key.empty() || !CheckKey(key) || !validators) return nullptr;
+    return MakeRangedVersion(server_, std::string(key), {info, *std::move(validators), {}, {}});
+  }
+
+  std::string Identity() const override { return server_->Identity(); }
+
   Status List(std::string_view key, const Deadline&, const ListVisitor&) override {
     return CheckKey(key);
   }

@@ -47,7 +47,9 @@ struct ReadResult {
   std::uint64_t object_size = 0;
   Generation generation;
   // How long before this read began the store was asked for these bytes: they were prefetched.
+  // kCachedAge, which no ttl reaches: they are from a disk, and nobody knows.
   std::chrono::nanoseconds age{0};
+  static constexpr std::chrono::hours kCachedAge{24 * 365 * 10};
 };
 
 // A range of an open file: the zero-copy alternative to Bytes. `owner` keeps the file open.
@@ -86,6 +88,12 @@ class ObjectVersion {
   // into the page cache; a PrefetchingStore requests them from a remote store. Does not wait, and
   // does not count as a read.
   virtual void Prefetch(const ByteRange& range) { (void)range; }
+  // Whether a read of these bytes is served from this machine's disk (store/cache): it costs no
+  // request, and proves nothing of the current version.
+  [[nodiscard]] virtual bool IsCached(const ByteRange& range) const {
+    (void)range;
+    return false;
+  }
 };
 
 // What a store can do. Constant for one store.
@@ -127,6 +135,23 @@ class ObjectStore {
   // changing while it was read kConflict.
   virtual Result<Opened> Open(std::string_view key, const RangeRequest& first,
                               const Deadline& deadline) = 0;
+
+  // As Open, from what a cache on this machine's disk keeps of the version that was opened last,
+  // maybe by another process: asks no store. It may have been replaced since; the first read that
+  // is not cached tells. Null where nothing is cached.
+  virtual Opened OpenCached(std::string_view key, const RangeRequest& first) {
+    (void)key, (void)first;
+    return {};
+  }
+  // A version by what its info() was, maybe in another process; asks nothing. Null where this
+  // store's generations do not tell versions apart for so long.
+  virtual std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) {
+    (void)key, (void)info;
+    return nullptr;
+  }
+  // Tells the objects of this store from those of all others, in later processes too; may hold a
+  // secret. "": nothing may be kept of them longer than this process.
+  [[nodiscard]] virtual std::string Identity() const { return {}; }
 
   // Calls `visitor` for each entry directly below the directory `key` (no "." and "..", any
   // order) until it returns false. A missing directory has no entries. Reads ahead at most one

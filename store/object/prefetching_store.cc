@@ -223,6 +223,13 @@ Result<ObjectStore::Opened> PrefetchingStore::Open(std::string_view key, const R
   return opened;
 }
 
+std::shared_ptr<ObjectVersion> PrefetchingStore::Recall(std::string_view key,
+                                                        const ObjectInfo& info) {
+  auto version = below_->Recall(key, info);
+  if (!version) return nullptr;
+  return std::make_shared<PrefetchingVersion>(std::move(version), cache_);
+}
+
 Status PrefetchingStore::List(std::string_view key, const Deadline& deadline,
                               const ListVisitor& visitor) {
   return below_->List(key, deadline, visitor);

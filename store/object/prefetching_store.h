@@ -35,6 +35,8 @@ class PrefetchingStore final : public ObjectStore {
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override;
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override;
+  std::string Identity() const override { return below_->Identity(); }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
                   const ListVisitor& visitor) override;

@@ -23,6 +23,7 @@ FOLDERS = [
     "codec/core", "codec/json", "codec/compression", "codec/grid", "codec/voxel", "codec/array",
     "codec/shard", "codec/precomputed", "codec/zarr2", "codec/n5", "codec/zarr3", "codec/schema",
     "store/object", "store/http", "store/remote", "store/s3", "store/gcs", "store/local",
+    "store/cache",
     "store/spool",
     "store/shard", "store/publish", "store/chunks", "store/views", "store/dataset",
     "fs/common", "fs/write", "fs/tree", "fs", "fs/mount", "fs/kernel", "fs/cli"]

@@ -89,6 +89,12 @@ Result<ObjectStore::Opened> CountingStore::Open(std::string_view key, const Rang
   return opened;
 }
 
+std::shared_ptr<ObjectVersion> CountingStore::Recall(std::string_view key, const ObjectInfo& info) {
+  auto version = below_->Recall(key, info);
+  if (!version) return nullptr;
+  return std::make_shared<Handle>(std::move(version), key, tally_);
+}
+
 Status CountingStore::List(std::string_view key, const Deadline& deadline,
                            const ListVisitor& visitor) {
   tally_->Add(key, &AccessCounts::lists);

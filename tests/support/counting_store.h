@@ -52,6 +52,8 @@ class CountingStore final : public ObjectStore {
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override;
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override;
+  std::string Identity() const override { return below_->Identity(); }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
 

@@ -46,7 +46,7 @@ class MemoryStore::Version final : public ObjectVersion {
     const bool current =
         now != content_->objects.end() && now->second.info.generation == object_.info.generation;
     if (kept_ || current) {
-      result.value = Cut(object_.bytes, range);
+      result.value = Cut(current ? now->second.bytes : object_.bytes, range);
     } else {
       result.state = ReadResult::State::kConditionFailed;
     }
@@ -88,6 +88,11 @@ Committed MemoryStore::ReplaceIf(const std::string& key, const std::optional<Gen
 void MemoryStore::Remove(const std::string& key) {
   const std::lock_guard lock(content_->mutex);
   content_->objects.erase(key);
+}
+
+void MemoryStore::SetModified(const std::string& key, const timespec& modified) {
+  const std::lock_guard lock(content_->mutex);
+  content_->objects.at(key).info.modified = modified;
 }
 
 void MemoryStore::HoldReads() {
@@ -140,6 +145,11 @@ Result<ObjectStore::Opened> MemoryStore::Open(std::string_view key, const RangeR
   }
   if (!capabilities_.lists || !IsDirectory(std::string(key))) return Opened{};
   return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");
+}
+
+std::shared_ptr<ObjectVersion> MemoryStore::Recall(std::string_view key, const ObjectInfo& info) {
+  if (capabilities_.keeps_replaced_versions) return nullptr;
+  return std::make_shared<Version>(content_, false, std::string(key), Object{Bytes(), info});
 }
 
 Status MemoryStore::List(std::string_view key, const Deadline&, const ListVisitor& visitor) {

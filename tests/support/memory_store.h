@@ -21,6 +21,8 @@ class MemoryStore final : public ObjectStore {
 
   void Put(const std::string& key, std::string_view text);
   void Remove(const std::string& key);
+  // Objects have the time 0 otherwise.
+  void SetModified(const std::string& key, const timespec& modified);
   // Puts `bytes` in place of the object, or removes it (nothing), where its generation is
   // `expected` (nothing: it is missing).
   Committed ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
@@ -37,6 +39,9 @@ class MemoryStore final : public ObjectStore {
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override;
+  // Of a store that does not keep replaced versions.
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override;
+  std::string Identity() const override { return "memory"; }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return "memory:" + std::string(key); }
 

@@ -38,6 +38,9 @@ TEST(MountOptionsTest, EveryOptionIsTakenOver) {
   EXPECT_EQ(Applied("watch=off,watch=on").watch, WatchMode::kAutomatic);
   EXPECT_EQ(Applied("ttl=2.5").ttl_milliseconds, 2500u);
   EXPECT_EQ(Applied("ttl=0").ttl_milliseconds, 0u);
+  EXPECT_EQ(Applied("cache=/var/cache/seg").cache, "/var/cache/seg");
+  EXPECT_EQ(Applied("").cache, "");
+  EXPECT_EQ(Applied("cache_size=16M").cache_bytes, std::uint64_t{16} << 20);
   EXPECT_EQ(Applied("memory=64M").memory_bytes, std::uint64_t{64} << 20);
   EXPECT_EQ(Applied("memory=2G").memory_bytes, std::uint64_t{2} << 30);
   EXPECT_EQ(Applied("uid=1000").user, 1000u);

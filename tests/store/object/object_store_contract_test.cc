@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "store/cache/caching_store.h"
 #include "store/gcs/gcs_store.h"
 #include "store/http/http_store.h"
 #include "store/local/file_store.h"
@@ -133,6 +134,16 @@ Subject Gcs() {
   return subject;
 }
 
+// With a cache on a disk, in which nothing is yet.
+Subject Cached() {
+  auto directory = std::make_shared<TemporaryDirectory>();
+  Subject subject = Remote();
+  auto cache = DiskCache::Open(directory->At("cache"), {std::uint64_t{16} << 20}).value_or(nullptr);
+  subject.store = std::make_shared<CachingStore>(std::move(subject.store), std::move(cache));
+  subject.remove = [directory, remove = subject.remove](const std::string& key) { remove(key); };
+  return subject;
+}
+
 template <class Decorator>
 Subject Decorated() {
   Subject subject = Files();
@@ -193,7 +204,7 @@ class ObjectStoreContract : public testing::TestWithParam<Maker> {
 INSTANTIATE_TEST_SUITE_P(
     Stores, ObjectStoreContract,
     testing::Values(Maker{"Memory", Memory}, Maker{"Remote", Remote}, Maker{"Files", Files},
-                    Maker{"Counting", Decorated<CountingStore>},
+                    Maker{"Cached", Cached}, Maker{"Counting", Decorated<CountingStore>},
                     Maker{"Faulty", Decorated<FaultyStore>}, Maker{"HttpPlain", HttpPlain},
                     Maker{"HttpGzip", HttpGzip}, Maker{"HttpWithoutRanges", HttpWithoutRanges},
                     Maker{"HttpWithoutTags", HttpWithoutTags},
