@@ -207,6 +207,25 @@ class NeuroglancerShardFormat : public ShardFormat {
     return RangeRequest::At(0, std::min(fixed_index_bytes(), kMaxOpeningBytes));
   }
 
+  [[nodiscard]] std::uint64_t TrailingPageBytes(ByteSpan opening,
+                                                std::uint64_t object_size) const override {
+    const std::uint64_t index_size = fixed_index_bytes();
+    if (opening.size() != index_size) return 0;
+    std::uint64_t begin = object_size;
+    std::uint64_t end = 0;
+    std::uint64_t bytes = 0;  // modulo 2^64
+    for (std::size_t at = 0; at < opening.size(); at += kShardIndexEntrySize) {
+      const std::uint64_t from = LoadU64Le(opening.data() + at);
+      const std::uint64_t to = LoadU64Le(opening.data() + at + 8);
+      if (from == to) continue;
+      if (from > to || to > object_size - std::min(object_size, index_size)) return 0;
+      begin = std::min(begin, index_size + from);
+      end = std::max(end, index_size + to);
+      bytes += to - from;
+    }
+    return end == object_size && bytes == end - begin ? bytes : 0;
+  }
+
   [[nodiscard]] std::uint64_t page_count() const override {
     return spec_.minishard_bits < 64 ? std::uint64_t{1} << spec_.minishard_bits : 0;
   }

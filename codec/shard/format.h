@@ -114,6 +114,15 @@ class ShardFormat {
   // with outer codecs its first bytes, which may be all of it.
   [[nodiscard]] virtual RangeRequest opening_range() const = 0;
 
+  // Where all index pages of a shard stand one after another at the end of its object, as some
+  // writers put them: how many bytes that is. 0 where they do not, or where `opening`, the bytes of
+  // the opening range, does not tell.
+  [[nodiscard]] virtual std::uint64_t TrailingPageBytes(ByteSpan opening,
+                                                        std::uint64_t object_size) const {
+    (void)opening, (void)object_size;
+    return 0;
+  }
+
   // The number of index pages of a shard; 0 means 2^64.
   [[nodiscard]] virtual std::uint64_t page_count() const = 0;
 

@@ -210,7 +210,12 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(Bytes stored, ReadChunk(tree, slot, generation, entry));
     auto plain = tree.shards().format().DecodeEntry(stored, max_chunk_bytes_);
-    if (!plain) return tl::unexpected<Error>(InShard(plain.error(), *generation));
+    if (!plain) {
+      Error error = InShard(plain.error(), *generation);
+      const bool damaged = error.code == ErrorCode::kDataLoss;
+      if (damaged && tree.shards().CountsAsChanged(*generation)) error.code = ErrorCode::kConflict;
+      return tl::unexpected<Error>(std::move(error));
+    }
     counters_->chunks_decoded.fetch_add(1, std::memory_order_relaxed);
     auto chunk = std::make_shared<DecodedChunk>();
     chunk->plain = *std::move(plain);

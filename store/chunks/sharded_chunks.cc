@@ -106,7 +106,7 @@ bool ShardedChunks::has_forgotten() const { return tree_.shards().has_forgotten(
 
 ChunkStoreCounters ShardedChunks::counters() const {
   const ShardSetCounters counters = tree_.shards().counters();
-  return {counters.opens, counters.index_reads, tree_.shards().open_shards()};
+  return {counters.opens, counters.index_reads, counters.open_shards};
 }
 
 bool ShardedChunks::encodes() const { return !tree_.shards().format().stored_is_plain(); }

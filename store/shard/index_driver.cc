@@ -22,8 +22,12 @@ bool Covers(const ByteRange& outer, const ByteRange& inner) {
 }  // namespace
 
 IndexDriver::IndexDriver(const ShardFormat& format, std::uint64_t shard, IndexedObject object,
-                         HeldIndex held)
-    : format_(format), shard_(shard), object_(std::move(object)), held_(std::move(held)) {}
+                         HeldIndex held, HeldIndex tail)
+    : format_(format),
+      shard_(shard),
+      object_(std::move(object)),
+      held_(std::move(held)),
+      tail_(std::move(tail)) {}
 
 Result<IndexPage> IndexDriver::Page(std::uint64_t page, std::uint64_t max_index_bytes) {
   const std::unique_ptr<IndexWalk> walk = format_.Walk(shard_, page, max_index_bytes);
@@ -52,6 +56,7 @@ Result<Bytes> IndexDriver::Fetch(const ByteRange& range, bool of_own_index) {
   };
   if (range.size == 0) return Bytes();
   if (Covers(held_.range, range)) return cut(held_);
+  if (Covers(tail_.range, range)) return cut(tail_);
   HeldIndex piece{of_own_index ? Widened(range) : range, Bytes()};
   UNSHARD_ASSIGN_OR_RETURN(piece.bytes, object_.read(piece.range));
   if (piece.bytes.size() != piece.range.size) {

@@ -19,7 +19,8 @@ struct IndexedObject {
   std::function<std::string()> describe;  // for messages
 };
 
-// Bytes of the shard's own index, where the walks to all its pages begin.
+// Bytes of an index that need not be read: of the shard's own, where the walks to all its pages
+// begin, or of the pages.
 struct HeldIndex {
   ByteRange range;
   Bytes bytes;
@@ -42,9 +43,10 @@ struct ShardIndex {
 // Used by one thread.
 class IndexDriver {
  public:
-  // `held` comes from the opening request, or from another driver for the same object.
+  // `held` comes from the opening request, or from another driver for the same object; `tail`, the
+  // end of the object, from a request beside that.
   IndexDriver(const ShardFormat& format, std::uint64_t shard, IndexedObject object,
-              HeldIndex held = {});
+              HeldIndex held = {}, HeldIndex tail = {});
 
   // One page. Costs a read for each request of its walk, but none for bytes that are held. Of the
   // shard's own index it reads the format's opening range, or else 64 KiB around a small entry, and
@@ -66,6 +68,7 @@ class IndexDriver {
   const std::uint64_t shard_;
   const IndexedObject object_;
   HeldIndex held_;
+  const HeldIndex tail_;
   ByteRange last_own_index_;  // the range that a walk requested last
   std::uint64_t index_bytes_ = 0;
 };

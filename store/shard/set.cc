@@ -15,13 +15,14 @@
 
 #include "store/local/shard_lock.h"
 #include "store/object/catch_exceptions.h"
-#include "store/object/concatenated_object.h"
 #include "store/object/key.h"
 #include "store/shard/set_state.h"
 
 namespace unshard {
 namespace {
 
+// When a generation was validated that comes from a cache: before any ttl.
+constexpr std::chrono::steady_clock::time_point kNever{-ReadResult::kCachedAge};
 // How often at most one request refreshes a shard that changes again during each refresh.
 constexpr int kMostRefreshes = 4;
 
@@ -44,6 +45,7 @@ ShardSet::ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
       directory_(std::move(directory)),
       format_(std::move(format)),
       keys_(std::move(keys)),
+      opener_(store_, directory_, format_, keys_),
       watcher_(std::move(watcher)),
       cache_(std::move(cache)),
       options_(options),
@@ -67,7 +69,11 @@ Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline
   const bool usable =
       found != shards_.end() && (trust == Trust::kUncontradicted ? found->second->IsUncontradicted()
                                                                  : IsFresh(*found->second));
-  if (!usable) return Revalidate(locked, shard, deadline);
+  if (!usable) {
+    const bool may_be_cached = trust == Trust::kUncontradicted || options_.immutable;
+    return Revalidate(locked, shard, deadline,
+                      may_be_cached ? Origin::kCacheOrStore : Origin::kStore);
+  }
   found->second->used = true;
   return found->second->current;
 }
@@ -104,7 +110,7 @@ void ShardSet::Trim(Locked& locked) {
 // Refreshes, or waits for a refresh that is under way. Where the result has been invalidated
 // meanwhile, starts over, up to kMostRefreshes times: the kernel would cache it for long.
 Result<ShardGenerationPtr> ShardSet::Revalidate(Locked& locked, std::uint64_t shard,
-                                                const Deadline& deadline) {
+                                                const Deadline& deadline, Origin origin) {
   const std::uint64_t wanted = Remember(locked, shard).stale_since;
   for (int refreshes = 0;;) {
     std::shared_ptr<Refresh> refresh = Remember(locked, shard).refresh;
@@ -115,9 +121,10 @@ Result<ShardGenerationPtr> ShardSet::Revalidate(Locked& locked, std::uint64_t sh
       if (!refresh->result) continue;  // abandoned, or past the deadline of its thread
     } else {
       refresh = BeginRefresh(locked, shard);
-      FinishRefresh(locked, shard, refresh, nullptr, deadline);
+      FinishRefresh(locked, shard, refresh, nullptr, deadline, origin);
       if (!refresh->result) return tl::unexpected<Error>(deadline.Check("opening a shard").error());
     }
+    if (refresh->cached && origin == Origin::kStore) continue;
     ++refreshes;
     const auto found = shards_.find(shard);
     const bool up_to_date = found == shards_.end() ||
@@ -135,7 +142,7 @@ std::shared_ptr<ShardSet::Refresh> ShardSet::BeginRefresh(Locked& locked, std::u
 
 void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
                              const std::shared_ptr<Refresh>& refresh, const OwnPublish* own,
-                             const Deadline& deadline) {
+                             const Deadline& deadline, Origin origin) {
   refresh->epoch = epoch_;
   // Most events announce the version that is known already, and an own publish need not be read
   // here: where the new version stays readable, its index is read when a request needs it.
@@ -143,10 +150,12 @@ void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
   const bool without_index = (own == nullptr && known.IsUncontradicted()) ||
                              (keeps_replaced_versions_ && known.current != nullptr);
   const RangeRequest first = without_index ? RangeRequest::At(0, 0) : format_->opening_range();
+  // What was opened before has been contradicted.
+  if (known.opened) origin = Origin::kStore;
   locked.lock.unlock();
   Opened opened;
   const Status no_exception = CatchExceptions([&]() -> Status {
-    opened = OpenShard(shard, first, deadline);
+    opened = OpenShard(shard, first, deadline, origin);
     return {};
   });
   if (!no_exception) opened.object = tl::unexpected<Error>(no_exception.error());
@@ -158,14 +167,18 @@ void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
     entry.refreshed = opened.begun;
     entry.refreshed_epoch = refresh->epoch;
     entry.watched = opened.watched;
+    entry.opened = true;
+    refresh->cached = opened.cached;
   }
   const bool in_time = opened.object || deadline.Check("");
   const HeldIndex held = std::move(opened.held);
+  const HeldIndex tail = std::move(opened.tail);
   const void* const object = opened.object ? opened.object->get() : nullptr;
   auto adopted = CatchExceptions([&]() -> Result<ShardGenerationPtr> {
     UNSHARD_ASSIGN_OR_RETURN(auto generation, Adopt(locked, shard, std::move(opened), own));
     const bool is_new = object != nullptr && generation->object.get() == object;
-    if (is_new && held.range.size != 0) Hold(*generation, held);
+    if (is_new && held.range.size != 0) Hold(*generation, Held::kOwn, held);
+    if (is_new && tail.range.size != 0) Hold(*generation, Held::kTail, tail);
     return generation;
   });
   if (in_time) refresh->result = std::move(adopted);
@@ -173,35 +186,29 @@ void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
   refresh->done.notify_all();
 }
 
-ShardSetCounters ShardSet::counters() const { return {opens_.load(), index_reads_.load()}; }
+ShardSetCounters ShardSet::counters() const {
+  const std::lock_guard lock(mutex_);
+  const auto exist = std::count_if(shards_.begin(), shards_.end(), [](const auto& item) {
+    return item.second->current && item.second->current->object;
+  });
+  return {opener_.opens(), index_reads_.load(), static_cast<std::uint64_t>(exist)};
+}
 
 ShardSet::Opened ShardSet::OpenShard(std::uint64_t shard, const RangeRequest& first,
-                                     const Deadline& deadline) {
-  opens_.fetch_add(1, std::memory_order_relaxed);
-  Opened opened{JoinPath(directory_, keys_->Key(shard)), false, options_.clock(), nullptr};
+                                     const Deadline& deadline, Origin origin) {
+  Opened opened{opener_.KeyOf(shard), false, options_.clock(), nullptr};
   // Before the open, so that each change after it gives an event.
   if (!options_.immutable && watcher_) opened.watched = watcher_->Watch(ParentPath(opened.key));
-  auto object = store_->Open(opened.key, first, deadline);
-  if (object && object->version) {
-    found_whole_.store(true, std::memory_order_relaxed);
-  } else if (object) {
-    const auto missing_half = !keeps_replaced_versions_ && found_whole_.load()
-                                  ? MissingHalf::kBelieved
-                                  : MissingHalf::kChecked;
-    if (const auto pair = keys_->ObsoletePair(shard)) {
-      object = OpenConcatenated(*store_, JoinPath(directory_, pair->index),
-                                JoinPath(directory_, pair->data), first, deadline, missing_half);
-    }
-  }
-  if (!object) {
-    opened.object = tl::unexpected<Error>(std::move(object).error());
+  auto found = opener_.Open(shard, first, origin, deadline);
+  if (!found) {
+    opened.object = tl::unexpected<Error>(std::move(found).error());
     return opened;
   }
-  opened.object = std::move(object->version);
-  if (*opened.object) {
-    const ByteRange range = ClipRange(first, (*opened.object)->info().size);
-    if (object->first.size() == range.size) opened.held = {range, std::move(object->first)};
-  }
+  if (found->cached) opened.begun = kNever;
+  opened.cached = found->cached;
+  opened.object = std::move(found->object);
+  opened.held = std::move(found->held);
+  opened.tail = std::move(found->tail);
   return opened;
 }
 
@@ -397,13 +404,6 @@ ShardSet::Changes ShardSet::Invalidate(const std::string& key) {
 bool ShardSet::has_forgotten() const {
   const std::lock_guard lock(mutex_);
   return trimmed_;
-}
-
-std::size_t ShardSet::open_shards() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(std::count_if(
-      shards_.begin(), shards_.end(),
-      [](const auto& item) { return item.second->current && item.second->current->object; }));
 }
 
 ShardSet::Replacement ShardSet::BeginReplacement(std::uint64_t shard) {

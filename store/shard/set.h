@@ -18,6 +18,7 @@
 #include "store/object/index_cache.h"
 #include "store/object/object_store.h"
 #include "store/shard/index_driver.h"
+#include "store/shard/opener.h"
 
 namespace unshard {
 
@@ -49,10 +50,11 @@ struct ShardSetOptions {
   std::function<std::chrono::steady_clock::time_point()> clock = std::chrono::steady_clock::now;
 };
 
-// What a shard set has asked of the store.
+// What a shard set has asked of the store, and what it has of it.
 struct ShardSetCounters {
   std::uint64_t opens = 0;        // shards opened, or found missing
   std::uint64_t index_reads = 0;  // range reads of index walks, beside those that open a shard
+  std::uint64_t open_shards = 0;  // the remembered shards that exist
 };
 
 // Thread-safe. No lock is held across I/O.
@@ -68,6 +70,9 @@ struct ShardSetCounters {
 //   4. Opening a shard also reads the beginning of its index (ShardFormat::opening_range), which
 //      the cache holds for the walks to its pages. A refresh for no other reason than the ttl reads
 //      no bytes: mostly the shard has not changed.
+//      Where a cache on a disk holds the shard (ObjectStore::OpenCached), the first open takes it
+//      from there for callers with Trust::kUncontradicted, and for all where the source is
+//      immutable: their first read validates it.
 //   5. A read that meets kConditionFailed fails with kConflict and marks the generation stale; the
 //      caller starts over with Current(), which refreshes. Invalidate() still returns that change
 //      when its event comes.
@@ -114,6 +119,10 @@ class ShardSet {
   // codecs. kConflict where the object was overwritten.
   Result<Bytes> ReadStored(const ShardGenerationPtr& generation, const ByteRange& range,
                            const Deadline& deadline);
+  // Bytes of this generation cannot be decoded. True, once for each version: they may be bytes of
+  // two, since the store has only weak validators to tell these apart, and the next Current() opens
+  // the shard as another generation, whose index is read anew. False: they are damaged.
+  bool CountsAsChanged(const ShardGeneration& generation);
   // The same as a slice of the shard's file, where that is possible.
   std::optional<FileSlice> SliceStored(const ShardGenerationPtr& generation,
                                        const ByteRange& range);
@@ -187,8 +196,6 @@ class ShardSet {
   // forgotten, or has presented more generations since than are kept.
   Changes Invalidate(const std::string& key);
 
-  // The number of remembered shards that exist.
-  [[nodiscard]] std::size_t open_shards() const;
   // Whether a shard that was requested has been forgotten.
   [[nodiscard]] bool has_forgotten() const;
   [[nodiscard]] ShardSetCounters counters() const;
@@ -202,12 +209,15 @@ class ShardSet {
   Shard& Remember(Locked& locked, std::uint64_t shard);
   void Trim(Locked& locked);
   [[nodiscard]] bool IsFresh(const Shard& entry) const;
+  using Origin = ShardOpener::Origin;
   Result<ShardGenerationPtr> Revalidate(Locked& locked, std::uint64_t shard,
-                                        const Deadline& deadline);
+                                        const Deadline& deadline, Origin origin = Origin::kStore);
   std::shared_ptr<Refresh> BeginRefresh(Locked& locked, std::uint64_t shard);
   void FinishRefresh(Locked& locked, std::uint64_t shard, const std::shared_ptr<Refresh>& refresh,
-                     const OwnPublish* own, const Deadline& deadline);
-  Opened OpenShard(std::uint64_t shard, const RangeRequest& first, const Deadline& deadline);
+                     const OwnPublish* own, const Deadline& deadline,
+                     Origin origin = Origin::kStore);
+  Opened OpenShard(std::uint64_t shard, const RangeRequest& first, const Deadline& deadline,
+                   Origin origin);
   Result<ShardGenerationPtr> Adopt(Locked& locked, std::uint64_t shard, Opened opened,
                                    const OwnPublish* own);
   ShardGenerationPtr ReplaceByOwnPublish(Locked& locked, Shard& entry, Opened opened,
@@ -217,11 +227,14 @@ class ShardSet {
   void MarkStale(const ShardGeneration& generation);
   void MarkValidated(const ShardGeneration& generation, std::chrono::steady_clock::time_point when);
 
-  [[nodiscard]] HeldIndex Held(const ShardGeneration& generation) const;
-  void Hold(const ShardGeneration& generation, const HeldIndex& held);
+  // Bytes of an index that the cache holds for the walks to its pages: those of the shard's own
+  // index, and those of its end.
+  enum class Held : std::uint64_t { kOwn, kTail };
+  [[nodiscard]] HeldIndex HeldOf(const ShardGeneration& generation, Held which) const;
+  void Hold(const ShardGeneration& generation, Held which, const HeldIndex& held);
   Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page,
                          const Deadline& deadline);
-  // kConflict in place of kDataLoss where the generation has been replaced.
+  // kConflict in place of kDataLoss where the generation has been replaced, or may have been.
   tl::unexpected<Error> DamagedOrReplaced(const ShardGeneration& generation, Error error,
                                           const Deadline& deadline);
   Result<Bytes> ReadObject(const ShardGeneration& generation, const ByteRange& range,
@@ -232,6 +245,7 @@ class ShardSet {
   const std::string directory_;
   const std::shared_ptr<const ShardFormat> format_;
   const std::shared_ptr<const ShardKeys> keys_;
+  ShardOpener opener_;
   const std::shared_ptr<ChangeWatcher> watcher_;
   const std::shared_ptr<IndexCache> cache_;
   const ShardSetOptions options_;
@@ -249,10 +263,6 @@ class ShardSet {
   std::size_t key_depth_ = 0;      // directories between directory_ and a shard
   bool trimmed_ = false;           // some shard has been forgotten
 
-  // Some shard was found as one object: of a missing one only the first half of the obsolete form
-  // is asked for as well, where each request counts.
-  std::atomic<bool> found_whole_{false};
-  std::atomic<std::uint64_t> opens_{0};
   std::atomic<std::uint64_t> index_reads_{0};
 };
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "store/shard/set.h"
+#include "store/shard/set_state.h"
 
 namespace unshard {
 namespace {
@@ -33,15 +34,17 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
   return std::static_pointer_cast<const IndexPage>(std::move(value));
 }
 
-HeldIndex ShardSet::Held(const ShardGeneration& generation) const {
-  const auto held = cache_->Peek({held_owner_, generation.shard, generation.serial, 0});
+HeldIndex ShardSet::HeldOf(const ShardGeneration& generation, Held which) const {
+  const auto held = cache_->Peek(
+      {held_owner_, generation.shard, generation.serial, static_cast<std::uint64_t>(which)});
   return held ? *std::static_pointer_cast<const HeldIndex>(held) : HeldIndex();
 }
 
 // An empty range releases what is held: a format with one page, or one that is decoded whole, needs
 // it no more once that is cached.
-void ShardSet::Hold(const ShardGeneration& generation, const HeldIndex& held) {
-  const CacheKey key{held_owner_, generation.shard, generation.serial, 0};
+void ShardSet::Hold(const ShardGeneration& generation, Held which, const HeldIndex& held) {
+  const CacheKey key{held_owner_, generation.shard, generation.serial,
+                     static_cast<std::uint64_t>(which)};
   if (held.range.size == 0) return cache_->Erase(key);
   cache_->Put(key, {std::make_shared<const HeldIndex>(held), held.range.size + sizeof(held)});
 }
@@ -62,14 +65,15 @@ Result<IndexPage> ShardSet::Walk(const ShardGeneration& generation, std::uint64_
     index_reads_.fetch_add(1, std::memory_order_relaxed);
     return ReadObject(generation, range, deadline);
   };
-  const HeldIndex before = Held(generation);
+  const HeldIndex before = HeldOf(generation, Held::kOwn);
   IndexDriver driver(*format_, generation.shard, {generation.object->info().size, read, describe},
-                     before);
+                     before, HeldOf(generation, Held::kTail));
   UNSHARD_ASSIGN_OR_RETURN(IndexPage loaded, driver.Page(page, options_.max_index_bytes));
   if (format_->page_count() == 1) {
-    Hold(generation, {});
+    Hold(generation, Held::kOwn, {});
+    Hold(generation, Held::kTail, {});
   } else if (driver.held().range != before.range) {
-    Hold(generation, driver.held());
+    Hold(generation, Held::kOwn, driver.held());
   }
   return loaded;
 }
@@ -80,9 +84,28 @@ tl::unexpected<Error> ShardSet::DamagedOrReplaced(const ShardGeneration& generat
                                                   const Deadline& deadline) {
   if (error.code == ErrorCode::kDataLoss) {
     const auto read = ReadObject(generation, {0, 1}, deadline);
-    if (!read && read.error().code == ErrorCode::kConflict) error = read.error();
+    if (!read && read.error().code == ErrorCode::kConflict) {
+      error = read.error();
+    } else if (CountsAsChanged(generation)) {
+      error.code = ErrorCode::kConflict;
+    }
   }
   return tl::unexpected<Error>(std::move(error));
+}
+
+bool ShardSet::CountsAsChanged(const ShardGeneration& generation) {
+  if (keeps_replaced_versions_ || !generation.object) return false;
+  const ObjectInfo& info = generation.object->info();
+  if (store_->Recall(generation.key, info)) return false;
+  Locked locked(mutex_);
+  Shard& entry = Remember(locked, generation.shard);
+  if (entry.doubted == info.generation) return false;
+  entry.doubted = info.generation;
+  if (entry.current.get() == &generation) {
+    entry.stale_since = ++epoch_;
+    entry.Retire(locked.retired);
+  }
+  return true;
 }
 
 // Fewer bytes only where the store gives fewer.
@@ -110,7 +133,7 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const D
                       ": is compressed as a whole and above the cap of " +
                       std::to_string(options_.max_wrapped_bytes) + " bytes");
     }
-    HeldIndex whole = Held(generation);
+    HeldIndex whole = HeldOf(generation, Held::kOwn);
     if (whole.range != ByteRange{0, size}) {
       index_reads_.fetch_add(1, std::memory_order_relaxed);
       UNSHARD_ASSIGN_OR_RETURN(whole.bytes, ReadObject(generation, {0, size}, deadline));
@@ -121,7 +144,7 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const D
       return DamagedOrReplaced(generation, Forward(std::move(decoded).error(), described).value(),
                                deadline);
     }
-    Hold(generation, {});
+    Hold(generation, Held::kOwn, {});
     auto shared = std::make_shared<const Bytes>(*std::move(decoded));
     const std::uint64_t bytes = shared->size();
     return IndexCache::Loaded{std::move(shared), bytes};

@@ -40,7 +40,10 @@ struct ShardSet::Shard {
   std::uint64_t refreshed_epoch = 0;  // the epoch at the start of the refresh that gave `current`
   std::chrono::steady_clock::time_point refreshed;
   std::uint32_t next_count = 0;
+  // The version of which bytes could not be decoded, and that was opened once more.
+  std::optional<Generation> doubted;
   bool watched = false;
+  bool opened = false;  // by some refresh
   bool failed = false;  // the last refresh
   bool used = true;     // since the last trimming
 
@@ -112,6 +115,7 @@ struct ShardSet::Shard {
 // One refresh of a shard, for which any number of threads wait. Guarded by the set's mutex.
 struct ShardSet::Refresh {
   std::uint64_t epoch = 0;  // when it opened the shard
+  bool cached = false;      // the store was not asked
   std::condition_variable_any done;
   bool over = false;
   // Nothing where a replacement was abandoned, or the refresh failed after the deadline of the
@@ -134,6 +138,8 @@ struct ShardSet::Opened {
   std::chrono::steady_clock::time_point begun;
   Result<std::shared_ptr<ObjectVersion>> object;
   HeldIndex held{};
+  HeldIndex tail{};
+  bool cached = false;  // the store was not asked
 };
 
 struct ShardSet::Affected {

@@ -11,6 +11,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import time
 
 import botocore.config
 import botocore.session
@@ -250,6 +251,23 @@ def test_a_chunk_costs_two_requests_and_then_one(s3, proxy, mount):
     assert second.read_bytes()
     asked = proxy.requests()
     assert len(asked) == 1 and asked[0].startswith("GET"), "no HEAD, no index"
+
+
+def test_with_a_cache_on_the_disk_the_next_mount_needs_no_index(s3, proxy, mount, work):
+    time.sleep(3)  # what was modified a moment ago is not kept
+    options = ["ttl=60", f"cache={work / 'cache'}"]
+    parts = pathlib.Path("image", "c", "3", "3")
+    for turn in range(2):
+        remote = mount(f"s3://{BUCKET}/data/tree", options, environment=signed(proxy.url))
+        assert (remote.path / parts).is_dir()
+        proxy.requests()
+        assert (remote.path / parts / str(turn)).read_bytes()
+        assert len([line for line in proxy.requests() if "GET" in line]) == (2 if turn == 0 else 1)
+        assert (remote.path / parts / "0").read_bytes()
+        assert proxy.requests() == [], "its bytes are there as well"
+        remote.unmount()
+    assert not any(SECRET.encode() in path.read_bytes() or BUCKET.encode() in path.read_bytes()
+                   for path in (work / "cache").rglob("*") if path.is_file())
 
 
 def test_a_listing_costs_one_request_a_thousand_names(s3, proxy, mount):

@@ -40,6 +40,38 @@ TEST(OpeningRangeTest, IsTheShardIndexOfAPrecomputedShard) {
   EXPECT_EQ(Begin(*Precomputed(12), 4095), RangeRequest::At(16 * 4095, 16)) << "within it";
 }
 
+// The shard index of 2^bits minishards with these ranges, from the end of the index on.
+ByteVector ShardIndexOf(std::initializer_list<ByteRange> pages) {
+  ByteVector index;
+  for (const ByteRange& page : pages) {
+    AppendU64Le(index, page.begin);
+    AppendU64Le(index, page.end());
+  }
+  return index;
+}
+
+TEST(OpeningRangeTest, TellsHowLongTheEndWithAllPagesIs) {
+  const auto bytes = [](std::initializer_list<ByteRange> pages, std::uint64_t object_size) {
+    return Precomputed(2)->TrailingPageBytes(ShardIndexOf(pages), object_size);
+  };
+  // The index takes 64 bytes. CloudVolume: all pages at the end, in any order, some of them empty.
+  EXPECT_EQ(bytes({{500, 10}, {510, 20}, {530, 5}, {535, 1}}, 64 + 536), 36u);
+  EXPECT_EQ(bytes({{530, 5}, {0, 0}, {500, 30}, {0, 0}}, 64 + 535), 35u);
+  EXPECT_EQ(bytes({{0, 0}, {0, 0}, {500, 30}, {7, 0}}, 64 + 530), 30u);
+  // TensorStore: each behind its chunks.
+  EXPECT_EQ(bytes({{100, 10}, {200, 10}, {300, 10}, {400, 10}}, 64 + 410), 0u);
+  // Something behind them, or missing; ranges that no object has; no chunks.
+  EXPECT_EQ(bytes({{500, 10}, {510, 20}, {530, 5}, {535, 1}}, 64 + 537), 0u);
+  EXPECT_EQ(bytes({{500, 10}, {510, 20}, {530, 5}, {535, 1}}, 64 + 535), 0u);
+  EXPECT_EQ(bytes({{500, ~std::uint64_t{0}}, {510, 20}, {530, 5}, {535, 1}}, 64 + 536), 0u);
+  EXPECT_EQ(bytes({{0, 0}, {0, 0}, {0, 0}, {0, 0}}, 64), 0u);
+  EXPECT_EQ(bytes({{0, 1}, {1, 1}, {2, 1}, {3, 1}}, 10), 0u);
+  EXPECT_EQ(Precomputed(3)->TrailingPageBytes(ShardIndexOf({{500, 10}}), 1000), 0u)
+      << "only a part of the index";
+  const auto zarr = Zarr(64, "end");
+  EXPECT_EQ(zarr->TrailingPageBytes(ByteVector(64 * 16 + 4), 5000), 0u);
+}
+
 TEST(OpeningRangeTest, OfALargePrecomputedIndexItIsTheBeginning) {
   for (const unsigned bits : {13u, 40u, 63u}) {
     EXPECT_EQ(Precomputed(bits)->opening_range(), RangeRequest::At(0, kMaxOpeningBytes)) << bits;
@@ -47,7 +79,7 @@ TEST(OpeningRangeTest, OfALargePrecomputedIndexItIsTheBeginning) {
 }
 
 TEST(OpeningRangeTest, IsWhereTheWalkOfAZarrShardBegins) {
-  for (const std::uint64_t chunks : {1u, 64u, 4096u}) {
+  for (const std::uint64_t chunks : {1u, 64u, 4096u, 32768u}) {
     for (const char* location : {"start", "end"}) {
       for (const char* after : {"", R"(,{"name":"crc32c"})"}) {
         const auto format = Zarr(chunks, location, after);
@@ -61,7 +93,7 @@ TEST(OpeningRangeTest, IsWhereTheWalkOfAZarrShardBegins) {
 
 TEST(OpeningRangeTest, OfALargeZarrIndexItIsNothing) {
   for (const char* location : {"start", "end"}) {
-    EXPECT_EQ(Zarr(8192, location)->opening_range(), RangeRequest::At(0, 0));
+    EXPECT_EQ(Zarr(131072, location)->opening_range(), RangeRequest::At(0, 0));
   }
 }
 

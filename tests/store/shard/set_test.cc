@@ -91,6 +91,28 @@ TEST_F(ShardSetTest, AShardThatWasOpenedWhileItWasOverwrittenIsOpenedAgain) {
   }
 }
 
+// A time in whole seconds may be that of two versions: bytes that make no sense together are asked
+// for once more.
+TEST_F(ShardSetTest, DamageOfAVersionWithAWeakValidatorCountsAsAChangeOnce) {
+  memory_ = std::make_shared<MemoryStore>(Capabilities{.keeps_replaced_versions = false});
+  faulty_ = std::make_shared<FaultyStore>(memory_);  // recalls no version, as those stores
+  counting_ = std::make_shared<CountingStore>(faulty_);
+  Make({}, false, false, false);
+  memory_->Put("scale/7.shard", "");
+  const auto first = Current(7);
+  EXPECT_EQ(Chunk(first, 0).error().code, ErrorCode::kConflict);
+  const auto again = Current(7);
+  EXPECT_NE(again, first);
+  EXPECT_NE(again->count, first->count);
+  EXPECT_EQ(Chunk(again, 0).error().code, ErrorCode::kDataLoss) << "it is damaged";
+  EXPECT_EQ(Current(7), again);
+  EXPECT_FALSE(set_->CountsAsChanged(*again));
+  memory_->Put("scale/7.shard", Shard("a"));
+  EXPECT_EQ(Chunk(Current(7), 0).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(*Chunk(Current(7), 0), "a");
+  EXPECT_TRUE(set_->CountsAsChanged(*Current(7))) << "another version";
+}
+
 TEST_F(ShardSetTest, AMissingShardIsEmptyAndRememberedUntilItAppears) {
   EXPECT_EQ(*Chunk(Current(7), 0), "(empty)");
   counting_->Reset();
@@ -280,7 +302,7 @@ TEST_F(ShardSetTest, ForgetsIdleShardsAboveItsBoundButNoneInUse) {
   for (std::uint64_t shard = 2; shard < 1000; ++shard) {
     EXPECT_EQ(*Chunk(Current(shard), 0), std::to_string(shard));
   }
-  EXPECT_LE(set_->open_shards(), 101u);
+  EXPECT_LE(set_->counters().open_shards, 101u);
   counting_->Reset();
   EXPECT_EQ(Current(0), held);
   EXPECT_EQ(*Chunk(Current(1), 0), "1");
