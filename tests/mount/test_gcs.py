@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import pathlib
+import socket
 import urllib.parse
 import urllib.request
 
@@ -196,6 +197,27 @@ def test_secrets_are_shown_nowhere(gate, mount, run_unshard):
                       pathlib.Path("/proc/self/mountinfo").read_text(), run_unshard("list").stdout])
     assert "gs://bucket/tree" in told
     assert not [secret for secret in SECRETS if secret in told]
+
+
+def test_a_redirect_takes_no_token_to_another_host(gate, work, mount):
+    proxy = Server(SERVERS / "fault_proxy", gate.urls[0], work / "proxy")
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            location = f"http://127.0.0.1:{other.getsockname()[1]}/x"
+            (work / "proxy" / "faults").write_text(f"status 307;field Location {location}\n" * 50)
+            with pytest.raises(MountFailed):
+                mount("gs://bucket/tree",
+                      environment={**gate.service,
+                                   "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": proxy.urls[0]})
+            other.settimeout(0)
+            try:
+                request = other.accept()[0].recv(65536).decode(errors="replace").lower()
+            except BlockingIOError:
+                request = ""
+            assert "authorization" not in request and "bearer" not in request
+        assert (work / "proxy" / "requests").read_text(), "it was asked"
+    finally:
+        proxy.stop()
 
 
 def test_requests_are_within_their_budget(gate, buckets, mount, measured):

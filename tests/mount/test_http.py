@@ -9,10 +9,13 @@ import errno
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
 import sys
+import time
+import types
 import urllib.error
 import urllib.request
 
@@ -211,13 +214,93 @@ def test_what_may_be_secret_is_shown_nowhere(nginx, mount, run_unshard):
     told = "\n".join([remote.control("status.json"), remote.control("config.json"),
                       remote.control("errors"), remote.control("metrics"), remote.log(),
                       pathlib.Path("/proc/self/mountinfo").read_text(),
+                      pathlib.Path(f"/proc/{daemon_of(remote)}/cmdline").read_text(),
+                      pathlib.Path(f"/proc/{remote.process.pid}/cmdline").read_text(),
                       run_unshard("list").stdout])
+    # Nothing of the memory is in a core dump.
+    dumped = pathlib.Path(f"/proc/{daemon_of(remote)}/coredump_filter").read_text()
+    assert int(dumped, 16) == 0
     assert remote.status()["source"] == shown
     assert shown in told and "password" not in told and "someone" not in told
     broken = run_unshard("info", f"http://someone:password1@{host}/plain/nothing?token=password2")
     assert broken.returncode == 1
     assert "password" not in broken.stderr and "someone" not in broken.stderr
     assert "token=password2" in nginx.requests.read_text()
+
+
+# Each is for one request.
+FAULTS = [
+    "pass", "pass", "status 503", "status 503;field Retry-After 0", "status 429", "status 500",
+    "status 502", "drop", "cut 0", "cut 100", "cut 5000", "field Content-Range bytes 0-9/10",
+    "field Content-Range bytes 5-20/*", "field Content-Range", "field Content-Length 7",
+    "ask Range bytes=1-9", "ask Range", "body <html>busy</html>", "field ETag \"other\"",
+    "field Content-Encoding gzip", "status 206", "status 304",
+]
+
+
+@pytest.mark.parametrize("make", [VersionedVolume, VersionedZarr])
+def test_whatever_a_server_does_no_byte_is_wrong(make, served, nginx, mount, work):
+    source = make(served / f"faults-{make.__name__}")
+    proxy = Server(SERVERS / "fault_proxy", nginx.http, work / "proxy")
+    seed = random.Random(5)
+    try:
+        remote = mount(f"{proxy.urls[0]}/plain/{source.path.name}", "ttl=0")
+        numbers, right, failed = list(source.names), 0, 0
+        for _ in range(5):
+            lines = [seed.choice(FAULTS) + "\n" for _ in range(30)]
+            (work / "proxy" / "faults").write_text("".join(lines))
+            for number in seed.sample(numbers, 8):
+                try:
+                    data = (remote.path / source.names[number]).read_bytes()
+                except OSError as error:
+                    assert error.errno in (errno.EIO, errno.ESTALE, errno.ETIMEDOUT), error
+                    failed += 1
+                else:
+                    assert data == source.expected(number, 1)
+                    right += 1
+        assert right > failed, (right, failed)
+        faults = work / "proxy" / "faults"
+        # The proxy may write back what it has just read.
+        assert wait_until(lambda: faults.write_text("") or time.sleep(0.5) or not faults.read_text(),
+                          SECONDS)
+        for number in numbers:
+            assert (remote.path / source.names[number]).read_bytes() == source.expected(number, 1)
+        # A line for each request of a program that failed: time, operation, path, errno, cause.
+        lines = remote.control("errors").splitlines()
+        assert len(lines) >= failed
+        for line in lines:
+            at, operation, path, name, cause = line.split(" ", 4)
+            assert at.endswith("Z") and operation in ("lookup", "read", "open", "getattr"), line
+            assert path.startswith("/") and name in ("EIO", "ESTALE", "ETIMEDOUT") and cause, line
+    finally:
+        proxy.stop()
+
+
+def test_a_shard_that_is_replaced_between_its_index_and_its_chunk_is_read_anew(served, nginx, mount,
+                                                                             work):
+    source = VersionedVolume(served / "between")
+    versions = Versions(source, types.SimpleNamespace(path=None))
+    proxy = Server(SERVERS / "fault_proxy", nginx.http, work / "proxy")
+    delay = work / "proxy" / "delay"
+    try:
+        versions.publish(1)
+        versions.path = mount(f"{proxy.urls[0]}/plain/between", "ttl=600").path
+        (versions.path / "scale").stat()
+        requests = work / "proxy" / "requests"
+        for version, number in enumerate(list(source.names)[:6], 2):
+            before = len(requests.read_text().splitlines())
+            delay.write_text("0.3")
+            reader = subprocess.Popen(["cat", str(versions.path / source.names[number])],
+                                      stdout=subprocess.PIPE)
+            # The index has been asked for.
+            assert wait_until(lambda: len(requests.read_text().splitlines()) > before, SECONDS)
+            versions.publish(version)
+            delay.unlink()
+            data = reader.communicate(timeout=SECONDS)[0]
+            assert reader.returncode == 0
+            assert version_of(number, data) in (version - 1, version)
+    finally:
+        proxy.stop()
 
 
 def test_writing_is_refused(nginx, mount, run_unshard, work):
