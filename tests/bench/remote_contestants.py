@@ -63,17 +63,28 @@ def unshard(name, binary, options, server, address, work):
     given = ["ro", *(option for option in options.split(",") if option)]
 
     def command(dataset, point):
-        return [binary, "mount", "-f", server.url(address, path_of(dataset, "sharded")), point,
-                "-o", ",".join(given)]
+        environment, url, more = server.source(address, path_of(dataset, "sharded"))
+        return ["env", *(f"{key}={value}" for key, value in environment.items()), binary, "mount", "-f",
+                url, point, "-o", ",".join(given + more)]
     return Mounted(name, command, work)
 
 
 def rclone(server, address, work):
     """The unsharded copy of the data through rclone's mount, as it is without options."""
     def command(dataset, point):
-        return ["rclone", "mount", *server.rclone(address, path_of(dataset, "plain")), point,
-                "--read-only", "--config", "/dev/null", "--cache-dir", work / "rclone"]
+        # Its client of S3 fails where this variable names a file.
+        return ["env", "-u", "AWS_CA_BUNDLE", "rclone", "mount",
+                *server.rclone(address, path_of(dataset, "plain")), point, "--read-only", "--config",
+                "/dev/null", "--cache-dir", work / "rclone"]
     return Mounted("rclone", command, work)
+
+
+def s3fs(server, address, work):
+    """The same through s3fs, which asks each object for its size, and may do so for many at a time."""
+    def command(dataset, point):
+        source, options = server.s3fs(address, path_of(dataset, "plain"))
+        return ["s3fs", *source, point, "-f", "-o", ",".join(options)]
+    return Mounted("s3fs", command, work)
 
 
 def line_up(arguments, server, address, work, proxied=None):
@@ -90,5 +101,7 @@ def line_up(arguments, server, address, work, proxied=None):
     everybody.append(TensorStore(server, address))
     if shutil.which("rclone"):
         everybody.append(rclone(server, address, work))
+    if shutil.which("s3fs") and server.speaks_s3:
+        everybody.append(s3fs(server, address, work))
     wanted = arguments.contestants.split(",") if arguments.contestants else None
     return [each for each in everybody if not wanted or each.name in wanted + ["curl"]]

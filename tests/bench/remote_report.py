@@ -3,7 +3,7 @@
 import statistics
 
 RANDOM_TARGET = 0.9  # of the speed of curl with as many requests at a time
-COPY_TARGETS = {"curl": 0.8, "rclone": 5, "tensorstore": 1}  # of the speed of each
+COPY_TARGETS = {"curl": 0.8, "rclone": 5, "s3fs": 5, "tensorstore": 1}  # of the speed of each
 
 
 def speed(samples, name, base):
@@ -75,7 +75,8 @@ def show_row(one, names):
 
 
 def show_costs(one):
-    counts = ", ".join(f"{name} {show(count)} ({show(one['asked'][name])} × bytes)"
+    asked = {name: f" ({show(size)} × bytes)" if size else "" for name, size in one["asked"].items()}
+    counts = ", ".join(f"{name} {show(count)}{asked[name]}"
                        for name, count in one["requests"].items())
     mounts = ", ".join(f"{name} {each['requests']:.0f} requests in {each['seconds']:.2f} s, then peak "
                        f"RSS {each['peak_kb'] / 1024:.0f} MiB" for name, each in one["mounts"].items())

@@ -4,6 +4,7 @@ A server serves the folder of all datasets, says how each contestant is told whe
 counts the requests that it has answered. To add one: a class like Nginx, and its line in SERVERS.
 """
 
+import json
 import pathlib
 import re
 import socket
@@ -59,7 +60,13 @@ class Nginx:
     def stop(self):
         self.program.stop()
 
+    speaks_s3 = False
+
     # Of the directory `path` below the served folder, for those who reach the server at `address`:
+    def source(self, address, path):
+        """For unshard: variables of its environment, the URL, mount options."""
+        return {}, self.url(address, path), []
+
     def url(self, address, path):
         return f"http://{address}/plain/{path}"
 
@@ -90,4 +97,77 @@ class Nginx:
         return min(int(last), size) if last else size
 
 
-SERVERS = {each.name: each for each in (Nginx,)}
+class Versitygw:
+    """tests/servers/versitygw: S3, with a bucket that everybody may read. Datasets are uploaded when they
+    are first asked for."""
+
+    name = "versitygw"
+    speaks_s3 = True
+    BUCKET = "bench"
+
+    def __init__(self, root, work):
+        self.root = root
+        self.log = work / "requests"
+        work.mkdir(parents=True, exist_ok=True)
+        self.program = Program(sys.executable, SCRIPTS / "versitygw", work / "buckets", self.log)
+        self.address = self.program.address
+        self.client = self._connect()
+        self.client.create_bucket(Bucket=self.BUCKET)
+        names = [f"arn:aws:s3:::{self.BUCKET}", f"arn:aws:s3:::{self.BUCKET}/*"]
+        allowed = {"Effect": "Allow", "Principal": "*", "Action": ["s3:GetObject", "s3:ListBucket"],
+                   "Resource": names}
+        self.client.put_bucket_policy(
+            Bucket=self.BUCKET, Policy=json.dumps({"Version": "2012-10-17", "Statement": [allowed]}))
+        self.uploaded = set()
+        self.taken = 0
+
+    def _connect(self):
+        import botocore.config
+        import botocore.session
+
+        config = botocore.config.Config(s3={"addressing_style": "path"})
+        return botocore.session.get_session().create_client(
+            "s3", endpoint_url=f"http://{self.address}", aws_access_key_id="unshard-tests",
+            aws_secret_access_key="unshard-tests-secret", region_name="us-east-1", config=config)
+
+    def _upload(self, path):
+        if path in self.uploaded:
+            return
+        for file in sorted(each for each in (self.root / path).rglob("*") if each.is_file()):
+            self.client.put_object(Bucket=self.BUCKET, Key=str(file.relative_to(self.root)),
+                                   Body=file.read_bytes())
+        self.uploaded.add(path)
+        self.take_requests()
+
+    def stop(self):
+        self.program.stop()
+
+    def url(self, address, path):
+        self._upload(path)
+        return f"http://{address}/{self.BUCKET}/{path}"
+
+    def source(self, address, path):
+        self._upload(path)
+        return {"AWS_ENDPOINT_URL": f"http://{address}"}, f"s3://{self.BUCKET}/{path}", ["anonymous"]
+
+    def rclone(self, address, path):
+        self._upload(path)
+        return [f":s3,provider=Other,endpoint='http://{address}':{self.BUCKET}/{path}"]
+
+    def s3fs(self, address, path):
+        self._upload(path)
+        return [f"{self.BUCKET}:/{path}"], ["public_bucket=1", f"url=http://{address}",
+                                            "use_path_request_style", "ro"]
+
+    def take_requests(self):
+        """Its log has no sizes of answers."""
+        time.sleep(SETTLE_SECONDS)
+        with open(self.log, "rb") as log:
+            log.seek(self.taken)
+            text = log.read()
+        text = text[:text.rfind(b"\n") + 1]
+        self.taken += len(text)
+        return {"count": text.count(b" s3_"), "bytes": 0}
+
+
+SERVERS = {each.name: each for each in (Nginx, Versitygw)}
