@@ -15,6 +15,7 @@
 #define UNSHARD_FUZZ_TARGETS(TARGET)                           \
   TARGET(array_chunk, FuzzArrayChunk)                          \
   TARGET(array_document, FuzzArrayDocument)                    \
+  TARGET(array_schema, FuzzArraySchema)                        \
   TARGET(cache_entry, FuzzCacheEntry)                          \
   TARGET(chunk_check, FuzzChunkCheck)                          \
   TARGET(chunk_name, FuzzChunkName)                            \
