@@ -64,7 +64,7 @@ class DiskCache {
   void Erase(const CacheDigest& digest);
   [[nodiscard]] DiskCacheCounters counters() const;
 
-  // Waits until what was put is written, or given up.
+  // Waits until what was put is written or discarded.
   void Flush();
 
  private:

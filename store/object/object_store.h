@@ -47,7 +47,7 @@ struct ReadResult {
   std::uint64_t object_size = 0;
   Generation generation;
   // How long before this read began the store was asked for these bytes: they were prefetched.
-  // kCachedAge, which no ttl reaches: they are from a disk, and nobody knows.
+  // kCachedAge, which no ttl reaches: they are from a disk, and their age is unknown.
   std::chrono::nanoseconds age{0};
   static constexpr std::chrono::hours kCachedAge{24 * 365 * 10};
 };
