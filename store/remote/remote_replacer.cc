@@ -264,19 +264,21 @@ Status RemoteReplacement::RemovePair() {
 
 Result<Committed> RemoteReplacement::Remove(const Committing& committing) {
   if (!current_) return Committed{};
-  if (!conduct_.removes_conditionally && !shared_->options.single_writer) {
+  const RemoteOptions& options = shared_->options;
+  const bool blind = !conduct_.removes_conditionally && !options.single_writer;
+  if (blind && options.removals == Removals::kConditional) {
     return Fail(ErrorCode::kNotSupported,
                 described_ +
                     ": is not removed, because the store ignores the condition of a removal, so "
                     "that what another host has written since may be lost");
   }
   UNSHARD_RETURN_IF_ERROR(committing());
-  // A pair must not come back to life.
-  if (object_.obsolete) {
+  if (blind || object_.obsolete) {
     UNSHARD_ASSIGN_OR_RETURN(const auto now, writer().Look(object_.key, Deadline::None()));
     if (!now || now->validator != current_->validator) return Committed{};
-    UNSHARD_RETURN_IF_ERROR(RemovePair());
   }
+  // A pair must not come back to life.
+  if (object_.obsolete) UNSHARD_RETURN_IF_ERROR(RemovePair());
   const WriteCondition condition = ConditionFor(current_, conduct_);
   UNSHARD_ASSIGN_OR_RETURN(SettledWrite settled,
                            SettleRemoval(

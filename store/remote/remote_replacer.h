@@ -32,9 +32,16 @@
 
 namespace unshard {
 
+// What a removal does where the service ignores its condition, and others may write.
+enum class Removals {
+  kConditional,  // it is refused
+  kAfterALook,   // the object is looked at right before: what is put in that moment is lost
+};
+
 struct RemoteOptions {
   // No other mount writes the objects: a service that ignores conditions will do.
   bool single_writer = false;
+  Removals removals = Removals::kConditional;
   // Where new versions are put together; "": $TMPDIR, else /var/tmp.
   std::string scratch_directory;
   std::uint64_t parts_above = std::uint64_t{64} << 20;
@@ -53,7 +60,7 @@ struct RemoteOptions {
 //   would cost two requests a commit: readers ask for the object first. It goes before the object
 //   is removed.
 // - Remove() is kNotSupported where the service ignores the condition of removals and others may
-//   write. Shards are never removed (removes_atomically).
+//   write, unless `removals` says otherwise. Shards are never removed (removes_atomically).
 // - StartFromBase() is true only where the service will copy the bytes itself.
 // - CanReplace() writes to the store, once in the life of the process.
 std::shared_ptr<ObjectReplacer> MakeRemoteReplacer(std::shared_ptr<ObjectWriter> writer,

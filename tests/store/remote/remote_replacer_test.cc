@@ -296,5 +296,24 @@ TEST_F(RemoteReplacerTest, RemovalsNeedTheirCondition) {
   EXPECT_EQ(writer_->Bytes(kKey), "missing");
 }
 
+// For files, which programs remove: what can be seen of other writers is.
+TEST_F(RemoteReplacerTest, RemovalsAfterALook) {
+  options_.removals = Removals::kAfterALook;
+  FakeManners manners;
+  manners.keeps_removal = false;
+  UseProbed(manners);
+  writer_->Place(kKey, "base");
+  auto late = Begin();
+  const auto removed = Begin()->Remove(Agree);
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(removed->outcome, Outcome::kCommitted);
+  EXPECT_EQ(writer_->Bytes(kKey), "missing");
+  writer_->Place(kKey, "another writer's");
+  const auto kept = late->Remove(Agree);
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->outcome, Outcome::kConditionFailed);
+  EXPECT_EQ(writer_->Bytes(kKey), "another writer's");
+}
+
 }  // namespace
 }  // namespace unshard
