@@ -54,6 +54,10 @@ Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attrib
 }
 
 bool VolumeFs::ListingIsKept(NodeId id) {
+  // Directories of a bucket have no time of their own by which the kernel would notice a change.
+  const Capabilities store = superblock_.parts.store->capabilities();
+  const bool may_change = store.lists && !store.keeps_replaced_versions;
+  if (may_change && !superblock_.options.immutable) return false;
   const NodePtr node = superblock_.At(id);
   const Directory* const directory = node ? node->directory() : nullptr;
   return directory != nullptr && directory->ListingIsKept();

@@ -31,7 +31,8 @@ const char* const kMountFooter =
     "  watch=on|off            follow changes of the source by inotify (default: on)\n"
     "  ttl=SECONDS             how long unwatched shards are trusted (default: 1)\n"
     "  immutable               the source never changes; never look again; read-only\n"
-    "  ro,rw                   forbid or allow writing (default: rw)\n"
+    "  ro,rw                   forbid or allow writing (default: rw; s3://, gs://: rw\n"
+    "                          where the store can be written safely, else ro)\n"
     "  spool=DIR               folder for what is not yet in its shard\n"
     "                          (default: ~/.local/state/unshard/spool)\n"
     "  spool_size=BYTES        cap on the bytes of the spool (default: 4G)\n"
@@ -42,7 +43,8 @@ const char* const kMountFooter =
     "  sync=spool|store        what fsync waits for (default: spool)\n"
     "  strict                  refuse to replace what another host wrote meanwhile\n"
     "  single_writer           no other host writes the source: be writable where the\n"
-    "                          file system has no locks between hosts\n"
+    "                          file system has no locks between hosts, or the store\n"
+    "                          ignores conditions\n"
     "  shard=SHAPE             store new Zarr v3 arrays in shards of this shape, in elements\n"
     "                          (256x1024x1024) or in chunks (8c, 1cx8cx8c)\n"
     "  anonymous               gs://, s3://: send no credentials, for public buckets\n"
@@ -90,9 +92,10 @@ Status CheckPlaces(const MountOptions& options) {
     return Misplaced("option cache=" + options.cache,
                      "is inside the mount point; name a directory outside");
   }
-  if (!options.url.empty() && options.read_only) return {};
+  const bool local = options.url.empty();
+  if (!local && options.read_only) return {};
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
-  if (options.mount_point != options.source &&
+  if (local && options.mount_point != options.source &&
       IsInside(table, options.mount_point, options.source)) {
     return Misplaced(options.mount_point, "is inside the source " + options.source +
                                               ", which would then hold itself; mount it on a "
@@ -103,7 +106,7 @@ Status CheckPlaces(const MountOptions& options) {
   if (IsAtOrBelow(options.spool, options.mount_point)) {
     return Misplaced(spool, "is inside the mount point; name a directory outside");
   }
-  if (IsInside(table, options.spool, options.source)) {
+  if (local && IsInside(table, options.spool, options.source)) {
     return Misplaced(spool, "is inside the source " + options.source +
                                 "; name a directory outside with spool=DIR, or mount with ro");
   }
@@ -172,6 +175,7 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
     ReportFailure(named.error());
     return kWrongArguments;
   }
+  options.read_only_otherwise = !options.must_write;
   if (options.must_write && !options.url.empty() && options.read_only) {
     ReportFailure(
         Fail(ErrorCode::kReadOnly,

@@ -12,6 +12,7 @@
 #include "fs/cli/mount_command.h"
 #include "fs/common/readable.h"
 #include "fs/mount/mount_status.h"
+#include "store/dataset/source.h"
 #include "store/dataset/volume.h"
 #include "store/local/posix_file_system.h"
 #include "store/local/private_folder.h"
@@ -28,6 +29,13 @@ struct OpenedFolder {
   std::vector<FoundSpool> spools;     // of the source that was asked for
 };
 
+// What a directory or URL is now, as the spools of its mounts record it.
+Result<SourceIdentity> IdentityOf(const std::string& source) {
+  VolumeOptions options;
+  UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
+  return IdentifyVolume(options);
+}
+
 Result<OpenedFolder> OpenFolder(const SpoolCommand& command) {
   OpenedFolder folder;
   folder.path = AbsolutePath(command.folder.empty() ? DefaultSpoolFolder() : command.folder);
@@ -41,7 +49,7 @@ Result<OpenedFolder> OpenFolder(const SpoolCommand& command) {
   folder.files = *std::move(files);
   UNSHARD_ASSIGN_OR_RETURN(auto found, FindSpools(*folder.files));
   const std::string source = command.source.empty() ? "" : ShownSource(command.source);
-  const auto identity = IdentifySource(source);
+  const auto identity = IdentityOf(command.source);
   for (FoundSpool& spool : found) {
     const bool moved =
         identity && spool.record.identity && IsMovedSource(*spool.record.identity, *identity);
@@ -64,7 +72,7 @@ std::string TimeText(const timespec& time) {
 // another host. Nothing where it can be.
 std::optional<std::string> WhyNotPublishable(const FoundSpool& spool) {
   if (spool.alive) return std::nullopt;
-  const auto identity = IdentifySource(spool.source);
+  const auto identity = IdentityOf(spool.source);
   if (!identity) return std::nullopt;  // publishing reports this
   return WhyOfAnotherSource(spool.record, ThisProcess(spool.source, *identity));
 }
@@ -127,7 +135,7 @@ Result<Left> CountLeft(const OpenedFolder& folder) {
 // Opening the source for writing takes over the spools of dead mounts.
 Status PublishInto(const std::string& source, const std::string& folder) {
   VolumeOptions options;
-  options.source = source;
+  UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
   options.spool = folder;
   UNSHARD_ASSIGN_OR_RETURN(const auto volume, Volume::Open(options, nullptr));
   const Status flushed = volume->writes()->Flush();
@@ -145,7 +153,7 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
     std::cout << "nothing to publish in " << folder.path << "\n";
     return 0;
   }
-  const Status published = PublishInto(AbsolutePath(command.source), folder.path);
+  const Status published = PublishInto(command.source, folder.path);
   int status = published ? 0 : ReportFailure(published.error());
   const auto again = OpenFolder(command);
   if (!again) return ReportFailure(again.error());

@@ -227,6 +227,7 @@ class SignalsBlocked {
 
 // Why this source can only be mounted read-only; nothing where it can be written.
 std::optional<std::string> WhyReadOnly(const MountOptions& options) {
+  if (!options.url.empty()) return std::nullopt;  // the store is asked when it is opened
   if (access(options.source.c_str(), W_OK) != 0 &&
       (errno == EACCES || errno == EROFS || errno == EPERM)) {
     return std::string("cannot be written to (") + std::strerror(errno) + ")";
@@ -286,6 +287,10 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   {
     const SignalsBlocked blocked;
     UNSHARD_ASSIGN_OR_RETURN(fs, OpenVolume(options, changes));
+    if (!options.read_only && !fs->writable()) {
+      options.read_only = true;
+      WarnOfUnpublished(options);
+    }
     context.fs = fs.get();
     context.threads = ThreadsFor(context);
     context.passes_through = fs->writable() && geteuid() == 0;

@@ -21,7 +21,9 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
                            Volume::Open(options, [&changes](const ChangeWatcher::Event& event) {
                              changes.Push(event);
                            }));
-  auto fs = std::make_unique<VolumeFs>(std::move(volume), options);
+  MountOptions opened = options;
+  opened.read_only = volume->writes() == nullptr;
+  auto fs = std::make_unique<VolumeFs>(std::move(volume), opened);
   if (!fs->writable()) return fs;
   VolumeFs::Writing writing;
   writing.drop_entry = [&changes, mount_point = options.mount_point](NodeId parent,

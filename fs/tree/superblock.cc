@@ -20,7 +20,8 @@ Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount
 void Superblock::StartWriting(WriteNotifications notifications) {
   writing = std::move(notifications);
   documents = std::make_unique<MetadataDocuments>(*parts.store, *parts.files, *parts.datasets,
-                                                  *writes, options.shard, writing.look_again);
+                                                  *parts.documents, *writes, options.shard,
+                                                  writing.look_again);
   staged_files = std::make_unique<StagedFiles>(StagedFiles::Parts{
       *writes, *parts.written, writers, open_versions, scratch,
       [this](const auto& document, StagedFile& bytes, const timespec& modified) {
@@ -82,6 +83,7 @@ std::uint64_t Superblock::NameTimeout() const {
 }
 
 timespec Superblock::ModifiedOf(const std::string& store_directory) const {
+  if (!parts.store->capabilities().keeps_replaced_versions) return mount_time;
   const auto info = parts.store->Stat(store_directory, CallerDeadline());
   return info && *info ? (*info)->modified : mount_time;
 }

@@ -66,7 +66,8 @@ struct Superblock {
   [[nodiscard]] std::uint64_t NameTimeout() const;
   // The negative entry.
   [[nodiscard]] Entry Missing() const { return Entry{0, {}, Timeout()}; }
-  // When a directory of the store was modified; the time of the mount where it does not exist.
+  // When a directory of the store was modified; the time of the mount where it does not exist, or
+  // is one of a remote store, which has no time of its own.
   [[nodiscard]] timespec ModifiedOf(const std::string& store_directory) const;
 
   const std::unique_ptr<Volume> volume;  // destroyed last

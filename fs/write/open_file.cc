@@ -21,7 +21,6 @@ Result<FilePiece> OpenContent::Read(std::uint64_t offset, std::uint64_t size) {
 }
 
 Result<FilePiece> OpenSourceFile::Read(std::uint64_t offset, std::uint64_t size) {
-  if (file_->descriptor() < 0) return Fail(ErrorCode::kInternal, "a file without a descriptor");
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file_->Stat());
   const std::uint64_t begin = std::min(offset, status.size);
   ByteVector bytes(std::min(size, status.size - begin));
@@ -38,6 +37,10 @@ Status OpenSourceFile::Write(std::uint64_t offset, ByteSpan bytes) {
   return file_->Write(offset, bytes);
 }
 
-Status OpenSourceFile::Flush(pid_t) { return writable() ? complete_() : Status{}; }
+Status OpenSourceFile::Flush(pid_t) {
+  if (!writable()) return {};
+  UNSHARD_RETURN_IF_ERROR(file_->Flush());
+  return complete_();
+}
 
 }  // namespace unshard

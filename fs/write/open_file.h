@@ -94,7 +94,8 @@ class OpenContent final : public OpenFile {
 // A file of the source as it is.
 class OpenSourceFile final : public OpenFile {
  public:
-  // `complete` is called at each close of a file that is open for writing.
+  // `complete` is called at each close of a file that is open for writing, once what was written is
+  // committed.
   using Complete = std::function<Status()>;
   OpenSourceFile(NodeId node, const OpenRequest& request, std::shared_ptr<File> file,
                  Complete complete)

@@ -54,6 +54,8 @@ Result<ShardLister::Numbers> ShardLister::List(const std::string& store_director
 }
 
 Result<std::optional<timespec>> ShardLister::Modified(const std::string& store_directory) {
+  // What keys of a remote store go through has no time of its own.
+  if (!store_->capabilities().keeps_replaced_versions) return std::nullopt;
   std::uint64_t epoch = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -114,13 +114,26 @@ Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& comm
   return Prepared{std::move(version), {replaced.base, other, to.tree->layout_digest()}};
 }
 
+// A store that is away keeps no chunk from being committed.
+Result<StoredChunkPrint> ChunkCommitter::StoredPrint(const ChunkCommit& commit) const {
+  StoredChunkPrint unknown;
+  unknown.fingerprint.unknown = true;
+  if (store_away_.is_away && store_away_.is_away()) return unknown;
+  auto stored = current_.StoredFingerprint(commit.tree, commit.chunk);
+  if (stored || !store_away_.found) return stored;
+  const Error& error = stored.error();
+  const bool away = error.code == ErrorCode::kUnavailable || error.system_errno == ETIMEDOUT;
+  if (!away) return stored;
+  store_away_.found(error);
+  return unknown;
+}
+
 // What the store may hold for this chunk when the new version is published: what the version before
 // was to replace, or, if that is published in between, the version before itself.
 Result<ReplacedBytes> ChunkCommitter::WhatIsReplaced(const WrittenVersionPtr& before,
                                                      const ChunkCommit& commit) const {
   if (before) return written_->ReplacedAfter(*before);
-  UNSHARD_ASSIGN_OR_RETURN(const StoredChunkPrint stored,
-                           current_.StoredFingerprint(commit.tree, commit.chunk));
+  UNSHARD_ASSIGN_OR_RETURN(const StoredChunkPrint stored, StoredPrint(commit));
   return ReplacedBytes{stored.fingerprint, std::nullopt, stored.in};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -31,16 +32,23 @@ struct ChunkCommit {
 // and where the bytes that are replaced cannot be read.
 class ChunkCommitter {
  public:
+  // Stores that may be away, so that what a chunk replaces cannot be found out. Both null for
+  // others: committing fails then.
+  struct StoreAway {
+    std::function<bool()> is_away;                  // as far as is known
+    std::function<void(const Error& error)> found;  // it has just been found to be
+  };
   // References outlive this object.
   ChunkCommitter(std::shared_ptr<Spool> spool, std::shared_ptr<CommittedVersions> written,
                  const DatasetIndex& index, const CommitChecks& checks,
-                 const CurrentChunks& current, SpooledVersions& versions)
+                 const CurrentChunks& current, SpooledVersions& versions, StoreAway store_away = {})
       : spool_(std::move(spool)),
         written_(std::move(written)),
         index_(index),
         checks_(checks),
         current_(current),
-        versions_(versions) {}
+        versions_(versions),
+        store_away_(std::move(store_away)) {}
 
   // Seals `staged`. From return on the version survives the end of this process, and readers see
   // it.
@@ -61,6 +69,7 @@ class ChunkCommitter {
   Status Check(const ChunkCommit& commit, StagedFile& staged) const;
   Result<std::shared_ptr<StagedFile>> Inflated(const ChunkCommit& commit, StagedFile& staged);
   Result<Prepared> Prepare(const ChunkCommit& commit);
+  Result<StoredChunkPrint> StoredPrint(const ChunkCommit& commit) const;
   Result<ReplacedBytes> WhatIsReplaced(const WrittenVersionPtr& before,
                                        const ChunkCommit& commit) const;
   Result<WrittenVersionPtr> Seal(const ChunkCommit& commit, StagedFile* staged);
@@ -71,6 +80,7 @@ class ChunkCommitter {
   const CommitChecks& checks_;
   const CurrentChunks& current_;
   SpooledVersions& versions_;
+  const StoreAway store_away_;
 };
 
 }  // namespace unshard

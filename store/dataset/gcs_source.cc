@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "store/gcs/endpoint.h"
 #include "store/gcs/environment.h"
 #include "store/gcs/gcs_store.h"
 #include "store/local/inotify_watcher.h"
+#include "store/object/key.h"
 
 namespace unshard {
 
@@ -12,6 +14,8 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
   GcsStoreOptions gcs;
   gcs.anonymous = options.anonymous;
   gcs.read_only = options.read_only || options.immutable;
+  gcs.remote.single_writer = options.single_writer;
+  gcs.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
   UNSHARD_ASSIGN_OR_RETURN(GcsStore store, OpenGcsStore(options.url, ReadGcsEnvironment(), gcs));
   SourceParts parts;
   parts.store = std::move(store.objects);
@@ -25,6 +29,16 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
            denied + "; name the gs:// URL of a dataset, and a credential that may read it";
   };
   return parts;
+}
+
+Result<std::string> LocateGcsSource(const VolumeOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const GcsLocation location, ParseGcsUrl(options.url));
+  const GcsEnvironment environment = ReadGcsEnvironment();
+  UNSHARD_ASSIGN_OR_RETURN(const GcsEndpoint endpoint,
+                           MakeGcsEndpoint(environment.emulator_host, environment.endpoint));
+  // Private endpoints lead to the same buckets.
+  if (!endpoint.is_emulator) return location.Describe("");
+  return JoinPath(JoinPath(endpoint.base.Described(), location.bucket), location.prefix);
 }
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-// Sources in Google Cloud Storage: read-only and without events.
+// Sources in Google Cloud Storage: without events.
 #pragma once
 
 #include "store/dataset/source.h"
@@ -8,5 +8,8 @@ namespace unshard {
 // Sends one request, as the environment says (store/gcs/environment.h).
 Result<SourceParts> OpenGcsSource(const VolumeOptions& options,
                                   const ChangeWatcher::Listener& on_change);
+
+// "gs://bucket/prefix"; of an emulator its URL, the bucket and the prefix.
+Result<std::string> LocateGcsSource(const VolumeOptions& options);
 
 }  // namespace unshard

@@ -32,10 +32,11 @@ class MetadataDocuments {
   using Refresh = std::function<void(const std::string& key)>;
   // All references outlive this object; `refresh` may be null. New arrays get these `shards`.
   MetadataDocuments(ObjectStore& store, FileSystem& files, DatasetTree& datasets,
-                    WritePipeline& writes, std::optional<ShardTemplate> shards, Refresh refresh)
+                    ObjectReplacer& replacer, WritePipeline& writes,
+                    std::optional<ShardTemplate> shards, Refresh refresh)
       : store_(store),
         files_(files),
-        replacer_(writes.replacer()),
+        replacer_(replacer),
         datasets_(datasets),
         changes_(store, files, datasets, writes),
         shards_(std::move(shards)),

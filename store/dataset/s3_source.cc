@@ -1,6 +1,10 @@
 #include "store/dataset/s3_source.h"
 
 #include "store/local/inotify_watcher.h"
+#include "store/object/key.h"
+#include "store/s3/credentials.h"
+#include "store/s3/endpoint.h"
+#include "store/s3/profiles.h"
 #include "store/s3/s3_store.h"
 
 namespace unshard {
@@ -9,6 +13,8 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
   S3Options s3;
   s3.anonymous = options.anonymous;
   s3.http.allow_http = options.allow_http;
+  s3.remote.single_writer = options.single_writer;
+  s3.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
   SourceParts parts;
   UNSHARD_ASSIGN_OR_RETURN(S3Store store, OpenS3Store(options.url, s3));
   parts.store = std::move(store.objects);
@@ -17,6 +23,19 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
   parts.own_mount = std::make_shared<OwnMount>();
   parts.advice = [] { return "name the URL of a dataset, or one above several"; };
   return parts;
+}
+
+Result<std::string> LocateS3Source(const VolumeOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const S3Url url, ParseS3Url(options.url));
+  const Environment environment = ProcessEnvironment();
+  UNSHARD_ASSIGN_OR_RETURN(const AwsProfiles profiles, ReadProfiles(environment));
+  const auto profile = profiles.find(ProfileName(environment));
+  S3Settings settings =
+      ReadS3Settings(environment, profile == profiles.end() ? AwsProfile() : profile->second);
+  settings.allow_http = options.allow_http;
+  UNSHARD_ASSIGN_OR_RETURN(const S3Endpoint endpoint, MakeS3Endpoint(url.bucket, settings));
+  if (endpoint.of_aws) return JoinPath("s3://" + url.bucket, url.prefix);
+  return JoinPath(endpoint.bucket.Described(), url.prefix);
 }
 
 }  // namespace unshard

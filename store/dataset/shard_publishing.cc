@@ -1,6 +1,7 @@
 #include "store/dataset/shard_publishing.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 #include "store/dataset/mesh_publishing.h"
@@ -52,8 +53,11 @@ class ShardPublish {
 
  private:
   [[nodiscard]] PublishRequest Request() const;
+  Status LeaveOutPublished();
   Result<ShardChanges> Changes() const;
-  Result<PublishResult> Replace(std::vector<ShardChange> changes);
+  Result<PublishResult> Replace(std::vector<ShardChange> changes, const Versions& published);
+  Status Record(const std::string& attempt, const Versions& published);
+  [[nodiscard]] AttemptRecords::Sealed SealedOf(const WrittenVersion& version) const;
   Result<Done> EndPublished(const PublishResult& result, Versions published);
   Result<Done> EndFailed(const Versions& versions, Error error);
   Result<Done> LeaveRetired();
@@ -65,10 +69,11 @@ class ShardPublish {
   ShardPublisher& publisher_;
   ShardPublishing::Counters& counters_;
   const DirtyShard shard_;
-  const Versions versions_;
+  Versions versions_;
   const std::shared_ptr<ChunkTree> tree_;
   const std::string key_;
   std::size_t waiting_ = 0;  // of versions_: halves of meshes
+  Done earlier_;             // what an attempt before this one has put
   bool retired_ = false;     // the metadata were replaced while the shard was rewritten
   // Of shards whose entries are one chunk each: what was replaced by what.
   std::optional<ShardSet::OwnPublish> own_;
@@ -81,6 +86,10 @@ Result<Done> ShardPublish::Run() {
     parts_.versions->AbandonPublish(versions_);
     return tl::unexpected<Error>(serves.error());
   }
+  if (const Status left_out = LeaveOutPublished(); !left_out) {
+    return EndFailed(versions_, left_out.error());
+  }
+  if (versions_.empty()) return earlier_;
   if (!*serves) return LeaveRetired();
   auto changes = Changes();
   if (!changes) return EndFailed(versions_, std::move(changes).error());
@@ -92,7 +101,7 @@ Result<Done> ShardPublish::Run() {
   if (const Status ready = parts_.versions->PrepareToPublish(changes->published); !ready) {
     return EndFailed(changes->published, ready.error());
   }
-  const auto result = Replace(std::move(changes->changes));
+  const auto result = Replace(std::move(changes->changes), changes->published);
   if (retired_) return LeaveRetired();
   if (!result) return EndFailed(changes->published, result.error());
   return EndPublished(*result, std::move(changes->published));
@@ -118,15 +127,56 @@ Result<ShardChanges> ShardPublish::Changes() const {
   return MeshChangesOf(parts_.written, *parts_.current, versions_, parts_.limits.max_chunk_bytes);
 }
 
-Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes) {
+AttemptRecords::Sealed ShardPublish::SealedOf(const WrittenVersion& version) const {
+  const auto spooled = parts_.written->SpooledOf(version);
+  return spooled ? AttemptRecords::Sealed(spooled->spool, spooled->chunk.sequence)
+                 : AttemptRecords::Sealed();
+}
+
+// Step 1: versions that the store has, or had until another host replaced them.
+Status ShardPublish::LeaveOutPublished() {
+  if (!parts_.attempts->Knows(key_)) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const auto put, parts_.attempts->Published(key_));
+  const auto rest = std::stable_partition(
+      versions_.begin(), versions_.end(),
+      [&](const WrittenVersionPtr& version) { return put.contains(SealedOf(*version)); });
+  const Versions published(versions_.begin(), rest);
+  if (published.empty()) return {};
+  versions_.erase(versions_.begin(), rest);
+  const CommittedVersions::Published ended = parts_.versions->EndPublish(published, std::nullopt);
+  earlier_ = Done{ended.chunks, ended.bytes};
+  parts_.written->ForgetPublished(shard_);
+  Renew(parts_, *tree_, shard_.shard);
+  if (versions_.empty()) parts_.attempts->Forget(key_);
+  return {};
+}
+
+// Step 3. A request of an earlier attempt may have arrived since step 1: then other hosts may have
+// replaced what it has put.
+Status ShardPublish::Record(const std::string& attempt, const Versions& published) {
+  std::vector<AttemptRecords::Sealed> files;
+  files.reserve(published.size());
+  for (const WrittenVersionPtr& version : published) files.push_back(SealedOf(*version));
+  if (parts_.attempts->Knows(key_)) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto put, parts_.attempts->Published(key_));
+    const bool late = std::any_of(files.begin(), files.end(),
+                                  [&](const auto& file) { return put.contains(file); });
+    if (late) return Fail(ErrorCode::kConflict, key_ + ": an earlier attempt has succeeded");
+  }
+  return parts_.attempts->Record(key_, attempt, files);
+}
+
+Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes,
+                                            const Versions& published) {
   PublishRequest request = Request();
   request.changes = std::move(changes);
   std::optional<ShardSet::Replacement> replacement;
   // The metadata may have been replaced since the publish began: one request, as late as can be.
-  request.committing = [&]() -> Status {
+  request.committing = [&](const std::string& attempt) -> Status {
     UNSHARD_ASSIGN_OR_RETURN(const bool serves, parts_.datasets->Serves(*tree_));
     retired_ = !serves;
     if (retired_) return Fail(ErrorCode::kConflict, key_ + ": " + std::string(kStoredOtherwise));
+    UNSHARD_RETURN_IF_ERROR(Record(attempt, published));
     replacement.emplace(ShardedOf(*tree_).shards().BeginReplacement(shard_.shard));
     return {};
   };
@@ -147,6 +197,7 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
   if (parts_.strict) refused = TakeAt(result.conflicting, published);
   const CommittedVersions::Published ended = parts_.versions->EndPublish(published, own_);
   counters_.bytes_published += result.bytes_written;
+  parts_.attempts->Forget(key_);
   if (!refused.empty()) return Refuse(refused);
   counters_.conflicts += result.conflicts;
   for (const auto& [page, slot] : result.conflicting) {
@@ -154,14 +205,14 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
                " had been changed by another process; the version written here has replaced it");
   }
   if (waiting_ != 0) return HalvesMissing();
-  return Done{ended.chunks, ended.bytes};
+  return Done{ended.chunks + earlier_.chunks, ended.bytes + earlier_.bytes};
 }
 
 tl::unexpected<Error> ShardPublish::HalvesMissing() const {
-  return Fail(ErrorCode::kUnavailable,
-              key_ + ": " + std::to_string(waiting_) +
-                  " mesh files wait for their other half: a manifest announces as many fragment "
-                  "bytes as its fragment file has");
+  return FailWith(EAGAIN, ErrorCode::kUnavailable,
+                  key_ + ": " + std::to_string(waiting_) +
+                      " mesh files wait for their other half: a manifest announces as many "
+                      "fragment bytes as its fragment file has");
 }
 
 // Nothing where the spool has the bytes of the version.

@@ -1,10 +1,12 @@
 // Publishing the committed versions of one shard: from the spools into the store.
 //
 //   1. Take all versions of the shard that are in a spool, and ask whether the metadata still say
-//      that chunks are stored in this way.
+//      that chunks are stored in this way. Where an earlier attempt may have succeeded, leave out
+//      those that it has put (store/publish/attempt_records.h).
 //   2. Have the shard rewritten (store/publish/publisher.h).
-//   3. Right before the new shard is renamed ask for the metadata once more. Readers of the shard
-//      wait from here on, until the new one is the current generation.
+//   3. Right before the new shard takes its name ask for the metadata once more, and record the
+//      attempt. Readers of the shard wait from here on, until the new one is the current
+//      generation.
 //   4. Discard the files from their spools. A version that is superseded while it is published
 //   stays
 //      there until now.
@@ -23,6 +25,7 @@
 #include "store/dataset/current_chunks.h"
 #include "store/dataset/dataset_tree.h"
 #include "store/dataset/spooled_versions.h"
+#include "store/publish/attempt_records.h"
 #include "store/publish/publisher.h"
 #include "store/publish/queue.h"
 
@@ -41,6 +44,7 @@ class ShardPublishing {
     // May be null.
     std::function<void(const std::string& key)> on_renewed;
     PublisherOptions limits;
+    std::shared_ptr<AttemptRecords> attempts;
     // Chunks that another process has changed are quarantined; else they are replaced.
     bool strict = false;
   };

@@ -15,13 +15,15 @@ struct Scheme {
   std::string_view name;  // "": directories
   bool is_written;
   Result<SourceParts> (*open)(const VolumeOptions&, const ChangeWatcher::Listener&);
+  // Where the objects of its URLs are; null where nothing is written.
+  Result<std::string> (*locate)(const VolumeOptions&) = nullptr;
 };
 
 constexpr std::array<Scheme, 5> kSchemes = {{{"", true, OpenDirectorySource},
-                                             {"gs", false, OpenGcsSource},
+                                             {"gs", true, OpenGcsSource, LocateGcsSource},
                                              {"http", false, OpenHttpSource},
                                              {"https", false, OpenHttpSource},
-                                             {"s3", false, OpenS3Source}}};
+                                             {"s3", true, OpenS3Source, LocateS3Source}}};
 
 constexpr std::string_view kAfterScheme = "://";
 
@@ -74,6 +76,18 @@ Status NameUrl(std::string_view url, VolumeOptions& options) {
   options.source = ShownUrl(url);
   if (!scheme->is_written) options.read_only = true;
   return {};
+}
+
+Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const Scheme* scheme,
+                           FindScheme(options.url.empty() ? options.source : options.url));
+  if (scheme->name.empty()) return IdentifySource(options.source);
+  SourceIdentity identity;
+  identity.url = options.source;
+  if (scheme->locate != nullptr) {
+    UNSHARD_ASSIGN_OR_RETURN(identity.url, scheme->locate(options));
+  }
+  return identity;
 }
 
 Result<SourceParts> OpenSource(const VolumeOptions& options,

@@ -11,6 +11,7 @@
 #include "store/dataset/volume_options.h"
 #include "store/dataset/watch_monitor.h"
 #include "store/local/file_system.h"
+#include "store/local/source_identity.h"
 #include "store/object/object_replacement.h"
 #include "store/object/object_store.h"
 #include "store/object/own_mount.h"
@@ -22,8 +23,9 @@ struct SourceParts {
   std::shared_ptr<WatchMonitor> watcher;
   std::shared_ptr<OwnMount> own_mount;
   // Null where the source is only read.
-  std::shared_ptr<FileSystem> files;
   std::shared_ptr<ObjectReplacer> replacer;
+  // Null also where files that are no shards are replaced whole, as shards are.
+  std::shared_ptr<FileSystem> files;
   // Where no dataset was found: what to name instead, for the end of the message.
   std::function<std::string()> advice;
 };
@@ -38,6 +40,10 @@ Result<SourceParts> OpenSource(const VolumeOptions& options,
 bool IsUrl(std::string_view source);
 // A URL without user information, query and fragment, which may hold secrets.
 std::string ShownUrl(std::string_view url);
+
+// What `options.source` is, for its spools: a directory, or where its URL leads to. Sends no
+// request. Fails like OpenSource where the source is none.
+Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options);
 
 // Sets `source`, `url` and, where sources of this scheme are only read, `read_only`, from a URL.
 // Fails like OpenSource for another scheme.

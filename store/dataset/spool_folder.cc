@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "store/dataset/source.h"
 #include "store/local/file_system.h"
 #include "store/local/posix_file_system.h"
 #include "store/local/private_folder.h"
@@ -91,7 +92,7 @@ Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
   // them.
   UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<FileSystem> files,
                            MakePrivateFolder({folder, "spool folder", kWayOut}));
-  UNSHARD_ASSIGN_OR_RETURN(const SourceIdentity identity, IdentifySource(options.source));
+  UNSHARD_ASSIGN_OR_RETURN(const SourceIdentity identity, IdentifyVolume(options));
   const SpoolOwner ours = ThisProcess(options.source, identity);
   OpenedSpools opened;
   UNSHARD_ASSIGN_OR_RETURN(const auto found, FindSpools(*files));
@@ -139,7 +140,7 @@ std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options) {
   const std::string folder = FolderOf(options);
   const auto files = OpenPosixFileSystem(folder);
   if (!files) return {};  // none was ever made here
-  const auto identity = IdentifySource(options.source);
+  const auto identity = IdentifyVolume(options);
   const auto found = FindSpools(**files);
   if (!identity || !found) return {};
   const SpoolOwner ours = ThisProcess(options.source, *identity);

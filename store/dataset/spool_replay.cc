@@ -1,9 +1,11 @@
 #include "store/dataset/spool_replay.h"
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "store/dataset/quarantine_reasons.h"
+#include "store/files/file_table.h"
 #include "store/object/log.h"
 #include "store/spool/replay_order.h"
 
@@ -11,13 +13,22 @@ namespace unshard {
 
 void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   std::vector<std::vector<SpooledChunk>> recovered;
-  for (const auto& spool : spools) recovered.push_back(spool->TakeRecovered());
+  for (const auto& spool : spools) {
+    recovered.push_back(spool->TakeRecovered());
+    attempts_.Adopt(spool);
+  }
   // Of several versions of one chunk the latest becomes the latest one last.
   const std::vector<ReplayedChunk> found = InReplayOrder(std::move(recovered));
   std::map<std::string, std::vector<CommittedVersions::Spooled>>
-      published;  // by directory of shards
+      published;                  // by directory of shards
+  std::set<std::string> waiting;  // keys of objects
   for (const auto& [number, chunk] : found) {
     const CommittedVersions::Spooled spooled{spools[number], chunk};
+    if (chunk.terms.whole_file && replay_file_) {
+      replay_file_(spooled.spool, chunk);
+      waiting.insert(KeyOf(chunk));
+      continue;
+    }
     const Fate fate = FateOf(spooled);
     switch (fate.kind) {
       case Fate::Kind::kPublished: {
@@ -27,6 +38,7 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
       }
       case Fate::Kind::kWaits:
         versions_.Adopt(spooled, fate.place, fate.stored);
+        waiting.insert(fate.place.tree->chunks().ReplacedKey(fate.place.chunk).value_or(""));
         break;
       case Fate::Kind::kQuarantined:
         versions_.Quarantine(spooled, fate.why);
@@ -42,9 +54,18 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
       versions_.Discard(chunks);
     }
   }
+  attempts_.ForgetAllBut(waiting);
   if (found.empty()) return;
   LogInfo(replacer_.Describe("") + ": " + std::to_string(found.size()) +
           " chunks of earlier mounts wait in the spool to be published");
+}
+
+// What cannot be asked now is asked again before the chunk is published.
+bool SpoolReplay::WasPut(const std::string& key, const CommittedVersions::Spooled& spooled) {
+  if (!attempts_.Knows(key)) return false;
+  const auto put = attempts_.Published(key);
+  if (!put) LogWarning(put.error().message);
+  return put && put->contains({spooled.spool, spooled.chunk.sequence});
 }
 
 SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled) {
@@ -53,17 +74,20 @@ SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled)
   };
   const SpooledChunk& chunk = spooled.chunk;
   const SealTerms& terms = chunk.terms;
+  if (terms.whole_file) return quarantined("the files of this source are written in place");
   const auto place = FindChunk(datasets_, chunk.dataset, chunk.chunk);
   if (!place) return quarantined("the source has no place for this chunk any more");
   const auto stored = current_.StoredFingerprint(place->tree, place->chunk);
   ChunkFingerprint own;
   if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
   if (stored && stored->fingerprint == own) return {Fate::Kind::kPublished, "", *place};
+  const auto key = place->tree->chunks().ReplacedKey(place->chunk);
+  if (key && WasPut(*key, spooled)) return {Fate::Kind::kPublished, "", *place};
   if (terms.layout && *terms.layout != place->tree->layout_digest()) {
     return quarantined(std::string(kStoredOtherwise));
   }
-  const bool as_expected =
-      !stored || stored->fingerprint == terms.base || stored->fingerprint == terms.other_base;
+  const bool as_expected = !stored || terms.base.unknown || stored->fingerprint == terms.base ||
+                           stored->fingerprint == terms.other_base;
   if (!as_expected) return quarantined(std::string(kChangedByOthers));
   // Seals of earlier releases do not name the layout that the chunk was written for.
   if (const Status fits = CheckBytes(spooled, *place); !fits) {

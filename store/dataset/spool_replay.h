@@ -2,10 +2,13 @@
 //
 // A chunk that its shard has already is discarded, once the shard is durable. One that replaced
 // what the shard still has, or whose shard cannot be read, becomes the latest version and waits to
-// be published. Every other one is quarantined and reported: another process has changed the chunk,
-// or the metadata say by now that chunks are stored otherwise.
+// be published. A chunk of an attempt of the earlier mount that succeeded is discarded as well,
+// whatever other hosts have put in its place since. Every other one is quarantined and reported:
+// another process has changed the chunk, or the metadata say by now that chunks are stored
+// otherwise.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,19 +19,26 @@
 #include "store/dataset/current_chunks.h"
 #include "store/dataset/spooled_versions.h"
 #include "store/object/object_replacement.h"
+#include "store/publish/attempt_records.h"
 
 namespace unshard {
 
 // All parts outlive it. Used once, by one thread, before readers and writers come.
 class SpoolReplay {
  public:
+  // Takes up a file that is no chunk. Null where the source has no such files: they are
+  // quarantined.
+  using ReplayFile = std::function<void(const std::shared_ptr<Spool>&, const SpooledChunk&)>;
   SpoolReplay(ObjectReplacer& replacer, DatasetTree& datasets, const CommitChecks& checks,
-              const CurrentChunks& current, SpooledVersions& versions)
+              const CurrentChunks& current, SpooledVersions& versions, AttemptRecords& attempts,
+              ReplayFile replay_file)
       : replacer_(replacer),
         datasets_(datasets),
         checks_(checks),
         current_(current),
-        versions_(versions) {}
+        versions_(versions),
+        attempts_(attempts),
+        replay_file_(std::move(replay_file)) {}
 
   // Logs what fails: each chunk by itself.
   void Run(const std::vector<std::shared_ptr<Spool>>& spools);
@@ -44,6 +54,7 @@ class SpoolReplay {
     std::optional<StoredChunkPrint> stored = std::nullopt;  // nothing where it cannot be read
   };
   Fate FateOf(const CommittedVersions::Spooled& spooled);
+  [[nodiscard]] bool WasPut(const std::string& key, const CommittedVersions::Spooled& spooled);
   Status CheckBytes(const CommittedVersions::Spooled& spooled, const ChunkInTree& place) const;
 
   ObjectReplacer& replacer_;
@@ -51,6 +62,8 @@ class SpoolReplay {
   const CommitChecks& checks_;
   const CurrentChunks& current_;
   SpooledVersions& versions_;
+  AttemptRecords& attempts_;
+  const ReplayFile replay_file_;
 };
 
 }  // namespace unshard

@@ -1,11 +1,13 @@
 #include "store/dataset/volume.h"
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 
 #include "store/cache/caching_store.h"
 #include "store/dataset/memory_shares.h"
 #include "store/dataset/source.h"
+#include "store/files/document_replacer.h"
 #include "store/object/log.h"
 #include "store/object/prefetching_store.h"
 
@@ -40,13 +42,35 @@ Status Discover(DatasetTree& datasets, const SourceParts& source) {
   return discovered;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnChange on_change) {
-  UNSHARD_ASSIGN_OR_RETURN(const SourceParts source, OpenSource(options, on_change));
-  if (!options.read_only && !source.files) {
+// Whether the store takes writes at all: where files are written in place each is asked for itself.
+Status CanWrite(const SourceParts& source, const VolumeOptions& options) {
+  if (!source.replacer) {
     return Fail(ErrorCode::kReadOnly, options.source + ": can only be read; open it read-only");
   }
+  if (source.files) return {};
+  if (options.anonymous && options.read_only_otherwise) {
+    return Fail(ErrorCode::kPermissionDenied,
+                options.source + ": no credentials are sent (anonymous)");
+  }
+  return source.replacer->CanReplace("");
+}
+
+// Sets `read_only` where the source cannot be written and that will do.
+Status DecideWriting(const SourceParts& source, VolumeOptions& options) {
+  if (options.read_only) return {};
+  const Status can_write = CanWrite(source, options);
+  if (can_write || !options.read_only_otherwise) return can_write;
+  LogWarning(can_write.error().message + "; mounting read-only");
+  options.read_only = true;
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChange on_change) {
+  UNSHARD_ASSIGN_OR_RETURN(const SourceParts source, OpenSource(given, on_change));
+  VolumeOptions options = given;
+  UNSHARD_RETURN_IF_ERROR(DecideWriting(source, options));
   VolumeParts parts;
   const MemoryShares memory(options.memory_bytes);
   parts.own_mount = source.own_mount;
@@ -79,7 +103,14 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& options, OnCha
   tree_options.shards.immutable = options.immutable;
   if (!options.read_only) {
     parts.files = source.files;
-    parts.replacer = source.replacer;
+    parts.replacer = parts.documents = source.replacer;
+    if (!parts.files) {
+      parts.object_files = std::make_shared<ObjectFiles>(
+          parts.store, source.replacer, std::chrono::milliseconds(options.ttl_milliseconds));
+      parts.files = parts.object_files;
+      parts.documents = std::make_shared<DocumentReplacer>(parts.object_files);
+      parts.store = parts.object_files->over();
+    }
     parts.written = std::make_shared<CommittedVersions>();
     tree_options.unpublished = parts.written;
   }
@@ -109,6 +140,7 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   spools_ = std::move(spools);
   WritePipeline::Parts parts;
   parts.replacer = parts_.replacer;
+  parts.files = parts_.object_files;
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
   parts.spools = spools_.spools;

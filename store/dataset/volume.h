@@ -14,6 +14,7 @@
 #include "store/dataset/volume_options.h"
 #include "store/dataset/watch_monitor.h"
 #include "store/dataset/write_pipeline.h"
+#include "store/files/object_files.h"
 #include "store/object/own_mount.h"
 
 namespace unshard {
@@ -29,7 +30,10 @@ struct VolumeParts {
   std::shared_ptr<ChunkReader> reader;
   // Of writable volumes; null otherwise.
   std::shared_ptr<FileSystem> files;
-  std::shared_ptr<ObjectReplacer> replacer;  // of shards
+  std::shared_ptr<ObjectReplacer> replacer;   // of shards
+  std::shared_ptr<ObjectReplacer> documents;  // of metadata documents
+  // The same as `files` where these cannot be written in place; null elsewhere.
+  std::shared_ptr<ObjectFiles> object_files;
   std::shared_ptr<CommittedVersions> written;
   // To be set once it is mounted.
   std::shared_ptr<OwnMount> own_mount;

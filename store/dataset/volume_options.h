@@ -32,6 +32,9 @@ struct VolumeOptions {
   std::uint64_t ttl_milliseconds = 1000;
   bool immutable = false;  // implies read_only
   bool read_only = false;
+  // A remote store that cannot be written, for the reason in a line of the log, is only read; else
+  // opening it fails.
+  bool read_only_otherwise = false;
   // The folder in which each writable mount has a spool of its own; "": DefaultSpoolFolder().
   std::string spool;
   std::uint64_t spool_bytes = std::uint64_t{4} << 30;

@@ -11,26 +11,43 @@
 namespace unshard {
 namespace {
 
+// Where trees have their ordinals: the files of the source, by FileTable::QueueNumber.
+constexpr std::uint64_t kFiles = ~std::uint64_t{0};
+
 constexpr int kRoomTries = 64;  // where other writers take the room that was waited for
 
 PublisherOptions LimitsOf(const VolumeOptions& options) {
   return MemoryShares(options.memory_bytes).publisher();
 }
 
-PublishQueueOptions QueueOptions(const VolumeOptions& options, const Spool& spool) {
+// Writers of a store without locks meet each other only when they replace an object.
+constexpr std::chrono::milliseconds kFirstPause{10};
+
+// EAGAIN: something else has to be written first.
+bool IsAway(const Error& error) {
+  return error.code == ErrorCode::kUnavailable && error.system_errno != EAGAIN;
+}
+
+PublishQueueOptions QueueOptions(const VolumeOptions& options, const Spool& spool,
+                                 bool files_in_place) {
   PublishQueueOptions queue;
   queue.publish_after = std::chrono::milliseconds(options.publish_after_milliseconds);
   queue.threads = options.publish_threads;
   queue.high_water_bytes = spool.options().max_bytes / 2;
   queue.high_water_files = spool.options().max_files / 2;
+  // The locks of shards in directories are one each; a service is away as a whole.
+  if (!files_in_place) queue.is_away = IsAway;
   return queue;
 }
 
 ShardPublishing::Parts PublishingParts(const WritePipeline::Parts& parts,
                                        const VolumeOptions& options, SpooledVersions& versions,
-                                       const CurrentChunks& current) {
-  return {parts.replacer, parts.datasets,   parts.written,     &versions,
-          &current,       parts.on_renewed, LimitsOf(options), options.strict};
+                                       const CurrentChunks& current,
+                                       const std::shared_ptr<AttemptRecords>& attempts) {
+  PublisherOptions limits = LimitsOf(options);
+  if (parts.files) limits.first_pause = kFirstPause;
+  return {parts.replacer,   parts.datasets, parts.written, &versions,     &current,
+          parts.on_renewed, limits,         attempts,      options.strict};
 }
 
 }  // namespace
@@ -38,18 +55,78 @@ ShardPublishing::Parts PublishingParts(const WritePipeline::Parts& parts,
 WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
     : parts_(std::move(parts)),
       sync_(options.sync),
+      attempts_(std::make_shared<AttemptRecords>(parts_.replacer)),
       checks_(parts_.written, LimitsOf(options)),
       current_(parts_.written),
       versions_(parts_.written, parts_.spools,
                 [this](const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,
                        bool complete) { queue_.Add(shard, chunks, bytes, complete); }),
-      committer_(spool(), parts_.written, parts_.datasets->index(), checks_, current_, versions_),
-      publishing_(PublishingParts(parts_, options, versions_, current_)),
-      queue_([this](const DirtyShard& shard) { return publishing_.Publish(shard); },
-             QueueOptions(options, *spool())) {}
+      committer_(spool(), parts_.written, parts_.datasets->index(), checks_, current_, versions_,
+                 StoreAway()),
+      publishing_(PublishingParts(parts_, options, versions_, current_, attempts_)),
+      queue_([this](const DirtyShard& shard) { return Publish(shard); },
+             QueueOptions(options, *spool(), parts_.files == nullptr)) {
+  if (!parts_.files) return;
+  file_publishing_ = std::make_unique<FilePublishing>(parts_.files, *attempts_, options.strict);
+  parts_.files->Start(FilesCommitting());
+}
+
+WritePipeline::~WritePipeline() {
+  if (!parts_.files) return;
+  // Files that are still open commit to the spool, for the next mount.
+  ObjectFiles::Committing ended;
+  ended.spool = spool();
+  ended.await_room = [](std::uint64_t) -> Status {
+    return FailWith(ENOSPC, ErrorCode::kResourceExhausted, "the mount is ending");
+  };
+  ended.add_dirty = [](std::uint64_t, std::int64_t, std::int64_t) {};
+  parts_.files->Start(std::move(ended));
+}
+
+ChunkCommitter::StoreAway WritePipeline::StoreAway() {
+  if (!parts_.files) return {};
+  return {[this] { return queue_.StoreIsAway(); },
+          [this](const Error& error) { queue_.FoundStoreAway(error); }};
+}
+
+ObjectFiles::Committing WritePipeline::FilesCommitting() {
+  ObjectFiles::Committing files;
+  files.spool = spool();
+  files.await_room = [this](std::uint64_t bytes) { return WaitForRoom(bytes); };
+  files.add_dirty = [this](std::uint64_t number, std::int64_t chunks, std::int64_t bytes) {
+    queue_.Add({kFiles, number}, chunks, bytes, false);
+  };
+  if (sync_ == SyncMode::kStore) {
+    files.flush = [this](std::uint64_t number) {
+      return queue_.Flush({kFiles, number}, InterruptibleDeadline());
+    };
+  }
+  if (parts_.on_renewed) {
+    // Nothing of ours watches the store: what depends on a document is read again.
+    files.changed = [renewed = parts_.on_renewed](const std::string& key) {
+      if (IsDocumentName(BaseName(key))) renewed(key);
+    };
+  }
+  return files;
+}
+
+Result<PublishQueue::Done> WritePipeline::Publish(const DirtyShard& shard) {
+  if (shard.tree != kFiles) return publishing_.Publish(shard);
+  Deadline deadline;
+  deadline.stop = ending_.get_token();
+  return file_publishing_->Publish(shard.shard, deadline);
+}
 
 void WritePipeline::Replay() {
-  SpoolReplay(*parts_.replacer, *parts_.datasets, checks_, current_, versions_).Run(parts_.spools);
+  SpoolReplay::ReplayFile replay_file;
+  if (file_publishing_) {
+    replay_file = [this](const std::shared_ptr<Spool>& spool, const SpooledChunk& chunk) {
+      file_publishing_->Replay(spool, chunk);
+    };
+  }
+  SpoolReplay(*parts_.replacer, *parts_.datasets, checks_, current_, versions_, *attempts_,
+              std::move(replay_file))
+      .Run(parts_.spools);
 }
 
 Status WritePipeline::WaitForRoom(std::uint64_t bytes) {
@@ -119,6 +196,10 @@ SpoolStatus WritePipeline::status() const {
   status.publishes = progress.publishes;
   status.bytes_published = published.bytes_published.load();
   status.conflicts = published.conflicts.load() + versions_.quarantined();
+  if (file_publishing_) {
+    status.bytes_published += file_publishing_->counters().bytes_published.load();
+    status.conflicts += file_publishing_->counters().conflicts.load();
+  }
   status.lost = published.lost.load();
   status.running = progress.running;
   status.publish_failures = progress.failures;

@@ -8,6 +8,8 @@
 //   3. The shard is rewritten with all versions that are in the spool, and becomes the current
 //      generation in the moment in which it is renamed (shard_publishing.h).
 //   4. From then on readers are served by the shard, and the spool's files are discarded.
+// Other files of a store whose files cannot be written in place go the same way, each for itself
+// (store/files/object_files.h).
 #pragma once
 
 #include <functional>
@@ -22,6 +24,7 @@
 #include "store/dataset/spool_status.h"
 #include "store/dataset/spooled_versions.h"
 #include "store/dataset/volume_options.h"
+#include "store/files/file_publishing.h"
 #include "store/publish/queue.h"
 
 namespace unshard {
@@ -33,6 +36,8 @@ class WritePipeline {
     std::shared_ptr<ObjectReplacer> replacer;  // of the source
     std::shared_ptr<DatasetTree> datasets;
     std::shared_ptr<CommittedVersions> written;
+    // Files of the source that are no shards; null where they are written in place.
+    std::shared_ptr<ObjectFiles> files;
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
     std::string spool_path;  // of this mount's own, for people
@@ -41,6 +46,7 @@ class WritePipeline {
     std::function<void(const std::string& key)> on_renewed;
   };
   WritePipeline(Parts parts, const VolumeOptions& options);
+  ~WritePipeline();
 
   // Takes up what earlier mounts left in the spools (spool_replay.h). Once, before others use this.
   void Replay();
@@ -89,15 +95,25 @@ class WritePipeline {
   // From now on shards are published as soon as they are dirty.
   void Hurry() { queue_.Hurry(); }
   // The mount is ending: locks of other writers are no longer waited for as long.
-  void End() { publishing_.End(); }
+  void End() {
+    ending_.request_stop();
+    publishing_.End();
+  }
   // Another process has replaced this shard.
   void ShardReplaced(const DirtyShard& shard) { parts_.written->ForgetPublished(shard); }
 
   [[nodiscard]] SpoolStatus status() const;
 
  private:
+  [[nodiscard]] ObjectFiles::Committing FilesCommitting();
+  [[nodiscard]] ChunkCommitter::StoreAway StoreAway();
+  Result<PublishQueue::Done> Publish(const DirtyShard& shard);
+
   const Parts parts_;
   const SyncMode sync_;
+  const std::shared_ptr<AttemptRecords> attempts_;
+  std::unique_ptr<FilePublishing> file_publishing_;  // null where files are written in place
+  std::stop_source ending_;
   const CommitChecks checks_;
   const CurrentChunks current_;
   SpooledVersions versions_;

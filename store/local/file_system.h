@@ -54,6 +54,9 @@ class File {
   // Gives this file the permission bits of `source`, a file of the same implementation, and its
   // owner, group, access control list and extended attributes, as far as this process may.
   virtual Status TakeAttributesOf(File& source) = 0;
+  // close(2), which may be one of several: from return on what was written survives the end of this
+  // process, and is what others open. Nothing to do where writes go to the file itself.
+  virtual Status Flush() { return {}; }
   // Returns once the bytes and the size are on the disk. After a failure nothing is known about any
   // byte written since the last success, and a later success says nothing about them either.
   virtual Status Sync() = 0;

@@ -62,6 +62,7 @@ Result<SourceIdentity> IdentifySource(const std::string& root) {
 bool IsNetworkSource(const SourceIdentity& identity) { return identity.machine == kNetwork; }
 
 bool IsSameSource(const SourceIdentity& recorded, const SourceIdentity& present) {
+  if (!recorded.url.empty() || !present.url.empty()) return recorded.url == present.url;
   if (recorded.machine != present.machine) return false;  // 1
   const bool same_inode = recorded.inode == present.inode;
   if (!recorded.born.empty() && !present.born.empty()) {  // 2
@@ -73,6 +74,7 @@ bool IsSameSource(const SourceIdentity& recorded, const SourceIdentity& present)
 }
 
 bool IsMovedSource(const SourceIdentity& recorded, const SourceIdentity& present) {
+  if (!present.url.empty()) return recorded.url == present.url;
   const bool decided = !recorded.born.empty() && !present.born.empty();
   return decided && !IsNetworkSource(present) && IsSameSource(recorded, present);
 }

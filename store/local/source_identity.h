@@ -1,5 +1,6 @@
 // Which directory a source is, beyond its path: another host, or another dataset that was put in
-// its place, has the same path.
+// its place, has the same path. And which place a URL leads to: another endpoint may have a bucket
+// of the same name.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,9 @@ struct SourceIdentity {
   // Name, size and crc32c of the metadata document in it; "" where there is none. Changes with each
   // edit, so that it only decides where the numbers cannot.
   std::string document;
+  // Of a source in a remote store, "https://host/bucket/prefix", without any secret; "" for
+  // directories. Nothing else is set beside it.
+  std::string url = {};
   friend bool operator==(const SourceIdentity&, const SourceIdentity&) = default;
 };
 
@@ -31,7 +35,8 @@ Result<SourceIdentity> IdentifySource(const std::string& root);
 // Whether other hosts see the same files.
 bool IsNetworkSource(const SourceIdentity& identity);
 
-// Whether what was recorded under a path is what is there now:
+// Whether what was recorded under a path is what is there now. In a remote store it is where the
+// URL leads to the same place. Of directories:
 //   1. Never on another machine, unless the file system is a network one.
 //   2. Where both are known, the inode number and the time of birth decide.
 //   3. Else device and inode number do, where they are the same.

@@ -62,6 +62,8 @@ class DirtyShards {
   // Null where the shard is clean.
   [[nodiscard]] const Entry* Find(const DirtyShard& shard) const;
   [[nodiscard]] const std::map<DirtyShard, Entry>& entries() const { return entries_; }
+  // Number of the latest attempt of any shard.
+  [[nodiscard]] std::uint64_t last_attempt() const { return last_attempt_; }
   [[nodiscard]] std::uint64_t running() const { return running_; }
   [[nodiscard]] std::int64_t chunks() const { return chunks_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }

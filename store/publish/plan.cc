@@ -164,7 +164,7 @@ bool AnyFits(const Expected& change, const Fits& fits) {
 }
 
 Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* found) const {
-  if (!IsBase(change.seen_in)) {
+  if (!change.expected.unknown && !IsBase(change.seen_in)) {
     UNSHARD_ASSIGN_OR_RETURN(const bool expected, HoldsExpected(change, found));
     if (!expected) return false;
   }

@@ -5,6 +5,7 @@
 #include "store/local/memory_file.h"
 #include "store/object/read_through.h"
 #include "store/publish/can_publish.h"
+#include "store/publish/jitter.h"
 #include "store/publish/plan.h"
 #include "store/publish/putter.h"
 
@@ -225,7 +226,7 @@ Result<bool> Attempt::EndBy(End end) {
   bool announced = false;
   const auto ended = (*replacement_.*end)([&]() -> Status {
     announced = true;
-    return request_.committing ? request_.committing() : Status();
+    return request_.committing ? request_.committing(replacement_->attempt()) : Status();
   });
   const bool nothing_happened = !ended || ended->outcome == Committed::Outcome::kConditionFailed;
   ShardSet::OwnPublish own{base_generation_, std::nullopt, nullptr};
@@ -257,6 +258,7 @@ Result<PublishResult> ShardPublisher::Publish(const PublishRequest& request) {
   Deadline deadline;
   deadline.stop = ending_.get_token();
   for (int i = 0; i < kAttempts; ++i) {
+    if (i > 0) WaitWithJitter(i, options_.first_pause, deadline);
     UNSHARD_ASSIGN_OR_RETURN(auto replacement, store_->Begin(request.object, deadline));  // 1
     UNSHARD_ASSIGN_OR_RETURN(
         auto result,

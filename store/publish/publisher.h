@@ -8,13 +8,14 @@
 //   4. Read the new version's index back through the ordinary index walk and compare every entry.
 //   5. Commit the new version. A version without any chunk is not stored: the shard is removed
 //      instead, but for stores that remove nothing atomically. Where another writer has replaced
-//      the base since step 1, start over.
+//      the base since step 1, start over, after a random pause that lets others through.
 //   6. Make it durable.
 //
 // Where the outcome of step 5 is unknown the publish fails, the spool keeps all, and the next
 // publish finds either version.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -76,11 +77,12 @@ struct PublishRequest {
   std::vector<ShardChange> changes;  // each (page, slot) once
   // In strict mode chunks that are in conflict stay as they are in the base.
   bool strict = false;
-  // Called right before the shard is replaced or removed, each time followed by `committed`: with
-  // what was replaced by what as soon as that has happened (or may have, where the outcome is
-  // unknown), null where it has not. For ShardSet::Replacement. A failure ends the publish with the
-  // shard as it was. Neither is called where the shard stays as it is.
-  std::function<Status()> committing;
+  // Called right before the shard is replaced or removed, with the id of the attempt
+  // (ObjectReplacement::attempt), each time followed by `committed`: with what was replaced by what
+  // as soon as that has happened (or may have, where the outcome is unknown), null where it has
+  // not. For ShardSet::Replacement. A failure ends the publish with the shard as it was. Neither is
+  // called where the shard stays as it is.
+  std::function<Status(const std::string& attempt)> committing;
   std::function<void(const ShardSet::OwnPublish*)> committed;
 };
 
@@ -101,6 +103,9 @@ struct PublisherOptions {
   std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of a shard in a codec of its own
   std::uint64_t max_chunk_bytes = std::uint64_t{64} << 20;     // of one chunk that is encoded
   unsigned garbage_percent = 25;  // an appended shard may hold that much dead bytes
+  // Before a shard that another writer has replaced is tried again, at random, and twice as long
+  // each time. 0: at once, where others are waited for by a lock.
+  std::chrono::milliseconds first_pause{0};
 };
 
 // Thread-safe. One publish holds one chunk and the shard's index in memory, never the shard, unless

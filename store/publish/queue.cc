@@ -7,9 +7,14 @@
 //      than the shortest pause after the last failure, so that a dead store is not asked at each
 //      write.
 //
+// While the store is away (is_away) no shard is chosen before the common pause is over, which grows
+// to a minute, but for one attempt for each caller that comes to wait. Only one runs at a time
+// then. One that succeeds ends it.
+//
 // A waiter remembers the number of the last addition and of the last attempt (4). It is done once
 // that addition is published, and has failed once an attempt with a larger number has (5): an
-// attempt that ran when it came may have met a trouble that is over.
+// attempt that ran when it came may have met a trouble that is over. While the store is away that
+// may be an attempt of any shard.
 #include "store/publish/queue.h"
 
 #include <algorithm>
@@ -64,13 +69,24 @@ struct PublishQueue::State {
   struct Ticket {
     DirtyShard shard;
     std::uint64_t addition, attempt;
+    std::uint64_t latest;  // attempt of any shard
+  };
+  // The store is away since an attempt failed.
+  struct Away {
+    Error error;
+    std::uint64_t attempt = 0;
+    milliseconds pause{0};
+    Time until{};
+    bool asked = false;  // a caller waits, and no attempt has begun since
   };
 
   // All of these with the mutex held.
   [[nodiscard]] bool AboveHighWater() const;
   [[nodiscard]] std::optional<DirtyShard> Choose(Time now) const;
   [[nodiscard]] std::optional<Time> NextLook() const;
+  [[nodiscard]] bool MayAsk(Time now) const;
   void Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock);
+  void MarkFailed(const DirtyShard& shard, Error error, Time now);
   void WaitForWork(Time now, std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::optional<Status> Outcome(const Ticket& ticket) const;
   Status WaitForOutcome(const Ticket& ticket, std::unique_lock<std::mutex>& lock,
@@ -95,6 +111,7 @@ struct PublishQueue::State {
   Time last_change = Time::min();  // the last addition or end of an attempt
   unsigned writers_waiting = 0;
   bool stopping = false;
+  std::optional<Away> away;
 
   std::vector<std::thread> threads;
 };
@@ -107,7 +124,17 @@ bool PublishQueue::State::AboveHighWater() const {
          above(dirty.waiting_chunks(), options.high_water_files);
 }
 
+// Whether an attempt may begin, as far as the store is concerned.
+bool PublishQueue::State::MayAsk(Time now) const {
+  if (!away) return true;
+  if (dirty.running() > 0) return false;
+  const bool for_room = writers_waiting > 0 && now - kShortestPause >= last_failure;
+  return away->asked || for_room || now >= away->until;
+}
+
 std::optional<DirtyShard> PublishQueue::State::Choose(Time now) const {
+  if (!MayAsk(now)) return std::nullopt;
+  if (away) return dirty.Earliest();
   if (const auto due = dirty.Due(now)) return due;  // 1
   if (writers_waiting > 0 || AboveHighWater()) {    // 2
     if (const auto largest = dirty.Largest()) return largest;
@@ -120,6 +147,10 @@ std::optional<DirtyShard> PublishQueue::State::Choose(Time now) const {
 
 std::optional<PublishQueue::State::Time> PublishQueue::State::NextLook() const {
   std::optional<Time> next = dirty.NextDue();
+  if (away && next) {
+    if (dirty.running() > 0) return std::nullopt;  // its end wakes the threads
+    next = away->asked ? Time::min() : away->until;
+  }
   if (next && writers_waiting > 0 && dirty.running() == 0) {
     next = std::min(*next, last_failure + kShortestPause);
   }
@@ -136,6 +167,7 @@ void PublishQueue::State::WaitForWork(Time now, std::unique_lock<std::mutex>& lo
 
 void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock) {
   dirty.Begin(shard);
+  if (away) away->asked = false;
   // While this thread is busy another one has to wait for the next shard that is due.
   if (dirty.NextDue()) work.notify_one();
   lock.unlock();
@@ -148,22 +180,39 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
     dirty.MarkPublished(shard, *result);
     if (result->rewritten) ++publishes;
     failures_in_a_row = 0;
+    if (away) LogInfo("the store answers again: publishing goes on");
+    away.reset();
   } else {
-    const milliseconds before = dirty.Find(shard)->pause;
-    const milliseconds pause = std::clamp(before * 2, kShortestPause, kLongestPause);
-    ++failures;
-    ++failures_in_a_row;
-    last_failure = now;
-    const bool permanent = IsPermanent(result.error());
-    LogWarning(result.error().message + "; publishing " +
-               (permanent ? "it is not repeated until a flush or the next mount"
-                          : "it is repeated in " + std::to_string(pause.count()) + " ms"));
-    dirty.FailUntil(shard, std::move(result).error(), pause, permanent ? Time::max() : now + pause);
+    MarkFailed(shard, std::move(result).error(), now);
   }
+  work.notify_all();
   // Without the mutex, which a thread that wakes up takes first.
   lock.unlock();
   ended.notify_all();
   lock.lock();
+}
+
+void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time now) {
+  ++failures;
+  ++failures_in_a_row;
+  last_failure = now;
+  const bool is_away = options.is_away && options.is_away(error);
+  const milliseconds before =
+      is_away ? (away ? away->pause : milliseconds(0)) : dirty.Find(shard)->pause;
+  const milliseconds pause = std::clamp(before * 2, kShortestPause, kLongestPause);
+  const bool permanent = !is_away && IsPermanent(error);
+  LogWarning(error.message + "; publishing " +
+             (permanent ? "it is not repeated until a flush or the next mount"
+              : is_away ? "goes on in " + std::to_string(pause.count()) + " ms"
+                        : "it is repeated in " + std::to_string(pause.count()) + " ms"));
+  if (is_away) {
+    const bool asked = away && away->asked;
+    away = Away{error, dirty.Find(shard)->attempt, pause, now + pause, asked};
+  } else {
+    away.reset();  // it has answered
+  }
+  dirty.FailUntil(shard, std::move(error), is_away ? milliseconds(0) : pause,
+                  permanent ? Time::max() : now + pause);
 }
 
 void PublishQueue::State::Work() {
@@ -184,6 +233,7 @@ std::optional<Status> PublishQueue::State::Outcome(const Ticket& ticket) const {
   if (entry->error && entry->failed_attempt > ticket.attempt) {  // 5
     return Status(tl::unexpected<Error>(*entry->error));
   }
+  if (away && away->attempt > ticket.latest) return Status(tl::unexpected<Error>(away->error));
   if (stopping) return Status(Fail(ErrorCode::kUnavailable, "the mount is ending"));
   return std::nullopt;
 }
@@ -246,8 +296,9 @@ Status PublishQueue::Flush(const DirtyShard& shard, const Deadline& deadline) {
   std::unique_lock lock(state.mutex);
   const DirtyShards::Entry* entry = state.dirty.Find(shard);
   if (entry == nullptr) return {};
-  const State::Ticket ticket{shard, entry->added, entry->attempt};  // 4
+  const State::Ticket ticket{shard, entry->added, entry->attempt, state.dirty.last_attempt()};  // 4
   state.dirty.Force(shard);
+  if (state.away) state.away->asked = true;
   lock.unlock();
   state.work.notify_one();
   lock.lock();
@@ -259,8 +310,9 @@ Status PublishQueue::FlushAll(const Deadline& deadline) {
   std::unique_lock lock(state.mutex);
   std::vector<State::Ticket> tickets;
   for (const auto& [shard, entry] : state.dirty.entries()) {
-    tickets.push_back({shard, entry.added, entry.attempt});  // 4
+    tickets.push_back({shard, entry.added, entry.attempt, state.dirty.last_attempt()});  // 4
   }
+  if (state.away && !tickets.empty()) state.away->asked = true;
   for (const State::Ticket& ticket : tickets) state.dirty.Force(ticket.shard);
   lock.unlock();
   // A thread that begins a publish wakes the next one.
@@ -311,6 +363,20 @@ Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room, const De
 void PublishQueue::Hurry() {
   const std::lock_guard lock(state_->mutex);
   state_->dirty.Hurry();
+  state_->work.notify_all();
+}
+
+bool PublishQueue::StoreIsAway() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->away.has_value();
+}
+
+void PublishQueue::FoundStoreAway(const Error& error) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->away) return;
+  LogWarning(error.message + "; publishing waits for the store");
+  state_->away = State::Away{error, 0, kShortestPause, state_->clock() + kShortestPause, false};
+  // Something has to find out when it is back.
   state_->work.notify_all();
 }
 

@@ -5,7 +5,8 @@
 // with most bytes first), when a caller waits for it, and when the queue is drained. A publish that
 // fails is repeated after a pause that grows to a minute; one that cannot succeed (the format
 // cannot be written, the directory is read-only) only when a caller waits for it. Chunks that
-// arrive while their shard is published make it dirty again.
+// arrive while their shard is published make it dirty again. Where the store as a whole is away all
+// shards wait together, and one at a time finds out whether it is back.
 #pragma once
 
 #include <chrono>
@@ -34,6 +35,9 @@ struct PublishQueueOptions {
   // Above this much that is dirty the largest shards are published without waiting. 0: no limit.
   std::uint64_t high_water_bytes = 0;
   std::uint64_t high_water_files = 0;
+  // Whether a publish failed because the store is away, so that others would fail as well; null: no
+  // failure says so.
+  std::function<bool(const Error& error)> is_away = nullptr;
 };
 
 struct PublishProgress {
@@ -65,8 +69,9 @@ class PublishQueue {
   // `complete`: all its chunks are in the spool now.
   void Add(const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete);
   // Publishes this shard at once, also where it failed a moment ago, and waits until what was added
-  // before the call is published. Returns the error of an attempt that began after the call, and
-  // that of Deadline::Check where the deadline is over before: a running publish goes on.
+  // before the call is published. Returns the error of an attempt that began after the call, also
+  // of another shard where the store is away, and that of Deadline::Check where the deadline is
+  // over before: a running publish goes on.
   Status Flush(const DirtyShard& shard, const Deadline& deadline = Deadline::None());
   // The same for all; every shard is tried, the first error is returned.
   Status FlushAll(const Deadline& deadline = Deadline::None());
@@ -76,6 +81,9 @@ class PublishQueue {
   // `has_room` may lock.
   Status WaitForRoom(const std::function<bool()>& has_room,
                      const Deadline& deadline = Deadline::None());
+  // Whether the last attempt has found the store away, and that it was found so by other means.
+  [[nodiscard]] bool StoreIsAway() const;
+  void FoundStoreAway(const Error& error);
   // From now on every dirty shard is published at once, without waiting for it to be idle.
   void Hurry();
   [[nodiscard]] PublishProgress progress() const;

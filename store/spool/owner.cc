@@ -44,6 +44,7 @@ JsonValue IdentityObject(const SourceIdentity& identity) {
   object.Set("inode", JsonValue::Number(identity.inode));
   object.Set("born", JsonValue::String(identity.born));
   object.Set("document", JsonValue::String(identity.document));
+  if (!identity.url.empty()) object.Set("url", JsonValue::String(identity.url));
   return object;
 }
 
@@ -75,6 +76,10 @@ Result<SourceIdentity> ParseIdentity(const JsonCursor& cursor) {
   UNSHARD_ASSIGN_OR_RETURN(identity.inode, NumberMember(cursor, "inode"));
   UNSHARD_ASSIGN_OR_RETURN(identity.born, Member(cursor, "born"));
   UNSHARD_ASSIGN_OR_RETURN(identity.document, Member(cursor, "document"));
+  UNSHARD_ASSIGN_OR_RETURN(const auto url, cursor.OptionalMember("url"));
+  for (const JsonCursor& member : url) {
+    UNSHARD_ASSIGN_OR_RETURN(identity.url, member.String());
+  }
   return identity;
 }
 
@@ -173,6 +178,7 @@ SpoolOwner ThisProcess(const std::string& source, const std::optional<SourceIden
 std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,
                                               const SpoolOwner& present) {
   if (recorded.source != present.source) {
+    // A URL may have several spellings.
     const bool known = recorded.identity && present.identity;
     if (known && IsMovedSource(*recorded.identity, *present.identity)) return std::nullopt;
     return "a spool of " + recorded.source + ", expected one of " + present.source;
@@ -180,6 +186,10 @@ std::optional<std::string> WhyOfAnotherSource(const SpoolOwner& recorded,
   if (!present.identity) return std::nullopt;
   if (recorded.identity) {
     if (IsSameSource(*recorded.identity, *present.identity)) return std::nullopt;
+    if (!present.identity->url.empty()) {
+      return "its chunks belong to " + recorded.identity->url + ", and " + present.source + " is " +
+             present.identity->url + " now";
+    }
     return "its chunks belong to what was " + recorded.source + " on " + recorded.host +
            ", and another directory has that path here now";
   }

@@ -5,6 +5,7 @@
 
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/spool/attempts.h"
 #include "store/spool/move.h"
 #include "store/spool/owner.h"
 #include "store/spool/sealed_name.h"
@@ -188,6 +189,8 @@ Status RecoverSpool(Spool::State& state) {
   UNSHARD_RETURN_IF_ERROR(ListAside(state, kDamagedDirectory, state.damaged));
   UNSHARD_ASSIGN_OR_RETURN(const auto datasets, SortedNames(files, kChunksDirectory));
   for (const std::string& name : datasets) UNSHARD_RETURN_IF_ERROR(RecoverDataset(state, name));
+  UNSHARD_ASSIGN_OR_RETURN(state.attempts, ReadAttempts(files));
+  if (!state.attempts.empty()) state.next_attempt = state.attempts.rbegin()->first + 1;
   std::sort(state.recovered.begin(), state.recovered.end(),
             [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
   return ListAside(state, kConflictsDirectory, state.conflicts);

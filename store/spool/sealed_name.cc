@@ -53,13 +53,15 @@ class SealReader {
 };
 
 bool ReadFingerprint(SealReader& reader, ChunkFingerprint& fingerprint) {
-  fingerprint.absent = reader.Take("-a");
+  fingerprint.unknown = reader.Take("-u");
+  fingerprint.absent = fingerprint.unknown || reader.Take("-a");
   if (fingerprint.absent) return true;
   return reader.Take("-b") && reader.TakeNumber(fingerprint.size) && reader.Take("-") &&
          reader.TakeHex(fingerprint.crc32c);
 }
 
 std::string FingerprintText(const ChunkFingerprint& fingerprint) {
+  if (fingerprint.unknown) return "-u";
   if (fingerprint.absent) return "-a";
   return "-b" + std::to_string(fingerprint.size) + '-' + Hex(fingerprint.crc32c);
 }
@@ -77,6 +79,7 @@ bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
   const bool other = reader.StartsWith("-a") || reader.StartsWith("-b");
   if (other && !ReadFingerprint(reader, terms.other_base.emplace())) return false;
   if (reader.Take("-l") && !reader.TakeHex(terms.layout.emplace())) return false;
+  terms.whole_file = reader.Take("-o");
   if (chunk.removed && reader.Take("-w")) {
     if (!reader.TakeNumber(chunk.only_with) || chunk.only_with == 0) return false;
   }
@@ -141,6 +144,7 @@ std::string SealedName(const SpooledChunk& chunk) {
   name += FingerprintText(terms.base);
   if (terms.other_base) name += FingerprintText(*terms.other_base);
   if (terms.layout) name += "-l" + Hex(*terms.layout);
+  if (terms.whole_file) name += "-o";
   if (chunk.only_with != 0) name += "-w" + std::to_string(chunk.only_with);
   return name;
 }

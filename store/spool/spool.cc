@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "store/object/object_store.h"
+#include "store/spool/attempts.h"
 #include "store/spool/move.h"
 #include "store/spool/owner.h"
 #include "store/spool/recovery.h"
@@ -18,8 +19,9 @@ namespace {
 
 // Longer than any seal: four sequences or lengths, four more numbers of eight digits.
 constexpr std::size_t kMaxSeal = 128;
-constexpr std::array<const char*, 4> kTops = {kStagingDirectory, kChunksDirectory,
-                                              kConflictsDirectory, kDamagedDirectory};
+constexpr std::array<const char*, 5> kTops = {kStagingDirectory, kChunksDirectory,
+                                              kConflictsDirectory, kDamagedDirectory,
+                                              kAttemptsDirectory};
 
 }  // namespace
 
@@ -137,6 +139,27 @@ Status Spool::PrepareToPublish(const std::vector<SpooledChunk>& chunks) {
 
 Status Spool::Discard(const SpooledChunk& chunk) { return DiscardChunk(*state_, chunk); }
 
+Result<std::uint64_t> Spool::RecordAttempt(const SpoolAttempt& attempt) {
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(state_->mutex);
+    number = state_->next_attempt++;
+  }
+  UNSHARD_RETURN_IF_ERROR(WriteAttempt(*state_->files, number, attempt));
+  return number;
+}
+
+Status Spool::ForgetAttempt(std::uint64_t number) {
+  const auto removed = state_->files->Remove(AttemptPath(number));
+  if (!removed) return tl::unexpected<Error>(removed.error());
+  return {};
+}
+
+std::map<std::uint64_t, SpoolAttempt> Spool::TakeAttempts() {
+  const std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->attempts, {});
+}
+
 Status Spool::Quarantine(const SpooledChunk& chunk) { return QuarantineChunk(*state_, chunk); }
 
 Result<std::shared_ptr<File>> Spool::Open(const SpooledChunk& chunk) {
@@ -191,6 +214,7 @@ Result<bool> Spool::RemoveIfEmpty() {
     state_->spare_files.clear();
   }
   UNSHARD_RETURN_IF_ERROR(RemoveStaged(files));
+  UNSHARD_RETURN_IF_ERROR(RemoveAttempts(files));
   // The owner file goes last: whatever remains before that is still a spool.
   const auto remove = [&](const std::string& directory) -> Result<bool> {
     const auto removed = files.Remove(directory);

@@ -8,6 +8,8 @@
 //   staging/<number>         files being written; nothing has been promised about them
 //   chunks/<dataset>/…       committed chunks, "<chunk>,<seal>"; "/" in names is written "%2F"
 //   chunks/<dataset>/.path   the path of the dataset below the source
+//   attempts/<number>        JSON: one attempt to replace an object of the store that is under way,
+//                            or whose outcome was not known when the mount ended
 //   conflicts/<dataset>/…    committed chunks that replay found another version of in the store
 //   damaged/<dataset>/…      files that did not match their seal when the spool was opened
 //
@@ -16,13 +18,15 @@
 //
 // The seal says all there is to know about the file: sequence, kind (chunk or removal), length and
 // crc32c of the file, length and crc32c of what it replaces, and a digest of the layout that it was
-// written for. Renaming seals. A file whose bytes do
+// written for. A file of the source that is no chunk, and waits to be stored whole under its own
+// key, is sealed in the same way, marked as one. Renaming seals. A file whose bytes do
 // not match its seal was torn by a power loss before it was fsynced, or damaged since: which of
 // the two is not known, so it is quarantined and reported.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,16 +44,21 @@ struct ChunkFingerprint {
   bool absent = true;
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
+  // Not known, since the store did not answer: whatever is there is replaced.
+  bool unknown = false;
   friend bool operator==(const ChunkFingerprint&, const ChunkFingerprint&) = default;
 };
 
 // What a seal says beside what the spool knows by itself.
 struct SealTerms {
+  // Of a whole file: its length, and the crc32c of its validator in the store.
   ChunkFingerprint base;
   // The version before this one, where it was in the spool as well: the store may have that by now.
   std::optional<ChunkFingerprint> other_base = std::nullopt;
   // Of what the metadata said of how chunks are stored; seals of earlier releases have none.
   std::optional<std::uint32_t> layout = std::nullopt;
+  // No chunk, but a file of the source: `dataset` is the directory that it is in.
+  bool whole_file = false;
 };
 
 // One committed version of one chunk file. Immutable.
@@ -81,6 +90,14 @@ struct SpoolOptions {
   // Of files that Reserve() gives, each of which holds a descriptor until it is destroyed. A
   // quarter of this for sealed files, until they are synced.
   std::size_t max_descriptors = std::size_t{1} << 20;
+};
+
+// One attempt to replace an object of the store by sealed files of a spool. It is recorded before
+// the store is asked, so that the next process can tell its own write from that of others.
+struct SpoolAttempt {
+  std::string key;                       // of the object
+  std::string id;                        // ObjectReplacement::attempt()
+  std::vector<std::uint64_t> sequences;  // of the sealed files that the object has if it succeeded
 };
 
 class Spool;
@@ -173,6 +190,12 @@ class Spool {
   // never outlives the last one, not even where the power fails. Nothing happens where it has been
   // discarded before.
   Status Discard(const SpooledChunk& chunk);
+  // Returns the number of the attempt once its record survives a power loss.
+  Result<std::uint64_t> RecordAttempt(const SpoolAttempt& attempt);
+  // Its outcome is known, and counts: the record goes.
+  Status ForgetAttempt(std::uint64_t number);
+  // Those that were recorded when the spool was opened, by number. Nothing the second time.
+  [[nodiscard]] std::map<std::uint64_t, SpoolAttempt> TakeAttempts();
   // Quarantines a version, for a person to decide; it is reported and no longer replayed, from
   // return on. kNotFound where it has been discarded.
   Status Quarantine(const SpooledChunk& chunk);
@@ -200,8 +223,9 @@ class Spool {
 };
 
 // "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b-l9c0d1e2f" and back; nothing for any other name.
-// "-r" means a removal, "-a" that nothing is replaced, a second "-b…" or "-a" for the other base,
-// "-w18" at the end of a removal for one that counts only with version 18. Neither dataset nor time
+// "-r" means a removal, "-a" that nothing is replaced, "-u" that it is not known what is, a second
+// "-b…" or "-a" the other base, "-o" a whole file, "-w18" at the end of a removal one that counts
+// only with version 18. Neither dataset nor time
 // are in the name.
 std::string SealedName(const SpooledChunk& chunk);
 std::optional<SpooledChunk> ParseSealedName(std::string_view name);

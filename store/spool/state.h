@@ -17,6 +17,7 @@ inline constexpr const char* kStagingDirectory = "staging";
 inline constexpr const char* kChunksDirectory = "chunks";
 inline constexpr const char* kConflictsDirectory = "conflicts";
 inline constexpr const char* kDamagedDirectory = "damaged";
+inline constexpr const char* kAttemptsDirectory = "attempts";
 inline constexpr const char* kDatasetPathFile = ".path";
 inline constexpr const char* kNewDatasetPathFile = ".path.new";
 
@@ -81,6 +82,8 @@ struct Spool::State {
   std::map<std::string, SpoolDirectory> directories;           // by dataset; never removed
   std::unordered_map<std::uint64_t, SpooledChunk> superseded;  // by sequence
   std::vector<SpooledChunk> recovered;
+  std::map<std::uint64_t, SpoolAttempt> attempts;  // recovered ones
+  std::uint64_t next_attempt = 1;
   std::vector<SpooledChunk> conflicts;
   std::vector<SpooledChunk> damaged;
   // Files of the latest sealed versions, open until they are synced: an error of writing is

@@ -1,7 +1,9 @@
-// Arbitrary bytes as names in a spool: whatever is accepted is written back exactly.
+// Arbitrary bytes as names in a spool, and as records of attempts: whatever is accepted is written
+// back.
 #include "store/spool/sealed_name.h"
 
 #include "store/object/object_store.h"
+#include "store/spool/attempts.h"
 #include "store/spool/spool.h"
 #include "tests/fuzz/fuzz_targets.h"
 
@@ -18,6 +20,13 @@ void FuzzSealedName(ByteSpan input) {
     Require(EscapeName(*text) == name, "escapes are strict");
   }
   Require(UnescapeName(EscapeName(name)) == name, "any text can be escaped");
+  if (const auto attempt = ParseAttempt(name)) {
+    Require(CheckKey(attempt->key).has_value(), "attempts name keys");
+    const auto again = ParseAttempt(AttemptText(*attempt));
+    Require(again && again->key == attempt->key && again->id == attempt->id &&
+                again->sequences == attempt->sequences,
+            "attempts are written as they are read");
+  }
   Require(DatasetDirectory(name).size() <= kMaxFileName, "directories have names");
   Require(DatasetDirectory(name).find('/') == std::string::npos, "directories are one level");
 }

@@ -24,8 +24,8 @@ FOLDERS = [
     "codec/shard", "codec/precomputed", "codec/zarr2", "codec/n5", "codec/zarr3", "codec/schema",
     "store/object", "store/http", "store/remote", "store/s3", "store/gcs", "store/local",
     "store/cache",
-    "store/spool",
-    "store/shard", "store/publish", "store/chunks", "store/views", "store/dataset",
+    "store/spool", "store/shard", "store/publish", "store/files", "store/chunks", "store/views",
+    "store/dataset",
     "fs/common", "fs/write", "fs/tree", "fs", "fs/mount", "fs/kernel", "fs/cli"]
 LAYERS = ["codec", "store", "fs"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -81,13 +81,13 @@ def gate(emulator, work):
 @pytest.mark.parametrize("dataset", ["volume", "tree"])
 def test_it_is_what_a_local_mount_shows(dataset, buckets, emulator, mount):
     local = mount(buckets / "bucket" / dataset, "ro")
-    remote = mount(f"gs://bucket/{dataset}", environment=emulator.environment)
+    remote = mount(f"gs://bucket/{dataset}", "ro", environment=emulator.environment)
     assert files_in(remote.path) == files_in(local.path)
 
 
 def test_a_bucket_of_several_datasets(buckets, emulator, mount):
     local = mount(buckets / "bucket", "ro")
-    remote = mount("gs://bucket", environment=emulator.environment)
+    remote = mount("gs://bucket", "ro", environment=emulator.environment)
     assert sorted(os.listdir(remote.path)) == ["tree", "volume"]
     assert files_in(remote.path) == files_in(local.path)
 
@@ -117,7 +117,7 @@ def test_datasets_are_created_in_buckets(emulator, run_unshard, work):
 
 
 def test_writing_is_refused(emulator, mount):
-    remote = mount("gs://bucket/tree", environment=emulator.environment)
+    remote = mount("gs://bucket/tree", "ro", environment=emulator.environment)
     refused(errno.EROFS, (remote.path / "new").write_bytes, b"")
     assert remote.status()["read_only"]
     assert remote.status()["source"] == "gs://bucket/tree"
@@ -126,7 +126,7 @@ def test_writing_is_refused(emulator, mount):
 @pytest.mark.parametrize("kind", ["service", "user", "machine"])
 def test_a_credential_gets_tokens(kind, buckets, gate, mount):
     local = mount(buckets / "bucket" / "volume", "ro")
-    remote = mount("gs://bucket/volume", environment=getattr(gate, kind))
+    remote = mount("gs://bucket/volume", "ro", environment=getattr(gate, kind))
     assert files_in(remote.path) == files_in(local.path)
     kinds = [each for _, path, each in gate.requests() if path.startswith("/storage/")]
     assert set(kinds) == {kind}
@@ -135,7 +135,7 @@ def test_a_credential_gets_tokens(kind, buckets, gate, mount):
 
 
 def test_a_token_that_is_refused_is_renewed(buckets, gate, mount):
-    remote = mount("gs://bucket/tree", environment=gate.user)
+    remote = mount("gs://bucket/tree", "ro", environment=gate.user)
     gate.set("expire")
     assert files_in(remote.path) == files_in(mount(buckets / "bucket" / "tree", "ro").path)
     assert remote.control("errors") == ""
@@ -145,7 +145,7 @@ def test_public_data_need_no_credential_and_no_listing(buckets, gate, mount):
     expected = files_in(mount(buckets / "bucket" / "volume", "ro").path)
     for words in (["public"], ["unlisted"]):
         gate.set(*words)
-        remote = mount("gs://bucket/volume", environment=gate.anonymous)
+        remote = mount("gs://bucket/volume", "ro", environment=gate.anonymous)
         assert (remote.path / "notes.txt").read_bytes() == expected["notes.txt"]
         shown = files_in(remote.path)
         # Nothing mentions it: where nobody may list, it is found by its name only.
@@ -183,9 +183,9 @@ def test_messages_say_what_is_wrong(emulator, gate, run_unshard, work):
 def test_secrets_are_shown_nowhere(gate, mount, run_unshard):
     with pytest.raises(MountFailed) as failed:
         gate.set("refuse")
-        mount("gs://bucket/tree", environment=gate.service)
+        mount("gs://bucket/tree", "ro", environment=gate.service)
     gate.set()
-    remote = mount("gs://bucket/tree", environment=gate.service, arguments=["--verbose"])
+    remote = mount("gs://bucket/tree", "ro", environment=gate.service, arguments=["--verbose"])
     files_in(remote.path)
     gate.set("refuse", "expire")
     with pytest.raises(OSError):
@@ -222,7 +222,7 @@ def test_a_redirect_takes_no_token_to_another_host(gate, work, mount):
 
 def test_requests_are_within_their_budget(gate, buckets, mount, measured):
     gate.set("public")
-    remote = mount("gs://bucket/volume", "ttl=600", environment=gate.anonymous)
+    remote = mount("gs://bucket/volume", "ro,ttl=600", environment=gate.anonymous)
     mounting = len(gate.requests())
     shards = os.listdir(buckets / "bucket" / "volume" / "coarse")
     shown = sorted(path.name for path in (remote.path / "coarse").iterdir())
@@ -276,7 +276,7 @@ def uploaded(request, emulator, work, mount):
     for path in sorted(source.path.rglob("*")):
         if path.is_file():
             upload(emulator.url, source.path, path)
-    return Uploaded(source, emulator, mount(f"gs://bucket/{name}", environment=emulator.environment))
+    return Uploaded(source, emulator, mount(f"gs://bucket/{name}", "ro", environment=emulator.environment))
 
 
 def test_a_replaced_shard_is_seen_and_never_mixed(uploaded):

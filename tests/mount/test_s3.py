@@ -133,11 +133,11 @@ def files_in(root):
 def test_it_is_what_a_local_mount_shows(access, dataset, local, s3, mount):
     expected = files_in(mount(local / dataset, "ro").path)
     if access == "anonymous":
-        remote = mount(f"s3://{PUBLIC}/data/{dataset}", "anonymous",
+        remote = mount(f"s3://{PUBLIC}/data/{dataset}", "ro,anonymous",
                        environment={"AWS_ENDPOINT_URL": s3.url})
     else:
         region = {"AWS_REGION": "eu-west-1"} if access == "other region" else {}
-        remote = mount(f"s3://{BUCKET}/data/{dataset}", environment=signed(s3.url, **region))
+        remote = mount(f"s3://{BUCKET}/data/{dataset}", "ro", environment=signed(s3.url, **region))
     assert remote.status()["read_only"]
     assert files_in(remote.path) == expected
 
@@ -157,7 +157,7 @@ def test_credentials_come_from_a_profile(local, s3, work, mount):
         f"[lab]\naws_access_key_id = {USER}\naws_secret_access_key = {SECRET}\n")
     (work / "home" / ".aws" / "config").write_text(
         f"[profile lab]\nregion = us-east-1\nendpoint_url = {s3.url}\n")
-    remote = mount(f"s3://{BUCKET}/data/tree", environment={"AWS_PROFILE": "lab"})
+    remote = mount(f"s3://{BUCKET}/data/tree", "ro", environment={"AWS_PROFILE": "lab"})
     assert (remote.path / "zarr.json").read_bytes()
 
 
@@ -165,7 +165,7 @@ def test_credentials_come_from_cloudvolumes_secrets(s3, work, mount):
     (work / "home" / "secrets").mkdir()
     (work / "home" / "secrets" / f"{BUCKET}-aws-secret.json").write_text(
         json.dumps({"AWS_ACCESS_KEY_ID": USER, "AWS_SECRET_ACCESS_KEY": SECRET}))
-    remote = mount(f"s3://{BUCKET}/data/tree", environment={"AWS_ENDPOINT_URL": s3.url})
+    remote = mount(f"s3://{BUCKET}/data/tree", "ro", environment={"AWS_ENDPOINT_URL": s3.url})
     assert (remote.path / "zarr.json").read_bytes()
 
 
@@ -180,7 +180,7 @@ def test_credentials_come_from_cloudvolumes_secrets(s3, work, mount):
 ])
 def test_what_denies_access_is_told_at_the_mount(more, expected, s3, mount):
     with pytest.raises(MountFailed) as failed:
-        mount(f"s3://{BUCKET}/data/tree", environment=signed(s3.url, **more))
+        mount(f"s3://{BUCKET}/data/tree", "ro", environment=signed(s3.url, **more))
     assert failed.value.returncode == 1
     assert expected in failed.value.log
     assert SECRET not in failed.value.log and "password1" not in failed.value.log
@@ -198,7 +198,7 @@ def test_a_missing_bucket_is_an_error_and_a_missing_dataset_is_none(s3, run_unsh
 
 
 def test_secrets_are_shown_nowhere(s3, mount, run_unshard):
-    remote = mount(f"s3://{BUCKET}/data/tree", environment=signed(s3.url), arguments=["-v"])
+    remote = mount(f"s3://{BUCKET}/data/tree", "ro", environment=signed(s3.url), arguments=["-v"])
     assert (remote.path / "zarr.json").read_bytes()
     told = "\n".join([remote.control("status.json"), remote.control("config.json"),
                       remote.control("errors"), remote.control("metrics"), remote.log(),
@@ -214,7 +214,7 @@ def test_a_redirect_takes_no_credentials_to_another_host(s3, proxy, mount, work)
         location = f"http://127.0.0.1:{other.getsockname()[1]}/x"
         (work / "proxy" / "faults").write_text(f"status 307;field Location {location}\n" * 50)
         with pytest.raises(MountFailed) as failed:
-            mount(f"s3://{BUCKET}/data/tree", environment=signed(proxy.url))
+            mount(f"s3://{BUCKET}/data/tree", "ro", environment=signed(proxy.url))
         assert "HTTP 307" in failed.value.log
         other.settimeout(0)
         with pytest.raises(BlockingIOError):
@@ -223,12 +223,12 @@ def test_a_redirect_takes_no_credentials_to_another_host(s3, proxy, mount, work)
 
 def test_a_service_that_is_busy_is_asked_again(s3, proxy, mount, work):
     (work / "proxy" / "faults").write_text("status 503\n" * 3)
-    remote = mount(f"s3://{BUCKET}/data/tree", environment=signed(proxy.url))
+    remote = mount(f"s3://{BUCKET}/data/tree", "ro", environment=signed(proxy.url))
     assert (remote.path / "zarr.json").read_bytes()
 
 
 def test_a_listing_that_fails_is_an_error_and_not_an_empty_directory(s3, proxy, mount, work):
-    remote = mount(f"s3://{BUCKET}/data", environment=signed(proxy.url))
+    remote = mount(f"s3://{BUCKET}/data", "ro", environment=signed(proxy.url))
     faults = work / "proxy" / "faults"
     faults.write_text("body <html></html>;field Content-Length 13\n" * 50)
     with pytest.raises(OSError) as caught:
@@ -242,7 +242,7 @@ def test_a_listing_that_fails_is_an_error_and_not_an_empty_directory(s3, proxy, 
 
 
 def test_a_chunk_costs_two_requests_and_then_one(s3, proxy, mount):
-    remote = mount(f"s3://{BUCKET}/data/tree", "ttl=60", environment=signed(proxy.url))
+    remote = mount(f"s3://{BUCKET}/data/tree", "ro,ttl=60", environment=signed(proxy.url))
     first, second = (remote.path / "image" / "c" / "3" / "3" / name for name in "01")
     assert first.parent.is_dir()
     proxy.requests()
@@ -273,7 +273,7 @@ def test_with_a_cache_on_the_disk_the_next_mount_needs_no_index(s3, proxy, mount
 def test_a_listing_costs_one_request_a_thousand_names(s3, proxy, mount):
     for number in range(1100):
         s3.client.put_object(Bucket=BUCKET, Key=f"data/tree/many/{number}", Body=b"")
-    remote = mount(f"s3://{BUCKET}/data/tree", environment=signed(proxy.url))
+    remote = mount(f"s3://{BUCKET}/data/tree", "ro", environment=signed(proxy.url))
     proxy.requests()
     assert sorted(os.listdir(remote.path / "many"), key=int) == [str(each) for each in range(1100)]
     assert len([line for line in proxy.requests() if "list-type" in line and "max-keys=1000" in line]) == 2

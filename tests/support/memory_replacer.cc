@@ -24,17 +24,21 @@ class MemoryReplacement final : public ObjectReplacement {
  public:
   MemoryReplacement(std::shared_ptr<MemoryStore> store, const ReplacedObject& object,
                     bool starts_from_base, std::atomic<MemoryReplacer::Lost>& lost,
-                    std::shared_ptr<std::atomic<std::uint64_t>> base_bytes)
+                    std::shared_ptr<std::atomic<std::uint64_t>> base_bytes,
+                    std::shared_ptr<std::atomic<std::uint64_t>> puts, std::string attempt)
       : store_(std::move(store)),
         object_(object),
         starts_from_base_(starts_from_base),
         lost_(lost),
-        base_bytes_(std::move(base_bytes)) {}
+        base_bytes_(std::move(base_bytes)),
+        puts_(std::move(puts)),
+        attempt_(std::move(attempt)) {}
 
   Status OpenBase();
 
   const std::shared_ptr<ObjectVersion>& base() const override { return base_; }
   bool base_is_pair() const override { return is_pair_; }
+  std::string attempt() const override { return attempt_; }
   Result<bool> StartFromBase() override;
   Status Write(std::uint64_t at, ByteSpan bytes) override;
   Status CopyBase(const ByteRange& range, std::uint64_t at) override;
@@ -60,6 +64,8 @@ class MemoryReplacement final : public ObjectReplacement {
   const bool starts_from_base_;
   std::atomic<MemoryReplacer::Lost>& lost_;
   const std::shared_ptr<std::atomic<std::uint64_t>> base_bytes_;
+  const std::shared_ptr<std::atomic<std::uint64_t>> puts_;
+  const std::string attempt_;
   std::shared_ptr<ObjectVersion> base_;
   bool is_pair_ = false;
   std::optional<Generation> current_;  // of what stands under the key itself, as far as we know
@@ -114,7 +120,8 @@ Result<Committed> MemoryReplacement::Replace(std::optional<Bytes> bytes) {
   const auto lost = lost_.exchange(MemoryReplacer::Lost::kNothing);
   const Committed unknown{Committed::Outcome::kUnknown, {}, {ErrorCode::kUnavailable, "lost", 0}};
   if (lost == MemoryReplacer::Lost::kRequest) return unknown;
-  Committed committed = store_->ReplaceIf(object_.key, current_, std::move(bytes));
+  Committed committed = store_->ReplaceIf(object_.key, current_, std::move(bytes), attempt_);
+  if (committed.outcome == Committed::Outcome::kCommitted) ++*puts_;
   if (lost == MemoryReplacer::Lost::kAnswer) return unknown;
   if (committed.outcome != Committed::Outcome::kCommitted) return committed;
   is_pair_ = false;
@@ -148,10 +155,22 @@ Status MemoryReplacement::MakeDurable() {
 
 }  // namespace
 
+Status MemoryReplacer::CheckAnswers() const {
+  if (!away_) return {};
+  return Fail(ErrorCode::kUnavailable, store_->Describe("") + ": does not answer");
+}
+
+Result<bool> MemoryReplacer::HasAttempt(const std::string& key, const std::string& attempt) {
+  UNSHARD_RETURN_IF_ERROR(CheckAnswers());
+  return store_->HasAttempt(key, attempt);
+}
+
 Result<std::unique_ptr<ObjectReplacement>> MemoryReplacer::Begin(const ReplacedObject& object,
                                                                  const Deadline&) {
+  UNSHARD_RETURN_IF_ERROR(CheckAnswers());
   auto replacement =
-      std::make_unique<MemoryReplacement>(store_, object, starts_from_base_, lost_, base_bytes_);
+      std::make_unique<MemoryReplacement>(store_, object, starts_from_base_, lost_, base_bytes_,
+                                          puts_, "attempt " + std::to_string(++last_attempt_));
   UNSHARD_RETURN_IF_ERROR(replacement->OpenBase());
   return replacement;
 }

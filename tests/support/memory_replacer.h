@@ -21,6 +21,10 @@ class MemoryReplacer final : public ObjectReplacer {
   // The answer to the next commit or removal is lost: on its way there, or on its way back.
   enum class Lost { kNothing, kRequest, kAnswer };
   void LoseNext(Lost lost) { lost_ = lost; }
+  // Every commit and removal fails as it does where nobody answers, until it is called again.
+  void SetAway(bool away) { away_ = away; }
+  // New versions that were stored, and removals that were done.
+  [[nodiscard]] std::uint64_t puts() const { return *puts_; }
   // Bytes of bases that were read since the start, those included that were copied.
   [[nodiscard]] std::uint64_t base_bytes() const { return *base_bytes_; }
 
@@ -28,12 +32,19 @@ class MemoryReplacer final : public ObjectReplacer {
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                    const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override { return CheckKey(directory); }
+  Result<bool> HasAttempt(const std::string& key, const std::string& attempt) override;
   std::string Describe(const std::string& key) const override { return store_->Describe(key); }
 
  private:
+  Status CheckAnswers() const;
+
   const std::shared_ptr<MemoryStore> store_;
   const bool starts_from_base_;
   std::atomic<Lost> lost_{Lost::kNothing};
+  std::atomic<bool> away_{false};
+  std::atomic<std::uint64_t> last_attempt_{0};
+  const std::shared_ptr<std::atomic<std::uint64_t>> puts_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   const std::shared_ptr<std::atomic<std::uint64_t>> base_bytes_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
 };

@@ -74,15 +74,21 @@ const ObjectInfo& MemoryStore::PutLocked(const std::string& key, Bytes bytes) {
 }
 
 Committed MemoryStore::ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
-                                 std::optional<Bytes> bytes) {
+                                 std::optional<Bytes> bytes, const std::string& attempt) {
   const std::lock_guard lock(content_->mutex);
   const auto found = content_->objects.find(key);
   std::optional<Generation> current;
   if (found != content_->objects.end()) current = found->second.info.generation;
   if (current != expected) return {};
+  if (!attempt.empty()) content_->attempts.emplace(key, attempt);
   if (bytes) return {Committed::Outcome::kCommitted, PutLocked(key, *std::move(bytes))};
   content_->objects.erase(key);
   return {Committed::Outcome::kCommitted};
+}
+
+bool MemoryStore::HasAttempt(const std::string& key, const std::string& attempt) const {
+  const std::lock_guard lock(content_->mutex);
+  return content_->attempts.contains({key, attempt});
 }
 
 void MemoryStore::Remove(const std::string& key) {

@@ -4,7 +4,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/object/object_replacement.h"
@@ -24,9 +26,11 @@ class MemoryStore final : public ObjectStore {
   // Objects have the time 0 otherwise.
   void SetModified(const std::string& key, const timespec& modified);
   // Puts `bytes` in place of the object, or removes it (nothing), where its generation is
-  // `expected` (nothing: it is missing).
+  // `expected` (nothing: it is missing). `attempt` is remembered for the object, whatever replaces
+  // it.
   Committed ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
-                      std::optional<Bytes> bytes);
+                      std::optional<Bytes> bytes, const std::string& attempt = {});
+  [[nodiscard]] bool HasAttempt(const std::string& key, const std::string& attempt) const;
 
   // From now on reads of versions, but not those that open them, end only with ReleaseReads.
   void HoldReads();
@@ -54,6 +58,7 @@ class MemoryStore final : public ObjectStore {
     std::mutex mutex;
     // All guarded by mutex.
     std::map<std::string, Object> objects;
+    std::set<std::pair<std::string, std::string>> attempts;
     std::uint64_t last_generation = 0;
     bool holds = false;
     std::vector<std::function<void()>> held;

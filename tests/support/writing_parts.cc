@@ -46,9 +46,10 @@ WritingParts::Parts::Parts(const WritingParts& test, std::unique_ptr<Spool> open
             dirty.push_back({shard, chunks, bytes, complete});
           }),
       committer(spool, written, datasets->index(), checks, current, versions),
+      attempts(std::make_shared<AttemptRecords>(test.replacer_)),
       publishing({test.replacer_, datasets, written, &versions, &current,
                   [this](const std::string& key) { renewed.push_back(key); }, test.limits_,
-                  test.strict_}) {}
+                  attempts, test.strict_}) {}
 
 WritingParts::WritingParts() {
   memory_->Put("a/zarr.json", Array().document);

@@ -69,6 +69,7 @@ class WritingParts : public testing::Test {
     const CurrentChunks current;
     SpooledVersions versions;
     ChunkCommitter committer;
+    const std::shared_ptr<AttemptRecords> attempts;
     ShardPublishing publishing;
   };
 

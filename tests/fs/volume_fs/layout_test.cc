@@ -297,7 +297,7 @@ class LayoutAtPublish : public LayoutChange {
     parts.reader =
         std::make_shared<ChunkReader>(parts.decoded, std::uint64_t{1} << 24, parts.reads);
     parts.files = *OpenPosixFileSystem(source_.path());
-    parts.replacer = MakeLocalReplacer(parts.files);
+    parts.replacer = parts.documents = MakeLocalReplacer(parts.files);
     parts.written = std::make_shared<CommittedVersions>();
     DatasetTreeOptions tree;
     tree.unpublished = parts.written;

@@ -6,6 +6,7 @@
 
 #include "fs/volume_fs.h"
 #include "store/dataset/spool_folder.h"
+#include "store/files/document_replacer.h"
 #include "store/local/inotify_watcher.h"
 #include "store/local/posix_file_system.h"
 #include "tests/support/memory_replacer.h"
@@ -165,13 +166,17 @@ class Seams : public testing::Test {
     tree.view = &view;
     tree.shards.ttl_milliseconds = 0;
     if (writable) {
-      parts.files = *OpenPosixFileSystem(local_.path());
       parts.replacer = std::make_shared<MemoryReplacer>(store_);
+      parts.object_files =
+          std::make_shared<ObjectFiles>(store_, parts.replacer, std::chrono::milliseconds(0));
+      parts.files = parts.object_files;
+      parts.documents = std::make_shared<DocumentReplacer>(parts.object_files);
+      parts.store = parts.object_files->over();
       parts.written = std::make_shared<CommittedVersions>();
       tree.unpublished = parts.written;
     }
-    parts.datasets =
-        std::make_shared<DatasetTree>(store_, parts.watcher, parts.indexes, parts.reader, tree);
+    parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
+                                                   parts.reader, tree);
     const Status found = parts.datasets->Discover();
     ASSERT_TRUE(found) << found.error().message;
     auto volume = std::make_unique<Volume>(std::move(parts), options);
@@ -258,6 +263,47 @@ TEST_F(Seams, AStoreInMemoryIsListedReadWrittenAndPublished) {
   Mount(NativeView(), false);
   EXPECT_EQ(Text("0") + Text("1") + Text("2"), "Abc");
   EXPECT_EQ(Text("3"), "ENOENT");
+}
+
+TEST_F(Seams, FilesBesideTheDataAreStagedAndPutWhole) {
+  Mount(NativeView(), true);
+  auto created = fs_->Create(kRootNode, "notes.txt", {.write = true, .truncate = true});
+  ASSERT_TRUE(created) << created.error().message;
+  ASSERT_TRUE(fs_->Write(*created->file, 0, AsBytes("one")));
+  ASSERT_TRUE(fs_->Write(*created->file, OpenFile::kAppend, AsBytes(" two")));
+  ASSERT_TRUE(fs_->Flush(*created->file, 0));
+  fs_->Release(std::move(created->file));
+  ASSERT_TRUE(fs_->Rename(kRootNode, "notes.txt", kRootNode, "renamed.txt", true));
+  const auto gone = fs_->Lookup(kRootNode, "notes.txt");
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->node, 0U);
+  const auto entry = fs_->Lookup(kRootNode, "renamed.txt");
+  ASSERT_TRUE(entry);
+  EXPECT_EQ(entry->attributes.size, 7U);
+  EXPECT_EQ(entry->node, created->entry.node) << "the kernel's inode goes with it";
+  const auto linked = fs_->Link(entry->node, kRootNode, "linked");
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(ErrnoOf(linked.error()), EPERM);
+  AttributeChange shorter;
+  shorter.size = 3;
+  ASSERT_TRUE(fs_->SetAttributes(entry->node, nullptr, shorter, 0));
+  const auto directory = fs_->MakeDirectory(kRootNode, "folder");
+  ASSERT_TRUE(directory) << directory.error().message;
+  EXPECT_EQ(fs_->write_status()->dirty_chunks, 1U);
+  const Status flushed = fs_->FlushAll();
+  ASSERT_TRUE(flushed) << flushed.error().message;
+  const auto stored = ReadWhole(*store_, "renamed.txt", 100, Deadline::None());
+  ASSERT_TRUE(stored && *stored);
+  EXPECT_EQ((*stored)->text, "one");
+  const auto never = ReadWhole(*store_, "notes.txt", 100, Deadline::None());
+  ASSERT_TRUE(never);
+  EXPECT_FALSE(*never);
+  ASSERT_TRUE(fs_->Remove(kRootNode, "renamed.txt"));
+  ASSERT_TRUE(fs_->RemoveDirectory(kRootNode, "folder"));
+  ASSERT_TRUE(fs_->FlushAll());
+  const auto removed = ReadWhole(*store_, "renamed.txt", 100, Deadline::None());
+  ASSERT_TRUE(removed);
+  EXPECT_FALSE(*removed);
 }
 
 TEST_F(Seams, AViewPresentsChunksThatAreComputedFromTheStoredOnes) {

@@ -39,8 +39,8 @@ class MetadataDocumentsTest : public testing::Test {
     volume_ = *std::move(opened);
     const VolumeParts& parts = volume_->parts();
     documents_ = std::make_unique<MetadataDocuments>(
-        *parts.store, *parts.files, *parts.datasets, *volume_->writes(),
-        [this](const std::string& key) { refreshed_.push_back(key); });
+        *parts.store, *parts.files, *parts.datasets, *parts.documents, *volume_->writes(),
+        std::nullopt, [this](const std::string& key) { refreshed_.push_back(key); });
   }
 
   [[nodiscard]] std::string FileText(const std::string& key) const {

@@ -156,6 +156,35 @@ TEST_F(ShardPublishingTest, WhereTheOutcomeIsUnknownTheSpoolKeepsAll) {
   EXPECT_EQ(publishing().counters().conflicts, 0u) << "our own bytes are no conflict";
 }
 
+// The answer to the put was lost, and another host has replaced the chunk since: what it wrote is
+// the later.
+TEST_F(ShardPublishingTest, WhatWasPutIsNotPutOnceMoreOverALaterVersion) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/2", "y"));
+  replacer_->LoseNext(MemoryReplacer::Lost::kAnswer);
+  EXPECT_EQ(CodeOfPublish("a/0"), ErrorCode::kUnavailable);
+  EXPECT_TRUE(parts_->attempts->Knows("a/0"));
+  PutShard({{0, "B"}, {1, "b"}, {2, "y"}});
+  ASSERT_TRUE(Commit("a/1", "z"));
+  const auto done = Publish("a/0");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->chunks, 3u);
+  EXPECT_EQ(Stored("a/0") + Stored("a/1") + Stored("a/2"), "Bzy");
+  EXPECT_EQ(Current("a/0"), "B");
+  EXPECT_EQ(Spooled(), "");
+  EXPECT_EQ(publishing().counters().conflicts, 0u);
+  EXPECT_FALSE(parts_->attempts->Knows("a/0"));
+}
+
+TEST_F(ShardPublishingTest, AnAttemptWhoseRequestWasLostIsRepeated) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  replacer_->LoseNext(MemoryReplacer::Lost::kRequest);
+  EXPECT_EQ(CodeOfPublish("a/0"), ErrorCode::kUnavailable);
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(Stored("a/0"), "x");
+  EXPECT_FALSE(parts_->attempts->Knows("a/0"));
+}
+
 TEST_F(ShardPublishingTest, VersionsOfAnArrayThatWasRemovedAreQuarantined) {
   ASSERT_TRUE(Commit("a/0", "x"));
   const DirtyShard shard = ShardOf("a/0");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace unshard {
 namespace {
 
@@ -33,6 +35,45 @@ TEST(SourceNames, AUrlIsReadOnlyWhereItsStoreIs) {
   EXPECT_EQ(options.source, "https://host/a");
   EXPECT_EQ(options.url, "https://me:word@host/a?key=1");
   EXPECT_TRUE(options.read_only);
+}
+
+TEST(SourceNames, BucketsCanBeWritten) {
+  for (const char* url : {"s3://bucket/a", "gs://bucket/a"}) {
+    VolumeOptions options;
+    ASSERT_TRUE(NameUrl(url, options));
+    EXPECT_FALSE(options.read_only) << url;
+  }
+}
+
+// The spool of one endpoint is never published to another.
+TEST(SourceNames, ABucketIsWhereItsEndpointIs) {
+  const auto place = [](const std::string& url) -> std::string {
+    VolumeOptions options;
+    EXPECT_TRUE(NameUrl(url, options));
+    const auto identity = IdentifyVolume(options);
+    return identity ? identity->url : identity.error().message;
+  };
+  ::unsetenv("STORAGE_EMULATOR_HOST");
+  EXPECT_EQ(place("gs://bucket/a/"), "gs://bucket/a");
+  ::setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:4443", 1);
+  EXPECT_EQ(place("gs://bucket/a"), "http://127.0.0.1:4443/bucket/a");
+  ::unsetenv("STORAGE_EMULATOR_HOST");
+  ::setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:7070", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  EXPECT_EQ(place("s3://bucket/a"), "http://127.0.0.1:7070/bucket/a");
+  ::unsetenv("AWS_ENDPOINT_URL");
+  ::unsetenv("AWS_SECRET_ACCESS_KEY");
+  EXPECT_EQ(place("s3://bucket/a"), "s3://bucket/a");
+}
+
+TEST(SourceNames, SpoolsBelongToThePlaceThatAUrlLeadsTo) {
+  SourceIdentity one, other;
+  one.url = "http://127.0.0.1:7070/bucket/a";
+  other.url = "http://127.0.0.1:7071/bucket/a";
+  EXPECT_TRUE(IsSameSource(one, one));
+  EXPECT_FALSE(IsSameSource(one, other));
+  EXPECT_FALSE(IsSameSource(one, SourceIdentity{}));
+  EXPECT_FALSE(IsMovedSource(SourceIdentity{}, one));
 }
 
 TEST(SourceNames, AnUnknownSchemeIsAnsweredWithThoseThatExist) {

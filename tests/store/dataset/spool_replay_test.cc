@@ -27,7 +27,8 @@ class NeverDurable final : public ObjectReplacer {
 class SpoolReplayTest : public WritingParts {
  protected:
   void Replay(ObjectReplacer& replacer) {
-    SpoolReplay(replacer, *parts_->datasets, parts_->checks, parts_->current, parts_->versions)
+    SpoolReplay(replacer, *parts_->datasets, parts_->checks, parts_->current, parts_->versions,
+                *parts_->attempts, nullptr)
         .Run({parts_->spool});
   }
   // As the next mount does.
@@ -92,6 +93,20 @@ TEST_F(SpoolReplayTest, TheVersionBeforeMayHaveBeenPublishedMeanwhile) {
   ReplayAnew();
   EXPECT_EQ(Quarantined(), "");
   EXPECT_EQ(Current("a/0"), "y");
+}
+
+// The process was killed before it knew of its own put, and another host has replaced that since.
+TEST_F(SpoolReplayTest, WhatWasPutAndReplacedSinceIsDiscarded) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/1", "y"));
+  replacer_->LoseNext(MemoryReplacer::Lost::kAnswer);
+  ASSERT_FALSE(Publish("a/0"));
+  PutShard({{0, "t"}, {1, "y"}});
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "");
+  EXPECT_EQ(Spooled(), "");
+  EXPECT_EQ(Current("a/0") + Current("a/1"), "ty");
+  EXPECT_FALSE(parts_->attempts->Knows("a/0"));
 }
 
 TEST_F(SpoolReplayTest, AChunkThatHasNoPlaceAnyMoreIsQuarantined) {

@@ -604,7 +604,7 @@ TEST_F(ShardPublisherTest, StartsOverWhereTheBaseWasReplacedMeanwhile) {
         RequestFor(format, kKey, {changes_->Put(format.places[1], "ours", content)});
     int commits = 0;
     std::vector<bool> told;
-    request.committing = [&]() -> Status {
+    request.committing = [&](const std::string&) -> Status {
       if (++commits > 1) return {};
       content[format.places[0]] = "replaced";
       Store(kKey, Assembled(*format.format, content));
@@ -618,7 +618,7 @@ TEST_F(ShardPublisherTest, StartsOverWhereTheBaseWasReplacedMeanwhile) {
     ExpectContent(format, content);
     // Other bytes each time: S3 takes versions of the same bytes for one.
     int version = 0;
-    request.committing = [&]() -> Status {
+    request.committing = [&](const std::string&) -> Status {
       content[format.places[0]] = "replaced " + std::to_string(++version);
       Store(kKey, Assembled(*format.format, content));
       return {};
@@ -710,7 +710,7 @@ TEST_F(ShardPublisherTest, AShardSetAdoptsWhatWasPublishedWithoutAChange) {
     PublishRequest request =
         RequestFor(format, kKey, changes_->Random(format, content, 3, random_));
     std::optional<ShardSet::Replacement> replacement;
-    request.committing = [&]() -> Status {
+    request.committing = [&](const std::string&) -> Status {
       replacement.emplace(set.BeginReplacement(0));
       return {};
     };

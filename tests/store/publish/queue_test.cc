@@ -476,6 +476,56 @@ TEST_F(PublishQueueTest, FlushAllTriesEveryShardAndReturnsTheFirstError) {
 }
 
 // As a signal does to a program that waits: what is under way goes on.
+TEST_F(PublishQueueTest, WhileTheStoreIsAwayOneAttemptAtATimeAsksForAll) {
+  options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
+  Start(2);
+  for (std::uint64_t shard = 1; shard <= 20; ++shard) FailWith(shard, "nobody answers");
+  Add(1, 1, true);
+  ASSERT_TRUE(WaitForFailures(1));
+  for (std::uint64_t shard = 2; shard <= 20; ++shard) Add(shard, 1, true);
+  EXPECT_EQ(Started().size(), 1U);
+  clock_.Advance(milliseconds(500));
+  ASSERT_TRUE(WaitForFailures(2));
+  clock_.Advance(milliseconds(999));
+  EXPECT_EQ(Started().size(), 2U);
+  Heal();
+  clock_.Advance(milliseconds(1));
+  ASSERT_TRUE(Eventually([&] { return queue_->progress().dirty_shards == 0; }));
+  EXPECT_EQ(Started().size(), 22U);
+  EXPECT_EQ(queue_->progress().failures, 2U);
+}
+
+TEST_F(PublishQueueTest, WhileTheStoreIsAwayAFlushOfAllFailsWithTheFirstAttempt) {
+  options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
+  Start();
+  for (std::uint64_t shard = 1; shard <= 20; ++shard) {
+    FailWith(shard, "nobody answers");
+    Add(shard);
+  }
+  const Status away = queue_->FlushAll();
+  ASSERT_FALSE(away);
+  EXPECT_EQ(away.error().message, "nobody answers");
+  EXPECT_EQ(Started().size(), 1U);
+  // Whoever comes next asks once more, although the pause is not over.
+  EXPECT_FALSE(queue_->Flush({0, 7}));
+  EXPECT_EQ(Started().size(), 2U);
+  Heal();
+  EXPECT_TRUE(queue_->FlushAll());
+  EXPECT_EQ(queue_->progress().dirty_shards, 0U);
+}
+
+TEST_F(PublishQueueTest, AFailureOfOneShardAloneLeavesTheOthers) {
+  options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
+  Start();
+  FailWith(1, "damaged", ErrorCode::kDataLoss);
+  Add(1, 1, true);
+  ASSERT_TRUE(WaitForFailures(1));
+  Add(2, 1, true);
+  ASSERT_TRUE(WaitForStarts(2));
+  ASSERT_TRUE(WaitUntilIdle());
+  EXPECT_EQ(queue_->progress().dirty_shards, 1U);
+}
+
 TEST_F(PublishQueueTest, AnInterruptedCallerWaitsNoLongerAndThePublishGoesOn) {
   Start();
   Hold(1);

@@ -51,6 +51,16 @@ TEST(SealedName, TheLayoutAndTheCopyOfAMove) {
   EXPECT_EQ(parsed->terms.layout, 0x9c0d1e2fU);
   EXPECT_EQ(parsed->terms.other_base, ChunkFingerprint{});
   EXPECT_EQ(parsed->only_with, 6U);
+  SpooledChunk file;
+  file.chunk = "notes.txt";
+  file.sequence = 7;
+  file.size = 2;
+  file.terms.whole_file = true;
+  EXPECT_EQ(SealedName(file), "notes.txt,s7-f2-00000000-a-o");
+  const auto whole = ParseSealedName(SealedName(file));
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(whole->terms.whole_file);
+  EXPECT_FALSE(parsed->terms.whole_file);
   // Seals of earlier releases.
   const auto earlier = ParseSealedName("x,s1-f2-00000003-a");
   ASSERT_TRUE(earlier);

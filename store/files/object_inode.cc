@@ -1,0 +1,171 @@
+#include "store/files/object_inode.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "codec/core/crc32c.h"
+#include "store/object/time_now.h"
+
+namespace unshard {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+constexpr int kRoomTries = 64;  // where other writers take the room that was waited for
+
+}  // namespace
+
+ChunkFingerprint StoredPrint(const std::optional<ObjectInfo>& stored) {
+  if (!stored) return {};
+  return {false, stored->size, Crc32c(AsBytes(stored->generation.tag))};
+}
+
+ObjectInode::ObjectInode(std::shared_ptr<const FileStaging> staging, std::uint64_t number,
+                         std::string key, Base base, const timespec& modified, InStore in_store)
+    : staging_(std::move(staging)),
+      number_(number),
+      key_(std::move(key)),
+      in_store_(std::move(in_store)),
+      base_(std::move(base)),
+      modified_(modified) {}
+
+std::uint64_t ObjectInode::Size() const {
+  if (staged_) return staged_->size();
+  return base_.version ? base_.version->info().size : 0;
+}
+
+Result<std::size_t> ObjectInode::Read(std::uint64_t offset, std::span<std::uint8_t> to) {
+  const std::lock_guard lock(mutex_);
+  return ReadNow(offset, to);
+}
+
+Result<std::size_t> ObjectInode::ReadNow(std::uint64_t offset, std::span<std::uint8_t> to) const {
+  if (staged_) return staged_->Read(offset, to);
+  const std::uint64_t size = Size();
+  const ByteRange range = ClipRange(RangeRequest::At(offset, to.size()), size);
+  if (range.size == 0) return std::size_t{0};
+  const ByteSpan first = base_.first.span();
+  if (range.end() <= first.size()) {
+    std::copy_n(first.begin() + static_cast<std::ptrdiff_t>(range.begin), range.size, to.begin());
+    return static_cast<std::size_t>(range.size);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(
+      const ReadResult read,
+      base_.version->Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
+  if (read.state != ReadResult::State::kFound) {
+    return Fail(ErrorCode::kConflict,
+                key() + ": another host has replaced it while it was open; open it again");
+  }
+  std::copy(read.value.span().begin(), read.value.span().end(), to.begin());
+  return read.value.size();
+}
+
+Status ObjectInode::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) const {
+  Status written = write();
+  for (int i = 0; i < kRoomTries && !written && written.error().system_errno == ENOSPC; ++i) {
+    UNSHARD_RETURN_IF_ERROR(staging_->await_room(bytes));
+    written = write();
+  }
+  return written;
+}
+
+// Has staged bytes that may be changed, of which the first `kept` are those of now.
+Status ObjectInode::OwnBytes(std::uint64_t kept) {
+  if (staged_ && !sealed_) return {};
+  std::shared_ptr<StagedFile> own;
+  const auto stage = [&]() -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(own, staging_->spool->Stage());
+    return {};
+  };
+  UNSHARD_RETURN_IF_ERROR(WithRoom(0, stage));
+  const std::uint64_t end = std::min(kept, Size());
+  ByteVector piece;
+  for (std::uint64_t at = 0; at < end; at += piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min(kPieceBytes, end - at)));
+    UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, ReadNow(at, piece));
+    if (read != piece.size()) {
+      return Fail(ErrorCode::kDataLoss, key() + ": ends before its size");
+    }
+    UNSHARD_RETURN_IF_ERROR(WithRoom(read, [&] { return own->Write(at, piece); }));
+  }
+  staged_ = std::move(own);
+  sealed_ = false;
+  base_ = {};
+  return {};
+}
+
+Status ObjectInode::Write(std::uint64_t offset, ByteSpan bytes) {
+  const std::lock_guard lock(mutex_);
+  UNSHARD_RETURN_IF_ERROR(OwnBytes(~std::uint64_t{0}));
+  UNSHARD_RETURN_IF_ERROR(WithRoom(bytes.size(), [&] { return staged_->Write(offset, bytes); }));
+  MarkDirty();
+  modified_ = TimeNow();
+  return {};
+}
+
+Status ObjectInode::Truncate(std::uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (size == Size()) return {};
+  const std::uint64_t before = Size();
+  UNSHARD_RETURN_IF_ERROR(OwnBytes(size));
+  UNSHARD_RETURN_IF_ERROR(
+      WithRoom(size - std::min(size, before), [&] { return staged_->Truncate(size); }));
+  MarkDirty();
+  modified_ = TimeNow();
+  return {};
+}
+
+void ObjectInode::SetModified(const timespec& modified) {
+  const std::lock_guard lock(mutex_);
+  modified_ = modified;
+  changed_ = true;
+}
+
+Status ObjectInode::StageAll() {
+  const std::lock_guard lock(mutex_);
+  return OwnBytes(~std::uint64_t{0});
+}
+
+FileStatus ObjectInode::Stat() const {
+  const std::lock_guard lock(mutex_);
+  FileStatus status;
+  status.device = 1;
+  status.inode = number_;
+  status.size = Size();
+  status.links = unlinked_ ? 0 : 1;
+  status.mode = 0644;
+  status.modified = status.changed = modified_;
+  return status;
+}
+
+Status ObjectInode::CommitWith(const std::function<Status(StagedFile& staged)>& commit) {
+  const std::lock_guard lock(mutex_);
+  if (!dirty_ || unlinked_) return {};
+  UNSHARD_RETURN_IF_ERROR(OwnBytes(~std::uint64_t{0}));
+  UNSHARD_RETURN_IF_ERROR(commit(*staged_));
+  sealed_ = true;
+  dirty_ = false;
+  return {};
+}
+
+ObjectInode::InStore ObjectInode::in_store() const {
+  const std::lock_guard lock(key_mutex_);
+  return in_store_;
+}
+
+void ObjectInode::SetInStore(const InStore& in_store) {
+  const std::lock_guard lock(key_mutex_);
+  in_store_ = in_store;
+}
+
+std::string ObjectInode::key() const {
+  const std::lock_guard lock(key_mutex_);
+  return key_;
+}
+
+void ObjectInode::SetKey(const std::string& key) {
+  const std::lock_guard lock(key_mutex_);
+  key_ = key;
+}
+
+}  // namespace unshard

@@ -1,0 +1,79 @@
+#include "store/publish/attempt_records.h"
+
+#include "store/object/log.h"
+
+namespace unshard {
+
+void AttemptRecords::Adopt(const std::shared_ptr<Spool>& spool) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [number, attempt] : spool->TakeAttempts()) {
+    std::vector<Recorded>& known = records_[attempt.key];
+    known.push_back({spool, number, std::move(attempt)});
+  }
+}
+
+Status AttemptRecords::Record(const std::string& key, const std::string& id,
+                              const std::vector<Sealed>& files) {
+  if (id.empty()) return {};
+  std::map<std::shared_ptr<Spool>, std::vector<std::uint64_t>> by_spool;
+  for (const auto& [spool, sequence] : files) by_spool[spool].push_back(sequence);
+  for (auto& [spool, sequences] : by_spool) {
+    SpoolAttempt attempt{key, id, std::move(sequences)};
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t number, spool->RecordAttempt(attempt));
+    const std::lock_guard lock(mutex_);
+    records_[key].push_back({spool, number, std::move(attempt)});
+  }
+  return {};
+}
+
+void AttemptRecords::Forget(const std::string& key) {
+  std::vector<Recorded> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(key);
+    if (found == records_.end()) return;
+    gone = std::move(found->second);
+    records_.erase(found);
+  }
+  for (const Recorded& record : gone) {
+    if (const Status done = record.spool->ForgetAttempt(record.number); !done) {
+      LogWarning(done.error().message);
+    }
+  }
+}
+
+void AttemptRecords::ForgetAllBut(const std::set<std::string>& keys) {
+  std::vector<std::string> others;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, records] : records_) {
+      if (!keys.contains(key)) others.push_back(key);
+    }
+  }
+  for (const std::string& key : others) Forget(key);
+}
+
+Result<std::set<AttemptRecords::Sealed>> AttemptRecords::Published(const std::string& key) {
+  std::vector<Recorded> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(key);
+    if (found != records_.end()) known = found->second;
+  }
+  std::set<Sealed> published;
+  for (const Recorded& record : known) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool has, store_->HasAttempt(key, record.attempt.id));
+    if (!has) continue;
+    for (const std::uint64_t sequence : record.attempt.sequences) {
+      published.emplace(record.spool, sequence);
+    }
+  }
+  return published;
+}
+
+bool AttemptRecords::Knows(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  return records_.contains(key);
+}
+
+}  // namespace unshard

@@ -1,0 +1,30 @@
+#include "store/publish/jitter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+
+namespace unshard {
+namespace {
+
+constexpr int kMostDoublings = 7;
+
+}  // namespace
+
+void WaitWithJitter(int attempt, std::chrono::milliseconds first, const Deadline& deadline) {
+  if (first.count() <= 0) return;
+  thread_local std::minstd_rand engine{std::random_device()()};
+  const auto most = first * (1 << std::clamp(attempt - 1, 0, kMostDoublings));
+  const std::chrono::milliseconds pause(
+      std::uniform_int_distribution<std::int64_t>(0, most.count())(engine));
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_until(lock, deadline.stop,
+                   std::min(deadline.at, std::chrono::steady_clock::now() + pause),
+                   [] { return false; });
+}
+
+}  // namespace unshard

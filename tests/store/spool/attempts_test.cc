@@ -1,0 +1,82 @@
+#include "store/spool/attempts.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/simulated_disk.h"
+
+namespace unshard {
+namespace {
+
+TEST(SpoolAttempts, TextAndBack) {
+  const SpoolAttempt attempt{"a/c/0/\x01", "0123456789abcdef", {17, 18, ~std::uint64_t{0}}};
+  const auto parsed = ParseAttempt(AttemptText(attempt));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->key, attempt.key);
+  EXPECT_EQ(parsed->id, attempt.id);
+  EXPECT_EQ(parsed->sequences, attempt.sequences);
+}
+
+TEST(SpoolAttempts, TornAndForeignTextIsNone) {
+  const std::string whole = AttemptText({"a", "id", {1}});
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(ParseAttempt(whole.substr(0, size))) << size;
+  }
+  for (const char* text : {"[]\n", "{}\n",
+                           R"({"key":"../a","id":"x","sequences":[1]})"
+                           "\n",
+                           R"({"key":"a","id":"x","sequences":[-1]})"
+                           "\n"}) {
+    EXPECT_FALSE(ParseAttempt(text)) << text;
+  }
+}
+
+class SpoolWithAttempts : public testing::Test {
+ protected:
+  std::unique_ptr<Spool> Open() {
+    SpoolOptions options;
+    options.source = "test";
+    auto spool = Spool::Open(disk_, options);
+    EXPECT_TRUE(spool) << spool.error().message;
+    return spool ? *std::move(spool) : nullptr;
+  }
+  std::shared_ptr<SimulatedDisk> disk_ = std::make_shared<SimulatedDisk>();
+};
+
+TEST_F(SpoolWithAttempts, TheNextProcessFindsThoseThatWereNotForgotten) {
+  auto spool = Open();
+  EXPECT_TRUE(spool->TakeAttempts().empty());
+  const auto first = spool->RecordAttempt({"a", "one", {1, 2}});
+  const auto second = spool->RecordAttempt({"b", "two", {3}});
+  ASSERT_TRUE(first && second);
+  EXPECT_TRUE(spool->ForgetAttempt(*first));
+  spool.reset();
+  disk_ = disk_->AfterKill();
+  spool = Open();
+  const auto found = spool->TakeAttempts();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.at(*second).id, "two");
+  EXPECT_TRUE(spool->TakeAttempts().empty());
+  const auto third = spool->RecordAttempt({"c", "three", {4}});
+  ASSERT_TRUE(third);
+  EXPECT_GT(*third, *second);
+}
+
+// Whatever happens to the power, a record is whole or not there.
+TEST_F(SpoolWithAttempts, ATornRecordIsOfAnAttemptThatNeverBegan) {
+  auto spool = Open();
+  OpenFlags flags;
+  flags.write = flags.create = true;
+  const auto torn = disk_->Open(AttemptPath(7), flags);
+  ASSERT_TRUE(torn && *torn);
+  ASSERT_TRUE((*torn)->Write(0, AsBytes(R"({"key":"a")")));
+  spool.reset();
+  disk_ = disk_->AfterKill();
+  spool = Open();
+  EXPECT_TRUE(spool->TakeAttempts().empty());
+  const auto left = disk_->Stat(AttemptPath(7));
+  ASSERT_TRUE(left);
+  EXPECT_FALSE(*left);
+}
+
+}  // namespace
+}  // namespace unshard
