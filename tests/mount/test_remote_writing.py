@@ -1,0 +1,371 @@
+"""Writing into mounts of s3:// and gs://, as everyday programs and libraries do.
+
+What was written is read back through a second mount, and by peers from what the store holds.
+"""
+
+import errno
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mounting import kill, wait_until
+from remote_stores import BUCKET, KINDS, SERVERS, Server, download, open_bucket, upload
+from write_data import PATIENT, ZarrSource, flush, write_file
+
+from mount_data import refused
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "fault"))
+from line_source import LineSource, value  # noqa: E402
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def store(request, module_work):
+    work = module_work / request.param
+    work.mkdir()
+    bucket = open_bucket(request.param, work)
+    yield bucket
+    bucket.server.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_ours(monkeypatch, work):
+    for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "STORAGE_"))]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "CLOUD_VOLUME_DIR", "CLOUD_FILES_DIR"):
+        monkeypatch.setenv(name, str(work / "home"))
+    (work / "home").mkdir()
+
+
+class Remote:
+    """A prefix of a bucket of this test alone, and mounts of it."""
+
+    def __init__(self, store, mount, work, name):
+        self.store, self.work, self.prefix, self.mounts = store, work, name, 0
+        self.make = mount
+
+    def url(self):
+        return f"{self.store.scheme}://{BUCKET}/{self.prefix}"
+
+    def mount(self, options=PATIENT, **more):
+        self.mounts += 1
+        every = ",".join(filter(None, [f"spool={self.work / 'spools'}", options]))
+        return self.make(self.url(), every, environment=self.store.environment, **more)
+
+    def upload(self, root):
+        upload(self.store, root, self.prefix)
+
+    def names(self):
+        return sorted(key.removeprefix(self.prefix + "/")
+                      for key in self.store.keys(self.prefix + "/"))
+
+    def get(self, name):
+        return self.store.get(f"{self.prefix}/{name}")
+
+    def put(self, name, data):
+        self.store.put(f"{self.prefix}/{name}", data)
+
+
+@pytest.fixture
+def remote(request, store, mount, work):
+    return Remote(store, mount, work, "".join(c if c.isalnum() else "-" for c in request.node.name))
+
+
+@pytest.fixture
+def array(remote, work):
+    """An array without a chunk, 4 shards of 8, in the store."""
+    source = LineSource(str(work / "array"), "zarr/", shards=4, per_shard=8).create()
+    remote.upload(work / "array")
+    remote.source = source
+    return remote
+
+
+def bytes_of(chunk, counter=1, writer=1):
+    return value(chunk, writer, counter, 4096)
+
+
+def stored_values(remote):
+    """{chunk: (writer, counter)} as TensorStore reads what the store holds."""
+    copy = remote.work / f"copy-{remote.mounts}-{os.urandom(4).hex()}"
+    download(remote.store, remote.prefix, copy)
+    return LineSource(str(copy), "zarr/", shards=4, per_shard=8).read_values()
+
+
+# ------------------------------------------------------------------------------------- chunks
+
+
+def test_chunks_are_written_and_read_back_by_another_mount_and_by_tensorstore(array):
+    mounted = array.mount()
+    assert not mounted.status()["read_only"]
+    for chunk in range(32):
+        write_file(mounted.path / array.source.name(chunk), bytes_of(chunk))
+        assert (mounted.path / array.source.name(chunk)).read_bytes() == bytes_of(chunk)
+    flush(mounted)
+    assert array.names() == ["c/0/0", "c/1/0", "c/2/0", "c/3/0", "zarr.json"]
+    assert stored_values(array) == {chunk: (1, 1) for chunk in range(32)}
+    other = array.mount("ro")
+    assert array.source.shown_values(other.path) == {chunk: (1, 1) for chunk in range(32)}
+    state = mounted.status()["write"]
+    assert (state["publishes"], state["conflicts"], state["dirty_chunks"]) == (4, 0, 0)
+
+
+def test_a_shard_that_is_emptied_stays_as_an_empty_one(array):
+    mounted = array.mount()
+    names = [mounted.path / array.source.name(chunk) for chunk in range(8)]
+    for chunk, name in enumerate(names):
+        write_file(name, bytes_of(chunk))
+    flush(mounted)
+    for name in names:
+        name.unlink()
+    flush(mounted)
+    assert "c/0/0" in array.names()
+    assert set(stored_values(array).values()) == {None}
+    assert not any(name.exists() for name in names)
+
+
+def test_everyday_programs_write_chunks(array, work):
+    mounted = array.mount()
+    plain = work / "plain"
+    expected = {}
+    commands = {"cp": ["cp", "-p"], "install": ["install", "-m", "644"], "rsync": ["rsync", "-t"],
+                "dd": None, "mv": ["mv"]}
+    for chunk, (name, command) in enumerate(commands.items()):
+        plain.write_bytes(bytes_of(chunk))
+        target = mounted.path / array.source.name(chunk)
+        command = command or ["dd", "status=none", "bs=1000", f"if={plain}", f"of={target}"]
+        if name != "dd":
+            command = [*command, str(plain), str(target)]
+        subprocess.run(command, check=True, timeout=60)
+        expected[chunk] = (1, 1)
+    subprocess.run(["rsync", "-rt", f"{mounted.path}/c/", f"{work}/out/"], check=True, timeout=60)
+    assert (work / "out" / "0" / "0").read_bytes() == bytes_of(0)
+    flush(mounted)
+    found = stored_values(array)
+    assert {chunk: who for chunk, who in found.items() if who} == expected
+
+
+def test_requests_of_writing_are_few(array, work, measured):
+    """A new shard is one put, whatever the number of its chunks; so is a file under whatever names."""
+    proxy = Server(SERVERS / "unreliable_proxy", array.store.server.url, work / "proxy")
+    try:
+        environment = array.store.seen_at(proxy.url)
+        mounted = array.make(array.url(), f"spool={work / 'spools'},{PATIENT},ttl=60",
+                             environment=environment)
+        log = work / "proxy" / "requests"
+        before = len(log.read_text().splitlines())
+        for chunk in range(8):
+            write_file(mounted.path / array.source.name(chunk), bytes_of(chunk))
+        write_file(mounted.path / "notes.partial", b"notes")
+        os.rename(mounted.path / "notes.partial", mounted.path / "notes")
+        flush(mounted)
+        lines = log.read_text().splitlines()[before:]
+        puts = [line for line in lines if line.startswith(("PUT", "POST"))]
+        measured(f"{array.store.scheme}://: a new shard of 8 chunks and a renamed file: "
+                 f"{len(puts)} puts, {len(lines) - len(puts)} other requests")
+        assert len(puts) == 2, lines
+        assert len(lines) - len(puts) <= 16, lines
+        mounted.unmount()
+    finally:
+        proxy.stop()
+
+
+# -------------------------------------------------------------------------------------- files
+
+
+def test_files_that_are_no_chunks(array, work):
+    mounted = array.mount()
+    path = mounted.path
+    (path / "notes").mkdir()
+    assert {*os.listdir(path)} - {"c"} == {"notes", "zarr.json"}
+    write_file(path / "notes" / "a.txt", b"one\n")
+    with open(path / "notes" / "a.txt", "ab") as file:
+        file.write(b"two\n")
+    subprocess.run(["sed", "-i", "s/one/ONE/", str(path / "notes" / "a.txt")], check=True)
+    assert (path / "notes" / "a.txt").read_bytes() == b"ONE\ntwo\n"
+    subprocess.run(["cp", "-p", str(path / "zarr.json"), str(work / "zarr.json")], check=True)
+    subprocess.run(["rsync", "-a", str(work / "zarr.json"), f"{path}/notes/"], check=True)
+    subprocess.run(["mv", str(path / "notes" / "zarr.json"), str(path / "notes" / "b.json")],
+                   check=True)
+    os.utime(path / "notes" / "b.json", ns=(10**18, 10**18))
+    os.truncate(path / "notes" / "b.json", 10)
+    assert (path / "notes" / "b.json").stat().st_size == 10
+    refused(errno.EPERM, lambda: os.link(path / "notes" / "a.txt", path / "notes" / "linked"))
+    refused(errno.EXDEV, lambda: os.rename(path / "notes", path / "renamed"))
+    # Temporary files never get there, and nothing else does before its time.
+    assert array.names() == ["zarr.json"]
+    flush(mounted)
+    assert array.names() == ["notes/a.txt", "notes/b.json", "zarr.json"]
+    assert array.get("notes/a.txt") == b"ONE\ntwo\n"
+    assert array.get("notes/b.json") == (work / "zarr.json").read_bytes()[:10]
+    subprocess.run(["mv", str(path / "notes"), str(path / "moved")], check=True)
+    flush(mounted)
+    assert array.names() == ["moved/a.txt", "moved/b.json", "zarr.json"]
+    other = array.mount("ro")
+    assert (other.path / "moved" / "a.txt").read_bytes() == b"ONE\ntwo\n"
+    shutil.rmtree(path / "moved")
+    assert {*os.listdir(path)} - {"c"} == {"zarr.json"}
+    flush(mounted)
+    assert array.names() == ["zarr.json"]
+    assert mounted.status()["write"]["conflicts"] == 0
+
+
+def test_attributes_are_edited_in_the_document_of_the_store(array):
+    mounted = array.mount()
+    document = json.loads((mounted.path / "zarr.json").read_text())
+    assert document["codecs"][0]["name"] != "sharding_indexed"
+    document["attributes"] = {"edited": True}
+    write_file(mounted.path / "zarr.json", json.dumps(document).encode())
+    assert json.loads((mounted.path / "zarr.json").read_text())["attributes"] == {"edited": True}
+    flush(mounted)
+    stored = json.loads(array.get("zarr.json"))
+    assert stored["attributes"] == {"edited": True}
+    assert stored["codecs"][0]["name"] == "sharding_indexed"
+    write_file(mounted.path / array.source.name(3), bytes_of(3))
+    flush(mounted)
+    assert stored_values(array)[3] == (1, 1)
+
+
+# ---------------------------------------------------------------------------------- libraries
+
+
+def test_zarr_python_writes_and_creates(array):
+    import zarr
+
+    mounted = array.mount()
+    opened = zarr.open_array(str(mounted.path), mode="r+")
+    rows = np.arange(32 * 4096, dtype=np.uint32).astype(np.uint8).reshape(32, 4096)
+    opened[:] = rows
+    opened.attrs["by"] = "zarr"
+    assert np.array_equal(zarr.open_array(str(mounted.path), mode="r")[:], rows)
+    group = zarr.open_group(str(mounted.path / "group"), mode="w", zarr_format=3)
+    plain = group.create_array("plain", shape=(8, 8), chunks=(4, 4), dtype="uint16")
+    plain[:] = 7
+    flush(mounted)
+    copy = download(array.store, array.prefix, array.work / "copy")
+    assert np.array_equal(zarr.open_array(str(copy), mode="r")[:], rows)
+    assert zarr.open_array(str(copy), mode="r").attrs["by"] == "zarr"
+    assert (zarr.open_group(str(copy / "group"), mode="r")["plain"][:] == 7).all()
+    assert not [name for name in array.names() if "partial" in name]
+
+
+def test_tensorstore_writes_by_its_locks_and_renames(array):
+    import tensorstore as ts
+
+    mounted = array.mount()
+    spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(mounted.path) + "/"}}
+    rows = np.arange(32 * 4096, dtype=np.uint32).astype(np.uint8).reshape(32, 4096)
+    ts.open(spec).result().write(rows).result()
+    made = ts.open({"driver": "zarr", "kvstore": {"driver": "file",
+                                                  "path": str(mounted.path / "v2") + "/"},
+                    "metadata": {"shape": [8], "chunks": [4], "dtype": "<u2"}, "create": True}).result()
+    made.write(np.arange(8, dtype=np.uint16)).result()
+    made.write(np.arange(8, dtype=np.uint16) + 1).result()
+    assert list(made.read().result()) == list(range(1, 9))
+    flush(mounted)
+    assert [name for name in array.names() if name.startswith("v2")] == ["v2/.zarray", "v2/0", "v2/1"]
+    copy = download(array.store, array.prefix, array.work / "copy")
+    read = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(copy) + "/"}}
+    assert np.array_equal(ts.open(read).result().read().result(), rows)
+
+
+def test_cloudvolume_writes_a_volume(remote, work):
+    from cloudvolume import CloudVolume
+
+    source = LineSource(str(work / "volume"), "precomputed", shards=4, per_shard=8).create()
+    remote.upload(work / "volume")
+    mounted = remote.mount()
+    volume = CloudVolume(f"file://{mounted.path}", progress=False, fill_missing=True, compress=False)
+    voxels = np.arange(volume.shape[0] * 256, dtype=np.uint32).astype(np.uint8)
+    voxels = voxels.reshape(volume.shape[0], 16, 16, 1) | 1
+    volume[:, :, :] = voxels
+    flush(mounted)
+    copy = download(remote.store, remote.prefix, work / "copy")
+    assert {name.split(".")[-1] for name in remote.names() if name.startswith("scale")} == {"shard"}
+    assert np.array_equal(CloudVolume(f"file://{copy}", progress=False)[:, :, :], voxels)
+
+
+# ------------------------------------------------------------------------- kills and outages
+
+
+def test_a_killed_mounts_spool_is_taken_over_by_the_next(array):
+    mounted = array.mount(point=array.work / "mnt")
+    written = [chunk for chunk in range(20) if chunk % 8 != 7]  # a whole shard is published at once
+    for chunk in written:
+        write_file(mounted.path / array.source.name(chunk), bytes_of(chunk))
+    write_file(mounted.path / "notes.txt", b"kept")
+    kill(mounted)
+    listed = subprocess.run([str(mounted.process.args[0]), "spool", "list", array.url(), "--spool",
+                             str(array.work / "spools")], capture_output=True, text=True,
+                            env={**os.environ, **array.store.environment})
+    again = array.mount(point=array.work / "mnt")
+    assert (again.path / "notes.txt").read_bytes() == b"kept"
+    assert (again.path / array.source.name(19)).read_bytes() == bytes_of(19)
+    flush(again)
+    assert array.get("notes.txt") == b"kept"
+    assert {c for c, who in stored_values(array).items() if who} == set(written)
+    assert "19 chunks" in listed.stdout, (listed.stdout, listed.stderr)
+
+
+def test_killed_while_it_publishes_it_loses_nothing(array):
+    written = {}
+    for round_ in range(1, 7):
+        mounted = array.mount("publish_after=0.05", point=array.work / "mnt")
+        for chunk in range(32):
+            write_file(mounted.path / array.source.name(chunk), bytes_of(chunk, round_))
+            written[chunk] = (1, round_)
+            if chunk == 5 * round_ - 1:
+                break
+        write_file(mounted.path / f"file-{round_}", b"%d" % round_)
+        kill(mounted)
+    mounted = array.mount(point=array.work / "mnt")
+    flush(mounted)
+    found = {chunk: who for chunk, who in stored_values(array).items() if who}
+    assert found == written
+    assert [array.get(f"file-{round_}") for round_ in range(1, 7)] == [b"%d" % n for n in range(1, 7)]
+    state = mounted.status()["write"]
+    assert (state["dirty_chunks"], state["conflicts"]) == (0, 0)
+
+
+def test_everything_waits_while_the_store_is_away(array):
+    mounted = array.mount("publish_after=0.1")
+    names = [mounted.path / array.source.name(chunk) for chunk in range(32)]
+    write_file(names[0], bytes_of(0))
+    flush(mounted)
+    open_ones = [open(name, "wb", buffering=0) for name in names[:16]]
+    notes = open(mounted.path / "notes.txt", "wb", buffering=0)
+    array.store.server.pause()
+    try:
+        notes.write(b"kept")
+        notes.close()
+        for chunk, file in enumerate(open_ones):
+            file.write(bytes_of(chunk, 2))
+            os.fsync(file.fileno())
+            file.close()
+        for chunk, name in enumerate(names[:16]):
+            assert name.read_bytes() == bytes_of(chunk, 2)
+        assert (mounted.path / "notes.txt").read_bytes() == b"kept"
+        assert mounted.status()["write"]["dirty_chunks"] == 17
+    finally:
+        array.store.server.go_on()
+    assert wait_until(lambda: mounted.status()["write"]["dirty_chunks"] == 0, 90)
+    assert stored_values(array) == {c: (1, 2) if c < 16 else None for c in range(32)}
+    assert array.get("notes.txt") == b"kept"
+    assert mounted.status()["write"]["conflicts"] == 0
+
+
+# -------------------------------------------------------------------------------- permissions
+
+
+def test_a_store_that_cannot_be_written_is_mounted_read_only(remote, work, unshard_binary):
+    source = LineSource(str(work / "array"), "zarr/", shards=1, per_shard=2).create()
+    remote.upload(work / "array")
+    mounted = remote.make(remote.url(), "ro", environment=remote.store.environment)
+    assert mounted.status()["read_only"]
+    refused(errno.EROFS, lambda: write_file(mounted.path / source.name(0), bytes_of(0)))
+    assert remote.names() == ["zarr.json"], "ro probes nothing"
