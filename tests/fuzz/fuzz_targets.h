@@ -32,6 +32,7 @@
   TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
   TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
   TARGET(png_decoding, FuzzPngDecoding)                        \
+  TARGET(pyramid, FuzzPyramid)                                 \
   TARGET(s3_answers, FuzzS3Answers)                            \
   TARGET(schema, FuzzSchema)                                   \
   TARGET(sealed_name, FuzzSealedName)                          \

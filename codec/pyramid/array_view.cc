@@ -1,0 +1,158 @@
+#include "codec/pyramid/array_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "codec/pyramid/n5_pyramid.h"
+
+namespace unshard {
+namespace {
+
+bool IsZarr(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
+}
+
+// Neuroglancer, TensorStore and CloudVolume alike.
+bool ReadersOfVolumesKnow(const DataType& type) {
+  if (type.kind == DataType::Kind::kFloat) return type.size == 4;
+  return type.kind != DataType::Kind::kSigned || type.size < 8;
+}
+
+// The type in another format; bool is uint8 where there is none.
+Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
+  if (IsZarr(to)) return type;
+  DataType shown = type;
+  if (type.kind == DataType::Kind::kBool) shown.kind = DataType::Kind::kUnsigned;
+  if (FindDataType(DataTypeDialect::kN5, DataTypeName(shown)) == shown &&
+      (to == ArrayDialect::kN5 || ReadersOfVolumesKnow(shown))) {
+    return shown;
+  }
+  return Fail(ErrorCode::kNotSupported, "the data type " + DataTypeName(type) + ": " +
+                                            std::string(DialectName(to)) + " has none like it");
+}
+
+// Readers look for the levels of a pyramid by the names of its axes.
+std::vector<std::optional<std::string>> NamesIn(ArrayDialect to, const SourceDataset& dataset,
+                                                const PyramidGeometry& geometry,
+                                                const PresentedArray& array) {
+  const bool named = dataset.kind == SourceDataset::Kind::kPyramid ||
+                     !array.stored.axis_names.empty() || to == ArrayDialect::kPrecomputed;
+  if (!named) return {};
+  std::vector<std::optional<std::string>> names;
+  for (const auto& axis : array.axes) {
+    const std::string name = axis ? geometry.axes[*axis].name : std::string();
+    names.push_back(name.empty() ? std::nullopt : std::optional(name));
+  }
+  return names;
+}
+
+// Of a single array those of the source. In a pyramid N5 has those of each level as well.
+std::vector<std::optional<DimensionUnit>> UnitsIn(ArrayDialect to, const SourceDataset& dataset,
+                                                  const PyramidGeometry& geometry,
+                                                  std::size_t level, const PresentedArray& array) {
+  const bool pyramid = dataset.kind == SourceDataset::Kind::kPyramid;
+  if (!pyramid && array.stored.units.empty()) return {};
+  if (pyramid && to != ArrayDialect::kN5) return {};
+  std::vector<std::optional<DimensionUnit>> units;
+  for (const auto& axis : array.axes) {
+    if (!axis) {
+      units.emplace_back();
+    } else if (!pyramid) {
+      units.push_back(array.stored.units[*axis]);
+    } else if (geometry.axes[*axis].unit.empty()) {
+      units.emplace_back();
+    } else {
+      units.push_back(
+          DimensionUnit{geometry.levels[level].resolution[*axis], geometry.axes[*axis].unit});
+    }
+  }
+  return units;
+}
+
+Result<std::vector<std::int64_t>> OriginIn(ArrayDialect to, const PyramidGeometry& geometry,
+                                           std::size_t level, const AxisMap& axes) {
+  std::vector<std::int64_t> origin(axes.size(), 0);
+  if (to != ArrayDialect::kPrecomputed) return origin;
+  for (std::size_t axis = 1; axis < axes.size(); ++axis) {
+    if (!axes[axis]) continue;
+    const std::string what =
+        "level " + std::to_string(level) + ", axis " + geometry.axes[*axes[axis]].name;
+    UNSHARD_ASSIGN_OR_RETURN(origin[axis], WholeOffset(geometry.levels[level], *axes[axis], what));
+  }
+  return origin;
+}
+
+JsonValue AttributesIn(ArrayDialect to, const ArrayMetadata& stored) {
+  if (to == ArrayDialect::kPrecomputed || stored.dialect == ArrayDialect::kPrecomputed) {
+    return JsonValue::Object();
+  }
+  JsonValue attributes = stored.attributes;
+  const bool n5 = stored.dialect == ArrayDialect::kN5 || to == ArrayDialect::kN5;
+  if (n5) EraseN5Members(attributes);
+  return attributes;
+}
+
+// Zarr has a name of one component for each chunk, or directories; views have directories.
+ChunkKeyEncoding KeysIn(ArrayDialect to) {
+  const bool v2 = to != ArrayDialect::kZarr3;
+  return {v2 ? ChunkKeyEncoding::Kind::kV2 : ChunkKeyEncoding::Kind::kDefault, '/'};
+}
+
+Status ChannelsAreWhole(const PresentedArray& array) {
+  const ArrayMetadata& shown = array.shown;
+  if (shown.dialect != ArrayDialect::kPrecomputed || shown.chunk_shape[0] >= shown.shape[0]) {
+    return {};
+  }
+  return Fail(ErrorCode::kNotSupported,
+              "chunks of " + std::to_string(shown.chunk_shape[0]) + " of " +
+                  std::to_string(shown.shape[0]) +
+                  " channels: those of a precomputed volume have all of them");
+}
+
+}  // namespace
+
+Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidGeometry& geometry,
+                                    std::size_t level, ArrayDialect to,
+                                    const ViewOptions& options) {
+  const ArrayMetadata& stored = dataset.levels[level].array;
+  PresentedArray array;
+  array.stored = stored;
+  UNSHARD_ASSIGN_OR_RETURN(array.axes, MapAxes(geometry.axes, stored.shape, stored.dialect, to));
+  ArrayMetadata& shown = array.shown;
+  shown.dialect = to;
+  UNSHARD_ASSIGN_OR_RETURN(shown.data_type, TypeIn(to, stored.data_type));
+  shown.shape = MapList<std::uint64_t>(array.axes, stored.shape, 1);
+  shown.chunk_shape = MapList<std::uint64_t>(array.axes, stored.chunk_shape, 1);
+  if (to == ArrayDialect::kPrecomputed && shown.chunk_shape[0] > shown.shape[0]) {
+    shown.chunk_shape[0] = std::max<std::uint64_t>(shown.shape[0], 1);
+  }
+  UNSHARD_RETURN_IF_ERROR(ChannelsAreWhole(array));
+  UNSHARD_ASSIGN_OR_RETURN(shown.origin, OriginIn(to, geometry, level, array.axes));
+  shown.axis_names = NamesIn(to, dataset, geometry, array);
+  shown.units = UnitsIn(to, dataset, geometry, level, array);
+  if (IsZarr(to)) shown.fill_value = FillValueOf(stored);
+  shown.key_encoding = KeysIn(to);
+  shown.attributes = AttributesIn(to, stored);
+  const BlockPlan plan = PlanBlocks(stored, to, array.axes, options.steps);
+  array.form = plan.form;
+  UNSHARD_ASSIGN_OR_RETURN(shown.codec_json,
+                           CodecJsonOf(to, shown.data_type, plan.encoding, shown.rank()));
+  return array;
+}
+
+Result<PresentedArray> PresentRaw(const ArrayMetadata& stored) {
+  PresentedArray array{stored, stored, {}, BlockForm::kCopy};
+  for (std::size_t axis = 0; axis < stored.rank(); ++axis) array.axes.emplace_back(axis);
+  ArrayMetadata& shown = array.shown;
+  shown.codec = nullptr;
+  shown.shard_shape.reset();
+  shown.sharding = JsonValue();
+  const BlockPlan plan = PlanRawBlocks(stored);
+  array.form = plan.form;
+  UNSHARD_ASSIGN_OR_RETURN(shown.codec_json, CodecJsonOf(stored.dialect, stored.data_type,
+                                                         plan.encoding, stored.rank()));
+  return array;
+}
+
+}  // namespace unshard

@@ -1,0 +1,165 @@
+#include "codec/pyramid/axis_map.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "codec/core/lower_case.h"
+
+namespace unshard {
+namespace {
+
+// The places c, z, y, x of a precomputed volume.
+constexpr std::size_t kVolumeRank = 4;
+
+std::optional<std::size_t> PlaceOf(const PyramidAxis& axis) {
+  const std::string name = LowerCase(axis.name);
+  if (name == "z") return 1;
+  if (name == "y") return 2;
+  if (name == "x") return 3;
+  if (axis.kind == PyramidAxis::Kind::kChannel) return 0;
+  return std::nullopt;
+}
+
+bool AnyIsNamed(std::span<const PyramidAxis> axes) {
+  return std::any_of(axes.begin(), axes.end(), [](const PyramidAxis& axis) {
+    const auto place = PlaceOf(axis);
+    return place && *place != 0;
+  });
+}
+
+Result<AxisMap> MapToVolume(std::span<const PyramidAxis> axes,
+                            std::span<const std::uint64_t> shape) {
+  AxisMap map(kVolumeRank);
+  const bool by_name = AnyIsNamed(axes);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const std::size_t from_end = axes.size() - axis;
+    std::optional<std::size_t> place = PlaceOf(axes[axis]);
+    if (!by_name) {
+      place = from_end <= kVolumeRank ? std::optional(kVolumeRank - from_end) : std::nullopt;
+    }
+    if (place && !map[*place]) {
+      map[*place] = axis;
+    } else if (shape[axis] != 1) {
+      const std::string name =
+          axes[axis].name.empty() ? "number " + std::to_string(axis) : axes[axis].name;
+      return Fail(ErrorCode::kNotSupported,
+                  "the axis " + name + " of " + std::to_string(shape[axis]) +
+                      ": a precomputed volume has the axes x, y, z and channel");
+    }
+  }
+  if (map[2] && map[3]) return map;
+  return Fail(ErrorCode::kNotSupported,
+              "a precomputed volume has the axes x and y, and the array has only " +
+                  std::to_string(axes.size()) + " of other names");
+}
+
+}  // namespace
+
+Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::uint64_t> shape,
+                        ArrayDialect from, ArrayDialect to) {
+  AxisMap map;
+  const bool from_volume = from == ArrayDialect::kPrecomputed;
+  if (to == ArrayDialect::kPrecomputed && !from_volume) return MapToVolume(axes, shape);
+  const bool drops_channel = from_volume && to != from && shape.front() == 1;
+  for (std::size_t axis = drops_channel ? 1 : 0; axis < axes.size(); ++axis) map.emplace_back(axis);
+  return map;
+}
+
+AxisMap InverseMap(const AxisMap& map, std::size_t rank) {
+  AxisMap inverse(rank);
+  for (std::size_t axis = 0; axis < map.size(); ++axis) {
+    if (map[axis]) inverse[*map[axis]] = axis;
+  }
+  return inverse;
+}
+
+bool KeepsOrder(const AxisMap& map) {
+  std::optional<std::size_t> last;
+  for (const auto& axis : map) {
+    if (!axis) continue;
+    if (last && *axis < *last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+namespace {
+
+// Copies the voxels that two chunks have in common, axis by axis; the innermost as a whole where
+// its items are neighbours in both.
+class CommonVoxels {
+ public:
+  CommonVoxels(const Voxels& from, const AxisMap& map, Voxels& to) : from_(from), to_(to) {
+    const std::uint64_t item = from.type.size;
+    std::vector<std::uint64_t> strides(from.shape.size(), item);
+    for (std::size_t axis = strides.size(); axis-- > 1;) {
+      strides[axis - 1] = strides[axis] * from.shape[axis];
+    }
+    std::uint64_t stride = item;
+    dimensions_.resize(map.size());
+    for (std::size_t axis = map.size(); axis-- > 0;) {
+      const std::uint64_t extent = map[axis] ? from.shape[*map[axis]] : 1;
+      dimensions_[axis] = {std::min(extent, to.shape[axis]), map[axis] ? strides[*map[axis]] : 0,
+                           stride};
+      stride *= to.shape[axis];
+    }
+  }
+
+  void Copy() {
+    if (to_.bytes.empty() || from_.bytes.empty()) return;
+    Copy(0, 0, 0);
+  }
+
+ private:
+  struct Dimension {
+    std::uint64_t extent = 0;
+    std::uint64_t from_stride = 0;
+    std::uint64_t to_stride = 0;
+  };
+
+  void Copy(std::size_t axis, std::uint64_t from, std::uint64_t to) {
+    const std::uint64_t item = from_.type.size;
+    if (axis == dimensions_.size()) {
+      std::memcpy(to_.bytes.data() + to, from_.bytes.data() + from, item);
+      return;
+    }
+    const Dimension& one = dimensions_[axis];
+    const bool innermost = axis + 1 == dimensions_.size();
+    if (innermost && (one.from_stride == item || one.extent == 1)) {
+      std::memcpy(to_.bytes.data() + to, from_.bytes.data() + from, one.extent * item);
+      return;
+    }
+    for (std::uint64_t i = 0; i < one.extent; ++i) {
+      Copy(axis + 1, from + i * one.from_stride, to + i * one.to_stride);
+    }
+  }
+
+  const Voxels& from_;
+  Voxels& to_;
+  std::vector<Dimension> dimensions_;
+};
+
+void Fill(ByteVector& bytes, ByteSpan item) {
+  const bool zeros = std::all_of(item.begin(), item.end(), [](auto byte) { return byte == 0; });
+  if (zeros || item.empty()) return;
+  for (std::size_t at = 0; at + item.size() <= bytes.size(); at += item.size()) {
+    std::copy(item.begin(), item.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+}  // namespace
+
+Voxels Reshape(const Voxels& voxels, const AxisMap& map, std::span<const std::uint64_t> shape,
+               ByteSpan fill) {
+  Voxels reshaped{voxels.type, {shape.begin(), shape.end()}, {}};
+  std::uint64_t size = voxels.type.size;
+  for (const std::uint64_t extent : shape) size *= extent;
+  reshaped.bytes.resize(size);
+  Fill(reshaped.bytes, fill);
+  CommonVoxels(voxels, map, reshaped).Copy();
+  return reshaped;
+}
+
+}  // namespace unshard

@@ -1,0 +1,270 @@
+#include "codec/pyramid/block_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
+
+namespace unshard {
+namespace {
+
+using Step = ChunkEncoding::Step;
+
+bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsZarr(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
+}
+
+// Whether the readers of a format know these codecs.
+bool CanSay(ArrayDialect dialect, const std::vector<Step>& steps) {
+  switch (dialect) {
+    case ArrayDialect::kPrecomputed:
+      return steps.empty();
+    case ArrayDialect::kZarr3:
+      return std::all_of(steps.begin(), steps.end(), [](const Step& step) {
+        return IsOneOf(step.name, {"gzip", "zstd", "blosc", "crc32c"});
+      });
+    case ArrayDialect::kZarr2:
+      return steps.empty() ||
+             (steps.size() == 1 &&
+              IsOneOf(steps[0].name, {"gzip", "zstd", "blosc", "numcodecs.zlib", "numcodecs.bz2"}));
+    case ArrayDialect::kN5:
+      return steps.empty() ||
+             (steps.size() == 1 &&
+              IsOneOf(steps[0].name, {"gzip", "zstd", "blosc", "numcodecs.zlib", "numcodecs.bz2"}));
+  }
+  return false;
+}
+
+bool IsReversal(const std::vector<std::size_t>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != order.size() - 1 - i) return false;
+  }
+  return true;
+}
+
+bool IsInOrder(const std::vector<std::size_t>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != i) return false;
+  }
+  return true;
+}
+
+// Whether the format can say in which order the items are, if no axis comes or goes.
+bool CanSayOrder(ArrayDialect to, const std::vector<std::size_t>& order, const AxisMap& axes) {
+  if (!KeepsOrder(axes)) return false;
+  if (IsInOrder(order)) return true;
+  const bool same_axes = axes.size() == order.size() &&
+                         std::all_of(axes.begin(), axes.end(), [](auto axis) { return !!axis; });
+  if (!same_axes) return false;
+  if (to == ArrayDialect::kZarr3) return true;
+  return to == ArrayDialect::kZarr2 && IsReversal(order);
+}
+
+// Whether no chunk reaches beyond the array.
+bool IsEven(const ArrayMetadata& array) {
+  for (std::size_t axis = 0; axis < array.rank(); ++axis) {
+    if (array.shape[axis] % array.chunk_shape[axis] != 0) return false;
+  }
+  return true;
+}
+
+// Chunks of Zarr are never clipped, those of precomputed volumes always. N5 blocks say it.
+bool HasSameEdges(const ArrayMetadata& stored, ArrayDialect to) {
+  if (IsEven(stored)) return true;
+  if (IsZarr(to)) return IsZarr(stored.dialect);
+  if (to == ArrayDialect::kPrecomputed)
+    return stored.dialect != ArrayDialect::kZarr3 && stored.dialect != ArrayDialect::kZarr2;
+  return true;
+}
+
+JsonValue Named(const char* name, JsonValue configuration = {}) {
+  JsonValue codec = JsonValue::Object();
+  codec.Set("name", JsonValue::String(name));
+  if (configuration.is_object()) codec.Set("configuration", std::move(configuration));
+  return codec;
+}
+
+JsonValue Zarr3Codecs(const DataType& type, const ChunkEncoding& encoding) {
+  JsonValue codecs = JsonValue::Array();
+  auto& list = codecs.mutable_items();
+  if (!IsInOrder(encoding.order)) {
+    JsonValue order = JsonValue::Array();
+    for (const std::size_t axis : encoding.order) {
+      order.mutable_items().push_back(JsonValue::Number(std::uint64_t{axis}));
+    }
+    list.push_back(Named("transpose", JsonValue::Object({{"order", std::move(order)}})));
+  }
+  if (type.ordered_size() == 1 && type.size == 1) {
+    list.push_back(Named("bytes"));
+  } else {
+    list.push_back(Named(
+        "bytes", JsonValue::Object(
+                     {{"endian", JsonValue::String(encoding.big_endian ? "big" : "little")}})));
+  }
+  for (const Step& step : encoding.steps) {
+    list.push_back(Named(step.name.c_str(), step.configuration));
+  }
+  return codecs;
+}
+
+// The configuration of blosc where the shuffle is a number, as in Zarr v2 and N5.
+JsonValue BloscMembers(const JsonValue& configuration) {
+  JsonValue members = JsonValue::Object();
+  for (const char* name : {"cname", "clevel"}) {
+    if (const JsonValue* value = configuration.Find(name)) members.Set(name, *value);
+  }
+  const std::string shuffle = TextOf(configuration, "shuffle");
+  const std::uint64_t number = shuffle == "shuffle" ? 1 : shuffle == "bitshuffle" ? 2 : 0;
+  members.Set("shuffle", JsonValue::Number(number));
+  const JsonValue* blocksize = configuration.Find("blocksize");
+  members.Set("blocksize", blocksize ? *blocksize : JsonValue::Number(std::uint64_t{0}));
+  return members;
+}
+
+JsonValue NumberOr(const JsonValue& configuration, const char* name, std::uint64_t otherwise) {
+  const JsonValue* value = configuration.Find(name);
+  return value != nullptr && value->is_number() ? *value : JsonValue::Number(otherwise);
+}
+
+JsonValue WithFirst(const char* key, const char* value, const JsonValue& rest) {
+  JsonValue made = JsonValue::Object({{key, JsonValue::String(value)}});
+  for (const auto& [name, member] : rest.members()) made.Set(name, member);
+  return made;
+}
+
+JsonValue Zarr2Compressor(const std::vector<Step>& steps) {
+  if (steps.empty()) return {};
+  const Step& step = steps.front();
+  const auto level = [&](std::uint64_t otherwise) {
+    return JsonValue::Object({{"level", NumberOr(step.configuration, "level", otherwise)}});
+  };
+  if (step.name == "blosc") return WithFirst("id", "blosc", BloscMembers(step.configuration));
+  if (step.name == "gzip") return WithFirst("id", "gzip", level(5));
+  if (step.name == "zstd") return WithFirst("id", "zstd", level(3));
+  if (step.name == "numcodecs.zlib") return WithFirst("id", "zlib", level(1));
+  return WithFirst("id", "bz2", level(1));
+}
+
+// The type as NumPy writes it: "<u2", "|b1".
+std::string Zarr2Type(const DataType& type, bool big_endian) {
+  using Kind = DataType::Kind;
+  const char letter = type.kind == Kind::kBool       ? 'b'
+                      : type.kind == Kind::kSigned   ? 'i'
+                      : type.kind == Kind::kUnsigned ? 'u'
+                      : type.kind == Kind::kFloat    ? 'f'
+                      : type.kind == Kind::kComplex  ? 'c'
+                                                     : 'V';
+  const char order = type.ordered_size() == 1 ? '|' : big_endian ? '>' : '<';
+  return std::string{order, letter} + std::to_string(type.size);
+}
+
+JsonValue N5Compression(const std::vector<Step>& steps) {
+  if (steps.empty()) return JsonValue::Object({{"type", JsonValue::String("raw")}});
+  const Step& step = steps.front();
+  if (step.name == "blosc") return WithFirst("type", "blosc", BloscMembers(step.configuration));
+  if (step.name == "zstd") {
+    return WithFirst("type", "zstd",
+                     JsonValue::Object({{"level", NumberOr(step.configuration, "level", 3)}}));
+  }
+  if (step.name == "numcodecs.bz2") {
+    return WithFirst("type", "bzip2",
+                     JsonValue::Object({{"blockSize", NumberOr(step.configuration, "level", 9)}}));
+  }
+  JsonValue members = JsonValue::Object({{"level", NumberOr(step.configuration, "level", 5)}});
+  members.Set("useZlib", JsonValue::Boolean(step.name == "numcodecs.zlib"));
+  return WithFirst("type", "gzip", members);
+}
+
+ChunkEncoding TranscodedEncoding(ArrayDialect to, const DataType& type,
+                                 const std::vector<Step>& steps) {
+  ChunkEncoding encoding;
+  encoding.n5_header = to == ArrayDialect::kN5;
+  encoding.big_endian = encoding.n5_header && type.ordered_size() > 1;
+  encoding.steps = steps;
+  for (Step& step : encoding.steps) {
+    if (step.name != "blosc") continue;
+    step.configuration.Set("typesize", JsonValue::Number(std::uint64_t{type.size}));
+  }
+  return encoding;
+}
+
+}  // namespace
+
+BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes,
+                     const std::vector<Step>& steps) {
+  const DataType& type = stored.data_type;
+  BlockPlan plan{BlockForm::kTranscode, TranscodedEncoding(to, type, steps)};
+  const ChunkEncoding& from = stored.codec->encoding();
+  const bool little = !from.big_endian || type.ordered_size() == 1;
+  const bool big = from.big_endian || type.ordered_size() == 1;
+  bool same_bytes = from.items == "raw" && CanSay(to, from.steps) &&
+                    CanSayOrder(to, from.order, axes) && HasSameEdges(stored, to);
+  if (to == ArrayDialect::kN5) same_bytes = same_bytes && big;
+  if (to == ArrayDialect::kPrecomputed) same_bytes = same_bytes && little;
+  if (!same_bytes) return plan;
+  plan.encoding = from;
+  plan.encoding.n5_header = to == ArrayDialect::kN5;
+  plan.form = BlockForm::kCopy;
+  if (plan.encoding.n5_header != from.n5_header) {
+    plan.form = from.n5_header ? BlockForm::kStripHeader : BlockForm::kAddHeader;
+  }
+  return plan;
+}
+
+BlockPlan PlanRawBlocks(const ArrayMetadata& stored) {
+  const ChunkEncoding& from = stored.codec->encoding();
+  BlockPlan plan{BlockForm::kCopy, from};
+  if (from.items == "raw" && from.steps.empty()) return plan;
+  plan.form = BlockForm::kTranscode;
+  plan.encoding.steps.clear();
+  if (from.items == "raw") return plan;
+  plan.encoding = TranscodedEncoding(stored.dialect, stored.data_type, {});
+  return plan;
+}
+
+ByteVector N5BlockHeader(std::span<const std::uint64_t> shape) {
+  ByteVector header(4, 0);
+  header[2] = static_cast<std::uint8_t>(shape.size() >> 8);
+  header[3] = static_cast<std::uint8_t>(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      header.push_back(static_cast<std::uint8_t>(shape[axis] >> shift));
+    }
+  }
+  return header;
+}
+
+Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
+                              const ChunkEncoding& encoding, std::size_t rank) {
+  if (encoding.items != "raw" || !CanSay(dialect, encoding.steps)) {
+    const std::string name = encoding.steps.empty() ? encoding.items : encoding.steps.front().name;
+    return Fail(ErrorCode::kNotSupported, "the codec " + name + ": chunks of " +
+                                              std::string(DialectName(dialect)) +
+                                              " cannot have it here");
+  }
+  JsonValue json = JsonValue::Object();
+  switch (dialect) {
+    case ArrayDialect::kPrecomputed:
+      json.Set("encoding", JsonValue::String("raw"));
+      return json;
+    case ArrayDialect::kZarr3:
+      return Zarr3Codecs(type, encoding);
+    case ArrayDialect::kZarr2:
+      json.Set("compressor", Zarr2Compressor(encoding.steps));
+      json.Set("filters", JsonValue());
+      json.Set("order",
+               JsonValue::String(
+                   rank > 1 && !encoding.order.empty() && IsReversal(encoding.order) ? "F" : "C"));
+      json.Set("dtype", JsonValue::String(Zarr2Type(type, encoding.big_endian)));
+      return json;
+    case ArrayDialect::kN5:
+      break;
+  }
+  return N5Compression(encoding.steps);
+}
+
+}  // namespace unshard

@@ -1,0 +1,85 @@
+#include "codec/pyramid/chunk_conversion.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace unshard {
+namespace {
+
+bool KnowsFillValues(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
+}
+
+}  // namespace
+
+Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid stored_grid, GridOf(array.stored));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid shown_grid, GridOf(array.shown));
+  ChunkConversion made(std::move(array), std::move(stored_grid), std::move(shown_grid));
+  const auto& [stored, shown, axes, form] = made.array_;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    const bool aligned = axes[axis] ? shown.chunk_shape[axis] == stored.chunk_shape[*axes[axis]] &&
+                                          shown.shape[axis] == stored.shape[*axes[axis]]
+                                    : shown.shape[axis] == 1;
+    if (!aligned) {
+      return Fail(ErrorCode::kNotSupported,
+                  "axis " + std::to_string(axis) +
+                      ": the chunks of the view would not be those of the source");
+    }
+  }
+  if (form == BlockForm::kTranscode || form == BlockForm::kStripHeader) {
+    UNSHARD_RETURN_IF_ERROR(shown.codec->CanEncode());
+  }
+  made.inverse_ = InverseMap(axes, stored.rank());
+  made.fill_ = FillValueOf(stored);
+  const bool zeros =
+      std::all_of(made.fill_.begin(), made.fill_.end(), [](auto byte) { return byte == 0; });
+  made.shows_absent_ = !zeros && KnowsFillValues(stored.dialect) && !KnowsFillValues(shown.dialect);
+  UNSHARD_ASSIGN_OR_RETURN(made.voxel_bytes_, VoxelBytes(stored.data_type, stored.chunk_shape));
+  return made;
+}
+
+GridCell ChunkConversion::StoredCell(const GridCell& cell) const {
+  return MapList<std::uint64_t>(inverse_, cell, 0);
+}
+
+GridCell ChunkConversion::ShownCell(const GridCell& stored) const {
+  return MapList<std::uint64_t>(array_.axes, stored, 0);
+}
+
+std::optional<std::uint64_t> ChunkConversion::SizeOf(const GridCell& cell) const {
+  if (form() != BlockForm::kTranscode && form() != BlockForm::kStripHeader) return std::nullopt;
+  return array_.shown.codec->EncodedSize(ChunkShapeAt(array_.shown, shown_grid_, cell));
+}
+
+ByteVector ChunkConversion::HeaderOf(const GridCell& cell) const {
+  const auto none = std::uint64_t{1};
+  if (form() == BlockForm::kStripHeader) {
+    const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
+    return N5BlockHeader(MapList(inverse_, shape, none));
+  }
+  const auto shape = ChunkShapeAt(array_.stored, stored_grid_, StoredCell(cell));
+  return N5BlockHeader(MapList(array_.axes, shape, none));
+}
+
+Result<ByteVector> ChunkConversion::Convert(ByteSpan stored, const GridCell& cell) const {
+  const auto shape = ChunkShapeAt(array_.stored, stored_grid_, StoredCell(cell));
+  UNSHARD_ASSIGN_OR_RETURN(const Voxels voxels, array_.stored.codec->Decode(stored, shape));
+  return Encode(voxels, cell);
+}
+
+Result<ByteVector> ChunkConversion::Absent(const GridCell& cell) const {
+  return Encode({array_.stored.data_type, std::vector<std::uint64_t>(array_.stored.rank(), 0), {}},
+                cell);
+}
+
+Result<ByteVector> ChunkConversion::Encode(const Voxels& voxels, const GridCell& cell) const {
+  const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
+  // Between arrays of the same axes and edges nothing moves.
+  Voxels shown = Reshape(voxels, array_.axes, shape, fill_);
+  shown.type = array_.shown.data_type;
+  return array_.shown.codec->Encode(shown);
+}
+
+}  // namespace unshard

@@ -1,0 +1,53 @@
+#include "codec/pyramid/chunk_files.h"
+
+#include <algorithm>
+
+#include "codec/precomputed/chunk_names.h"
+#include "codec/zarr3/chunk_names.h"
+
+namespace unshard {
+namespace {
+
+template <class T>
+std::vector<T> InFileOrder(ArrayDialect dialect, std::vector<T> values) {
+  if (dialect == ArrayDialect::kPrecomputed && !values.empty()) values.erase(values.begin());
+  if (ClipsChunks(dialect)) std::reverse(values.begin(), values.end());
+  return values;
+}
+
+}  // namespace
+
+Result<ChunkGrid> FileGridOf(const ArrayMetadata& array) {
+  return ChunkGrid::Make(InFileOrder(array.dialect, array.shape),
+                         InFileOrder(array.dialect, array.chunk_shape),
+                         InFileOrder(array.dialect, array.origin));
+}
+
+GridCell FileCellOf(ArrayDialect dialect, const GridCell& cell) {
+  return InFileOrder(dialect, cell);
+}
+
+GridCell CellOfFile(ArrayDialect dialect, const GridCell& file_cell) {
+  GridCell cell = file_cell;
+  if (ClipsChunks(dialect)) std::reverse(cell.begin(), cell.end());
+  if (dialect == ArrayDialect::kPrecomputed) cell.insert(cell.begin(), 0);
+  return cell;
+}
+
+ChunkKeyEncoding KeyEncodingOf(const ArrayMetadata& array) {
+  if (array.dialect == ArrayDialect::kN5) return {ChunkKeyEncoding::Kind::kV2, '/'};
+  return array.key_encoding;
+}
+
+std::unique_ptr<const ChunkNames> ChunkNamesOf(const ArrayMetadata& array, const ChunkGrid& grid) {
+  if (array.dialect != ArrayDialect::kPrecomputed) {
+    return std::make_unique<ZarrNames>(KeyEncodingOf(array), grid.grid_shape());
+  }
+  ShardedDirectory directory;
+  directory.names = ShardedDirectory::Names::kChunkRanges;
+  directory.grid = grid;
+  directory.grid_shape = grid.grid_shape();
+  return MakePrecomputedNames(directory);
+}
+
+}  // namespace unshard

@@ -1,0 +1,261 @@
+#include "codec/pyramid/dataset_view.h"
+
+#include <set>
+#include <utility>
+
+#include "codec/pyramid/array_documents.h"
+#include "codec/pyramid/n5_pyramid.h"
+#include "codec/pyramid/ome_multiscale.h"
+#include "codec/pyramid/precomputed_scales.h"
+
+namespace unshard {
+namespace {
+
+using Kind = SourceDataset::Kind;
+using Documents = std::vector<PresentedDataset::Document>;
+
+bool IsZarr(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
+}
+
+void AddDocuments(const std::string& directory, ArrayDialect dialect, ArrayDocuments documents,
+                  Documents& to) {
+  const char* name = dialect == ArrayDialect::kZarr3   ? "zarr.json"
+                     : dialect == ArrayDialect::kZarr2 ? ".zarray"
+                                                       : "attributes.json";
+  to.push_back({directory, name, std::move(documents.array)});
+  if (documents.attributes.is_object()) {
+    to.push_back({directory, ".zattrs", std::move(documents.attributes)});
+  }
+}
+
+void AddGroup(const std::string& directory, ArrayDialect dialect, JsonValue attributes,
+              Documents& to) {
+  switch (dialect) {
+    case ArrayDialect::kZarr3: {
+      JsonValue group = JsonValue::Object();
+      group.Set("zarr_format", JsonValue::Number(std::uint64_t{3}));
+      group.Set("node_type", JsonValue::String("group"));
+      group.Set("attributes", std::move(attributes));
+      to.push_back({directory, "zarr.json", std::move(group)});
+      return;
+    }
+    case ArrayDialect::kZarr2: {
+      JsonValue group = JsonValue::Object();
+      group.Set("zarr_format", JsonValue::Number(std::uint64_t{2}));
+      to.push_back({directory, ".zgroup", std::move(group)});
+      if (!attributes.members().empty())
+        to.push_back({directory, ".zattrs", std::move(attributes)});
+      return;
+    }
+    case ArrayDialect::kN5:
+      to.push_back({directory, "attributes.json", std::move(attributes)});
+      return;
+    case ArrayDialect::kPrecomputed:
+      return;  // only volumes have a document
+  }
+}
+
+// The attributes of a group, or a pyramid, in another format, without what it says of its levels.
+JsonValue GroupAttributes(const SourceDataset& dataset, ArrayDialect to) {
+  JsonValue attributes = dataset.attributes;
+  if (to == ArrayDialect::kN5) EraseN5Members(attributes);
+  switch (dataset.dialect) {
+    case ArrayDialect::kPrecomputed:
+      return JsonValue::Object();
+    case ArrayDialect::kN5:
+      EraseN5Members(attributes);
+      return attributes;
+    case ArrayDialect::kZarr3:
+      return to == ArrayDialect::kZarr2 ? AttributesInZarr2(std::move(attributes)) : attributes;
+    case ArrayDialect::kZarr2:
+      return to == ArrayDialect::kZarr3 ? AttributesInZarr3(std::move(attributes)) : attributes;
+  }
+  return attributes;
+}
+
+std::vector<std::string> PathsIn(const SourceDataset& dataset, ArrayDialect to,
+                                 const PyramidGeometry& geometry) {
+  std::vector<std::string> paths;
+  const bool single = dataset.kind == Kind::kArray;
+  for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
+    if (to == ArrayDialect::kPrecomputed) {
+      LevelPosition position = geometry.levels[i];
+      paths.push_back(ScaleKey(position));
+    } else if (single || (IsZarr(to) && IsZarr(dataset.dialect))) {
+      paths.push_back(dataset.levels[i].path);
+    } else {
+      paths.push_back((to == ArrayDialect::kN5 ? "s" : "") + std::to_string(i));
+    }
+  }
+  return paths;
+}
+
+// The geometry with the axes of the presented arrays.
+PyramidGeometry MapGeometry(const PyramidGeometry& geometry, const AxisMap& axes) {
+  PyramidGeometry mapped;
+  mapped.axes = MapList(axes, geometry.axes, PyramidAxis{});
+  for (const LevelPosition& level : geometry.levels) {
+    mapped.levels.push_back(
+        {MapList(axes, level.resolution, 1.0), MapList(axes, level.corner, 0.0)});
+  }
+  return mapped;
+}
+
+// A precomputed volume counts in nanometres.
+Status CheckUnits(PyramidGeometry& geometry, std::vector<std::string>& warnings) {
+  bool guessed = false;
+  for (const PyramidAxis& axis : geometry.axes) {
+    if (axis.kind != PyramidAxis::Kind::kSpace && axis.kind != PyramidAxis::Kind::kOther) continue;
+    if (axis.unit.empty()) guessed = true;
+    if (axis.unit.empty() || axis.unit == "nm") continue;
+    return Fail(ErrorCode::kNotSupported, "the unit " + axis.unit + " of the axis " + axis.name +
+                                              ": a precomputed volume counts in nanometres");
+  }
+  if (guessed) warnings.push_back("no units: a voxel counts as 1 nm wide");
+  return {};
+}
+
+Status KeysDiffer(const std::vector<std::string>& paths) {
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    if (seen.insert(path).second) continue;
+    return Fail(ErrorCode::kNotSupported,
+                "two levels have the resolution " + path + ", which is the name of a scale");
+  }
+  return {};
+}
+
+// Members that the format has for a whole pyramid.
+Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry, ArrayDialect to,
+                  PresentedDataset& presented) {
+  std::vector<PyramidLevel> levels;
+  std::vector<std::string> paths;
+  for (const PresentedDataset::Level& level : presented.levels) {
+    levels.push_back({level.path, level.array.shown});
+    paths.push_back(level.path);
+  }
+  if (to == ArrayDialect::kPrecomputed) {
+    UNSHARD_RETURN_IF_ERROR(KeysDiffer(paths));
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue info, InfoOfLevels(levels, geometry.levels));
+    presented.documents.push_back({"", "info", std::move(info)});
+    return {};
+  }
+  if (dataset.kind != Kind::kPyramid) return {};
+  JsonValue attributes = GroupAttributes(dataset, to);
+  if (to == ArrayDialect::kN5) {
+    for (const char* name : {"ome", "multiscales"}) attributes.Erase(name);
+    UNSHARD_ASSIGN_OR_RETURN(const JsonValue group, N5GroupOf(geometry));
+    for (const auto& [name, value] : group.members()) attributes.Set(name, value);
+  } else if (!IsZarr(dataset.dialect)) {
+    JsonValue multiscales = MultiscalesOf(geometry, paths);
+    if (to == ArrayDialect::kZarr3) {
+      JsonValue ome = JsonValue::Object();
+      ome.Set("version", JsonValue::String("0.5"));
+      ome.Set("multiscales", std::move(multiscales));
+      attributes.Set("ome", std::move(ome));
+    } else {
+      multiscales.mutable_items().front().Set("version", JsonValue::String("0.4"));
+      attributes.Set("multiscales", std::move(multiscales));
+    }
+  }
+  AddGroup("", to, std::move(attributes), presented.documents);
+  std::set<std::string> between;
+  for (const std::string& path : paths) {
+    for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
+      if (between.insert(path.substr(0, at)).second) {
+        AddGroup(path.substr(0, at), to, JsonValue::Object(), presented.documents);
+      }
+    }
+  }
+  return {};
+}
+
+// OME-Zarr of the other version needs no more than its documents.
+Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect to) {
+  if (dataset.kind != Kind::kPyramid || !IsZarr(dataset.dialect) || !IsZarr(to)) {
+    return ReadGeometry(dataset);
+  }
+  PyramidGeometry geometry;
+  for (const std::string& name : OmeAxisNames(OmeOf(dataset.dialect, dataset.attributes))) {
+    geometry.axes.push_back({name, KindOfAxis(name), ""});
+  }
+  if (geometry.axes.size() != dataset.levels.front().array.rank()) {
+    return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: expected those of the arrays");
+  }
+  for (const PyramidLevel& level : dataset.levels) {
+    geometry.levels.push_back(
+        {std::vector<double>(level.array.rank(), 1), std::vector<double>(level.array.rank(), 0)});
+  }
+  return geometry;
+}
+
+}  // namespace
+
+Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
+                                        const ViewOptions& options) {
+  PresentedDataset presented;
+  if (dataset.levels.empty()) {
+    AddGroup("", to, GroupAttributes(dataset, to), presented.documents);
+    return presented;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry geometry, GeometryFor(dataset, to));
+  presented.warnings = geometry.warnings;
+  if (to == ArrayDialect::kPrecomputed) {
+    UNSHARD_RETURN_IF_ERROR(CheckUnits(geometry, presented.warnings));
+  }
+  std::vector<PresentedArray> arrays;
+  for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
+    auto array = PresentArray(dataset, geometry, i, to, options);
+    if (!array) {
+      return Forward(std::move(array).error(),
+                     dataset.levels[i].path.empty() ? "the array" : dataset.levels[i].path);
+    }
+    arrays.push_back(*std::move(array));
+  }
+  const PyramidGeometry mapped = MapGeometry(geometry, arrays.front().axes);
+  const std::vector<std::string> paths = PathsIn(dataset, to, mapped);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    ArrayMetadata& shown = arrays[i].shown;
+    if (to == ArrayDialect::kN5 && dataset.kind == Kind::kPyramid) {
+      UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(mapped, i));
+      for (const auto& [name, value] : members.members()) shown.attributes.Set(name, value);
+    }
+    UNSHARD_ASSIGN_OR_RETURN(shown, WithCodec(shown));
+    if (to != ArrayDialect::kPrecomputed) {
+      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(shown));
+      AddDocuments(paths[i], to, std::move(documents), presented.documents);
+    }
+    presented.levels.push_back({paths[i], std::move(arrays[i])});
+  }
+  UNSHARD_RETURN_IF_ERROR(AddPyramid(dataset, mapped, to, presented));
+  return presented;
+}
+
+Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset) {
+  PresentedDataset presented;
+  JsonValue info = dataset.attributes;  // of a precomputed volume
+  for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
+    const PyramidLevel& level = dataset.levels[i];
+    UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, PresentRaw(level.array));
+    UNSHARD_ASSIGN_OR_RETURN(array.shown, WithCodec(array.shown));
+    if (dataset.dialect == ArrayDialect::kPrecomputed) {
+      JsonValue& scale = info.Find("scales")->mutable_items()[i];
+      for (const auto& [name, value] : level.array.codec_json.members()) scale.Erase(name);
+      scale.Erase("sharding");
+      scale.Set("encoding", JsonValue::String("raw"));
+    } else {
+      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.shown));
+      AddDocuments(level.path, dataset.dialect, std::move(documents), presented.documents);
+    }
+    presented.levels.push_back({level.path, std::move(array)});
+  }
+  if (dataset.dialect == ArrayDialect::kPrecomputed && !dataset.levels.empty()) {
+    presented.documents.push_back({"", "info", std::move(info)});
+  } else if (dataset.kind != Kind::kArray) {
+    AddGroup("", dataset.dialect, dataset.attributes, presented.documents);
+  }
+  return presented;
+}
+
+}  // namespace unshard

@@ -1,0 +1,223 @@
+#include "codec/pyramid/n5_pyramid.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace unshard {
+namespace {
+
+constexpr std::array<std::string_view, 15> kMembers = {"n5",
+                                                       "dimensions",
+                                                       "blockSize",
+                                                       "dataType",
+                                                       "compression",
+                                                       "codecs",
+                                                       "compressionType",
+                                                       "axes",
+                                                       "units",
+                                                       "resolution",
+                                                       "multiScale",
+                                                       "downsamplingFactors",
+                                                       "pixelResolution",
+                                                       "scales",
+                                                       "offset"};
+
+std::vector<double> Reversed(std::vector<double> values) {
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+// The factors of a level against the first one, slowest first; nothing where no document has them.
+Result<std::optional<std::vector<double>>> FactorsOf(const JsonValue& group,
+                                                     const ArrayMetadata& array,
+                                                     std::size_t level) {
+  const std::size_t rank = array.rank();
+  if (const JsonValue* own = array.attributes.Find("downsamplingFactors")) {
+    auto factors = NumbersOf(own, rank);
+    if (factors) return Reversed(*std::move(factors));
+    return Fail(ErrorCode::kDataLoss, "s" + std::to_string(level) +
+                                          ": downsamplingFactors: expected " +
+                                          std::to_string(rank) + " numbers");
+  }
+  for (const char* name : {"downsamplingFactors", "scales"}) {
+    const auto& lists = ItemsOf(group, name);
+    if (level >= lists.size()) continue;
+    auto factors = NumbersOf(&lists[level], rank);
+    if (factors) return Reversed(*std::move(factors));
+    return Fail(ErrorCode::kDataLoss, std::string(name) + "[" + std::to_string(level) +
+                                          "]: expected " + std::to_string(rank) + " numbers");
+  }
+  return std::nullopt;
+}
+
+struct Pixel {
+  std::vector<double> size;  // slowest first
+  std::string unit;
+};
+
+// The voxel of the first level, as n5-viewer has it.
+std::optional<Pixel> PixelOf(const JsonValue& attributes, std::size_t rank) {
+  const JsonValue* pixel = attributes.Find("pixelResolution");
+  if (pixel == nullptr) return std::nullopt;
+  const bool list = pixel->is_array();
+  auto size = NumbersOf(list ? pixel : pixel->Find("dimensions"), rank);
+  if (!size) return std::nullopt;
+  const std::string unit = list ? std::string() : TextOf(*pixel, "unit");
+  return Pixel{Reversed(*std::move(size)), unit.empty() ? "nm" : unit};
+}
+
+std::vector<PyramidAxis> AxesOf(const ArrayMetadata& array) {
+  static constexpr std::array<std::string_view, 5> kByConvention = {"x", "y", "z", "c", "t"};
+  std::vector<PyramidAxis> axes;
+  const std::size_t rank = array.rank();
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    PyramidAxis made;
+    const std::size_t from_fastest = rank - 1 - axis;
+    if (axis < array.axis_names.size() && array.axis_names[axis]) {
+      made.name = *array.axis_names[axis];
+    } else if (from_fastest < kByConvention.size()) {
+      made.name = kByConvention[from_fastest];
+    } else {
+      made.name = "dim" + std::to_string(from_fastest);
+    }
+    made.kind = KindOfAxis(made.name);
+    axes.push_back(std::move(made));
+  }
+  return axes;
+}
+
+Result<std::vector<double>> CornerOf(const JsonValue& attributes, std::size_t rank,
+                                     const std::string& name) {
+  const JsonValue* offset = attributes.Find("offset");
+  if (offset == nullptr) return std::vector<double>(rank, 0);
+  auto corner = NumbersOf(offset, rank);
+  if (corner) return Reversed(*std::move(corner));
+  return Fail(ErrorCode::kDataLoss, name + "offset: expected " + std::to_string(rank) + " numbers");
+}
+
+// A level says its own resolution as TensorStore does, or follows from the first one's voxel.
+Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<PyramidLevel>& levels,
+                                 std::size_t level, PyramidGeometry& geometry) {
+  const ArrayMetadata& array = levels[level].array;
+  const std::size_t rank = array.rank();
+  LevelPosition position;
+  const std::string name = levels[level].path.empty() ? "" : levels[level].path + ": ";
+  UNSHARD_ASSIGN_OR_RETURN(position.corner, CornerOf(array.attributes, rank, name));
+  auto pixel = PixelOf(array.attributes, rank);
+  if (!pixel) pixel = PixelOf(group, rank);
+  const bool own =
+      array.units.size() == rank && std::any_of(array.units.begin(), array.units.end(),
+                                                [](const auto& unit) { return unit.has_value(); });
+  UNSHARD_ASSIGN_OR_RETURN(auto factors, FactorsOf(group, array, level));
+  if (!factors) {
+    factors.emplace(rank, 1.0);
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      if (geometry.axes[axis].kind != PyramidAxis::Kind::kSpace) continue;
+      (*factors)[axis] = std::ldexp(1.0, static_cast<int>(std::min<std::size_t>(level, 60)));
+    }
+  }
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    DimensionUnit unit{1, ""};
+    if (pixel) {
+      unit = {pixel->size[axis] * (*factors)[axis], pixel->unit};
+    } else if (own) {
+      unit = array.units[axis].value_or(unit);
+    } else if (geometry.axes[axis].kind == PyramidAxis::Kind::kSpace) {
+      unit = {(*factors)[axis], "nm"};
+    }
+    const bool is_space = geometry.axes[axis].kind == PyramidAxis::Kind::kSpace;
+    const auto nanometres = is_space || !pixel ? Nanometres(unit) : std::nullopt;
+    if (!pixel && !own && is_space && level == 0 && axis + 1 == rank) {
+      geometry.warnings.push_back("no resolution: a voxel counts as 1 nm wide");
+    }
+    position.resolution.push_back(nanometres.value_or(unit.multiplier));
+    if (!(position.resolution.back() > 0)) {
+      return Fail(ErrorCode::kDataLoss, name + "expected a resolution above 0");
+    }
+    if (level == 0 && (is_space || !pixel)) {
+      geometry.axes[axis].unit = nanometres ? "nm" : unit.base;
+    }
+  }
+  return position;
+}
+
+}  // namespace
+
+Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
+                                     const std::vector<PyramidLevel>& levels) {
+  PyramidGeometry geometry;
+  if (levels.empty()) return geometry;
+  geometry.axes = AxesOf(levels.front().array);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i].array.rank() != geometry.axes.size()) {
+      return Fail(ErrorCode::kDataLoss,
+                  levels[i].path + ": expected an array of as many axes as the others");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(auto position, PositionOf(attributes, levels, i, geometry));
+    geometry.levels.push_back(std::move(position));
+  }
+  return geometry;
+}
+
+namespace {
+
+// How many times as coarse as the first one a level is, fastest axis first.
+Result<std::vector<double>> FactorsFor(const PyramidGeometry& geometry, std::size_t level) {
+  std::vector<double> factors;
+  for (std::size_t axis = geometry.axes.size(); axis-- > 0;) {
+    const double factor =
+        geometry.levels[level].resolution[axis] / geometry.levels.front().resolution[axis];
+    if (!IsNearlyWhole(factor) || factor < 0.5) {
+      return Fail(ErrorCode::kNotSupported,
+                  "level " + std::to_string(level) + " is " + NumberText(factor) +
+                      " times as coarse as the first one along " + geometry.axes[axis].name +
+                      ", and downsamplingFactors are whole numbers");
+    }
+    factors.push_back(std::round(factor));
+  }
+  return factors;
+}
+
+JsonValue PixelResolutionOf(const PyramidGeometry& geometry) {
+  JsonValue pixel = JsonValue::Object();
+  std::string unit;
+  for (const PyramidAxis& axis : geometry.axes) {
+    if (axis.kind == PyramidAxis::Kind::kSpace || unit.empty()) unit = axis.unit;
+  }
+  pixel.Set("unit", JsonValue::String(unit.empty() ? "nm" : unit));
+  pixel.Set("dimensions", NumberList(Reversed(geometry.levels.front().resolution)));
+  return pixel;
+}
+
+}  // namespace
+
+Result<JsonValue> N5GroupOf(const PyramidGeometry& geometry) {
+  JsonValue lists = JsonValue::Array();
+  for (std::size_t i = 0; i < geometry.levels.size(); ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto factors, FactorsFor(geometry, i));
+    lists.mutable_items().push_back(NumberList(factors));
+  }
+  JsonValue group = JsonValue::Object();
+  group.Set("downsamplingFactors", lists);
+  group.Set("scales", std::move(lists));
+  group.Set("pixelResolution", PixelResolutionOf(geometry));
+  group.Set("multiScale", JsonValue::Boolean(true));
+  return group;
+}
+
+Result<JsonValue> N5LevelOf(const PyramidGeometry& geometry, std::size_t level) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto factors, FactorsFor(geometry, level));
+  JsonValue members = JsonValue::Object();
+  members.Set("downsamplingFactors", NumberList(factors));
+  members.Set("pixelResolution", PixelResolutionOf(geometry));
+  members.Set("offset", NumberList(Reversed(geometry.levels[level].corner)));
+  return members;
+}
+
+void EraseN5Members(JsonValue& attributes) {
+  for (const std::string_view member : kMembers) attributes.Erase(member);
+}
+
+}  // namespace unshard

@@ -1,0 +1,135 @@
+#include "codec/pyramid/pyramid.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "codec/core/lower_case.h"
+#include "codec/pyramid/n5_pyramid.h"
+#include "codec/pyramid/ome_multiscale.h"
+#include "codec/pyramid/precomputed_scales.h"
+
+namespace unshard {
+namespace {
+
+// Of one array: its units, if it has any.
+Result<PyramidGeometry> GeometryOfArray(const ArrayMetadata& array) {
+  PyramidGeometry geometry;
+  LevelPosition level;
+  for (std::size_t axis = 0; axis < array.rank(); ++axis) {
+    PyramidAxis made;
+    if (axis < array.axis_names.size()) made.name = array.axis_names[axis].value_or("");
+    made.kind = KindOfAxis(made.name);
+    double resolution = 1;
+    if (axis < array.units.size() && array.units[axis]) {
+      const DimensionUnit& unit = *array.units[axis];
+      const auto nanometres = Nanometres(unit);
+      resolution = nanometres.value_or(unit.multiplier);
+      made.unit = nanometres ? "nm" : unit.base;
+    }
+    geometry.axes.push_back(std::move(made));
+    level.resolution.push_back(resolution);
+    level.corner.push_back(static_cast<double>(array.origin.empty() ? 0 : array.origin[axis]) *
+                           resolution);
+  }
+  geometry.levels.push_back(std::move(level));
+  return geometry;
+}
+
+Result<PyramidGeometry> GeometryOf(const SourceDataset& dataset) {
+  switch (dataset.dialect) {
+    case ArrayDialect::kPrecomputed:
+      return GeometryOfScales(dataset.attributes, dataset.levels);
+    case ArrayDialect::kN5:
+      return GeometryOfN5(dataset.attributes, dataset.levels);
+    case ArrayDialect::kZarr3:
+    case ArrayDialect::kZarr2:
+      break;
+  }
+  if (dataset.kind == SourceDataset::Kind::kArray) {
+    return GeometryOfArray(dataset.levels.front().array);
+  }
+  return GeometryOfOme(OmeOf(dataset.dialect, dataset.attributes), dataset.levels);
+}
+
+}  // namespace
+
+PyramidAxis::Kind KindOfAxis(std::string_view name) {
+  const std::string lower = LowerCase(std::string(name));
+  if (lower == "x" || lower == "y" || lower == "z") return PyramidAxis::Kind::kSpace;
+  if (lower == "c" || lower == "channel") return PyramidAxis::Kind::kChannel;
+  if (lower == "t" || lower == "time") return PyramidAxis::Kind::kTime;
+  return PyramidAxis::Kind::kOther;
+}
+
+Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
+  if (dataset.levels.empty()) return PyramidGeometry();
+  UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry geometry, GeometryOf(dataset));
+  // Sums and quotients of such numbers are numbers.
+  constexpr double kLargest = 1e30;
+  for (const LevelPosition& level : geometry.levels) {
+    for (std::size_t axis = 0; axis < level.resolution.size(); ++axis) {
+      const double resolution = level.resolution[axis];
+      const bool is_place = resolution > 1 / kLargest && resolution < kLargest &&
+                            std::abs(level.corner[axis]) < kLargest;
+      if (is_place) continue;
+      return Fail(ErrorCode::kNotSupported,
+                  "a resolution of " + NumberText(resolution) + " and an offset of " +
+                      NumberText(level.corner[axis]) + ": expected numbers that place voxels");
+    }
+  }
+  return geometry;
+}
+
+bool IsNearlyWhole(double value) {
+  const double rounded = std::round(value);
+  return std::isfinite(value) && std::abs(value) < 9e15 &&
+         std::abs(value - rounded) <= 1e-6 * std::max(1.0, std::abs(value) * 1e-3);
+}
+
+Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,
+                                 std::string_view what) {
+  const double voxels = level.corner[axis] / level.resolution[axis];
+  if (IsNearlyWhole(voxels)) return static_cast<std::int64_t>(std::llround(voxels));
+  return Fail(ErrorCode::kNotSupported, std::string(what) + ": begins at voxel " +
+                                            NumberText(voxels) +
+                                            ", and an offset is a whole number of voxels");
+}
+
+std::string NumberText(double value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+JsonValue NumberList(std::span<const double> values) {
+  JsonValue list = JsonValue::Array();
+  for (const double value : values) {
+    list.mutable_items().push_back(JsonValue::Number(NumberText(value == 0 ? 0 : value)));
+  }
+  return list;
+}
+
+std::optional<double> NumberOf(const JsonValue& value) {
+  if (!value.is_number()) return std::nullopt;
+  const std::string& text = value.text();
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+std::optional<std::vector<double>> NumbersOf(const JsonValue* value, std::size_t size) {
+  if (value == nullptr || !value->is_array() || value->items().size() != size) return std::nullopt;
+  std::vector<double> numbers;
+  for (const JsonValue& item : value->items()) {
+    const auto number = NumberOf(item);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+}  // namespace unshard

@@ -1,0 +1,276 @@
+// Whole datasets in other formats: views rules 2, 4, 7, 9, 10, 11.
+#include "codec/pyramid/dataset_view.h"
+
+#include <gtest/gtest.h>
+
+#include "codec/json/parser.h"
+#include "codec/pyramid/array_documents.h"
+#include "tests/support/compact_json.h"
+
+namespace unshard {
+namespace {
+
+SourceDataset Volume(const std::string& scales, const std::string& type, const char* channels) {
+  SourceDataset dataset;
+  dataset.dialect = ArrayDialect::kPrecomputed;
+  dataset.kind = SourceDataset::Kind::kPyramid;
+  dataset.attributes =
+      *ParseJson(R"({"type":"image","data_type":")" + type + R"(","num_channels":)" + channels +
+                 R"(,"scales":[)" + scales + "]}");
+  auto arrays = ReadScales(dataset.attributes);
+  EXPECT_TRUE(arrays) << arrays.error().message;
+  for (ArrayMetadata& array : *arrays) dataset.levels.push_back({"key", std::move(array)});
+  return dataset;
+}
+
+std::string Scale(const std::string& size, const std::string& offset, const std::string& nm) {
+  return R"({"key":"key","size":)" + size + R"(,"voxel_offset":)" + offset + R"(,"resolution":)" +
+         nm + R"(,"chunk_sizes":[[16,16,8]],"encoding":"raw"})";
+}
+
+SourceDataset Array(ArrayDialect dialect, const std::string& document) {
+  SourceDataset dataset;
+  dataset.dialect = dialect;
+  dataset.kind = SourceDataset::Kind::kArray;
+  auto array = ReadArray(dialect, *ParseJson(document), {});
+  EXPECT_TRUE(array) << array.error().message;
+  dataset.levels.push_back({"", *std::move(array)});
+  return dataset;
+}
+
+std::string Zarr3(const std::string& type, const std::string& shape, const std::string& chunk,
+                  const std::string& codecs, const std::string& fill = "0",
+                  const std::string& more = "") {
+  return R"({"zarr_format":3,"node_type":"array","shape":)" + shape + R"(,"data_type":")" + type +
+         R"(","chunk_grid":{"name":"regular","configuration":{"chunk_shape":)" + chunk +
+         R"(}},"chunk_key_encoding":{"name":"default"},"fill_value":)" + fill + R"(,"codecs":)" +
+         codecs + more + "}";
+}
+
+const char* const kLittle = R"({"name":"bytes","configuration":{"endian":"little"}})";
+const char* const kBig = R"({"name":"bytes","configuration":{"endian":"big"}})";
+const char* const kGzip = R"({"name":"gzip","configuration":{"level":3}})";
+
+std::string List(std::initializer_list<const char*> codecs) {
+  std::string list;
+  for (const char* codec : codecs) list += (list.empty() ? "" : ",") + std::string(codec);
+  return "[" + list + "]";
+}
+
+PresentedDataset Present(const SourceDataset& dataset, ArrayDialect to) {
+  auto presented = PresentDataset(dataset, to, {});
+  EXPECT_TRUE(presented) << presented.error().message;
+  return presented ? *std::move(presented) : PresentedDataset();
+}
+
+std::vector<std::string> Names(const PresentedDataset& presented) {
+  std::vector<std::string> names;
+  for (const auto& document : presented.documents) {
+    names.push_back(document.directory + "/" + document.name);
+  }
+  return names;
+}
+
+BlockForm FormOf(const SourceDataset& dataset, ArrayDialect to) {
+  return Present(dataset, to).levels.at(0).array.form;
+}
+
+const std::string kTwoScales = Scale("[37,29,21]", "[10,-6,3]", "[8,8,30]") + "," +
+                               Scale("[19,15,21]", "[5,-3,3]", "[16,16,30]");
+
+TEST(DatasetView, LevelsStandWhereReadersOfTheFormatLookForThem) {
+  const SourceDataset volume = Volume(kTwoScales, "uint16", "1");
+  EXPECT_EQ(Names(Present(volume, ArrayDialect::kZarr3)),
+            (std::vector<std::string>{"0/zarr.json", "1/zarr.json", "/zarr.json"}));
+  EXPECT_EQ(
+      Names(Present(volume, ArrayDialect::kN5)),
+      (std::vector<std::string>{"s0/attributes.json", "s1/attributes.json", "/attributes.json"}));
+  const auto zarr2 = Names(Present(volume, ArrayDialect::kZarr2));
+  EXPECT_EQ(zarr2[zarr2.size() - 2], "/.zgroup");
+  EXPECT_EQ(zarr2.back(), "/.zattrs");
+  const SourceDataset array = Array(
+      ArrayDialect::kZarr3, Zarr3("uint8", "[8,8,8]", "[4,4,4]", List({R"({"name":"bytes"})"})));
+  EXPECT_EQ(Names(Present(array, ArrayDialect::kN5)),
+            (std::vector<std::string>{"/attributes.json"}));
+  const PresentedDataset scales = Present(array, ArrayDialect::kPrecomputed);
+  EXPECT_EQ(Names(scales), (std::vector<std::string>{"/info"}));
+  EXPECT_EQ(scales.levels[0].path, "1_1_1");
+  EXPECT_EQ(scales.warnings.size(), 1U) << "no units";
+}
+
+TEST(DatasetView, OneChannelIsDroppedAndNamesAndUnitsAreCarried) {
+  const PresentedDataset n5 = Present(Volume(kTwoScales, "uint16", "1"), ArrayDialect::kN5);
+  const JsonValue& level = n5.documents[1].content;
+  EXPECT_EQ(CompactJson(*level.Find("dimensions")), "[19,15,21]");
+  EXPECT_EQ(CompactJson(*level.Find("blockSize")), "[16,16,8]");
+  EXPECT_EQ(CompactJson(*level.Find("axes")), R"(["x","y","z"])");
+  EXPECT_EQ(CompactJson(*level.Find("units")), R"(["nm","nm","nm"])");
+  EXPECT_EQ(level.Find("resolution")->items().size(), 3U);
+  EXPECT_EQ(CompactJson(*level.Find("offset")), "[80,-48,90]");
+  const PresentedDataset channels = Present(Volume(kTwoScales, "uint8", "3"), ArrayDialect::kZarr3);
+  EXPECT_EQ(CompactJson(*channels.documents[0].content.Find("shape")), "[3,21,29,37]");
+}
+
+TEST(DatasetView, AttributesOfTheNamesOfN5AreNotCarriedIntoIt) {
+  const SourceDataset array =
+      Array(ArrayDialect::kZarr3,
+            Zarr3("uint8", "[8,8]", "[4,4]", List({R"({"name":"bytes"})"}), "0",
+                  R"(,"attributes":{"resolution":8.0,"offset":"a","title":"kept"})"));
+  const PresentedDataset n5 = Present(array, ArrayDialect::kN5);
+  EXPECT_EQ(n5.documents[0].content.Find("resolution"), nullptr);
+  EXPECT_EQ(n5.documents[0].content.Find("offset"), nullptr);
+  EXPECT_EQ(TextOf(n5.documents[0].content, "title"), "kept");
+}
+
+TEST(DatasetView, UnitsOfASingleArrayBecomeAResolution) {
+  const SourceDataset array = Array(
+      ArrayDialect::kZarr3,
+      Zarr3(
+          "uint8", "[8,8,8]", "[4,4,4]", List({R"({"name":"bytes"})"}), "0",
+          R"(,"dimension_names":["x","y","z"],"attributes":{"dimension_units":["4 nm","8.5 nm","0.03 um"]})"));
+  const PresentedDataset shown = Present(array, ArrayDialect::kPrecomputed);
+  EXPECT_EQ(shown.levels[0].path, "4_8.5_30");
+  EXPECT_TRUE(shown.warnings.empty());
+  EXPECT_EQ(shown.levels[0].array.form, BlockForm::kTranscode) << "x is the slowest axis";
+  const PresentedDataset n5 = Present(array, ArrayDialect::kN5);
+  EXPECT_EQ(CompactJson(*n5.documents[0].content.Find("axes")), R"(["z","y","x"])");
+}
+
+TEST(DatasetView, AUnitThatIsNoLengthIsRefused) {
+  const SourceDataset array = Array(
+      ArrayDialect::kZarr3,
+      Zarr3("uint8", "[8,8]", "[4,4]", List({R"({"name":"bytes"})"}), "0",
+            R"(,"dimension_names":["y","x"],"attributes":{"dimension_units":["4 s","4 s"]})"));
+  const auto refused = PresentDataset(array, ArrayDialect::kPrecomputed, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
+}
+
+TEST(DatasetView, ATypeThatTheFormatLacksIsRefusedAndBoolIsUint8) {
+  const auto of = [](const char* type) {
+    const bool wide = std::string(type) != "bool";
+    return Array(ArrayDialect::kZarr3,
+                 Zarr3(type, "[8,8]", "[4,4]", List({wide ? kLittle : R"({"name":"bytes"})"}),
+                       wide ? "0" : "false"));
+  };
+  EXPECT_FALSE(PresentDataset(of("int64"), ArrayDialect::kPrecomputed, {}));
+  EXPECT_FALSE(PresentDataset(of("float16"), ArrayDialect::kN5, {}));
+  EXPECT_TRUE(PresentDataset(of("int64"), ArrayDialect::kN5, {}));
+  const PresentedDataset shown = Present(of("bool"), ArrayDialect::kPrecomputed);
+  EXPECT_EQ(TextOf(shown.documents[0].content, "data_type"), "uint8");
+  EXPECT_EQ(CompactJson(*shown.documents[0].content.Find("scales")->items()[0].Find("size")),
+            "[8,8,1]");
+}
+
+TEST(DatasetView, BlocksThatAreTheSameBytesAreCopiedAndKeepTheirCompression) {
+  const SourceDataset gzip =
+      Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip})));
+  const PresentedDataset zarr2 = Present(gzip, ArrayDialect::kZarr2);
+  EXPECT_EQ(zarr2.levels[0].array.form, BlockForm::kCopy);
+  EXPECT_EQ(CompactJson(*zarr2.documents[0].content.Find("compressor")),
+            R"({"id":"gzip","level":3})");
+  EXPECT_EQ(FormOf(gzip, ArrayDialect::kN5), BlockForm::kTranscode) << "other byte order";
+  EXPECT_EQ(FormOf(gzip, ArrayDialect::kPrecomputed), BlockForm::kTranscode) << "compressed";
+  const SourceDataset big =
+      Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kBig, kGzip})));
+  const PresentedDataset n5 = Present(big, ArrayDialect::kN5);
+  EXPECT_EQ(n5.levels[0].array.form, BlockForm::kAddHeader);
+  EXPECT_EQ(TextOf(*n5.documents[0].content.Find("compression"), "type"), "gzip");
+}
+
+TEST(DatasetView, EdgesOfChunksDecideWhetherTheyCanBeCopied) {
+  EXPECT_EQ(FormOf(Volume(Scale("[32,32,16]", "[0,0,0]", "[8,8,30]"), "uint16", "1"),
+                   ArrayDialect::kZarr3),
+            BlockForm::kCopy);
+  EXPECT_EQ(FormOf(Volume(Scale("[32,32,17]", "[0,0,0]", "[8,8,30]"), "uint16", "1"),
+                   ArrayDialect::kZarr3),
+            BlockForm::kTranscode);
+  EXPECT_EQ(
+      FormOf(Volume(Scale("[32,32,17]", "[0,0,0]", "[8,8,30]"), "uint8", "1"), ArrayDialect::kN5),
+      BlockForm::kAddHeader);
+  const SourceDataset even =
+      Array(ArrayDialect::kZarr3, Zarr3("uint16", "[8,8,8]", "[4,4,4]", List({kLittle})));
+  const SourceDataset ragged =
+      Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8,8]", "[4,4,4]", List({kLittle})));
+  EXPECT_EQ(FormOf(even, ArrayDialect::kPrecomputed), BlockForm::kCopy);
+  EXPECT_EQ(FormOf(ragged, ArrayDialect::kPrecomputed), BlockForm::kTranscode);
+}
+
+TEST(DatasetView, WhatIsEncodedAgainIsNotCompressedUnlessAsked) {
+  const SourceDataset array =
+      Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip})));
+  const PresentedDataset shown = Present(array, ArrayDialect::kN5);
+  EXPECT_EQ(TextOf(*shown.documents[0].content.Find("compression"), "type"), "raw");
+  const auto conversion = ChunkConversion::Make(shown.levels[0].array);
+  ASSERT_TRUE(conversion) << conversion.error().message;
+  EXPECT_EQ(conversion->SizeOf({0, 0}), 12U + 32U);
+  EXPECT_EQ(conversion->SizeOf({2, 0}), 12U + 8U) << "blocks end where the array does";
+}
+
+TEST(DatasetView, ACompressorThatWasAskedForIsThatOfTranscodedLevels) {
+  const SourceDataset array =
+      Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip})));
+  ViewOptions options;
+  options.steps.push_back(
+      {"blosc", *ParseJson(R"({"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0})")});
+  const auto n5 = PresentDataset(array, ArrayDialect::kN5, options);
+  ASSERT_TRUE(n5) << n5.error().message;
+  EXPECT_EQ(CompactJson(*n5->documents[0].content.Find("compression")),
+            R"({"type":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0})");
+  const auto zarr2 = PresentDataset(array, ArrayDialect::kZarr2, options);
+  ASSERT_TRUE(zarr2);
+  EXPECT_EQ(TextOf(*zarr2->documents[0].content.Find("compressor"), "id"), "gzip") << "copied";
+  EXPECT_FALSE(PresentDataset(array, ArrayDialect::kPrecomputed, options));
+}
+
+TEST(DatasetView, AbsentChunksAreShownWhereReadersWouldTakeThemForZeros) {
+  const SourceDataset array =
+      Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip}), "513"));
+  const auto n5 = ChunkConversion::Make(Present(array, ArrayDialect::kN5).levels[0].array);
+  ASSERT_TRUE(n5);
+  EXPECT_TRUE(n5->shows_absent());
+  const auto absent = n5->Absent({2, 1});
+  ASSERT_TRUE(absent);
+  EXPECT_EQ(*absent, (ByteVector{0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 2, 1, 2, 1, 2, 1, 2, 1}));
+  const auto zarr2 = ChunkConversion::Make(Present(array, ArrayDialect::kZarr2).levels[0].array);
+  ASSERT_TRUE(zarr2);
+  EXPECT_FALSE(zarr2->shows_absent());
+}
+
+TEST(DatasetView, RawIsTheSameFormatWithoutCompression) {
+  const auto raw = [](const SourceDataset& dataset) {
+    auto presented = PresentRawDataset(dataset);
+    EXPECT_TRUE(presented) << presented.error().message;
+    return presented->documents.at(0).content;
+  };
+  EXPECT_EQ(CompactJson(*raw(Array(ArrayDialect::kZarr3,
+                                   Zarr3("uint16", "[9,8]", "[4,4]", List({kBig, kGzip}))))
+                             .Find("codecs")),
+            List({kBig}));
+  EXPECT_EQ(CompactJson(*raw(Array(ArrayDialect::kN5,
+                                   R"({"dimensions":[9],"blockSize":[4],"dataType":"uint8",)"
+                                   R"("compression":{"type":"gzip"}})"))
+                             .Find("compression")),
+            R"({"type":"raw"})");
+}
+
+TEST(DatasetView, TwoLevelsOfOneResolutionHaveNoTwoNamesOfScales) {
+  SourceDataset dataset = Array(
+      ArrayDialect::kZarr3, Zarr3("uint8", "[8,8,8]", "[4,4,4]", List({R"({"name":"bytes"})"})));
+  dataset.kind = SourceDataset::Kind::kPyramid;
+  dataset.levels[0].path = "a";
+  dataset.levels.push_back({"b", dataset.levels[0].array});
+  const std::string one = R"(","coordinateTransformations":[{"type":"scale","scale":[1,1,1]}]})";
+  dataset.attributes = *ParseJson(
+      R"({"ome":{"version":"0.5","multiscales":[{"axes":[{"name":"z","type":"space",)"
+      R"("unit":"nanometer"},{"name":"y","type":"space","unit":"nanometer"},{"name":"x",)"
+      R"("type":"space","unit":"nanometer"}],"datasets":[{"path":"a)" +
+      one + R"(,{"path":"b)" + one + "]}]}}");
+  const auto refused = PresentDataset(dataset, ArrayDialect::kPrecomputed, {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("1_1_1"), std::string::npos);
+  EXPECT_TRUE(PresentDataset(dataset, ArrayDialect::kZarr2, {}));
+}
+
+}  // namespace
+}  // namespace unshard
