@@ -1,0 +1,71 @@
+#include "codec/shard/single_chunk.h"
+
+#include <utility>
+
+namespace unshard {
+namespace {
+
+class SingleChunkWalk final : public IndexWalk {
+ public:
+  RangeRequest Start() override { return RangeRequest::At(0, 0); }
+  Result<IndexStep> Feed(ByteSpan, std::uint64_t object_size) override {
+    return IndexPage(std::vector<IndexEntry>{{0, {0, object_size}}});
+  }
+};
+
+class SingleChunkFormat final : public ShardFormat {
+ public:
+  std::unique_ptr<IndexWalk> Walk(std::uint64_t, std::uint64_t, std::uint64_t) const override {
+    return std::make_unique<SingleChunkWalk>();
+  }
+  RangeRequest opening_range() const override { return RangeRequest::At(0, 0); }
+  std::uint64_t page_count() const override { return 1; }
+  bool stored_is_plain() const override { return true; }
+  Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t) const override { return stored; }
+  Status CanWrite() const override {
+    return Fail(ErrorCode::kNotSupported,
+                "chunk files of an unsharded array: views of it are only "
+                "read; write the array itself");
+  }
+  std::uint64_t fixed_index_bytes() const override { return 0; }
+  std::unique_ptr<ShardAssembly> Assemble(std::uint64_t,
+                                          std::vector<AssembledChunk>) const override {
+    return nullptr;
+  }
+  std::unique_ptr<ShardAssembly> Append(std::uint64_t, std::vector<AssembledChunk>,
+                                        std::vector<std::uint64_t>, std::uint64_t) const override {
+    return nullptr;
+  }
+  Result<Bytes> EncodeEntry(Bytes plain) const override { return plain; }
+  Result<Bytes> EncodeShard(Bytes body, std::uint64_t) const override { return body; }
+};
+
+class SingleChunkLocator final : public ChunkLocator {
+ public:
+  explicit SingleChunkLocator(const ChunkGrid& grid) : grid_(grid) {}
+
+  ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
+    return {LinearIndex(grid_.grid_shape(), cell), 0, 0};
+  }
+  bool CellAt(const ShardSlot& slot, std::span<std::uint64_t> cell) const override {
+    if (slot.shard >= grid_.cell_count() || slot.page != 0 || slot.slot != 0) return false;
+    CellOfLinearIndex(grid_.grid_shape(), slot.shard, cell);
+    return true;
+  }
+
+ private:
+  const ChunkGrid grid_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ShardFormat> MakeSingleChunkFormat() {
+  static const auto format = std::make_shared<const SingleChunkFormat>();
+  return format;
+}
+
+std::shared_ptr<const ChunkLocator> MakeSingleChunkLocator(const ChunkGrid& grid) {
+  return std::make_shared<SingleChunkLocator>(grid);
+}
+
+}  // namespace unshard

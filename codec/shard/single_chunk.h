@@ -1,0 +1,19 @@
+// Chunk files of an unsharded array as shards of one chunk, whose index is the size of the object.
+#pragma once
+
+#include <memory>
+
+#include "codec/grid/chunk_grid.h"
+#include "codec/shard/chunk_locator.h"
+#include "codec/shard/format.h"
+
+namespace unshard {
+
+// Shards of one page with the slot 0, which is the whole object. They are not written as shards:
+// CanWrite fails. Never null.
+std::shared_ptr<const ShardFormat> MakeSingleChunkFormat();
+
+// The shard of a cell is its position in the C order of the grid. Never null.
+std::shared_ptr<const ChunkLocator> MakeSingleChunkLocator(const ChunkGrid& grid);
+
+}  // namespace unshard

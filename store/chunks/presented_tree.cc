@@ -1,0 +1,143 @@
+#include "store/chunks/presented_tree.h"
+
+#include <limits>
+#include <utility>
+
+#include "codec/core/byte_range.h"
+#include "codec/pyramid/chunk_files.h"
+
+namespace unshard {
+
+// Which chunks of the stored tree are there. Used by one listing: the neighbours of a chunk are
+// mostly in the same index page.
+class PresentedTree::Presence {
+ public:
+  Presence(ShardedTree& stored, const DamageVisitor& damaged)
+      : stored_(stored), damaged_(damaged) {}
+
+  // Chunks of a page that cannot be read are left out, and reported once.
+  bool Holds(const ChunkRef& chunk) {
+    const ShardSlot& slot = chunk.slot;
+    if (!known_ || slot_.shard != slot.shard || slot_.page != slot.page) {
+      known_ = true;
+      slot_ = slot;
+      auto page = Load(slot);
+      if (!page) damaged_(page.error());
+      page_ = page ? *std::move(page) : nullptr;
+    }
+    return page_ && page_->Find(slot.slot);
+  }
+
+ private:
+  Result<std::shared_ptr<const IndexPage>> Load(const ShardSlot& slot) {
+    ShardSet& shards = stored_.shards();
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards.Current(slot.shard, CallerDeadline()));
+    if (!generation->object) return std::shared_ptr<const IndexPage>();
+    return shards.Page(generation, slot.page, CallerDeadline());
+  }
+
+  ShardedTree& stored_;
+  const DamageVisitor& damaged_;
+  bool known_ = false;
+  ShardSlot slot_;
+  std::shared_ptr<const IndexPage> page_;  // null: nothing is there
+};
+
+Result<std::shared_ptr<PresentedTree>> PresentedTree::Make(Parts parts) {
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(parts.conversion->array().shown));
+  return std::shared_ptr<PresentedTree>(new PresentedTree(std::move(parts), std::move(grid)));
+}
+
+PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
+    : ChunkTree(parts.ordinal, parts.directory),
+      stored_(parts.stored),
+      conversion_(parts.conversion),
+      grid_(std::move(grid)),
+      names_(ChunkNamesOf(conversion_->array().shown, grid_)),
+      nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
+      chunks_(parts.stored, parts.conversion, parts.cache, parts.max_chunk_bytes),
+      lists_all_(!parts.store_lists || conversion_->shows_absent()) {
+  std::uint64_t next = grid_.cell_count();
+  for (unsigned level = 0; level <= names_->depth(); ++level) {
+    first_of_level_.push_back(next);
+    std::uint64_t count = 1;
+    const std::size_t indices = nested_ ? nested_->IndexCount({level, 0}) : 0;
+    for (std::size_t d = 0; d < indices; ++d) count *= grid_.grid_shape()[d];
+    // Node numbers end far below: what does not fit is numbered when it is looked up.
+    constexpr std::uint64_t kEnd = std::uint64_t{1} << 62;
+    next = next < kEnd && count < kEnd ? next + count : kEnd;
+  }
+}
+
+ChunkRef PresentedTree::RefOf(const ChunkFile& file) const {
+  return chunks_.RefOf(CellOfFile(conversion_->array().shown.dialect, file.cell));
+}
+
+std::optional<ChunkFile> PresentedTree::FileOf(const ChunkRef& chunk) const {
+  const auto cell = chunks_.CellOf(chunk);
+  if (!cell) return std::nullopt;
+  return ChunkFile{FileCellOf(conversion_->array().shown.dialect, *cell)};
+}
+
+std::uint64_t PresentedTree::NameCount(const GridDirectory& in) const {
+  if (nested_ == nullptr) return grid_.cell_count();
+  return nested_->HoldsPrefix(in) ? 1 : grid_.grid_shape()[nested_->IndexCount(in)];
+}
+
+ChunkTree::Match PresentedTree::NameAt(const GridDirectory& in, std::uint64_t number) const {
+  NameMeaning meaning{NameKind::kDirectory, {1, 0}};
+  if (nested_ == nullptr) {
+    ChunkFile chunk{GridCell(grid_.rank())};
+    CellOfLinearIndex(grid_.grid_shape(), number, chunk.cell);
+    meaning = {NameKind::kChunk, {}, std::move(chunk)};
+  } else if (!nested_->HoldsPrefix(in)) {
+    meaning = nested_->Child(in, number);
+  }
+  Match match{meaning.kind, meaning.directory, {}};
+  if (meaning.kind == NameKind::kChunk) match.chunk = RefOf(meaning.chunk);
+  return match;
+}
+
+// A cookie is the number of the next name.
+Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+                           const ListVisitor& visitor, const DamageVisitor& damaged,
+                           const std::vector<GridDirectory>&) {
+  if (mode == ListMode::kNone) return {};
+  const bool all = lists_all_ || mode == ListMode::kGrid;
+  Presence presence(*stored_, damaged);
+  const std::uint64_t count = grid_.cell_count() == 0 ? 0 : NameCount(in);
+  for (std::uint64_t number = cookie; number < count; ++number) {
+    const Match match = NameAt(in, number);
+    const bool is_chunk = match.kind == Match::Kind::kChunk;
+    if (is_chunk && !all && !presence.Holds(match.chunk)) continue;
+    const std::string path = is_chunk ? Path(match.chunk) : Path(match.directory);
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    if (!visitor({name, match, number + 1})) return {};
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> PresentedTree::Position(const ChunkRef& chunk) const {
+  if (chunk.part != ChunkPart::kPlain) return std::nullopt;
+  const auto file = FileOf(chunk);
+  if (!file) return std::nullopt;
+  return LinearIndex(grid_.grid_shape(), file->cell);
+}
+
+std::optional<std::uint64_t> PresentedTree::Position(const GridDirectory& directory) const {
+  if (nested_ == nullptr) return std::nullopt;
+  return first_of_level_[directory.level] + directory.prefix;
+}
+
+ChunkTree::Match PresentedTree::AtPosition(std::uint64_t position) const {
+  if (position < grid_.cell_count()) {
+    ChunkFile chunk{GridCell(grid_.rank())};
+    CellOfLinearIndex(grid_.grid_shape(), position, chunk.cell);
+    return {Match::Kind::kChunk, {}, RefOf(chunk)};
+  }
+  unsigned level = names_->depth();
+  while (level > 0 && position < first_of_level_[level]) --level;
+  return {Match::Kind::kDirectory, {level, position - first_of_level_[level]}, {}};
+}
+
+}  // namespace unshard

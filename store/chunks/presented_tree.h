@@ -1,0 +1,77 @@
+// The tree of an array as a view presents it: its own names, the chunks of a stored tree.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codec/pyramid/chunk_conversion.h"
+#include "codec/zarr3/chunk_names.h"
+#include "store/chunks/chunk_tree.h"
+#include "store/chunks/sharded_tree.h"
+#include "store/chunks/transcoded_chunks.h"
+
+namespace unshard {
+
+// References to chunks are those of the stored tree. Listings have all directories of the grid, and
+// the chunks that are present; those of a store that cannot list, and views that present absent
+// chunks, have all chunks of the grid. Immutable but for caches; thread-safe.
+class PresentedTree final : public ChunkTree {
+ public:
+  struct Parts {
+    std::uint32_t ordinal = 0;
+    std::string directory;  // where the view has it
+    std::shared_ptr<ShardedTree> stored;
+    std::shared_ptr<const ChunkConversion> conversion;
+    std::shared_ptr<ByteBudgetCache> cache;  // of encoded chunks
+    std::uint64_t max_chunk_bytes = 0;       // of the voxels of one chunk
+    bool store_lists = true;
+  };
+  // Fails as FileGridOf does.
+  static Result<std::shared_ptr<PresentedTree>> Make(Parts parts);
+
+  ChunkStore& chunks() override { return chunks_; }
+  std::uint32_t layout_digest() const override { return stored_->layout_digest(); }
+  const ChunkNames& names() const override { return *names_; }
+  ChunkRef RefOf(const ChunkFile& file) const override;
+  std::optional<ChunkFile> FileOf(const ChunkRef& chunk) const override;
+  // The store has no directory that corresponds to one of this tree.
+  std::string StoreDirectory(const GridDirectory&) const override { return stored_->directory(); }
+  bool IsStoreDirectory(const GridDirectory&) const override { return false; }
+  Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
+              const ListVisitor& visitor, const DamageVisitor& damaged,
+              const std::vector<GridDirectory>& others) override;
+  Result<std::optional<timespec>> Modified(const GridDirectory&) override {
+    return stored_->Modified({});
+  }
+  void ForgetListings() override { stored_->ForgetListings(); }
+  std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override;
+  std::optional<std::uint64_t> Position(const GridDirectory& directory) const override;
+  Match AtPosition(std::uint64_t position) const override;
+  bool HoldsScratch() const override { return false; }
+
+ protected:
+  const ChunkCheck& check() const override { return *check_; }
+
+ private:
+  class Presence;
+
+  PresentedTree(Parts parts, ChunkGrid grid);
+
+  // The numbers of a directory's names, as the indices of the grid that follow those of its path;
+  // in one directory all cells, in C order.
+  [[nodiscard]] std::uint64_t NameCount(const GridDirectory& in) const;
+  [[nodiscard]] Match NameAt(const GridDirectory& in, std::uint64_t number) const;
+
+  const std::shared_ptr<ShardedTree> stored_;
+  const std::shared_ptr<const ChunkConversion> conversion_;
+  const ChunkGrid grid_;  // as names list its axes
+  const std::unique_ptr<const ChunkNames> names_;
+  const ZarrNames* const nested_;  // null where all names are in one directory
+  TranscodedChunks chunks_;
+  std::vector<std::uint64_t> first_of_level_;  // position of the first directory of a level
+  const bool lists_all_;
+  const std::shared_ptr<const ChunkCheck> check_ = MakeNotEmptyCheck();
+};
+
+}  // namespace unshard

@@ -1,0 +1,269 @@
+#include "store/chunks/transcoded_chunks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/pyramid/chunk_files.h"
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+Result<Bytes> InMemory(FilePiece piece) {
+  if (auto* bytes = std::get_if<Bytes>(&piece)) return std::move(*bytes);
+  const FileSlice& slice = std::get<FileSlice>(piece);
+  ByteVector bytes(slice.range.size);
+  UNSHARD_RETURN_IF_ERROR(ReadSlice(slice, bytes));
+  return Bytes(std::move(bytes));
+}
+
+FilePiece Clip(const Bytes& bytes, std::uint64_t offset, std::uint64_t size) {
+  const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes.size());
+  return bytes.Slice(begin, std::min<std::uint64_t>(size, bytes.size() - begin));
+}
+
+}  // namespace
+
+TranscodedChunks::TranscodedChunks(std::shared_ptr<ShardedTree> stored,
+                                   std::shared_ptr<const ChunkConversion> conversion,
+                                   std::shared_ptr<ByteBudgetCache> cache,
+                                   std::uint64_t max_chunk_bytes)
+    : stored_(std::move(stored)),
+      conversion_(std::move(conversion)),
+      cache_(std::move(cache)),
+      max_chunk_bytes_(max_chunk_bytes) {}
+
+std::optional<GridCell> TranscodedChunks::CellOf(const ChunkRef& chunk) const {
+  const auto file = stored_->FileOf(chunk);
+  if (!file) return std::nullopt;
+  const ArrayDialect dialect = conversion_->array().stored.dialect;
+  return conversion_->ShownCell(CellOfFile(dialect, file->cell));
+}
+
+ChunkRef TranscodedChunks::RefOf(const GridCell& cell) const {
+  const ArrayDialect dialect = conversion_->array().stored.dialect;
+  return stored_->RefOf(ChunkFile{FileCellOf(dialect, conversion_->StoredCell(cell))});
+}
+
+Result<GridCell> TranscodedChunks::CellIn(const ChunkRef& chunk) const {
+  if (auto cell = CellOf(chunk)) return *std::move(cell);
+  return Fail(ErrorCode::kInternal, stored_->directory() + ": expected a chunk of the grid");
+}
+
+tl::unexpected<Error> TranscodedChunks::InChunk(Error error, const ChunkRef& chunk) const {
+  return Forward(std::move(error), JoinPath(stored_->directory(), stored_->Path(chunk)));
+}
+
+Result<ChunkGeneration> TranscodedChunks::Current(const ChunkRef& chunk, const Deadline& deadline) {
+  return source().Current(chunk, deadline);
+}
+
+std::optional<ChunkGeneration> TranscodedChunks::Find(const ChunkRef& chunk, std::uint32_t number) {
+  return source().Find(chunk, number);
+}
+
+void TranscodedChunks::AddReference(const ChunkGeneration& generation) {
+  source().AddReference(generation);
+}
+
+void TranscodedChunks::DropReferences(const ChunkRef& chunk, std::uint32_t number,
+                                      std::uint64_t references) {
+  source().DropReferences(chunk, number, references);
+}
+
+Result<std::optional<ChunkFacts>> TranscodedChunks::Latest(const ChunkRef& chunk) {
+  UNSHARD_ASSIGN_OR_RETURN(auto stored, source().Latest(chunk));
+  if (!stored && !conversion_->shows_absent()) return std::nullopt;
+  ChunkGeneration generation;
+  if (stored) {
+    generation = stored->generation;
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(generation, source().Current(chunk, CallerDeadline()));
+  }
+  return Present(chunk, std::move(stored), generation);
+}
+
+Result<std::optional<ChunkFacts>> TranscodedChunks::LatestIn(const ChunkRef& chunk,
+                                                             const ChunkGeneration& generation) {
+  UNSHARD_ASSIGN_OR_RETURN(auto stored, source().LatestIn(chunk, generation));
+  return Present(chunk, std::move(stored), generation);
+}
+
+Result<std::optional<ChunkFacts>> TranscodedChunks::Present(const ChunkRef& chunk,
+                                                            std::optional<ChunkFacts> stored,
+                                                            const ChunkGeneration& generation) {
+  const BlockForm form = conversion_->form();
+  if (!stored && !conversion_->shows_absent()) return std::nullopt;
+  if (stored && form == BlockForm::kCopy) return stored;
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  ChunkFacts facts = stored.value_or(ChunkFacts{0, {}, generation});
+  if (stored && form == BlockForm::kAddHeader) {
+    facts.size += conversion_->HeaderOf(cell).size();
+    return facts;
+  }
+  if (stored && form == BlockForm::kStripHeader) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool plain, HasPlainHeader({chunk, generation}, cell));
+    if (plain) {
+      facts.size -= conversion_->HeaderOf(cell).size();
+      return facts;
+    }
+  }
+  if (const auto size = conversion_->SizeOf(cell)) {
+    facts.size = *size;
+    return facts;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes encoded, Encoded({chunk, generation}, cell));
+  facts.size = encoded.size();
+  return facts;
+}
+
+Result<bool> TranscodedChunks::HasPlainHeader(const Version& version, const GridCell& cell) {
+  const ByteVector expected = conversion_->HeaderOf(cell);
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes found, ReadStored(version, 0, expected.size()));
+  return std::equal(expected.begin(), expected.end(), found.span().begin(), found.span().end());
+}
+
+bool TranscodedChunks::SizeIsFree(const ChunkRef& chunk) const {
+  const auto cell = CellOf(chunk);
+  if (!cell || !source().SizeIsFree(chunk)) return false;
+  switch (conversion_->form()) {
+    case BlockForm::kCopy:
+    case BlockForm::kAddHeader:
+      return true;
+    case BlockForm::kStripHeader:
+      return false;
+    case BlockForm::kTranscode:
+      break;
+  }
+  return conversion_->SizeOf(*cell).has_value();
+}
+
+Result<std::optional<ChunkLocation>> TranscodedChunks::Locate(const ChunkRef& chunk,
+                                                              const ChunkGeneration& generation) {
+  return source().Locate(chunk, generation);
+}
+
+std::optional<ObjectRange> TranscodedChunks::NextRead(const ChunkFacts& facts) {
+  if (facts.stored.size == 0) return std::nullopt;
+  return source().NextRead(facts);
+}
+
+Result<FilePiece> TranscodedChunks::Read(const ChunkRef& chunk, const ChunkGeneration& generation,
+                                         std::uint64_t offset, std::uint64_t size) {
+  const Version version{chunk, generation};
+  const BlockForm form = conversion_->form();
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  bool encodes = form == BlockForm::kTranscode;
+  if (!encodes && conversion_->shows_absent()) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(chunk, generation));
+    encodes = !stored;
+  }
+  if (!encodes && form == BlockForm::kStripHeader) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool plain, HasPlainHeader(version, cell));
+    encodes = !plain;
+  }
+  if (encodes) {
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes encoded, Encoded(version, cell));
+    return Clip(encoded, offset, size);
+  }
+  if (form == BlockForm::kAddHeader) return ReadBehindHeader(version, cell, offset, size);
+  if (form == BlockForm::kStripHeader) offset += conversion_->HeaderOf(cell).size();
+  return source().Read(chunk, generation, offset, size);
+}
+
+Result<FilePiece> TranscodedChunks::ReadBehindHeader(const Version& version, const GridCell& cell,
+                                                     std::uint64_t offset, std::uint64_t size) {
+  const ByteVector header = conversion_->HeaderOf(cell);
+  if (offset >= header.size()) {
+    return source().Read(version.chunk, version.generation, offset - header.size(), size);
+  }
+  const std::uint64_t of_header = std::min<std::uint64_t>(size, header.size() - offset);
+  const auto begin = header.begin() + static_cast<std::ptrdiff_t>(offset);
+  ByteVector bytes(begin, begin + static_cast<std::ptrdiff_t>(of_header));
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes rest, ReadStored(version, 0, size - of_header));
+  bytes.insert(bytes.end(), rest.span().begin(), rest.span().end());
+  return FilePiece(Bytes(std::move(bytes)));
+}
+
+Result<FilePiece> TranscodedChunks::ReadFound(const ChunkRef& chunk, const ChunkFacts& facts,
+                                              std::uint64_t offset, std::uint64_t size) {
+  if (conversion_->form() == BlockForm::kCopy && facts.stored.size != 0) {
+    return source().ReadFound(chunk, facts, offset, size);
+  }
+  return Read(chunk, facts.generation, offset, size);
+}
+
+// Where replaced versions are gone, an open file has to have its bytes: they are encoded now.
+Status TranscodedChunks::Load(const ChunkRef& chunk, const ChunkFacts& facts) {
+  if (facts.stored.size != 0) UNSHARD_RETURN_IF_ERROR(source().Load(chunk, facts));
+  if (conversion_->form() != BlockForm::kTranscode) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  const auto encoded = Encoded({chunk, facts.generation}, cell);
+  // Damage is that of the chunk's bytes: its reader meets it.
+  if (encoded || encoded.error().code == ErrorCode::kDataLoss) return {};
+  return tl::unexpected<Error>(encoded.error());
+}
+
+Result<Bytes> TranscodedChunks::ReadStored(const Version& version, std::uint64_t offset,
+                                           std::uint64_t size) {
+  ByteVector all;
+  while (all.size() < size) {
+    UNSHARD_ASSIGN_OR_RETURN(
+        FilePiece piece,
+        source().Read(version.chunk, version.generation, offset + all.size(), size - all.size()));
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, InMemory(std::move(piece)));
+    if (bytes.empty()) break;
+    if (all.empty() && bytes.size() == size) return bytes;
+    all.insert(all.end(), bytes.span().begin(), bytes.span().end());
+  }
+  return Bytes(std::move(all));
+}
+
+Result<Bytes> TranscodedChunks::Encoded(const Version& version, const GridCell& cell) {
+  const ShardGenerationPtr shard = ShardGenerationOf(version.generation);
+  const CacheKey key{cache_owner_, LinearIndex(conversion_->shown_grid().grid_shape(), cell),
+                     shard ? shard->serial : 0, 0};
+  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+    UNSHARD_ASSIGN_OR_RETURN(Bytes encoded, Encode(version, cell));
+    const std::uint64_t size = encoded.size() + sizeof(Bytes);
+    return ByteBudgetCache::Loaded{std::make_shared<const Bytes>(std::move(encoded)), size};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, cache_->Get(key, CallerDeadline(), load));
+  return *std::static_pointer_cast<const Bytes>(value);
+}
+
+Result<Bytes> TranscodedChunks::Encode(const Version& version, const GridCell& cell) {
+  if (conversion_->voxel_bytes() > max_chunk_bytes_) {
+    return Fail(ErrorCode::kResourceExhausted,
+                stored_->directory() + ": a chunk of " +
+                    std::to_string(conversion_->voxel_bytes()) +
+                    " bytes is larger than the memory cap allows to decode: raise memory=");
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(version.chunk, version.generation));
+  Result<ByteVector> encoded;
+  if (stored) {
+    if (stored->size > max_chunk_bytes_) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  JoinPath(stored_->directory(), stored_->Path(version.chunk)) +
+                      ": a stored chunk of " + std::to_string(stored->size) +
+                      " bytes is larger than the memory cap allows to decode");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadStored(version, 0, stored->size));
+    encoded = conversion_->Convert(bytes.span(), cell);
+  } else {
+    encoded = conversion_->Absent(cell);
+  }
+  if (!encoded) return InChunk(std::move(encoded).error(), version.chunk);
+  return Bytes(*std::move(encoded));
+}
+
+Status TranscodedChunks::ForEachPresent(const ChunkGeneration& generation,
+                                        const ChunkVisitor& visitor) {
+  return source().ForEachPresent(generation, visitor);
+}
+
+ChunkChanges TranscodedChunks::Invalidate(const std::string& key) {
+  return source().Invalidate(key);
+}
+
+}  // namespace unshard
