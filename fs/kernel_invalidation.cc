@@ -52,7 +52,7 @@ void KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
     RefreshDocuments(event.key);
   }
   if (!shown) return;
-  if (IsDocumentName(BaseName(event.key))) RefreshDocuments(ParentPath(event.key));
+  if (IsMetadataName(BaseName(event.key))) RefreshDocuments(ParentPath(event.key));
   if (superblock_.writable()) {
     RefreshListing(event.key);  // the name has little or no time to live (NameTimeout)
   } else {

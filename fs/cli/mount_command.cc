@@ -21,8 +21,12 @@ namespace unshard {
 
 const char* const kMountFooter =
     "Options (-o), separated by commas:\n"
-    "  view=native             how the dataset is presented: native (default) is its own\n"
-    "                          format, unsharded\n"
+    "  view=native|raw|precomputed|zarr3|zarr2|n5|all\n"
+    "                          how datasets are presented: native (default) is their own\n"
+    "                          format, unsharded; raw the same without compression; all:\n"
+    "                          each in a directory of its name; read-only but native\n"
+    "  view_codec=none|gzip|zstd|blosc\n"
+    "                          how views compress chunks that they encode (default: none)\n"
     "  list=present|grid|none  what listings show: chunks that are there (default),\n"
     "                          these and all directories of the grid, or no chunks\n"
     "  morton=detect|standard|legacy\n"
@@ -182,6 +186,14 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
              options.source + ": sources of this scheme are only read; mount it without rw")
             .value());
     return kWrongArguments;
+  }
+  if (options.view != "native") {
+    if (options.must_write) {
+      std::cerr << "unshard: options view=" << options.view
+                << ",rw: views in another form are only read; leave out rw\n";
+      return kWrongArguments;
+    }
+    options.read_only = true;
   }
   if (options.must_write && options.immutable) {
     std::cerr << "unshard: options immutable,rw: what never changes is mounted read-only; leave "

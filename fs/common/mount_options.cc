@@ -9,6 +9,7 @@
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
+#include "store/dataset/all_views.h"
 #include "store/views/views.h"
 
 namespace unshard {
@@ -161,8 +162,14 @@ Status ApplyWritingValue(std::string_view name, std::string_view value, MountOpt
 
 Status ApplyValue(std::string_view name, std::string_view value, MountOptions& options) {
   if (name == "view") {
-    if (FindView(value) == nullptr) return BadValue(name, value, ViewNames());
+    if (value != kAllViews && FindView(value) == nullptr) {
+      return BadValue(name, value, ViewNames() + ", " + std::string(kAllViews));
+    }
     return void(options.view = value), Status{};
+  }
+  if (name == "view_codec") {
+    if (!FindViewCodec(value)) return BadValue(name, value, ViewCodecNames());
+    return void(options.view_codec = value), Status{};
   }
   if (name == "list") return ApplyChoice(name, value, kListChoices, options.list);
   if (name == "morton") return ApplyChoice(name, value, kMortonChoices, options.morton);
@@ -261,6 +268,7 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("morton", NameOfChoice(kMortonChoices, options.morton));
   object.Set("watch", NameOfChoice(kWatchChoices, options.watch));
   object.Set("view", JsonValue::String(options.view));
+  object.Set("view_codec", JsonValue::String(options.view_codec));
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
   object.Set("cache", JsonValue::String(EscapeBytes(options.cache)));

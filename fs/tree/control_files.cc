@@ -9,6 +9,7 @@
 #include "codec/json/writer.h"
 #include "fs/common/process_table.h"
 #include "fs/tree/superblock.h"
+#include "store/dataset/all_views.h"
 #include "store/dataset/spool_status.h"
 
 namespace unshard {
@@ -159,6 +160,11 @@ std::string StatusText(Superblock& superblock) {
     datasets.push_back(std::move(dataset));
   }
   status.Set("datasets", JsonValue::Array(std::move(datasets)));
+  JsonValue refused = JsonValue::Object();
+  for (const auto& [view, why] : superblock.parts.datasets->refused_views()) {
+    refused.Set(view, JsonValue::String(EscapeBytes(why.message)));
+  }
+  if (superblock.options.view == kAllViews) status.Set("refused_views", std::move(refused));
   std::vector<JsonValue> errors;
   for (const std::string& line : superblock.errors.Latest(kShownErrors)) {
     errors.push_back(JsonValue::String(EscapeBytes(line)));

@@ -23,6 +23,7 @@ constexpr unsigned kTreeShift = 58;
 constexpr std::size_t kMaxSharedTrees = 16;
 // After all names of the source and all chunks.
 constexpr std::uint64_t kDocumentCookie = kLargestCookie;
+constexpr std::uint64_t kFirstComputedCookie = kLargestCookie - 16;
 
 bool IsShard(const DirectoryOverlay& overlay, std::string_view name) {
   return std::any_of(overlay.trees.begin(), overlay.trees.end(),
@@ -95,6 +96,9 @@ Result<NamePtr> SourceDirectory::Find(std::string_view name) {
   if (overlay->document && overlay->document->name == name) {
     return std::make_unique<DocumentName>(superblock(), path_, name, *overlay->document);
   }
+  if (const Document* computed = overlay->FindComputed(name)) {
+    return std::make_unique<DocumentName>(superblock(), path_, name, *computed);
+  }
   if (NamePtr found = FindInTrees(overlay, name, 0)) return found;
   return FindBesideChunks(overlay, name);
 }
@@ -148,7 +152,7 @@ Result<NamePtr> SourceDirectory::FindBesideChunks(const OverlayPtr& overlay,
 NamePtr SourceDirectory::NameInSource(const OverlayPtr& overlay, std::string_view name) {
   using Shown = SourceName::Shown;
   Shown shown = Shown::kAsIs;
-  if (IsHidden(*overlay, name)) {
+  if (IsHidden(*overlay, name) || overlay->Hides(std::string(name))) {
     shown = Shown::kHidden;
   } else if (overlay->virtual_children.contains(std::string(name))) {
     shown = Shown::kNeeded;
@@ -159,18 +163,23 @@ NamePtr SourceDirectory::NameInSource(const OverlayPtr& overlay, std::string_vie
 Status SourceDirectory::List(const Listing& listing) {
   if (!ListDots(inode(), listing)) return {};
   const OverlayPtr overlay = Overlay();
-  if (!overlay || (overlay->trees.empty() && overlay->virtual_children.empty())) {
+  const bool plain = !overlay || (overlay->trees.empty() && overlay->virtual_children.empty() &&
+                                  overlay->hidden.empty() && !overlay->closed);
+  if (plain) {
     return ListPlainDirectory(superblock(), path_, listing);
   }
   const auto shown = [&](std::string_view name) {
-    if (IsHidden(*overlay, name)) return false;
+    if (IsHidden(*overlay, name) || overlay->Hides(std::string(name))) return false;
+    if (overlay->FindComputed(name) != nullptr) return false;
     if (overlay->document && overlay->document->name == name) return false;
     return overlay->holds_plain_chunks ||
            std::all_of(overlay->trees.begin(), overlay->trees.end(), [&](const auto& tree) {
              return tree->Resolve({}, name).kind == ChunkTree::Match::Kind::kOther;
            });
   };
-  bool more = listing.cookie < kDocumentCookie;
+  if (listing.cookie == kDocumentCookie) return {};
+  bool more = listing.cookie <= kFirstComputedCookie;
+  const bool in_documents = !more;
   if (listing.cookie < kTreeCookies) {
     UNSHARD_ASSIGN_OR_RETURN(more,
                              ListSourceNames(superblock(), path_, path_, *overlay, shown, listing));
@@ -184,7 +193,16 @@ Status SourceDirectory::List(const Listing& listing) {
   }
   // rm -r removes in the order of the listing: first the chunks, then the document that says how
   // they are stored, which can only be removed after them.
-  if (!more || !overlay->document) return {};
+  if (!more && !in_documents) return {};
+  std::uint64_t cookie = kFirstComputedCookie;
+  for (const Document& computed : overlay->computed) {
+    const std::string& name = computed.name;
+    const bool listed = listing.cookie >= ++cookie;
+    if (listed) continue;
+    const std::uint64_t inode = InodeOfDocument(JoinPath(path_, name));
+    if (!listing.visitor({name, inode, false, cookie, std::nullopt})) return {};
+  }
+  if (!overlay->document) return {};
   const std::string& name = overlay->document->name;
   listing.visitor(
       {name, InodeOfDocument(JoinPath(path_, name)), false, kDocumentCookie, std::nullopt});

@@ -11,6 +11,11 @@ namespace {
 
 void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
   if (from.document) to.document = from.document;
+  for (const Document& document : from.computed) {
+    if (to.FindComputed(document.name) == nullptr) to.computed.push_back(document);
+  }
+  to.hidden.insert(from.hidden.begin(), from.hidden.end());
+  to.closed |= from.closed;
   to.trees.insert(to.trees.end(), from.trees.begin(), from.trees.end());
   to.virtual_children.insert(from.virtual_children.begin(), from.virtual_children.end());
   to.opaque |= from.opaque;
@@ -20,6 +25,12 @@ void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
 
 }  // namespace
 
+const Document* DirectoryOverlay::FindComputed(std::string_view name) const {
+  const auto found = std::find_if(computed.begin(), computed.end(),
+                                  [&](const Document& each) { return each.name == name; });
+  return found == computed.end() ? nullptr : &*found;
+}
+
 bool Contribution::has_fault() const {
   return std::any_of(found.begin(), found.end(),
                      [](const FoundDataset& dataset) { return dataset.fault.has_value(); });
@@ -28,7 +39,7 @@ bool Contribution::has_fault() const {
 void AddVirtualChildren(const std::string& path, Contribution& contribution) {
   std::vector<std::string> roots;
   for (const auto& [at, overlay] : contribution.overlays) {
-    if (!overlay.trees.empty()) roots.push_back(at);
+    if (!overlay.trees.empty() || !overlay.computed.empty()) roots.push_back(at);
   }
   for (std::string child : roots) {
     // What is above the document exists.
@@ -85,8 +96,9 @@ void DatasetIndex::Put(const std::string& path, std::shared_ptr<Contribution> co
   for (const ServedTree& one : known->trees) {
     const std::uint32_t ordinal = one.tree->ordinal();
     served.insert(ordinal);
-    trees_[ordinal] = {one.tree, path};
+    trees_[ordinal] = {one.tree, path, one.stored->directory()};
     by_directory_.emplace(one.tree->directory(), ordinal);
+    by_directory_.emplace(one.stored->directory(), ordinal);
   }
   if (!before) return;
   for (const ServedTree& one : before->trees) {
@@ -120,6 +132,7 @@ void DatasetIndex::Retire(const std::shared_ptr<ChunkTree>& tree,
   const auto oldest = trees_.find(retired_.front());
   retired_.pop_front();
   by_directory_.erase({oldest->second.tree->directory(), oldest->first});
+  by_directory_.erase({oldest->second.stored_in, oldest->first});
   released.push_back(std::move(oldest->second.tree));
   trees_.erase(oldest);
 }

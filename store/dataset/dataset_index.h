@@ -32,9 +32,20 @@ struct DirectoryOverlay {
   std::vector<std::shared_ptr<ChunkTree>> trees;  // rooted here
   // Subdirectories that lead from a document to the trees that it names, and need not exist.
   std::set<std::string> virtual_children;
+  // Documents that a view computes. Where there are any, those of the source are hidden.
+  std::vector<Document> computed;
+  // Names of the source that are hidden, unless they are among `virtual_children`.
+  std::set<std::string> hidden;
+  bool closed = false;              // all of them are
   bool opaque = false;              // nothing below is a dataset: never searched
   bool holds_plain_chunks = false;  // unsharded chunk files are here as well
   std::optional<Error> fault;       // the dataset here is broken; its files answer EIO
+
+  [[nodiscard]] bool Hides(const std::string& name) const {
+    return (closed || hidden.contains(name)) && !virtual_children.contains(name);
+  }
+  // Null where the view computes no such document.
+  [[nodiscard]] const Document* FindComputed(std::string_view name) const;
 };
 
 // A dataset as `unshard info` and status.json describe it.
@@ -105,6 +116,7 @@ class DatasetIndex {
   struct Registered {
     std::shared_ptr<ChunkTree> tree;
     std::string home;
+    std::string stored_in;  // the directory of its chunks in the store
   };
   void PutOverlay(const std::string& at);
   void Retire(const std::shared_ptr<ChunkTree>& tree,

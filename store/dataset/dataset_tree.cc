@@ -1,6 +1,7 @@
 #include "store/dataset/dataset_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 #include "codec/grid/chunk_key.h"
@@ -10,9 +11,15 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/precomputed/access.h"
+#include "store/chunks/plain_tree.h"
 #include "store/chunks/precomputed_tree.h"
 #include "store/chunks/zarr_tree.h"
+#include "store/dataset/all_views.h"
+#include "store/dataset/found_dataset.h"
+#include "store/dataset/layout.h"
 #include "store/dataset/morton_probe.h"
+#include "store/dataset/view_coverage.h"
+#include "store/dataset/view_source.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -20,88 +27,6 @@ namespace {
 
 // A directory with more entries than this is data, not a place to search for datasets.
 constexpr std::size_t kMaxSearchedEntries = 100000;
-
-std::string ShapeText(const std::vector<std::uint64_t>& shape) {
-  std::string text = "[";
-  for (const std::uint64_t extent : shape) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(extent);
-  }
-  return text + "]";
-}
-
-std::string_view NameOf(NeuroglancerInfo::Type type) {
-  switch (type) {
-    case NeuroglancerInfo::Type::kVolume:
-      return "precomputed volume";
-    case NeuroglancerInfo::Type::kMeshes:
-      return "precomputed meshes";
-    case NeuroglancerInfo::Type::kSkeletons:
-      return "precomputed skeletons";
-    case NeuroglancerInfo::Type::kAnnotations:
-      return "precomputed annotations";
-    case NeuroglancerInfo::Type::kOther:
-      return "precomputed";
-  }
-  return "precomputed";
-}
-
-FoundDataset FoundArray(const std::string& path, const std::string& format,
-                        const ArrayDescription& array) {
-  FoundDataset found;
-  found.path = path;
-  found.format = format;
-  found.data_type = array.data_type;
-  found.encoding = array.encoding;
-  found.shape = array.shape;
-  found.chunk_shape = array.chunk_shape;
-  if (!array.shape.empty()) {
-    found.description = array.data_type + " " + ShapeText(array.shape) + ", chunks " +
-                        ShapeText(array.chunk_shape) + ", " + array.encoding;
-  }
-  return found;
-}
-
-// Shape, chunks, type and compression of a Zarr v2 or N5 array, as far as the document says them.
-ArrayDescription DescribePlainArray(const JsonValue& document, const char* shape,
-                                    const char* chunk_shape, const char* data_type,
-                                    const char* compression) {
-  const auto numbers = [&](const char* name) {
-    std::vector<std::uint64_t> extents;
-    const JsonValue* member = document.Find(name);
-    if (member == nullptr || !member->is_array()) return extents;
-    for (const JsonValue& item : member->items()) {
-      extents.push_back(ParseDecimal(item.text()).value_or(0));
-    }
-    return extents;
-  };
-  const auto text = [](const JsonValue* member) {
-    return member != nullptr && member->is_string() ? member->text() : std::string();
-  };
-  ArrayDescription array{text(document.Find(data_type)), text(document.Find(compression)),
-                         numbers(shape), numbers(chunk_shape)};
-  if (const JsonValue* object = document.Find(compression); object && object->is_object()) {
-    array.encoding = text(object->Find(object->Find("id") ? "id" : "type"));
-  }
-  return array;
-}
-
-// The part of an array's metadata that decides about its trees.
-std::string LayoutOf(std::string_view text) {
-  auto document = ParseJson(text);
-  if (!document) return {};
-  for (const char* other : {"attributes", "dimension_names", "fill_value"}) document->Erase(other);
-  return WriteJson(*document, 0);
-}
-
-// Whether two texts of JSON mean the same; never where one of them is empty or no JSON.
-bool SameJson(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
-  if (a == b) return true;
-  const auto one = ParseJson(a);
-  const auto other = ParseJson(b);
-  return one && other && SameMeaning(*one, *other);
-}
 
 }  // namespace
 
@@ -112,7 +37,9 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
       watcher_(std::move(watcher)),
       cache_(std::move(cache)),
       reader_(std::move(reader)),
-      options_(options) {}
+      options_(options),
+      tree_parts_{[this] { return NextOrdinal(); }, options.encoded, options.max_chunk_bytes,
+                  store_->capabilities().lists, options.view_options} {}
 
 Status DatasetTree::Discover() {
   UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat("", CallerDeadline()));
@@ -120,12 +47,14 @@ Status DatasetTree::Discover() {
   std::deque<std::string> pending{""};
   std::size_t searched = 0;
   bool any = false;
+  ViewCoverage coverage;
   while (!pending.empty() && searched < options_.max_directories) {
     const std::string path = pending.front();
     pending.pop_front();
-    if (index_.IsBelowOpaque(path)) continue;
+    if (index_.IsBelowOpaque(path) || IsLevel(path)) continue;
     const auto contribution = Examine(path);
     ++searched;
+    coverage.Note(ViewRootOf(path), ViewAt(path), path, *contribution);
     for (const FoundDataset& found : contribution->found) {
       any = true;
       if (!found.fault) continue;
@@ -146,6 +75,8 @@ Status DatasetTree::Discover() {
                  " entries: directories among the others are searched when they are looked up");
     }
   }
+  refused_ = coverage.refused();
+  if (any && coverage.is_none()) return tl::unexpected<Error>(refused_.begin()->second);
   if (any) return {};
   const std::string directories =
       std::to_string(searched) + (searched == 1 ? " directory" : " directories");
@@ -212,28 +143,23 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
       status = parse(**object);
     }
     if (status) return;
-    Error fault = status.error();
-    const std::string document = store_->Describe(JoinPath(path, name));
-    // Failures of the store name it already.
-    if (!fault.message.starts_with(document)) fault = std::move(fault).Annotate(document);
-    DirectoryOverlay broken;
-    broken.fault = fault;
-    broken.opaque = true;
-    broken.document = Document{name, nullptr, source};
-    contribution->trees.clear();
-    contribution->overlays.clear();
-    contribution->overlays[path] = broken;
-    FoundDataset found;
-    found.path = path;
-    found.format = "broken dataset";
-    found.fault = fault;
-    contribution->found = {found};
+    AddFault(path, name, source, status.error(), *contribution);
   };
+  if (!PresentsAsStored(path)) {
+    const auto presented = ReadForView(path, *contribution);
+    if (!presented) AddViewFault(path, presented.error(), *contribution);
+    if (!presented || *presented) return PutExamined(path, std::move(contribution));
+  }
   read("info",
        [&](const WholeObject& object) { return ReadPrecomputed(path, object, *contribution); });
   read("zarr.json",
        [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
   if (contribution->found.empty()) ReadOther(path, documents, *contribution);
+  return PutExamined(path, std::move(contribution));
+}
+
+DatasetTree::ContributionPtr DatasetTree::PutExamined(const std::string& path,
+                                                      std::shared_ptr<Contribution> contribution) {
   if (options_.catalog) AddToCatalog(path, *contribution);
   const auto known = index_.ContributionAt(path);
   if (known && !known->has_fault() && contribution->has_fault()) {
@@ -254,6 +180,37 @@ void DatasetTree::AddToCatalog(const std::string& path, const Contribution& cont
     const bool described = directory == path;  // as its document says
     if (overlay.opaque && !described) options_.catalog->SetDataDirectory(directory, {});
   }
+}
+
+void DatasetTree::AddFault(const std::string& path, const std::string& name,
+                           const ObjectInfo& source, const Error& error, Contribution& to) const {
+  Error fault = error;
+  const std::string document = store_->Describe(JoinPath(path, name));
+  // Failures of the store name it already.
+  if (!fault.message.starts_with(document)) fault = std::move(fault).Annotate(document);
+  DirectoryOverlay broken;
+  broken.fault = fault;
+  broken.opaque = true;
+  broken.document = Document{name, nullptr, source};
+  to.trees.clear();
+  to.overlays.clear();
+  to.overlays[path] = broken;
+  FoundDataset found;
+  found.path = path;
+  found.format = "broken dataset";
+  found.fault = fault;
+  to.found = {found};
+}
+
+// The document whose change makes the directory worth another look.
+void DatasetTree::AddViewFault(const std::string& path, const Error& error,
+                               Contribution& to) const {
+  for (const std::string_view name : kMetadataNames) {
+    const auto info = store_->Stat(JoinPath(path, name), CallerDeadline());
+    if (!info || !*info || (*info)->kind == ObjectInfo::Kind::kDirectory) continue;
+    return AddFault(path, std::string(name), **info, error, to);
+  }
+  AddFault(path, "", {}, error, to);
 }
 
 Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& object,
@@ -284,7 +241,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
   }
   to.structure = object.text;
   to.overlays.try_emplace(path);
-  StoredDataset dataset{path, "info", info->unsharded_text, {}};
+  StoredDataset dataset{path, "info", info->unsharded_text, {}, {}, {}};
   std::vector<std::string> layouts;
   for (const ReferredDirectory& referred : info->referred) {
     const auto directory = ResolvePath(path, referred.directory);
@@ -331,7 +288,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
 Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object, Contribution& to) {
   UNSHARD_ASSIGN_OR_RETURN(ZarrNode node, ParseZarrMetadata(object.text));
   DirectoryOverlay& here = to.overlays[path];
-  StoredDataset dataset{path, "zarr.json", node.unsharded_text, {}};
+  StoredDataset dataset{path, "zarr.json", node.unsharded_text, {}, {}, {}};
   for (const std::string& warning : node.warnings) {
     LogWarning(store_->Describe(JoinPath(path, "zarr.json")) + ": " + warning);
   }
@@ -354,13 +311,7 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
     found.format = "zarr v3 array, sharded";
     found.shard_shape = node.sharded->shard_grid.chunk_shape();
     found.description += ", in shards of " + ShapeText(found.shard_shape);
-    const auto make = [&]() -> Result<std::shared_ptr<ShardedTree>> {
-      const auto shards = MakeShards(path, node.sharded->format, node.sharded->keys);
-      std::shared_ptr<ShardedTree> made =
-          MakeZarrTree(NextOrdinal(), shards, reader_, *node.sharded, store_);
-      made->SetUnpublished(options_.unpublished);
-      return made;
-    };
+    const auto make = [&] { return OpenZarr(path, *node.sharded); };
     UNSHARD_ASSIGN_OR_RETURN(found.tree, KeepOrMake(GoodBefore(path), path, layout, make));
     dataset.arrays.push_back(found.tree);
   }
@@ -368,14 +319,100 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
   return Present(dataset, {layout}, object, to);
 }
 
+Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenZarr(const std::string& path,
+                                                           const ZarrShardedArray& array) {
+  const auto shards = MakeShards(path, array.format, array.keys);
+  std::shared_ptr<ShardedTree> made = MakeZarrTree(NextOrdinal(), shards, reader_, array, store_);
+  made->SetUnpublished(options_.unpublished);
+  return made;
+}
+
+std::string DatasetTree::ViewRootOf(const std::string& path) const {
+  return options_.view != nullptr ? std::string() : std::string(SplitView(path).view);
+}
+
+const View& DatasetTree::ViewAt(const std::string& path) const {
+  if (options_.view != nullptr) return *options_.view;
+  const View* const view = FindView(SplitView(path).view);
+  return view != nullptr ? *view : NativeView();
+}
+
+bool DatasetTree::PresentsAsStored(const std::string& path) const {
+  static constexpr std::array kAll = {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
+                                      ArrayDialect::kZarr2, ArrayDialect::kN5};
+  const View& view = ViewAt(path);
+  if (std::all_of(kAll.begin(), kAll.end(),
+                  [&](ArrayDialect each) { return view.PresentsAsStored(each); })) {
+    return true;
+  }
+  const auto dialect = DialectAt(*store_, path, options_.catalog.get());
+  return dialect && *dialect && view.PresentsAsStored(**dialect);
+}
+
+Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenLevel(const ViewSource::Level& level,
+                                                            const ArrayMetadata& array) {
+  if (level.precomputed_shards) return OpenPrecomputed(level.directory, *level.precomputed_shards);
+  if (level.zarr_shards) return OpenZarr(level.directory, *level.zarr_shards);
+  const auto make = [&](std::shared_ptr<ObjectStore> objects, auto format, auto keys) {
+    return std::make_shared<ShardSet>(std::move(objects), level.directory, std::move(format),
+                                      std::move(keys), watcher_, cache_, options_.shards);
+  };
+  return MakePlainTree(NextOrdinal(), array, make, reader_, store_, options_.max_chunk_bytes);
+}
+
+// Where a view presents a dataset in another form, its directory has nothing but what the view
+// presents there; in a group other directories are searched as well.
+Result<bool> DatasetTree::ReadForView(const std::string& path, Contribution& to) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto source,
+                           ReadViewSource(*store_, path, options_.catalog.get()));
+  if (!source) return false;
+  if (watcher_) watcher_->Watch(path);
+  to.documents = source->documents;
+  to.structure = source->text;
+  to.found = FoundIn(path, *source);
+  DirectoryOverlay& here = to.overlays[path];
+  const bool alone = source->dataset.kind == SourceDataset::Kind::kArray;
+  here.closed = source->closed && (alone || !ViewAt(path).KeepsFormat());
+  here.opaque = here.closed;
+  here.hidden = source->hidden;
+  StoredDataset dataset{path, source->document, {}, {}, source->dataset, ViewRootOf(path)};
+  std::vector<std::string> layouts;
+  for (std::size_t i = 0; i < source->levels.size(); ++i) {
+    const ViewSource::Level& level = source->levels[i];
+    layouts.push_back(level.layout);
+    UNSHARD_ASSIGN_OR_RETURN(const auto tree,
+                             KeepOrMake(GoodBefore(path), level.directory, level.layout, [&] {
+                               return OpenLevel(level, source->dataset.levels[i].array);
+                             }));
+    dataset.arrays.push_back(tree);
+    DirectoryOverlay& stored = to.overlays[level.directory];
+    stored.closed = true;
+    stored.opaque |= level.directory != path;
+    if (watcher_) watcher_->Watch(level.directory);
+  }
+  AddStoredTrees(dataset, *source, to.found);
+  UNSHARD_RETURN_IF_ERROR(Present(dataset, layouts, {source->text, source->info}, to));
+  return true;
+}
+
 Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std::string>& layouts,
                             const WholeObject& object, Contribution& to) {
-  UNSHARD_ASSIGN_OR_RETURN(Presentation shown,
-                           options_.view->Present(dataset, [this] { return NextOrdinal(); }));
+  UNSHARD_ASSIGN_OR_RETURN(Presentation shown, ViewAt(dataset.path).Present(dataset, tree_parts_));
+  for (const std::string& warning : shown.warnings) {
+    LogWarning(store_->Describe(dataset.path) + ": " + warning);
+  }
   for (Presentation::Document& document : shown.documents) {
     const bool as_stored = document.directory == dataset.path &&
                            document.name == dataset.document && document.text == object.text;
     if (as_stored) continue;
+    if (dataset.source) {
+      DirectoryOverlay& overlay = to.overlays[document.directory];
+      overlay.closed |= document.directory != dataset.path && !document.directory.empty();
+      overlay.computed.push_back(
+          Document{document.name, std::make_shared<const std::string>(std::move(document.text)),
+                   object.info});
+      continue;
+    }
     to.overlays[document.directory].document = Document{
         document.name, std::make_shared<const std::string>(std::move(document.text)), object.info};
   }
@@ -391,7 +428,9 @@ Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std:
           old.stored == served.stored && old.tree->directory() == served.tree->directory();
       if (same) served.tree = old.tree;
     }
-    to.overlays[served.tree->directory()].trees.push_back(served.tree);
+    DirectoryOverlay& overlay = to.overlays[served.tree->directory()];
+    overlay.trees.push_back(served.tree);
+    overlay.opaque |= dataset.source.has_value();
     to.trees.push_back(std::move(served));
   }
   return {};
@@ -457,6 +496,25 @@ Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenPrecomputed(const std::str
   return tree;
 }
 
+// Where a view presents it, a level is examined with its pyramid.
+bool DatasetTree::IsLevel(const std::string& path) const {
+  const auto overlay = index_.OverlayAt(path);
+  return overlay && overlay->opaque && overlay->closed && !index_.ContributionAt(path);
+}
+
+std::string DatasetTree::OwnerOf(const std::string& path) const {
+  for (std::string at = path; !at.empty();) {
+    at = ParentPath(at);
+    const auto above = index_.ContributionAt(at);
+    if (!above) continue;
+    const std::string below = path.substr(at.empty() ? 0 : at.size() + 1);
+    for (const auto& [name, read] : above->documents) {
+      if (ParentPath(name) == below) return at;
+    }
+  }
+  return path;
+}
+
 std::uint32_t DatasetTree::NextOrdinal() { return next_ordinal_.fetch_add(1); }
 
 std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& path) {
@@ -507,12 +565,13 @@ Result<bool> DatasetTree::IsUpToDate(const std::string& path,
   return true;
 }
 
-void DatasetTree::Reload(const std::string& path) {
+void DatasetTree::Reload(const std::string& directory) {
+  const std::string path = OwnerOf(directory);
   const auto before = index_.ContributionAt(path);
   const auto after = Examine(path);
   if (before && before->structure == after->structure) return;
   const std::lock_guard lock(changed_mutex_);
-  changed_.insert(path);
+  changed_.insert(directory);
 }
 
 bool DatasetTree::TakeChange(const std::string& path) {

@@ -2,8 +2,11 @@
 // are shown rewritten.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +22,7 @@
 #include "store/dataset/dataset_index.h"
 #include "store/dataset/directory_documents.h"
 #include "store/dataset/path_locks.h"
+#include "store/dataset/view_source.h"
 #include "store/dataset/volume_options.h"
 #include "store/object/change_watcher.h"
 #include "store/object/key.h"
@@ -32,12 +36,22 @@ inline constexpr std::string_view kInfoDocument = "info";
 inline bool IsDocumentName(std::string_view name) {
   return name == kZarrDocument || name == kInfoDocument;
 }
+// Documents of all formats.
+inline constexpr std::array<std::string_view, 6> kMetadataNames = {
+    kInfoDocument, kZarrDocument, ".zarray", ".zgroup", ".zattrs", "attributes.json"};
+inline bool IsMetadataName(std::string_view name) {
+  return std::find(kMetadataNames.begin(), kMetadataNames.end(), name) != kMetadataNames.end();
+}
 
 struct DatasetTreeOptions {
   MortonChoice morton = MortonChoice::kDetect;
   ShardSetOptions shards;
   std::shared_ptr<const UnpublishedChunks> unpublished;  // of writable mounts, else null
-  const View* view = &NativeView();
+  const View* view = &NativeView();  // null: that of the directory's first component, all_views.h
+  // Of chunks that a view encodes: what keeps them, and the largest.
+  std::shared_ptr<ByteBudgetCache> encoded;
+  std::uint64_t max_chunk_bytes = 0;
+  ViewOptions view_options;
   // Of a store that cannot list, else null.
   std::shared_ptr<CatalogStore> catalog;
   // Directories that Discover() examines; others are examined when they are first looked up.
@@ -56,6 +70,9 @@ class DatasetTree {
   // documents that were searched for).
   Status Discover();
 
+  // Which views of all present nothing of the source, and why; after Discover().
+  [[nodiscard]] const std::map<std::string, Error>& refused_views() const { return refused_; }
+
   // How `path` is presented; null where that is as in the source. Examines a directory that the
   // search has not reached, and reads a document again that was broken and has changed.
   std::shared_ptr<const DirectoryOverlay> Find(const std::string& path);
@@ -65,9 +82,9 @@ class DatasetTree {
   // Whether the file `name` in `path` is there, and was read as such.
   bool HasPlainDocument(const std::string& path, std::string_view name);
 
-  // Reads the metadata in `path` again after a change. Trees that other ones replace retire
+  // Reads the metadata in a directory again after a change. Trees that other ones replace retire
   // (ChunkTree::retired); trees whose chunks are stored as before stay.
-  void Reload(const std::string& path);
+  void Reload(const std::string& directory);
   // Whether a Reload since the last call has found that the metadata in `path` have changed: the
   // caller has to notify the kernel.
   bool TakeChange(const std::string& path);
@@ -96,6 +113,11 @@ class DatasetTree {
   // The same, unless another thread has done so before this one came to it.
   void ExamineOnce(const std::string& path);
   ContributionPtr ExamineLocked(const std::string& path);
+  ContributionPtr PutExamined(const std::string& path, std::shared_ptr<Contribution> contribution);
+  // The dataset, which is described by the file `name` in `path`, is broken.
+  void AddFault(const std::string& path, const std::string& name, const ObjectInfo& source,
+                const Error& error, Contribution& to) const;
+  void AddViewFault(const std::string& path, const Error& error, Contribution& to) const;
   // What was found becomes names of the catalog.
   void AddToCatalog(const std::string& path, const Contribution& contribution);
   // True where the file `name` of the directory `path` is another version than `read`, or gone.
@@ -103,6 +125,16 @@ class DatasetTree {
                                               const ObjectInfo& read) const;
   // Whether all documents of a directory are those that its contribution was made from.
   Result<bool> IsUpToDate(const std::string& path, const Contribution& contribution) const;
+  [[nodiscard]] const View& ViewAt(const std::string& path) const;
+  // Where the view of a path begins.
+  [[nodiscard]] std::string ViewRootOf(const std::string& path) const;
+  // Whether the view presents the dataset in `path` as the native one does.
+  [[nodiscard]] bool PresentsAsStored(const std::string& path) const;
+  // The directory with whose documents those in `path` are read.
+  [[nodiscard]] std::string OwnerOf(const std::string& path) const;
+  [[nodiscard]] bool IsLevel(const std::string& path) const;
+  // False: there is nothing that the view presents in another form.
+  Result<bool> ReadForView(const std::string& path, Contribution& to);
   Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
   void ReadOther(const std::string& path, const DirectoryDocuments& documents, Contribution& to);
@@ -118,6 +150,10 @@ class DatasetTree {
                  const WholeObject& object, Contribution& to);
   Result<std::shared_ptr<ShardedTree>> OpenPrecomputed(const std::string& directory,
                                                        const ShardedDirectory& sharded);
+  Result<std::shared_ptr<ShardedTree>> OpenZarr(const std::string& path,
+                                                const ZarrShardedArray& array);
+  Result<std::shared_ptr<ShardedTree>> OpenLevel(const ViewSource::Level& level,
+                                                 const ArrayMetadata& array);
   std::shared_ptr<ShardSet> MakeShards(const std::string& directory,
                                        std::shared_ptr<const ShardFormat> format,
                                        std::shared_ptr<const ShardKeys> keys);
@@ -128,8 +164,10 @@ class DatasetTree {
   const std::shared_ptr<IndexCache> cache_;
   const std::shared_ptr<ChunkReader> reader_;
   const DatasetTreeOptions options_;
+  const TreeParts tree_parts_;
   std::atomic<std::uint32_t> next_ordinal_{0};
-  PathLocks examining_;  // by directory
+  std::map<std::string, Error> refused_;  // constant once Discover() has returned
+  PathLocks examining_;                   // by directory
   DatasetIndex index_;
   std::mutex changed_mutex_;
   std::set<std::string> changed_;  // guarded by changed_mutex_

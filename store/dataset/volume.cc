@@ -5,6 +5,7 @@
 #include <string>
 
 #include "store/cache/caching_store.h"
+#include "store/dataset/all_views.h"
 #include "store/dataset/memory_shares.h"
 #include "store/dataset/source.h"
 #include "store/files/document_replacer.h"
@@ -18,7 +19,8 @@ namespace {
 // costs requests, and the others are known by what their parent says of them.
 std::size_t SearchedAhead(const VolumeOptions& options, const ObjectStore& store) {
   if (options.searched_ahead) return *options.searched_ahead;
-  return store.capabilities().lists ? kSearchedAhead : 1;
+  if (store.capabilities().lists) return kSearchedAhead;
+  return options.view == kAllViews ? 1 + AllViewNames().size() : 1;
 }
 
 // Null where nothing is to be kept.
@@ -68,6 +70,8 @@ Status DecideWriting(const SourceParts& source, VolumeOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChange on_change) {
+  const bool all_views = given.view == kAllViews;
+  if (all_views) on_change = ForEachView(on_change);
   UNSHARD_ASSIGN_OR_RETURN(const SourceParts source, OpenSource(given, on_change));
   VolumeOptions options = given;
   UNSHARD_RETURN_IF_ERROR(DecideWriting(source, options));
@@ -76,6 +80,12 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   parts.own_mount = source.own_mount;
   parts.store = source.store;
   parts.watcher = source.watcher;
+  std::shared_ptr<AllViewsStore> views;
+  if (all_views) {
+    parts.store = views = std::make_shared<AllViewsStore>(source.store);
+    parts.watcher =
+        std::make_shared<WatchMonitor>(std::make_unique<AllViewsWatcher>(source.watcher));
+  }
   parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache);
   // The kernel prefetches from files of a directory.
   if (!source.store->capabilities().keeps_replaced_versions) {
@@ -88,6 +98,9 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   std::shared_ptr<CatalogStore> catalog;
   if (!source.store->capabilities().lists) {
     parts.store = catalog = std::make_shared<CatalogStore>(parts.store);
+    if (all_views) {
+      for (const std::string_view view : AllViewNames()) catalog->AddDirectory(view);
+    }
   }
   parts.indexes = std::make_shared<IndexCache>(memory.index_cache);
   parts.reader = std::make_shared<ChunkReader>(parts.decoded, memory.chunk, parts.reads,
@@ -95,6 +108,9 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   DatasetTreeOptions tree_options;
   tree_options.morton = options.morton;
   tree_options.view = FindView(options.view);
+  tree_options.view_options = FindViewCodec(options.view_codec).value_or(ViewOptions());
+  tree_options.encoded = parts.decoded;
+  tree_options.max_chunk_bytes = memory.chunk;
   tree_options.catalog = catalog;
   tree_options.max_directories = SearchedAhead(options, *source.store);
   tree_options.shards.max_index_bytes = memory.index;
@@ -117,6 +133,9 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
                                                  parts.reader, tree_options);
   UNSHARD_RETURN_IF_ERROR(Discover(*parts.datasets, source));
+  if (all_views) {
+    for (const auto& [view, why] : parts.datasets->refused_views()) views->Hide(view);
+  }
   for (const FoundDataset& found : parts.datasets->found()) {
     LogDebug("/" + found.path + ": found: " + found.format +
              (found.description.empty() ? "" : ": " + found.description));

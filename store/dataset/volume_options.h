@@ -22,7 +22,8 @@ struct VolumeOptions {
   std::string source;
   // The URL as it was given, for the store alone: it may hold secrets. "" for a directory.
   std::string url;
-  std::string view = "native";  // one that FindView knows (store/views/views.h)
+  std::string view = "native";      // one that FindView knows (store/views/views.h), or "all"
+  std::string view_codec = "none";  // one that FindViewCodec knows
   MortonChoice morton = MortonChoice::kDetect;
   // Directories that are searched for datasets at the start; others are searched when they are
   // first looked up. Nothing: kSearchedAhead, or only the source itself where the store cannot

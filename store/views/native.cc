@@ -7,7 +7,7 @@ class Native final : public View {
  public:
   [[nodiscard]] std::string_view name() const override { return "native"; }
   [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
-                                             const NextOrdinal&) const override {
+                                             const TreeParts&) const override {
     Presentation shown;
     shown.documents.push_back({dataset.path, dataset.document, dataset.unsharded_text});
     for (const auto& stored : dataset.arrays) shown.chunks.push_back({stored, stored});

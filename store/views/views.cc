@@ -3,15 +3,49 @@
 #include <algorithm>
 #include <array>
 
+#include "codec/json/parser.h"
+
 namespace unshard {
 namespace {
 
 using GetView = const View& (*)();
 constexpr std::array kViews{
-    GetView{NativeView},
+    GetView{NativeView}, GetView{RawView},   GetView{PrecomputedView},
+    GetView{Zarr3View},  GetView{Zarr2View}, GetView{N5View},
+};
+
+struct NamedCodec {
+  std::string_view name;
+  const char* codec;          // of Zarr v3
+  const char* configuration;  // JSON
+};
+constexpr std::array kCodecs{
+    NamedCodec{"none", "", ""},
+    NamedCodec{"gzip", "gzip", R"({"level": 5})"},
+    NamedCodec{"zstd", "zstd", R"({"level": 3, "checksum": false})"},
+    NamedCodec{"blosc", "blosc",
+               R"({"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "blocksize": 0})"},
 };
 
 }  // namespace
+
+std::optional<ViewOptions> FindViewCodec(std::string_view name) {
+  const auto found = std::find_if(kCodecs.begin(), kCodecs.end(),
+                                  [&](const NamedCodec& codec) { return codec.name == name; });
+  if (found == kCodecs.end()) return std::nullopt;
+  ViewOptions options;
+  if (found != kCodecs.begin())
+    options.steps.push_back({found->codec, *ParseJson(found->configuration)});
+  return options;
+}
+
+std::string ViewCodecNames() {
+  std::string names;
+  for (const NamedCodec& codec : kCodecs) {
+    names += (names.empty() ? "" : ", ") + std::string(codec.name);
+  }
+  return names;
+}
 
 const View* FindView(std::string_view name) {
   const auto found = std::find_if(kViews.begin(), kViews.end(),
@@ -19,10 +53,16 @@ const View* FindView(std::string_view name) {
   return found == kViews.end() ? nullptr : &(*found)();
 }
 
+std::vector<std::string_view> AllViewNames() {
+  std::vector<std::string_view> names;
+  for (const GetView view : kViews) names.push_back(view().name());
+  return names;
+}
+
 std::string ViewNames() {
   std::string names;
-  for (const GetView view : kViews) {
-    names += (names.empty() ? "" : ", ") + std::string(view().name());
+  for (const std::string_view name : AllViewNames()) {
+    names += (names.empty() ? "" : ", ") + std::string(name);
   }
   return names;
 }

@@ -156,7 +156,7 @@ TEST(MountOptionsTest, OptionsOfTheKernelArePassedOn) {
 
 TEST(MountOptionsTest, ABadValueIsNamedWithWhatWasExpected) {
   ExpectRefusal("list=all", "list=all: expected present, grid or none");
-  ExpectRefusal("view=tiff", "view=tiff: expected native");
+  ExpectRefusal("view=tiff", "view=tiff: expected native, raw, precomputed, zarr3, zarr2, n5, all");
   ExpectRefusal("morton=new", "morton=new: expected");
   ExpectRefusal("watch=maybe", "watch=maybe: expected on or off");
   for (const char* ttl : {"ttl=", "ttl=-1", "ttl=1s", "ttl=nan", "ttl=inf", "ttl=1e9"}) {

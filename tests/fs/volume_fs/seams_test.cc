@@ -123,11 +123,11 @@ class NegatedView final : public View {
  public:
   [[nodiscard]] std::string_view name() const override { return "negated"; }
   [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
-                                             const NextOrdinal& ordinal) const override {
+                                             const TreeParts& parts) const override {
     Presentation shown;
     shown.documents.push_back({dataset.path, dataset.document, dataset.unsharded_text});
     for (const auto& stored : dataset.arrays) {
-      shown.chunks.push_back({std::make_shared<NegatedTree>(ordinal(), stored), stored});
+      shown.chunks.push_back({std::make_shared<NegatedTree>(parts.ordinal(), stored), stored});
     }
     return shown;
   }

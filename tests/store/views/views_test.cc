@@ -16,7 +16,7 @@ class Deeper final : public View {
  public:
   [[nodiscard]] std::string_view name() const override { return "deeper"; }
   [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
-                                             const NextOrdinal&) const override {
+                                             const TreeParts&) const override {
     if (dataset.arrays.empty()) return Fail(ErrorCode::kNotSupported, "no array is sharded");
     Presentation shown;
     shown.documents.push_back({dataset.path + "/deep", "array.json", "{}"});

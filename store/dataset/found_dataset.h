@@ -1,0 +1,32 @@
+// Descriptions of datasets for `unshard info` and status.json.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/json/json.h"
+#include "codec/precomputed/info.h"
+#include "store/dataset/dataset_index.h"
+#include "store/dataset/view_source.h"
+#include "store/views/view.h"
+
+namespace unshard {
+
+// "[512, 512, 64]".
+std::string ShapeText(const std::vector<std::uint64_t>& shape);
+std::string_view NameOf(NeuroglancerInfo::Type type);
+FoundDataset FoundArray(const std::string& path, const std::string& format,
+                        const ArrayDescription& array);
+// Shape, chunks, type and compression of a Zarr v2 or N5 array, as far as the document says them.
+ArrayDescription DescribePlainArray(const JsonValue& document, const char* shape,
+                                    const char* chunk_shape, const char* data_type,
+                                    const char* compression);
+
+// What a view presents in another form: the dataset in `path`, then its levels.
+std::vector<FoundDataset> FoundIn(const std::string& path, const ViewSource& source);
+// The trees of its levels that are sharded.
+void AddStoredTrees(const StoredDataset& dataset, const ViewSource& source,
+                    std::vector<FoundDataset>& found);
+
+}  // namespace unshard

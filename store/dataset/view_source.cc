@@ -1,0 +1,310 @@
+#include "store/dataset/view_source.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "codec/json/parser.h"
+#include "codec/json/writer.h"
+#include "codec/pyramid/array_documents.h"
+#include "codec/pyramid/ome_multiscale.h"
+#include "store/dataset/directory_documents.h"
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+using Kind = SourceDataset::Kind;
+
+// More levels than any pyramid has.
+constexpr std::size_t kMostLevels = 64;
+constexpr std::array<std::string_view, 6> kDocuments = {"info",    "zarr.json", ".zarray",
+                                                        ".zgroup", ".zattrs",   "attributes.json"};
+
+class Reader {
+ public:
+  Reader(ObjectStore& store, std::string path, CatalogStore* catalog)
+      : store_(store), path_(std::move(path)), catalog_(catalog), here_(store, path_, catalog) {}
+
+  Result<std::optional<ViewSource>> Read();
+
+ private:
+  struct Text {
+    std::string text;
+    JsonValue json;
+  };
+  // A document of a directory below; its text and version are noted.
+  Result<std::optional<Text>> Document(const std::string& below, const std::string& name);
+  Result<std::optional<Text>> Primary(const std::string& name);
+  tl::unexpected<Error> At(const std::string& name, Error error) const {
+    return Forward(std::move(error), store_.Describe(JoinPath(path_, name)));
+  }
+
+  Result<bool> ReadPrecomputed(const Text& info);
+  Result<bool> ReadZarr3(const Text& document);
+  Result<bool> ReadZarr2(const std::optional<Text>& array);
+  Result<bool> ReadN5(const std::optional<Text>& attributes);
+  Status AddZarr3(const std::string& below, const Text& document);
+  Status AddZarr2(const std::string& below, const Text& document);
+  Status AddN5(const std::string& below, const Text& document);
+  // The levels of a multiscale, or none.
+  Status AddOmeLevels(const char* name, Status (Reader::*add)(const std::string&, const Text&));
+  void Add(const std::string& below, ArrayMetadata array, ViewSource::Level level);
+
+  ObjectStore& store_;
+  const std::string path_;
+  CatalogStore* const catalog_;
+  const DirectoryDocuments here_;
+  ViewSource source_;
+};
+
+Result<std::optional<Reader::Text>> Reader::Document(const std::string& below,
+                                                     const std::string& name) {
+  Result<std::optional<WholeObject>> object;
+  if (below.empty()) {
+    object = here_.Read(name);
+  } else {
+    object = DirectoryDocuments(store_, JoinPath(path_, below), catalog_).Read(name);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(auto found, std::move(object));
+  if (!found) return std::nullopt;
+  const std::string key = JoinPath(below, name);
+  auto json = ParseJson(found->text);
+  if (!json) return At(key, std::move(json).error());
+  source_.documents[key] = found->info;
+  source_.text += found->text;
+  return Text{std::move(found->text), *std::move(json)};
+}
+
+Result<std::optional<Reader::Text>> Reader::Primary(const std::string& name) {
+  auto document = Document("", name);
+  // A dataset, or anything else, of that name: only a file is a document.
+  if (!document && document.error().code == ErrorCode::kDataLoss) {
+    const auto there = store_.Stat(JoinPath(path_, name), CallerDeadline());
+    if (there && *there && (*there)->kind == ObjectInfo::Kind::kDirectory) return std::nullopt;
+  }
+  if (document && *document) {
+    source_.document = name;
+    source_.info = source_.documents[name];
+  }
+  return document;
+}
+
+void Reader::Add(const std::string& below, ArrayMetadata array, ViewSource::Level level) {
+  if (level.directory.empty()) level.directory = JoinPath(path_, below);
+  source_.dataset.levels.push_back({below, std::move(array)});
+  source_.levels.push_back(std::move(level));
+}
+
+Result<bool> Reader::ReadPrecomputed(const Text& document) {
+  source_.dataset.dialect = ArrayDialect::kPrecomputed;
+  auto info = ParseNeuroglancerInfo(document.text);
+  if (!info) return At("info", std::move(info).error());
+  if (info->type != NeuroglancerInfo::Type::kVolume) return false;
+  source_.dataset.kind = Kind::kPyramid;
+  source_.dataset.attributes = document.json;
+  source_.closed = true;
+  auto arrays = ReadScales(document.json);
+  if (!arrays) return At("info", std::move(arrays).error());
+  const auto& scales = ItemsOf(document.json, "scales");
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    ViewSource::Level level;
+    const std::string key = TextOf(scales[i], "key");
+    const auto directory = ResolvePath(path_, key);
+    if (!directory) {
+      return At("info", Error{ErrorCode::kPermissionDenied, "scales[" + std::to_string(i) +
+                                                                "]: the directory " + key +
+                                                                " leaves the mounted source"});
+    }
+    level.directory = *directory;
+    for (ShardedDirectory& sharded : info->sharded) {
+      if (sharded.json_path == "scales[" + std::to_string(i) + "]") {
+        level.precomputed_shards = sharded;
+      }
+    }
+    JsonValue layout = scales[i];
+    layout.Set("data_type", JsonValue::String(TextOf(document.json, "data_type")));
+    layout.Set("num_channels", JsonValue::Number((*arrays)[i].shape.front()));
+    level.layout = WriteJson(layout, 0);
+    Add(ResolvePath("", key).value_or(key), std::move((*arrays)[i]), std::move(level));
+  }
+  return true;
+}
+
+Status Reader::AddZarr3(const std::string& below, const Text& document) {
+  const std::string name = JoinPath(below, "zarr.json");
+  auto node = ParseZarrMetadata(document.text);
+  if (!node) return At(name, std::move(node).error());
+  auto array = ReadArray(ArrayDialect::kZarr3, document.json, {});
+  if (!array) return At(name, std::move(array).error());
+  ViewSource::Level level;
+  level.zarr_shards = node->sharded;
+  level.layout = document.text;
+  Add(below, *std::move(array), std::move(level));
+  return {};
+}
+
+Status Reader::AddZarr2(const std::string& below, const Text& document) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto attributes, Document(below, ".zattrs"));
+  const JsonValue given = attributes ? attributes->json : JsonValue();
+  auto array = ReadArray(ArrayDialect::kZarr2, document.json, given);
+  if (!array) return At(JoinPath(below, ".zarray"), std::move(array).error());
+  ViewSource::Level level;
+  level.layout = WriteJson(JsonValue::Array({document.json, given}), 0);
+  Add(below, *std::move(array), std::move(level));
+  return {};
+}
+
+Status Reader::AddN5(const std::string& below, const Text& document) {
+  auto array = ReadArray(ArrayDialect::kN5, document.json, {});
+  if (!array) return At(JoinPath(below, "attributes.json"), std::move(array).error());
+  ViewSource::Level level;
+  level.layout = document.text;
+  Add(below, *std::move(array), std::move(level));
+  return {};
+}
+
+Status Reader::AddOmeLevels(const char* name,
+                            Status (Reader::*add)(const std::string&, const Text&)) {
+  SourceDataset& dataset = source_.dataset;
+  auto paths = OmeLevelPaths(OmeOf(dataset.dialect, dataset.attributes));
+  if (!paths) return At(source_.document, std::move(paths).error());
+  for (const std::string& below : *paths) {
+    if (!ResolvePath("", below) || *ResolvePath("", below) != below) {
+      return At(source_.document,
+                Error{ErrorCode::kNotSupported, "multiscales[0]: the path " + below +
+                                                    " does not name a directory below the group"});
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const auto document, Document(below, name));
+    if (!document) {
+      return At(JoinPath(below, name),
+                Error{ErrorCode::kDataLoss, "expected the array of a level"});
+    }
+    UNSHARD_RETURN_IF_ERROR((this->*add)(below, *document));
+  }
+  if (!paths->empty()) dataset.kind = Kind::kPyramid;
+  return {};
+}
+
+Result<bool> Reader::ReadZarr3(const Text& document) {
+  SourceDataset& dataset = source_.dataset;
+  dataset.dialect = ArrayDialect::kZarr3;
+  if (TextOf(document.json, "node_type") == "array") {
+    dataset.kind = Kind::kArray;
+    source_.closed = true;
+    UNSHARD_RETURN_IF_ERROR(AddZarr3("", document));
+    return true;
+  }
+  if (const JsonValue* attributes = document.json.Find("attributes")) {
+    if (attributes->is_object()) dataset.attributes = *attributes;
+  }
+  UNSHARD_RETURN_IF_ERROR(AddOmeLevels("zarr.json", &Reader::AddZarr3));
+  return true;
+}
+
+Result<bool> Reader::ReadZarr2(const std::optional<Text>& array) {
+  SourceDataset& dataset = source_.dataset;
+  dataset.dialect = ArrayDialect::kZarr2;
+  if (array) {
+    dataset.kind = Kind::kArray;
+    source_.closed = true;
+    UNSHARD_RETURN_IF_ERROR(AddZarr2("", *array));
+    return true;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto attributes, Document("", ".zattrs"));
+  if (attributes && attributes->json.is_object()) dataset.attributes = attributes->json;
+  UNSHARD_RETURN_IF_ERROR(AddOmeLevels(".zarray", &Reader::AddZarr2));
+  return true;
+}
+
+// Levels are s0, s1, … where the first of them is a dataset.
+Result<bool> Reader::ReadN5(const std::optional<Text>& attributes) {
+  SourceDataset& dataset = source_.dataset;
+  dataset.dialect = ArrayDialect::kN5;
+  const auto is_dataset = [](const JsonValue& json) {
+    return json.Find("dimensions") != nullptr && json.Find("blockSize") != nullptr;
+  };
+  if (attributes && attributes->json.is_object()) dataset.attributes = attributes->json;
+  if (attributes && is_dataset(attributes->json)) {
+    dataset.kind = Kind::kArray;
+    source_.closed = true;
+    UNSHARD_RETURN_IF_ERROR(AddN5("", *attributes));
+    return true;
+  }
+  for (std::size_t i = 0; i < kMostLevels; ++i) {
+    const std::string below = "s" + std::to_string(i);
+    UNSHARD_ASSIGN_OR_RETURN(const auto level, Document(below, "attributes.json"));
+    if (!level || !is_dataset(level->json)) break;
+    UNSHARD_RETURN_IF_ERROR(AddN5(below, *level));
+  }
+  if (!dataset.levels.empty()) {
+    dataset.kind = Kind::kPyramid;
+    if (source_.document.empty()) {
+      source_.document = "s0/attributes.json";
+      source_.info = source_.documents[source_.document];
+    }
+  }
+  return attributes || !dataset.levels.empty();
+}
+
+Result<std::optional<ViewSource>> Reader::Read() {
+  bool found = false;
+  UNSHARD_ASSIGN_OR_RETURN(const auto info, Primary("info"));
+  std::optional<Text> zarr3, zarr2, group;
+  if (info && info->json.is_object()) {
+    UNSHARD_ASSIGN_OR_RETURN(found, ReadPrecomputed(*info));
+    if (!found) return std::nullopt;
+  }
+  if (!found) {
+    UNSHARD_ASSIGN_OR_RETURN(zarr3, Primary("zarr.json"));
+    if (zarr3) {
+      UNSHARD_ASSIGN_OR_RETURN(found, ReadZarr3(*zarr3));
+    }
+  }
+  if (!found) {
+    UNSHARD_ASSIGN_OR_RETURN(zarr2, Primary(".zarray"));
+    if (!zarr2) {
+      UNSHARD_ASSIGN_OR_RETURN(group, Primary(".zgroup"));
+    }
+    if (zarr2 || group) {
+      UNSHARD_ASSIGN_OR_RETURN(found, ReadZarr2(zarr2));
+    }
+  }
+  if (!found) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto attributes, Primary("attributes.json"));
+    UNSHARD_ASSIGN_OR_RETURN(found, ReadN5(attributes));
+  }
+  if (!found) return std::nullopt;
+  for (const std::string_view name : kDocuments) source_.hidden.emplace(name);
+  source_.hidden.emplace(".zmetadata");
+  for (const PyramidLevel& level : source_.dataset.levels) {
+    const std::string first = level.path.substr(0, level.path.find('/'));
+    if (!first.empty()) source_.hidden.insert(first);
+  }
+  return std::move(source_);
+}
+
+}  // namespace
+
+Result<std::optional<ArrayDialect>> DialectAt(ObjectStore& store, const std::string& path,
+                                              CatalogStore* catalog) {
+  const DirectoryDocuments documents(store, path, catalog);
+  static constexpr std::array<std::pair<const char*, ArrayDialect>, 5> kNames = {
+      {{"info", ArrayDialect::kPrecomputed},
+       {"zarr.json", ArrayDialect::kZarr3},
+       {".zarray", ArrayDialect::kZarr2},
+       {".zgroup", ArrayDialect::kZarr2},
+       {"attributes.json", ArrayDialect::kN5}}};
+  for (const auto& [name, dialect] : kNames) {
+    const auto document = documents.Read(name);
+    if (document && *document) return dialect;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<ViewSource>> ReadViewSource(ObjectStore& store, const std::string& path,
+                                                 CatalogStore* catalog) {
+  return Reader(store, path, catalog).Read();
+}
+
+}  // namespace unshard

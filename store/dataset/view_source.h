@@ -1,0 +1,50 @@
+// What a view that presents datasets otherwise than they are stored has to know of one: the
+// documents of its directory, and of its levels.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codec/precomputed/info.h"
+#include "codec/pyramid/pyramid.h"
+#include "codec/zarr3/metadata.h"
+#include "store/dataset/catalog_store.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+struct ViewSource {
+  // One of SourceDataset::levels as it is stored. With neither of the two: a chunk is an object.
+  struct Level {
+    std::string directory;  // in the store
+    std::optional<ShardedDirectory> precomputed_shards;
+    std::optional<ZarrShardedArray> zarr_shards;
+    // JSON: while that means the same, so do the chunks.
+    std::string layout;
+  };
+  SourceDataset dataset;
+  std::string document;  // the one that says what the directory is: "info", ".zarray"
+  ObjectInfo info;       // of that document
+  std::vector<Level> levels;
+  // All documents that were read, by their paths below the directory.
+  std::map<std::string, ObjectInfo> documents;
+  std::string text;  // all of their texts
+  // Whether names of the source beside what the view presents are hidden, and otherwise which.
+  bool closed = false;
+  std::set<std::string> hidden;
+};
+
+// The format of the dataset that has a document in a directory; nothing where none has.
+Result<std::optional<ArrayDialect>> DialectAt(ObjectStore& store, const std::string& path,
+                                              CatalogStore* catalog);
+
+// Reads the dataset in a directory. `catalog`: null where the store lists. Nothing where there is
+// no dataset with arrays, or groups of them: precomputed meshes, files of other programs. Fails
+// with kDataLoss or kNotSupported, naming document and field.
+Result<std::optional<ViewSource>> ReadViewSource(ObjectStore& store, const std::string& path,
+                                                 CatalogStore* catalog);
+
+}  // namespace unshard

@@ -1,0 +1,54 @@
+#include <algorithm>
+
+#include "store/views/other_format.h"
+#include "store/views/views.h"
+
+namespace unshard {
+namespace {
+
+constexpr const char* kDocument = "attributes.json";
+// Of the container: a reader takes any of the same major version, or a lower one.
+constexpr const char* kVersion = "2.0.0";
+
+class N5 final : public View {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "n5"; }
+  [[nodiscard]] bool PresentsAsStored(ArrayDialect dialect) const override {
+    return dialect == ArrayDialect::kN5;
+  }
+  // The root of a container has its version.
+  [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
+                                             const TreeParts& parts) const override {
+    if (!dataset.source) return NativeView().Present(dataset, parts);
+    UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
+                             PresentDataset(*dataset.source, ArrayDialect::kN5, parts.options));
+    if (dataset.path == dataset.view_root) {
+      for (PresentedDataset::Document& document : presented.documents) {
+        if (document.directory.empty()) SetVersion(document.content);
+      }
+    }
+    UNSHARD_ASSIGN_OR_RETURN(Presentation shown,
+                             MakePresentation(dataset, std::move(presented), parts));
+    if (dataset.path != dataset.view_root) {
+      shown.documents.push_back(
+          {dataset.view_root, kDocument, R"({"n5": ")" + std::string(kVersion) + "\"}"});
+    }
+    return shown;
+  }
+
+ private:
+  static void SetVersion(JsonValue& content) {
+    content.Set("n5", JsonValue::String(kVersion));
+    auto& members = content.mutable_members();
+    std::rotate(members.begin(), members.end() - 1, members.end());
+  }
+};
+
+}  // namespace
+
+const View& N5View() {
+  static const N5 view;
+  return view;
+}
+
+}  // namespace unshard

@@ -1,0 +1,49 @@
+#include "store/views/other_format.h"
+
+#include <utility>
+
+#include "codec/json/writer.h"
+#include "store/chunks/presented_tree.h"
+#include "store/object/key.h"
+
+namespace unshard {
+
+Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDataset presented,
+                                      const TreeParts& parts) {
+  Presentation shown;
+  shown.warnings = std::move(presented.warnings);
+  for (const PresentedDataset::Document& document : presented.documents) {
+    shown.documents.push_back({JoinPath(dataset.path, document.directory), document.name,
+                               WriteDocument(document.content)});
+  }
+  for (std::size_t i = 0; i < presented.levels.size(); ++i) {
+    PresentedDataset::Level& level = presented.levels[i];
+    const auto inside = ResolvePath(dataset.path, level.path);
+    if (!inside) {
+      return Fail(ErrorCode::kPermissionDenied, level.path + ": leaves the mounted source");
+    }
+    const std::string& directory = *inside;
+    auto conversion = ChunkConversion::Make(std::move(level.array));
+    if (!conversion) return Forward(std::move(conversion).error(), directory);
+    PresentedTree::Parts tree;
+    tree.ordinal = parts.ordinal();
+    tree.directory = directory;
+    tree.stored = dataset.arrays[i];
+    tree.conversion = std::make_shared<const ChunkConversion>(*std::move(conversion));
+    tree.cache = parts.encoded;
+    tree.max_chunk_bytes = parts.max_chunk_bytes;
+    tree.store_lists = parts.store_lists;
+    UNSHARD_ASSIGN_OR_RETURN(const auto made, PresentedTree::Make(std::move(tree)));
+    shown.chunks.push_back({made, dataset.arrays[i]});
+  }
+  return shown;
+}
+
+Result<Presentation> PresentInFormat(const StoredDataset& dataset, ArrayDialect format,
+                                     const TreeParts& parts) {
+  UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
+                           PresentDataset(*dataset.source, format, parts.options));
+  return MakePresentation(dataset, std::move(presented), parts);
+}
+
+}  // namespace unshard
