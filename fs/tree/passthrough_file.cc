@@ -79,7 +79,7 @@ Result<Entry> PassthroughFile::SetAttributes(OpenFile* file, const AttributeChan
   }
   if (change.size) UNSHARD_RETURN_IF_ERROR(open->Truncate(*change.size));
   if (change.modified) UNSHARD_RETURN_IF_ERROR(open->SetModified(*change.modified));
-  // Nobody closes what was opened here.
+  // No close(2) will flush what was opened here.
   if (file == nullptr) UNSHARD_RETURN_IF_ERROR(open->Flush());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, open->Stat());
   return EntryOf(status);

@@ -52,7 +52,7 @@ struct FileState {
   };
   std::optional<Remembered> remembered;
 
-  // Programs see a file of this mount here, or none: nobody need ask the store.
+  // Programs see a file of this mount here, or none: the store need not be asked.
   [[nodiscard]] bool is_removed() const { return !inode && waiting && waiting->removed(); }
   [[nodiscard]] bool is_own() const {
     return (inode && inode->dirty()) || (waiting && !waiting->removed());
