@@ -1,0 +1,95 @@
+#include "codec/volume_file/body.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace unshard {
+
+std::vector<std::size_t> StoredOrder(const VolumeFileSource& source) {
+  std::vector<std::size_t> order(source.shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
+                                       std::vector<std::size_t> order) {
+  VolumeFileLayout layout;
+  layout.order = std::move(order);
+  const bool is_empty = std::any_of(source.shape.begin(), source.shape.end(),
+                                    [](std::uint64_t size) { return size == 0; });
+  if (is_empty) return layout;
+  std::uint64_t bytes = source.type.size;
+  for (const std::size_t axis : layout.order) {
+    if (source.shape[axis] > kLargestBody / bytes) {
+      return Fail(ErrorCode::kNotSupported, "one file would have more than 2^62 bytes");
+    }
+    bytes *= source.shape[axis];
+  }
+  layout.body_bytes = bytes;
+  return layout;
+}
+
+Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
+                                            const VolumeFileSource& source) {
+  const std::string name(format);
+  if (!source.space) {
+    return Fail(ErrorCode::kNotSupported, name +
+                                              " holds images in space, and none of the axes of "
+                                              "this array is known to be x, y or z");
+  }
+  std::vector<std::size_t> order;
+  if (source.space->channel) order.push_back(*source.space->channel);
+  for (std::size_t i = 3; i-- > 0;) {
+    if (source.space->xyz[i].axis) order.push_back(*source.space->xyz[i].axis);
+  }
+  for (std::size_t axis = 0; axis < source.shape.size(); ++axis) {
+    const bool has_it = std::find(order.begin(), order.end(), axis) != order.end();
+    if (!has_it && source.shape[axis] != 1) {
+      return Fail(ErrorCode::kNotSupported, name + " has x, y, z and a channel, and axis " +
+                                                std::to_string(axis) + " of this array is another");
+    }
+  }
+  return order;
+}
+
+tl::unexpected<Error> NoSuchType(std::string_view format, std::string_view data_type) {
+  return Fail(ErrorCode::kNotSupported,
+              std::string(format) + " has no type for " + std::string(data_type));
+}
+
+Status ForEachRun(const VolumeGrid& grid, std::span<const std::size_t> order, std::uint64_t first,
+                  std::uint64_t count, const std::function<Status(const VolumeRun&)>& visit) {
+  const std::size_t rank = grid.shape.size();
+  std::vector<std::uint64_t> cell(rank, 0), position(rank, 0), voxel(rank, 0);
+  // Where the first voxel is.
+  std::uint64_t rest = first;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    voxel[order[i]] = rest % grid.shape[order[i]];
+    rest /= grid.shape[order[i]];
+  }
+  const std::size_t fastest = order.empty() ? 0 : order.back();
+  for (std::uint64_t done = 0; done < count;) {
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      cell[axis] = voxel[axis] / grid.chunk[axis];
+      position[axis] = voxel[axis] % grid.chunk[axis];
+    }
+    std::uint64_t run = 1;
+    if (!order.empty()) {
+      run = std::min({grid.chunk[fastest] - position[fastest], grid.shape[fastest] - voxel[fastest],
+                      count - done});
+    }
+    UNSHARD_RETURN_IF_ERROR(visit({cell, position, fastest, run, first + done}));
+    done += run;
+    // The next voxel: carries go to the slower axes.
+    std::uint64_t carry = run;
+    for (std::size_t i = order.size(); i-- > 0 && carry > 0;) {
+      const std::size_t axis = order[i];
+      voxel[axis] += carry;
+      carry = voxel[axis] == grid.shape[axis] ? 1 : 0;
+      if (carry > 0) voxel[axis] = 0;
+    }
+  }
+  return {};
+}
+
+}  // namespace unshard

@@ -1,0 +1,52 @@
+// The voxels of a whole-volume file: in which order they stand, and which chunks a range of the
+// file takes them from. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "codec/core/byte_range.h"
+#include "codec/volume_file/volume_file.h"
+
+namespace unshard {
+
+// All axes as the chunks have them.
+std::vector<std::size_t> StoredOrder(const VolumeFileSource& source);
+// A layout without a header whose axes stand in `order`, slowest first; axes that are left out have
+// to be one voxel deep. Fails with kNotSupported where the file would have more than 2^63 bytes.
+Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
+                                       std::vector<std::size_t> order);
+// Axes that stand in a file as x, y, z and channel: the slowest first, without those that the array
+// does not have. Fails with kNotSupported where the array is no image, or has a further axis.
+Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
+                                            const VolumeFileSource& source);
+tl::unexpected<Error> NoSuchType(std::string_view format, std::string_view data_type);
+// Bytes of the file beside its header have to be below this.
+inline constexpr std::uint64_t kLargestBody = std::uint64_t{1} << 62;
+
+// The grid of chunks that the voxels come from.
+struct VolumeGrid {
+  std::vector<std::uint64_t> shape;  // of the array, slowest axis first
+  std::vector<std::uint64_t> chunk;  // of a whole chunk
+  std::uint64_t item_bytes = 1;
+};
+
+// Voxels of one chunk that follow one another in the file.
+struct VolumeRun {
+  std::span<const std::uint64_t> cell;  // of the chunk
+  // Of the first of them, within the chunk; axes as in the grid.
+  std::span<const std::uint64_t> position;
+  std::size_t axis = 0;     // along which they lie
+  std::uint64_t count = 0;  // of voxels
+  std::uint64_t at = 0;     // of the first one, in voxels from the start of the file's body
+};
+
+// Calls `visit` for the runs of the voxels from number `first` on, `count` of them, in the order of
+// the file, until it fails. `order`: of a layout. Requires: they are in the body.
+Status ForEachRun(const VolumeGrid& grid, std::span<const std::size_t> order, std::uint64_t first,
+                  std::uint64_t count, const std::function<Status(const VolumeRun&)>& visit);
+
+}  // namespace unshard

@@ -1,0 +1,126 @@
+#include "codec/volume_file/nifti.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "codec/volume_file/body.h"
+
+namespace unshard {
+namespace {
+
+struct TypeCode {
+  std::string_view data_type;
+  std::int16_t code;
+};
+constexpr std::array<TypeCode, 12> kTypeCodes = {{{"uint8", 2},
+                                                  {"int16", 4},
+                                                  {"int32", 8},
+                                                  {"float32", 16},
+                                                  {"complex64", 32},
+                                                  {"float64", 64},
+                                                  {"int8", 256},
+                                                  {"uint16", 512},
+                                                  {"uint32", 768},
+                                                  {"int64", 1024},
+                                                  {"uint64", 1280},
+                                                  {"complex128", 1792}}};
+
+constexpr std::int16_t kVectorIntent = 1007;
+constexpr std::int16_t kAlignedToSomething = 2;  // of qform and sform: no scanner's coordinates
+constexpr std::uint8_t kMicrometres = 3;
+constexpr double kNanometresInMicrometre = 1000;
+constexpr std::string_view kDescription = "unshard";
+
+// Where the two versions have their fields, in bytes.
+struct Fields {
+  std::size_t header_bytes, voxels_at, dim, intent_code, datatype, bitpix, pixdim, vox_offset,
+      scl_slope, xyzt_units, descrip, qform_code, sform_code, qoffset, srow, magic;
+};
+constexpr Fields kVersion1 = {348, 352, 40,  68,  70,  72,  76,  108,
+                              112, 123, 148, 252, 254, 268, 280, 344};
+constexpr Fields kVersion2 = {540, 544, 16,  504, 12,  14,  104, 168,
+                              176, 500, 240, 344, 348, 376, 400, 4};
+
+template <class T>
+void Store(ByteVector& header, std::size_t at, T value) {
+  using Unsigned = std::conditional_t<
+      sizeof(T) == 1, std::uint8_t,
+      std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+  Unsigned bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  for (std::size_t i = 0; i < sizeof bits; ++i) {
+    header[at + i] = static_cast<std::uint8_t>(bits >> (8 * i));
+  }
+}
+
+// `Size`: of dimensions and of the offset; `Real`: of lengths; `Code`: of the two forms, the intent
+// and the units.
+template <class Size, class Offset, class Real, class Code>
+ByteVector MakeHeader(const Fields& fields, const VolumeFileSource& source, std::int16_t type) {
+  ByteVector header(fields.voxels_at, 0);
+  Store(header, 0, static_cast<std::int32_t>(fields.header_bytes));
+  const SpatialAxes& space = *source.space;
+  std::array<std::uint64_t, 8> dim = {space.channel ? 5u : 3u, 1, 1, 1, 1, 1, 1, 1};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (space.xyz[i].axis) dim[i + 1] = source.shape[*space.xyz[i].axis];
+  }
+  if (space.channel) dim[5] = source.shape[*space.channel];
+  for (std::size_t i = 0; i < 8; ++i) {
+    Store(header, fields.dim + i * sizeof(Size), static_cast<Size>(dim[i]));
+    // Of the axes in space below; pixdim[0] is the sign of the z axis.
+    Store(header, fields.pixdim + i * sizeof(Real), Real{1});
+  }
+  if (space.channel) Store(header, fields.intent_code, Code{kVectorIntent});
+  Store(header, fields.datatype, type);
+  Store(header, fields.bitpix, static_cast<std::int16_t>(source.type.size * 8));
+  Store(header, fields.vox_offset, static_cast<Offset>(fields.voxels_at));
+  Store(header, fields.scl_slope, Real{1});
+  std::copy(kDescription.begin(), kDescription.end(),
+            header.begin() + static_cast<std::ptrdiff_t>(fields.descrip));
+  Store(header, fields.qform_code, Code{kAlignedToSomething});
+  Store(header, fields.sform_code, Code{kAlignedToSomething});
+  header[fields.xyzt_units] = kMicrometres;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double size = space.xyz[i].resolution / kNanometresInMicrometre;
+    const double origin = space.xyz[i].offset * size;
+    Store(header, fields.pixdim + (i + 1) * sizeof(Real), static_cast<Real>(size));
+    Store(header, fields.qoffset + i * sizeof(Real), static_cast<Real>(origin));
+    const std::size_t row = fields.srow + i * 4 * sizeof(Real);
+    Store(header, row + i * sizeof(Real), static_cast<Real>(size));
+    Store(header, row + 3 * sizeof(Real), static_cast<Real>(origin));
+  }
+  return header;
+}
+
+void StoreMagic(ByteVector& header, std::size_t at, std::string_view magic) {
+  std::copy(magic.begin(), magic.end(), header.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+}  // namespace
+
+Result<VolumeFileLayout> DescribeNifti(const VolumeFileSource& source) {
+  const std::string name = DataTypeName(source.type);
+  const auto type = std::find_if(kTypeCodes.begin(), kTypeCodes.end(),
+                                 [&](const TypeCode& each) { return each.data_type == name; });
+  if (type == kTypeCodes.end()) return NoSuchType("nii", name);
+  UNSHARD_ASSIGN_OR_RETURN(std::vector<std::size_t> order, ImageOrder("nii", source));
+  UNSHARD_ASSIGN_OR_RETURN(VolumeFileLayout layout, LayoutInOrder(source, std::move(order)));
+  const bool is_large = std::any_of(source.shape.begin(), source.shape.end(), [](auto size) {
+    return size > std::numeric_limits<std::int16_t>::max();
+  });
+  if (is_large) {
+    layout.header =
+        MakeHeader<std::int64_t, std::int64_t, double, std::int32_t>(kVersion2, source, type->code);
+    StoreMagic(layout.header, kVersion2.magic, {"n+2\0\r\n\032\n", 8});
+  } else {
+    layout.header =
+        MakeHeader<std::int16_t, float, float, std::int16_t>(kVersion1, source, type->code);
+    StoreMagic(layout.header, kVersion1.magic, {"n+1\0", 4});
+  }
+  return layout;
+}
+
+}  // namespace unshard

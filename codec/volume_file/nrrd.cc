@@ -1,0 +1,78 @@
+#include "codec/volume_file/nrrd.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "codec/volume_file/body.h"
+
+namespace unshard {
+namespace {
+
+// The voxels begin at a multiple of it.
+constexpr std::size_t kAlignment = 16;
+
+constexpr std::array<std::string_view, 10> kTypes = {
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"};
+
+std::string TypeName(const std::string& data_type) {
+  if (data_type == "float32") return "float";
+  return data_type == "float64" ? "double" : data_type;
+}
+
+// The shortest text that is read back as this number.
+std::string NumberText(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+std::string VectorText(const std::array<double, 3>& vector) {
+  return "(" + NumberText(vector[0]) + "," + NumberText(vector[1]) + "," + NumberText(vector[2]) +
+         ")";
+}
+
+std::string HeaderText(const VolumeFileSource& source) {
+  const SpatialAxes& space = *source.space;
+  std::string sizes, directions, kinds;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const SpatialAxes::Axis& axis = space.xyz[i];
+    sizes += " " + std::to_string(axis.axis ? source.shape[*axis.axis] : 1);
+    std::array<double, 3> direction{};
+    direction[i] = axis.resolution;
+    directions += " " + VectorText(direction);
+    kinds += " domain";
+  }
+  if (space.channel) {
+    sizes += " " + std::to_string(source.shape[*space.channel]);
+    directions += " none";
+    kinds += " vector";
+  }
+  std::array<double, 3> origin{};
+  for (std::size_t i = 0; i < 3; ++i) origin[i] = space.xyz[i].offset * space.xyz[i].resolution;
+  return "NRRD0005\ntype: " + TypeName(DataTypeName(source.type)) +
+         "\ndimension: " + (space.channel ? "4" : "3") + "\nspace dimension: 3\nsizes:" + sizes +
+         "\nspace directions:" + directions + "\nkinds:" + kinds +
+         "\nendian: little\nencoding: raw\nspace origin: " + VectorText(origin) +
+         "\nspace units: \"nm\" \"nm\" \"nm\"\n";
+}
+
+}  // namespace
+
+Result<VolumeFileLayout> DescribeNrrd(const VolumeFileSource& source) {
+  const std::string name = DataTypeName(source.type);
+  if (std::find(kTypes.begin(), kTypes.end(), name) == kTypes.end()) {
+    return NoSuchType("nrrd", name);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(std::vector<std::size_t> order, ImageOrder("nrrd", source));
+  UNSHARD_ASSIGN_OR_RETURN(VolumeFileLayout layout, LayoutInOrder(source, std::move(order)));
+  std::string text = HeaderText(source);
+  // A comment fills up what alignment asks for: '#', characters, the end of the line, and the empty
+  // line that ends the header.
+  const std::size_t least = text.size() + 3;
+  text +=
+      "#" + std::string((least + kAlignment - 1) / kAlignment * kAlignment - least, ' ') + "\n\n";
+  layout.header.assign(text.begin(), text.end());
+  return layout;
+}
+
+}  // namespace unshard

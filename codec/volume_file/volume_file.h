@@ -1,0 +1,61 @@
+// A whole array as one file, as programs that know no chunks read it: a header, then all voxels.
+//
+// The formats: NumPy's .npy (version 1.0 and 2.0), NIfTI-1 and NIfTI-2 (.nii), NRRD 5 with attached
+// raw data (.nrrd), and the voxels alone (.raw). Pure; thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "codec/core/bytes.h"
+#include "codec/core/error.h"
+#include "codec/voxel/data_type.h"
+
+namespace unshard {
+
+// Which axes of an array are those of an image in space, x, y and z.
+struct SpatialAxes {
+  struct Axis {
+    // Among the axes of the array, slowest first; nothing: the array is one voxel deep here.
+    std::optional<std::size_t> axis;
+    double resolution = 1;  // nanometres between voxels
+    double offset = 0;      // of the first voxel, in voxels
+  };
+  std::array<Axis, 3> xyz;
+  std::optional<std::size_t> channel;
+};
+
+struct VolumeFileSource {
+  DataType type;
+  std::vector<std::uint64_t> shape;  // slowest axis first
+  // The format of the array lists its axes fastest first (precomputed, N5).
+  bool fastest_first = false;
+  // Nothing where the array is no image in space.
+  std::optional<SpatialAxes> space;
+};
+
+// What stands in the file. The voxels follow the header: little-endian, without gaps.
+struct VolumeFileLayout {
+  ByteVector header;
+  // The axes of the array in the order of the file, slowest first.
+  std::vector<std::size_t> order;
+  std::uint64_t body_bytes = 0;
+};
+
+struct VolumeFileFormat {
+  std::string_view name;  // and the suffix of its files
+  // Fails with kNotSupported, naming what the format cannot say.
+  Result<VolumeFileLayout> (*describe)(const VolumeFileSource& source);
+};
+
+// By name.
+std::span<const VolumeFileFormat> VolumeFileFormats();
+// Null where there is none of this name.
+const VolumeFileFormat* FindVolumeFileFormat(std::string_view name);
+
+}  // namespace unshard
