@@ -30,8 +30,6 @@ void InstallInterruption() {
 
 EndAtSignals::EndAtSignals(fuse_session* session, std::function<void()> stop_telling)
     : session_(session), stop_telling_(std::move(stop_telling)), looping_(pthread_self()) {
-  // Writing to a pipe or socket that its reader has closed must not end the daemon.
-  signal(SIGPIPE, SIG_IGN);
   InstallInterruption();
   const sigset_t ending = Ending();
   pthread_sigmask(SIG_BLOCK, &ending, &before_);

@@ -257,8 +257,9 @@ Status DecideWriting(MountOptions& options) {
 
 Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mounted) {
   MountOptions options = wanted;
-  // SIGUSR1 and SIGUSR2, which ask some daemons for statistics, must not end the mount.
-  for (const int harmless : {SIGUSR1, SIGUSR2}) signal(harmless, SIG_IGN);
+  // SIGUSR1 and SIGUSR2, which ask some daemons for statistics, must not end the mount, nor must a
+  // write to a pipe or socket that its reader has closed: from before it can be seen.
+  for (const int harmless : {SIGUSR1, SIGUSR2, SIGPIPE}) signal(harmless, SIG_IGN);
   UNSHARD_RETURN_IF_ERROR(DecideWriting(options));
   WarnOfOthers(options);
   if (options.read_only) WarnOfUnpublished(options);
