@@ -251,7 +251,9 @@ TEST_F(Remote, AMissingPrecomputedShardCostsTwoRequestsOnceAnotherWasFound) {
   EXPECT_EQ(Text("8_8_8/0-4_0-4_0-4"), "a");
   Requests();
   EXPECT_EQ(Text("8_8_8/8-12_0-4_0-4"), "ENOENT");
-  EXPECT_EQ(Requests(), 2U);
+  EXPECT_EQ(Requests(), 3U) << "the shard, its end together with it, and one half";
+  EXPECT_EQ(Text("8_8_8/12-16_0-4_0-4"), "ENOENT");
+  EXPECT_EQ(Requests(), 2U) << "the end is not asked for after a shard that was missing";
 }
 
 TEST_F(Remote, TheObsoleteFormIsFoundBesideShardsOfThePresentOne) {

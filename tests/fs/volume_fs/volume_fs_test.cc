@@ -372,7 +372,7 @@ TEST_F(VolumeFsTest, ControlFilesResolveAtTheRootAndAreNotListed) {
   Mount();
   EXPECT_FALSE(NameSet("").contains(std::string(kControlDirectory)));
   EXPECT_EQ(NameSet(".unshard"),
-            (std::set<std::string>{"config.json", "errors", "metrics", "status.json"}));
+            (std::set<std::string>{"config.json", "errors", "metrics", "schema", "status.json"}));
   const auto status = ParseJson(Text(".unshard/status.json"));
   ASSERT_TRUE(status);
   EXPECT_EQ(status->Find("source")->text(), source_.path());
