@@ -109,7 +109,7 @@ def test_the_control_directory_resolves_and_is_not_listed(volume):
     assert ".unshard" not in os.listdir(volume.root)
     assert stat.S_ISDIR(os.stat(volume.root / ".unshard").st_mode)
     assert sorted(os.listdir(volume.root / ".unshard")) == ["config.json", "errors", "metrics",
-                                                           "status.json"]
+                                                           "schema", "status.json"]
     refused(errno.ENOENT, os.stat, volume.root / "fine" / ".unshard")
 
 
