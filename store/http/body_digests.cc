@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "codec/array/base64.h"
 #include "codec/core/bytes.h"
 #include "codec/core/crc32c.h"
 
@@ -36,14 +37,6 @@ Status ForEachPiece(const HttpBody& body, const std::function<void(ByteSpan)>& v
     visit(piece);
   }
   return {};
-}
-
-std::string Base64Of(std::span<const unsigned char> bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
-                                   static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
 }
 
 Result<Digest> DigestOf(const HttpBody& body, const EVP_MD* algorithm) {
@@ -77,7 +70,7 @@ Result<std::string> Sha256Of(const HttpBody& body) {
 
 Result<std::string> Md5Of(const HttpBody& body) {
   UNSHARD_ASSIGN_OR_RETURN(const Digest digest, DigestOf(body, EVP_md5()));
-  return Base64Of({digest.bytes.data(), digest.size});
+  return EncodeBase64({digest.bytes.data(), digest.size});
 }
 
 Result<std::string> Crc32cOf(const HttpBody& body) {
@@ -88,7 +81,7 @@ Result<std::string> Crc32cOf(const HttpBody& body) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<unsigned char>(crc32c >> (24 - 8 * i));
   }
-  return Base64Of(bytes);
+  return EncodeBase64(bytes);
 }
 
 }  // namespace unshard

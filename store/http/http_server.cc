@@ -3,28 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/array/base64.h"
+
 namespace unshard {
 namespace {
 
 // The bodies of error pages are read to their end, so that their connections can be kept.
 constexpr std::uint64_t kMaxErrorPage = std::uint64_t{64} << 10;
-
-std::string Base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string encoded;
-  for (std::size_t at = 0; at < text.size(); at += 3) {
-    const std::string_view part = text.substr(at, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      bits = bits << 8 | (i < part.size() ? static_cast<unsigned char>(part[i]) : 0u);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      encoded += i <= part.size() ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
-    }
-  }
-  return encoded;
-}
 
 HttpUrl WithoutUserInfo(HttpUrl url) {
   url.user_info.clear();
@@ -39,7 +24,8 @@ HttpServer::HttpServer(HttpUrl base, const HttpStoreOptions& options,
     : base_(WithoutUserInfo(base)),
       options_(options),
       transport_(std::move(transport)),
-      authorization_(base.user_info.empty() ? "" : "Basic " + Base64(base.user_info)),
+      authorization_(base.user_info.empty() ? ""
+                                            : "Basic " + EncodeBase64(AsBytes(base.user_info))),
       whole_objects_(options.whole_objects_cached_bytes) {}
 
 HttpRequest HttpServer::MakeRequest(std::string_view key, const std::optional<AskedRange>& range,
