@@ -147,6 +147,14 @@ Result<std::optional<ChunkFacts>> ChunkReader::FindIn(ShardedTree& tree, const C
   return facts;
 }
 
+Result<std::optional<ByteRange>> ChunkReader::FindStored(ShardedTree& tree, const ChunkRef& chunk,
+                                                         const ShardGenerationPtr& generation) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
+  if (!entry) return std::nullopt;
+  UNSHARD_ASSIGN_OR_RETURN(const auto verbatim, VerbatimRange(tree, chunk, generation, *entry));
+  return verbatim ? verbatim : entry;
+}
+
 Result<std::optional<ByteRange>> ChunkReader::VerbatimRange(ShardedTree& tree,
                                                             const ChunkRef& chunk,
                                                             const ShardGenerationPtr& generation,

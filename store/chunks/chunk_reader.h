@@ -41,6 +41,9 @@ class ChunkReader {
   // the metadata or the index, else one read (codec/FORMATS.md, "Sizes").
   Result<std::optional<ChunkFacts>> FindIn(ShardedTree& tree, const ChunkRef& chunk,
                                            const ShardGenerationPtr& generation);
+  // Where a chunk is stored in a generation: what FindIn finds out before it asks for the size.
+  Result<std::optional<ByteRange>> FindStored(ShardedTree& tree, const ChunkRef& chunk,
+                                              const ShardGenerationPtr& generation);
   // Whether a chunk that was looked up is likely to be read: false after many look-ups without a
   // read. Counts one more look-up.
   bool ExpectsRead();

@@ -51,10 +51,9 @@ bool ShardedChunks::SizeIsFree(const ChunkRef& chunk) const {
 Result<std::optional<ChunkLocation>> ShardedChunks::Locate(const ChunkRef& chunk,
                                                            const ChunkGeneration& generation) {
   const ShardGenerationPtr shard = ShardGenerationOf(generation);
-  UNSHARD_ASSIGN_OR_RETURN(const auto facts, reader_->FindIn(tree_, chunk, shard));
-  if (!facts) return std::nullopt;
-  return ChunkLocation{shard->key, facts->stored, chunk.slot.slot,
-                       shard->object->info().generation.tag};
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored, reader_->FindStored(tree_, chunk, shard));
+  if (!stored) return std::nullopt;
+  return ChunkLocation{shard->key, *stored, chunk.slot.slot, shard->object->info().generation.tag};
 }
 
 // With outer codecs an entry is no range of the stored object: there is nothing to prefetch. Where

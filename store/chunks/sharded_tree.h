@@ -79,11 +79,6 @@ class ShardedTree : public ChunkTree {
   ShardedChunks chunks_;
 };
 
-// Null where the chunks of the tree are not stored in shards.
-inline std::shared_ptr<ShardedTree> AsSharded(const std::shared_ptr<ChunkTree>& tree) {
-  return std::dynamic_pointer_cast<ShardedTree>(tree);
-}
-
 // Requires: a sharded tree, as all writable ones are.
 inline const ShardedTree& ShardedOf(const ChunkTree& tree) {
   return dynamic_cast<const ShardedTree&>(tree);

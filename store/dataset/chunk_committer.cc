@@ -119,7 +119,9 @@ Result<StoredChunkPrint> ChunkCommitter::StoredPrint(const ChunkCommit& commit) 
   StoredChunkPrint unknown;
   unknown.fingerprint.unknown = true;
   if (store_away_.is_away && store_away_.is_away()) return unknown;
-  auto stored = current_.StoredFingerprint(commit.tree, commit.chunk);
+  auto stored = replaced_ == Replaced::kOnlyFound
+                    ? current_.StoredVersion(commit.tree, commit.chunk)
+                    : current_.StoredFingerprint(commit.tree, commit.chunk);
   if (stored || !store_away_.found) return stored;
   const Error& error = stored.error();
   const bool away = error.code == ErrorCode::kUnavailable || error.system_errno == ETIMEDOUT;

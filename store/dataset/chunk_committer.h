@@ -38,16 +38,23 @@ class ChunkCommitter {
     std::function<bool()> is_away;                  // as far as is known
     std::function<void(const Error& error)> found;  // it has just been found to be
   };
+  // How what a chunk replaces is found out.
+  enum class Replaced {
+    kRead,       // its bytes are read: whether another program has changed them can be told later
+    kOnlyFound,  // nobody else writes: whether there is a chunk is enough
+  };
   // References outlive this object.
   ChunkCommitter(std::shared_ptr<Spool> spool, std::shared_ptr<CommittedVersions> written,
                  const DatasetIndex& index, const CommitChecks& checks,
-                 const CurrentChunks& current, SpooledVersions& versions, StoreAway store_away = {})
+                 const CurrentChunks& current, SpooledVersions& versions, Replaced replaced,
+                 StoreAway store_away = {})
       : spool_(std::move(spool)),
         written_(std::move(written)),
         index_(index),
         checks_(checks),
         current_(current),
         versions_(versions),
+        replaced_(replaced),
         store_away_(std::move(store_away)) {}
 
   // Seals `staged`. From return on the version survives the end of this process, and readers see
@@ -80,6 +87,7 @@ class ChunkCommitter {
   const CommitChecks& checks_;
   const CurrentChunks& current_;
   SpooledVersions& versions_;
+  const Replaced replaced_;
   const StoreAway store_away_;
 };
 

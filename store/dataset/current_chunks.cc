@@ -8,6 +8,10 @@ namespace {
 // Other writers and publishes may change a chunk while it is read, each time.
 constexpr int kTries = 8;
 
+StoredChunkPrint PrintIn(const ChunkGeneration& generation, const ChunkFingerprint& fingerprint) {
+  return {fingerprint, ShardGenerationOf(generation)->object->info().generation};
+}
+
 }  // namespace
 
 Result<ContentPtr> CurrentChunks::Current(const std::shared_ptr<ChunkTree>& tree,
@@ -52,8 +56,7 @@ Result<StoredChunkPrint> CurrentChunks::StoredFingerprint(const std::shared_ptr<
     if (!facts) return StoredChunkPrint{};
     const ContentPtr content = MakeStoredContent(tree, chunk, *facts);
     UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(*content));
-    return StoredChunkPrint{{false, content->size(), crc},
-                            ShardGenerationOf(facts->generation)->object->info().generation};
+    return PrintIn(facts->generation, {false, content->size(), crc});
   };
   // A shard that another process replaces or overwrites meanwhile is read again: the commit that
   // waits for the fingerprint is not at fault.
@@ -61,6 +64,17 @@ Result<StoredChunkPrint> CurrentChunks::StoredFingerprint(const std::shared_ptr<
     auto found = read();
     if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
   }
+}
+
+Result<StoredChunkPrint> CurrentChunks::StoredVersion(const std::shared_ptr<ChunkTree>& tree,
+                                                      const ChunkRef& chunk) const {
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkGeneration generation,
+                           tree->chunks().Current(chunk, CallerDeadline()));
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored, tree->chunks().Locate(chunk, generation));
+  if (!stored) return StoredChunkPrint{};
+  ChunkFingerprint unknown;
+  unknown.unknown = true;
+  return PrintIn(generation, unknown);
 }
 
 }  // namespace unshard

@@ -34,6 +34,9 @@ class CurrentChunks {
   // Of the same bytes, all of which are read for it. Requires: a ShardedTree.
   Result<StoredChunkPrint> StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,
                                              const ChunkRef& chunk) const;
+  // The same from the shard's index alone: where there is a chunk its bytes are not known.
+  Result<StoredChunkPrint> StoredVersion(const std::shared_ptr<ChunkTree>& tree,
+                                         const ChunkRef& chunk) const;
 
  private:
   const std::shared_ptr<CommittedVersions> written_;

@@ -62,6 +62,8 @@ WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
                 [this](const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,
                        bool complete) { queue_.Add(shard, chunks, bytes, complete); }),
       committer_(spool(), parts_.written, parts_.datasets->index(), checks_, current_, versions_,
+                 parts_.files && options.single_writer ? ChunkCommitter::Replaced::kOnlyFound
+                                                       : ChunkCommitter::Replaced::kRead,
                  StoreAway()),
       publishing_(PublishingParts(parts_, options, versions_, current_, attempts_)),
       queue_([this](const DirtyShard& shard) { return Publish(shard); },

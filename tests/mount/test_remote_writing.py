@@ -175,6 +175,24 @@ def test_requests_of_writing_are_few(array, work, measured):
         proxy.stop()
 
 
+@pytest.mark.parametrize("options, most", [("single_writer", 16), ("", 32)])
+def test_who_writes_alone_does_not_fetch_what_is_replaced(options, most, array, measured):
+    """Beside that, a look-up fetches a chunk, as long as it cannot be told that none is read."""
+    first = array.mount()
+    for chunk in range(32):
+        write_file(first.path / array.source.name(chunk), bytes_of(chunk))
+    first.unmount()
+    mounted = array.mount(",".join(filter(None, [PATIENT, options])))
+    for chunk in range(32):
+        write_file(mounted.path / array.source.name(chunk), bytes_of(chunk, counter=2))
+    flush(mounted)
+    reads = mounted.status()["counters"]["store"]["data_reads"]
+    measured(f"{array.store.scheme}://, {options or 'with others'}: {reads} reads of 32 chunks that "
+             "were replaced")
+    assert reads <= most
+    assert stored_values(array) == {chunk: (1, 2) for chunk in range(32)}
+
+
 # -------------------------------------------------------------------------------------- files
 
 

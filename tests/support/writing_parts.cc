@@ -45,7 +45,8 @@ WritingParts::Parts::Parts(const WritingParts& test, std::unique_ptr<Spool> open
           [this](const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes, bool complete) {
             dirty.push_back({shard, chunks, bytes, complete});
           }),
-      committer(spool, written, datasets->index(), checks, current, versions),
+      committer(spool, written, datasets->index(), checks, current, versions,
+                ChunkCommitter::Replaced::kRead),
       attempts(std::make_shared<AttemptRecords>(test.replacer_)),
       publishing({test.replacer_, datasets, written, &versions, &current,
                   [this](const std::string& key) { renewed.push_back(key); }, test.limits_,
