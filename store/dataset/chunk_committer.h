@@ -40,8 +40,8 @@ class ChunkCommitter {
   };
   // How what a chunk replaces is found out.
   enum class Replaced {
-    kRead,       // its bytes are read: whether another program has changed them can be told later
-    kOnlyFound,  // nobody else writes: whether there is a chunk is enough
+    kRead,       // its bytes are read: a change by another process is recognised later
+    kOnlyFound,  // no other process writes: whether there is a chunk is enough
   };
   // References outlive this object.
   ChunkCommitter(std::shared_ptr<Spool> spool, std::shared_ptr<CommittedVersions> written,
