@@ -5,30 +5,16 @@
 
 #include "codec/compression/codec_options.h"
 #include "codec/compression/compressor.h"
-#include "codec/voxel/numpy_type.h"
+#include "codec/voxel/number.h"
 #include "codec/voxel/transpose.h"
+#include "codec/voxel/value_filters.h"
 
 namespace unshard {
 namespace {
 
 using Kind = DataType::Kind;
 
-std::uint64_t Load(const std::uint8_t* at, std::uint32_t size) {
-  std::uint64_t value = 0;
-  for (std::uint32_t i = size; i-- > 0;) value = value << 8 | at[i];
-  return value;
-}
-
-void Store(std::uint8_t* at, std::uint32_t size, std::uint64_t value) {
-  for (std::uint32_t i = 0; i < size; ++i) at[i] = static_cast<std::uint8_t>(value >> (8 * i));
-}
-
-// An integer as 64 bits: sums and differences of these are right in any width.
-std::uint64_t Extend(std::uint64_t value, const DataType& type) {
-  const unsigned shift = 64 - 8 * type.size;
-  if (type.kind != Kind::kSigned) return value;
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
-}
+constexpr const char* kDelta = "delta";
 
 ByteVector InLittleEndian(ByteSpan items, const NumpyType& type) {
   ByteVector copy(items.begin(), items.end());
@@ -51,9 +37,10 @@ class Delta final : public BytesCodec {
   [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
     const std::uint32_t from_size = stored_.type.size;
     const std::uint32_t to_size = plain_.type.size;
-    if (stored.size() % from_size != 0) return NotWhole(ErrorCode::kDataLoss, stored_, stored);
+    if (stored.size() % from_size != 0)
+      return NotWholeItems(ErrorCode::kDataLoss, kDelta, stored_, stored);
     const std::size_t count = stored.size() / from_size;
-    if (count > max_bytes / to_size) return DecodesToMore("delta", max_bytes);
+    if (count > max_bytes / to_size) return DecodesToMore(kDelta, max_bytes);
     const ByteVector from = InLittleEndian(stored, stored_);
     ByteVector to(count * to_size);
     if (plain_.type.kind == Kind::kFloat) {
@@ -61,8 +48,8 @@ class Delta final : public BytesCodec {
     } else {
       std::uint64_t sum = 0;
       for (std::size_t i = 0; i < count; ++i) {
-        sum += Extend(Load(from.data() + i * from_size, from_size), stored_.type);
-        Store(to.data() + i * to_size, to_size, sum);
+        sum += ExtendInteger(LoadBits(from.data() + i * from_size, from_size), stored_.type);
+        StoreBits(to.data() + i * to_size, to_size, sum);
       }
     }
     ToByteOrderOf(plain_, to);
@@ -72,7 +59,8 @@ class Delta final : public BytesCodec {
   [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
     const std::uint32_t from_size = plain_.type.size;
     const std::uint32_t to_size = stored_.type.size;
-    if (plain.size() % from_size != 0) return NotWhole(ErrorCode::kInvalidArgument, plain_, plain);
+    if (plain.size() % from_size != 0)
+      return NotWholeItems(ErrorCode::kInvalidArgument, kDelta, plain_, plain);
     const std::size_t count = plain.size() / from_size;
     const ByteVector from = InLittleEndian(plain, plain_);
     ByteVector to(count * to_size);
@@ -81,10 +69,10 @@ class Delta final : public BytesCodec {
     } else {
       std::uint64_t last = 0;
       for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t item = Load(from.data() + i * from_size, from_size);
+        const std::uint64_t item = LoadBits(from.data() + i * from_size, from_size);
         // The difference has the width of the items before it is stored with another one.
         const std::uint64_t difference = Truncate(item - last);
-        Store(to.data() + i * to_size, to_size, difference);
+        StoreBits(to.data() + i * to_size, to_size, difference);
         last = item;
       }
     }
@@ -95,12 +83,8 @@ class Delta final : public BytesCodec {
  private:
   [[nodiscard]] std::uint64_t Truncate(std::uint64_t value) const {
     const unsigned bits = 8 * plain_.type.size;
-    return Extend(bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1), plain_.type);
-  }
-
-  static tl::unexpected<Error> NotWhole(ErrorCode code, const NumpyType& type, ByteSpan items) {
-    return Fail(code, "delta: expected items of " + std::to_string(type.type.size) +
-                          " bytes, found " + std::to_string(items.size()) + " bytes in all");
+    return ExtendInteger(bits == 64 ? value : value & ((std::uint64_t{1} << bits) - 1),
+                         plain_.type);
   }
 
   void Accumulate(ByteSpan from, ByteVector& to) const {
@@ -123,9 +107,9 @@ class Delta final : public BytesCodec {
   static void Sum(ByteSpan from, ByteVector& to) {
     Real sum = 0;
     for (std::size_t at = 0; at < from.size(); at += sizeof(Bits)) {
-      const auto item = std::bit_cast<Real>(static_cast<Bits>(Load(&from[at], sizeof(Bits))));
+      const auto item = std::bit_cast<Real>(static_cast<Bits>(LoadBits(&from[at], sizeof(Bits))));
       sum = at == 0 ? item : sum + item;
-      Store(&to[at], sizeof(Bits), std::bit_cast<Bits>(sum));
+      StoreBits(&to[at], sizeof(Bits), std::bit_cast<Bits>(sum));
     }
   }
 
@@ -133,8 +117,8 @@ class Delta final : public BytesCodec {
   static void Subtract(ByteSpan from, ByteVector& to) {
     Real last = 0;
     for (std::size_t at = 0; at < from.size(); at += sizeof(Bits)) {
-      const auto item = std::bit_cast<Real>(static_cast<Bits>(Load(&from[at], sizeof(Bits))));
-      Store(&to[at], sizeof(Bits), std::bit_cast<Bits>(at == 0 ? item : item - last));
+      const auto item = std::bit_cast<Real>(static_cast<Bits>(LoadBits(&from[at], sizeof(Bits))));
+      StoreBits(&to[at], sizeof(Bits), std::bit_cast<Bits>(at == 0 ? item : item - last));
       last = item;
     }
   }
@@ -165,31 +149,15 @@ class DigitsLost final : public BytesCodec {
   const std::string name_;
 };
 
-// The type in the member `key`; `absent`, or a failure without one, where there is none.
-Result<NumpyType> ParseType(const CodecOptions& options, const char* key,
-                            const std::optional<NumpyType>& absent, const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto found, options.Find(key));
-  if (found.empty() && absent) return *absent;
-  if (found.empty()) {
-    return Fail(ErrorCode::kDataLoss,
-                json_path + ": expected the member \"" + std::string(key) + "\"");
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const std::string name, found.front().String());
-  if (const auto type = ParseNumpyType(name)) return *type;
-  // NumPy's other names, which are those of Zarr v3.
-  if (const auto type = FindDataType(DataTypeDialect::kZarr, name)) return NumpyType{*type, false};
-  return Fail(ErrorCode::kNotSupported,
-              found.front().path() + ": the data type \"" + name + "\" is not known here");
-}
-
 bool IsInteger(const DataType& type) {
   return type.kind == Kind::kSigned || type.kind == Kind::kUnsigned;
 }
 
 Result<std::optional<Filter>> MakeDelta(const std::string& name, const CodecOptions& options,
                                         const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseType(options, "dtype", {}, json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseType(options, "astype", plain, json_path));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(options, "dtype", {}, json_path));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
+                           ParseItemType(options, "astype", plain, json_path));
   const bool integers = IsInteger(plain.type) && IsInteger(stored.type);
   const bool floats =
       plain.type.kind == Kind::kFloat && plain.type == stored.type && plain.type.size >= 4;
@@ -205,8 +173,9 @@ Result<std::optional<Filter>> MakeDelta(const std::string& name, const CodecOpti
 
 Result<std::optional<Filter>> MakeQuantize(const std::string& name, const CodecOptions& options,
                                            const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseType(options, "dtype", {}, json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseType(options, "astype", plain, json_path));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(options, "dtype", {}, json_path));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
+                           ParseItemType(options, "astype", plain, json_path));
   if (!(plain.type == stored.type) || plain.big_endian != stored.big_endian) {
     return Fail(ErrorCode::kNotSupported,
                 json_path + ": quantize from one type to another is not known here");
@@ -221,8 +190,11 @@ Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::strin
                                          const std::string& json_path) {
   if (configuration != nullptr && configuration->is_null()) configuration = nullptr;
   const CodecOptions options(configuration, json_path);
-  if (id == "delta") return MakeDelta(name, options, json_path);
+  if (id == kDelta) return MakeDelta(name, options, json_path);
   if (id == "quantize") return MakeQuantize(name, options, json_path);
+  if (id == "fixedscaleoffset") return MakeFixedScaleOffset(name, options, json_path);
+  if (id == "astype") return MakeAsType(name, options, json_path);
+  if (id == "packbits") return MakePackBits(name);
   if (id == "bitround") return Filter{std::make_shared<DigitsLost>(name), 0, true};
   return std::optional<Filter>();
 }

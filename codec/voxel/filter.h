@@ -17,10 +17,10 @@ struct Filter {
 };
 
 // The filter that numcodecs calls `id` ("delta"), whose codec has the name `name` in metadata:
-// delta of integers and floats; decoding of quantize and bitround, where this changes no type.
-// Nothing for any other id. Fails with kDataLoss, naming the member below `json_path`, where the
-// configuration makes decoding impossible, and with kNotSupported for types that are not known
-// here. Pure function; thread-safe.
+// delta of integers and floats; fixedscaleoffset, astype and packbits (value_filters.h); decoding
+// of quantize and bitround, where this changes no type. Nothing for any other id. Fails with
+// kDataLoss, naming the member below `json_path`, where the configuration makes decoding
+// impossible, and with kNotSupported for types that are not known here. Pure function; thread-safe.
 Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
                                          const JsonValue* configuration,
                                          const std::string& json_path);

@@ -46,6 +46,75 @@ TEST(Filter, DifferencesAreThoseOfNumcodecs) {
   }
 }
 
+// As numcodecs 0.15.2 encodes and decodes them.
+TEST(Filter, OtherValuesAreThoseOfNumcodecs) {
+  struct Case {
+    const char* id;
+    const char* configuration;
+    const char* plain;
+    const char* stored;
+    const char* decoded;
+  };
+  const Case cases[] = {
+      {"fixedscaleoffset", R"({"offset": -3.5, "scale": 100, "dtype": "<f4", "astype": "<i2"})",
+       "0000a03fec5160c0e17ae040cdcccc3d", "db01ffff1c046801", "0000a03fd7a360c0d7a3e040cdcccc3d"},
+      {"fixedscaleoffset", R"({"offset": 1, "scale": 3, "dtype": "<i4", "astype": "<f4"})",
+       "01000000020000001e000000f9ffffff", "00000000000040400000ae420000c0c1",
+       "01000000020000001e000000f9ffffff"},
+      {"astype", R"({"encode_dtype": "<i2", "decode_dtype": "<f4"})", "3333f33f9a9939c000009643",
+       "0100feff2c01", "0000803f000000c000009643"},
+      {"astype", R"({"encode_dtype": "|u1", "decode_dtype": ">i4"})", "00000001ffffffff00000100",
+       "01ff00", "00000001000000ff00000000"},
+      {"packbits", "{}", "01000101000000010101", "06b1c0", "01000101000000010101"},
+      {"packbits", "{}", "", "00", ""}};
+  for (const Case& one : cases) {
+    const auto filter = Make(one.id, one.configuration);
+    ASSERT_TRUE(filter && *filter) << one.configuration;
+    const BytesCodecPtr& codec = (*filter)->codec;
+    EXPECT_EQ(codec->Encode(FromHex(one.plain)).value(), FromHex(one.stored)) << one.configuration;
+    EXPECT_EQ(codec->Decode(FromHex(one.stored), 64).value(), FromHex(one.decoded))
+        << one.configuration;
+  }
+}
+
+TEST(Filter, ValuesThatTheirTypeLacksAreRefused) {
+  const auto scaled =
+      Make("fixedscaleoffset", R"({"offset": 0, "scale": 100, "dtype": "<f4", "astype": "|u1"})");
+  EXPECT_EQ((*scaled)->codec->Encode(FromHex("0000a040")).error().code,  // 5
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ((*scaled)->codec->Encode(FromHex("0000c07f")).error().code,  // NaN
+            ErrorCode::kInvalidArgument);
+  const auto cast = Make("astype", R"({"encode_dtype": "<f4", "decode_dtype": "<i2"})");
+  EXPECT_EQ((*cast)->codec->Decode(FromHex("0000004f"), 64).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ((*cast)->codec->Decode(ByteVector(8), 3).error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ((*cast)->codec->Decode(ByteVector(7), 64).error().code, ErrorCode::kDataLoss);
+}
+
+TEST(Filter, DamagedBitsAreRefused) {
+  const auto bits = Make("packbits", "{}");
+  EXPECT_EQ((*bits)->codec->Decode({}, 64).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ((*bits)->codec->Decode(FromHex("08ff"), 64).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ((*bits)->codec->Decode(FromHex("01"), 64).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ((*bits)->codec->Decode(FromHex("00ff"), 7).error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST(Filter, WhatLosesNothingIsKnown) {
+  const auto is_lossy = [](const std::string& plain, const std::string& stored) {
+    const std::string options =
+        R"({"decode_dtype": ")" + plain + R"(", "encode_dtype": ")" + stored + "\"}";
+    return (*Make("astype", options.c_str()))->is_lossy;
+  };
+  EXPECT_FALSE(is_lossy("|u1", "<i8"));
+  EXPECT_FALSE(is_lossy("<i4", "<u4"));
+  EXPECT_FALSE(is_lossy("<u2", "<f4"));
+  EXPECT_FALSE(is_lossy("|b1", "|u1"));
+  EXPECT_TRUE(is_lossy("<i4", "<f4"));
+  EXPECT_TRUE(is_lossy("<f4", "<i8"));
+  EXPECT_TRUE(is_lossy("<f8", "<f4"));
+  EXPECT_TRUE(is_lossy("<u4", "|u1"));
+  EXPECT_TRUE(is_lossy("|u1", "|b1"));
+}
+
 TEST(Filter, DecodingIsBoundedAndTakesWholeItems) {
   const auto filter = Make("delta", R"({"dtype": "<u8", "astype": "|u1"})");
   EXPECT_EQ((*filter)->codec->Decode(ByteVector(9), 64).error().code,
@@ -68,6 +137,12 @@ TEST(Filter, WhatIsNotKnownIsNamed) {
   EXPECT_TRUE(Make("delta", R"({"dtype": "<U4"})")
                   .error()
                   .message.starts_with("filters[0].configuration.dtype: the data type \"<U4\""));
+  EXPECT_EQ(Make("astype", R"({"encode_dtype": "<f2", "decode_dtype": "<f4"})").error().code,
+            ErrorCode::kNotSupported);
+  EXPECT_EQ(Make("fixedscaleoffset", R"({"dtype": "<f4", "offset": 1})").error().message,
+            "filters[0]: expected the member \"scale\"");
+  EXPECT_EQ(Make("fixedscaleoffset", R"({"dtype": "<f4", "offset": 1, "scale": 0})").error().code,
+            ErrorCode::kDataLoss);
   EXPECT_EQ(Make("quantize", R"({"dtype": "<f8", "astype": "<f4"})").error().code,
             ErrorCode::kNotSupported);
 }
