@@ -25,7 +25,11 @@ constexpr std::array kZarr3 = {
         "numcodecs.lz4", "numcodecs.adler32"])"};
 constexpr std::array kZarr2 = {
     R"({"dtype": ">u2", "order": "F", "compressor": {"id": "lzma"},
-        "filters": [{"id": "delta", "dtype": ">u2", "astype": "|u1"}]})"};
+        "filters": [{"id": "delta", "dtype": ">u2", "astype": "|u1"}]})",
+    R"({"dtype": "<u2", "filters": [{"id": "fixedscaleoffset", "scale": 3, "offset": 5,
+        "dtype": "<u2", "astype": "<f4"}]})",
+    R"({"dtype": "<u2", "filters": [{"id": "astype", "encode_dtype": ">f8",
+        "decode_dtype": "<u2"}]})"};
 
 template <std::size_t count>
 JsonValue Chosen(const std::array<const char*, count>& documents, std::size_t number) {
