@@ -23,6 +23,9 @@ namespace unshard {
 enum class ArrayDialect : std::uint8_t { kPrecomputed, kZarr3, kZarr2, kN5 };
 // "precomputed", "zarr3", "zarr2", "n5".
 std::string_view DialectName(ArrayDialect dialect);
+inline bool IsZarr(ArrayDialect dialect) {
+  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
+}
 
 // The unit of a dimension, as TensorStore has it: {8.5, "nm"}. An empty base: a number alone.
 struct DimensionUnit {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLargest = std::numeric_limits<int>::max();
 
-Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
+Result<ByteVector> DecodeBlosc(ByteSpan stored, std::uint64_t max_bytes) {
   std::size_t plain_size = 0;
   if (stored.size() < BLOSC_MIN_HEADER_LENGTH ||
       blosc_cbuffer_validate(stored.data(), stored.size(), &plain_size) != 0) {
@@ -43,7 +43,7 @@ struct BloscOptions {
   std::uint64_t block_size = 0;    // 0: the library chooses
 };
 
-Result<ByteVector> Encode(ByteSpan plain, const BloscOptions& options) {
+Result<ByteVector> EncodeBlosc(ByteSpan plain, const BloscOptions& options) {
   if (plain.size() > BLOSC_MAX_BUFFERSIZE) return TooLargeToEncode("blosc", BLOSC_MAX_BUFFERSIZE);
   ByteVector stored(plain.size() + BLOSC_MAX_OVERHEAD);
   const int size =
@@ -76,7 +76,7 @@ Result<BloscOptions::Shuffle> ParseShuffle(const JsonCursor& shuffle, std::uint6
   return static_cast<Shuffle>(number);
 }
 
-Result<Encoder> MakeEncoder(const CodecOptions& options) {
+Result<Encoder> MakeBloscEncoder(const CodecOptions& options) {
   BloscOptions blosc;
   UNSHARD_ASSIGN_OR_RETURN(const auto compressors, options.Find("cname"));
   if (!compressors.empty()) {
@@ -94,13 +94,13 @@ Result<Encoder> MakeEncoder(const CodecOptions& options) {
   }
   UNSHARD_ASSIGN_OR_RETURN(const int block_size, options.Integer("blocksize", 0, 0, kLargest));
   blosc.block_size = static_cast<std::uint64_t>(block_size);
-  return [blosc](ByteSpan plain) { return Encode(plain, blosc); };
+  return [blosc](ByteSpan plain) { return EncodeBlosc(plain, blosc); };
 }
 
 }  // namespace
 
 Result<BytesCodecPtr> MakeBlosc(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, Decode, MakeEncoder(options));
+  return MakeCompressor(name, DecodeBlosc, MakeBloscEncoder(options));
 }
 
 }  // namespace unshard

@@ -11,15 +11,15 @@ namespace {
 
 // A stream of the library, which End closes.
 template <int (*End)(bz_stream*)>
-struct Stream : bz_stream {
-  Stream() : bz_stream{} {}
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { End(this); }  // does nothing unless the stream is open
+struct Bzip2Stream : bz_stream {
+  Bzip2Stream() : bz_stream{} {}
+  Bzip2Stream(const Bzip2Stream&) = delete;
+  Bzip2Stream& operator=(const Bzip2Stream&) = delete;
+  ~Bzip2Stream() { End(this); }  // does nothing unless the stream is open
 };
 
-Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
-  Stream<BZ2_bzDecompressEnd> stream;
+Result<ByteVector> DecodeBzip2(ByteSpan stored, std::uint64_t max_bytes) {
+  Bzip2Stream<BZ2_bzDecompressEnd> stream;
   if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK) return NoMemory("bz2");
   std::size_t read = 0;
   const auto step = [&](std::uint8_t* at, std::size_t room) -> Result<DecodeProgress> {
@@ -48,8 +48,8 @@ Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
   return DecodeInSteps("bz2", max_bytes, step);
 }
 
-Result<ByteVector> Encode(ByteSpan plain, int level) {
-  Stream<BZ2_bzCompressEnd> stream;
+Result<ByteVector> EncodeBzip2(ByteSpan plain, int level) {
+  Bzip2Stream<BZ2_bzCompressEnd> stream;
   if (BZ2_bzCompressInit(&stream, level, 0, 0) != BZ_OK) return NoMemory("bz2");
   ByteVector stored(plain.size() + plain.size() / 100 + 600);  // the library's own bound
   std::size_t read = 0;
@@ -72,15 +72,15 @@ Result<ByteVector> Encode(ByteSpan plain, int level) {
   return stored;
 }
 
-Result<Encoder> MakeEncoder(const CodecOptions& options) {
+Result<Encoder> MakeBzip2Encoder(const CodecOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const int level, options.Integer("level", 1, 1, 9));
-  return [level](ByteSpan plain) { return Encode(plain, level); };
+  return [level](ByteSpan plain) { return EncodeBzip2(plain, level); };
 }
 
 }  // namespace
 
 Result<BytesCodecPtr> MakeBzip2(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, Decode, MakeEncoder(options));
+  return MakeCompressor(name, DecodeBzip2, MakeBzip2Encoder(options));
 }
 
 }  // namespace unshard

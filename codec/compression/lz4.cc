@@ -10,9 +10,9 @@
 namespace unshard {
 namespace {
 
-constexpr int kLargest = std::numeric_limits<int>::max();
+constexpr int kMostAcceleration = std::numeric_limits<int>::max();
 
-Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
+Result<ByteVector> DecodeLz4(ByteSpan stored, std::uint64_t max_bytes) {
   // An LZ4 block grows at most 255-fold; a larger claim is damage, not a reason to allocate.
   constexpr std::uint64_t kLargestGrowth = 255;
   if (stored.size() < 4 || stored.size() - 4 > LZ4_MAX_INPUT_SIZE) {
@@ -37,7 +37,7 @@ Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
   return plain;
 }
 
-Result<ByteVector> Encode(ByteSpan plain, int acceleration) {
+Result<ByteVector> EncodeLz4(ByteSpan plain, int acceleration) {
   if (plain.size() > LZ4_MAX_INPUT_SIZE) return TooLargeToEncode("lz4", LZ4_MAX_INPUT_SIZE);
   const int plain_size = static_cast<int>(plain.size());
   ByteVector stored(4 + static_cast<std::size_t>(LZ4_compressBound(plain_size)));
@@ -50,16 +50,17 @@ Result<ByteVector> Encode(ByteSpan plain, int acceleration) {
   return stored;
 }
 
-Result<Encoder> MakeEncoder(const CodecOptions& options) {
-  UNSHARD_ASSIGN_OR_RETURN(const int acceleration,
-                           options.Integer("acceleration", 1, -kLargest, kLargest));
-  return [acceleration](ByteSpan plain) { return Encode(plain, acceleration); };
+Result<Encoder> MakeLz4Encoder(const CodecOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      const int acceleration,
+      options.Integer("acceleration", 1, -kMostAcceleration, kMostAcceleration));
+  return [acceleration](ByteSpan plain) { return EncodeLz4(plain, acceleration); };
 }
 
 }  // namespace
 
 Result<BytesCodecPtr> MakeLz4(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, Decode, MakeEncoder(options));
+  return MakeCompressor(name, DecodeLz4, MakeLz4Encoder(options));
 }
 
 }  // namespace unshard

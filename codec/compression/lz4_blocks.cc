@@ -84,7 +84,7 @@ Result<ByteVector> DecodeStream(ByteSpan stream, std::uint64_t max_bytes) {
   return plain;
 }
 
-Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
+Result<ByteVector> DecodeAnyLz4(ByteSpan stored, std::uint64_t max_bytes) {
   if (AsText(stored).starts_with(kMagic)) return DecodeStream(stored, max_bytes);
   constexpr std::uint64_t kLargestGrowth = 255;
   const std::uint64_t most = std::min<std::uint64_t>(max_bytes, kLargestGrowth * stored.size());
@@ -106,7 +106,7 @@ void AppendHeader(ByteVector& to, std::uint8_t token, std::size_t stored_size, B
   AppendU32Le(to, plain.empty() ? 0 : ChecksumOf(plain));
 }
 
-ByteVector Encode(ByteSpan plain, unsigned block_size) {
+ByteVector EncodeLz4Blocks(ByteSpan plain, unsigned block_size) {
   const unsigned log = std::bit_width(block_size - 1);
   const auto level = static_cast<std::uint8_t>(std::max(log, kSmallestLog) - kSmallestLog);
   ByteVector stream;
@@ -127,18 +127,18 @@ ByteVector Encode(ByteSpan plain, unsigned block_size) {
   return stream;
 }
 
-Result<Encoder> MakeEncoder(const CodecOptions& options) {
+Result<Encoder> MakeLz4BlocksEncoder(const CodecOptions& options) {
   constexpr int kLargestBlock = 1 << 25;
   UNSHARD_ASSIGN_OR_RETURN(const int size, options.Integer("block_size", 65536, 64, kLargestBlock));
   return [size](ByteSpan plain) -> Result<ByteVector> {
-    return Encode(plain, static_cast<unsigned>(size));
+    return EncodeLz4Blocks(plain, static_cast<unsigned>(size));
   };
 }
 
 }  // namespace
 
 Result<BytesCodecPtr> MakeLz4Blocks(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, Decode, MakeEncoder(options));
+  return MakeCompressor(name, DecodeAnyLz4, MakeLz4BlocksEncoder(options));
 }
 
 }  // namespace unshard

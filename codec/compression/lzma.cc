@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;  // of the decoder's dictionary
 
-struct Stream : lzma_stream {
-  Stream() : lzma_stream(LZMA_STREAM_INIT) {}
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { lzma_end(this); }
+struct LzmaStream : lzma_stream {
+  LzmaStream() : lzma_stream(LZMA_STREAM_INIT) {}
+  LzmaStream(const LzmaStream&) = delete;
+  LzmaStream& operator=(const LzmaStream&) = delete;
+  ~LzmaStream() { lzma_end(this); }
 };
 
-Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
-  Stream stream;
+Result<ByteVector> DecodeLzma(ByteSpan stored, std::uint64_t max_bytes) {
+  LzmaStream stream;
   if (lzma_auto_decoder(&stream, kMostMemory, LZMA_CONCATENATED) != LZMA_OK) {
     return NoMemory("lzma");
   }
@@ -47,8 +47,8 @@ struct XzOptions {
   lzma_check check = LZMA_CHECK_CRC64;
 };
 
-Result<ByteVector> Encode(ByteSpan plain, const XzOptions& options) {
-  Stream stream;
+Result<ByteVector> EncodeXz(ByteSpan plain, const XzOptions& options) {
+  LzmaStream stream;
   if (lzma_easy_encoder(&stream, options.preset, options.check) != LZMA_OK) return NoMemory("lzma");
   ByteVector stored(lzma_stream_buffer_bound(plain.size()));
   stream.next_in = plain.data();
@@ -69,7 +69,7 @@ Result<ByteVector> Encode(ByteSpan plain, const XzOptions& options) {
   return stored;
 }
 
-Result<Encoder> MakeEncoder(const CodecOptions& options, int format) {
+Result<Encoder> MakeXzEncoder(const CodecOptions& options, int format) {
   UNSHARD_ASSIGN_OR_RETURN(const auto filters, options.Find("filters"));
   if (!filters.empty()) return filters.front().Expected("null: filters are not supported");
   if (format != 1) {
@@ -83,7 +83,7 @@ Result<Encoder> MakeEncoder(const CodecOptions& options, int format) {
   if (lzma_check_is_supported(xz.check) == 0) {
     return Fail(ErrorCode::kNotSupported, "the check " + std::to_string(check) + " is not known");
   }
-  return [xz](ByteSpan plain) { return Encode(plain, xz); };
+  return [xz](ByteSpan plain) { return EncodeXz(plain, xz); };
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ Result<BytesCodecPtr> MakeLzma(const std::string& name, const CodecOptions& opti
     return Fail(ErrorCode::kNotSupported,
                 "the codec \"" + name + "\" with format 3, raw LZMA, is not known here");
   }
-  return MakeCompressor(name, Decode, MakeEncoder(options, format));
+  return MakeCompressor(name, DecodeLzma, MakeXzEncoder(options, format));
 }
 
 }  // namespace unshard

@@ -10,7 +10,7 @@
 namespace unshard {
 namespace {
 
-Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
+Result<ByteVector> DecodeZstd(ByteSpan stored, std::uint64_t max_bytes) {
   const auto close = [](ZSTD_DStream* open) { ZSTD_freeDStream(open); };
   const std::unique_ptr<ZSTD_DStream, decltype(close)> stream(ZSTD_createDStream(), close);
   if (!stream) return NoMemory("zstd");
@@ -30,7 +30,7 @@ Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) {
   return DecodeInSteps("zstd", max_bytes, step);
 }
 
-Result<ByteVector> Encode(ByteSpan plain, int level, bool checksum) {
+Result<ByteVector> EncodeZstd(ByteSpan plain, int level, bool checksum) {
   const auto close = [](ZSTD_CCtx* open) { ZSTD_freeCCtx(open); };
   const std::unique_ptr<ZSTD_CCtx, decltype(close)> context(ZSTD_createCCtx(), close);
   if (!context) return NoMemory("zstd");
@@ -46,16 +46,16 @@ Result<ByteVector> Encode(ByteSpan plain, int level, bool checksum) {
   return stored;
 }
 
-Result<Encoder> MakeEncoder(const CodecOptions& options) {
+Result<Encoder> MakeZstdEncoder(const CodecOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const int level, options.Integer("level", 0, -131072, 22));
   UNSHARD_ASSIGN_OR_RETURN(const bool checksum, options.Boolean("checksum"));
-  return [level, checksum](ByteSpan plain) { return Encode(plain, level, checksum); };
+  return [level, checksum](ByteSpan plain) { return EncodeZstd(plain, level, checksum); };
 }
 
 }  // namespace
 
 Result<BytesCodecPtr> MakeZstd(const std::string& name, const CodecOptions& options) {
-  return MakeCompressor(name, Decode, MakeEncoder(options));
+  return MakeCompressor(name, DecodeZstd, MakeZstdEncoder(options));
 }
 
 }  // namespace unshard

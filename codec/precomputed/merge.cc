@@ -31,7 +31,7 @@ struct LayoutMember {
 };
 using Layout = std::span<const LayoutMember>;
 
-constexpr std::array<LayoutMember, 2> kVolume = {{{"data_type"}, {"num_channels", "1"}}};
+constexpr std::array<LayoutMember, 2> kVolumeLayout = {{{"data_type"}, {"num_channels", "1"}}};
 constexpr std::array<LayoutMember, 7> kScale = {{{"key"},
                                                  {"size"},
                                                  {"chunk_sizes"},
@@ -83,7 +83,7 @@ class InfoMerger {
   Status Merge(Type type, JsonValue& stored, const JsonValue& before, const JsonValue& after) {
     switch (type) {
       case Type::kVolume:
-        UNSHARD_RETURN_IF_ERROR(MergeObject(stored, before, after, kVolume, {"scales"}, ""));
+        UNSHARD_RETURN_IF_ERROR(MergeObject(stored, before, after, kVolumeLayout, {"scales"}, ""));
         return MergeScales(stored, before, after);
       case Type::kMeshes:
         return MergeObject(stored, before, after, kMeshes, {}, "");

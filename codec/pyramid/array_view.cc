@@ -9,10 +9,6 @@
 namespace unshard {
 namespace {
 
-bool IsZarr(ArrayDialect dialect) {
-  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
-}
-
 // Neuroglancer, TensorStore and CloudVolume alike.
 bool ReadersOfVolumesKnow(const DataType& type) {
   if (type.kind == DataType::Kind::kFloat) return type.size == 4;

@@ -14,10 +14,6 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool IsZarr(ArrayDialect dialect) {
-  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
-}
-
 // Whether the readers of a format know these codecs.
 bool CanSay(ArrayDialect dialect, const std::vector<Step>& steps) {
   switch (dialect) {

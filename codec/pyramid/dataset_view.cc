@@ -14,10 +14,6 @@ namespace {
 using Kind = SourceDataset::Kind;
 using Documents = std::vector<PresentedDataset::Document>;
 
-bool IsZarr(ArrayDialect dialect) {
-  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
-}
-
 void AddDocuments(const std::string& directory, ArrayDialect dialect, ArrayDocuments documents,
                   Documents& to) {
   const char* name = dialect == ArrayDialect::kZarr3   ? "zarr.json"

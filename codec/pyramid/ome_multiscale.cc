@@ -8,7 +8,7 @@ namespace unshard {
 namespace {
 
 // The members of attributes that are OME-Zarr's.
-constexpr std::array<std::string_view, 8> kMembers = {
+constexpr std::array<std::string_view, 8> kOmeMembers = {
     "multiscales", "omero", "labels", "image-label",
     "plate",       "well",  "series", "bioformats2raw.layout"};
 
@@ -111,7 +111,7 @@ JsonValue OmeOf(ArrayDialect dialect, const JsonValue& attributes) {
     const JsonValue* ome = attributes.Find("ome");
     return ome != nullptr && ome->is_object() ? *ome : JsonValue();
   }
-  for (const std::string_view member : kMembers) {
+  for (const std::string_view member : kOmeMembers) {
     const JsonValue* found = attributes.Find(member);
     if (found != nullptr && (found->is_array() || found->is_object() || found->is_number())) {
       return attributes;
@@ -242,7 +242,7 @@ JsonValue AttributesInZarr3(JsonValue attributes) {
   if (OmeOf(ArrayDialect::kZarr2, attributes).is_null()) return attributes;
   JsonValue ome = JsonValue::Object();
   ome.Set("version", JsonValue::String("0.5"));
-  for (const std::string_view member : kMembers) {
+  for (const std::string_view member : kOmeMembers) {
     JsonValue* value = attributes.Find(member);
     if (value == nullptr) continue;
     ome.Set(member, std::move(*value));

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMaxFactor = 1 << 20;
 constexpr std::size_t kMaxScales = 64;
 
-bool IsSpace(const std::string& label) { return label == "x" || label == "y" || label == "z"; }
+bool IsSpaceLabel(const std::string& label) { return label == "x" || label == "y" || label == "z"; }
 
 // The labels of the dimensions; by position where the schema has none.
 std::vector<std::string> LabelsOf(ArrayDialect format, const IndexDomain& domain) {
@@ -33,9 +33,9 @@ std::vector<std::string> LabelsOf(ArrayDialect format, const IndexDomain& domain
 }
 
 std::vector<std::int64_t> DefaultFactors(const std::vector<std::string>& labels) {
-  const bool named = std::any_of(labels.begin(), labels.end(), IsSpace);
+  const bool named = std::any_of(labels.begin(), labels.end(), IsSpaceLabel);
   std::vector<std::int64_t> factors;
-  for (const std::string& label : labels) factors.push_back(!named || IsSpace(label) ? 2 : 1);
+  for (const std::string& label : labels) factors.push_back(!named || IsSpaceLabel(label) ? 2 : 1);
   return factors;
 }
 

@@ -12,21 +12,23 @@
 namespace unshard {
 namespace {
 
-constexpr std::size_t kAxes = 4;
+constexpr std::size_t kVolumeAxes = 4;
 constexpr std::size_t kChannel = 3;
 
 // x, y and z with any bounds, and channels from 0 on.
 IndexDomain DomainOfVolumes() {
   IndexDomain domain;
-  domain.dimensions.resize(kAxes);
-  constexpr std::array<const char*, kAxes> kLabels = {"x", "y", "z", "channel"};
-  for (std::size_t i = 0; i < kAxes; ++i) domain.dimensions[i].label = kLabels[i];
+  domain.dimensions.resize(kVolumeAxes);
+  constexpr std::array<const char*, kVolumeAxes> kLabels = {"x", "y", "z", "channel"};
+  for (std::size_t i = 0; i < kVolumeAxes; ++i) domain.dimensions[i].label = kLabels[i];
   domain.dimensions[kChannel].inclusive_min = 0;
   domain.dimensions[kChannel].implicit_lower = false;
   return domain;
 }
 
-Extents3 Xyz(const std::vector<std::int64_t>& values) { return {values[0], values[1], values[2]}; }
+Extents3 FirstThree(const std::vector<std::int64_t>& values) {
+  return {values[0], values[1], values[2]};
+}
 
 std::vector<std::int64_t> ListOf(const Extents3& values) { return {values.begin(), values.end()}; }
 
@@ -92,7 +94,7 @@ Result<Extents3> ChooseBlocks(ChunkLayout& layout, const std::vector<std::int64_
   if (!merged) return CannotCreate("chunk_layout.codec_chunk: " + merged.error().message);
   auto blocks = ChooseChunkShape(layout.codec_chunk, {chunk.begin(), chunk.end()});
   if (!blocks) return CannotCreate(blocks.error().message);
-  return Xyz(*blocks);
+  return FirstThree(*blocks);
 }
 
 // Nothing: a chunk has a file of its own.
@@ -124,7 +126,7 @@ Status CheckChoice(ChunkLayout layout, const std::optional<ShardingSpec>& shardi
   auto merged = layout.SetChunk(layout.read_chunk, read);
   ChunkShapeConstraints write = read;
   if (sharding) {
-    const auto shard = ShardShapeInChunks(*sharding, Xyz(volume), Xyz(chunk));
+    const auto shard = ShardShapeInChunks(*sharding, FirstThree(volume), FirstThree(chunk));
     std::vector<std::int64_t> extents = volume;
     for (std::size_t i = 0; shard && i < kChannel; ++i) {
       extents[i] = std::min((*shard)[i] * chunk[i], volume[i]);
@@ -161,7 +163,7 @@ std::string KeyOf(const std::array<double, 3>& resolution) {
 }  // namespace
 
 Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
-  if (schema.rank && *schema.rank != kAxes) {
+  if (schema.rank && *schema.rank != kVolumeAxes) {
     return CannotCreate("precomputed volumes have 4 dimensions, x, y, z and channel, found rank " +
                         std::to_string(*schema.rank));
   }
@@ -197,9 +199,9 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
   scale.Set("resolution",
             JsonValue::Array({DoubleNumber(resolution[0]), DoubleNumber(resolution[1]),
                               DoubleNumber(resolution[2])}));
-  scale.Set("size", IntegerArray(ListOf(Xyz(volume))));
-  scale.Set("voxel_offset", IntegerArray(ListOf(Xyz(domain.origin()))));
-  scale.Set("chunk_sizes", JsonValue::Array({IntegerArray(ListOf(Xyz(*chunk)))}));
+  scale.Set("size", IntegerArray(ListOf(FirstThree(volume))));
+  scale.Set("voxel_offset", IntegerArray(ListOf(FirstThree(domain.origin()))));
+  scale.Set("chunk_sizes", JsonValue::Array({IntegerArray(ListOf(FirstThree(*chunk)))}));
   scale.Set("encoding", JsonValue::String(encoding));
   if (encoding == "compressed_segmentation") {
     UNSHARD_ASSIGN_OR_RETURN(const Extents3 blocks, ChooseBlocks(layout, *chunk));
@@ -214,8 +216,9 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
   }
   if (const JsonValue* const level = codec.members.Find("png_level"))
     scale.Set("png_level", *level);
-  UNSHARD_ASSIGN_OR_RETURN(const auto sharding,
-                           ChooseShards(schema, codec, encoding, Xyz(volume), Xyz(*chunk)));
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto sharding,
+      ChooseShards(schema, codec, encoding, FirstThree(volume), FirstThree(*chunk)));
   UNSHARD_RETURN_IF_ERROR(CheckChoice(layout, sharding, volume, *chunk));
   if (sharding) scale.Set("sharding", ShardingJson(*sharding));
 

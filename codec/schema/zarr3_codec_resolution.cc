@@ -10,7 +10,7 @@
 namespace unshard {
 namespace {
 
-tl::unexpected<Error> Contradiction(const std::string& what) {
+tl::unexpected<Error> ResolutionContradiction(const std::string& what) {
   return Fail(ErrorCode::kInvalidArgument, "codec.codecs: " + what);
 }
 
@@ -43,7 +43,7 @@ Zarr3Codec Transpose(const std::vector<std::size_t>& order) {
   return codec;
 }
 
-Zarr3Codec Bytes(const JsonValue* endian, std::uint64_t item_size) {
+Zarr3Codec BytesCodecOf(const JsonValue* endian, std::uint64_t item_size) {
   Zarr3Codec codec{"bytes", JsonValue::Object(), {}, {}};
   if (item_size > 1) {
     codec.options.Set("endian", endian != nullptr ? *endian : JsonValue::String("little"));
@@ -56,8 +56,8 @@ Status Apply(const Zarr3Codec& transpose, Zarr3ChunkParameters& chunk, Zarr3Code
   const std::size_t rank = chunk.chunk_shape.size();
   const std::vector<std::size_t> order = TransposeOrder(transpose, rank);
   if (order.size() != rank) {
-    return Contradiction("a transpose of " + std::to_string(order.size()) +
-                         " dimensions for chunks of " + std::to_string(rank));
+    return ResolutionContradiction("a transpose of " + std::to_string(order.size()) +
+                                   " dimensions for chunks of " + std::to_string(rank));
   }
   chunk.chunk_shape = Transposed(chunk.chunk_shape, order);
   chunk.read_chunk_shape = Transposed(chunk.read_chunk_shape, order);
@@ -91,7 +91,7 @@ Result<Zarr3Codec> ResolveBytesToBytes(const Zarr3Codec& codec, std::uint64_t it
     if (item_size == kUnknownItemSize && codec.options.Find("typesize") == nullptr &&
         codec.options.Find("shuffle") != nullptr &&
         TextOf(codec.options, "shuffle") != "noshuffle") {
-      return Contradiction("blosc after another compressor needs its typesize");
+      return ResolutionContradiction("blosc after another compressor needs its typesize");
     }
     return ResolveBlosc(codec, item_size);
   }
@@ -115,10 +115,11 @@ Result<Zarr3CodecChain> ResolveIndexCodecs(const Zarr3Codec& sharding,
   constexpr std::uint64_t kIndexItemSize = 8;
   const Zarr3CodecChain chain =
       sharding.index_codecs.empty() ? DefaultIndexCodecs() : sharding.index_codecs.front();
-  if (chain.sharding_height() > 0) return Contradiction("sharding_indexed in index_codecs");
+  if (chain.sharding_height() > 0)
+    return ResolutionContradiction("sharding_indexed in index_codecs");
   const auto changes_size = [](const Zarr3Codec& codec) { return codec.name != "crc32c"; };
   if (std::any_of(chain.bytes_to_bytes.begin(), chain.bytes_to_bytes.end(), changes_size)) {
-    return Contradiction("index_codecs must have a fixed size: crc32c and no compressor");
+    return ResolutionContradiction("index_codecs must have a fixed size: crc32c and no compressor");
   }
   entries.push_back(2);
   return ResolveZarr3Codecs(chain, {kIndexItemSize, entries, entries, std::nullopt});
@@ -129,20 +130,23 @@ Result<Zarr3Codec> ResolveSharding(const Zarr3Codec& codec, const Zarr3ChunkPara
   const std::vector<std::int64_t> inner =
       given != nullptr ? ShapeOf(*given) : chunk.read_chunk_shape;
   if (inner.size() != chunk.chunk_shape.size()) {
-    return Contradiction("sharding_indexed with a chunk_shape of " + std::to_string(inner.size()) +
-                         " dimensions for chunks of " + std::to_string(chunk.chunk_shape.size()));
+    return ResolutionContradiction("sharding_indexed with a chunk_shape of " +
+                                   std::to_string(inner.size()) + " dimensions for chunks of " +
+                                   std::to_string(chunk.chunk_shape.size()));
   }
   std::vector<std::int64_t> entries;
   std::int64_t total = 1;
   for (std::size_t i = 0; i < inner.size(); ++i) {
     if (chunk.chunk_shape[i] % inner[i] != 0) {
-      return Contradiction("sharding_indexed: inner chunks of " + std::to_string(inner[i]) +
-                           " do not divide the extent " + std::to_string(chunk.chunk_shape[i]) +
-                           " of dimension " + std::to_string(i));
+      return ResolutionContradiction("sharding_indexed: inner chunks of " +
+                                     std::to_string(inner[i]) + " do not divide the extent " +
+                                     std::to_string(chunk.chunk_shape[i]) + " of dimension " +
+                                     std::to_string(i));
     }
     entries.push_back(chunk.chunk_shape[i] / inner[i]);
     if (entries.back() > kMaxShardEntries / total) {
-      return Contradiction("a shard with more than 2^30 inner chunks: choose smaller shards");
+      return ResolutionContradiction(
+          "a shard with more than 2^30 inner chunks: choose smaller shards");
     }
     total *= entries.back();
   }
@@ -180,9 +184,10 @@ Result<Zarr3CodecChain> ResolveZarr3Codecs(const Zarr3CodecChain& chain,
   std::uint64_t item_size = chunk.item_size;
   if (sharding) {
     if (!chain.bytes_to_bytes.empty()) {
-      return Contradiction(chain.bytes_to_bytes.front().name +
-                           " after sharding_indexed would encode whole shards: give it among the "
-                           "codecs of sharding_indexed");
+      return ResolutionContradiction(
+          chain.bytes_to_bytes.front().name +
+          " after sharding_indexed would encode whole shards: give it among the "
+          "codecs of sharding_indexed");
     }
     UNSHARD_ASSIGN_OR_RETURN(Zarr3Codec codec,
                              ResolveSharding(chain.array_to_bytes.front(), chunk));
@@ -191,7 +196,7 @@ Result<Zarr3CodecChain> ResolveZarr3Codecs(const Zarr3CodecChain& chain,
     const JsonValue* const endian = chain.array_to_bytes.empty()
                                         ? nullptr
                                         : chain.array_to_bytes.front().options.Find("endian");
-    resolved.array_to_bytes.push_back(Bytes(endian, item_size));
+    resolved.array_to_bytes.push_back(BytesCodecOf(endian, item_size));
   }
   for (const Zarr3Codec& codec : chain.bytes_to_bytes) {
     UNSHARD_ASSIGN_OR_RETURN(Zarr3Codec one, ResolveBytesToBytes(codec, item_size));

@@ -13,11 +13,11 @@
 namespace unshard {
 namespace {
 
-enum class Kind { kArrayToArray, kArrayToBytes, kBytesToBytes };
+enum class CodecKind { kArrayToArray, kArrayToBytes, kBytesToBytes };
 
 struct KnownCodec {
   std::string_view name;
-  Kind kind;
+  CodecKind kind;
   std::vector<CodecOption> options;
 };
 
@@ -28,24 +28,24 @@ constexpr std::array<std::string_view, 3> kShuffles = {"noshuffle", "shuffle", "
 const std::vector<KnownCodec>& KnownCodecs() {
   using Type = CodecOption::Type;
   static const std::vector<KnownCodec> kCodecs = {
-      {"transpose", Kind::kArrayToArray, {}},
-      {"bytes", Kind::kArrayToBytes, {{"endian", Type::kWord, 0, 0, kEndians, {}}}},
+      {"transpose", CodecKind::kArrayToArray, {}},
+      {"bytes", CodecKind::kArrayToBytes, {{"endian", Type::kWord, 0, 0, kEndians, {}}}},
       {"sharding_indexed",
-       Kind::kArrayToBytes,
+       CodecKind::kArrayToBytes,
        {{"index_location", Type::kWord, 0, 0, kLocations, {}}}},
-      {"gzip", Kind::kBytesToBytes, {{"level", Type::kInteger, 0, 9, {}, "6"}}},
+      {"gzip", CodecKind::kBytesToBytes, {{"level", Type::kInteger, 0, 9, {}, "6"}}},
       {"zstd",
-       Kind::kBytesToBytes,
+       CodecKind::kBytesToBytes,
        {{"level", Type::kInteger, kMinZstdLevel, kMaxZstdLevel, {}, "3"},
         {"checksum", Type::kBoolean, 0, 0, {}, "false"}}},
       {"blosc",
-       Kind::kBytesToBytes,
+       CodecKind::kBytesToBytes,
        {{"cname", Type::kWord, 0, 0, BloscCompressors(), {}},
         {"clevel", Type::kInteger, 0, 9, {}, "5"},
         {"shuffle", Type::kWord, 0, 0, kShuffles, {}},
         {"typesize", Type::kInteger, 1, kMaxBloscTypeSize, {}, {}},
         {"blocksize", Type::kInteger, 0, kMaxBloscBlockSize, {}, "0"}}},
-      {"crc32c", Kind::kBytesToBytes, {}}};
+      {"crc32c", CodecKind::kBytesToBytes, {}}};
   return kCodecs;
 }
 
@@ -59,7 +59,7 @@ const KnownCodec* FindCodec(std::string_view name) {
 // --- Parsing
 
 // A list of numbers, or "C" or "F" for any rank.
-Result<JsonValue> ParseOrder(const JsonCursor& order) {
+Result<JsonValue> ParseTransposeOrder(const JsonCursor& order) {
   if (order.value().is_string()) {
     const std::string& text = order.value().text();
     if (text != "C" && text != "F") return order.Expected("\"C\", \"F\" or a permutation");
@@ -151,7 +151,7 @@ Result<Zarr3Codec> ParseCodec(const JsonCursor& json) {
   if (codec.name == "transpose") {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, json.Member("configuration"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, configuration.Member("order"));
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue order, ParseOrder(member));
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue order, ParseTransposeOrder(member));
     codec.options.Set("order", std::move(order));
   }
   return codec;
@@ -279,16 +279,16 @@ Result<Zarr3CodecChain> ParseZarr3Codecs(const JsonCursor& codecs) {
   Zarr3CodecChain chain;
   for (const JsonCursor& item : items) {
     UNSHARD_ASSIGN_OR_RETURN(Zarr3Codec codec, ParseCodec(item));
-    const Kind kind = FindCodec(codec.name)->kind;
+    const CodecKind kind = FindCodec(codec.name)->kind;
     const bool after_bytes = !chain.bytes_to_bytes.empty();
     const bool after_array = after_bytes || !chain.array_to_bytes.empty();
-    if ((kind == Kind::kArrayToArray && after_array) ||
-        (kind == Kind::kArrayToBytes && after_array)) {
+    if ((kind == CodecKind::kArrayToArray && after_array) ||
+        (kind == CodecKind::kArrayToBytes && after_array)) {
       return item.Expected("a codec from bytes to bytes");
     }
-    (kind == Kind::kArrayToArray   ? chain.array_to_array
-     : kind == Kind::kArrayToBytes ? chain.array_to_bytes
-                                   : chain.bytes_to_bytes)
+    (kind == CodecKind::kArrayToArray   ? chain.array_to_array
+     : kind == CodecKind::kArrayToBytes ? chain.array_to_bytes
+                                        : chain.bytes_to_bytes)
         .push_back(std::move(codec));
   }
   return chain;

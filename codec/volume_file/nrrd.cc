@@ -9,7 +9,7 @@ namespace unshard {
 namespace {
 
 // The voxels begin at a multiple of it.
-constexpr std::size_t kAlignment = 16;
+constexpr std::size_t kHeaderAlignment = 16;
 
 constexpr std::array<std::string_view, 10> kTypes = {
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"};
@@ -69,8 +69,10 @@ Result<VolumeFileLayout> DescribeNrrd(const VolumeFileSource& source) {
   // A comment fills up what alignment asks for: '#', characters, the end of the line, and the empty
   // line that ends the header.
   const std::size_t least = text.size() + 3;
-  text +=
-      "#" + std::string((least + kAlignment - 1) / kAlignment * kAlignment - least, ' ') + "\n\n";
+  text += "#" +
+          std::string((least + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment - least,
+                      ' ') +
+          "\n\n";
   layout.header.assign(text.begin(), text.end());
   return layout;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kJpegXl = "jxl chunk";
 
-tl::unexpected<Error> Damaged(const std::string& why) {
+tl::unexpected<Error> DamagedImage(const std::string& why) {
   return Fail(ErrorCode::kDataLoss, std::string(kJpegXl) + ": " + why);
 }
 
@@ -36,12 +36,12 @@ class JpegXlReader {
           break;
         case JXL_DEC_SUCCESS:
           if (planes_.size() == expected_size_ && expected_size_ != 0) return std::move(planes_);
-          return Damaged("expected " + std::to_string(form_.components) +
-                         " components a pixel, found fewer frames");
+          return DamagedImage("expected " + std::to_string(form_.components) +
+                              " components a pixel, found fewer frames");
         case JXL_DEC_NEED_MORE_INPUT:
-          return Damaged("the image is cut short");
+          return DamagedImage("the image is cut short");
         default:
-          return Damaged("libjxl cannot decode it");
+          return DamagedImage("libjxl cannot decode it");
       }
     }
   }
@@ -50,9 +50,9 @@ class JpegXlReader {
   Status ReadInfo() {
     JxlBasicInfo info;
     if (JxlDecoderGetBasicInfo(decoder_, &info) != JXL_DEC_SUCCESS) {
-      return Damaged("expected an image header");
+      return DamagedImage("expected an image header");
     }
-    if (info.exponent_bits_per_sample != 0) return Damaged("expected integers, found floats");
+    if (info.exponent_bits_per_sample != 0) return DamagedImage("expected integers, found floats");
     components_ = info.num_color_channels + (info.alpha_bits != 0 ? 1 : 0);
     const bool is_part = info.have_animation == JXL_TRUE && components_ < form_.components;
     Status status = CheckImageForm(kJpegXl, {info.xsize, info.ysize}, is_part ? 0 : components_,
@@ -68,14 +68,14 @@ class JpegXlReader {
     std::size_t size = 0;
     if (JxlDecoderImageOutBufferSize(decoder_, &format, &size) != JXL_DEC_SUCCESS ||
         size != pixels_.size()) {
-      return Damaged("expected a frame of " + std::to_string(pixels_.size()) + " bytes");
+      return DamagedImage("expected a frame of " + std::to_string(pixels_.size()) + " bytes");
     }
     if (planes_.size() + size > expected_size_) {
-      return Damaged("expected " + std::to_string(form_.components) +
-                     " components a pixel, found more frames");
+      return DamagedImage("expected " + std::to_string(form_.components) +
+                          " components a pixel, found more frames");
     }
     if (JxlDecoderSetImageOutBuffer(decoder_, &format, pixels_.data(), size) != JXL_DEC_SUCCESS) {
-      return Damaged("libjxl cannot decode it");
+      return DamagedImage("libjxl cannot decode it");
     }
     return {};
   }

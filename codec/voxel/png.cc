@@ -19,7 +19,7 @@
 namespace unshard {
 namespace {
 
-constexpr std::string_view kPng = "png chunk";
+constexpr std::string_view kPngChunk = "png chunk";
 constexpr int kBitsOfByte = 8;
 // At lower levels TensorStore stores the rows as they are: choosing filters takes longer than
 // compressing does.
@@ -75,7 +75,7 @@ class PngReader {
     if (info_ == nullptr) return Fail(ErrorCode::kResourceExhausted, "png chunk: no memory");
     if (!Succeeds(png_, [this] { ReadHeader(); })) return Damaged();
     const ImageSize size = {png_get_image_width(png_, info_), png_get_image_height(png_, info_)};
-    Status status = CheckImageForm(kPng, size, png_get_channels(png_, info_),
+    Status status = CheckImageForm(kPngChunk, size, png_get_channels(png_, info_),
                                    png_get_bit_depth(png_, info_), form_);
     if (!status) return Fail(ErrorCode::kDataLoss, std::move(status).error().message);
     ByteVector pixels(decoded_size);
@@ -214,7 +214,7 @@ Result<ChunkCodecPtr> MakePngCodec(const VolumeEncoding& volume) {
   };
   functions.encode = [volume](ByteSpan planes,
                               const std::array<std::uint64_t, 3>& shape) -> Result<ByteVector> {
-    UNSHARD_ASSIGN_OR_RETURN(const ImageSize size, ArrangeImage(kPng, shape, kMaxPngSide));
+    UNSHARD_ASSIGN_OR_RETURN(const ImageSize size, ArrangeImage(kPngChunk, shape, kMaxPngSide));
     return EncodePng(planes, size, ImageFormOf(volume, shape), volume.png_level);
   };
   return MakeFunctionCodec(volume, std::move(functions));

@@ -18,7 +18,7 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
+constexpr std::uint64_t kMaxArrayExtent = ~std::uint64_t{0} >> 1;
 
 JsonValue WriteShape(const std::vector<std::uint64_t>& shape) {
   std::vector<JsonValue> items;
@@ -35,13 +35,13 @@ Result<JsonValue> NormaliseMember(JsonValue& document, const JsonCursor& member,
 }
 
 // The members that ArrayRewriter reads and edits: attributes, which can be large, are not copied.
-constexpr std::array kLayoutMembers = {"shape",           "data_type",           "fill_value",
-                                       "chunk_grid",      "chunk_key_encoding",  "codecs",
-                                       "dimension_names", "storage_transformers"};
+constexpr std::array kRewrittenMembers = {"shape",           "data_type",           "fill_value",
+                                          "chunk_grid",      "chunk_key_encoding",  "codecs",
+                                          "dimension_names", "storage_transformers"};
 
 JsonValue LayoutOf(const JsonValue& document) {
   JsonValue layout = JsonValue::Object();
-  for (const char* key : kLayoutMembers) {
+  for (const char* key : kRewrittenMembers) {
     if (const JsonValue* member = document.Find(key)) layout.Set(key, *member);
   }
   return layout;
@@ -56,7 +56,7 @@ class ArrayRewriter {
   Result<ZarrNode> Rewrite() {
     node_.type = ZarrNode::Type::kArray;
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, Member("shape"));
-    UNSHARD_ASSIGN_OR_RETURN(node_.shape, shape.UnsignedItems(0, kMaxExtent));
+    UNSHARD_ASSIGN_OR_RETURN(node_.shape, shape.UnsignedItems(0, kMaxArrayExtent));
     UNSHARD_RETURN_IF_ERROR(RefuseTransformers());
     UNSHARD_RETURN_IF_ERROR(TakeDataType());
     UNSHARD_RETURN_IF_ERROR(TakeGrid());
@@ -118,7 +118,7 @@ class ArrayRewriter {
     if (grid_name_ != "regular") return {};
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, member.Member("configuration"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_shape, configuration.Member("chunk_shape"));
-    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, chunk_shape.UnsignedItems(1, kMaxExtent));
+    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, chunk_shape.UnsignedItems(1, kMaxArrayExtent));
     auto stored = ChunkGrid::Make(node_.shape, node_.chunk_shape);
     if (!stored) return Forward(std::move(stored).error(), chunk_shape.path());
     stored_grid_ = *std::move(stored);

@@ -14,17 +14,17 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kMaxExtent = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxShardExtent = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 30;
 
 // "sharding_indexed", also in its short form.
-std::string NameOf(const JsonValue& extension) {
+std::string CodecName(const JsonValue& extension) {
   return extension.is_string() ? extension.text() : TextOf(extension, "name");
 }
 
 std::optional<std::vector<std::uint64_t>> Numbers(const JsonValue* value, std::uint64_t least) {
   if (value == nullptr) return std::nullopt;
-  auto numbers = JsonCursor(*value, "").UnsignedItems(least, kMaxExtent);
+  auto numbers = JsonCursor(*value, "").UnsignedItems(least, kMaxShardExtent);
   if (!numbers) return std::nullopt;
   return *std::move(numbers);
 }
@@ -38,7 +38,7 @@ std::uint64_t ShardExtent(const ShardTemplate::Extent& wished, std::uint64_t sha
   return std::min(chunks, in_array) * chunk;
 }
 
-JsonValue Codec(const char* name) {
+JsonValue NamedCodec(const char* name) {
   JsonValue codec = JsonValue::Object();
   codec.Set("name", JsonValue::String(name));
   return codec;
@@ -47,9 +47,9 @@ JsonValue Codec(const char* name) {
 JsonValue IndexCodecs() {
   JsonValue configuration = JsonValue::Object();
   configuration.Set("endian", JsonValue::String("little"));
-  JsonValue bytes = Codec("bytes");
+  JsonValue bytes = NamedCodec("bytes");
   bytes.Set("configuration", std::move(configuration));
-  return JsonValue::Array({std::move(bytes), Codec("crc32c")});
+  return JsonValue::Array({std::move(bytes), NamedCodec("crc32c")});
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ Result<ShardTemplate> ParseShardTemplate(std::string_view text) {
     if (extent.in_chunks) one.remove_suffix(1);
     const auto [rest, error] = std::from_chars(one.data(), one.data() + one.size(), extent.count);
     if (error != std::errc() || rest != one.data() + one.size() || extent.count == 0 ||
-        extent.count > kMaxExtent) {
+        extent.count > kMaxShardExtent) {
       return Fail(ErrorCode::kInvalidArgument,
                   "expected extents of shards, in elements (256x256x512) or chunks (8c, 1cx8cx8c)");
     }
@@ -82,14 +82,14 @@ std::optional<std::string> WithShards(std::string_view text, const ShardTemplate
   if (format == nullptr || format->text() != "3") return std::nullopt;
   JsonValue* const grid = document->Find("chunk_grid");
   JsonValue* const configuration = grid != nullptr ? grid->Find("configuration") : nullptr;
-  if (configuration == nullptr || NameOf(*grid) != "regular") return std::nullopt;
+  if (configuration == nullptr || CodecName(*grid) != "regular") return std::nullopt;
   const auto shape = Numbers(document->Find("shape"), 0);
   const auto chunk = Numbers(configuration->Find("chunk_shape"), 1);
   JsonValue* const codecs = document->Find("codecs");
   if (!shape || !chunk || shape->size() != chunk->size() || shape->empty()) return std::nullopt;
   if (codecs == nullptr || !codecs->is_array()) return std::nullopt;
   for (const JsonValue& codec : codecs->items()) {
-    if (NameOf(codec) == "sharding_indexed") return std::nullopt;
+    if (CodecName(codec) == "sharding_indexed") return std::nullopt;
   }
   if (shards.extents.size() != 1 && shards.extents.size() != shape->size()) return std::nullopt;
 
@@ -109,7 +109,7 @@ std::optional<std::string> WithShards(std::string_view text, const ShardTemplate
   options.Set("codecs", *codecs);
   options.Set("index_codecs", IndexCodecs());
   options.Set("index_location", JsonValue::String("end"));
-  JsonValue sharding = Codec("sharding_indexed");
+  JsonValue sharding = NamedCodec("sharding_indexed");
   sharding.Set("configuration", std::move(options));
   *codecs = JsonValue::Array({std::move(sharding)});
   configuration->Set("chunk_shape", JsonValue::Array(std::move(extents)));

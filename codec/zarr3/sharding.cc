@@ -8,7 +8,7 @@
 namespace unshard {
 namespace {
 
-tl::unexpected<Error> NotSupported(const Codec& codec, std::string_view why) {
+tl::unexpected<Error> ShardingNotSupported(const Codec& codec, std::string_view why) {
   return Fail(ErrorCode::kNotSupported,
               codec.json_path + ": \"" + codec.name + "\" " + std::string(why));
 }
@@ -30,7 +30,7 @@ std::vector<std::size_t> Identity(std::size_t rank) {
 Result<BytesCodecPtr> KnownBytesCodec(const Codec& codec, std::string_view unknown) {
   UNSHARD_ASSIGN_OR_RETURN(auto made,
                            MakeBytesCodec(codec.name, codec.configuration(), codec.json_path));
-  if (!made) return NotSupported(codec, unknown);
+  if (!made) return ShardingNotSupported(codec, unknown);
   return made;
 }
 
@@ -53,7 +53,7 @@ Status AppendIndexChecksum(const Codec& codec, ZarrIndexEncoding& index) {
   constexpr std::string_view kInTheWay =
       "is not known with a fixed size, so the shard index cannot be found";
   UNSHARD_ASSIGN_OR_RETURN(auto made, KnownBytesCodec(codec, kInTheWay));
-  if (!made->fixed_overhead()) return NotSupported(codec, kInTheWay);
+  if (!made->fixed_overhead()) return ShardingNotSupported(codec, kInTheWay);
   index.bytes_codecs.push_back(std::move(made));
   return {};
 }
@@ -73,7 +73,7 @@ Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t
       UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, index_rank));
       index.order = Permute(index.order.empty() ? Identity(index_rank) : index.order, order);
     } else {
-      return NotSupported(codec, "hides the shard index: expected transpose or bytes");
+      return ShardingNotSupported(codec, "hides the shard index: expected transpose or bytes");
     }
   }
   if (!has_bytes) return codecs.Expected("a chain with the codec \"bytes\"");
@@ -131,9 +131,10 @@ class Resolver {
       UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, axes_.size()));
       axes_ = Permute(axes_, order);
     } else if (!IsElementwise(codec.name)) {
-      return NotSupported(codec,
-                          "before sharding_indexed does not act on each inner chunk by itself, as "
-                          "far as is known");
+      return ShardingNotSupported(
+          codec,
+          "before sharding_indexed does not act on each inner chunk by itself, as "
+          "far as is known");
     }
     result_.flattened.push_back(codec);
     return {};
@@ -195,7 +196,7 @@ class Resolver {
                                KnownBytesCodec(chain[i], "after sharding_indexed is not known"));
       if (!codec->fixed_overhead()) {
         if (!outermost) {
-          return NotSupported(chain[i], "after a nested sharding_indexed hides the index");
+          return ShardingNotSupported(chain[i], "after a nested sharding_indexed hides the index");
         }
         fixed = false;
       }

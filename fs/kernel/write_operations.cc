@@ -60,7 +60,7 @@ void AnswerEntry(fuse_req_t request, const Entry& entry) {
   }
 }
 
-void Open(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
+void OpenWritable(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   Guarded(request, Operation::kOpen, node, [&](VolumeFs& fs) {
     auto opened = fs.Open(node, RequestOf(request, file->flags));
     if (!opened) return ReplyError(request, "open", node, "", opened.error());
@@ -240,7 +240,7 @@ void RemoveExtendedAttribute(fuse_req_t request, fuse_ino_t node, const char*) {
 }  // namespace
 
 void AddWriteOperations(fuse_lowlevel_ops& operations) {
-  operations.open = Open;
+  operations.open = OpenWritable;
   operations.create = Create;
   operations.mknod = MakeNode;
   operations.write = Write;

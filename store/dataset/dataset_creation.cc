@@ -193,7 +193,7 @@ class Creation {
 
 // --- Reading the documents of another dataset
 
-constexpr std::uint64_t kMaxDocumentBytes = JsonLimits().max_bytes;
+constexpr std::uint64_t kMostCreatedBytes = JsonLimits().max_bytes;
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxDocuments = 100000;
 
@@ -206,7 +206,7 @@ class DocumentWalk {
     std::vector<std::string> named;
     for (const std::string_view name : kDocumentNames) {
       const std::string path = JoinPath(directory, name);
-      UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, path, kMaxDocumentBytes, deadline_));
+      UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, path, kMostCreatedBytes, deadline_));
       if (!object) continue;
       if (documents_.size() >= kMaxDocuments) {
         return Fail(ErrorCode::kResourceExhausted, "more than 100000 documents");

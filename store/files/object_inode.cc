@@ -10,7 +10,7 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kDownloadedPiece = std::uint64_t{1} << 20;
 constexpr int kRoomTries = 64;  // where other writers take the room that was waited for
 
 }  // namespace
@@ -81,7 +81,7 @@ Status ObjectInode::OwnBytes(std::uint64_t kept) {
   const std::uint64_t end = std::min(kept, Size());
   ByteVector piece;
   for (std::uint64_t at = 0; at < end; at += piece.size()) {
-    piece.resize(static_cast<std::size_t>(std::min(kPieceBytes, end - at)));
+    piece.resize(static_cast<std::size_t>(std::min(kDownloadedPiece, end - at)));
     UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, ReadNow(at, piece));
     if (read != piece.size()) {
       return Fail(ErrorCode::kDataLoss, key() + ": ends before its size");

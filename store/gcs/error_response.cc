@@ -10,12 +10,12 @@
 namespace unshard {
 namespace {
 
-constexpr JsonLimits kLimits{std::size_t{64} << 10, 16, 10'000};
-constexpr std::size_t kMostShown = 300;
+constexpr JsonLimits kErrorLimits{std::size_t{64} << 10, 16, 10'000};
+constexpr std::size_t kMostShownOfError = 300;
 
 // {"error": {"code": 403, "message": "…", "errors": [{"reason": "…"}]}}
 JsonValue ErrorIn(const HttpResponse& response) {
-  const auto answer = ParseJson(AsText(response.body), kLimits);
+  const auto answer = ParseJson(AsText(response.body), kErrorLimits);
   const JsonValue* const error = answer ? answer->Find("error") : nullptr;
   return error == nullptr ? JsonValue() : *error;
 }
@@ -29,7 +29,7 @@ std::string GcsErrorText(const HttpResponse& response) {
   // Nothing can be shown of a page of HTML.
   if (text.find('<') != std::string::npos) return "";
   while (text.ends_with('\n')) text.pop_back();
-  return Printable(text.substr(0, kMostShown));
+  return Printable(text.substr(0, kMostShownOfError));
 }
 
 bool IsGcsDenial(const HttpResponse& response) {

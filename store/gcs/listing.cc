@@ -11,7 +11,7 @@ namespace unshard {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 255;  // of a component of a path
-constexpr JsonLimits kLimits{std::size_t{16} << 20, 8, 100'000};
+constexpr JsonLimits kListingLimits{std::size_t{16} << 20, 8, 100'000};
 
 // The component of a key that `name` adds to `below`; nothing: it adds none.
 std::optional<std::string> NameBelow(std::string_view name, std::string_view below) {
@@ -27,7 +27,7 @@ std::optional<std::string> NameBelow(std::string_view name, std::string_view bel
 }  // namespace
 
 Result<ListedPage> ParseGcsListPage(std::string_view text, std::string_view below) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue answer, ParseJson(text, kLimits));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue answer, ParseJson(text, kListingLimits));
   if (!answer.is_object()) {
     return Fail(ErrorCode::kDataLoss, "expected a JSON object with the names of objects");
   }

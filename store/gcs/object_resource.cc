@@ -18,8 +18,8 @@
 namespace unshard {
 namespace {
 
-constexpr JsonLimits kLimits{std::size_t{1} << 20, 16, 20'000};
-constexpr std::size_t kMostDigits = 19;
+constexpr JsonLimits kResourceLimits{std::size_t{1} << 20, 16, 20'000};
+constexpr std::size_t kMostSizeDigits = 19;
 constexpr const char* kAttempts = "unshard-attempts";
 constexpr std::array<std::string_view, 6> kKept = {"contentType",        "cacheControl",
                                                    "contentDisposition", "contentLanguage",
@@ -31,7 +31,7 @@ tl::unexpected<Error> NoResource() {
 
 std::optional<std::uint64_t> NumberIn(const JsonValue& resource, std::string_view name) {
   const std::string text = TextOf(resource, name);
-  if (text.size() > kMostDigits) return std::nullopt;
+  if (text.size() > kMostSizeDigits) return std::nullopt;
   return ParseContentLength(text);
 }
 
@@ -55,14 +55,14 @@ bool IsFieldText(std::string_view text) {
 
 JsonValue MetadataIn(const HttpHeaders& kept) {
   const auto text = FindHeader(kept, "metadata");
-  const auto metadata = ParseJson(text.value_or("{}"), kLimits);
+  const auto metadata = ParseJson(text.value_or("{}"), kResourceLimits);
   return metadata && metadata->is_object() ? *metadata : JsonValue::Object();
 }
 
 }  // namespace
 
 Result<RemoteObject> ParseGcsObject(std::string_view text) {
-  const auto resource = ParseJson(text, kLimits);
+  const auto resource = ParseJson(text, kResourceLimits);
   if (!resource || !resource->is_object()) return NoResource();
   const auto generation = NumberIn(*resource, "generation");
   const auto size = NumberIn(*resource, "size");
@@ -96,7 +96,8 @@ Result<RemoteObject> ParseGcsObject(std::string_view text) {
 std::string MakeGcsResource(const NewObject& object, const std::string& crc32c) {
   JsonValue resource = JsonValue::Object();
   for (const HttpHeader& member : object.kept) {
-    if (auto value = ParseJson(member.value, kLimits)) resource.Set(member.name, *std::move(value));
+    if (auto value = ParseJson(member.value, kResourceLimits))
+      resource.Set(member.name, *std::move(value));
   }
   resource.Set("contentType", JsonValue::String(GcsContentType(object)));
   JsonValue metadata = MetadataIn(object.kept);
@@ -108,7 +109,7 @@ std::string MakeGcsResource(const NewObject& object, const std::string& crc32c) 
 
 std::string GcsContentType(const NewObject& object) {
   const auto text = FindHeader(object.kept, "contentType");
-  const auto kept = ParseJson(text.value_or("null"), kLimits);
+  const auto kept = ParseJson(text.value_or("null"), kResourceLimits);
   if (kept && kept->is_string() && IsFieldText(kept->text())) return kept->text();
   return object.key.ends_with(".json") ? "application/json" : "application/octet-stream";
 }

@@ -13,7 +13,7 @@
 namespace unshard {
 namespace {
 
-constexpr int kAttempts = 16;
+constexpr int kNamesToTry = 16;
 
 int Openat2(int directory, const char* path, int flags, mode_t mode, __u64 resolve) {
   open_how how{};
@@ -55,7 +55,7 @@ int RootDirectory::TryOpenat2(const char* key, int flags, mode_t mode) const {
   int descriptor = -1;
   const __u64 resolve = own_ && own_->known() ? RESOLVE_NO_XDEV : 0;
   // EAGAIN: a rename somewhere in the system kept the kernel from proving that we stayed inside.
-  for (int i = 0; i < kAttempts; ++i) {
+  for (int i = 0; i < kNamesToTry; ++i) {
     descriptor = Openat2(descriptor_.get(), key, flags, mode, resolve);
     if (descriptor >= 0 || (errno != EINTR && errno != EAGAIN)) break;
   }

@@ -14,7 +14,7 @@ constexpr std::string_view kLockSuffix = ".__lock";
 // Ends like a lock file, so that TensorStore does not list it.
 constexpr std::string_view kVersionSuffix = ".new.__lock";
 // Each time another writer has published the shard, so that this is far beyond any contention.
-constexpr int kAttempts = 10'000;
+constexpr int kMostTurns = 10'000;
 
 // The open file still has this name. Opened anew, because a network file system asks its server
 // for a name only then.
@@ -83,7 +83,7 @@ Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
   if (!shard) {
     UNSHARD_RETURN_IF_ERROR(MakeDirectories(files, ParentPath(key)));
   }
-  for (int i = 0; i < kAttempts; ++i) {
+  for (int i = 0; i < kMostTurns; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, OpenLockFile(files, path));
     UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, timeouts, deadline));
     UNSHARD_ASSIGN_OR_RETURN(const bool ours, HasName(files, path, *file));

@@ -9,7 +9,7 @@
 namespace unshard {
 namespace {
 
-constexpr int kAttempts = 8;
+constexpr int kMostRereads = 8;
 constexpr std::uint64_t kFirstOfWhole = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -70,7 +70,7 @@ Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_vie
                                              std::uint64_t max_bytes, const Deadline& deadline) {
   const auto first = RangeRequest::At(0, std::min(max_bytes, kFirstOfWhole));
   // A document that is replaced while we read it is read again: the writer will be done soon.
-  for (int i = 0; i < kAttempts; ++i) {
+  for (int i = 0; i < kMostRereads; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(ObjectStore::Opened opened, store.Open(key, first, deadline));
     if (!opened.version) return std::nullopt;
     const ObjectInfo& info = opened.version->info();

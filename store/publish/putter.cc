@@ -8,7 +8,7 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+constexpr std::uint64_t kChecksumPiece = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -145,7 +145,7 @@ Status ShardPutter::PutChecksum(const AssemblyStep& step) {
   UNSHARD_RETURN_IF_ERROR(FlushCopy());
   ByteVector piece;
   for (std::uint64_t done = 0; done < step.covered.size; done += piece.size()) {
-    piece.resize(static_cast<std::size_t>(std::min(kPiece, step.covered.size - done)));
+    piece.resize(static_cast<std::size_t>(std::min(kChecksumPiece, step.covered.size - done)));
     UNSHARD_ASSIGN_OR_RETURN(const std::size_t found,
                              to_.ReadBack(step.covered.begin + done, piece));
     // Beyond what was put so far the object will be zeros.

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxPrinted = std::size_t{64} << 10;
 constexpr int kInterruptsSeenMilliseconds = 50;
 
-tl::unexpected<Error> Denied(const std::string& why) {
+tl::unexpected<Error> ProcessDenied(const std::string& why) {
   return Fail(ErrorCode::kPermissionDenied, "credentials for S3: the credential_process " + why);
 }
 
@@ -63,7 +63,7 @@ Result<std::string> ReadAll(int descriptor, const Deadline& deadline) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return FailErrno(errno, "reading from the credential_process");
     text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (text.size() > kMaxPrinted) return Denied("prints too much");
+    if (text.size() > kMaxPrinted) return ProcessDenied("prints too much");
   }
 }
 
@@ -97,7 +97,7 @@ std::optional<std::vector<std::string>> WordsOf(std::string_view command) {
 
 Result<ExpiringCredentials> AskProcess(std::string_view command, const Deadline& deadline) {
   const auto words = WordsOf(command);
-  if (!words || words->empty()) return Denied("is no command line");
+  if (!words || words->empty()) return ProcessDenied("is no command line");
   int output[2] = {-1, -1};
   if (::pipe2(output, O_CLOEXEC) != 0) return FailErrno(errno, "a pipe to the credential_process");
   pid_t process = -1;
@@ -105,7 +105,7 @@ Result<ExpiringCredentials> AskProcess(std::string_view command, const Deadline&
   ::close(output[1]);
   if (failure != 0) {
     ::close(output[0]);
-    return Denied("cannot be run: " + words->front() + ": " + std::strerror(failure));
+    return ProcessDenied("cannot be run: " + words->front() + ": " + std::strerror(failure));
   }
   const auto text = ReadAll(output[0], deadline);
   ::close(output[0]);
@@ -114,9 +114,10 @@ Result<ExpiringCredentials> AskProcess(std::string_view command, const Deadline&
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   if (!text) return tl::unexpected<Error>(text.error());
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Denied("fails: " + words->front());
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return ProcessDenied("fails: " + words->front());
   auto found = ParseCredentialsDocument(*text);
-  if (!found) return Denied("prints no credentials: " + words->front());
+  if (!found) return ProcessDenied("prints no credentials: " + words->front());
   return found;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-std::string_view Trimmed(std::string_view text) {
+std::string_view TrimmedLine(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
@@ -18,13 +18,13 @@ std::string_view Trimmed(std::string_view text) {
 
 // The profile of a section; "" for one that is none.
 std::string ProfileOf(std::string_view section, bool is_config) {
-  section = Trimmed(section);
+  section = TrimmedLine(section);
   if (!is_config || section == "default") return std::string(section);
   constexpr std::string_view kWord = "profile";
   if (!section.starts_with(kWord)) return "";
   const std::string_view name = section.substr(kWord.size());
   if (name.empty() || kBlanks.find(name.front()) == std::string_view::npos) return "";
-  return std::string(Trimmed(name));
+  return std::string(TrimmedLine(name));
 }
 
 // A comment begins at the start of a line, or behind white space.
@@ -32,7 +32,7 @@ std::string_view WithoutComment(std::string_view value) {
   for (std::size_t at = 1; at < value.size(); ++at) {
     const bool begins = value[at] == '#' || value[at] == ';';
     if (begins && kBlanks.find(value[at - 1]) != std::string_view::npos) {
-      return Trimmed(value.substr(0, at));
+      return TrimmedLine(value.substr(0, at));
     }
   }
   return value;
@@ -45,7 +45,7 @@ AwsProfiles ParseSections(std::string_view text, bool is_config) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::string_view content = Trimmed(line);
+    const std::string_view content = TrimmedLine(line);
     if (content.empty() || content.front() == '#' || content.front() == ';') continue;
     const bool nested = kBlanks.find(line.front()) != std::string_view::npos;
     if (!nested && content.front() == '[') {
@@ -58,8 +58,8 @@ AwsProfiles ParseSections(std::string_view text, bool is_config) {
     }
     const std::size_t equals = content.find('=');
     if (profile == nullptr || equals == std::string_view::npos) continue;
-    const std::string name = LowerCase(std::string(Trimmed(content.substr(0, equals))));
-    const std::string value(WithoutComment(Trimmed(content.substr(equals + 1))));
+    const std::string name = LowerCase(std::string(TrimmedLine(content.substr(0, equals))));
+    const std::string value(WithoutComment(TrimmedLine(content.substr(equals + 1))));
     if (!nested) outer = value.empty() ? name : "";
     if (nested && outer.empty()) continue;  // goes on with the value of the line before
     (*profile)[nested ? outer + '.' + name : name] = value;

@@ -15,7 +15,7 @@ namespace unshard {
 namespace {
 
 template <std::size_t kCount>
-bool IsOneOf(const std::array<std::string_view, kCount>& names, std::string_view name) {
+bool IsListed(const std::array<std::string_view, kCount>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -144,8 +144,8 @@ bool S3Authorization::Renew(const HttpRequest& sent, const HttpResponse& respons
     return SetRegion(region) || !IsSentToTheRegion(sent);
   }
   if (!credentials_) return false;
-  if (IsOneOf(kExpired, failure.code)) return RefuseCredentials(sent);
-  return IsOneOf(kSkewed, failure.code) && SetClock(sent, response);
+  if (IsListed(kExpired, failure.code)) return RefuseCredentials(sent);
+  return IsListed(kSkewed, failure.code) && SetClock(sent, response);
 }
 
 std::optional<Error> S3Authorization::ErrorOf(const HttpRequest& sent,
@@ -183,19 +183,19 @@ Error S3Authorization::Explain(const HttpResponse& response) const {
                 what + "); set AWS_REGION",
             EPROTO};
   }
-  if (IsOneOf(kUnknownKeys, failure.code)) {
+  if (IsListed(kUnknownKeys, failure.code)) {
     return {ErrorCode::kPermissionDenied,
             "the service refuses the access key or its secret (" + what + ')', 0};
   }
-  if (IsOneOf(kSkewed, failure.code)) {
+  if (IsListed(kSkewed, failure.code)) {
     return {ErrorCode::kPermissionDenied,
             "the clock of this machine and that of the service differ (" + what + ')', 0};
   }
   if (status == 404 || status == 410) return {ErrorCode::kNotFound, what, 0};
-  if (IsOneOf(kFull, failure.code) || status == 507) {
+  if (IsListed(kFull, failure.code) || status == 507) {
     return {ErrorCode::kResourceExhausted, "the store is full (" + what + ')', ENOSPC};
   }
-  if (IsOneOf(kOverQuota, failure.code)) {
+  if (IsListed(kOverQuota, failure.code)) {
     return {ErrorCode::kResourceExhausted, "the quota of the store is used up (" + what + ')',
             EDQUOT};
   }
@@ -203,7 +203,7 @@ Error S3Authorization::Explain(const HttpResponse& response) const {
   if (status == 501 || failure.code == "NotImplemented") {
     return {ErrorCode::kNotSupported, "the service answered " + what, 0};
   }
-  if (status != 401 && status != 403 && !IsOneOf(kExpired, failure.code)) {
+  if (status != 401 && status != 403 && !IsListed(kExpired, failure.code)) {
     return {ErrorCode::kUnavailable, "the service answered " + what, EPROTO};
   }
   std::string message = "the service denies access (" + what + ')';

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 4> kOurFields = {"x-amz-date", "x-amz-con
                                                         "x-amz-security-token", "authorization"};
 
 template <std::size_t kCount>
-bool IsOneOf(const std::array<std::string_view, kCount>& names, std::string_view name) {
+bool IsAmong(const std::array<std::string_view, kCount>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -86,7 +86,7 @@ SignedFields CanonicalFields(const HttpHeaders& headers, const std::string& host
   std::map<std::string, std::string> fields{{"host", host}};
   for (const HttpHeader& header : headers) {
     const std::string name = LowerCase(header.name);
-    if (IsOneOf(kNotSigned, name)) continue;
+    if (IsAmong(kNotSigned, name)) continue;
     std::string& value = fields[name];
     value += (value.empty() ? "" : ",") + CanonicalValue(header.value);
   }
@@ -130,7 +130,7 @@ Result<HttpRequest> SignRequest(HttpRequest request, const AwsCredentials& crede
       announced ? std::string(*announced) : HexadecimalOf(Sha256(request.body));
 
   std::erase_if(request.headers, [](const HttpHeader& header) {
-    return IsOneOf(kOurFields, LowerCase(header.name));
+    return IsAmong(kOurFields, LowerCase(header.name));
   });
   request.headers.push_back({"X-Amz-Date", date});
   request.headers.push_back({"X-Amz-Content-Sha256", body_digest});
