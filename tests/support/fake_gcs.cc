@@ -19,10 +19,6 @@
 namespace unshard {
 namespace {
 
-std::string ScriptPath(const char* name) {
-  return std::string(UNSHARD_SOURCE_DIR) + "/tests/servers/" + name;
-}
-
 // Sends one request, and returns its status; 0: no answer. Uploads and removals are nothing that a
 // read-only store can do.
 int SendTo(const std::string& server, const std::string& method, const std::string& target,

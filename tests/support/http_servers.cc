@@ -18,10 +18,6 @@
 namespace unshard {
 namespace {
 
-std::string ScriptPath(const char* name) {
-  return std::string(UNSHARD_SOURCE_DIR) + "/tests/servers/" + name;
-}
-
 std::string TextOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -42,6 +38,10 @@ bool Connects(std::uint16_t port) {
 }
 
 }  // namespace
+
+std::string ScriptPath(const char* name) {
+  return std::string(UNSHARD_SOURCE_DIR) + "/tests/servers/" + name;
+}
 
 ServerProcess::ServerProcess(const std::vector<std::string>& command, std::size_t lines) {
   std::vector<char*> arguments;

@@ -13,6 +13,9 @@
 
 namespace unshard {
 
+// The path of a program in tests/servers.
+std::string ScriptPath(const char* name);
+
 // A program that serves until it is ended: by the destructor, or with this process.
 class ServerProcess {
  public:

@@ -19,10 +19,6 @@ using Method = HttpRequest::Method;
 
 const AwsCredentials kUser{"unshard-tests", "unshard-tests-secret", ""};
 
-std::string ScriptPath(const char* name) {
-  return std::string(UNSHARD_SOURCE_DIR) + "/tests/servers/" + name;
-}
-
 Environment Client(const std::string& endpoint, const AwsCredentials& user,
                    const std::string& region) {
   const std::map<std::string, std::string> variables{

@@ -22,30 +22,30 @@ std::string Text(const JsonValue& value) {
 }
 
 // The chunk layout after parsing, as JSON on one line, or the failure.
-std::string Layout(const std::string& layout) {
+std::string LayoutJson(const std::string& layout) {
   const auto schema = ParseSchema("{\"chunk_layout\":" + layout + "}");
   if (!schema) return schema.error().message;
   return Text(ChunkLayoutJson(schema->chunk_layout));
 }
 
 TEST(ChunkLayout, ChunkFansOutAndItsSoftConstraintsComeFirst) {
-  EXPECT_EQ(Layout(R"({"read_chunk": {"elements_soft_constraint": 60},
+  EXPECT_EQ(LayoutJson(R"({"read_chunk": {"elements_soft_constraint": 60},
                        "chunk": {"elements_soft_constraint": 50}})"),
             R"({"write_chunk":{"elements_soft_constraint":50},)"
             R"("read_chunk":{"elements_soft_constraint":50}})");
-  EXPECT_EQ(Layout(R"({"chunk": {"aspect_ratio": [1, 2]}})"),
+  EXPECT_EQ(LayoutJson(R"({"chunk": {"aspect_ratio": [1, 2]}})"),
             R"({"write_chunk":{"aspect_ratio":[1.0,2.0]},"read_chunk":{"aspect_ratio":[1.0,2.0]},)"
             R"("codec_chunk":{"aspect_ratio":[1.0,2.0]}})");
 }
 
 TEST(ChunkLayout, TheWholeExtentIsASoftConstraint) {
-  EXPECT_EQ(Layout(R"({"chunk": {"shape": [-1, 2]}, "read_chunk": {"shape": [5, 2]}})"),
+  EXPECT_EQ(LayoutJson(R"({"chunk": {"shape": [-1, 2]}, "read_chunk": {"shape": [5, 2]}})"),
             R"({"write_chunk":{"shape":[null,2],"shape_soft_constraint":[-1,null]},)"
             R"("read_chunk":{"shape":[5,2]}})");
 }
 
 TEST(ChunkLayout, HardConstraintsMustAgree) {
-  EXPECT_EQ(Layout(R"({"chunk": {"shape": [5, 2]}, "read_chunk": {"shape": [6, 2]}})"),
+  EXPECT_EQ(LayoutJson(R"({"chunk": {"shape": [5, 2]}, "read_chunk": {"shape": [6, 2]}})"),
             "schema: chunk_layout.read_chunk.shape: dimension 0 has two different hard "
             "constraints");
 }

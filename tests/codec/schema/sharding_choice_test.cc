@@ -18,7 +18,7 @@ ChunkShapeConstraints Elements(std::int64_t elements) {
   return write;
 }
 
-ChunkShapeConstraints Shape(const std::vector<std::int64_t>& shape, Strength strength) {
+ChunkShapeConstraints ShapeWith(const std::vector<std::int64_t>& shape, Strength strength) {
   ChunkShapeConstraints write;
   write.shape = HardShape(shape);
   for (auto& one : write.shape) one.strength = strength;
@@ -43,24 +43,26 @@ TEST(ShardingChoice, ElementsChooseTheNearestPowerOfTwo) {
 }
 
 TEST(ShardingChoice, ShapesChooseTheNearestBox) {
-  EXPECT_EQ(Bits(Shape({0, 0, -1}, Strength::kSoft)), "9/6/1");
-  EXPECT_EQ(Bits(Shape({120, 160, 100}, Strength::kHard)), "5/0/11");
+  EXPECT_EQ(Bits(ShapeWith({0, 0, -1}, Strength::kSoft)), "9/6/1");
+  EXPECT_EQ(Bits(ShapeWith({120, 160, 100}, Strength::kHard)), "5/0/11");
   constexpr Extents3 kBrain = {34432, 39552, 51508};
-  EXPECT_EQ(Bits(Shape({2048, 2048, 2048}, Strength::kHard), kBrain, {64, 64, 64}), "9/6/15");
-  EXPECT_EQ(Bits(Shape({4096, 4096, 4096}, Strength::kSoft), kBrain, {64, 64, 64}), "9/9/12");
-  EXPECT_EQ(Bits(Shape({512, 512, 64}, Strength::kSoft), {512, 512, 64}, {64, 64, 64}), "6/0/0");
-  EXPECT_EQ(Bits(Shape({512, 512, 512}, Strength::kSoft), {512, 512, 512}, {64, 64, 64}), "9/0/0");
+  EXPECT_EQ(Bits(ShapeWith({2048, 2048, 2048}, Strength::kHard), kBrain, {64, 64, 64}), "9/6/15");
+  EXPECT_EQ(Bits(ShapeWith({4096, 4096, 4096}, Strength::kSoft), kBrain, {64, 64, 64}), "9/9/12");
+  EXPECT_EQ(Bits(ShapeWith({512, 512, 64}, Strength::kSoft), {512, 512, 64}, {64, 64, 64}),
+            "6/0/0");
+  EXPECT_EQ(Bits(ShapeWith({512, 512, 512}, Strength::kSoft), {512, 512, 512}, {64, 64, 64}),
+            "9/0/0");
 }
 
 TEST(ShardingChoice, BoxesOutsideTheMortonOrderAreRefused) {
-  EXPECT_NE(Bits(Shape({120, 80, 200}, Strength::kHard)).find("make it a soft constraint"),
+  EXPECT_NE(Bits(ShapeWith({120, 80, 200}, Strength::kHard)).find("make it a soft constraint"),
             std::string::npos);
 }
 
 TEST(ShardingChoice, WithoutConstraintsAShardHasOneChunk) { EXPECT_EQ(Bits({}), "0/0/16"); }
 
 TEST(ShardingChoice, ShardsOfAllBitsSpanTheVolume) {
-  const auto spec = ChooseSharding(Shape({0, 0, -1}, Strength::kSoft), kVolume, kChunk);
+  const auto spec = ChooseSharding(ShapeWith({0, 0, -1}, Strength::kSoft), kVolume, kChunk);
   EXPECT_EQ(ShardShapeInChunks(*spec, kVolume, kChunk), (Extents3{32, 25, 20}));
 }
 

@@ -21,7 +21,7 @@ using Shape = std::vector<std::uint64_t>;
 // Chunks of 8 × 8 × 4 voxels that other programs encoded: TensorStore the JPEG, PNG and
 // compressed_segmentation, CloudVolume, imagecodecs and Pillow the other images, the package
 // compresso the compresso.
-ByteVector Encoded(const std::string& name) {
+ByteVector EncodedVolume(const std::string& name) {
   const auto file = std::filesystem::path(UNSHARD_SOURCE_DIR) / "tests/fuzz/corpus" / name;
   std::ifstream stream(file, std::ios::binary);
   EXPECT_TRUE(stream.good()) << file;
@@ -107,7 +107,7 @@ TEST(VolumeCodec, PngsOfAllForms) {
     for (const std::uint64_t channels : {1u, 2u, 3u, 4u}) {
       const std::string name = std::string("png_decoding/") + (size == 1 ? "uint8_" : "uint16_");
       const VolumeEncoding volume = Volume("png", size == 1 ? kUint8 : kUint16, channels);
-      const ByteVector encoded = Encoded(name + std::to_string(channels));
+      const ByteVector encoded = EncodedVolume(name + std::to_string(channels));
       EXPECT_EQ(Decode(volume, encoded), ImageOf(channels, size)) << name << channels;
       EXPECT_EQ(Decode(volume, Encode(volume, ImageOf(channels, size))), ImageOf(channels, size));
       EXPECT_FALSE(Codec(volume)->is_lossy());
@@ -117,19 +117,19 @@ TEST(VolumeCodec, PngsOfAllForms) {
 
 TEST(VolumeCodec, PngsThatNoVolumeLibraryWrites) {
   const VolumeEncoding gray = Volume("png", kUint8, 1);
-  EXPECT_EQ(Decode(gray, Encoded("png_decoding/interlaced")), ImageOf(1, 1));
-  EXPECT_EQ(Decode(gray, Encoded("png_decoding/transparent")), ImageOf(1, 1));
-  EXPECT_EQ(Decode(gray, Encoded("png_decoding/one_bit")),
+  EXPECT_EQ(Decode(gray, EncodedVolume("png_decoding/interlaced")), ImageOf(1, 1));
+  EXPECT_EQ(Decode(gray, EncodedVolume("png_decoding/transparent")), ImageOf(1, 1));
+  EXPECT_EQ(Decode(gray, EncodedVolume("png_decoding/one_bit")),
             Items(1, 1, [](auto x, auto y, auto z, auto) {
               return 10 * x + 7 * y + 3 * z > 100 ? 255u : 0u;
             }));
-  EXPECT_LE(
-      Difference(Decode(Volume("png", kUint8, 3), Encoded("png_decoding/palette")), ImageOf(3, 1)),
-      20)
+  EXPECT_LE(Difference(Decode(Volume("png", kUint8, 3), EncodedVolume("png_decoding/palette")),
+                       ImageOf(3, 1)),
+            20)
       << "a palette is expanded";
   // The colour that is transparent becomes alpha where the volume has a channel for it.
   const ByteVector with_alpha =
-      Decode(Volume("png", kUint8, 2), Encoded("png_decoding/transparent"));
+      Decode(Volume("png", kUint8, 2), EncodedVolume("png_decoding/transparent"));
   ByteVector expected = ImageOf(1, 1);
   for (std::size_t i = 0; i < 256; ++i) expected.push_back(expected[i] == 20 ? 0 : 255);
   EXPECT_EQ(with_alpha, expected);
@@ -152,31 +152,38 @@ TEST(VolumeCodec, Jpegs) {
   for (const std::uint64_t channels : {1u, 3u}) {
     VolumeEncoding volume = Volume("jpeg", kUint8, channels);
     volume.jpeg_quality = 95;
-    const ByteVector encoded = Encoded(channels == 1 ? "jpeg_decoding/gray" : "jpeg_decoding/rgb");
+    const ByteVector encoded =
+        EncodedVolume(channels == 1 ? "jpeg_decoding/gray" : "jpeg_decoding/rgb");
     EXPECT_EQ(Encode(volume, ImageOf(channels, 1)), encoded);
     EXPECT_LE(Difference(Decode(volume, encoded), ImageOf(channels, 1)), 12) << channels;
     EXPECT_TRUE(Codec(volume)->is_lossy());
     volume.jpeg_quality.reset();
     EXPECT_LT(Encode(volume, ImageOf(channels, 1)).size(), encoded.size()) << "75 is the default";
   }
-  EXPECT_LE(Difference(Decode(Volume("jpeg", kUint8, 3), Encoded("jpeg_decoding/progressive")),
-                       ImageOf(3, 1)),
-            12);
+  EXPECT_LE(
+      Difference(Decode(Volume("jpeg", kUint8, 3), EncodedVolume("jpeg_decoding/progressive")),
+                 ImageOf(3, 1)),
+      12);
 }
 
 TEST(VolumeCodec, JpegXls) {
-  EXPECT_EQ(Decode(Volume("jxl", kUint8, 1), Encoded("jpeg_xl_decoding/gray")), ImageOf(1, 1));
-  EXPECT_LE(Difference(Decode(Volume("jxl", kUint8, 1), Encoded("jpeg_xl_decoding/lossy")),
+  EXPECT_EQ(Decode(Volume("jxl", kUint8, 1), EncodedVolume("jpeg_xl_decoding/gray")),
+            ImageOf(1, 1));
+  EXPECT_LE(Difference(Decode(Volume("jxl", kUint8, 1), EncodedVolume("jpeg_xl_decoding/lossy")),
                        ImageOf(1, 1)),
             12);
-  EXPECT_EQ(Decode(Volume("jxl", kUint8, 3), Encoded("jpeg_xl_decoding/rgb")), ImageOf(3, 1));
-  EXPECT_EQ(Decode(Volume("jxl", kUint8, 4), Encoded("jpeg_xl_decoding/rgba")), ImageOf(4, 1));
-  EXPECT_EQ(Decode(Volume("jxl", kUint8, 3), Encoded("jpeg_xl_decoding/frames")), ImageOf(3, 1))
+  EXPECT_EQ(Decode(Volume("jxl", kUint8, 3), EncodedVolume("jpeg_xl_decoding/rgb")), ImageOf(3, 1));
+  EXPECT_EQ(Decode(Volume("jxl", kUint8, 4), EncodedVolume("jpeg_xl_decoding/rgba")),
+            ImageOf(4, 1));
+  EXPECT_EQ(Decode(Volume("jxl", kUint8, 3), EncodedVolume("jpeg_xl_decoding/frames")),
+            ImageOf(3, 1))
       << "CloudVolume writes a frame for each channel";
-  EXPECT_EQ(Refusal(Volume("jxl", kUint8, 2), Encoded("jpeg_xl_decoding/frames"), {2, 4, 8, 8}),
-            "jxl chunk: expected 2 components a pixel, found more frames");
-  EXPECT_EQ(Refusal(Volume("jxl", kUint8, 4), Encoded("jpeg_xl_decoding/frames"), {4, 4, 8, 8}),
-            "jxl chunk: expected 4 components a pixel, found fewer frames");
+  EXPECT_EQ(
+      Refusal(Volume("jxl", kUint8, 2), EncodedVolume("jpeg_xl_decoding/frames"), {2, 4, 8, 8}),
+      "jxl chunk: expected 2 components a pixel, found more frames");
+  EXPECT_EQ(
+      Refusal(Volume("jxl", kUint8, 4), EncodedVolume("jpeg_xl_decoding/frames"), {4, 4, 8, 8}),
+      "jxl chunk: expected 4 components a pixel, found fewer frames");
 }
 
 TEST(VolumeCodec, CompressedSegmentations) {
@@ -184,12 +191,12 @@ TEST(VolumeCodec, CompressedSegmentations) {
     const std::string name = "segmentation_decoding/" + DataTypeName(type);
     VolumeEncoding volume = Volume("compressed_segmentation", type, 1);
     volume.block_size = {4, 4, 4};
-    EXPECT_EQ(Decode(volume, Encoded(name)), LabelsOf(1, type.size));
-    EXPECT_EQ(Encode(volume, LabelsOf(1, type.size)), Encoded(name));
+    EXPECT_EQ(Decode(volume, EncodedVolume(name)), LabelsOf(1, type.size));
+    EXPECT_EQ(Encode(volume, LabelsOf(1, type.size)), EncodedVolume(name));
     volume.channels = 2;
     volume.block_size = {3, 8, 8};
-    EXPECT_EQ(Decode(volume, Encoded(name + "_channels")), LabelsOf(2, type.size));
-    EXPECT_EQ(Encode(volume, LabelsOf(2, type.size)), Encoded(name + "_channels"));
+    EXPECT_EQ(Decode(volume, EncodedVolume(name + "_channels")), LabelsOf(2, type.size));
+    EXPECT_EQ(Encode(volume, LabelsOf(2, type.size)), EncodedVolume(name + "_channels"));
     EXPECT_EQ(Codec(volume)->encoding().items, "compressed_segmentation 3 x 8 x 8");
   }
 }
@@ -200,14 +207,14 @@ TEST(VolumeCodec, Compressos) {
     const VolumeEncoding volume = Volume("compresso", type, 1);
     for (const char* connectivity : {"_4", "_6"}) {
       const std::string name = "compresso_decoding/" + DataTypeName(type) + connectivity;
-      EXPECT_EQ(Decode(volume, Encoded(name)), LabelsOf(1, size)) << name;
+      EXPECT_EQ(Decode(volume, EncodedVolume(name)), LabelsOf(1, size)) << name;
     }
     EXPECT_EQ(Codec(volume)->CanEncode().error().code, ErrorCode::kNotSupported);
     EXPECT_EQ(Codec(volume)->Encode({type, {1, 4, 8, 8}, LabelsOf(1, size)}).error().message,
               "chunks of encoding \"compresso\" can only be read");
   }
   const VolumeEncoding noise = Volume("compresso", kUint16, 1);
-  EXPECT_EQ(Decode(noise, Encoded("compresso_decoding/noise")).size(), 512u);
+  EXPECT_EQ(Decode(noise, EncodedVolume("compresso_decoding/noise")).size(), 512u);
 }
 
 struct Case {
@@ -231,7 +238,7 @@ std::vector<Case> OneOfEach() {
 
 TEST(VolumeCodec, ChunksThatAreCutShortAreRefused) {
   for (const Case& each : OneOfEach()) {
-    const ByteVector whole = Encoded(each.name);
+    const ByteVector whole = EncodedVolume(each.name);
     const auto codec = Codec(each.volume);
     for (std::size_t size = 0; size + 1 < whole.size(); ++size) {
       const ByteVector part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
@@ -245,35 +252,35 @@ TEST(VolumeCodec, ChunksThatAreCutShortAreRefused) {
 TEST(VolumeCodec, ChunksOfAnotherShapeAreRefused) {
   for (const Case& each : OneOfEach()) {
     const Shape shape = {each.volume.channels, 4, 8, 7};
-    const auto voxels = Codec(each.volume)->Decode(Encoded(each.name), shape);
+    const auto voxels = Codec(each.volume)->Decode(EncodedVolume(each.name), shape);
     // Nothing about the shape is stored in compressed_segmentation: there, fewer voxels are there.
     if (each.volume.encoding == "compressed_segmentation") continue;
     ASSERT_FALSE(voxels) << each.name;
     EXPECT_EQ(voxels.error().code, ErrorCode::kDataLoss);
   }
-  EXPECT_EQ(Refusal(Volume("png", kUint8, 1), Encoded("png_decoding/uint8_1"), {1, 4, 8, 7}),
+  EXPECT_EQ(Refusal(Volume("png", kUint8, 1), EncodedVolume("png_decoding/uint8_1"), {1, 4, 8, 7}),
             "png chunk: expected an image of 224 pixels, found 8 x 32");
-  EXPECT_EQ(Refusal(Volume("jxl", kUint8, 1), Encoded("jpeg_xl_decoding/gray"), {1, 4, 8, 7}),
+  EXPECT_EQ(Refusal(Volume("jxl", kUint8, 1), EncodedVolume("jpeg_xl_decoding/gray"), {1, 4, 8, 7}),
             "jxl chunk: expected an image of 224 pixels, found 8 x 32");
-  EXPECT_EQ(
-      Refusal(Volume("compresso", kUint8, 1), Encoded("compresso_decoding/uint8_4"), {1, 8, 8, 4}),
-      "compresso chunk: expected a chunk of 4 x 8 x 8 voxels, found 8 x 8 x 4");
+  EXPECT_EQ(Refusal(Volume("compresso", kUint8, 1), EncodedVolume("compresso_decoding/uint8_4"),
+                    {1, 8, 8, 4}),
+            "compresso chunk: expected a chunk of 4 x 8 x 8 voxels, found 8 x 8 x 4");
 }
 
 TEST(VolumeCodec, ChunksOfAnotherTypeAreRefused) {
-  EXPECT_EQ(Refusal(Volume("png", kUint8, 1), Encoded("png_decoding/uint16_1")),
+  EXPECT_EQ(Refusal(Volume("png", kUint8, 1), EncodedVolume("png_decoding/uint16_1")),
             "png chunk: expected components of 8 bits, found 16");
-  EXPECT_EQ(Refusal(Volume("png", kUint16, 1), Encoded("png_decoding/uint8_1")),
+  EXPECT_EQ(Refusal(Volume("png", kUint16, 1), EncodedVolume("png_decoding/uint8_1")),
             "png chunk: expected components of 16 bits, found 8");
-  EXPECT_EQ(Refusal(Volume("png", kUint8, 1), Encoded("png_decoding/palette")),
+  EXPECT_EQ(Refusal(Volume("png", kUint8, 1), EncodedVolume("png_decoding/palette")),
             "png chunk: expected 1 components a pixel, found 3");
-  EXPECT_EQ(Refusal(Volume("jpeg", kUint8, 1), Encoded("jpeg_decoding/rgb")),
+  EXPECT_EQ(Refusal(Volume("jpeg", kUint8, 1), EncodedVolume("jpeg_decoding/rgb")),
             "jpeg chunk: expected 1 components a pixel, found 3");
-  EXPECT_EQ(Refusal(Volume("jpeg", kUint8, 3), Encoded("jpeg_decoding/cmyk"), {3, 4, 8, 8}),
+  EXPECT_EQ(Refusal(Volume("jpeg", kUint8, 3), EncodedVolume("jpeg_decoding/cmyk"), {3, 4, 8, 8}),
             "jpeg chunk: expected 3 components a pixel, found 4");
-  EXPECT_EQ(Refusal(Volume("jxl", kUint8, 3), Encoded("jpeg_xl_decoding/gray"), {3, 4, 8, 8}),
+  EXPECT_EQ(Refusal(Volume("jxl", kUint8, 3), EncodedVolume("jpeg_xl_decoding/gray"), {3, 4, 8, 8}),
             "jxl chunk: expected 3 components a pixel, found 1");
-  EXPECT_EQ(Refusal(Volume("compresso", kUint64, 1), Encoded("compresso_decoding/uint32_4")),
+  EXPECT_EQ(Refusal(Volume("compresso", kUint64, 1), EncodedVolume("compresso_decoding/uint32_4")),
             "compresso chunk: expected labels of 8 bytes, found 4");
 }
 

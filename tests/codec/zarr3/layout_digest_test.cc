@@ -12,7 +12,7 @@
 namespace unshard {
 namespace {
 
-constexpr const char* kArray =
+constexpr const char* kDigestedArray =
     R"({"zarr_format":3,"node_type":"array","shape":[64,64],"data_type":"int16","fill_value":0,)"
     R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[16,16]}},)"
     R"("chunk_key_encoding":{"name":"default"},"codecs":[{"name":"sharding_indexed",)"
@@ -45,7 +45,7 @@ std::uint32_t OfScale(const std::string& text) {
 }
 
 TEST(LayoutDigest, WhatDecidesHowChunksOfAnArrayAreStoredIsInIt) {
-  std::set<std::uint32_t> different{OfArray(kArray)};
+  std::set<std::uint32_t> different{OfArray(kDigestedArray)};
   for (const auto& [from, to] : {std::pair{R"("int16")", R"("uint16")"},
                                  {"[4,8]", "[8,4]"},
                                  {R"("zstd")", R"("gzip")"},
@@ -53,7 +53,8 @@ TEST(LayoutDigest, WhatDecidesHowChunksOfAnArrayAreStoredIsInIt) {
                                  {"[16,16]", "[32,16]"},
                                  {R"({"name":"default"})", R"({"name":"v2"})"},
                                  {R"(,{"name":"crc32c"})", ""}}) {
-    EXPECT_TRUE(different.insert(OfArray(With(kArray, from, to))).second) << from << " " << to;
+    EXPECT_TRUE(different.insert(OfArray(With(kDigestedArray, from, to))).second)
+        << from << " " << to;
   }
 }
 
@@ -68,7 +69,8 @@ TEST(LayoutDigest, WhatSaysNothingOfTheChunksOfAnArrayIsNot) {
         {"[4,8]", "[4.0,8e0]"},
         {R"("codecs":[{"name":"sharding)",
          R"("storage_transformers":[],"codecs":[{"name":"sharding)"}}) {
-    EXPECT_EQ(OfArray(With(kArray, from, to)), OfArray(kArray)) << from << " " << to;
+    EXPECT_EQ(OfArray(With(kDigestedArray, from, to)), OfArray(kDigestedArray))
+        << from << " " << to;
   }
 }
 

@@ -33,8 +33,8 @@ ZarrSharding Resolve(const std::string& codecs, const std::vector<std::uint64_t>
   return *std::move(sharding);
 }
 
-std::string Sharding(const std::string& chunk_shape, const std::string& more = "",
-                     const std::string& inner = R"(["bytes"])") {
+std::string ShardingOf(const std::string& chunk_shape, const std::string& more = "",
+                       const std::string& inner = R"(["bytes"])") {
   return R"({"name":"sharding_indexed","configuration":{"chunk_shape":)" + chunk_shape +
          R"(,"codecs":)" + inner + more + "}}";
 }
@@ -58,13 +58,13 @@ ByteVector operator+(ByteVector a, const ByteVector& b) {
   return a;
 }
 
-struct Walked {
+struct WalkedPage {
   Result<IndexPage> page;
   int requests = 0;
 };
 
-Walked Walk(const ShardFormat& format, const ByteVector& object, std::uint64_t page = 0,
-            std::uint64_t max_index_bytes = kNoLimit) {
+WalkedPage Walk(const ShardFormat& format, const ByteVector& object, std::uint64_t page = 0,
+                std::uint64_t max_index_bytes = kNoLimit) {
   const auto walk = format.Walk(0, page, max_index_bytes);
   RangeRequest request = walk->Start();
   for (int requests = 1;; ++requests) {
@@ -79,7 +79,7 @@ Walked Walk(const ShardFormat& format, const ByteVector& object, std::uint64_t p
   }
 }
 
-ErrorCode CodeOf(const Walked& walked) {
+ErrorCode CodeOf(const WalkedPage& walked) {
   EXPECT_FALSE(walked.page);
   return walked.page ? ErrorCode::kInternal : walked.page.error().code;
 }
@@ -92,8 +92,8 @@ ByteVector SampleIndex() {
 }
 
 TEST(ZarrShardTest, ReadsAnIndexAtTheEndByOneRequest) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + "]", {4}));
-  const Walked walked = Walk(*format, ByteVector(17, 'x') + SampleIndex());
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + "]", {4}));
+  const WalkedPage walked = Walk(*format, ByteVector(17, 'x') + SampleIndex());
   ASSERT_TRUE(walked.page) << walked.page.error().message;
   EXPECT_EQ(walked.requests, 1);
   EXPECT_EQ(walked.page->entries(), (std::vector<IndexEntry>{{0, {0, 10}}, {2, {10, 7}}}));
@@ -105,27 +105,28 @@ TEST(ZarrShardTest, ReadsAnIndexAtTheEndByOneRequest) {
 
 TEST(ZarrShardTest, CountsOffsetsFromTheShardWithTheIndexAtTheStart) {
   const auto format = MakeFormat(
-      Resolve("[" + Sharding("[1]", kCrcIndex + R"(,"index_location":"start")") + "]", {2}));
+      Resolve("[" + ShardingOf("[1]", kCrcIndex + R"(,"index_location":"start")") + "]", {2}));
   const auto walk = format->Walk(0, 0, kNoLimit);
   EXPECT_EQ(walk->Start(), RangeRequest::At(0, 36));
   // Old writers added the length of the index to the offset of empty entries, which wrapped.
-  const Walked walked = Walk(*format, Index({36, 5, 35, kEmpty}, true) + ByteVector(5, 'x'));
+  const WalkedPage walked = Walk(*format, Index({36, 5, 35, kEmpty}, true) + ByteVector(5, 'x'));
   ASSERT_TRUE(walked.page) << walked.page.error().message;
   EXPECT_EQ(walked.page->entries(), (std::vector<IndexEntry>{{0, {36, 5}}}));
 }
 
 TEST(ZarrShardTest, TellsEmptyFromZeroLength) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + "]", {4}));
-  const Walked walked = Walk(*format, Index({0, 0, kEmpty, 3, 3, kEmpty, kEmpty, kEmpty}, true));
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + "]", {4}));
+  const WalkedPage walked =
+      Walk(*format, Index({0, 0, kEmpty, 3, 3, kEmpty, kEmpty, kEmpty}, true));
   ASSERT_TRUE(walked.page);
   EXPECT_EQ(walked.page->entries(), (std::vector<IndexEntry>{{0, {0, 0}}}));
 }
 
 TEST(ZarrShardTest, KeepsADamagedEntryToItsOwnChunk) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + "]", {6}));
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + "]", {6}));
   const std::uint64_t half = std::uint64_t{1} << 63;
   const Rows rows = {0, 8, 4, 105, half, half, kEmpty - 1, 2, 0, kEmpty - 1, 8, 1};
-  const Walked walked = Walk(*format, ByteVector(8, 'x') + Index(rows, true));
+  const WalkedPage walked = Walk(*format, ByteVector(8, 'x') + Index(rows, true));
   ASSERT_TRUE(walked.page) << walked.page.error().message;
   ASSERT_EQ(walked.page->entries().size(), 6u);
   EXPECT_EQ(walked.page->Find(0), (ByteRange{0, 8}));
@@ -135,7 +136,7 @@ TEST(ZarrShardTest, KeepsADamagedEntryToItsOwnChunk) {
 }
 
 TEST(ZarrShardTest, ReportsAWrongChecksumAsDamage) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + "]", {4}));
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + "]", {4}));
   const ByteVector object = ByteVector(17, 'x') + SampleIndex();
   for (std::size_t at = 17; at < object.size(); ++at) {
     ByteVector damaged = object;
@@ -147,7 +148,8 @@ TEST(ZarrShardTest, ReportsAWrongChecksumAsDamage) {
 TEST(ZarrShardTest, TakesShortObjectsForDamage) {
   for (const char* location : {"start", "end"}) {
     const auto format = MakeFormat(Resolve(
-        "[" + Sharding("[1]", kCrcIndex + R"(,"index_location":")" + location + "\"") + "]", {4}));
+        "[" + ShardingOf("[1]", kCrcIndex + R"(,"index_location":")" + location + "\"") + "]",
+        {4}));
     for (std::size_t size = 0; size < 68; ++size) {
       EXPECT_EQ(CodeOf(Walk(*format, ByteVector(size))), ErrorCode::kDataLoss) << size;
     }
@@ -157,9 +159,9 @@ TEST(ZarrShardTest, TakesShortObjectsForDamage) {
 TEST(ZarrShardTest, ReadsBigEndianAndTransposedIndexes) {
   const auto format = MakeFormat(Resolve(
       "[" +
-          Sharding("[1,1]",
-                   R"(,"index_codecs":[{"name":"transpose","configuration":{"order":[2,1,0]}},)"
-                   R"({"name":"bytes","configuration":{"endian":"big"}}])") +
+          ShardingOf("[1,1]",
+                     R"(,"index_codecs":[{"name":"transpose","configuration":{"order":[2,1,0]}},)"
+                     R"({"name":"bytes","configuration":{"endian":"big"}}])") +
           "]",
       {2, 3}));
   // Slot (i, j) = i * 3 + j stands at [k, j, i] of an array of shape [2, 3, 2].
@@ -169,7 +171,7 @@ TEST(ZarrShardTest, ReadsBigEndianAndTransposedIndexes) {
     index[offset_at * 8 + 7] = static_cast<std::uint8_t>(slot);
     index[(offset_at + 6) * 8 + 7] = static_cast<std::uint8_t>(slot + 1);
   }
-  const Walked walked = Walk(*format, ByteVector(20, 'x') + index);
+  const WalkedPage walked = Walk(*format, ByteVector(20, 'x') + index);
   ASSERT_TRUE(walked.page) << walked.page.error().message;
   for (std::uint64_t slot = 0; slot < 6; ++slot) {
     EXPECT_EQ(walked.page->Find(slot), (ByteRange{slot, slot + 1})) << slot;
@@ -177,10 +179,10 @@ TEST(ZarrShardTest, ReadsBigEndianAndTransposedIndexes) {
 }
 
 TEST(ZarrShardTest, GuessesTheChecksumWhereIndexCodecsAreAbsent) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]") + "]", {2}));
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]") + "]", {2}));
   const Rows rows = {0, 3, kEmpty, kEmpty};
   for (const bool checksum : {true, false}) {
-    const Walked walked = Walk(*format, ByteVector(3, 'x') + Index(rows, checksum));
+    const WalkedPage walked = Walk(*format, ByteVector(3, 'x') + Index(rows, checksum));
     ASSERT_TRUE(walked.page) << walked.page.error().message;
     EXPECT_EQ(walked.requests, 1);
     EXPECT_EQ(walked.page->entries(), (std::vector<IndexEntry>{{0, {0, 3}}}));
@@ -192,10 +194,11 @@ TEST(ZarrShardTest, GuessesTheChecksumWhereIndexCodecsAreAbsent) {
 }
 
 TEST(ZarrShardTest, FindsTheIndexBeforeAChecksumOfTheShard) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + R"(,"crc32c"])", {4}));
+  const auto format =
+      MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + R"(,"crc32c"])", {4}));
   EXPECT_FALSE(format->is_wrapped());
   const ByteVector object = ByteVector(17, 'x') + SampleIndex() + ByteVector(4, 'c');
-  const Walked walked = Walk(*format, object);
+  const WalkedPage walked = Walk(*format, object);
   ASSERT_TRUE(walked.page) << walked.page.error().message;
   EXPECT_EQ(walked.page->Find(2), (ByteRange{10, 7}));
 }
@@ -205,11 +208,12 @@ TEST(ZarrShardTest, CountsOffsetsFromBehindALeadingChecksum) {
   for (const char* location : {"start", "end"}) {
     const bool at_start = std::string(location) == "start";
     const auto format = MakeFormat(Resolve(
-        "[" + Sharding("[1]", kCrcIndex + R"(,"index_location":")" + location + "\"") + tail, {1}));
+        "[" + ShardingOf("[1]", kCrcIndex + R"(,"index_location":")" + location + "\"") + tail,
+        {1}));
     const std::uint64_t offset = at_start ? 20 : 0;
     const ByteVector index = Index({offset, 3}, true);
     const ByteVector data(3, 'x');
-    const Walked walked =
+    const WalkedPage walked =
         Walk(*format, ByteVector(4, 'c') + (at_start ? index + data : data + index));
     ASSERT_TRUE(walked.page) << walked.page.error().message;
     EXPECT_EQ(walked.page->Find(0), (ByteRange{offset + 4, 3}));
@@ -218,7 +222,7 @@ TEST(ZarrShardTest, CountsOffsetsFromBehindALeadingChecksum) {
 
 TEST(ZarrShardTest, DecodesACompressedShardAsAWhole) {
   const std::string gzip = R"(,{"name":"gzip","configuration":{"level":1}},"crc32c"])";
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + gzip, {4}));
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + gzip, {4}));
   ASSERT_TRUE(format->is_wrapped());
   const ByteVector plain = ByteVector(17, 'x') + SampleIndex();
   ByteVector stored = GzipEncode(plain);
@@ -234,19 +238,19 @@ TEST(ZarrShardTest, DecodesACompressedShardAsAWhole) {
 }
 
 TEST(ZarrShardTest, WalksNestedShardsByOneRequestPerLevel) {
-  const std::string inner = "[" + Sharding("[1]", kCrcIndex) + R"(,"crc32c"])";
-  const auto format = MakeFormat(Resolve("[" + Sharding("[2]", kCrcIndex, inner) + "]", {6}));
+  const std::string inner = "[" + ShardingOf("[1]", kCrcIndex) + R"(,"crc32c"])";
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[2]", kCrcIndex, inner) + "]", {6}));
   EXPECT_EQ(format->page_count(), 3u);
   const ByteVector nested =
       ByteVector(5, 'n') + Index({0, 5, kEmpty, kEmpty}, true) + ByteVector(4, 'c');
   const std::uint64_t size = nested.size();
   const ByteVector object =
       ByteVector(9, 'x') + nested + Index({9, size, kEmpty, kEmpty, 9, size + 100}, true);
-  const Walked first = Walk(*format, object, 0);
+  const WalkedPage first = Walk(*format, object, 0);
   ASSERT_TRUE(first.page) << first.page.error().message;
   EXPECT_EQ(first.requests, 2);
   EXPECT_EQ(first.page->entries(), (std::vector<IndexEntry>{{0, {9, 5}}}));
-  const Walked empty = Walk(*format, object, 1);
+  const WalkedPage empty = Walk(*format, object, 1);
   ASSERT_TRUE(empty.page);
   EXPECT_EQ(empty.requests, 1);
   EXPECT_TRUE(empty.page->entries().empty());
@@ -254,16 +258,16 @@ TEST(ZarrShardTest, WalksNestedShardsByOneRequestPerLevel) {
 }
 
 TEST(ZarrShardTest, BoundsTheIndexBeforeItIsFetched) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + "]", {1000000}));
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + "]", {1000000}));
   const auto walk = format->Walk(0, 0, 1000);
   EXPECT_LE(walk->Start().size, 1u);
   EXPECT_EQ(CodeOf(Walk(*format, ByteVector(100), 0, 1000)), ErrorCode::kResourceExhausted);
 }
 
 TEST(ZarrShardTest, AnIndexOfJustTheLimitIsTakenHoweverFullItIs) {
-  const auto format = MakeFormat(Resolve("[" + Sharding("[1]", kCrcIndex) + "]", {2}));
+  const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + "]", {2}));
   const ByteVector object = ByteVector(5, 'x') + Index({0, 3, 3, 2}, true);
-  const Walked full = Walk(*format, object, 0, 36);
+  const WalkedPage full = Walk(*format, object, 0, 36);
   ASSERT_TRUE(full.page) << full.page.error().message;
   EXPECT_EQ(full.page->entries().size(), 2u);
   EXPECT_EQ(CodeOf(Walk(*format, object, 0, 35)), ErrorCode::kResourceExhausted);
@@ -271,10 +275,10 @@ TEST(ZarrShardTest, AnIndexOfJustTheLimitIsTakenHoweverFullItIs) {
 
 TEST(ZarrLocatorTest, IsTheInverseOfItselfThroughTransposesAndNesting) {
   const std::string transpose = R"({"name":"transpose","configuration":{"order":[2,0,1]}})";
-  const std::string innermost = "[" + transpose + "," + Sharding("[1,2,1]", kCrcIndex) + "]";
+  const std::string innermost = "[" + transpose + "," + ShardingOf("[1,2,1]", kCrcIndex) + "]";
   // In array space: shards 12 x 8 x 4, then [2,0,1]: 4 x 12 x 8, inner 2 x 6 x 4.
-  const ZarrSharding sharding =
-      Resolve("[" + transpose + "," + Sharding("[2,6,4]", kCrcIndex, innermost) + "]", {12, 8, 4});
+  const ZarrSharding sharding = Resolve(
+      "[" + transpose + "," + ShardingOf("[2,6,4]", kCrcIndex, innermost) + "]", {12, 8, 4});
   // Second transpose of 2 x 6 x 4 gives 4 x 2 x 6 over the array axes 1, 2, 0.
   EXPECT_EQ(sharding.chunk_shape, (std::vector<std::uint64_t>{1, 1, 2}));
   EXPECT_EQ(sharding.levels[1].axes, (std::vector<std::size_t>{1, 2, 0}));
@@ -303,7 +307,7 @@ TEST(ZarrLocatorTest, IsTheInverseOfItselfThroughTransposesAndNesting) {
 
 TEST(ZarrLocatorTest, CountsSlotsInTransposedOrder) {
   const ZarrSharding sharding = Resolve(R"([{"name":"transpose","configuration":{"order":"F"}},)" +
-                                            Sharding("[2,1]", kCrcIndex) + "]",
+                                            ShardingOf("[2,1]", kCrcIndex) + "]",
                                         {4, 6});
   EXPECT_EQ(sharding.chunk_shape, (std::vector<std::uint64_t>{1, 2}));
   const ChunkGrid grid = *ChunkGrid::Make({4, 6}, sharding.chunk_shape);
@@ -314,7 +318,7 @@ TEST(ZarrLocatorTest, CountsSlotsInTransposedOrder) {
 }
 
 TEST(ZarrLocatorTest, NeverListsSlotsBeyondTheArray) {
-  const ZarrSharding sharding = Resolve("[" + Sharding("[2]", kCrcIndex) + "]", {8});
+  const ZarrSharding sharding = Resolve("[" + ShardingOf("[2]", kCrcIndex) + "]", {8});
   const ChunkGrid grid = *ChunkGrid::Make({11}, {2});
   const auto locator = MakeZarrChunkLocator(grid, *ChunkGrid::Make({11}, {8}), sharding.levels);
   GridCell cell(1);
@@ -324,9 +328,9 @@ TEST(ZarrLocatorTest, NeverListsSlotsBeyondTheArray) {
 }
 
 TEST(ZarrLocatorTest, ServesRankZero) {
-  const ZarrSharding sharding = Resolve("[" + Sharding("[]", kCrcIndex) + "]", {});
+  const ZarrSharding sharding = Resolve("[" + ShardingOf("[]", kCrcIndex) + "]", {});
   const auto format = MakeFormat(sharding);
-  const Walked walked = Walk(*format, ByteVector(3, 'x') + Index({0, 3}, true));
+  const WalkedPage walked = Walk(*format, ByteVector(3, 'x') + Index({0, 3}, true));
   ASSERT_TRUE(walked.page) << walked.page.error().message;
   EXPECT_EQ(walked.page->Find(0), (ByteRange{0, 3}));
   const auto locator = MakeZarrChunkLocator(ChunkGrid(), ChunkGrid(), sharding.levels);

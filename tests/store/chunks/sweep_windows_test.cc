@@ -9,7 +9,7 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kChunk = std::uint64_t{32} << 10;
+constexpr std::uint64_t kSweptBytes = std::uint64_t{32} << 10;
 constexpr std::uint64_t kIndex = 4096;
 constexpr std::uint64_t kBudget = std::uint64_t{64} << 20;
 using Order = std::vector<std::uint64_t>;
@@ -32,7 +32,7 @@ bool Note(SweepWindows& sweeps, const SweepWindows::Read& read, const SweepWindo
 // Chunk i of a shard is the i-th in storage; `listed[i]` is its place in the listing.
 class Shard {
  public:
-  explicit Shard(std::uint64_t chunks, std::uint64_t chunk = kChunk, std::uint64_t gap = 0) {
+  explicit Shard(std::uint64_t chunks, std::uint64_t chunk = kSweptBytes, std::uint64_t gap = 0) {
     for (std::uint64_t i = 0; i < chunks; ++i) {
       layout.chunks.push_back({kIndex + i * (chunk + gap), chunk});
     }
@@ -109,7 +109,7 @@ Order InMortonOrder(const std::vector<unsigned>& bits) {
   return places;
 }
 
-void IsASweep(const Cost& cost, std::uint64_t chunks, std::uint64_t chunk = kChunk) {
+void IsASweep(const Cost& cost, std::uint64_t chunks, std::uint64_t chunk = kSweptBytes) {
   EXPECT_LE(cost.requests * 50, chunks);
   EXPECT_EQ(cost.bytes, chunks * chunk);
   EXPECT_LE(cost.most_outstanding, kBudget);
@@ -117,7 +117,7 @@ void IsASweep(const Cost& cost, std::uint64_t chunks, std::uint64_t chunk = kChu
 
 void IsASweepWithGaps(const Cost& cost, std::uint64_t chunks) {
   EXPECT_LE(cost.requests * 50, chunks);
-  EXPECT_LE(cost.bytes, chunks * kChunk * 105 / 100);
+  EXPECT_LE(cost.bytes, chunks * kSweptBytes * 105 / 100);
 }
 
 TEST(SweepWindowsTest, ASweepInStorageOrderCostsAFewWindows) {
@@ -181,7 +181,7 @@ TEST(SweepWindowsTest, ReadsInNoOrderAreNoSweep) {
     order.resize(std::min<std::uint64_t>(chunks / 2, 1024));
     const Cost cost = Shard(chunks).Read(order);
     EXPECT_EQ(cost.requests, order.size()) << chunks;
-    EXPECT_EQ(cost.bytes, order.size() * kChunk) << chunks;
+    EXPECT_EQ(cost.bytes, order.size() * kSweptBytes) << chunks;
   }
 }
 
@@ -196,11 +196,11 @@ TEST(SweepWindowsTest, AfterASweepReadsInNoOrderAreSingleAgain) {
   for (std::uint64_t& i : order) i += 4096;
   const Cost cost = shard.Read(sweeps, order);
   EXPECT_EQ(cost.requests, 200u);
-  EXPECT_EQ(cost.bytes, 200 * kChunk);
+  EXPECT_EQ(cost.bytes, 200 * kSweptBytes);
 }
 
 TEST(SweepWindowsTest, ASecondSweepOfTheSameShardIsOneAsWell) {
-  const Shard shard(1024, kChunk, 256);
+  const Shard shard(1024, kSweptBytes, 256);
   SweepWindows sweeps(kBudget);
   IsASweepWithGaps(shard.Read(sweeps, Ascending(1024)), 1024);
   EXPECT_EQ(sweeps.outstanding(), 0u);
@@ -221,10 +221,10 @@ TEST(SweepWindowsTest, ShardsInTurnsAreSweptEachForItself) {
 }
 
 TEST(SweepWindowsTest, WindowsStopAtGapsThatCostMoreThanTheyAreWorth) {
-  IsASweepWithGaps(Shard(1024, kChunk, 256).Read(Ascending(1024)), 1024);
-  const Cost large = Shard(1024, kChunk, kChunk / 2).Read(Ascending(1024));
+  IsASweepWithGaps(Shard(1024, kSweptBytes, 256).Read(Ascending(1024)), 1024);
+  const Cost large = Shard(1024, kSweptBytes, kSweptBytes / 2).Read(Ascending(1024));
   EXPECT_EQ(large.requests, 1024u);
-  EXPECT_EQ(large.bytes, 1024 * kChunk);
+  EXPECT_EQ(large.bytes, 1024 * kSweptBytes);
 }
 
 TEST(SweepWindowsTest, WhereOtherChunksFollowAPageWindowsGoOn) {
@@ -253,7 +253,7 @@ TEST(SweepWindowsTest, WhatIsRequestedAndNotReadStaysBelowTheBudget) {
     const Cost cost = shard.Read(sweeps, order);
     EXPECT_LE(cost.most_outstanding, budget);
     EXPECT_LT(cost.requests, order.size());
-    EXPECT_EQ(cost.bytes, order.size() * kChunk);
+    EXPECT_EQ(cost.bytes, order.size() * kSweptBytes);
   }
 }
 
@@ -270,8 +270,8 @@ TEST(SweepWindowsTest, ASlowReadHalvesTheWindowsThatFollow) {
   }
   // Chunk 260 is in the window of 256 chunks that begins behind 3 + 4 + 8 + … + 128 others.
   ASSERT_GT(windows.size(), 2u);
-  for (const ByteRange& window : windows) EXPECT_LE(window.size, 128 * kChunk);
-  EXPECT_EQ(windows[1].size, 128 * kChunk);
+  for (const ByteRange& window : windows) EXPECT_LE(window.size, 128 * kSweptBytes);
+  EXPECT_EQ(windows[1].size, 128 * kSweptBytes);
 }
 
 }  // namespace

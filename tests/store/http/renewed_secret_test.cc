@@ -12,7 +12,7 @@ namespace unshard {
 namespace {
 
 using Secret = RenewedSecret<std::string>;
-using Clock = std::chrono::system_clock;
+using SecretClock = std::chrono::system_clock;
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -40,7 +40,7 @@ class Source {
       }
       if (fails_) return Fail(ErrorCode::kUnavailable, "failure " + std::to_string(number));
       Secret::Fetched fetched{std::to_string(number), std::nullopt};
-      if (lifetime_) fetched.expires = Clock::now() + *lifetime_;
+      if (lifetime_) fetched.expires = SecretClock::now() + *lifetime_;
       return fetched;
     };
   }

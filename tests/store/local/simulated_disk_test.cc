@@ -9,11 +9,11 @@
 namespace unshard {
 namespace {
 
-constexpr OpenFlags kCreate{.write = true, .create = true};
-constexpr int kSeeds = 300;
+constexpr OpenFlags kCreateFile{.write = true, .create = true};
+constexpr int kDiskSeeds = 300;
 
 std::shared_ptr<File> Written(SimulatedDisk& disk, const std::string& path, std::string_view text) {
-  const auto file = disk.Open(path, kCreate);
+  const auto file = disk.Open(path, kCreateFile);
   EXPECT_TRUE(file);
   EXPECT_TRUE((*file)->Write(0, AsBytes(text)));
   return *file;
@@ -22,7 +22,7 @@ std::shared_ptr<File> Written(SimulatedDisk& disk, const std::string& path, std:
 // All that may stand under `path` after a power loss.
 std::set<std::string> Outcomes(const SimulatedDisk& disk, const std::string& path) {
   std::set<std::string> outcomes;
-  for (int seed = 0; seed < kSeeds; ++seed) {
+  for (int seed = 0; seed < kDiskSeeds; ++seed) {
     const auto after = disk.AfterPowerLoss(Survival::kRandom, static_cast<std::uint64_t>(seed));
     outcomes.insert(after->Text(path).value_or("(missing)"));
   }
@@ -75,7 +75,7 @@ TEST(SimulatedDisk, ARenameIsWholeOrNotAtAll) {
   disk.Put("a/from", "new");
   disk.Put("b/to", "old");
   ASSERT_TRUE(disk.Rename("a/from", "b/to"));
-  for (int seed = 0; seed < kSeeds; ++seed) {
+  for (int seed = 0; seed < kDiskSeeds; ++seed) {
     const auto after = disk.AfterPowerLoss(Survival::kRandom, static_cast<std::uint64_t>(seed));
     const bool renamed = after->Text("b/to") == "new";
     EXPECT_EQ(after->Text("b/to"), renamed ? "new" : "old");
@@ -92,7 +92,7 @@ TEST(SimulatedDisk, ChangesOfDifferentNamesHaveNoOrder) {
   ASSERT_TRUE(disk.Link("one", "two"));
   ASSERT_TRUE(disk.Remove("one"));
   bool lost = false;
-  for (int seed = 0; seed < kSeeds; ++seed) {
+  for (int seed = 0; seed < kDiskSeeds; ++seed) {
     const auto after = disk.AfterPowerLoss(Survival::kRandom, static_cast<std::uint64_t>(seed));
     lost |= !after->Text("one") && !after->Text("two");
   }
@@ -145,7 +145,7 @@ TEST(SimulatedDisk, NothingHappensAfterACrashAndAKillLosesNothing) {
   const auto next = disk.AfterKill();
   EXPECT_EQ(next->Paths(), std::vector<std::string>{"file"});
   EXPECT_EQ(next->Text("file"), "text");
-  const auto again = next->Open("file", kCreate);
+  const auto again = next->Open("file", kCreateFile);
   ASSERT_TRUE(again);
   EXPECT_TRUE((*again)->Lock(false).value_or(false)) << "locks end with their process";
   EXPECT_EQ(Outcomes(*next, "file").count("(missing)"), 1U) << "still not synced";

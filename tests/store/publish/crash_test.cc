@@ -106,13 +106,14 @@ std::vector<Scenario> Scenarios() {
   return scenarios;
 }
 
-std::string NameOf(const testing::TestParamInfo<Scenario>& tested) {
+std::string NameOfScenario(const testing::TestParamInfo<Scenario>& tested) {
   constexpr std::array kBases = {"New", "Shard", "Pair"};
   return tested.param.format + kBases[static_cast<std::size_t>(tested.param.base)] +
          (tested.param.clones ? "Cloned" : "") + (tested.param.removes_all ? "Removed" : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, PublishCrashTest, testing::ValuesIn(Scenarios()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Scenarios, PublishCrashTest, testing::ValuesIn(Scenarios()),
+                         NameOfScenario);
 
 TEST_P(PublishCrashTest, EveryOperationLeavesTheOldOrTheNewVersionAfterAPowerLoss) {
   constexpr std::uint64_t kSeeds = 12;

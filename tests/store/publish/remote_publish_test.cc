@@ -16,34 +16,35 @@ namespace {
 
 using Requests = std::vector<std::string>;
 
-constexpr const char* kKey = "scale/0.shard";
+constexpr const char* kShardKey = "scale/0.shard";
 
 class RemotePublishTest : public testing::TestWithParam<std::string> {
  protected:
   RemotePublishTest() {
     options_.scratch_directory = directory_.path();
     replacer_ = MakeRemoteReplacer(writer_, std::make_shared<MemoryStore>(), options_);
-    EXPECT_TRUE(replacer_->CanReplace(kKey));
+    EXPECT_TRUE(replacer_->CanReplace(kShardKey));
   }
   Result<PublishResult> Publish(std::vector<ShardChange> changes) {
     (void)writer_->TakeRequests();
-    return ShardPublisher(replacer_, {}).Publish(RequestFor(format_, kKey, std::move(changes)));
+    return ShardPublisher(replacer_, {})
+        .Publish(RequestFor(format_, kShardKey, std::move(changes)));
   }
   // Chunks of 500 KB.
   void Store(std::size_t chunks) {
     for (std::size_t i = 0; i < chunks; ++i) {
       content_[format_.places[i]] = ChunkText(i, 500'000);
     }
-    writer_->Place(kKey, Assembled(*format_.format, content_));
+    writer_->Place(kShardKey, Assembled(*format_.format, content_));
   }
   ShardChange Put(std::size_t place, const std::string& text) {
     ShardChange change = changes_.Put(format_.places[place], text, content_);
-    change.seen_in = writer_->Now(kKey)->info.generation;
+    change.seen_in = writer_->Now(kShardKey)->info.generation;
     content_[format_.places[place]] = text;
     return change;
   }
   void ExpectContent() {
-    const auto found = ContentOf(*format_.format, writer_->Bytes(kKey));
+    const auto found = ContentOf(*format_.format, writer_->Bytes(kShardKey));
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_TRUE(*found == content_);
   }
@@ -105,7 +106,7 @@ TEST_P(RemotePublishTest, AnEmptiedShardIsAnObjectWithAnEmptyIndexAndNeverADelet
   ASSERT_TRUE(emptied) << emptied.error().message;
   EXPECT_EQ(emptied->chunks, 0u);
   EXPECT_EQ(writer_->Count("DELETE"), 0);
-  EXPECT_TRUE(writer_->Bytes(kKey) == Assembled(*format_.format, {}));
+  EXPECT_TRUE(writer_->Bytes(kShardKey) == Assembled(*format_.format, {}));
   ExpectContent();
   const auto nothing = Publish(removals);
   ASSERT_TRUE(nothing) << nothing.error().message;

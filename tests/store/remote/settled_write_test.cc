@@ -13,7 +13,7 @@ using Kind = WriteAnswer::Kind;
 using Outcome = Committed::Outcome;
 using Requests = std::vector<std::string>;
 
-constexpr const char* kKey = "a/0.shard";
+constexpr const char* kWrittenKey = "a/0.shard";
 constexpr const char* kAttempt = "00000000000000aa";
 // Answers, or none, that do not tell what became of the write.
 constexpr Kind kUnclear[] = {Kind::kConditionFailed, Kind::kFailed, Kind::kLost};
@@ -30,22 +30,23 @@ class SettledWriteTest : public testing::Test {
   // Over a base of this text; nothing: the object is missing.
   Result<SettledWrite> Commit(const char* base_text = "base") {
     base_.reset();
-    writer_.Erase(kKey);
-    if (base_text != nullptr) base_ = writer_.Place(kKey, base_text, {"00000000000000bb"});
-    const NewObject object{kKey, WriteCondition::Of(base_), {kAttempt, "00000000000000bb"}, {}};
+    writer_.Erase(kWrittenKey);
+    if (base_text != nullptr) base_ = writer_.Place(kWrittenKey, base_text, {"00000000000000bb"});
+    const NewObject object{
+        kWrittenKey, WriteCondition::Of(base_), {kAttempt, "00000000000000bb"}, {}};
     (void)writer_.TakeRequests();
     waits_ = 0;
     return SettleCommit(
-        writer_, kKey, base_, kAttempt, 4, [&] { return writer_.Put(object, BodyOf("ours")); },
-        tries_);
+        writer_, kWrittenKey, base_, kAttempt, 4,
+        [&] { return writer_.Put(object, BodyOf("ours")); }, tries_);
   }
   Result<SettledWrite> Remove() {
-    base_ = writer_.Place(kKey, "base");
+    base_ = writer_.Place(kWrittenKey, "base");
     (void)writer_.TakeRequests();
     waits_ = 0;
     return SettleRemoval(
-        writer_, kKey, *base_, [&] { return writer_.Delete(kKey, WriteCondition::Of(base_)); },
-        tries_);
+        writer_, kWrittenKey, *base_,
+        [&] { return writer_.Delete(kWrittenKey, WriteCondition::Of(base_)); }, tries_);
   }
   static void ExpectOutcome(const Result<SettledWrite>& settled, Outcome outcome) {
     ASSERT_TRUE(settled) << settled.error().message;
@@ -65,9 +66,9 @@ TEST_F(SettledWriteTest, ASuccessIsBelieved) {
     const auto settled = Commit(base);
     ExpectOutcome(settled, Outcome::kCommitted);
     EXPECT_EQ(writer_.TakeRequests(), Requests{"PUT a/0.shard"});
-    EXPECT_EQ(writer_.Bytes(kKey), "ours");
-    EXPECT_EQ(settled->committed.object->generation, writer_.Now(kKey)->info.generation);
-    EXPECT_EQ(settled->now->validator, writer_.Now(kKey)->validator);
+    EXPECT_EQ(writer_.Bytes(kWrittenKey), "ours");
+    EXPECT_EQ(settled->committed.object->generation, writer_.Now(kWrittenKey)->info.generation);
+    EXPECT_EQ(settled->now->validator, writer_.Now(kWrittenKey)->validator);
   }
 }
 
@@ -76,14 +77,14 @@ TEST_F(SettledWriteTest, ASuccessWithoutAValidatorIsLookedAt) {
   const auto settled = Commit();
   ExpectOutcome(settled, Outcome::kCommitted);
   EXPECT_EQ(writer_.TakeRequests(), (Requests{"PUT a/0.shard", "LOOK a/0.shard"}));
-  EXPECT_EQ(settled->committed.object->generation, writer_.Now(kKey)->info.generation);
+  EXPECT_EQ(settled->committed.object->generation, writer_.Now(kWrittenKey)->info.generation);
 }
 
 TEST_F(SettledWriteTest, ASuccessThatIsNoneIsTriedAgain) {
   writer_.Next({false, Kind::kApplied});
   ExpectOutcome(Commit(), Outcome::kCommitted);
   EXPECT_EQ(writer_.Count("PUT"), 2);
-  EXPECT_EQ(writer_.Bytes(kKey), "ours");
+  EXPECT_EQ(writer_.Bytes(kWrittenKey), "ours");
 }
 
 TEST_F(SettledWriteTest, AnUnclearAnswerToWhatWasAppliedIsASuccess) {
@@ -93,7 +94,7 @@ TEST_F(SettledWriteTest, AnUnclearAnswerToWhatWasAppliedIsASuccess) {
       const auto settled = Commit(base);
       ExpectOutcome(settled, Outcome::kCommitted);
       EXPECT_EQ(writer_.TakeRequests(), (Requests{"PUT a/0.shard", "LOOK a/0.shard"}));
-      EXPECT_EQ(settled->committed.object->generation, writer_.Now(kKey)->info.generation);
+      EXPECT_EQ(settled->committed.object->generation, writer_.Now(kWrittenKey)->info.generation);
     }
   }
 }
@@ -108,7 +109,7 @@ TEST_F(SettledWriteTest, WhatWasNotAppliedIsSentAgain) {
                 (Requests{"PUT a/0.shard", "LOOK a/0.shard", "PUT a/0.shard", "LOOK a/0.shard",
                           "PUT a/0.shard"}));
       EXPECT_EQ(waits_, 2);
-      EXPECT_EQ(writer_.Bytes(kKey), "ours");
+      EXPECT_EQ(writer_.Bytes(kWrittenKey), "ours");
     }
   }
 }
@@ -118,15 +119,16 @@ TEST_F(SettledWriteTest, TheOwnWriteIsNoConflict) {
   writer_.Next({false, Kind::kLost});
   writer_.Next({true, Kind::kConditionFailed});
   ExpectOutcome(Commit(), Outcome::kCommitted);
-  EXPECT_EQ(writer_.Bytes(kKey), "ours");
+  EXPECT_EQ(writer_.Bytes(kWrittenKey), "ours");
 }
 
 TEST_F(SettledWriteTest, AnotherWritersVersionIsAConflict) {
   for (const char* base : {"base", static_cast<const char*>(nullptr)}) {
     for (const Kind kind : kUnclear) {
-      writer_.Next({false, kind, [&] { writer_.Place(kKey, "theirs", {"00000000000000cc"}); }});
+      writer_.Next(
+          {false, kind, [&] { writer_.Place(kWrittenKey, "theirs", {"00000000000000cc"}); }});
       ExpectOutcome(Commit(base), Outcome::kConditionFailed);
-      EXPECT_EQ(writer_.Bytes(kKey), "theirs");
+      EXPECT_EQ(writer_.Bytes(kWrittenKey), "theirs");
       EXPECT_EQ(writer_.Count("PUT"), 1);
     }
   }
@@ -134,22 +136,22 @@ TEST_F(SettledWriteTest, AnotherWritersVersionIsAConflict) {
 
 TEST_F(SettledWriteTest, ARemovedBaseIsAConflict) {
   for (const Kind kind : kUnclear) {
-    writer_.Next({false, kind, [&] { writer_.Erase(kKey); }});
+    writer_.Next({false, kind, [&] { writer_.Erase(kWrittenKey); }});
     ExpectOutcome(Commit(), Outcome::kConditionFailed);
-    EXPECT_EQ(writer_.Bytes(kKey), "missing");
+    EXPECT_EQ(writer_.Bytes(kWrittenKey), "missing");
   }
 }
 
 TEST_F(SettledWriteTest, AVersionThatNamesTheAttemptAmongThoseBeforeItProvesThatItWasApplied) {
   for (const Kind kind : kUnclear) {
     writer_.Next({true, kind, [&] {
-                    writer_.Place(kKey, "theirs", {"00000000000000cc", kAttempt});
+                    writer_.Place(kWrittenKey, "theirs", {"00000000000000cc", kAttempt});
                   }});
     const auto settled = Commit();
     ExpectOutcome(settled, Outcome::kCommitted);
-    EXPECT_EQ(writer_.Bytes(kKey), "theirs");
+    EXPECT_EQ(writer_.Bytes(kWrittenKey), "theirs");
     EXPECT_EQ(settled->committed.object->size, 4u);
-    EXPECT_NE(settled->committed.object->generation, writer_.Now(kKey)->info.generation)
+    EXPECT_NE(settled->committed.object->generation, writer_.Now(kWrittenKey)->info.generation)
         << "readers would take their index for ours";
   }
 }
@@ -162,7 +164,7 @@ TEST_F(SettledWriteTest, WhatCannotBeLookedAtIsUnknown) {
       const auto settled = Commit();
       ExpectOutcome(settled, Outcome::kUnknown);
       EXPECT_EQ(settled->committed.reason.message, "the store is away");
-      EXPECT_EQ(writer_.Bytes(kKey), applied ? "ours" : "base");
+      EXPECT_EQ(writer_.Bytes(kWrittenKey), applied ? "ours" : "base");
     }
   }
 }
@@ -210,7 +212,7 @@ TEST_F(SettledWriteTest, WhereTheMountEndsThereIsOneTry) {
 
 TEST_F(SettledWriteTest, AVersionOfAnotherSizeIsDamage) {
   for (const Kind kind : kUnclear) {
-    writer_.Next({false, kind, [&] { writer_.Place(kKey, "our", {kAttempt}); }});
+    writer_.Next({false, kind, [&] { writer_.Place(kWrittenKey, "our", {kAttempt}); }});
     const auto cut = Commit();
     ASSERT_FALSE(cut);
     EXPECT_EQ(cut.error().code, ErrorCode::kDataLoss);
@@ -228,15 +230,15 @@ TEST_F(SettledWriteTest, RemovalsAreSettledTheSameWay) {
     writer_.Next({false, kind});
     ExpectOutcome(Remove(), Outcome::kCommitted);
     EXPECT_EQ(writer_.Count("DELETE"), 2);
-    EXPECT_EQ(writer_.Bytes(kKey), "missing");
+    EXPECT_EQ(writer_.Bytes(kWrittenKey), "missing");
   }
   for (const Kind kind : kUnclear) {
-    writer_.Next({false, kind, [&] { writer_.Place(kKey, "theirs"); }});
+    writer_.Next({false, kind, [&] { writer_.Place(kWrittenKey, "theirs"); }});
     ExpectOutcome(Remove(), Outcome::kConditionFailed);
-    EXPECT_EQ(writer_.Bytes(kKey), "theirs");
+    EXPECT_EQ(writer_.Bytes(kWrittenKey), "theirs");
   }
   // The answer says that the condition was false before there was any other try.
-  writer_.Next({false, Kind::kConditionFailed, [&] { writer_.Erase(kKey); }});
+  writer_.Next({false, Kind::kConditionFailed, [&] { writer_.Erase(kWrittenKey); }});
   ExpectOutcome(Remove(), Outcome::kConditionFailed);
   writer_.Next({false, Kind::kLost});
   writer_.FailLooks(1);

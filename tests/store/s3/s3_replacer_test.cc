@@ -18,8 +18,8 @@ using Method = HttpRequest::Method;
 using Outcome = Committed::Outcome;
 using Requests = std::vector<std::string>;
 
-constexpr const char* kKey = "a/0.shard";
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr const char* kReplacedKey = "a/0.shard";
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 std::string RandomText(std::size_t size, unsigned seed) {
   std::mt19937 random(seed);
@@ -52,12 +52,12 @@ class S3ReplacerTest : public testing::Test {
     auto store = OpenS3Store("s3://bucket/" + directory_, options_);
     ASSERT_TRUE(store) << store.error().message;
     store_ = *std::move(store);
-    const Status can = store_.replacer->CanReplace(kKey);
+    const Status can = store_.replacer->CanReplace(kReplacedKey);
     ASSERT_TRUE(can) << can.error().message;
     Proxy().TakeRequests();
   }
   std::unique_ptr<ObjectReplacement> Begin() {
-    auto begun = store_.replacer->Begin({kKey, std::nullopt}, {});
+    auto begun = store_.replacer->Begin({kReplacedKey, std::nullopt}, {});
     EXPECT_TRUE(begun) << begun.error().message;
     return *std::move(begun);
   }
@@ -72,7 +72,7 @@ class S3ReplacerTest : public testing::Test {
     EXPECT_EQ(committed->outcome, outcome) << committed->reason.message;
     if (outcome == Outcome::kCommitted) {
       EXPECT_TRUE(Text() == text);
-      const auto info = store_.objects->Stat(kKey, Deadline::None());
+      const auto info = store_.objects->Stat(kReplacedKey, Deadline::None());
       ASSERT_TRUE(info && *info);
       EXPECT_EQ(committed->object->generation, (*info)->generation);
     }
@@ -90,12 +90,13 @@ class S3ReplacerTest : public testing::Test {
     S3Options options = options_;
     options.environment = Server().ClientEnvironment();
     const auto store = OpenS3Store("s3://bucket/" + directory_, options);
-    const auto whole = ReadWhole(*store->objects, kKey, std::uint64_t{1} << 30, Deadline::None());
+    const auto whole =
+        ReadWhole(*store->objects, kReplacedKey, std::uint64_t{1} << 30, Deadline::None());
     EXPECT_TRUE(whole) << whole.error().message;
     return whole && *whole ? (*whole)->text : "missing";
   }
-  [[nodiscard]] std::string Path() const { return "/bucket/" + directory_ + '/' + kKey; }
-  void Put(std::string_view text) { Server().Put(directory_ + '/' + kKey, text); }
+  [[nodiscard]] std::string Path() const { return "/bucket/" + directory_ + '/' + kReplacedKey; }
+  void Put(std::string_view text) { Server().Put(directory_ + '/' + kReplacedKey, text); }
 
   std::string directory_;
   S3Options options_;
@@ -193,7 +194,7 @@ TEST_F(S3ReplacerTest, WhereNothingCanBeLookedAtTheOutcomeIsUnknown) {
   EXPECT_EQ(committed->outcome, Outcome::kUnknown);
   EXPECT_EQ(committed->reason.code, ErrorCode::kUnavailable);
   Proxy().Break("");
-  EXPECT_TRUE(*store_.replacer->HasAttempt(kKey, replacement->attempt()));
+  EXPECT_TRUE(*store_.replacer->HasAttempt(kReplacedKey, replacement->attempt()));
 }
 
 TEST_F(S3ReplacerTest, WhatIsRefusedForGoodIsSaidInTheWordsOfTheService) {
@@ -225,7 +226,7 @@ TEST_F(S3ReplacerTest, WhatIsRefusedForGoodIsSaidInTheWordsOfTheService) {
     EXPECT_EQ(committed.error().system_errno, each.number);
     EXPECT_NE(committed.error().message.find(each.words), std::string::npos)
         << committed.error().message;
-    EXPECT_NE(committed.error().message.find(kKey), std::string::npos);
+    EXPECT_NE(committed.error().message.find(kReplacedKey), std::string::npos);
     EXPECT_EQ(committed.error().message.find("unshard-tests-secret"), std::string::npos);
     EXPECT_EQ(Text(), "base");
   }
@@ -260,11 +261,11 @@ TEST_F(S3ReplacerTest, TheFirstProbeSurvivesFaults) {
     const auto store = OpenS3Store("s3://bucket/" + directory_, options_);
     ASSERT_TRUE(store);
     proxy.Break(faults);
-    const auto begun = store->replacer->Begin({kKey, std::nullopt}, {});
+    const auto begun = store->replacer->Begin({kReplacedKey, std::nullopt}, {});
     EXPECT_TRUE(begun) << begun.error().message;
     proxy.TakeRequests();
-    EXPECT_TRUE(store->replacer->CanReplace(kKey));
-    EXPECT_TRUE(store->replacer->Begin({kKey, std::nullopt}, {}));
+    EXPECT_TRUE(store->replacer->CanReplace(kReplacedKey));
+    EXPECT_TRUE(store->replacer->Begin({kReplacedKey, std::nullopt}, {}));
     EXPECT_EQ(proxy.TakeRequests().size(), 1u) << "probed again";
     std::vector<std::string> left;
     EXPECT_TRUE(store->objects->List("", Deadline::None(), [&](const ListEntry& entry) {
@@ -279,12 +280,12 @@ TEST_F(S3ReplacerTest, TheFirstProbeSurvivesFaults) {
 class S3PartsTest : public S3ReplacerTest {
  protected:
   void SetUp() override {
-    options_.remote.parts_above = 6 * kMiB;
-    options_.remote.part_bytes = 5 * kMiB;
-    options_.remote.copies_from = 5 * kMiB;
+    options_.remote.parts_above = 6 * kMebibyte;
+    options_.remote.part_bytes = 5 * kMebibyte;
+    options_.remote.copies_from = 5 * kMebibyte;
     S3ReplacerTest::SetUp();
     if (IsSkipped()) return;
-    base_ = RandomText(static_cast<std::size_t>(12 * kMiB), 1);
+    base_ = RandomText(static_cast<std::size_t>(12 * kMebibyte), 1);
     ExpectCommit(base_);
     Proxy().TakeRequests();
   }
@@ -309,7 +310,7 @@ TEST_F(S3PartsTest, UnchangedPartsAreCopiedInTheServer) {
   EXPECT_EQ(moved, 2u) << "around what is new in the first part, and what precedes it in the last";
   const std::string expected = base_.substr(0, 3) + "new" + base_.substr(6) + "more";
   EXPECT_TRUE(Text() == expected);
-  EXPECT_TRUE(*store_.replacer->HasAttempt(kKey, replacement->attempt()));
+  EXPECT_TRUE(*store_.replacer->HasAttempt(kReplacedKey, replacement->attempt()));
 }
 
 TEST_F(S3PartsTest, ACompletionThatFailsOrIsLostIsSettled) {
@@ -317,7 +318,7 @@ TEST_F(S3PartsTest, ACompletionThatFailsOrIsLostIsSettled) {
        {"lose", "instead 500", "status 503", "drop",
         "status 200;body <Error><Code>InternalError</Code></Error>;field Content-Length"}) {
     SCOPED_TRACE(fault);
-    const std::string text = RandomText(static_cast<std::size_t>(7 * kMiB), 2);
+    const std::string text = RandomText(static_cast<std::size_t>(7 * kMebibyte), 2);
     Proxy().Break(std::string("on POST;pass\non POST;") + fault + '\n');
     const auto committed = Commit(text);
     ASSERT_TRUE(committed) << committed.error().message;
@@ -348,18 +349,18 @@ TEST(S3rverTest, AServerThatIgnoresConditionsIsReadOnlyUnlessThereIsOneWriter) {
   options.environment = server.ClientEnvironment();
   const auto refusing = OpenS3Store("s3://bucket/a", options);
   ASSERT_TRUE(refusing);
-  const Status refused = refusing->replacer->CanReplace(kKey);
+  const Status refused = refusing->replacer->CanReplace(kReplacedKey);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kReadOnly);
   EXPECT_NE(refused.error().message.find("If-None-Match"), std::string::npos)
       << refused.error().message;
-  EXPECT_FALSE(refusing->replacer->Begin({kKey, std::nullopt}, {}));
+  EXPECT_FALSE(refusing->replacer->Begin({kReplacedKey, std::nullopt}, {}));
   options.remote.single_writer = true;
   const auto daring = OpenS3Store("s3://bucket/a", options);
-  ASSERT_TRUE(daring->replacer->CanReplace(kKey));
-  const Status replaced = ReplaceObject(*daring->replacer, kKey, AsBytes("text"));
+  ASSERT_TRUE(daring->replacer->CanReplace(kReplacedKey));
+  const Status replaced = ReplaceObject(*daring->replacer, kReplacedKey, AsBytes("text"));
   EXPECT_TRUE(replaced) << replaced.error().message;
-  const auto whole = ReadWhole(*daring->objects, kKey, 100, Deadline::None());
+  const auto whole = ReadWhole(*daring->objects, kReplacedKey, 100, Deadline::None());
   ASSERT_TRUE(whole && *whole);
   EXPECT_EQ((*whole)->text, "text");
 }

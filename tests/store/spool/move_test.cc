@@ -13,7 +13,7 @@
 namespace unshard {
 namespace {
 
-constexpr const char* kSource = "file:///data/segmentation";
+constexpr const char* kMovedSource = "file:///data/segmentation";
 constexpr std::uint64_t kSeeds = 8;
 
 // What stands under both names, in the spool and else in the store; "" where nothing does.
@@ -40,7 +40,7 @@ class SpoolMove : public testing::TestWithParam<Scenario> {
   static void TearDownTestSuite() { StartLog(LogSink::kStandardError, LogLevel::kInfo); }
 
   static Result<std::unique_ptr<Spool>> Open(const std::shared_ptr<SimulatedDisk>& disk) {
-    return Spool::Open(disk, {.source = kSource});
+    return Spool::Open(disk, {.source = kMovedSource});
   }
   static Result<SpooledChunk> Put(Spool& spool, const std::string& chunk, std::string_view text) {
     UNSHARD_ASSIGN_OR_RETURN(const auto staged, spool.Stage());
@@ -196,7 +196,7 @@ TEST_P(SpoolMove, AFailureLeavesBothAsTheyWere) {
 
 TEST(SpoolMoveNames, AreCheckedBeforeAnythingHappens) {
   const auto disk = std::make_shared<SimulatedDisk>();
-  auto spool = Spool::Open(disk, {.source = kSource});
+  auto spool = Spool::Open(disk, {.source = kMovedSource});
   ASSERT_TRUE(spool);
   const auto staged = (*spool)->Stage();
   const std::size_t files = disk->Paths().size();

@@ -15,17 +15,17 @@
 namespace unshard {
 namespace {
 
-constexpr const char* kSource = "file:///data/segmentation";
+constexpr const char* kSpooledSource = "file:///data/segmentation";
 
 Result<std::unique_ptr<Spool>> OpenSpool(std::shared_ptr<FileSystem> files,
-                                         const SpoolOptions& options = {.source = kSource}) {
+                                         const SpoolOptions& options = {.source = kSpooledSource}) {
   return Spool::Open(std::move(files), options);
 }
 
 // On a simulated disk whose faults and counts the tests use.
 class SpoolTest : public testing::Test {
  protected:
-  void Open(const SpoolOptions& options = {.source = kSource}) {
+  void Open(const SpoolOptions& options = {.source = kSpooledSource}) {
     spool_.reset();
     auto opened = OpenSpool(disk_, options);
     ASSERT_TRUE(opened) << opened.error().message;
@@ -152,7 +152,7 @@ TEST_F(SpoolTest, WhatIsOnlyStagedIsGoneWithItsHandleAndAtOpen) {
 }
 
 TEST_F(SpoolTest, TheCapHoldsAndFreesUp) {
-  Open({.source = kSource, .max_bytes = 10, .max_files = 2});
+  Open({.source = kSpooledSource, .max_bytes = 10, .max_files = 2});
   const auto one = Staged("12345678");
   const auto full = one->Write(8, AsBytes("901"));
   ASSERT_FALSE(full);
@@ -489,7 +489,7 @@ TEST_F(SpoolTest, OneProcessOwnsASpool) {
   const auto other = OpenSpool(disk_, {.source = "file:///elsewhere"});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(other.error().message.find(kSource), std::string::npos) << other.error().message;
+  EXPECT_NE(other.error().message.find(kSpooledSource), std::string::npos) << other.error().message;
   EXPECT_TRUE(OpenSpool(disk_));
 }
 
@@ -576,21 +576,21 @@ TEST_F(SpoolTest, ASpoolOfAnotherDirectoryWithTheSamePathIsNotTakenOver) {
   const SourceIdentity here = Identity("machine", 8, 2, "17.5", "");
   spool_.reset();
   const std::string before = *disk_->Text("owner");
-  Open({.source = kSource, .identity = here});  // one of the old form, of this host
+  Open({.source = kSpooledSource, .identity = here});  // one of the old form, of this host
   spool_.reset();
   EXPECT_NE(disk_->Text("owner"), before) << "what the source is has been written down";
-  const auto other =
-      OpenSpool(disk_, {.source = kSource, .identity = Identity("machine", 8, 3, "18.5", "")});
+  const auto other = OpenSpool(
+      disk_, {.source = kSpooledSource, .identity = Identity("machine", 8, 3, "18.5", "")});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_NE(other.error().message.find(kSource), std::string::npos) << other.error().message;
-  EXPECT_TRUE(OpenSpool(disk_, {.source = kSource, .identity = here}));
+  EXPECT_NE(other.error().message.find(kSpooledSource), std::string::npos) << other.error().message;
+  EXPECT_TRUE(OpenSpool(disk_, {.source = kSpooledSource, .identity = here}));
 }
 
 TEST_F(SpoolTest, ASpoolMovesWithItsSource) {
   const SourceIdentity here = Identity("machine", 8, 2, "17.5", "");
   spool_.reset();
-  Open({.source = kSource, .identity = here});
+  Open({.source = kSpooledSource, .identity = here});
   spool_.reset();
   for (const SourceIdentity& other :
        {Identity("machine", 8, 3, "17.5", ""), Identity("elsewhere", 8, 2, "17.5", ""),
@@ -606,8 +606,8 @@ TEST_F(SpoolTest, ASpoolMovesWithItsSource) {
 
 TEST_F(SpoolTest, ASpoolOfTheOldFormOfAnotherHostIsNotTakenOver) {
   spool_.reset();
-  const SpoolOwner owner = {kSource, "node-a", "boot", "4711", "1"};
-  SpoolOwner present = ThisProcess(kSource, Identity("machine", 8, 2, "17.5", ""));
+  const SpoolOwner owner = {kSpooledSource, "node-a", "boot", "4711", "1"};
+  SpoolOwner present = ThisProcess(kSpooledSource, Identity("machine", 8, 2, "17.5", ""));
   const auto why = WhyOfAnotherSource(owner, present);
   ASSERT_TRUE(why);
   EXPECT_NE(why->find("node-a"), std::string::npos) << *why;
