@@ -33,9 +33,7 @@ Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
                                             const VolumeFileSource& source) {
   const std::string name(format);
   if (!source.space) {
-    return Fail(ErrorCode::kNotSupported, name +
-                                              " holds images in space, and none of the axes of "
-                                              "this array is known to be x, y or z");
+    return Forward(source.space.error(), name + " holds images in space");
   }
   std::vector<std::size_t> order;
   if (source.space->channel) order.push_back(*source.space->channel);

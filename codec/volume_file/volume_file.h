@@ -35,8 +35,9 @@ struct VolumeFileSource {
   std::vector<std::uint64_t> shape;  // slowest axis first
   // The format of the array lists its axes fastest first (precomputed, N5).
   bool fastest_first = false;
-  // Nothing where the array is no image in space.
-  std::optional<SpatialAxes> space;
+  // Fails with kNotSupported, naming what is in the way, where the array is no image in space.
+  Result<SpatialAxes> space =
+      Fail(ErrorCode::kNotSupported, "none of the axes of this array is known to be x, y or z");
 };
 
 // What stands in the file. The voxels follow the header: little-endian, without gaps.

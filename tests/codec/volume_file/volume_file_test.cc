@@ -1,5 +1,5 @@
 // Headers of whole-volume files, byte by byte, and the chunks that their ranges come from. That the
-// programs of each format read them is shown by tests/conformance/test_volume_files.py.
+// programs of each format read them is shown by tests/mount/test_volume_files.py.
 #include "codec/volume_file/volume_file.h"
 
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ TEST(VolumeFileTest, WhatAFormatCannotSayIsRefusedByName) {
   source.space->xyz = {{{4, 8, 0}, {3, 8, 0}, {2, 8, 0}}};
   EXPECT_EQ(refused("nii", source),
             "nii has x, y, z and a channel, and axis 0 of this array is another");
-  source.space.reset();
+  source.space = VolumeFileSource().space;
   EXPECT_NE(refused("nrrd", source).find("none of the axes"), std::string::npos);
   source.shape = {std::uint64_t{1} << 31, std::uint64_t{1} << 31};
   EXPECT_EQ(refused("raw", source), "one file would have more than 2^62 bytes");
