@@ -73,14 +73,6 @@ class TextContent final : public ChunkContent {
   const std::shared_ptr<const std::string> text_;
 };
 
-Result<Bytes> BytesOf(FilePiece piece) {
-  if (auto* bytes = std::get_if<Bytes>(&piece)) return std::move(*bytes);
-  const auto& slice = std::get<FileSlice>(piece);
-  ByteVector bytes(slice.range.size);
-  UNSHARD_RETURN_IF_ERROR(ReadSlice(slice, bytes));
-  return Bytes(std::move(bytes));
-}
-
 }  // namespace
 
 ContentPtr MakeStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
@@ -100,12 +92,20 @@ ContentPtr MakeTextContent(std::shared_ptr<const std::string> text) {
   return std::make_shared<TextContent>(std::move(text));
 }
 
+Result<Bytes> InMemory(FilePiece piece) {
+  if (auto* bytes = std::get_if<Bytes>(&piece)) return std::move(*bytes);
+  const auto& slice = std::get<FileSlice>(piece);
+  ByteVector bytes(slice.range.size);
+  UNSHARD_RETURN_IF_ERROR(ReadSlice(slice, bytes));
+  return Bytes(std::move(bytes));
+}
+
 Status ForEachPiece(ChunkContent& content,
                     const std::function<Status(std::uint64_t offset, ByteSpan)>& take) {
   for (std::uint64_t offset = 0; offset < content.size();) {
     const std::uint64_t wanted = std::min(kPiece, content.size() - offset);
     UNSHARD_ASSIGN_OR_RETURN(FilePiece piece, content.Read(offset, wanted));
-    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, BytesOf(std::move(piece)));
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, InMemory(std::move(piece)));
     if (bytes.empty()) {
       return Fail(ErrorCode::kDataLoss, "expected " + std::to_string(content.size()) +
                                             " bytes, found " + std::to_string(offset));

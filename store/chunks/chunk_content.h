@@ -29,6 +29,8 @@ ContentPtr MakeBytesContent(Bytes bytes);
 // The bytes of a text, which is shared.
 ContentPtr MakeTextContent(std::shared_ptr<const std::string> text);
 
+// The bytes of a piece; those of a file are read.
+Result<Bytes> InMemory(FilePiece piece);
 // All bytes in memory. Fails with kResourceExhausted where they are more than `max_bytes`.
 Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes);
 // The crc32c of all bytes, read in pieces.

@@ -4,18 +4,11 @@
 #include <utility>
 
 #include "codec/pyramid/chunk_files.h"
+#include "store/chunks/chunk_content.h"
 #include "store/object/key.h"
 
 namespace unshard {
 namespace {
-
-Result<Bytes> InMemory(FilePiece piece) {
-  if (auto* bytes = std::get_if<Bytes>(&piece)) return std::move(*bytes);
-  const FileSlice& slice = std::get<FileSlice>(piece);
-  ByteVector bytes(slice.range.size);
-  UNSHARD_RETURN_IF_ERROR(ReadSlice(slice, bytes));
-  return Bytes(std::move(bytes));
-}
 
 FilePiece Clip(const Bytes& bytes, std::uint64_t offset, std::uint64_t size) {
   const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes.size());

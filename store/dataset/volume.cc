@@ -95,11 +95,10 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   if (parts.disk_cache) {
     parts.store = std::make_shared<CachingStore>(parts.store, parts.disk_cache);
   }
-  std::shared_ptr<CatalogStore> catalog;
   if (!source.store->capabilities().lists) {
-    parts.store = catalog = std::make_shared<CatalogStore>(parts.store);
+    parts.store = parts.catalog = std::make_shared<CatalogStore>(parts.store);
     if (all_views) {
-      for (const std::string_view view : AllViewNames()) catalog->AddDirectory(view);
+      for (const std::string_view view : AllViewNames()) parts.catalog->AddDirectory(view);
     }
   }
   parts.indexes = std::make_shared<IndexCache>(memory.index_cache);
@@ -111,7 +110,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   tree_options.view_options = FindViewCodec(options.view_codec).value_or(ViewOptions());
   tree_options.encoded = parts.decoded;
   tree_options.max_chunk_bytes = memory.chunk;
-  tree_options.catalog = catalog;
+  tree_options.catalog = parts.catalog;
   tree_options.max_directories = SearchedAhead(options, *source.store);
   tree_options.shards.max_index_bytes = memory.index;
   tree_options.shards.max_wrapped_bytes = memory.wrapped_shard;

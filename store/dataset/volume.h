@@ -26,6 +26,7 @@ struct VolumeParts {
   std::shared_ptr<ByteBudgetCache> decoded;
   std::shared_ptr<IndexCache> indexes;
   std::shared_ptr<DiskCache> disk_cache;  // null: none
+  std::shared_ptr<CatalogStore> catalog;  // null where the store lists
   std::shared_ptr<ReadCounters> reads = std::make_shared<ReadCounters>();
   std::shared_ptr<ChunkReader> reader;
   // Of writable volumes; null otherwise.

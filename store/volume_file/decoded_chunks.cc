@@ -1,0 +1,142 @@
+#include "store/volume_file/decoded_chunks.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "codec/pyramid/chunk_files.h"
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+// Writers and publishes may replace a chunk while it is read, each time.
+constexpr int kTries = 8;
+
+// What CacheKey::page tells apart.
+enum CachedVersion : std::uint64_t { kStored, kCommitted };
+
+// Stored bytes are asked for at once: the reader of a shard keeps what is read in parts.
+Result<Bytes> ReadWhole(ChunkContent& content, std::uint64_t max_bytes) {
+  if (content.size() <= max_bytes) {
+    UNSHARD_ASSIGN_OR_RETURN(FilePiece piece, content.Read(0, content.size()));
+    UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, InMemory(std::move(piece)));
+    if (bytes.size() == content.size()) return bytes;
+  }
+  return ReadAll(content, max_bytes);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DecodedChunks>> DecodedChunks::Make(Parts parts) {
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, GridOf(parts.array));
+  return std::shared_ptr<DecodedChunks>(new DecodedChunks(std::move(parts), std::move(grid)));
+}
+
+DecodedChunks::DecodedChunks(Parts parts, ChunkGrid grid)
+    : parts_(std::move(parts)),
+      grid_(std::move(grid)),
+      current_(parts_.written),
+      clips_(ClipsChunks(parts_.array.dialect)) {}
+
+std::uint64_t DecodedChunks::ExtentOf(std::uint64_t cell, std::size_t axis) const {
+  const std::uint64_t whole = grid_.chunk_shape()[axis];
+  return clips_ ? std::min(whole, grid_.shape()[axis] - cell * whole) : whole;
+}
+
+ChunkRef DecodedChunks::RefOf(const GridCell& cell) const {
+  return parts_.tree->RefOf(ChunkFile{FileCellOf(parts_.array.dialect, cell)});
+}
+
+Result<DecodedChunks::VoxelsPtr> DecodedChunks::Get(const GridCell& cell) {
+  const ChunkRef chunk = RefOf(cell);
+  for (int i = 1;; ++i) {
+    auto found = GetOnce(chunk, cell);
+    if (found) return found;
+    if (found.error().code == ErrorCode::kConflict && i < kTries) continue;
+    const std::string name = JoinPath(parts_.tree->directory(), parts_.tree->Path(chunk));
+    return Forward(std::move(found).error(), name);
+  }
+}
+
+CacheKey DecodedChunks::KeyOf(const GridCell& cell, const ShardGenerationPtr& shard) const {
+  return {cache_owner_, LinearIndex(grid_.grid_shape(), cell), shard ? shard->serial : 0, kStored};
+}
+
+void DecodedChunks::Prefetch(const std::vector<GridCell>& cells) {
+  const bool wrapped = parts_.tree->shards().format().is_wrapped();
+  if (!parts_.prefetches || wrapped || cells.size() < 2) return;
+  ChunkStore& store = parts_.tree->chunks();
+  std::uint64_t bytes = 0;
+  for (const GridCell& cell : cells) {
+    const ChunkRef chunk = RefOf(cell);
+    // What fails here, fails again where it is read.
+    const auto generation = store.Current(chunk, CallerDeadline());
+    if (!generation) return;
+    const ShardGenerationPtr shard = ShardGenerationOf(*generation);
+    if (!shard || !shard->object || parts_.cache->Peek(KeyOf(cell, shard))) continue;
+    const auto location = store.Locate(chunk, *generation);
+    if (!location) return;
+    if (!*location) continue;
+    bytes += (*location)->stored.size;
+    if (bytes > parts_.max_chunk_bytes) return;
+    shard->object->Prefetch((*location)->stored);
+  }
+}
+
+Result<DecodedChunks::VoxelsPtr> DecodedChunks::GetOnce(const ChunkRef& chunk,
+                                                        const GridCell& cell) {
+  ChunkTree& tree = *parts_.tree;
+  CacheKey key;
+  ByteBudgetCache::Loader load;
+  const WrittenVersionPtr written =
+      parts_.written ? parts_.written->Find(ChunkId::Of(tree, chunk)) : nullptr;
+  if (written) {
+    key = KeyOf(cell, nullptr);
+    key.count = written->number;
+    key.page = kCommitted;
+    load = [&]() -> Result<ByteBudgetCache::Loaded> {
+      if (written->removed) return Decode(nullptr, cell);
+      UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, current_.ContentOf(written));
+      return Decode(content, cell);
+    };
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(const ChunkGeneration generation,
+                             tree.chunks().Current(chunk, CallerDeadline()));
+    key = KeyOf(cell, ShardGenerationOf(generation));
+    load = [this, &tree, &chunk, &cell, generation]() -> Result<ByteBudgetCache::Loaded> {
+      UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree.chunks().LatestIn(chunk, generation));
+      return Decode(facts ? MakeStoredContent(parts_.tree, chunk, *facts) : nullptr, cell);
+    };
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(key, CallerDeadline(), load));
+  return std::static_pointer_cast<const Voxels>(value);
+}
+
+Result<ByteBudgetCache::Loaded> DecodedChunks::Decode(const ContentPtr& content,
+                                                      const GridCell& cell) {
+  auto voxels = std::make_shared<Voxels>();
+  if (content) {
+    std::vector<std::uint64_t> shape;
+    for (std::size_t axis = 0; axis < cell.size(); ++axis) {
+      shape.push_back(ExtentOf(cell[axis], axis));
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(parts_.array.data_type, shape));
+    if (size > parts_.max_chunk_bytes || content->size() > parts_.max_chunk_bytes) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  "a chunk of " + std::to_string(std::max(size, content->size())) +
+                      " bytes is larger than the memory cap allows to decode: raise memory=");
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, ReadWhole(*content, parts_.max_chunk_bytes));
+    UNSHARD_ASSIGN_OR_RETURN(*voxels, parts_.array.codec->Decode(stored.span(), shape));
+    parts_.decoded->fetch_add(1, std::memory_order_relaxed);
+    if (voxels->bytes.size() != size) {
+      return Fail(ErrorCode::kDataLoss, "decodes to " + std::to_string(voxels->bytes.size()) +
+                                            " bytes, expected " + std::to_string(size));
+    }
+  }
+  const std::uint64_t bytes = voxels->bytes.size() + sizeof(Voxels);
+  return ByteBudgetCache::Loaded{std::move(voxels), bytes};
+}
+
+}  // namespace unshard

@@ -1,0 +1,230 @@
+#include "store/volume_file/source_arrays.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "codec/volume_file/source.h"
+#include "store/chunks/plain_tree.h"
+#include "store/dataset/all_views.h"
+#include "store/dataset/memory_shares.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+// Above those of all trees that the volume serves: no chunk of another tree was committed.
+constexpr std::uint32_t kFirstOrdinal = std::uint32_t{1} << 31;
+// Beyond so many, what is known of arrays is read again.
+constexpr std::size_t kMostKnown = 4096;
+// With view=all there is one tree for each view; what is written through this one is seen at once.
+constexpr std::string_view kReadView = "native";
+
+bool IsSharded(const ViewSource::Level& level) {
+  return level.precomputed_shards || level.zarr_shards;
+}
+
+}  // namespace
+
+SourceArrays::SourceArrays(const VolumeParts& parts, const VolumeOptions& options)
+    : parts_(parts),
+      options_(options),
+      root_(options.view == kAllViews ? kReadView : std::string_view()),
+      next_ordinal_(kFirstOrdinal) {}
+
+std::string SourceArrays::KeyOf(const std::string& path) const { return JoinPath(root_, path); }
+
+std::vector<std::string> SourceArrays::Found() const {
+  std::vector<std::string> paths;
+  for (const FoundDataset& found : parts_.datasets->found()) {
+    if (found.shape.empty() || found.fault || !IsAtOrBelow(found.path, root_)) continue;
+    if (root_.empty()) {
+      paths.push_back(found.path);
+    } else {
+      paths.push_back(found.path.substr(std::min(root_.size() + 1, found.path.size())));
+    }
+  }
+  return paths;
+}
+
+bool SourceArrays::HasDatasets(const std::string& directory) {
+  const auto holds = [&] {
+    const std::vector<std::string> all = Found();
+    return std::any_of(all.begin(), all.end(), [&](const std::string& path) {
+      return path != directory && IsAtOrBelow(path, directory);
+    });
+  };
+  if (holds()) return true;
+  const std::string key = KeyOf(directory);
+  parts_.datasets->Find(key);
+  const auto examined = parts_.datasets->index().ContributionAt(key);
+  return (examined && !examined->found.empty() && examined->found.front().shape.empty()) || holds();
+}
+
+bool SourceArrays::IsFresh(const Known& known) const {
+  if (known.array->served && known.array->served->retired()) return false;
+  if (options_.immutable) return true;
+  const std::chrono::milliseconds ttl(options_.ttl_milliseconds);
+  return Clock::now() - known.checked < ttl;
+}
+
+Result<bool> SourceArrays::IsUpToDate(const Known& known) const {
+  if (known.array->served && known.array->served->retired()) return false;
+  for (const auto& [key, read] : known.documents) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto now, parts_.store->Stat(key, CallerDeadline()));
+    if (!now || now->generation != read.generation) return false;
+  }
+  return true;
+}
+
+Result<SourceArrayPtr> SourceArrays::Find(const std::string& path) {
+  const std::string key = KeyOf(path);
+  std::optional<Known> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(key);
+    if (found != known_.end()) known = found->second;
+  }
+  if (known && IsFresh(*known)) return known->array;
+  Known now;
+  now.checked = Clock::now();
+  bool up_to_date = false;
+  if (known) {
+    UNSHARD_ASSIGN_OR_RETURN(up_to_date, IsUpToDate(*known));
+  }
+  if (up_to_date) {
+    now.array = known->array;
+    now.documents = known->documents;
+    now.text = known->text;
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(const auto place, Locate(key));
+    if (!place) {
+      const std::lock_guard lock(mutex_);
+      known_.erase(key);
+      return nullptr;
+    }
+    for (const auto& [name, info] : place->source.documents) {
+      now.documents[JoinPath(place->dataset, name)] = info;
+    }
+    now.text = place->source.text;
+    const bool same = known && known->text == now.text &&
+                      !(known->array->served && known->array->served->retired());
+    if (same) {
+      now.array = known->array;
+    } else {
+      UNSHARD_ASSIGN_OR_RETURN(now.array, Open(key, *place));
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  if (known_.size() >= kMostKnown) known_.clear();
+  return known_.insert_or_assign(key, std::move(now)).first->second.array;
+}
+
+// A dataset above the array says more of it than the array itself: where its voxels are.
+Result<std::optional<SourceArrays::Place>> SourceArrays::Locate(const std::string& key) const {
+  std::vector<std::string> datasets;
+  for (std::string at = key; at != root_ && !at.empty();) {
+    at = ParentPath(at);
+    datasets.push_back(at);
+  }
+  if (const auto served = ServedIn(key).tree) {
+    if (const auto home = parts_.datasets->index().HomeOf(*served)) datasets.push_back(*home);
+  }
+  datasets.push_back(key);
+  std::optional<Error> failed;
+  for (const std::string& dataset : datasets) {
+    auto place = LocateIn(dataset, key);
+    if (!place) {
+      if (!failed) failed = std::move(place).error();
+      continue;
+    }
+    if (!*place) continue;
+    if (failed) LogWarning(failed->message + ": not asked where the voxels of " + key + " are");
+    return place;
+  }
+  if (failed) return tl::unexpected<Error>(*std::move(failed));
+  return std::nullopt;
+}
+
+Result<std::optional<SourceArrays::Place>> SourceArrays::LocateIn(const std::string& dataset,
+                                                                  const std::string& key) const {
+  UNSHARD_ASSIGN_OR_RETURN(auto source,
+                           ReadViewSource(*parts_.store, dataset, parts_.catalog.get()));
+  if (!source) return std::nullopt;
+  std::optional<std::size_t> level;
+  for (std::size_t i = 0; i < source->levels.size(); ++i) {
+    if (source->levels[i].directory != key) continue;
+    if (level) {
+      return Fail(ErrorCode::kNotSupported,
+                  parts_.store->Describe(key) + ": holds the chunks of two scales");
+    }
+    level = i;
+  }
+  if (!level) return std::nullopt;
+  return Place{dataset, *std::move(source), *level};
+}
+
+Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& place) {
+  const ArrayMetadata& metadata = place.source.dataset.levels[place.level].array;
+  parts_.datasets->Find(place.dataset);
+  parts_.datasets->Find(key);
+  const Served served = ServedIn(key);
+  if (!served.stored && IsSharded(place.source.levels[place.level])) {
+    return Fail(ErrorCode::kUnavailable,
+                parts_.store->Describe(key) + ": its chunks are not presented at the moment");
+  }
+  DecodedChunks::Parts chunks;
+  chunks.tree = served.stored;
+  if (!chunks.tree) {
+    UNSHARD_ASSIGN_OR_RETURN(chunks.tree, OpenPlain(key, metadata));
+  }
+  chunks.array = metadata;
+  chunks.written = parts_.written;
+  chunks.cache = parts_.decoded;
+  chunks.max_chunk_bytes = MemoryShares(options_.memory_bytes).chunk;
+  chunks.prefetches = !parts_.store->capabilities().keeps_replaced_versions;
+  chunks.decoded = decoded_;
+  auto array = std::make_shared<SourceArray>();
+  array->serial = ++last_serial_;
+  array->described = DescribeLevel(place.source.dataset, place.level);
+  array->modified = place.source.info.modified;
+  array->served = served.tree;
+  UNSHARD_ASSIGN_OR_RETURN(array->chunks, DecodedChunks::Make(std::move(chunks)));
+  return array;
+}
+
+SourceArrays::Served SourceArrays::ServedIn(const std::string& directory) const {
+  const DatasetIndex& index = parts_.datasets->index();
+  for (const auto& tree : index.TreesNear(directory)) {
+    const auto home = tree->retired() ? std::nullopt : index.HomeOf(*tree);
+    const auto contribution = home ? index.ContributionAt(*home) : nullptr;
+    if (!contribution) continue;
+    for (const ServedTree& served : contribution->trees) {
+      if (served.tree == tree && served.stored->directory() == directory) {
+        return {served.tree, served.stored};
+      }
+    }
+  }
+  return {};
+}
+
+// Nothing is notified of changes of these objects: each read asks for the version, where that costs
+// no request.
+Result<std::shared_ptr<ShardedTree>> SourceArrays::OpenPlain(const std::string& directory,
+                                                             const ArrayMetadata& array) {
+  const MemoryShares memory(options_.memory_bytes);
+  ShardSetOptions shards;
+  shards.max_index_bytes = memory.index;
+  shards.max_wrapped_bytes = memory.wrapped_shard;
+  shards.immutable = options_.immutable;
+  const bool is_local = parts_.store->capabilities().keeps_replaced_versions;
+  shards.ttl_milliseconds = is_local ? 0 : options_.ttl_milliseconds;
+  const auto make = [&](std::shared_ptr<ObjectStore> objects, auto format, auto keys) {
+    return std::make_shared<ShardSet>(std::move(objects), directory, std::move(format),
+                                      std::move(keys), nullptr, parts_.indexes, shards);
+  };
+  return MakePlainTree(next_ordinal_++, array, make, parts_.reader, parts_.store, memory.chunk);
+}
+
+}  // namespace unshard
