@@ -122,6 +122,7 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
     if (superblock_.writable()) superblock_.writes->ShardReplaced({tree->ordinal(), change.shard});
     AnnounceChange(tree, change);
   }
+  for (const NodeId file : superblock_.volume_file_nodes.Of(tree->ordinal())) Invalidate(file);
   return true;
 }
 

@@ -64,13 +64,18 @@ bool VolumeFs::ListingIsKept(NodeId id) {
 }
 
 bool VolumeFs::LoadsAtOpen() const {
-  return !superblock_.options.immutable &&
-         !superblock_.parts.store->capabilities().keeps_replaced_versions;
+  const MountOptions& options = superblock_.options;
+  const bool keeps = superblock_.parts.store->capabilities().keeps_replaced_versions;
+  return !options.immutable && (!keeps || !options.files.empty());
 }
 
-Status VolumeFs::Load(NodeId id) {
+Result<PageUse> VolumeFs::Load(NodeId id) {
   const NodePtr node = LoadsAtOpen() ? superblock_.At(id) : nullptr;
-  return node ? node->Load() : Status();
+  if (!node) return PageUse::kKept;
+  if (!superblock_.parts.store->capabilities().keeps_replaced_versions) {
+    UNSHARD_RETURN_IF_ERROR(node->Load());
+  }
+  return node->PagesAtOpen();
 }
 
 Result<std::optional<std::string>> VolumeFs::GetExtendedAttribute(NodeId id,

@@ -42,7 +42,8 @@ class VolumeFs {
   Result<FilePiece> Read(NodeId node, std::uint64_t offset, std::uint64_t size);
   // Whether OPEN on this read-only mount is for Load(); else the kernel need not ask.
   [[nodiscard]] bool LoadsAtOpen() const;
-  Status Load(NodeId node);
+  // What becomes of the pages of the node.
+  Result<PageUse> Load(NodeId node);
   // Names after `cookie` (0: all) until the visitor returns false.
   Status ReadDirectory(NodeId node, std::uint64_t cookie, bool with_attributes,
                        const DirectoryVisitor& visitor);

@@ -1,6 +1,7 @@
 #include "fs/cli/info_command.h"
 
 #include <algorithm>
+#include <map>
 
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
@@ -11,6 +12,7 @@
 #include "store/dataset/dataset_details.h"
 #include "store/dataset/shard_count.h"
 #include "store/dataset/volume.h"
+#include "store/volume_file/source_arrays.h"
 
 namespace unshard {
 namespace {
@@ -53,8 +55,25 @@ void SetDetails(const FoundDataset& found, const DatasetDetails& details, JsonVa
   if (found.tree && details.sharding.is_object()) object.Set("sharding", details.sharding);
 }
 
+// Formats in which the array cannot be presented as one file (-o files=), each with the reason.
+using RefusedFormats = std::map<std::string, std::string>;
+RefusedFormats RefusedFormatsOf(SourceArrays& arrays, const FoundDataset& found) {
+  RefusedFormats refused;
+  if (found.shape.empty() || found.fault) return refused;
+  const auto array = arrays.Find(found.path);
+  for (const VolumeFileFormat& format : VolumeFileFormats()) {
+    if (!array) {
+      refused.emplace(format.name, array.error().message);
+    } else if (*array) {
+      const auto layout = format.describe((*array)->described);
+      if (!layout) refused.emplace(format.name, layout.error().message);
+    }
+  }
+  return refused;
+}
+
 JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details,
-                        const ShardCount& count) {
+                        const ShardCount& count, const RefusedFormats& refused) {
   JsonValue object = JsonValue::Object();
   object.Set("path", JsonValue::String(EscapeBytes(found.path)));
   object.Set("format", JsonValue::String(found.format));
@@ -72,6 +91,13 @@ JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details
     object.Set("shards", JsonValue::Number(count.shards));
     if (count.chunks_complete) object.Set("chunks", JsonValue::Number(count.chunks));
     if (count.fitting_known) object.Set("chunks_that_fit", JsonValue::Number(count.fitting));
+  }
+  if (!refused.empty()) {
+    JsonValue reasons = JsonValue::Object();
+    for (const auto& [format, why] : refused) {
+      reasons.Set(format, JsonValue::String(EscapeBytes(why)));
+    }
+    object.Set("no_files", std::move(reasons));
   }
   if (found.fault) object.Set("fault", JsonValue::String(EscapeBytes(found.fault->message)));
   return object;
@@ -135,7 +161,7 @@ std::string CountText(const ShardCount& count) {
 }
 
 std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details,
-                        const ShardCount& count) {
+                        const ShardCount& count, const RefusedFormats& refused) {
   std::string line = "/" + Printable(found.path) + "\n    " + found.format;
   if (!found.description.empty()) line += ": " + Printable(found.description);
   if (found.fault) line += "\n    broken: " + Printable(found.fault->message);
@@ -145,6 +171,9 @@ std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details
     const std::string sharding = ShardingText(details.sharding);
     if (!sharding.empty()) line += "\n    sharding: " + sharding;
     line += "\n    " + CountText(count);
+  }
+  for (const auto& [format, why] : refused) {
+    line += "\n    no file " + format + ": " + Printable(why);
   }
   return line + "\n";
 }
@@ -198,14 +227,16 @@ Result<std::string> DescribeSource(const std::string& source, bool json) {
   std::vector<JsonValue> datasets;
   const std::vector<FoundDataset> all = parts.datasets->found();
   DetailsByPath details = ReadDetails(*parts.store, all);
+  SourceArrays arrays(parts, options);
   for (const FoundDataset& found : all) {
+    const RefusedFormats refused = RefusedFormatsOf(arrays, found);
     const DatasetDetails& more = details[found.path];
     // The cost of counting how many chunks fit into one shard. 2^62 is never counted.
     const std::uint64_t costs = std::uint64_t{1} << std::min(more.ids_in_shard_bits, 62u);
     const ShardCount count =
         found.tree ? CountShards(*parts.store, *found.tree, costs) : ShardCount();
-    datasets.push_back(DatasetObject(found, more, count));
-    text += DatasetLine(found, more, count);
+    datasets.push_back(DatasetObject(found, more, count, refused));
+    text += DatasetLine(found, more, count, refused);
   }
   if (!json) return text;
   JsonValue object = JsonValue::Object();

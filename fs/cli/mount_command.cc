@@ -27,6 +27,8 @@ const char* const kMountFooter =
     "                          each in a directory of its name; read-only but native\n"
     "  view_codec=none|gzip|zstd|blosc\n"
     "                          how views compress chunks that they encode (default: none)\n"
+    "  files=npy:nii:nrrd:raw  also each array as one file, in files/: some of these\n"
+    "                          formats\n"
     "  list=present|grid|none  what listings show: chunks that are there (default),\n"
     "                          these and all directories of the grid, or no chunks\n"
     "  morton=detect|standard|legacy\n"

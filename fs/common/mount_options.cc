@@ -9,6 +9,7 @@
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
+#include "codec/volume_file/volume_file.h"
 #include "store/dataset/all_views.h"
 #include "store/views/views.h"
 
@@ -160,6 +161,21 @@ Status ApplyWritingValue(std::string_view name, std::string_view value, MountOpt
   return UnknownOption(name);
 }
 
+// "npy:nii"; a comma would separate options.
+Status ApplyFiles(std::string_view name, std::string_view value, MountOptions& options) {
+  options.files.clear();
+  for (std::string_view rest = value;;) {
+    const std::size_t colon = rest.find(':');
+    const std::string_view format = rest.substr(0, colon);
+    if (FindVolumeFileFormat(format) == nullptr) {
+      return BadValue(name, value, "some of npy, nii, nrrd and raw, with colons between them");
+    }
+    if (!Contains(options.files, format)) options.files.emplace_back(format);
+    if (colon == std::string_view::npos) return {};
+    rest.remove_prefix(colon + 1);
+  }
+}
+
 Status ApplyValue(std::string_view name, std::string_view value, MountOptions& options) {
   if (name == "view") {
     if (value != kAllViews && FindView(value) == nullptr) {
@@ -171,6 +187,7 @@ Status ApplyValue(std::string_view name, std::string_view value, MountOptions& o
     if (!FindViewCodec(value)) return BadValue(name, value, ViewCodecNames());
     return void(options.view_codec = value), Status{};
   }
+  if (name == "files") return ApplyFiles(name, value, options);
   if (name == "list") return ApplyChoice(name, value, kListChoices, options.list);
   if (name == "morton") return ApplyChoice(name, value, kMortonChoices, options.morton);
   if (name == "watch") return ApplyChoice(name, value, kWatchChoices, options.watch);
@@ -269,6 +286,11 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("watch", NameOfChoice(kWatchChoices, options.watch));
   object.Set("view", JsonValue::String(options.view));
   object.Set("view_codec", JsonValue::String(options.view_codec));
+  JsonValue files = JsonValue::Array();
+  for (const std::string& format : options.files) {
+    files.mutable_items().push_back(JsonValue::String(format));
+  }
+  object.Set("files", std::move(files));
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
   object.Set("cache", JsonValue::String(EscapeBytes(options.cache)));

@@ -17,6 +17,8 @@ namespace unshard {
 struct MountOptions : VolumeOptions {
   std::string mount_point;
   ListMode list = ListMode::kPresent;
+  // Formats (codec/volume_file/volume_file.h) in which each array is presented as one file.
+  std::vector<std::string> files;
   // "rw" was asked for: fail where the source can only be read. mount(8) adds "rw" by itself.
   bool must_write = false;
   std::optional<uid_t> user;

@@ -97,10 +97,9 @@ void Open(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
       fuse_reply_err(request, ENOSYS);
       return;
     }
-    if (const Status loaded = fs.Load(node); !loaded) {
-      return ReplyError(request, "open", node, "", loaded.error());
-    }
-    file->keep_cache = 1;
+    const auto pages = fs.Load(node);
+    if (!pages) return ReplyError(request, "open", node, "", pages.error());
+    file->keep_cache = *pages == PageUse::kKept;
     file->fh = 0;
     fuse_reply_open(request, file);
   });

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fs/mount/mount_status.h"
+#include "fs/tree/volume_files.h"
 #include "store/object/log.h"
 #include "store/spool/spool_contents.h"
 
@@ -21,6 +22,7 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
                            Volume::Open(options, [&changes](const ChangeWatcher::Event& event) {
                              changes.Push(event);
                            }));
+  if (!options.files.empty()) UNSHARD_RETURN_IF_ERROR(CanHoldFiles(volume->parts()));
   MountOptions opened = options;
   opened.read_only = volume->writes() == nullptr;
   auto fs = std::make_unique<VolumeFs>(std::move(volume), opened);

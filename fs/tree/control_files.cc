@@ -71,6 +71,8 @@ std::vector<Metric> Metrics(Superblock& superblock) {
       {"store_data_reads_total", "Reads of chunk data.", superblock.parts.reads->data_reads},
       {"chunks_decoded_total", "Chunks whose data_encoding was undone.",
        superblock.parts.reads->chunks_decoded},
+      {"file_chunks_decoded_total", "Chunks decoded for files of whole arrays.",
+       superblock.arrays ? superblock.arrays->chunks_decoded() : 0},
       {"shards_changed_total", "Shards found replaced, added or removed.", counters.shards_changed},
       {"entries_invalidated_total",
        "FUSE_NOTIFY_INVAL_ENTRY sent: names that the kernel is to look up again.",

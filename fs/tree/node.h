@@ -61,6 +61,8 @@ class Node {
   // OPEN on a read-only mount of a store that does not keep replaced versions: StaleName() where
   // this one is gone, so that the kernel looks the name up once more.
   virtual Status Load() { return {}; }
+  // What becomes of its pages at an OPEN for reading that Open does not answer.
+  [[nodiscard]] virtual PageUse PagesAtOpen() const { return PageUse::kKept; }
   // The bytes of a version of a chunk, and the attributes that fstat(2) gives until the release.
   struct Version {
     ContentPtr content;

@@ -13,6 +13,7 @@
 #include "fs/tree/source_name.h"
 #include "fs/tree/staged_node.h"
 #include "fs/tree/superblock.h"
+#include "fs/tree/volume_files.h"
 #include "store/local/shard_lock.h"
 
 namespace unshard {
@@ -24,6 +25,8 @@ constexpr std::size_t kMaxSharedTrees = 16;
 // After all names of the source and all chunks.
 constexpr std::uint64_t kDocumentCookie = kLargestCookie;
 constexpr std::uint64_t kFirstComputedCookie = kLargestCookie - 16;
+// Of `files`, which is listed after ".." and before all others.
+constexpr std::uint64_t kFilesCookie = kFirstComputedCookie - 1;
 
 bool IsShard(const DirectoryOverlay& overlay, std::string_view name) {
   return std::any_of(overlay.trees.begin(), overlay.trees.end(),
@@ -87,6 +90,9 @@ Result<Entry> SourceDirectory::Lookup(std::string_view name, pid_t thread) {
 Result<NamePtr> SourceDirectory::Find(std::string_view name) {
   if (path_.empty() && name == kControlDirectory) {
     return std::make_unique<ControlName>(superblock(), path_, name);
+  }
+  if (path_.empty() && name == kFilesDirectory && superblock().arrays) {
+    return std::make_unique<FilesDirectoryName>(superblock(), path_, name);
   }
   const OverlayPtr overlay = Overlay();
   if (!overlay) return std::make_unique<SourceName>(superblock(), path_, name, opaque_);
@@ -162,6 +168,16 @@ NamePtr SourceDirectory::NameInSource(const OverlayPtr& overlay, std::string_vie
 
 Status SourceDirectory::List(const Listing& listing) {
   if (!ListDots(inode(), listing)) return {};
+  if (!path_.empty() || !superblock().arrays) return ListNames(listing);
+  const DirectoryName files{kFilesDirectory, StableInode(kFilesDirectory), true, kFilesCookie,
+                            std::nullopt};
+  if (listing.cookie <= kAfterDots && !listing.visitor(files)) return {};
+  Listing others = listing;
+  if (listing.cookie == kFilesCookie) others.cookie = kAfterDots;
+  return ListNames(others);
+}
+
+Status SourceDirectory::ListNames(const Listing& listing) {
   const OverlayPtr overlay = Overlay();
   const bool plain = !overlay || (overlay->trees.empty() && overlay->virtual_children.empty() &&
                                   overlay->hidden.empty() && !overlay->closed);

@@ -38,6 +38,8 @@ class SourceDirectory final : public Directory {
   std::unique_ptr<Name> FindInTrees(const OverlayPtr& overlay, std::string_view name,
                                     std::size_t first);
   Result<std::unique_ptr<Name>> FindBesideChunks(const OverlayPtr& overlay, std::string_view name);
+  // All names but ".", ".." and that of files=.
+  Status ListNames(const Listing& listing);
   std::unique_ptr<Name> NameInSource(const OverlayPtr& overlay, std::string_view name);
 
   const std::string path_;

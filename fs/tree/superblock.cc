@@ -13,6 +13,7 @@ Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount
       parts(volume->parts()),
       options(mount_options),
       mount_time(TimeNow()),
+      arrays(options.files.empty() ? nullptr : std::make_unique<SourceArrays>(parts, options)),
       writes(volume->writes()) {
   ReferDirectory(*this, "", false, TimeNow());  // the first node is kRootNode
 }

@@ -21,6 +21,7 @@
 #include "fs/tree/node.h"
 #include "fs/tree/node_table.h"
 #include "fs/tree/removed_directories.h"
+#include "fs/tree/volume_file_nodes.h"
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
 #include "fs/write/open_writers.h"
@@ -29,6 +30,7 @@
 #include "fs/write/staged_files.h"
 #include "store/dataset/metadata_documents.h"
 #include "store/dataset/volume.h"
+#include "store/volume_file/source_arrays.h"
 
 namespace unshard {
 
@@ -76,11 +78,13 @@ struct Superblock {
   const timespec mount_time;
   Counters counters;
   ErrorLog errors;
+  VolumeFileNodes volume_file_nodes;
   NodeTable nodes;
   DirectorySnapshots snapshots;
   AttributeDemand attribute_demand;
   RequestEpoch epoch;
   GivenTimes given_times;
+  const std::unique_ptr<SourceArrays> arrays;       // null without files=
   std::atomic<std::uint64_t> control_snapshots{0};  // of control files, so far
 
   // Of writable mounts.

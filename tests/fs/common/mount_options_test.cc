@@ -156,6 +156,11 @@ TEST(MountOptionsTest, OptionsOfTheKernelArePassedOn) {
 
 TEST(MountOptionsTest, ABadValueIsNamedWithWhatWasExpected) {
   ExpectRefusal("list=all", "list=all: expected present, grid or none");
+  EXPECT_EQ(Applied("files=npy:raw:npy").files, (std::vector<std::string>{"npy", "raw"}));
+  EXPECT_EQ(Applied("files=npy,files=nii").files, std::vector<std::string>{"nii"});
+  const std::string formats = "expected some of npy, nii, nrrd and raw, with colons between them";
+  ExpectRefusal("files=npy:tiff", "files=npy:tiff: " + formats);
+  ExpectRefusal("files=", "files=: " + formats);
   ExpectRefusal("view=tiff", "view=tiff: expected native, raw, precomputed, zarr3, zarr2, n5, all");
   ExpectRefusal("morton=new", "morton=new: expected");
   ExpectRefusal("watch=maybe", "watch=maybe: expected on or off");

@@ -1,0 +1,51 @@
+#include "fs/tree/array_names.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "fs/tree/listing.h"
+#include "store/object/key.h"
+
+namespace unshard {
+namespace {
+
+// What stands below `directory` of a path below it: "a/b" of "x/a/b" below "x"; "" elsewhere.
+std::string_view Below(std::string_view path, const std::string& directory) {
+  if (directory.empty()) return path;
+  if (path.size() <= directory.size() || !path.starts_with(directory)) return {};
+  return path[directory.size()] == '/' ? path.substr(directory.size() + 1) : std::string_view();
+}
+
+}  // namespace
+
+bool HasArraysBelow(const std::vector<std::string>& arrays, const std::string& directory) {
+  return std::any_of(arrays.begin(), arrays.end(),
+                     [&](const std::string& path) { return !Below(path, directory).empty(); });
+}
+
+Status ListArrays(const std::vector<std::string>& arrays, const std::string& directory,
+                  const std::string& shown_as, std::uint64_t inode, const FilesOfArray& files_of,
+                  const Listing& listing) {
+  if (!ListDots(inode, listing)) return {};
+  std::set<std::pair<std::string, bool>> names;  // and whether it is a directory
+  for (const std::string& path : arrays) {
+    const std::string_view below = Below(path, directory);
+    if (below.empty() && !(path.empty() && directory.empty())) continue;
+    const std::size_t end = below.find('/');
+    if (end != std::string_view::npos) {
+      names.emplace(below.substr(0, end), true);
+    } else {
+      for (std::string& name : files_of(path)) names.emplace(std::move(name), false);
+    }
+  }
+  std::uint64_t at = kAfterDots;
+  for (const auto& [name, is_directory] : names) {
+    if (++at <= listing.cookie) continue;
+    const std::uint64_t inode_of_name = StableInode(JoinPath(shown_as, name));
+    if (!listing.visitor({name, inode_of_name, is_directory, at, std::nullopt})) return {};
+  }
+  return {};
+}
+
+}  // namespace unshard
