@@ -69,6 +69,14 @@ Result<HttpAnswer> ReadPartAnswer(HttpResponse response, const AskedRange& asked
   return HttpAnswer{HttpAnswer::Kind::kPart, std::move(object)};
 }
 
+HttpAnswer Unsatisfied(const HttpResponse& response) {
+  HttpAnswer answer{HttpAnswer::Kind::kUnsatisfied};
+  const auto field = FindHeader(response.headers, "Content-Range");
+  const auto range = field ? ParseContentRange(*field) : std::nullopt;
+  if (range) answer.told_size = range->total;
+  return answer;
+}
+
 }  // namespace
 
 Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
@@ -92,7 +100,7 @@ Result<HttpAnswer> ReadAnswer(HttpResponse response, const AskedRange& asked,
     case 412:
       return HttpAnswer{Kind::kChanged};
     case 416:
-      return HttpAnswer{Kind::kUnsatisfied};
+      return Unsatisfied(response);
     default:
       return FailWith(IsRetriedStatus(response.status) ? 0 : EPROTO, ErrorCode::kUnavailable,
                       "the server answered HTTP " + std::to_string(response.status));

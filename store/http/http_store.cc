@@ -52,6 +52,8 @@ class Opening {
   Result<HttpAnswer> Ask();
   // Whether another request may bring what this answer, or its failure, does not.
   bool AsksOtherwise(const Result<HttpAnswer>& answer);
+  // An answer 200 without a byte, which is also what broken servers send in place of an error.
+  [[nodiscard]] bool IsUnprovedEmpty(const HttpObject& object) const;
   bool AsksWithoutSuffix();
   [[nodiscard]] bool IsTheSuffix(const HttpObject& object) const;
   [[nodiscard]] tl::unexpected<Error> TooLarge(const HttpObject& object) const;
@@ -70,6 +72,8 @@ class Opening {
 };
 
 bool Opening::AsksWithoutSuffix() {
+  // After an answer 416 to a range at the start: the size of the object, 0 where it does not tell.
+  std::optional<std::uint64_t> unsatisfied_size_;
   if (!asked_ || !asked_->suffix) return false;
   server_->NoteBrokenSuffixes();
   asked_ = kOneByte;
@@ -85,6 +89,13 @@ bool Opening::IsTheSuffix(const HttpObject& object) const {
 Result<HttpAnswer> Opening::Ask() {
   HttpRequest request = server_->MakeRequest(key_, asked_, deadline_);
   if (kept_) AddRefreshCondition(kept_->validators, request.headers);
+// An empty object has a validator, or refuses a range at its start.
+bool Opening::IsUnprovedEmpty(const HttpObject& object) const {
+  if (object.info.size > 0) return false;
+  if (unsatisfied_size_) return *unsatisfied_size_ > 0;
+  return !object.validators.tag && object.validators.modified_text.empty();
+}
+
   // Where the header fields say everything, no body is waited for.
   if (only_stat_ && asked_) request.max_whole_body = 0;
   return server_->Ask(std::move(request), asked_);
@@ -112,8 +123,11 @@ bool Opening::AsksOtherwise(const Result<HttpAnswer>& answer) {
     case Kind::kTooLarge:
       if (AsksWithoutSuffix()) return true;
       if (!only_stat_ || !asked_) return false;
+        unsatisfied_size_ = answer->told_size.value_or(0);
       // Only the body tells the size of this one, or its version.
       if (answer->object->info.size > 0 &&
+    case Kind::kWhole:
+      return IsUnprovedEmpty(*answer->object) && !std::exchange(repeated_, true);
           (answer->object->validators.tag || !answer->object->validators.modified_text.empty())) {
         return false;
       }
@@ -139,7 +153,14 @@ Result<HttpAnswer> Opening::Learn() {
   kept_ = server_->whole_objects().Find(key_);
   for (int requests = 0; requests < kMostRequests; ++requests) {
     auto answer = Ask();
-    if (!AsksOtherwise(answer)) return answer;
+    if (AsksOtherwise(answer)) continue;
+    if (!answer || answer->kind != Kind::kWhole || !IsUnprovedEmpty(*answer->object)) return answer;
+    return FailWith(
+        EPROTO, ErrorCode::kUnavailable,
+        "the server breaks HTTP: it answers 200 without a byte, as for an object of 0 "
+        "bytes, but " +
+            (unsatisfied_size_ ? "says that it has " + std::to_string(*unsatisfied_size_) + " bytes"
+                               : std::string("without ETag and Last-Modified")));
   }
   return Fail(ErrorCode::kConflict, "the object or its server kept changing while it was opened");
 }

@@ -242,6 +242,59 @@ TEST_F(HttpStoreTest, WithoutRangesObjectsAreReadWholeUpToALimit) {
   EXPECT_EQ((*info)->size, 11u);
 }
 
+// What a cache or a gateway sends that has lost the object: never a shard without a chunk.
+TEST_F(HttpStoreTest, AnAnswerOfNoBytesIsBelievedWithAValidatorOnly) {
+  Put("key", "0123456789");
+  const auto store = Store();
+  const std::string nothing = "status 200\n";
+  Break(nothing);
+  EXPECT_EQ(TextOf(Open(*store).first), "0123") << "it may be one server of several";
+  for (const auto& first : {RangeRequest::At(0, 4), RangeRequest::At(0, 0), RangeRequest::Suffix(4),
+                            RangeRequest::At(4, 4)}) {
+    Break(nothing + nothing);
+    const auto opened = TryOpen(*store, first);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(opened.error().system_errno, EPROTO);
+    EXPECT_NE(opened.error().message.find("/key: the server breaks HTTP: it answers 200 without a"),
+              std::string::npos)
+        << opened.error().message;
+  }
+  Break(nothing + nothing);
+  EXPECT_FALSE(store->Stat("key", Deadline::None()));
+  const auto version = Open(*store).version;
+  Break(nothing);
+  EXPECT_EQ(Read(*version, RangeRequest::At(0, 4)), std::nullopt) << "changed: it is opened again";
+  Break("status 200; field Last-Modified Wed, 01 Jan 2020 00:00:00 GMT\n");
+  EXPECT_EQ(Open(*store, RangeRequest::At(0, 4)).version->info().size, 0u);
+  // Without a validator the refused range is the proof, unless it says the opposite.
+  Break("status 416\nstatus 200\n");
+  EXPECT_EQ(Open(*store, RangeRequest::At(0, 4)).version->info().size, 0u);
+  Break("status 416; field Content-Range bytes */0\nstatus 200\n");
+  EXPECT_EQ(Open(*store, RangeRequest::At(0, 4)).version->info().size, 0u);
+  const std::string lie = "status 416; field Content-Range bytes */10\n";
+  Break(lie + nothing + nothing);
+  const auto opened = TryOpen(*store, RangeRequest::At(0, 4));
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("says that it has 10 bytes"), std::string::npos);
+  Break("status 404\n");
+  const auto missing = TryOpen(*store, RangeRequest::At(0, 4));
+  EXPECT_TRUE(missing && !missing->version);
+}
+
+// nginx answers a range of an empty file with 200, others with 416.
+TEST_F(HttpStoreTest, AnEmptyObjectIsOne) {
+  Put("key", "");
+  const auto store = Store();
+  for (const auto& first : {RangeRequest::At(0, 4), RangeRequest::Suffix(4)}) {
+    const auto opened = Open(*store, first);
+    EXPECT_EQ(opened.version->info().size, 0u);
+    EXPECT_EQ(Read(*opened.version, RangeRequest::At(0, 4)), "");
+  }
+  Break("field Content-Range bytes 0-0/0\nfield Content-Range bytes 0-0/0\n");
+  EXPECT_EQ(Open(*store).version->info().size, 0u) << "of a 200 it says nothing";
+}
+
 std::vector<std::string> StatusesOf(const std::string& path, const std::string& requests) {
   std::vector<std::string> statuses;
   std::size_t at = 0;
