@@ -105,40 +105,69 @@ void CachingStore::ForgetOthers(std::string_view key, const Generation& current)
   }
 }
 
+// What is kept of the version that was opened last with this range.
+std::optional<CachingStore::KeptOpening> CachingStore::FindOpening(
+    const CacheDigest& opening, const RangeRequest& first) const {
+  auto entry = cache_->Find(opening);
+  const std::string before = BeforeTag(first);
+  if (!entry || !entry->generation.tag.starts_with(before)) return std::nullopt;
+  KeptOpening kept;
+  kept.info.size = entry->object_size;
+  kept.info.generation.tag = entry->generation.tag.substr(before.size());
+  kept.info.modified = entry->modified;
+  if (entry->bytes.size() != ClipRange(first, kept.info.size).size) return std::nullopt;
+  kept.first = std::move(entry->bytes);
+  return kept;
+}
+
+// Asks the store, which sends the bytes only where they are not those that are kept.
+Result<CachingStore::OpenedBelow> CachingStore::OpenBelow(const CacheDigest& opening,
+                                                          std::string_view key,
+                                                          const RangeRequest& first,
+                                                          const Deadline& deadline) {
+  OpenedBelow below;
+  auto kept = first.size == 0 ? std::nullopt : FindOpening(opening, first);
+  if (!kept) {
+    UNSHARD_ASSIGN_OR_RETURN(below.opened, below_->Open(key, first, deadline));
+    return below;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(below.opened, below_->OpenUnlessKnown(key, first, kept->info, deadline));
+  Opened& opened = below.opened;
+  if (opened.version && opened.version->info().generation == kept->info.generation) {
+    below.kept = true;
+    opened.first = std::move(kept->first);
+  }
+  return below;
+}
+
 Result<ObjectStore::Opened> CachingStore::Open(std::string_view key, const RangeRequest& first,
                                                const Deadline& deadline) {
-  UNSHARD_ASSIGN_OR_RETURN(Opened opened, below_->Open(key, first, deadline));
   const CacheDigest opening = OpeningDigest(key, first.suffix);
+  UNSHARD_ASSIGN_OR_RETURN(OpenedBelow below, OpenBelow(opening, key, first, deadline));
+  Opened& opened = below.opened;
   if (!opened.version) {
     cache_->Erase(opening);
-    return opened;
+    return std::move(opened);
   }
   const ObjectInfo& info = opened.version->info();
   if (first.size == 0) ForgetOthers(key, info.generation);
-  if (!IsSettled(info) || !below_->Recall(key, info)) return opened;
+  if (!IsSettled(info) || !below_->Recall(key, info)) return std::move(opened);
   const bool whole = opened.first.size() == ClipRange(first, info.size).size;
-  if (!opened.first.empty() && whole) {
+  if (!opened.first.empty() && whole && !below.kept) {
     const Generation marked{BeforeTag(first) + info.generation.tag};
     cache_->Put(opening, {info.size, marked, info.modified, opened.first});
   }
   opened.version = Keep(std::move(opened.version), key, opening);
-  return opened;
+  return std::move(opened);
 }
 
 ObjectStore::Opened CachingStore::OpenCached(std::string_view key, const RangeRequest& first) {
   if (first.size == 0) return {};
   const CacheDigest opening = OpeningDigest(key, first.suffix);
-  auto entry = cache_->Find(opening);
-  const std::string before = BeforeTag(first);
-  if (!entry || !entry->generation.tag.starts_with(before)) return {};
-  ObjectInfo info;
-  info.size = entry->object_size;
-  info.generation.tag = entry->generation.tag.substr(before.size());
-  info.modified = entry->modified;
-  if (entry->bytes.size() != ClipRange(first, info.size).size) return {};
-  auto version = below_->Recall(key, info);
+  auto kept = FindOpening(opening, first);
+  auto version = kept ? below_->Recall(key, kept->info) : nullptr;
   if (!version) return {};
-  return {Keep(std::move(version), key, opening), std::move(entry->bytes)};
+  return {Keep(std::move(version), key, opening), std::move(kept->first)};
 }
 
 std::shared_ptr<ObjectVersion> CachingStore::Recall(std::string_view key, const ObjectInfo& info) {

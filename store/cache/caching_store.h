@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,9 +12,9 @@
 namespace unshard {
 
 // Forwards everything to the store below, and keeps of the objects that are opened with a range of
-// bytes: that range, so that OpenCached opens them without a request, and the ranges that are read
-// of their versions. Reads of ranges that are kept are served from the disk, with the age
-// ReadResult::kCachedAge.
+// bytes: that range, so that OpenCached opens them without a request and Open without their bytes
+// where the store still has that version, and the ranges that are read of their versions. Reads of
+// ranges that are kept are served from the disk, with the age ReadResult::kCachedAge.
 //   - Only versions that Recall() can make again are kept, and none of an object that was modified
 //     within the last seconds: it could be replaced within the second of its validator.
 //   - An entry belongs to the store's identity, the key, the generation and the exact range.
@@ -38,6 +39,18 @@ class CachingStore final : public ObjectStore {
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
 
  private:
+  struct KeptOpening {
+    ObjectInfo info;
+    Bytes first;
+  };
+  [[nodiscard]] std::optional<KeptOpening> FindOpening(const CacheDigest& opening,
+                                                       const RangeRequest& first) const;
+  struct OpenedBelow {
+    Opened opened;
+    bool kept = false;  // its first bytes are those that are kept
+  };
+  Result<OpenedBelow> OpenBelow(const CacheDigest& opening, std::string_view key,
+                                const RangeRequest& first, const Deadline& deadline);
   [[nodiscard]] CacheDigest OpeningDigest(std::string_view key, bool of_end) const;
   void ForgetOthers(std::string_view key, const Generation& current) const;
   std::shared_ptr<ObjectVersion> Keep(std::shared_ptr<ObjectVersion> version, std::string_view key,

@@ -41,6 +41,8 @@ class Opening {
         deadline_(Bounded(deadline, server_->options())) {}
 
   Result<ObjectStore::Opened> Open();
+  // As ObjectStore::OpenUnlessKnown. Does nothing where the generation is not that of a strong tag.
+  void SetKnown(const ObjectInfo& known);
   // The same without the bytes.
   Result<std::optional<ObjectInfo>> Stat();
 
@@ -66,6 +68,7 @@ class Opening {
   const Deadline deadline_;
   std::optional<AskedRange> asked_;  // nothing: the whole object
   std::optional<HttpObject> kept_;   // whole, from an earlier request
+  std::optional<HttpObject> known_;  // its bytes are with the caller
   bool wants_size_ = false;          // of the object, to ask for its end without a suffix
   bool only_stat_ = false;
   bool repeated_ = false;
@@ -93,6 +96,11 @@ Result<HttpAnswer> Opening::Ask() {
 bool Opening::IsUnprovedEmpty(const HttpObject& object) const {
   if (object.info.size > 0) return false;
   if (unsatisfied_size_) return *unsatisfied_size_ > 0;
+Result<HttpAnswer> Opening::Ask() {
+  HttpRequest request = server_->MakeRequest(key_, asked_, deadline_);
+  if (kept_ || known_) {
+    AddRefreshCondition((kept_ ? kept_ : known_)->validators, request.headers);
+  }
   return !object.validators.tag && object.validators.modified_text.empty();
 }
 
@@ -175,6 +183,7 @@ Result<ObjectStore::Opened> Opening::Open() {
       return MakeOpened(*std::move(answer->object), false);
     case Kind::kWhole:
       whole_objects.Put(key_, *answer->object);
+      if (known_) return MakeOpened(*std::move(known_), false);
       return MakeOpened(*std::move(answer->object), true);
     case Kind::kUnchanged:
       if (kept_) return MakeOpened(*std::move(kept_), true);
@@ -192,6 +201,11 @@ Result<ObjectStore::Opened> Opening::Open() {
   return Fail(ErrorCode::kUnavailable,
               server_->Describe(key_) +
                   ": the server breaks HTTP: it answers a condition that the "
+void Opening::SetKnown(const ObjectInfo& known) {
+  auto validators = StrongValidatorsOf(known.generation, known.size);
+  if (validators) known_ = HttpObject{known, *std::move(validators), {}, {}};
+}
+
                   "request does not have");
 }
 
@@ -266,6 +280,15 @@ class HttpStore final : public ObjectStore {
                       const Deadline& deadline) override {
     UNSHARD_RETURN_IF_ERROR(CheckKey(key));
     if (!key.empty()) return Opening(server_, key, first, deadline).Open();
+  Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
+                                 const ObjectInfo& known, const Deadline& deadline) override {
+    UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+    if (key.empty()) return Open(key, first, deadline);
+    Opening opening(server_, key, first, deadline);
+    opening.SetKnown(known);
+    return opening.Open();
+  }
+
     return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");
   }
 

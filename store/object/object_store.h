@@ -136,6 +136,14 @@ class ObjectStore {
   virtual Result<Opened> Open(std::string_view key, const RangeRequest& first,
                               const Deadline& deadline) = 0;
 
+  // As Open, for a caller that has `first` of the version `known`: where that is still the current
+  // one its bytes need not be sent, and `first` is empty then. Stores that cannot ask so send them.
+  virtual Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
+                                         const ObjectInfo& known, const Deadline& deadline) {
+    (void)known;
+    return Open(key, first, deadline);
+  }
+
   // As Open, from what a cache on this machine's disk keeps of the version that was opened last,
   // maybe by another process: asks no store. It may have been replaced since; the first read that
   // is not cached tells. Null where nothing is cached.

@@ -216,9 +216,19 @@ Result<std::optional<ObjectInfo>> PrefetchingStore::Stat(std::string_view key,
 
 Result<ObjectStore::Opened> PrefetchingStore::Open(std::string_view key, const RangeRequest& first,
                                                    const Deadline& deadline) {
-  UNSHARD_ASSIGN_OR_RETURN(Opened opened, below_->Open(key, first, deadline));
-  if (opened.version) {
-    opened.version = std::make_shared<PrefetchingVersion>(std::move(opened.version), cache_);
+  return Prefetching(below_->Open(key, first, deadline));
+}
+
+Result<ObjectStore::Opened> PrefetchingStore::OpenUnlessKnown(std::string_view key,
+                                                              const RangeRequest& first,
+                                                              const ObjectInfo& known,
+                                                              const Deadline& deadline) {
+  return Prefetching(below_->OpenUnlessKnown(key, first, known, deadline));
+}
+
+Result<ObjectStore::Opened> PrefetchingStore::Prefetching(Result<Opened> opened) const {
+  if (opened && opened->version) {
+    opened->version = std::make_shared<PrefetchingVersion>(std::move(opened->version), cache_);
   }
   return opened;
 }

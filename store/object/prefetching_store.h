@@ -35,6 +35,8 @@ class PrefetchingStore final : public ObjectStore {
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override;
+  Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
+                                 const ObjectInfo& known, const Deadline& deadline) override;
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override;
   std::string Identity() const override { return below_->Identity(); }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
@@ -43,6 +45,8 @@ class PrefetchingStore final : public ObjectStore {
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
 
  private:
+  [[nodiscard]] Result<Opened> Prefetching(Result<Opened> opened) const;
+
   const std::shared_ptr<ObjectStore> below_;
   const std::shared_ptr<ByteBudgetCache> cache_;
 };

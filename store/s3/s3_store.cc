@@ -45,6 +45,10 @@ class S3Objects final : public ObjectStore {
                       const Deadline& deadline) override {
     return files_->Open(key, first, deadline);
   }
+  Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
+                                 const ObjectInfo& known, const Deadline& deadline) override {
+    return files_->OpenUnlessKnown(key, first, known, deadline);
+  }
 
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
     return files_->Recall(key, info);

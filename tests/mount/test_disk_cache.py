@@ -206,6 +206,36 @@ def test_a_source_that_changed_meanwhile_costs_a_request_a_shard_and_mixes_nothi
     assert {cached.version(number) for number in cached.source.names} <= {2, 3}
 
 
+def test_documents_and_plain_files_are_not_sent_again(cached):
+    """A remount asks whether the server still has them, and gets the answer without their bytes."""
+    notes = cached.source.path / "notes.txt"
+    text = random.Random(3).randbytes(300_000)
+    notes.write_bytes(text)
+    for path in cached.source.path.rglob("*"):
+        os.utime(path, (TIME, TIME))
+    cached.mount("ttl=600", "morton=standard")
+    assert (cached.mounted.path / "notes.txt").read_bytes() == text
+    documents = {path: path.read_bytes() for path in map(cached.mounted.path.joinpath, (
+        "info", "zarr.json", "skeletons/info")) if path.exists()}
+    assert documents
+    cached.written()
+    cached.mounted.unmount()
+    cached.nginx.requests()
+    url = f"{cached.nginx.url}/plain/{cached.source.path.name}"
+    cached.mounted = cached.make_mount(url, [f"cache={cached.cache}", "ttl=600", "morton=standard"])
+    assert (cached.mounted.path / "notes.txt").read_bytes() == text
+    assert {path: path.read_bytes() for path in documents} == documents
+    requests = cached.nginx.requests()
+    assert [each for each in requests if each[2] == 304], requests
+    sent = [each for each in requests if each[2] not in (304, 404) and each[1:] != ("bytes=0-0", 206)]
+    assert not sent, sent
+    # One that was replaced is.
+    notes.write_bytes(text[::-1])
+    os.utime(notes, (TIME + 9, TIME + 9))
+    cached.mount("ttl=600", "morton=standard")
+    assert (cached.mounted.path / "notes.txt").read_bytes() == text[::-1]
+
+
 def damaged(path, kind):
     data = bytearray(path.read_bytes())
     if kind == "flip" and data:
