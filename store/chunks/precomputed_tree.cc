@@ -35,13 +35,15 @@ class PrecomputedTree final : public FlatTree {
  public:
   PrecomputedTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
                   std::shared_ptr<ChunkReader> reader, const ShardedDirectory& directory,
-                  std::shared_ptr<const ChunkLocator> locator, std::shared_ptr<ObjectStore> store)
+                  std::shared_ptr<const ChunkLocator> locator, std::shared_ptr<ObjectStore> store,
+                  const ChunkLocator* with_most_bits)
       : FlatTree(ordinal, std::move(shards), std::move(reader), std::move(store)),
         description_(directory),
         names_(MakePrecomputedNames(directory)),
         layout_digest_(LayoutDigest(directory.layout)),
         locator_(std::move(locator)),
-        id_bits_(BitsOfIds(locator_.get(), directory.grid_shape)),
+        id_bits_(BitsOfIds(with_most_bits != nullptr ? with_most_bits : locator_.get(),
+                           directory.grid_shape)),
         order_(directory.sharding, id_bits_, kPositionBits) {}
 
   std::uint32_t layout_digest() const override { return layout_digest_; }
@@ -158,14 +160,13 @@ std::uint64_t PrecomputedTree::CountChunks(std::uint64_t shard) const {
 
 }  // namespace
 
-std::unique_ptr<ShardedTree> MakePrecomputedTree(std::uint32_t ordinal,
-                                                 std::shared_ptr<ShardSet> shards,
-                                                 std::shared_ptr<ChunkReader> reader,
-                                                 const ShardedDirectory& directory,
-                                                 std::shared_ptr<const ChunkLocator> locator,
-                                                 std::shared_ptr<ObjectStore> store) {
+std::unique_ptr<ShardedTree> MakePrecomputedTree(
+    std::uint32_t ordinal, std::shared_ptr<ShardSet> shards, std::shared_ptr<ChunkReader> reader,
+    const ShardedDirectory& directory, std::shared_ptr<const ChunkLocator> locator,
+    std::shared_ptr<ObjectStore> store, std::shared_ptr<const ChunkLocator> with_most_bits) {
   return std::make_unique<PrecomputedTree>(ordinal, std::move(shards), std::move(reader), directory,
-                                           std::move(locator), std::move(store));
+                                           std::move(locator), std::move(store),
+                                           with_most_bits.get());
 }
 
 }  // namespace unshard

@@ -476,22 +476,20 @@ std::shared_ptr<ShardSet> DatasetTree::MakeShards(const std::string& directory,
 Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenPrecomputed(const std::string& directory,
                                                                   const ShardedDirectory& sharded) {
   const auto annotate = [&](const Error& error) { return Forward(error, sharded.json_path); };
-  auto access = MakeAccess(sharded, MortonRule::kStandard);
+  const bool is_legacy = options_.morton == MortonChoice::kLegacy;
+  const auto access = MakeAccess(sharded, is_legacy ? MortonRule::kLegacy : MortonRule::kStandard);
   if (!access) return annotate(access.error());
   const auto shards = MakeShards(directory, access->format, access->keys);
-  if (access->locator && options_.morton != MortonChoice::kStandard) {
-    const MortonRule rule = options_.morton == MortonChoice::kLegacy
-                                ? MortonRule::kLegacy
-                                : DetectMortonRule(*store_, *shards, sharded);
-    if (rule == MortonRule::kLegacy && options_.morton == MortonChoice::kDetect) {
-      LogWarning(store_->Describe(directory) +
-                 ": chunk ids follow the Morton rule of CloudVolume and igneous before June 2021");
-    }
-    access = MakeAccess(sharded, rule);
-    if (!access) return annotate(access.error());
+  std::shared_ptr<const ChunkLocator> locator = access->locator, with_most_bits;
+  if (locator && options_.morton == MortonChoice::kDetect && MortonRulesDiffer(sharded)) {
+    const auto legacy = MakeAccess(sharded, MortonRule::kLegacy);
+    if (!legacy) return annotate(legacy.error());
+    with_most_bits = legacy->locator;
+    locator = MakeDetectedLocator({locator, with_most_bits}, store_, shards, sharded);
   }
   const std::shared_ptr<ShardedTree> tree =
-      MakePrecomputedTree(NextOrdinal(), shards, reader_, sharded, access->locator, store_);
+      MakePrecomputedTree(NextOrdinal(), shards, reader_, sharded, std::move(locator), store_,
+                          std::move(with_most_bits));
   tree->SetUnpublished(options_.unpublished);
   return tree;
 }

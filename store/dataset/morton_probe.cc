@@ -1,8 +1,13 @@
 #include "store/dataset/morton_probe.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
 #include <vector>
 
+#include "store/object/log.h"
 #include "store/object/parallel.h"
 
 namespace unshard {
@@ -15,51 +20,63 @@ constexpr std::size_t kProbesAtOnce = 16;
 constexpr std::uint64_t kPages = 64;
 constexpr std::size_t kIds = 4096;
 
+// What was found, and whether something could not be read.
+struct Sample {
+  std::vector<std::uint64_t> numbers;
+  bool failed = false;
+};
+
 // A few shards that exist, of some that are spread over all that may: as many at a time as are
 // asked for together, until there are enough.
-std::vector<std::uint64_t> ProbeShards(ShardSet& shards, const ShardingSpec& sharding) {
+Sample ProbeShards(ShardSet& shards, const ShardingSpec& sharding) {
   const std::uint64_t count = std::uint64_t{1} << std::min(sharding.shard_bits, 62u);
   const std::uint64_t step = std::max<std::uint64_t>(count / kProbedShards, 1);
   const std::size_t probes = std::min<std::uint64_t>(count, kProbedShards);
   const std::size_t rounds = (probes + kProbesAtOnce - 1) / kProbesAtOnce;
   const Deadline deadline = CallerDeadline();
-  std::vector<std::uint64_t> numbers;
+  Sample sample;
+  std::vector<std::uint64_t>& numbers = sample.numbers;
+  std::atomic<bool> failed{false};
   for (std::size_t round = 0; round < rounds && numbers.size() < kShards; ++round) {
     std::vector<char> found((probes - round + rounds - 1) / rounds);
     const auto shard = [&](std::size_t i) { return (round + i * rounds) * step; };
     ForEachInParallel(found.size(), kProbesAtOnce, [&](std::size_t i) {
       const auto generation = shards.Current(shard(i), deadline);
+      if (!generation) failed = true;
       found[i] = generation && (*generation)->object;
     });
     for (std::size_t i = 0; i < found.size() && numbers.size() < kShards; ++i) {
       if (found[i] != 0) numbers.push_back(shard(i));
     }
   }
-  return numbers;
+  sample.failed = failed;
+  return sample;
 }
 
-std::vector<std::uint64_t> SampleShards(ObjectStore& store, ShardSet& shards,
-                                        const ShardingSpec& sharding) {
+Sample SampleShards(ObjectStore& store, ShardSet& shards, const ShardingSpec& sharding) {
   if (!store.capabilities().lists) return ProbeShards(shards, sharding);
   std::vector<std::uint64_t> numbers;
   const auto listed = store.List(shards.directory(), CallerDeadline(), [&](const ListEntry& entry) {
     if (const auto number = shards.keys().Parse(entry.name)) numbers.push_back(*number);
     return numbers.size() < kListedShards;
   });
-  if (!listed || numbers.size() <= kShards) return numbers;
-  std::vector<std::uint64_t> spread;
-  for (std::size_t i = 0; i < kShards; ++i) spread.push_back(numbers[i * numbers.size() / kShards]);
+  if (!listed || numbers.size() <= kShards) return {std::move(numbers), !listed};
+  Sample spread;
+  for (std::size_t i = 0; i < kShards; ++i) {
+    spread.numbers.push_back(numbers[i * numbers.size() / kShards]);
+  }
   return spread;
 }
 
 // Of the first pages of the sampled shards, as many at a time as are asked for together.
-std::vector<std::uint64_t> SampleIds(ObjectStore& store, ShardSet& shards,
-                                     const ShardingSpec& sharding) {
-  const std::vector<std::uint64_t> sampled = SampleShards(store, shards, sharding);
+Sample SampleIds(ObjectStore& store, ShardSet& shards, const ShardingSpec& sharding) {
+  const Sample found = SampleShards(store, shards, sharding);
+  const std::vector<std::uint64_t>& sampled = found.numbers;
   const std::uint64_t page_count = shards.format().page_count();
   const std::uint64_t pages = page_count == 0 ? kPages : std::min(kPages, page_count);
   const Deadline deadline = CallerDeadline();
-  std::vector<std::uint64_t> ids;
+  Sample sample{{}, found.failed};
+  std::vector<std::uint64_t>& ids = sample.numbers;
   for (std::size_t at = 0; at < sampled.size() * pages && ids.size() < kIds; at += kProbesAtOnce) {
     std::vector<std::shared_ptr<const IndexPage>> loaded(
         std::min<std::size_t>(kProbesAtOnce, sampled.size() * pages - at));
@@ -69,13 +86,14 @@ std::vector<std::uint64_t> SampleIds(ObjectStore& store, ShardSet& shards,
       loaded[i] = shards.Page(*generation, (at + i) / sampled.size(), deadline).value_or(nullptr);
     });
     for (const auto& page : loaded) {
+      if (!page) sample.failed = true;
       if (!page) continue;
       for (const IndexEntry& entry : page->entries()) {
         if (ids.size() < kIds) ids.push_back(entry.slot);
       }
     }
   }
-  return ids;
+  return sample;
 }
 
 bool AllInGrid(const CompressedMorton& code, const std::vector<std::uint64_t>& ids) {
@@ -86,18 +104,93 @@ bool AllInGrid(const CompressedMorton& code, const std::vector<std::uint64_t>& i
   return true;
 }
 
+class DetectedLocator final : public ChunkLocator {
+ public:
+  DetectedLocator(MortonLocators locators, std::shared_ptr<ObjectStore> store,
+                  std::shared_ptr<ShardSet> shards, ShardedDirectory directory)
+      : locators_(std::move(locators)),
+        store_(std::move(store)),
+        shards_(std::move(shards)),
+        directory_(std::move(directory)) {}
+
+  ShardSlot Locate(std::span<const std::uint64_t> cell) const override {
+    if (const ChunkLocator* const chosen = chosen_.load()) return chosen->Locate(cell);
+    const ShardSlot slot = locators_.standard->Locate(cell);
+    if (slot == locators_.legacy->Locate(cell)) return slot;
+    return Chosen().Locate(cell);
+  }
+  bool CellAt(const ShardSlot& slot, std::span<std::uint64_t> cell) const override {
+    if (const ChunkLocator* const chosen = chosen_.load()) return chosen->CellAt(slot, cell);
+    std::vector<std::uint64_t> legacy(cell.size());
+    const bool is_cell = locators_.standard->CellAt(slot, cell);
+    const bool is_legacy_cell = locators_.legacy->CellAt(slot, legacy);
+    const bool same = !is_cell || std::equal(legacy.begin(), legacy.end(), cell.begin());
+    if (is_cell == is_legacy_cell && same) return is_cell;
+    return Chosen().CellAt(slot, cell);
+  }
+
+ private:
+  const ChunkLocator& Chosen() const;
+
+  const MortonLocators locators_;
+  const std::shared_ptr<ObjectStore> store_;
+  const std::shared_ptr<ShardSet> shards_;
+  const ShardedDirectory directory_;
+  mutable std::atomic<const ChunkLocator*> chosen_{nullptr};  // of locators_
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  mutable bool detecting_ = false;  // guarded by mutex_
+};
+
+const ChunkLocator& DetectedLocator::Chosen() const {
+  {
+    std::unique_lock lock(mutex_);
+    const Status waited = WaitUntil(changed_, lock, CallerDeadline(), "looking for the Morton rule",
+                                    [&] { return !detecting_; });
+    if (const ChunkLocator* const chosen = chosen_.load()) return *chosen;
+    if (!waited) return *locators_.standard;
+    detecting_ = true;
+  }
+  const auto rule = DetectMortonRule(*store_, *shards_, directory_);
+  const bool is_legacy = rule == MortonRule::kLegacy;
+  if (is_legacy) {
+    LogWarning(store_->Describe(shards_->directory()) +
+               ": chunk ids follow the Morton rule of CloudVolume and igneous before June 2021");
+  }
+  const ChunkLocator* const found = is_legacy ? locators_.legacy.get() : locators_.standard.get();
+  const std::lock_guard lock(mutex_);
+  detecting_ = false;
+  if (rule) chosen_.store(found);
+  changed_.notify_all();
+  return *found;
+}
+
 }  // namespace
 
-MortonRule DetectMortonRule(ObjectStore& store, ShardSet& shards,
-                            const ShardedDirectory& directory) {
+std::optional<MortonRule> DetectMortonRule(ObjectStore& store, ShardSet& shards,
+                                           const ShardedDirectory& directory) {
   const auto standard = CompressedMorton::Make(directory.grid_shape, MortonRule::kStandard);
   const auto legacy = CompressedMorton::Make(directory.grid_shape, MortonRule::kLegacy);
-  if (!standard || !legacy || standard->total_bits() == legacy->total_bits()) {
-    return MortonRule::kStandard;
-  }
-  const std::vector<std::uint64_t> ids = SampleIds(store, shards, directory.sharding);
-  return !AllInGrid(*standard, ids) && AllInGrid(*legacy, ids) ? MortonRule::kLegacy
-                                                               : MortonRule::kStandard;
+  if (!standard || !legacy) return MortonRule::kStandard;
+  const Sample ids = SampleIds(store, shards, directory.sharding);
+  if (ids.numbers.empty() && ids.failed) return std::nullopt;
+  return !AllInGrid(*standard, ids.numbers) && AllInGrid(*legacy, ids.numbers)
+             ? MortonRule::kLegacy
+             : MortonRule::kStandard;
+}
+
+std::shared_ptr<const ChunkLocator> MakeDetectedLocator(MortonLocators locators,
+                                                        std::shared_ptr<ObjectStore> store,
+                                                        std::shared_ptr<ShardSet> shards,
+                                                        const ShardedDirectory& directory) {
+  return std::make_shared<DetectedLocator>(std::move(locators), std::move(store), std::move(shards),
+                                           directory);
+}
+
+bool MortonRulesDiffer(const ShardedDirectory& directory) {
+  const auto standard = CompressedMorton::Make(directory.grid_shape, MortonRule::kStandard);
+  const auto legacy = CompressedMorton::Make(directory.grid_shape, MortonRule::kLegacy);
+  return standard && legacy && standard->total_bits() != legacy->total_bits();
 }
 
 }  // namespace unshard

@@ -1,17 +1,38 @@
 // Which rule the chunk ids of a volume were written by, where metadata cannot tell.
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include "codec/grid/morton.h"
 #include "codec/precomputed/info.h"
+#include "codec/shard/chunk_locator.h"
 #include "store/object/object_store.h"
 #include "store/shard/set.h"
 
 namespace unshard {
 
 // Looks at ids that are stored in a few shards: kLegacy if some of them lie outside the grid by the
-// standard rule and all lie inside by the legacy one, else kStandard. Costs no I/O where both rules
-// give the same code. Shards that cannot be read are passed over.
-MortonRule DetectMortonRule(ObjectStore& store, ShardSet& shards,
-                            const ShardedDirectory& directory);
+// standard rule and all lie inside by the legacy one, else kStandard. Nothing where no id was found
+// and some shards could not be read.
+std::optional<MortonRule> DetectMortonRule(ObjectStore& store, ShardSet& shards,
+                                           const ShardedDirectory& directory);
+
+// The locators of a directory by either rule.
+struct MortonLocators {
+  std::shared_ptr<const ChunkLocator> standard;
+  std::shared_ptr<const ChunkLocator> legacy;
+};
+// One that finds out which of the two it is when it is first asked for a cell, or a slot, of which
+// they differ: a mount that looks at no such chunk sends no request. Then it waits for the store as
+// DetectMortonRule does, and where that finds nothing out, goes by the standard rule and asks again
+// the next time. Thread-safe.
+std::shared_ptr<const ChunkLocator> MakeDetectedLocator(MortonLocators locators,
+                                                        std::shared_ptr<ObjectStore> store,
+                                                        std::shared_ptr<ShardSet> shards,
+                                                        const ShardedDirectory& directory);
+
+// Whether the rules give different codes in a grid of this shape.
+bool MortonRulesDiffer(const ShardedDirectory& directory);
 
 }  // namespace unshard
