@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -23,7 +25,9 @@
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/operations.h"
 #include "fs/mount/mount.h"
+#include "fs/mount/mount_status.h"
 #include "store/local/cross_host_locks.h"
+#include "store/object/deadline.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -35,6 +39,8 @@ constexpr unsigned kWritableThreads = 64;
 // Each request that reads waits for the server, and no program that reads should wait for others.
 constexpr unsigned kRemoteThreads = 256;
 constexpr int kMallocKeeps = 4 << 20;
+// How long an ending mount waits for a remote store that neither takes nor sends a byte.
+constexpr std::chrono::seconds kStorePatience{15};
 
 class SessionNotifier final : public KernelNotifier {
  public:
@@ -155,8 +161,11 @@ Status CheckMountPoint(const std::string& mount_point) {
   return {};
 }
 
-// Runs in a thread of its own until the queue is closed.
-void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session) {
+// Runs in a thread of its own until the queue is closed. `ending`: a store is no longer waited for.
+void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session,
+                   const std::stop_token& ending) {
+  const auto stop = [&] { return ending; };
+  const ServedCaller caller(std::chrono::steady_clock::time_point::max(), stop, stop);
   SessionNotifier notifier(session, fs.counters());
   while (const auto item = changes.Pop()) {
     if (const auto* name = std::get_if<ChangeQueue::Name>(&*item)) {
@@ -169,13 +178,15 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session) {
   }
 }
 
-// Publishes what is left at the end. What cannot be published stays in the spool for the next
-// mount.
+// Publishes what is left at the end, as long as the store takes it. The rest stays in the spool for
+// the next mount.
 void Drain(VolumeFs& fs) {
-  if (const Status flushed = fs.FlushAll(); !flushed) {
-    LogError(fs.volume().spools().paths.front() +
-             ": not everything in this spool could be published: " + flushed.error().message +
-             "; the next mount takes up the rest");
+  WritePipeline& writes = *fs.volume().writes();
+  if (const Status drained = writes.Drain(kStorePatience); !drained) {
+    const SpoolStatus left = writes.status();
+    LogError(DescribeSpooled(left.dirty_chunks, left.dirty_bytes, left.spool) +
+             ", since not everything could be published: " + drained.error().message +
+             "; the next mount of the same source takes them up");
   }
   RemoveEmptySpools(fs.volume().spools());
 }
@@ -285,6 +296,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   std::unique_ptr<VolumeFs> fs;
   SessionPtr session;
   std::thread follower;
+  std::stop_source follower_ends;
   {
     const SignalsBlocked blocked;
     UNSHARD_ASSIGN_OR_RETURN(fs, OpenVolume(options, changes));
@@ -309,10 +321,13 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
         options.foreground ? Guardian::WhenAlone::kStay : Guardian::WhenAlone::kEnd;
     const Status known = MakeKnown(options.mount_point, *fs, *guardian, when_alone);
     if (!known) LogWarning(known.error().message);
-    follower = std::thread([&] { FollowChanges(changes, *fs, session.get()); });
+    follower = std::thread([&, ending = follower_ends.get_token()] {
+      FollowChanges(changes, *fs, session.get(), ending);
+    });
   }
   const auto stop_telling = [&] {
     changes.Close();
+    follower_ends.request_stop();
     follower.join();
   };
   std::optional<MountRecord> record;

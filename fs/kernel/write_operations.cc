@@ -219,6 +219,9 @@ void SetExtendedAttribute(fuse_req_t request, fuse_ino_t node, const char* name,
                           std::size_t, int) {
   Guarded(request, Operation::kSetattr, node, [&](VolumeFs& fs) {
     if (std::strcmp(name, "user.unshard.flush") == 0 && fs.IsControl(node)) {
+      // However long it takes, as long as the caller waits.
+      const auto stop = [interrupted = InterruptibleDeadline().stop] { return interrupted; };
+      const ServedCaller patient(std::chrono::steady_clock::time_point::max(), stop, stop);
       Status flushed = fs.FlushAll();
       // At ESTALE the kernel would repeat the request, which then has nothing to publish and
       // succeeds.

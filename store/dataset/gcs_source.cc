@@ -11,13 +11,16 @@
 namespace unshard {
 
 Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
+  SourceParts parts;
+  const auto traffic = std::make_shared<std::atomic<std::uint64_t>>(0);
+  parts.traffic = traffic;
   GcsStoreOptions gcs;
+  gcs.http.traffic = traffic;
   gcs.anonymous = options.anonymous;
   gcs.read_only = options.read_only || options.immutable;
   gcs.remote.single_writer = options.single_writer;
   gcs.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
   UNSHARD_ASSIGN_OR_RETURN(GcsStore store, OpenGcsStore(options.url, ReadGcsEnvironment(), gcs));
-  SourceParts parts;
   parts.store = std::move(store.objects);
   if (!options.read_only) parts.replacer = std::move(store.replacer);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());

@@ -39,7 +39,7 @@ Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& byt
   const std::string path = JoinPath(document.directory, document.name);
   const std::lock_guard lock(mutex_);
   UNSHARD_ASSIGN_OR_RETURN(const auto object,
-                           ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
+                           ReadWhole(store_, path, kMaxDocumentBytes, CallerDeadline()));
   const std::optional<std::string> stored = object ? std::optional(object->text) : std::nullopt;
   if (document.plain && datasets_.HoldsPlainDocument(path)) {
     const Replaces replaces = stored ? Replaces::kStored : Replaces::kNothing;
@@ -124,7 +124,7 @@ Result<std::string> MetadataDocuments::InShards(const std::string& path, std::st
   if (!sharded) return text;
   bool alone = true;
   UNSHARD_RETURN_IF_ERROR(
-      store_.List(ParentPath(path), Deadline::None(), [&](const ListEntry& entry) {
+      store_.List(ParentPath(path), CallerDeadline(), [&](const ListEntry& entry) {
         alone = !MayHoldChunks(entry.name);
         return alone;
       }));
@@ -150,7 +150,7 @@ StoredNodes MetadataDocuments::NodesBelow(const std::string& directory) const {
     const auto path = ResolvePath(directory, node_path);
     if (!path) return std::nullopt;
     UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, JoinPath(*path, kZarrDocument),
-                                                    kMaxDocumentBytes, Deadline::None()));
+                                                    kMaxDocumentBytes, CallerDeadline()));
     if (!object) return std::nullopt;
     spent->bytes += object->text.size();
     return std::move(object->text);
@@ -159,7 +159,7 @@ StoredNodes MetadataDocuments::NodesBelow(const std::string& directory) const {
 
 Result<bool> MetadataDocuments::IsComplete(const std::string& path, const std::string& to) const {
   UNSHARD_ASSIGN_OR_RETURN(const auto object,
-                           ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
+                           ReadWhole(store_, path, kMaxDocumentBytes, CallerDeadline()));
   if (!object) return true;
   UNSHARD_ASSIGN_OR_RETURN(const auto replaced, files_.Stat(to));
   UNSHARD_ASSIGN_OR_RETURN(
@@ -179,7 +179,7 @@ Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
   UNSHARD_ASSIGN_OR_RETURN(const auto status, files_.Stat(path));
   if (!status || status->device != written.device || status->inode != written.inode) return {};
   UNSHARD_ASSIGN_OR_RETURN(const auto object,
-                           ReadWhole(store_, path, kMaxDocumentBytes, Deadline::None()));
+                           ReadWhole(store_, path, kMaxDocumentBytes, CallerDeadline()));
   if (!object) return {};
   const auto complete = Complete(path, object->text, Replaces::kNothing);
   if (!complete) {

@@ -10,12 +10,15 @@
 namespace unshard {
 
 Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatcher::Listener&) {
+  SourceParts parts;
+  const auto traffic = std::make_shared<std::atomic<std::uint64_t>>(0);
+  parts.traffic = traffic;
   S3Options s3;
+  s3.http.traffic = traffic;
   s3.anonymous = options.anonymous;
   s3.http.allow_http = options.allow_http;
   s3.remote.single_writer = options.single_writer;
   s3.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
-  SourceParts parts;
   UNSHARD_ASSIGN_OR_RETURN(S3Store store, OpenS3Store(options.url, s3));
   parts.store = std::move(store.objects);
   if (!options.read_only) parts.replacer = std::move(store.replacer);

@@ -78,6 +78,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   VolumeParts parts;
   const MemoryShares memory(options.memory_bytes);
   parts.own_mount = source.own_mount;
+  parts.traffic = source.traffic;
   parts.store = source.store;
   parts.watcher = source.watcher;
   std::shared_ptr<AllViewsStore> views;
@@ -163,6 +164,7 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   parts.written = parts_.written;
   parts.spools = spools_.spools;
   parts.spool_path = spools_.paths.front();
+  parts.traffic = parts_.traffic;
   if (on_change)
     parts.on_renewed = [on_change](const std::string& key) { on_change({key, false}); };
   writes_ = std::make_unique<WritePipeline>(std::move(parts), options_);

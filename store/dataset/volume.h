@@ -3,6 +3,8 @@
 // in common; knows no kernel.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -36,6 +38,8 @@ struct VolumeParts {
   // The same as `files` where these cannot be written in place; null elsewhere.
   std::shared_ptr<ObjectFiles> object_files;
   std::shared_ptr<CommittedVersions> written;
+  // As in SourceParts.
+  std::shared_ptr<const std::atomic<std::uint64_t>> traffic;
   // To be set once it is mounted.
   std::shared_ptr<OwnMount> own_mount;
 };

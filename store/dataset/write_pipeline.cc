@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "store/dataset/memory_shares.h"
@@ -22,6 +26,27 @@ PublisherOptions LimitsOf(const VolumeOptions& options) {
 
 // Writers of a store without locks meet each other only when they replace an object.
 constexpr std::chrono::milliseconds kFirstPause{10};
+
+constexpr std::chrono::milliseconds kLookAtTraffic{100};
+
+// Waits until nothing has been counted for `patience`; false where `over` is requested before.
+bool StandsStill(const std::atomic<std::uint64_t>& traffic, std::chrono::milliseconds patience,
+                 const std::stop_token& over) {
+  using Clock = std::chrono::steady_clock;
+  std::uint64_t seen = traffic.load();
+  auto moved = Clock::now();
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  while (Clock::now() - moved < patience) {
+    never.wait_for(lock, over, kLookAtTraffic, [] { return false; });
+    if (over.stop_requested()) return false;
+    if (traffic.load() == seen) continue;
+    seen = traffic.load();
+    moved = Clock::now();
+  }
+  return true;
+}
 
 // EAGAIN: something else has to be written first.
 bool IsAway(const Error& error) {
@@ -113,6 +138,8 @@ ObjectFiles::Committing WritePipeline::FilesCommitting() {
 }
 
 Result<PublishQueue::Done> WritePipeline::Publish(const DirtyShard& shard) {
+  const auto stop = [this] { return interrupted_.get_token(); };
+  const ServedCaller caller(std::chrono::steady_clock::time_point::max(), stop, stop);
   if (shard.tree != kFiles) return publishing_.Publish(shard);
   Deadline deadline;
   deadline.stop = ending_.get_token();
@@ -182,6 +209,27 @@ Status WritePipeline::Flush() {
     const Status flushed = queue_.FlushAll(InterruptibleDeadline());
     if (!flushed || versions_.adopted() == before) return flushed;
   }
+}
+
+Status WritePipeline::Drain(std::chrono::milliseconds patience) {
+  std::stop_source gave_up;
+  Status drained;
+  {
+    const std::jthread watch([&](const std::stop_token& over) {
+      if (!parts_.traffic || !StandsStill(*parts_.traffic, patience, over)) return;
+      gave_up.request_stop();
+      interrupted_.request_stop();
+    });
+    const auto stop = [&] { return gave_up.get_token(); };
+    const ServedCaller caller(std::chrono::steady_clock::time_point::max(), stop, stop);
+    drained = Flush();
+  }
+  if (drained) return drained;
+  End();
+  interrupted_.request_stop();
+  if (!gave_up.stop_requested()) return drained;
+  return FailErrno(ETIMEDOUT, "the store has neither taken nor sent a byte for " +
+                                  std::to_string(patience.count()) + " ms");
 }
 
 SpoolStatus WritePipeline::status() const {

@@ -12,6 +12,9 @@
 // (store/files/object_files.h).
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,6 +47,8 @@ class WritePipeline {
     // Notified of a shard whose chunks have to be revalidated, as if another process had replaced
     // it. May be null.
     std::function<void(const std::string& key)> on_renewed;
+    // Grows as long as a remote store takes or sends bytes; null where there is no network.
+    std::shared_ptr<const std::atomic<std::uint64_t>> traffic = nullptr;
   };
   WritePipeline(Parts parts, const VolumeOptions& options);
   ~WritePipeline();
@@ -63,6 +68,13 @@ class WritePipeline {
   Result<ContentPtr> ContentOf(const WrittenVersionPtr& version) const {
     return current_.ContentOf(version);
   }
+
+  // Whether the source is a store over a network, which may be away, and whether it is, as far as
+  // is known.
+  [[nodiscard]] bool is_remote() const { return parts_.files != nullptr; }
+  [[nodiscard]] bool StoreIsAway() const { return queue_.StoreIsAway(); }
+  // A request has found it away: commits do not ask it until a publish succeeds.
+  void FoundStoreAway(const Error& error) { queue_.FoundStoreAway(error); }
 
   // Succeeds where chunks of this tree can be written at all.
   [[nodiscard]] Status CanWrite(const ChunkTree& tree) const { return checks_.CanWrite(tree); }
@@ -99,6 +111,10 @@ class WritePipeline {
     ending_.request_stop();
     publishing_.End();
   }
+  // Flush() at the end of the mount. Gives up, with ETIMEDOUT, where the network has moved no byte
+  // for `patience`, and interrupts publishes that still run when it fails: their records and all
+  // that was not published stay in the spool. Once, when nothing is committed any more.
+  Status Drain(std::chrono::milliseconds patience);
   // Another process has replaced this shard.
   void ShardReplaced(const DirtyShard& shard) { parts_.written->ForgetPublished(shard); }
 
@@ -114,6 +130,7 @@ class WritePipeline {
   const std::shared_ptr<AttemptRecords> attempts_;
   std::unique_ptr<FilePublishing> file_publishing_;  // null where files are written in place
   std::stop_source ending_;
+  std::stop_source interrupted_;  // requests of publishes are not waited for any more
   const CommitChecks checks_;
   const CurrentChunks current_;
   SpooledVersions versions_;

@@ -23,7 +23,7 @@ Result<std::uint32_t> Crc32cOfObject(ObjectVersion& object) {
   for (std::uint64_t at = 0; at < size; at += kPieceBytes) {
     const std::uint64_t piece = std::min(kPieceBytes, size - at);
     UNSHARD_ASSIGN_OR_RETURN(const ReadResult read,
-                             object.Read(RangeRequest::At(at, piece), Deadline::None()));
+                             object.Read(RangeRequest::At(at, piece), CallerDeadline()));
     if (read.state != ReadResult::State::kFound || read.value.size() != piece) {
       return Fail(ErrorCode::kConflict, "the object was replaced while it was compared");
     }
@@ -199,7 +199,7 @@ void FilePublishing::Replay(const std::shared_ptr<Spool>& spool, const SpooledCh
   const std::string key = KeyOf(chunk);
   const auto file = std::make_shared<const WaitingFile>(WaitingFile{spool, chunk});
   const auto was_put = WasPut(key, *file);
-  const auto opened = files_->store().Open(key, RangeRequest::At(0, 0), Deadline::None());
+  const auto opened = files_->store().Open(key, RangeRequest::At(0, 0), CallerDeadline());
   // A store that does not answer is asked again when the file is put.
   if (!was_put || !opened) return files_->Adopt(file);
   const auto found =

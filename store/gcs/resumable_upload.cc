@@ -112,7 +112,10 @@ Status ResumableUpload::Put(std::size_t part, std::shared_ptr<const HttpBody> by
   }
   Error reason{ErrorCode::kUnavailable, "no part of it arrives", 0};
   for (int i = 0; i < kTries; ++i) {
-    if (i > 0) std::this_thread::sleep_for(kLeastDelay * (1 << (i - 1)));
+    if (i > 0) {
+      UNSHARD_RETURN_IF_ERROR(CallerDeadline().Check("putting a part of an object"));
+      std::this_thread::sleep_for(kLeastDelay * (1 << (i - 1)));
+    }
     auto response = SendFrom(begin, bytes);
     // What was sent has arrived, or a part of it has.
     if (!response || IsRetriedStatus(response->status)) {

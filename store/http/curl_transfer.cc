@@ -71,6 +71,7 @@ bool CurlTransfer::AddFields() {
 CURL* CurlTransfer::Prepare(const CurlOptions& options, const CurlEnvironment& environment) {
   handle_.reset(curl_easy_init());
   if (!handle_ || !AddFields()) return nullptr;
+  traffic_ = options.traffic;
   SetOptions(options, environment);
   sent_ = std::chrono::steady_clock::now();
   return handle_.get();
@@ -147,6 +148,10 @@ int CurlTransfer::OnSeek(void* transfer, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
+void CurlTransfer::CountTraffic(std::size_t bytes) const {
+  if (traffic_) traffic_->fetch_add(bytes, std::memory_order_relaxed);
+}
+
 std::size_t CurlTransfer::ReadBody(std::span<std::uint8_t> to) {
   auto found = request_.streamed->Read(body_sent_, to);
   if (!found) {
@@ -154,6 +159,7 @@ std::size_t CurlTransfer::ReadBody(std::span<std::uint8_t> to) {
     return CURL_READFUNC_ABORT;
   }
   body_sent_ += *found;
+  CountTraffic(*found);
   return *found;
 }
 
@@ -172,6 +178,7 @@ std::size_t CurlTransfer::OnBody(char* data, std::size_t size, std::size_t count
 
 bool CurlTransfer::TakeHeader(std::string_view line) {
   header_bytes_ += line.size();
+  CountTraffic(line.size());
   if (header_bytes_ > kMaxHeaderBytes) {
     refusal_ = Error{
         ErrorCode::kUnavailable,
@@ -205,6 +212,7 @@ bool CurlTransfer::TakeHeader(std::string_view line) {
 }
 
 bool CurlTransfer::TakeBody(ByteSpan bytes) {
+  CountTraffic(bytes.size());
   if (response_.body.size() + bytes.size() > MaxBody()) {
     response_.body_too_large = true;
     return false;

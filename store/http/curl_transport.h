@@ -1,8 +1,10 @@
 // The HTTP transport over libcurl: one thread, which sends all requests.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "store/http/transport.h"
@@ -16,6 +18,8 @@ struct CurlOptions {
   // The same for requests that are sent once: services take their time to put an object together.
   std::chrono::seconds once_stall_timeout{60};
   bool through_proxies = true;  // those that the environment names
+  // Counts the bytes that are sent and received; null: they are not counted.
+  std::shared_ptr<std::atomic<std::uint64_t>> traffic = nullptr;
 };
 
 // HTTP/1.1 over kept connections. Certificates are verified; the environment names other

@@ -52,10 +52,10 @@ class Opening {
   // Asks until there is an answer that says what the object is: never kEncoded or kUnsatisfied.
   Result<HttpAnswer> Learn();
   Result<HttpAnswer> Ask();
-  // Whether another request may bring what this answer, or its failure, does not.
-  bool AsksOtherwise(const Result<HttpAnswer>& answer);
   // An answer 200 without a byte, which is also what broken servers send in place of an error.
   [[nodiscard]] bool IsUnprovedEmpty(const HttpObject& object) const;
+  // Whether another request may bring what this answer, or its failure, does not.
+  bool AsksOtherwise(const Result<HttpAnswer>& answer);
   bool AsksWithoutSuffix();
   [[nodiscard]] bool IsTheSuffix(const HttpObject& object) const;
   [[nodiscard]] tl::unexpected<Error> TooLarge(const HttpObject& object) const;
@@ -72,11 +72,11 @@ class Opening {
   bool wants_size_ = false;          // of the object, to ask for its end without a suffix
   bool only_stat_ = false;
   bool repeated_ = false;
+  // After an answer 416 to a range at the start: the size of the object, 0 where it does not tell.
+  std::optional<std::uint64_t> unsatisfied_size_;
 };
 
 bool Opening::AsksWithoutSuffix() {
-  // After an answer 416 to a range at the start: the size of the object, 0 where it does not tell.
-  std::optional<std::uint64_t> unsatisfied_size_;
   if (!asked_ || !asked_->suffix) return false;
   server_->NoteBrokenSuffixes();
   asked_ = kOneByte;
@@ -89,21 +89,18 @@ bool Opening::IsTheSuffix(const HttpObject& object) const {
   return object.range == end;
 }
 
-Result<HttpAnswer> Opening::Ask() {
-  HttpRequest request = server_->MakeRequest(key_, asked_, deadline_);
-  if (kept_) AddRefreshCondition(kept_->validators, request.headers);
 // An empty object has a validator, or refuses a range at its start.
 bool Opening::IsUnprovedEmpty(const HttpObject& object) const {
   if (object.info.size > 0) return false;
   if (unsatisfied_size_) return *unsatisfied_size_ > 0;
+  return !object.validators.tag && object.validators.modified_text.empty();
+}
+
 Result<HttpAnswer> Opening::Ask() {
   HttpRequest request = server_->MakeRequest(key_, asked_, deadline_);
   if (kept_ || known_) {
     AddRefreshCondition((kept_ ? kept_ : known_)->validators, request.headers);
   }
-  return !object.validators.tag && object.validators.modified_text.empty();
-}
-
   // Where the header fields say everything, no body is waited for.
   if (only_stat_ && asked_) request.max_whole_body = 0;
   return server_->Ask(std::move(request), asked_);
@@ -126,16 +123,16 @@ bool Opening::AsksOtherwise(const Result<HttpAnswer>& answer) {
         asked_ = kOneByte;
       } else {
         asked_.reset();
+        unsatisfied_size_ = answer->told_size.value_or(0);
       }
       return true;
+    case Kind::kWhole:
+      return IsUnprovedEmpty(*answer->object) && !std::exchange(repeated_, true);
     case Kind::kTooLarge:
       if (AsksWithoutSuffix()) return true;
       if (!only_stat_ || !asked_) return false;
-        unsatisfied_size_ = answer->told_size.value_or(0);
       // Only the body tells the size of this one, or its version.
       if (answer->object->info.size > 0 &&
-    case Kind::kWhole:
-      return IsUnprovedEmpty(*answer->object) && !std::exchange(repeated_, true);
           (answer->object->validators.tag || !answer->object->validators.modified_text.empty())) {
         return false;
       }
@@ -183,10 +180,10 @@ Result<ObjectStore::Opened> Opening::Open() {
       return MakeOpened(*std::move(answer->object), false);
     case Kind::kWhole:
       whole_objects.Put(key_, *answer->object);
-      if (known_) return MakeOpened(*std::move(known_), false);
       return MakeOpened(*std::move(answer->object), true);
     case Kind::kUnchanged:
       if (kept_) return MakeOpened(*std::move(kept_), true);
+      if (known_) return MakeOpened(*std::move(known_), false);
       break;
     case Kind::kMissing:
       whole_objects.Erase(key_);
@@ -201,12 +198,12 @@ Result<ObjectStore::Opened> Opening::Open() {
   return Fail(ErrorCode::kUnavailable,
               server_->Describe(key_) +
                   ": the server breaks HTTP: it answers a condition that the "
+                  "request does not have");
+}
+
 void Opening::SetKnown(const ObjectInfo& known) {
   auto validators = StrongValidatorsOf(known.generation, known.size);
   if (validators) known_ = HttpObject{known, *std::move(validators), {}, {}};
-}
-
-                  "request does not have");
 }
 
 Result<std::optional<ObjectInfo>> Opening::Stat() {
@@ -280,6 +277,9 @@ class HttpStore final : public ObjectStore {
                       const Deadline& deadline) override {
     UNSHARD_RETURN_IF_ERROR(CheckKey(key));
     if (!key.empty()) return Opening(server_, key, first, deadline).Open();
+    return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");
+  }
+
   Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
                                  const ObjectInfo& known, const Deadline& deadline) override {
     UNSHARD_RETURN_IF_ERROR(CheckKey(key));
@@ -287,9 +287,6 @@ class HttpStore final : public ObjectStore {
     Opening opening(server_, key, first, deadline);
     opening.SetKnown(known);
     return opening.Open();
-  }
-
-    return Fail(ErrorCode::kDataLoss, Describe(key) + ": expected a file, found a directory");
   }
 
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
@@ -318,6 +315,7 @@ std::shared_ptr<HttpTransport> MakeHttpTransport(const HttpStoreOptions& options
   curl.connections_per_host = options.connections_per_host;
   curl.connect_timeout = options.connect_timeout;
   curl.stall_timeout = options.stall_timeout;
+  curl.traffic = options.traffic;
   RetryOptions retry;
   retry.timeout = options.request_timeout;
   HedgingOptions hedging;

@@ -4,6 +4,7 @@
 // a file; the keys of directories are missing, except where the server redirects to "key/".
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,8 @@ struct HttpStoreOptions {
   // A server without ranges is asked for whole objects: of at most this size, and together.
   std::uint64_t whole_object_bytes = std::uint64_t{64} << 20;
   std::uint64_t whole_objects_cached_bytes = std::uint64_t{128} << 20;
+  // Counts the bytes that are sent and received; null: they are not counted.
+  std::shared_ptr<std::atomic<std::uint64_t>> traffic = nullptr;
 };
 
 class HttpAuthorization;

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "store/object/deadline.h"
+
 namespace unshard {
 
 void ForEachInParallel(std::size_t count, std::size_t most_threads,
@@ -14,9 +16,17 @@ void ForEachInParallel(std::size_t count, std::size_t most_threads,
   const auto run = [&] {
     for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
   };
+  const Deadline deadline = CallerDeadline();
+  const auto run_for_caller = [&] {
+    const auto stop = [&] { return deadline.stop; };
+    const ServedCaller caller(deadline.at, stop, stop);
+    run();
+  };
   std::vector<std::jthread> others;
   try {
-    for (std::size_t i = 1; i < std::min(count, most_threads); ++i) others.emplace_back(run);
+    for (std::size_t i = 1; i < std::min(count, most_threads); ++i) {
+      others.emplace_back(run_for_caller);
+    }
   } catch (const std::system_error&) {
     // The system allows no more threads: those that there are do the work.
   }

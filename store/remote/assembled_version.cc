@@ -64,7 +64,7 @@ Status AssembledVersion::CopyBase(const ByteRange& range, std::uint64_t at) {
 
 Result<Bytes> AssembledVersion::ReadFrom(ObjectVersion& base, const ByteRange& range) const {
   UNSHARD_ASSIGN_OR_RETURN(ReadResult read,
-                           base.Read(RangeRequest::At(range.begin, range.size), Deadline::None()));
+                           base.Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
   if (read.state == ReadResult::State::kFound && read.value.size() == range.size) {
     return std::move(read.value);
   }

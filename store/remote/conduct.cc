@@ -72,7 +72,7 @@ class Probe {
 };
 
 Result<RemoteObject> Probe::Look() {
-  UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, Deadline::None()));
+  UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, CallerDeadline()));
   if (now) return *now;
   return Fail(ErrorCode::kUnavailable, writer_.Describe(key_) + ": has vanished");
 }
@@ -96,7 +96,7 @@ Result<Probe::Kept> Probe::Try(const std::function<WriteAnswer()>& write) {
   Error reason{ErrorCode::kUnavailable, "no clear answer", 0};
   for (int i = 0; i < kMostTries; ++i) {
     WriteAnswer answer = write();
-    UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, Deadline::None()));
+    UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, CallerDeadline()));
     if (!now || now->validator != now_.validator) return Kept::kIgnored;
     if (answer.kind == Kind::kConditionFailed) return Kept::kKept;
     // A service that knows no conditions refuses them: nothing can be written, but nothing is lost.
@@ -136,7 +136,7 @@ Result<bool> Probe::RemovesConditionally(const WriteCondition& wrong, const Writ
   UNSHARD_ASSIGN_OR_RETURN(const Kept kept, Try([&] { return writer_.Delete(key_, wrong); }));
   if (kept == Kept::kIgnored) return false;
   WriteAnswer answer = writer_.Delete(key_, right);
-  UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, Deadline::None()));
+  UNSHARD_ASSIGN_OR_RETURN(const Now now, writer_.Look(key_, CallerDeadline()));
   may_be_there_ = now.has_value();
   return !now.has_value();
 }
@@ -260,7 +260,7 @@ struct KnownConduct::Slot {
 
 struct KnownConduct::State {
   mutable std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   // Guarded by mutex.
   Slot<Conduct> whole;
   Slot<PartsConduct> parts;
@@ -282,7 +282,9 @@ Result<Found> KnownConduct::GetOnce(Slot<Found>& slot,
                                     const std::function<Result<Found>()>& probe) {
   {
     std::unique_lock lock(state_->mutex);
-    state_->changed.wait(lock, [&] { return !slot.probing; });
+    UNSHARD_RETURN_IF_ERROR(WaitUntil(state_->changed, lock, CallerDeadline(),
+                                      "waiting until the store is probed",
+                                      [&] { return !slot.probing; }));
     if (slot.found) return *slot.found;
     if (slot.failure && std::chrono::steady_clock::now() < slot.failed + kFailureIsKept) {
       return tl::unexpected<Error>(*slot.failure);
@@ -294,7 +296,7 @@ Result<Found> KnownConduct::GetOnce(Slot<Found>& slot,
   slot.probing = false;
   if (found) {
     slot.found = *found;
-  } else {
+  } else if (CallerDeadline().Check("")) {
     slot.failure = found.error();
     slot.failed = std::chrono::steady_clock::now();
   }

@@ -135,14 +135,14 @@ class RemoteReplacement final : public ObjectReplacement {
 
 Status RemoteReplacement::OpenBase(const std::stop_token& stop) {
   UNSHARD_ASSIGN_OR_RETURN(conduct_, shared_->WritableConduct(object_.key, tries_.most, stop));
-  UNSHARD_ASSIGN_OR_RETURN(current_, writer().Look(object_.key, Deadline::None()));  // 2
+  UNSHARD_ASSIGN_OR_RETURN(current_, writer().Look(object_.key, CallerDeadline()));  // 2
   std::shared_ptr<ObjectVersion> plain;
   if (current_) {
     plain = writer().Open(object_.key, *current_);
   } else if (object_.obsolete) {
     UNSHARD_ASSIGN_OR_RETURN(auto pair, OpenConcatenated(*shared_->objects, object_.obsolete->index,
                                                          object_.obsolete->data,
-                                                         RangeRequest::At(0, 0), Deadline::None()));
+                                                         RangeRequest::At(0, 0), CallerDeadline()));
     plain = std::move(pair.version);
     has_pair_ = is_pair_ = plain != nullptr;
   }
@@ -274,7 +274,7 @@ Result<Committed> RemoteReplacement::Remove(const Committing& committing) {
   }
   UNSHARD_RETURN_IF_ERROR(committing());
   if (blind || object_.obsolete) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto now, writer().Look(object_.key, Deadline::None()));
+    UNSHARD_ASSIGN_OR_RETURN(const auto now, writer().Look(object_.key, CallerDeadline()));
     if (!now || now->validator != current_->validator) return Committed{};
   }
   // A pair must not come back to life.
@@ -328,7 +328,7 @@ Result<std::unique_ptr<ObjectReplacement>> RemoteReplacer::Begin(const ReplacedO
 }
 
 Result<bool> RemoteReplacer::HasAttempt(const std::string& key, const std::string& attempt) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto now, shared_->writer->Look(key, Deadline::None()));
+  UNSHARD_ASSIGN_OR_RETURN(const auto now, shared_->writer->Look(key, CallerDeadline()));
   return now &&
          std::find(now->attempts.begin(), now->attempts.end(), attempt) != now->attempts.end();
 }

@@ -59,7 +59,7 @@ class Settling {
       if (answer.kind == Kind::kApplied && IsWhole(answer)) return Checked(answer.object);  // 2
       if (answer.kind != Kind::kNotSent) {
         may_still_come_ = may_still_come_ || answer.kind == Kind::kLost;
-        auto now = writer_.Look(key_, Deadline::None());  // 3
+        auto now = writer_.Look(key_, CallerDeadline());  // 3
         if (!now) return Unknown(std::move(now).error());
         Finding finding = judge_(*now);
         if (finding.kind == Finding::Kind::kApplied) return Checked(std::move(finding.now));

@@ -40,9 +40,10 @@ std::time_t ModifiedOf(const HttpResponse& response) {
 }
 
 Deadline UploadDeadline(std::uint64_t bytes) {
-  Deadline deadline;
-  deadline.at = std::chrono::steady_clock::now() + kAnswerTimeout +
-                std::chrono::seconds(bytes / kLeastBytesPerSecond);
+  Deadline deadline = CallerDeadline();
+  const auto latest = std::chrono::steady_clock::now() + kAnswerTimeout +
+                      std::chrono::seconds(bytes / kLeastBytesPerSecond);
+  deadline.at = std::min(deadline.at, latest);
   return deadline;
 }
 

@@ -381,7 +381,7 @@ ShardSet::Changes ShardSet::Invalidate(const std::string& key) {
   for (Affected& affected : MarkStale(key)) {
     const bool forgotten = affected.forgotten;
     Locked locked(mutex_);
-    const auto refreshed = Revalidate(locked, affected.shard, Deadline::None());
+    const auto refreshed = Revalidate(locked, affected.shard, CallerDeadline());
     Shard& entry = Remember(locked, affected.shard);
     ShardGenerationPtr before = std::move(affected.before);
     // The first refresh may have ended after MarkStale: what it presented has to be invalidated.
@@ -417,7 +417,9 @@ ShardSet::Replacement ShardSet::BeginReplacement(std::uint64_t shard) {
 Result<ShardGenerationPtr> ShardSet::Replacement::Finish(const OwnPublish& own) {
   Locked locked(set_->mutex_);
   const std::shared_ptr<Refresh> refresh = std::exchange(refresh_, nullptr);
-  set_->FinishRefresh(locked, shard_, refresh, &own, Deadline::None());
+  const Deadline deadline = CallerDeadline();
+  set_->FinishRefresh(locked, shard_, refresh, &own, deadline);
+  if (!refresh->result) return tl::unexpected<Error>(deadline.Check("opening a shard").error());
   return *refresh->result;
 }
 
