@@ -1,6 +1,7 @@
 #include "fs/tree/chunk_lookup.h"
 
 #include "fs/common/request_failures.h"
+#include "fs/tree/away_store.h"
 #include "fs/tree/chunk_opening.h"
 #include "fs/tree/free_node.h"
 #include "fs/tree/staged_node.h"
@@ -140,6 +141,20 @@ Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTre
     if (staged) superblock.writers.TakeRedirect(thread, staged);
   }
   return LookupLatest(superblock, tree, chunk);
+}
+
+Result<Entry> LookupChunkName(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                              const ChunkRef& chunk, pid_t thread) {
+  const auto briefly = [&] {
+    const BriefWait brief(superblock);
+    return LookupChunk(superblock, tree, chunk, thread);
+  };
+  auto found = briefly();
+  if (found || chunk.part != ChunkPart::kPlain || !IsStoreAway(superblock, found.error())) {
+    return found;
+  }
+  superblock.writes->FoundStoreAway(found.error());
+  return ReferUnknownChunk(superblock, tree, chunk);
 }
 
 std::optional<Entry> EntryWithoutIo(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,

@@ -41,7 +41,7 @@ Result<Entry> ChunkName::Lookup(pid_t thread) {
   Superblock& sb = superblock();
   Entry absent = sb.Missing();
   if (chunk_.shown) {
-    UNSHARD_ASSIGN_OR_RETURN(absent, LookupChunk(sb, chunk_.tree, chunk_.ref, thread));
+    UNSHARD_ASSIGN_OR_RETURN(absent, LookupChunkName(sb, chunk_.tree, chunk_.ref, thread));
     if (absent.node != 0) return absent;
   }
   if (const auto scratch = LookupScratch(sb, directory(), name())) return *scratch;

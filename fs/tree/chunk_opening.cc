@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "fs/common/request_failures.h"
+#include "fs/tree/away_store.h"
 #include "fs/tree/chunk_dentries.h"
 #include "fs/tree/chunk_lookup.h"
 #include "fs/tree/chunk_node.h"
@@ -188,7 +189,10 @@ Result<Created> CreateChunk(Superblock& superblock, const StagedInode::Chunk& ch
   const bool fresh = !sb.writers.HasWriter(id) && staged->size() == 0 && !chunk.gzipped &&
                      !sb.parts.written->Find(id);
   std::optional<Entry> entry;
-  if (fresh) entry = ReferArithmetic(chunk.tree, chunk.chunk);
+  if (fresh) {
+    const BriefWait brief(sb);
+    entry = ReferArithmetic(chunk.tree, chunk.chunk);
+  }
   using Begin = OpenVersions::Begin;
   if (entry && !sb.open_versions.BeginWriting(entry->node, staged, Begin::kCreated)) {
     sb.Forget(entry->node, 1);

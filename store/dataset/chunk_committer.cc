@@ -107,7 +107,8 @@ Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& comm
   auto version = std::make_shared<WrittenVersion>();
   version->tree = to.tree;
   version->chunk = to.chunk;
-  version->first = !before && replaced.base.absent && !to.pages_doubtful;
+  const bool known_absent = replaced.base.absent && !replaced.base.unknown;
+  version->first = !before && known_absent && !to.pages_doubtful;
   version->inode = to.inode;
   version->modified = to.modified;
   version->replaces.seen_in = replaced.seen_in;

@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -375,6 +376,58 @@ def test_everything_waits_while_the_store_is_away(array):
     assert stored_values(array) == {c: (1, 2) if c < 16 else None for c in range(32)}
     assert array.get("notes.txt") == b"kept"
     assert mounted.status()["write"]["conflicts"] == 0
+
+
+def test_chunks_are_replaced_while_nobody_knows_whether_they_exist(array):
+    """A store that is away says of no name whether it has a file: writing asks it nothing."""
+    other = array.mount()
+    write_file(other.path / array.source.name(9), bytes_of(9))
+    flush(other)
+    other.unmount()
+    mounted = array.mount("publish_after=0.1,ttl=0.1")
+    names = [mounted.path / array.source.name(chunk) for chunk in range(32)]
+    array.store.server.pause()
+    try:
+        begun = time.monotonic()
+        for chunk in range(8, 24):
+            write_file(names[chunk], bytes_of(chunk, 2))
+        scratch = names[24].with_name("24.partial")
+        scratch.write_bytes(bytes_of(24, 2))
+        os.rename(scratch, names[24])
+        took = time.monotonic() - begun
+        for chunk in range(8, 25):
+            assert names[chunk].read_bytes() == bytes_of(chunk, 2)
+        assert mounted.status()["write"]["dirty_chunks"] == 17
+        with pytest.raises(OSError) as failure:
+            names[25].stat()
+        assert failure.value.errno != errno.ENOENT, "a program would take it for absent"
+    finally:
+        array.store.server.go_on()
+    assert took < 25, f"{took:.1f} s for 17 chunks"
+    assert wait_until(lambda: mounted.status()["write"]["dirty_chunks"] == 0, 90)
+    assert stored_values(array) == {c: (1, 2) if 8 <= c < 25 else None for c in range(32)}
+    assert not names[25].exists()
+    assert mounted.status()["write"]["conflicts"] == 0
+
+
+def test_an_unmount_ends_although_the_store_does_not_answer(array):
+    mounted = array.mount()
+    write_file(mounted.path / array.source.name(0), bytes_of(0))
+    write_file(mounted.path / "notes.txt", b"kept")
+    array.store.server.pause()
+    try:
+        begun = time.monotonic()
+        mounted.unmount()
+        took = time.monotonic() - begun
+    finally:
+        array.store.server.go_on()
+    assert took < 25, took
+    assert "2 chunks (4.0 KiB) stay in the spool" in mounted.log(), mounted.log()
+    assert "neither taken nor sent a byte for 15" in mounted.log(), mounted.log()
+    again = array.mount()
+    flush(again)
+    assert stored_values(array)[0] == (1, 1)
+    assert array.get("notes.txt") == b"kept"
 
 
 # -------------------------------------------------------------------------------- permissions

@@ -1,0 +1,64 @@
+#include "fs/tree/away_store.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "fs/common/request_failures.h"
+#include "fs/tree/chunk_lookup.h"
+#include "fs/tree/free_node.h"
+#include "fs/tree/stored_chunk.h"
+#include "fs/tree/superblock.h"
+
+namespace unshard {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// As long as nothing says that the store is away, and once it has been found to be.
+constexpr std::chrono::milliseconds kPatience{5000};
+constexpr std::chrono::milliseconds kPatienceWhileAway{100};
+
+bool WritesToNetwork(const Superblock& sb) { return sb.writable() && sb.writes->is_remote(); }
+
+}  // namespace
+
+BriefWait::BriefWait(const Superblock& superblock) {
+  if (!WritesToNetwork(superblock)) return;
+  const auto patience = superblock.writes->StoreIsAway() ? kPatienceWhileAway : kPatience;
+  const Deadline deadline = CallerDeadline();
+  const Deadline interruptible = InterruptibleDeadline();
+  caller_.emplace(
+      std::min(deadline.at, Clock::now() + patience), [stop = interruptible.stop] { return stop; },
+      [stop = deadline.stop] { return stop; });
+}
+
+bool IsStoreAway(const Superblock& superblock, const Error& error) {
+  if (!WritesToNetwork(superblock)) return false;
+  return error.code == ErrorCode::kUnavailable && error.system_errno != EINTR &&
+         error.system_errno != EPROTO;
+}
+
+Result<std::optional<ChunkNode::Version>> UnknownChunk::OpenVersion(const Seen&) {
+  return std::nullopt;
+}
+
+Result<Entry> UnknownChunk::Stat() {
+  UNSHARD_ASSIGN_OR_RETURN(Entry found, LookupChunk(superblock(), tree(), chunk(), 0));
+  if (found.node == 0) return NotCommitted();
+  superblock().Forget(found.node, 1);
+  found.node = id();
+  found.attributes_milliseconds = 0;
+  return found;
+}
+
+Entry ReferUnknownChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                        const ChunkRef& chunk) {
+  const Attributes attributes{InodeOfChunk(superblock, *tree, chunk), 0, {}, false};
+  return ReferFreeNode(superblock, "u:" + JoinPath(tree->directory(), tree->Path(chunk)),
+                       NodeUse::kOwn, attributes, [&](NodeId id, NodeUse) {
+                         return std::make_shared<UnknownChunk>(superblock, id, attributes.inode,
+                                                               tree, chunk);
+                       });
+}
+
+}  // namespace unshard

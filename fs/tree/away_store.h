@@ -1,0 +1,50 @@
+// Requests of a writable mount that a remote store which is away must not hold up.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "codec/core/error.h"
+#include "fs/tree/chunk_node.h"
+#include "store/object/deadline.h"
+
+namespace unshard {
+
+// While it lives, the requests of this thread to a remote store end soon: for what the caller can
+// do without. Has no effect where the source is a directory.
+class BriefWait {
+ public:
+  explicit BriefWait(const Superblock& superblock);
+
+ private:
+  std::optional<ServedCaller> caller_;
+};
+
+// Whether the store did not answer, as long as a writable mount waits for it.
+bool IsStoreAway(const Superblock& superblock, const Error& error);
+
+// A chunk of which the store, which is away, could not be asked whether it exists. The name leads
+// here so that the chunk can be written: LOOKUP does not say what for, and after ENOENT programs
+// would take the chunk for absent. Replacing it (O_TRUNC, rename) asks the store nothing; all else
+// does, and fails where that is still away.
+class UnknownChunk final : public ChunkNode {
+ public:
+  UnknownChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
+               std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk)
+      : ChunkNode(superblock, id, inode, std::move(tree), chunk, NodeUse::kOwn) {}
+
+  [[nodiscard]] Seen FindLatest() const override { return {Latest(), false}; }
+  // Nothing: readers get the latest version, which is looked for then.
+  Result<std::optional<Version>> OpenVersion(const Seen& seen) override;
+  [[nodiscard]] std::vector<std::string> ExtendedAttributes() override { return {}; }
+
+ protected:
+  // Those of the latest version.
+  Result<Entry> Stat() override;
+};
+
+// The entry of such a node, which is given to one look-up.
+Entry ReferUnknownChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
+                        const ChunkRef& chunk);
+
+}  // namespace unshard
