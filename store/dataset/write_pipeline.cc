@@ -11,6 +11,7 @@
 
 #include "store/dataset/memory_shares.h"
 #include "store/dataset/spool_replay.h"
+#include "store/dataset/spooled_uploads.h"
 
 namespace unshard {
 namespace {
@@ -93,12 +94,14 @@ WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
       publishing_(PublishingParts(parts_, options, versions_, current_, attempts_)),
       queue_([this](const DirtyShard& shard) { return Publish(shard); },
              QueueOptions(options, *spool(), parts_.files == nullptr)) {
+  parts_.replacer->RecordUploads(std::make_shared<SpooledUploads>(spool()));
   if (!parts_.files) return;
   file_publishing_ = std::make_unique<FilePublishing>(parts_.files, *attempts_, options.strict);
   parts_.files->Start(FilesCommitting());
 }
 
 WritePipeline::~WritePipeline() {
+  parts_.replacer->RecordUploads(nullptr);
   if (!parts_.files) return;
   // Files that are still open commit to the spool, for the next mount.
   ObjectFiles::Committing ended;

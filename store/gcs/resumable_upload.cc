@@ -54,10 +54,10 @@ class ResumableUpload final : public PartedUpload {
     return Fail(ErrorCode::kNotSupported, "the service copies no ranges");
   }
   WriteAnswer Complete() override;
-  void Abort() override {
+  bool Abort() override {
     HttpRequest request = MakeGcsWriteRequest(Method::kDelete, url_);
     request.deadline.at = std::chrono::steady_clock::now() + kAbortTimeout;
-    (void)Send(*access_->transport, std::move(request));
+    return Send(*access_->transport, std::move(request)).has_value();
   }
 
  private:

@@ -93,6 +93,17 @@ struct ReplacedObject {
   std::optional<ShardKeys::Pair> obsolete;
 };
 
+// Where uploads in parts are recorded while they are under way: what a process that is killed
+// leaves of one is kept, and paid for, until it is dropped. Thread-safe.
+class UploadRecords {
+ public:
+  virtual ~UploadRecords() = default;
+  // Returns the number of the record once it survives a power loss.
+  virtual Result<std::uint64_t> Begin(const std::string& key, const std::string& upload) = 0;
+  // Nothing is left of the upload.
+  virtual void End(std::uint64_t number) = 0;
+};
+
 // Thread-safe.
 class ObjectReplacer {
  public:
@@ -115,6 +126,14 @@ class ObjectReplacer {
   virtual Result<bool> HasAttempt(const std::string& key, const std::string& attempt) {
     (void)key, (void)attempt;
     return false;
+  }
+  // Where its uploads are recorded from now on; null: nowhere.
+  virtual void RecordUploads(std::shared_ptr<UploadRecords> records) { (void)records; }
+  // Drops what is left of an upload that an earlier process has recorded. Succeeds where nothing
+  // is.
+  virtual Status DropUpload(const std::string& key, const std::string& upload) {
+    (void)key, (void)upload;
+    return {};
   }
   // Whether Remove() is as atomic as Commit(). Where it is not, a shard without a chunk is stored
   // with an empty index, and never removed.

@@ -5,11 +5,22 @@
 namespace unshard {
 
 void AttemptRecords::Adopt(const std::shared_ptr<Spool>& spool) {
-  const std::lock_guard lock(mutex_);
   for (auto& [number, attempt] : spool->TakeAttempts()) {
+    if (!attempt.upload.empty()) {
+      DropUpload(*spool, number, attempt);
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
     std::vector<Recorded>& known = records_[attempt.key];
     known.push_back({spool, number, std::move(attempt)});
   }
+}
+
+// Where the store cannot be reached the record stays, for the next mount.
+void AttemptRecords::DropUpload(Spool& spool, std::uint64_t number, const SpoolAttempt& attempt) {
+  Status done = store_->DropUpload(attempt.key, attempt.upload);
+  if (done) done = spool.ForgetAttempt(number);
+  if (!done) LogWarning(done.error().message);
 }
 
 Status AttemptRecords::Record(const std::string& key, const std::string& id,

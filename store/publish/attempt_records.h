@@ -33,7 +33,7 @@ class AttemptRecords {
   // A sealed file: its spool, and its number there.
   using Sealed = std::pair<std::shared_ptr<Spool>, std::uint64_t>;
 
-  // What an earlier mount has left in a spool.
+  // What an earlier mount has left in a spool. Has the store drop what is left of its uploads.
   void Adopt(const std::shared_ptr<Spool>& spool);
   // Step 1. Does nothing for an `id` of "": the store marks no versions.
   Status Record(const std::string& key, const std::string& id, const std::vector<Sealed>& files);
@@ -49,6 +49,8 @@ class AttemptRecords {
   [[nodiscard]] bool Knows(const std::string& key) const;
 
  private:
+  void DropUpload(Spool& spool, std::uint64_t number, const SpoolAttempt& attempt);
+
   struct Recorded {
     std::shared_ptr<Spool> spool;
     std::uint64_t number = 0;

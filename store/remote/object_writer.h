@@ -84,8 +84,10 @@ class PartedUpload {
   virtual Status Copy(std::size_t part, const ByteRange& of_base) = 0;
   // Makes the version, once. On the condition of the upload.
   virtual WriteAnswer Complete() = 0;
-  // Drops the parts, as far as the service can be reached.
-  virtual void Abort() = 0;
+  // Drops the parts, as far as the service can be reached: whether none is left.
+  virtual bool Abort() = 0;
+  // By which ObjectWriter::DropParts finds it; "" where the service drops parts by itself.
+  [[nodiscard]] virtual std::string id() const { return {}; }
 };
 
 // What a service takes, whatever it says of conditions. Constant.
@@ -123,6 +125,11 @@ class ObjectWriter {
   virtual Result<std::unique_ptr<PartedUpload>> BeginParts(const NewObject& object,
                                                            std::uint64_t size,
                                                            std::uint64_t part_bytes) = 0;
+  // PartedUpload::Abort of an upload that another process has begun.
+  virtual Status DropParts(const std::string& key, const std::string& upload) {
+    (void)key, (void)upload;
+    return {};
+  }
 };
 
 }  // namespace unshard

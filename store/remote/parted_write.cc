@@ -35,7 +35,27 @@ std::uint64_t BytesToCopy(const AssembledVersion& version, const PartPlan& plan)
 }
 
 PartedWrite::~PartedWrite() {
-  if (upload_) upload_->Abort();
+  if (upload_) Abort();
+}
+
+Status PartedWrite::Begin() {
+  UNSHARD_ASSIGN_OR_RETURN(upload_, writer_.BeginParts(object_, version_.size(), plan_.part_bytes));
+  const std::string id = upload_->id();
+  if (!records_ || id.empty()) return {};
+  UNSHARD_ASSIGN_OR_RETURN(record_, records_->Begin(object_.key, id));
+  return {};
+}
+
+void PartedWrite::EndRecord() {
+  if (record_) records_->End(*record_);
+  record_.reset();
+}
+
+// Where the service cannot be reached the record stays, for the next process.
+void PartedWrite::Abort() {
+  if (upload_->Abort()) EndRecord();
+  upload_.reset();
+  record_.reset();
 }
 
 ByteRange PartedWrite::RangeOf(std::size_t part) const {
@@ -62,7 +82,7 @@ Status PartedWrite::Upload() {
     if (plan_.copies && version_.InBase(range)) continue;
     UNSHARD_RETURN_IF_ERROR(version_.Fetch(range));
   }
-  UNSHARD_ASSIGN_OR_RETURN(upload_, writer_.BeginParts(object_, version_.size(), plan_.part_bytes));
+  UNSHARD_RETURN_IF_ERROR(Begin());
   std::mutex mutex;
   Status put;  // the first failure; guarded by mutex
   const std::size_t at_once = upload_->takes_parts_in_parallel() ? kPartsAtOnce : 1;
@@ -91,9 +111,9 @@ WriteAnswer PartedWrite::Complete() {
   WriteAnswer answer = upload_->Complete();
   if (answer.kind == WriteAnswer::Kind::kApplied) {
     upload_.reset();
+    EndRecord();
   } else if (answer.kind == WriteAnswer::Kind::kConditionFailed) {
-    upload_->Abort();
-    upload_.reset();
+    Abort();
   }
   return answer;
 }

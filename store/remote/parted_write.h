@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "store/remote/assembled_version.h"
 #include "store/remote/object_writer.h"
@@ -27,9 +28,14 @@ std::uint64_t BytesToCopy(const AssembledVersion& version, const PartPlan& plan)
 // version is, which must not change. Its destructor drops what was not completed.
 class PartedWrite {
  public:
+  // `records` null: its uploads are not recorded.
   PartedWrite(ObjectWriter& writer, const NewObject& object, AssembledVersion& version,
-              const PartPlan& plan)
-      : writer_(writer), object_(object), version_(version), plan_(plan) {}
+              const PartPlan& plan, std::shared_ptr<UploadRecords> records)
+      : writer_(writer),
+        object_(object),
+        version_(version),
+        plan_(plan),
+        records_(std::move(records)) {}
   ~PartedWrite();
   PartedWrite(const PartedWrite&) = delete;
   PartedWrite& operator=(const PartedWrite&) = delete;
@@ -45,12 +51,17 @@ class PartedWrite {
   [[nodiscard]] ByteRange RangeOf(std::size_t part) const;
   [[nodiscard]] std::size_t count() const;
   Status PutPart(std::size_t part);
+  Status Begin();
+  void EndRecord();
+  void Abort();
 
   ObjectWriter& writer_;
   const NewObject object_;
   AssembledVersion& version_;
   const PartPlan plan_;
+  const std::shared_ptr<UploadRecords> records_;
   std::unique_ptr<PartedUpload> upload_;  // null: none, or completed
+  std::optional<std::uint64_t> record_;   // of upload_
 };
 
 }  // namespace unshard

@@ -54,6 +54,23 @@ class LastWrites {
   std::map<std::string, Clock::time_point> times_;  // guarded by mutex_
 };
 
+// Where uploads are recorded at present. Thread-safe.
+class CurrentRecords {
+ public:
+  void Set(std::shared_ptr<UploadRecords> records) {
+    const std::lock_guard lock(mutex_);
+    records_ = std::move(records);
+  }
+  [[nodiscard]] std::shared_ptr<UploadRecords> Get() const {
+    const std::lock_guard lock(mutex_);
+    return records_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<UploadRecords> records_;  // guarded by mutex_
+};
+
 // What all replacements of one store share. Immutable, but for what is thread-safe.
 struct Shared {
   std::shared_ptr<ObjectWriter> writer;
@@ -61,6 +78,7 @@ struct Shared {
   RemoteOptions options;
   std::shared_ptr<KnownConduct> conduct;
   LastWrites last_writes;
+  CurrentRecords uploads;
 
   [[nodiscard]] WriteTries Tries(const std::stop_token& stop) const {
     return {options.tries, options.least_delay, options.most_delay,
@@ -215,7 +233,7 @@ Result<SettledWrite> RemoteReplacement::CommitWhole(const Committing& committing
 
 Result<SettledWrite> RemoteReplacement::CommitParts(const PartPlan& plan,
                                                     const Committing& committing) {
-  PartedWrite parts(writer(), Named(), *version_, plan);
+  PartedWrite parts(writer(), Named(), *version_, plan, shared_->uploads.Get());
   UNSHARD_RETURN_IF_ERROR(parts.Upload());
   UNSHARD_RETURN_IF_ERROR(committing());
   return Settle([&] { return parts.Complete(); });
@@ -299,6 +317,13 @@ class RemoteReplacer final : public ObjectReplacer {
                                                    const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override { return CheckKey(directory); }
   Result<bool> HasAttempt(const std::string& key, const std::string& attempt) override;
+  void RecordUploads(std::shared_ptr<UploadRecords> records) override {
+    shared_->uploads.Set(std::move(records));
+  }
+  Status DropUpload(const std::string& key, const std::string& upload) override {
+    UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+    return shared_->writer->DropParts(key, upload);
+  }
   bool removes_atomically() const override { return false; }
   std::chrono::milliseconds least_interval() const override {
     return shared_->writer->traits().least_interval;
@@ -340,8 +365,12 @@ std::shared_ptr<ObjectReplacer> MakeRemoteReplacer(std::shared_ptr<ObjectWriter>
                                                    const RemoteOptions& options) {
   auto conduct = KnownConduct::Of(*writer);
   const auto interval = writer->traits().least_interval;
-  return std::make_shared<RemoteReplacer>(std::shared_ptr<Shared>(new Shared{
-      std::move(writer), std::move(objects), options, std::move(conduct), LastWrites(interval)}));
+  return std::make_shared<RemoteReplacer>(std::shared_ptr<Shared>(new Shared{std::move(writer),
+                                                                             std::move(objects),
+                                                                             options,
+                                                                             std::move(conduct),
+                                                                             LastWrites(interval),
+                                                                             {}}));
 }
 
 }  // namespace unshard

@@ -17,8 +17,9 @@
 //      id of this attempt and the ids of those before, and is sent once. What became of it is found
 //      out as store/remote/settled_write.h says.
 //
-// Objects are durable when they are there. A process that ends leaves nothing behind but, at most,
-// the parts of an upload that was not completed, which buckets drop by a rule of their own.
+// Objects are durable when they are there. A process that is killed leaves nothing behind but, at
+// most, the parts of an upload that was not completed, which the next process drops by its record
+// (UploadRecords).
 #pragma once
 
 #include <chrono>

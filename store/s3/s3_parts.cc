@@ -1,5 +1,6 @@
 #include "store/s3/s3_parts.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <mutex>
 #include <string>
@@ -63,12 +64,8 @@ class S3Parts final : public PartedUpload {
   Status Copy(std::size_t part, const ByteRange& of_base) override;
   WriteAnswer Complete() override;
 
-  void Abort() override {
-    HttpRequest request = MakeS3Request(*access_, object_.key, Method::kDelete);
-    request.url += "?uploadId=" + EscapeQueryValue(id_);
-    request.deadline.at = std::chrono::steady_clock::now() + kAbortTimeout;
-    (void)Send(*access_->transport, std::move(request));
-  }
+  bool Abort() override { return DropS3Parts(*access_, object_.key, id_).has_value(); }
+  std::string id() const override { return id_; }
 
  private:
   [[nodiscard]] HttpRequest PartRequest(std::size_t part) const {
@@ -152,6 +149,19 @@ WriteAnswer S3Parts::Complete() {
 }
 
 }  // namespace
+
+Status DropS3Parts(const S3Access& access, const std::string& key, const std::string& upload) {
+  HttpRequest request = MakeS3Request(access, key, Method::kDelete);
+  request.url += "?uploadId=" + EscapeQueryValue(upload);
+  request.deadline.at =
+      std::min(request.deadline.at, std::chrono::steady_clock::now() + kAbortTimeout);
+  UNSHARD_ASSIGN_OR_RETURN(const HttpResponse response,
+                           Send(*access.transport, std::move(request)));
+  // 404: it was completed, or dropped before.
+  if ((response.status >= 200 && response.status < 300) || response.status == 404) return {};
+  return Forward(access.authorization->Explain(response),
+                 access.server->Describe(key) + ": dropping an upload");
+}
 
 Result<std::unique_ptr<PartedUpload>> BeginS3Parts(std::shared_ptr<const S3Access> access,
                                                    const NewObject& object, std::uint64_t size,

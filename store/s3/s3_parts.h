@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "store/remote/object_writer.h"
 #include "store/s3/s3_access.h"
@@ -14,5 +15,7 @@ namespace unshard {
 Result<std::unique_ptr<PartedUpload>> BeginS3Parts(std::shared_ptr<const S3Access> access,
                                                    const NewObject& object, std::uint64_t size,
                                                    std::uint64_t part_bytes);
+// Drops what is left of one. Succeeds where nothing is.
+Status DropS3Parts(const S3Access& access, const std::string& key, const std::string& upload);
 
 }  // namespace unshard

@@ -37,6 +37,9 @@ class S3Writer final : public ObjectWriter {
                                                    std::uint64_t part_bytes) override {
     return BeginS3Parts(access_, object, size, part_bytes);
   }
+  Status DropParts(const std::string& key, const std::string& upload) override {
+    return DropS3Parts(*access_, key, upload);
+  }
 
  private:
   [[nodiscard]] std::string TagsOf(const std::string& key, const Deadline& deadline) const;

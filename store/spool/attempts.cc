@@ -36,6 +36,10 @@ Result<SpoolAttempt> Parse(std::string_view text) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(attempt.key));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id, record.Member("id"));
   UNSHARD_ASSIGN_OR_RETURN(attempt.id, id.String());
+  UNSHARD_ASSIGN_OR_RETURN(const auto upload, record.OptionalMember("upload"));
+  for (const JsonCursor& each : upload) {
+    UNSHARD_ASSIGN_OR_RETURN(attempt.upload, each.String());
+  }
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sequences, record.Member("sequences"));
   UNSHARD_ASSIGN_OR_RETURN(const auto numbers, sequences.Items(kMaxSequences));
   for (const JsonCursor& each : numbers) {
@@ -68,6 +72,7 @@ std::string AttemptText(const SpoolAttempt& attempt) {
   JsonValue record = JsonValue::Object();
   record.Set("key", JsonValue::String(EscapeBytes(attempt.key)));
   record.Set("id", JsonValue::String(attempt.id));
+  if (!attempt.upload.empty()) record.Set("upload", JsonValue::String(attempt.upload));
   std::vector<JsonValue> numbers;
   numbers.reserve(attempt.sequences.size());
   for (const std::uint64_t number : attempt.sequences) numbers.push_back(JsonValue::Number(number));

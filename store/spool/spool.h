@@ -98,6 +98,8 @@ struct SpoolAttempt {
   std::string key;                       // of the object
   std::string id;                        // ObjectReplacement::attempt()
   std::vector<std::uint64_t> sequences;  // of the sealed files that the object has if it succeeded
+  // Not "": no attempt, but an upload in parts under this id, whose parts are to be dropped.
+  std::string upload{};
 };
 
 class Spool;

@@ -59,10 +59,12 @@ class FakeParts final : public PartedUpload {
                            return writer_.Store(object_.key, bytes, object_.attempts);
                          });
   }
-  void Abort() override {
+  bool Abort() override {
     const std::lock_guard lock(writer_.mutex_);
     writer_.Note("ABORT");
+    return true;
   }
+  std::string id() const override { return "upload of " + object_.key; }
 
  private:
   FakeObjectWriter& writer_;
@@ -236,6 +238,12 @@ Result<std::unique_ptr<PartedUpload>> FakeObjectWriter::BeginParts(const NewObje
   const std::lock_guard lock(mutex_);
   Note("BEGIN " + object.key);
   return std::make_unique<FakeParts>(*this, object, size, part_bytes);
+}
+
+Status FakeObjectWriter::DropParts(const std::string& key, const std::string& upload) {
+  const std::lock_guard lock(mutex_);
+  Note("DROP " + key + ' ' + upload);
+  return {};
 }
 
 }  // namespace unshard

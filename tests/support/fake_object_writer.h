@@ -49,7 +49,7 @@ class FakeObjectWriter final : public ObjectWriter {
   [[nodiscard]] std::optional<RemoteObject> Now(const std::string& key) const;
   [[nodiscard]] std::string Bytes(const std::string& key) const;
   // "PUT key", "LOOK key", "DELETE key", "BEGIN key", "PART n", "COPY n", "COMPLETE key", "ABORT",
-  // in the order in which they came.
+  // "DROP key id", in the order in which they came.
   [[nodiscard]] std::vector<std::string> TakeRequests();
   // Numbers of requests of one kind since the last TakeRequests().
   [[nodiscard]] int Count(const std::string& kind) const;
@@ -64,6 +64,7 @@ class FakeObjectWriter final : public ObjectWriter {
   WriteAnswer Delete(const std::string& key, const WriteCondition& condition) override;
   Result<std::unique_ptr<PartedUpload>> BeginParts(const NewObject& object, std::uint64_t size,
                                                    std::uint64_t part_bytes) override;
+  Status DropParts(const std::string& key, const std::string& upload) override;
 
  private:
   friend class FakeParts;

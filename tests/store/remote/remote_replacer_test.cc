@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/support/fake_object_writer.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/temporary_directory.h"
@@ -248,6 +250,54 @@ TEST_F(PartedTest, AWriterWhoDoesNotAgreeDropsTheParts) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(writer_->Count("ABORT"), 1);
   EXPECT_EQ(writer_->Bytes(kKey), kBase);
+}
+
+// "key upload" of the uploads that are recorded.
+class RecordedUploads final : public UploadRecords {
+ public:
+  Result<std::uint64_t> Begin(const std::string& key, const std::string& upload) override {
+    if (fails) return Fail(ErrorCode::kResourceExhausted, "the disk is full");
+    now[++last_] = key + ' ' + upload;
+    return last_;
+  }
+  void End(std::uint64_t number) override { now.erase(number); }
+
+  std::map<std::uint64_t, std::string> now;
+  bool fails = false;
+
+ private:
+  std::uint64_t last_ = 0;
+};
+
+TEST_F(PartedTest, AnUploadIsRecordedAsLongAsSomethingIsLeftOfIt) {
+  Probed();
+  const auto records = std::make_shared<RecordedUploads>();
+  replacer_->RecordUploads(records);
+  const std::string recorded = std::string(kKey) + " upload of " + kKey;
+  for (const bool agrees : {true, false}) {
+    auto replacement = Begin();
+    ASSERT_TRUE(replacement->Write(0, AsBytes(std::string(20, 'n'))));
+    std::map<std::uint64_t, std::string> during;
+    const auto committed = replacement->Commit([&]() -> Status {
+      during = records->now;
+      if (agrees) return {};
+      return Fail(ErrorCode::kReadOnly, "not now");
+    });
+    EXPECT_EQ(committed.has_value(), agrees);
+    ASSERT_EQ(during.size(), 1U);
+    EXPECT_EQ(during.begin()->second, recorded);
+    EXPECT_TRUE(records->now.empty()) << "it is completed, or dropped";
+  }
+  // An upload that the next process could not find is not begun.
+  records->fails = true;
+  (void)writer_->TakeRequests();
+  const auto replacement = Begin();
+  ASSERT_TRUE(replacement->Write(0, AsBytes(std::string(20, 'n'))));
+  EXPECT_FALSE(replacement->Commit(Agree));
+  EXPECT_EQ(writer_->Count("PART"), 0);
+  EXPECT_EQ(writer_->Count("ABORT"), 1);
+  EXPECT_TRUE(replacer_->DropUpload(kKey, "left"));
+  EXPECT_EQ(writer_->Count("DROP a/0.shard left"), 1);
 }
 
 TEST_F(PartedTest, AVersionThatNoRequestTakesIsRefused) {

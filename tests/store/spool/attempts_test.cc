@@ -14,6 +14,10 @@ TEST(SpoolAttempts, TextAndBack) {
   EXPECT_EQ(parsed->key, attempt.key);
   EXPECT_EQ(parsed->id, attempt.id);
   EXPECT_EQ(parsed->sequences, attempt.sequences);
+  EXPECT_EQ(parsed->upload, "");
+  const auto upload = ParseAttempt(AttemptText({"a/0", "", {}, "2~an upload"}));
+  ASSERT_TRUE(upload);
+  EXPECT_EQ(upload->upload, "2~an upload");
 }
 
 TEST(SpoolAttempts, TornAndForeignTextIsNone) {
