@@ -129,7 +129,7 @@ class RemoteReplacement final : public ObjectReplacement {
 
  private:
   [[nodiscard]] ObjectWriter& writer() const { return *shared_->writer; }
-  [[nodiscard]] NewObject Named() const;
+  [[nodiscard]] NewObject Named();
   // In parts: how. Nothing: in one request.
   Result<std::optional<PartPlan>> Plan();
   [[nodiscard]] bool MayCopy(std::uint64_t bytes) const;
@@ -183,7 +183,8 @@ Result<bool> RemoteReplacement::StartFromBase() {
   return true;
 }
 
-NewObject RemoteReplacement::Named() const {
+NewObject RemoteReplacement::Named() {
+  if (current_) writer().AddGrants(object_.key, *current_);
   NewObject object;
   object.key = object_.key;
   object.condition = ConditionFor(current_, conduct_);

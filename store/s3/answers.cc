@@ -1,6 +1,7 @@
 #include "store/s3/answers.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <pugixml.hpp>
@@ -18,6 +19,9 @@ namespace {
 constexpr std::size_t kMaxMessage = 300;
 constexpr std::size_t kMaxName = 255;
 constexpr std::size_t kMaxUploadId = 4096;
+// S3 has at most a hundred grants an object, and header fields have their limit too.
+constexpr std::size_t kMostGrants = 100;
+constexpr std::size_t kMostGrantText = 8192;
 
 tl::unexpected<Error> BadAnswer(const std::string& what) {
   return FailWith(EPROTO, ErrorCode::kUnavailable, "the answer of the service is no " + what);
@@ -99,6 +103,30 @@ std::optional<std::string> TextMember(const JsonValue& object, std::string_view 
 bool IsFieldText(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+constexpr const char* kFullControl = "x-amz-grant-full-control";
+
+// "" for what objects are not granted.
+std::string GrantField(std::string_view permission) {
+  if (permission == "FULL_CONTROL") return kFullControl;
+  if (permission == "READ") return "x-amz-grant-read";
+  if (permission == "READ_ACP") return "x-amz-grant-read-acp";
+  if (permission == "WRITE_ACP") return "x-amz-grant-write-acp";
+  return {};
+}
+
+// "uri=\"http://…\"", as fields of grants have it.
+std::optional<std::string> GranteeText(const pugi::xml_node& grantee) {
+  constexpr std::array<std::pair<const char*, const char*>, 3> kKinds = {
+      {{"ID", "id"}, {"URI", "uri"}, {"EmailAddress", "emailAddress"}}};
+  for (const auto& [element, kind] : kKinds) {
+    const std::string text = ChildText(grantee, element);
+    if (text.empty()) continue;
+    if (!IsFieldText(text) || text.find_first_of("\",") != std::string::npos) return std::nullopt;
+    return std::string(kind) + "=\"" + text + '"';
+  }
+  return std::nullopt;
 }
 
 Result<ExpiringCredentials> Checked(ExpiringCredentials found, const std::string& expires,
@@ -209,6 +237,35 @@ std::string ParseS3Tags(std::string_view body) {
             EscapeQueryValue(ChildText(tag, "Value"));
   }
   return tags;
+}
+
+std::optional<HttpHeaders> ParseS3Grants(std::string_view body) {
+  pugi::xml_document document;
+  if (!Parse(body, document)) return std::nullopt;
+  const pugi::xml_node root = document.document_element();
+  if (LocalName(root) != "AccessControlPolicy") return std::nullopt;
+  const std::string owner = ChildText(Child(root, "Owner"), "ID");
+  HttpHeaders fields;
+  bool for_owner_alone = true;
+  for (const pugi::xml_node& grant : Child(root, "AccessControlList").children()) {
+    if (LocalName(grant) != "Grant") continue;
+    const std::string name = GrantField(ChildText(grant, "Permission"));
+    const auto grantee = GranteeText(Child(grant, "Grantee"));
+    if (name.empty() || !grantee || fields.size() >= kMostGrants) return std::nullopt;
+    const bool is_owners = name == kFullControl && grantee == "id=\"" + owner + '"';
+    for_owner_alone = for_owner_alone && is_owners;
+    const auto same = std::find_if(fields.begin(), fields.end(),
+                                   [&](const HttpHeader& field) { return field.name == name; });
+    if (same == fields.end()) {
+      fields.push_back({name, *grantee});
+    } else if (same->value.size() < kMostGrantText) {
+      same->value += ", " + *grantee;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (for_owner_alone) fields.clear();
+  return fields;
 }
 
 Result<ExpiringCredentials> ParseStsAnswer(std::string_view body) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "codec/core/error.h"
+#include "store/http/response.h"
 #include "store/object/paged_listings.h"
 #include "store/s3/sigv4.h"
 
@@ -38,6 +39,11 @@ Result<std::string> ParseS3ETag(std::string_view body);
 // The tags of an object as the header field x-amz-tagging takes them ("name=value&…"); "" where the
 // body has none or is no such document.
 std::string ParseS3Tags(std::string_view body);
+
+// The grants of an object's access control list as header fields of a put ("x-amz-grant-read").
+// Nothing where the body is no such document, or has a grant that no field can say. Empty where
+// only the owner is granted anything, which a put without such fields does as well.
+std::optional<HttpHeaders> ParseS3Grants(std::string_view body);
 
 struct ExpiringCredentials {
   AwsCredentials credentials;

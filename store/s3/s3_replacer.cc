@@ -1,8 +1,12 @@
 #include "store/s3/s3_replacer.h"
 
+#include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "store/http/http_version.h"
+#include "store/http/retry.h"
+#include "store/object/log.h"
 #include "store/remote/write_answers.h"
 #include "store/s3/answers.h"
 #include "store/s3/s3_parts.h"
@@ -12,6 +16,13 @@ namespace unshard {
 namespace {
 
 using Method = HttpRequest::Method;
+
+bool IsGrant(const HttpHeader& field) { return field.name.starts_with("x-amz-grant-"); }
+
+NewObject WithoutGrants(NewObject object) {
+  std::erase_if(object.kept, IsGrant);
+  return object;
+}
 
 class S3Writer final : public ObjectWriter {
  public:
@@ -30,21 +41,29 @@ class S3Writer final : public ObjectWriter {
 
   Result<std::optional<RemoteObject>> Look(const std::string& key,
                                            const Deadline& deadline) override;
+  void AddGrants(const std::string& key, RemoteObject& object) override;
   std::shared_ptr<ObjectVersion> Open(const std::string& key, const RemoteObject& object) override;
   WriteAnswer Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) override;
   WriteAnswer Delete(const std::string& key, const WriteCondition& condition) override;
   Result<std::unique_ptr<PartedUpload>> BeginParts(const NewObject& object, std::uint64_t size,
                                                    std::uint64_t part_bytes) override {
-    return BeginS3Parts(access_, object, size, part_bytes);
+    auto begun = BeginS3Parts(access_, object, size, part_bytes);
+    if (begun || !RefusesGrants(object, begun.error())) return begun;
+    return BeginS3Parts(access_, WithoutGrants(object), size, part_bytes);
   }
   Status DropParts(const std::string& key, const std::string& upload) override {
     return DropS3Parts(*access_, key, upload);
   }
 
  private:
+  WriteAnswer PutOnce(const NewObject& object, std::shared_ptr<const HttpBody> bytes);
+  // Whether a write was refused because of the grants that it carries: from now on none does.
+  bool RefusesGrants(const NewObject& object, const Error& refusal);
   [[nodiscard]] std::string TagsOf(const std::string& key, const Deadline& deadline) const;
 
   const std::shared_ptr<const S3Access> access_;
+  // Access control lists are asked for until the service says that it has none, or shows none.
+  std::atomic<bool> has_grants_{true};
 };
 
 Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
@@ -82,6 +101,26 @@ std::string S3Writer::TagsOf(const std::string& key, const Deadline& deadline) c
   return response && response->status == 200 ? ParseS3Tags(AsText(response->body)) : "";
 }
 
+// A bucket that belongs to its owner alone (BucketOwnerEnforced) says that only the owner is
+// granted anything.
+void S3Writer::AddGrants(const std::string& key, RemoteObject& object) {
+  if (!has_grants_) return;
+  HttpRequest request = access_->server->MakeRequest(key, std::nullopt, CallerDeadline());
+  request.url += "?acl=";
+  request.max_whole_body = kMaxS3Answer;
+  const auto response = Send(*access_->transport, std::move(request));
+  if (!response || IsRetriedStatus(response->status) || response->status == 404) return;
+  const auto grants =
+      response->status == 200 ? ParseS3Grants(AsText(response->body)) : std::nullopt;
+  if (!grants) {
+    has_grants_ = false;
+    return;
+  }
+  for (const HttpHeader& grant : *grants) {
+    if (!FindHeader(object.kept, grant.name)) object.kept.push_back(grant);
+  }
+}
+
 std::shared_ptr<ObjectVersion> S3Writer::Open(const std::string& key, const RemoteObject& object) {
   HttpObject opened;
   opened.info = object.info;
@@ -89,7 +128,24 @@ std::shared_ptr<ObjectVersion> S3Writer::Open(const std::string& key, const Remo
   return MakeRangedVersion(access_->server, key, std::move(opened));
 }
 
+// Who may put an object may still not grant anything.
+bool S3Writer::RefusesGrants(const NewObject& object, const Error& refusal) {
+  const bool refuses = refusal.code == ErrorCode::kPermissionDenied ||
+                       refusal.message.find("AccessControlListNotSupported") != std::string::npos;
+  if (!refuses || !std::any_of(object.kept.begin(), object.kept.end(), IsGrant)) return false;
+  has_grants_ = false;
+  LogWarning(refusal.message + "; it is put without its access control list, as are others");
+  return true;
+}
+
 WriteAnswer S3Writer::Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) {
+  WriteAnswer answer = PutOnce(object, bytes);
+  const bool refused = answer.kind == WriteAnswer::Kind::kRefused;
+  if (!refused || !RefusesGrants(object, answer.reason)) return answer;
+  return PutOnce(WithoutGrants(object), std::move(bytes));
+}
+
+WriteAnswer S3Writer::PutOnce(const NewObject& object, std::shared_ptr<const HttpBody> bytes) {
   HttpRequest request = MakeS3Request(*access_, object.key, Method::kPut);
   request.once = true;
   AddS3Condition(object.condition, request.headers);

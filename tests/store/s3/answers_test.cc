@@ -151,5 +151,39 @@ TEST(IsoTimeTest, HasFractionsAndOffsets) {
   }
 }
 
+std::string AclOf(const std::string& grants) {
+  return "<?xml version=\"1.0\"?><AccessControlPolicy "
+         "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+         "<Owner><ID>me</ID><DisplayName>Me, \"myself\"</DisplayName></Owner><AccessControlList>" +
+         grants + "</AccessControlList></AccessControlPolicy>";
+}
+std::string GrantOf(const std::string& grantee, const std::string& permission) {
+  return "<Grant><Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+         "xsi:type=\"Group\">" +
+         grantee + "</Grantee><Permission>" + permission + "</Permission></Grant>";
+}
+
+TEST(S3GrantsTest, AreFieldsOfAPut) {
+  const std::string mine = GrantOf("<ID>me</ID><DisplayName>Me</DisplayName>", "FULL_CONTROL");
+  const std::string all = "<URI>http://acs.amazonaws.com/groups/global/AllUsers</URI>";
+  const auto grants =
+      ParseS3Grants(AclOf(mine + GrantOf(all, "READ") + GrantOf("<ID>you</ID>", "READ") +
+                          GrantOf("<ID>you</ID>", "WRITE_ACP")));
+  ASSERT_TRUE(grants);
+  ASSERT_EQ(grants->size(), 3U);
+  EXPECT_EQ(FindHeader(*grants, "x-amz-grant-full-control"), "id=\"me\"");
+  EXPECT_EQ(FindHeader(*grants, "x-amz-grant-read"),
+            "uri=\"http://acs.amazonaws.com/groups/global/AllUsers\", id=\"you\"");
+  EXPECT_EQ(FindHeader(*grants, "x-amz-grant-write-acp"), "id=\"you\"");
+  const auto private_ones = ParseS3Grants(AclOf(mine));
+  EXPECT_TRUE(private_ones && private_ones->empty()) << "as without fields";
+  for (const std::string& text :
+       {std::string(), std::string("<Error/>"), AclOf(GrantOf("<ID>me</ID>", "WRITE")),
+        AclOf(GrantOf("", "READ")), AclOf(GrantOf("<ID>a\"b</ID>", "READ")),
+        AclOf(GrantOf("<ID>a,b</ID>", "READ")), AclOf(GrantOf("<ID>a&#10;b</ID>", "READ"))}) {
+    EXPECT_FALSE(ParseS3Grants(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace unshard

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "store/s3/answers.h"
 #include "store/s3/s3_replacer.h"
 #include "store/s3/s3_store.h"
 #include "tests/support/s3_server.h"
@@ -101,6 +102,24 @@ TEST_F(RadosgwTest, MetadataSurvives) {
   const HttpResponse now = Server().Ask(HttpRequest::Method::kGet, path);
   for (const HttpHeader& field : metadata) {
     EXPECT_EQ(FindHeader(now.headers, field.name), field.value) << field.name;
+  }
+}
+
+// A dataset that everybody may read stays so.
+TEST_F(RadosgwTest, AccessControlListsSurvive) {
+  const std::string path = "/bucket/" + directory_ + '/' + kKey;
+  Server().Ask(HttpRequest::Method::kPut, path, "base", {{"x-amz-acl", "public-read"}});
+  const auto grants = [&] {
+    const HttpResponse answer = Server().Ask(HttpRequest::Method::kGet, path + "?acl=");
+    return ParseS3Grants(AsText(answer.body));
+  };
+  const auto before = grants();
+  ASSERT_TRUE(before && FindHeader(*before, "x-amz-grant-read"));
+  for (const char* text : {"first", "second"}) ExpectCommit(text);
+  const auto after = grants();
+  ASSERT_TRUE(after);
+  for (const HttpHeader& grant : *before) {
+    EXPECT_EQ(FindHeader(*after, grant.name), grant.value) << grant.name;
   }
 }
 
