@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "store/http/http_version.h"
@@ -16,6 +19,8 @@ namespace unshard {
 namespace {
 
 using Method = HttpRequest::Method;
+
+constexpr std::size_t kMostGranted = 4096;
 
 bool IsGrant(const HttpHeader& field) { return field.name.starts_with("x-amz-grant-"); }
 
@@ -57,6 +62,7 @@ class S3Writer final : public ObjectWriter {
 
  private:
   WriteAnswer PutOnce(const NewObject& object, std::shared_ptr<const HttpBody> bytes);
+  void RememberGrants(const NewObject& object, const std::string& validator);
   // Whether a write was refused because of the grants that it carries: from now on none does.
   bool RefusesGrants(const NewObject& object, const Error& refusal);
   [[nodiscard]] std::string TagsOf(const std::string& key, const Deadline& deadline) const;
@@ -64,6 +70,13 @@ class S3Writer final : public ObjectWriter {
   const std::shared_ptr<const S3Access> access_;
   // Access control lists are asked for until the service says that it has none, or shows none.
   std::atomic<bool> has_grants_{true};
+  // Those of the versions that this process has put last.
+  struct Granted {
+    std::string validator;
+    HttpHeaders grants;
+  };
+  std::mutex granted_mutex_;
+  std::map<std::string, Granted> granted_;  // by key; guarded by granted_mutex_
 };
 
 Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
@@ -105,6 +118,18 @@ std::string S3Writer::TagsOf(const std::string& key, const Deadline& deadline) c
 // granted anything.
 void S3Writer::AddGrants(const std::string& key, RemoteObject& object) {
   if (!has_grants_) return;
+  const auto add = [&](const HttpHeaders& grants) {
+    for (const HttpHeader& grant : grants) {
+      if (!FindHeader(object.kept, grant.name)) object.kept.push_back(grant);
+    }
+  };
+  {
+    const std::lock_guard lock(granted_mutex_);
+    const auto known = granted_.find(key);
+    if (known != granted_.end() && known->second.validator == object.validator) {
+      return add(known->second.grants);
+    }
+  }
   HttpRequest request = access_->server->MakeRequest(key, std::nullopt, CallerDeadline());
   request.url += "?acl=";
   request.max_whole_body = kMaxS3Answer;
@@ -116,9 +141,15 @@ void S3Writer::AddGrants(const std::string& key, RemoteObject& object) {
     has_grants_ = false;
     return;
   }
-  for (const HttpHeader& grant : *grants) {
-    if (!FindHeader(object.kept, grant.name)) object.kept.push_back(grant);
-  }
+  add(*grants);
+}
+
+void S3Writer::RememberGrants(const NewObject& object, const std::string& validator) {
+  Granted granted{validator, {}};
+  std::copy_if(object.kept.begin(), object.kept.end(), std::back_inserter(granted.grants), IsGrant);
+  const std::lock_guard lock(granted_mutex_);
+  if (granted_.size() >= kMostGranted) granted_.clear();
+  granted_[object.key] = std::move(granted);
 }
 
 std::shared_ptr<ObjectVersion> S3Writer::Open(const std::string& key, const RemoteObject& object) {
@@ -165,6 +196,7 @@ WriteAnswer S3Writer::PutOnce(const NewObject& object, std::shared_ptr<const Htt
     answer.object->attempts = object.attempts;
     answer.object->kept = object.kept;
     answer.object->info.modified.tv_sec = ModifiedOf(*response);
+    RememberGrants(object, answer.object->validator);
   }
   return answer;
 }

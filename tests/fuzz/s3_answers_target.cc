@@ -38,6 +38,10 @@ bool IsFieldText(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
+bool IsHeaderText(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c < '\x7f'; });
+}
+
 void CheckUploads(std::string_view text) {
   if (const auto id = ParseS3UploadId(text)) Require(IsFieldText(*id), "ids of uploads are text");
   if (const auto tag = ParseS3ETag(text)) {
@@ -45,6 +49,10 @@ void CheckUploads(std::string_view text) {
   }
   if (const std::string tags = ParseS3Tags(text); !tags.empty()) {
     Require(IsFieldText(tags), "tags are the value of a field");
+  }
+  for (const HttpHeader& grant : ParseS3Grants(text).value_or(HttpHeaders())) {
+    Require(grant.name.starts_with("x-amz-grant-") && IsHeaderText(grant.value),
+            "grants are the values of fields");
   }
   const auto ids = ParseAttemptIds(text);
   Require(ids.size() <= kMostAttemptIds, "no more ids than are kept");

@@ -117,7 +117,8 @@ TEST_F(S3ReplacerTest, ALostAnswerIsFoundByTheMarkOfTheAttempt) {
   for (const bool missing : {true, false}) {
     Proxy().Break("on PUT;lose\n");
     ExpectCommit(missing ? "first" : "second");
-    const Requests methods = Methods();
+    Requests methods = Methods();
+    std::erase(methods, "GET");  // of the access control list, which no put has told
     ASSERT_GE(methods.size(), 3u);
     EXPECT_EQ(Requests(methods.begin(), methods.begin() + 3), (Requests{"HEAD", "PUT", "HEAD"}));
     EXPECT_EQ(std::count(methods.begin(), methods.end(), "PUT"), 1);
@@ -305,7 +306,8 @@ TEST_F(S3PartsTest, UnchangedPartsAreCopiedInTheServer) {
   EXPECT_EQ(committed->outcome, Outcome::kCommitted);
   std::uint64_t moved = 0;
   for (const std::string& line : Proxy().TakeRequests()) {
-    if (line.starts_with("GET ")) ++moved;
+    const bool is_list = line.find("?acl=") != std::string::npos;
+    if (line.starts_with("GET ") && !is_list) ++moved;
   }
   EXPECT_EQ(moved, 2u) << "around what is new in the first part, and what precedes it in the last";
   const std::string expected = base_.substr(0, 3) + "new" + base_.substr(6) + "more";
