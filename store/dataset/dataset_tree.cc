@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <functional>
+#include <set>
+#include <string>
 
 #include "codec/grid/chunk_key.h"
 #include "codec/json/cursor.h"
@@ -64,8 +67,9 @@ Status DatasetTree::Discover() {
     const auto overlay = contribution->overlays.find(path);
     if (overlay != contribution->overlays.end() && overlay->second.opaque) continue;
     std::size_t entries = 0;
+    std::set<std::string, std::less<>> below;  // a service may name one on each page
     UNSHARD_RETURN_IF_ERROR(store_->List(path, CallerDeadline(), [&](const ListEntry& entry) {
-      if (entry.kind == ObjectInfo::Kind::kDirectory) {
+      if (entry.kind == ObjectInfo::Kind::kDirectory && below.emplace(entry.name).second) {
         pending.push_back(JoinPath(path, entry.name));
       }
       return ++entries < kMaxSearchedEntries;
