@@ -5,6 +5,7 @@ Each mount is a process with caches and a spool of its own. UNSHARD_RACE_SECONDS
 each server goes on (default 60 is 20 seconds of writing here, and what follows it).
 """
 
+import contextlib
 import os
 import random
 import time
@@ -16,6 +17,7 @@ from faults import Writers, flush, kill, write_state
 from history import History
 from line_source import LineSource
 from mounting import wait_until
+from networks import Network
 from remote_stores import BUCKET, SERVERS, S3Bucket, Server, download, upload
 
 SECONDS = float(os.environ.get("UNSHARD_RACE_SECONDS", "60")) / 3
@@ -27,7 +29,8 @@ FAULTS = ["lost=0.03", "never=0.02", "busy=0.03", "again=0.05", "seed=1"]
 def bucket(request, work):
     arguments = [work / "server"]
     server = Server(SERVERS / request.param, *arguments)
-    proxy = Server(SERVERS / "unreliable_proxy", server.url, work / "proxy", *FAULTS)
+    proxy = Server(SERVERS / "unreliable_proxy", server.url, work / "proxy", "listen=0.0.0.0", *FAULTS)
+    proxy.url = proxy.url.replace("0.0.0.0", "127.0.0.1")
     made = S3Bucket(server, seen_at=proxy.url,
                     region="default" if request.param == "radosgw" else "us-east-1").create()
     made.kind, made.proxy_work = request.param, work / "proxy"
@@ -51,12 +54,18 @@ class Race:
         self.source = LineSource(str(work / "source"), kind, shards=4, per_shard=16).create()
         upload(bucket, work / "source", "race")
         self.mounts = [None] * MOUNTS
+        self.networks = []  # one a mount; none: all are in that of the test
 
     def mount(self, number):
-        options = f"spool={self.work}/spools-{number},publish_after=0.3,ttl=0.2"
-        self.mounts[number] = self.make(f"s3://{BUCKET}/race", options,
-                                        environment=self.bucket.environment,
-                                        point=self.work / f"mnt-{number}")
+        options = f"spool={self.work}/spools-{number},publish_after=0.3,ttl=0.2,allow_http"
+        environment, prefix = dict(self.bucket.environment), ()
+        if self.networks:
+            network = self.networks[number]
+            prefix = network.prefix
+            environment["AWS_ENDPOINT_URL"] = environment["AWS_ENDPOINT_URL"].replace(
+                "127.0.0.1", network.gateway)
+        self.mounts[number] = self.make(f"s3://{BUCKET}/race", options, environment=environment,
+                                        point=self.work / f"mnt-{number}", prefix=prefix)
         return self.mounts[number]
 
     def calm(self):
@@ -153,6 +162,38 @@ def test_killed_at_any_time_they_lose_nothing(race, measured):
     assert sum(write_state(mounted)["conflicts"] for mounted in race.mounts) == 0
     measured(f"four mounts of {race.bucket.kind}, killed {kills} times: {history.acknowledged} "
              "acknowledged writes, 0 lost")
+
+
+def test_mounts_whose_networks_fail_one_by_one_lose_nothing(race, measured):
+    """Each mount has a network of its own, of which the cable is pulled now and then: to the others
+    its writers are gone, and what they close waits in its spool."""
+    with contextlib.ExitStack() as networks:
+        race.networks = [networks.enter_context(Network(number)) for number in range(MOUNTS)]
+        for number in range(MOUNTS):
+            race.mount(number)
+        cuts, chance, until = 0, random.Random(11), time.monotonic() + SECONDS
+        with Writers() as programs:
+            start_writers(programs, race, SECONDS, own=True)
+            programs.await_ready()
+            while time.monotonic() < until:
+                network = race.networks[chance.randrange(MOUNTS)]
+                network.cut()
+                time.sleep(chance.uniform(0.2, 2))
+                network.join()
+                time.sleep(chance.uniform(0.1, 1))
+                cuts += 1
+            programs.wait(SECONDS + 90)
+        race.calm()
+        race.drain()
+        history = History().load(race.work / "journal")
+        judge(history, race.stored())
+        assert cuts >= 2 and history.acknowledged > 5 * SECONDS
+        states = [write_state(mounted) for mounted in race.mounts]
+        assert sum(state["conflicts"] for state in states) == 0, states
+        measured(f"four mounts of {race.bucket.kind} in networks of their own, cut {cuts} times: "
+                 f"{history.acknowledged} acknowledged writes, 0 lost")
+        for mounted in race.mounts:
+            mounted.unmount()
 
 
 def test_writers_of_the_same_chunks_leave_whole_values(race):
