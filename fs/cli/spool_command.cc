@@ -138,7 +138,7 @@ Status PublishInto(const std::string& source, const std::string& folder) {
   UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
   options.spool = folder;
   UNSHARD_ASSIGN_OR_RETURN(const auto volume, Volume::Open(options, nullptr));
-  const Status flushed = volume->writes()->Flush();
+  const Status flushed = volume->writes()->Drain();
   RemoveEmptySpools(volume->spools());
   return flushed;
 }

@@ -39,8 +39,6 @@ constexpr unsigned kWritableThreads = 64;
 // Each request that reads waits for the server, and no program that reads should wait for others.
 constexpr unsigned kRemoteThreads = 256;
 constexpr int kMallocKeeps = 4 << 20;
-// How long an ending mount waits for a remote store that neither takes nor sends a byte.
-constexpr std::chrono::seconds kStorePatience{15};
 
 class SessionNotifier final : public KernelNotifier {
  public:
@@ -182,7 +180,7 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session,
 // the next mount.
 void Drain(VolumeFs& fs) {
   WritePipeline& writes = *fs.volume().writes();
-  if (const Status drained = writes.Drain(kStorePatience); !drained) {
+  if (const Status drained = writes.Drain(); !drained) {
     const SpoolStatus left = writes.status();
     LogError(DescribeSpooled(left.dirty_chunks, left.dirty_bytes, left.spool) +
              ", since not everything could be published: " + drained.error().message +

@@ -231,8 +231,9 @@ Status WritePipeline::Drain(std::chrono::milliseconds patience) {
   End();
   interrupted_.request_stop();
   if (!gave_up.stop_requested()) return drained;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
   return FailErrno(ETIMEDOUT, "the store has neither taken nor sent a byte for " +
-                                  std::to_string(patience.count()) + " ms");
+                                  std::to_string(seconds.count()) + " s");
 }
 
 SpoolStatus WritePipeline::status() const {

@@ -111,10 +111,11 @@ class WritePipeline {
     ending_.request_stop();
     publishing_.End();
   }
-  // Flush() at the end of the mount. Gives up, with ETIMEDOUT, where the network has moved no byte
+  // Flush() at the end of the mount. Ends with ETIMEDOUT where the network has moved no byte
   // for `patience`, and interrupts publishes that still run when it fails: their records and all
   // that was not published stay in the spool. Once, when nothing is committed any more.
-  Status Drain(std::chrono::milliseconds patience);
+  static constexpr std::chrono::seconds kStorePatience{15};
+  Status Drain(std::chrono::milliseconds patience = kStorePatience);
   // Another process has replaced this shard.
   void ShardReplaced(const DirtyShard& shard) { parts_.written->ForgetPublished(shard); }
 

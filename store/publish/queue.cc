@@ -201,10 +201,13 @@ void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time 
       is_away ? (away ? away->pause : milliseconds(0)) : dirty.Find(shard)->pause;
   const milliseconds pause = std::clamp(before * 2, kShortestPause, kLongestPause);
   const bool permanent = !is_away && IsPermanent(error);
-  LogWarning(error.message + "; publishing " +
-             (permanent ? "it is not repeated until a flush or the next mount"
-              : is_away ? "goes on in " + std::to_string(pause.count()) + " ms"
-                        : "it is repeated in " + std::to_string(pause.count()) + " ms"));
+  // EINTR: the mount is ending, and says itself what is left.
+  if (error.system_errno != EINTR) {
+    LogWarning(error.message + "; publishing " +
+               (permanent ? "it is not repeated until a flush or the next mount"
+                : is_away ? "goes on in " + std::to_string(pause.count()) + " ms"
+                          : "it is repeated in " + std::to_string(pause.count()) + " ms"));
+  }
   if (is_away) {
     const bool asked = away && away->asked;
     away = Away{error, dirty.Find(shard)->attempt, pause, now + pause, asked};

@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pytest
 
-from mounting import kill, wait_until
+from mounting import MountFailed, kill, wait_until
 from remote_stores import BUCKET, KINDS, SERVERS, Server, download, open_bucket, upload
 from write_data import PATIENT, ZarrSource, flush, write_file
 
@@ -410,6 +410,24 @@ def test_chunks_are_replaced_while_nobody_knows_whether_they_exist(array):
     assert mounted.status()["write"]["conflicts"] == 0
 
 
+def test_an_unmount_with_nothing_to_put_does_not_ask_the_store(array):
+    mounted = array.mount("ttl=0.1")
+    write_file(mounted.path / array.source.name(0), bytes_of(0))
+    document = json.loads((mounted.path / "zarr.json").read_text())
+    document["attributes"] = {"edited": True}
+    write_file(mounted.path / "zarr.json", json.dumps(document).encode())
+    flush(mounted)
+    array.store.server.pause()
+    try:
+        begun = time.monotonic()
+        mounted.unmount()
+        took = time.monotonic() - begun
+    finally:
+        array.store.server.go_on()
+    assert took < 5, took
+    assert "stay in the spool" not in mounted.log()
+
+
 def test_an_unmount_ends_although_the_store_does_not_answer(array):
     mounted = array.mount()
     write_file(mounted.path / array.source.name(0), bytes_of(0))
@@ -422,8 +440,9 @@ def test_an_unmount_ends_although_the_store_does_not_answer(array):
     finally:
         array.store.server.go_on()
     assert took < 25, took
-    assert "2 chunks (4.0 KiB) stay in the spool" in mounted.log(), mounted.log()
-    assert "neither taken nor sent a byte for 15" in mounted.log(), mounted.log()
+    assert "2 chunks (4.1 kB) stay in the spool" in mounted.log(), mounted.log()
+    assert "repeated in" not in mounted.log(), mounted.log()
+    assert "neither taken nor sent a byte for 15 s" in mounted.log(), mounted.log()
     again = array.mount()
     flush(again)
     assert stored_values(array)[0] == (1, 1)
@@ -440,3 +459,127 @@ def test_a_store_that_cannot_be_written_is_mounted_read_only(remote, work, unsha
     assert mounted.status()["read_only"]
     refused(errno.EROFS, lambda: write_file(mounted.path / source.name(0), bytes_of(0)))
     assert remote.names() == ["zarr.json"], "ro probes nothing"
+
+
+@pytest.fixture
+def refusing(array, work):
+    """The array behind a proxy that refuses every write, as a bucket does to who may only read it."""
+    proxy = Server(SERVERS / "fault_proxy", array.store.server.url, work / "proxy")
+    method = {"s3": "PUT", "gs": "POST"}[array.store.scheme]
+    (work / "proxy" / "faults").write_text(f"on {method};status 403\n" * 50)
+    array.seen = array.store.seen_at(proxy.url)
+    yield array
+    proxy.stop()
+
+
+def test_without_the_right_to_write_it_is_mounted_read_only_with_a_warning(refusing, work):
+    mounted = refusing.make(refusing.url(), f"spool={work / 'spools'}", environment=refusing.seen)
+    assert mounted.status()["read_only"]
+    assert "mounting read-only" in mounted.log() and "403" in mounted.log(), mounted.log()
+    refused(errno.EROFS, lambda: write_file(mounted.path / refusing.source.name(0), bytes_of(0)))
+    with pytest.raises(MountFailed) as failed:
+        refusing.make(refusing.url(), f"rw,spool={work / 'spools'}", environment=refusing.seen)
+    assert failed.value.returncode == 1 and "403" in failed.value.log
+    assert refusing.names() == ["zarr.json"]
+
+
+# ------------------------------------------------------------------------- strict, and the commands
+
+
+def test_strict_keeps_what_another_mount_has_put(array):
+    """Chunks and files that both have written: theirs stays, ours is kept in the spool's conflicts."""
+    ours, theirs = array.mount(f"{PATIENT},strict"), array.mount()
+    for mounted, counter in ((ours, 1), (theirs, 2)):
+        write_file(mounted.path / array.source.name(0), bytes_of(0, counter))
+        write_file(mounted.path / "notes.txt", b"version %d" % counter)
+    write_file(ours.path / array.source.name(1), bytes_of(1))
+    flush(theirs)
+    with pytest.raises(OSError):
+        flush(ours)
+    assert wait_until(lambda: ours.status()["write"]["dirty_chunks"] == 0, 30)
+    values = stored_values(array)
+    assert (values[0], values[1]) == ((1, 2), (1, 1))
+    assert array.get("notes.txt") == b"version 2"
+    aside = {each["chunk"]: pathlib.Path(each["path"]).read_bytes()
+             for each in ours.status()["write"]["set_aside"]}
+    assert aside == {array.source.name(0): bytes_of(0), "notes.txt": b"version 1"}
+    assert ours.status()["write"]["conflicts"] == 2
+    assert wait_until(
+        lambda: (ours.path / array.source.name(0)).read_bytes() == bytes_of(0, 2), 30)
+    flush(ours)
+
+
+def test_without_strict_the_last_one_to_put_wins_and_it_is_counted(array):
+    ours, theirs = array.mount(), array.mount()
+    for mounted, counter in ((ours, 1), (theirs, 2)):
+        write_file(mounted.path / array.source.name(0), bytes_of(0, counter))
+        write_file(mounted.path / "notes.txt", b"version %d" % counter)
+    flush(theirs)
+    flush(ours)
+    assert stored_values(array)[0] == (1, 1) and array.get("notes.txt") == b"version 1"
+    assert ours.status()["write"]["conflicts"] == 2 and theirs.status()["write"]["conflicts"] == 0
+
+
+def test_the_spool_commands_take_the_url(array, work, run_unshard):
+    environment = {**os.environ, **array.store.environment}
+    spools = work / "spools"
+
+    def run(*arguments):
+        return run_unshard("spool", *arguments, "--spool", spools, env=environment)
+
+    mounted = array.mount()
+    for chunk in (0, 1, 9):
+        write_file(mounted.path / array.source.name(chunk), bytes_of(chunk))
+    write_file(mounted.path / "notes.txt", b"kept")
+    listed = run("list", array.url())
+    assert "in use by" in listed.stdout and "4 chunks" in listed.stdout, listed.stdout
+    kill(mounted)
+    listed = run("list", "-v", array.url())
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert "left by" in listed.stdout and "notes.txt  4 bytes" in listed.stdout, listed.stdout
+    for secret in array.store.environment.values():
+        assert "secret" not in secret or secret not in listed.stdout
+    to = work / "to"
+    to.mkdir()
+    done = run("export", to)
+    assert done.returncode == 0, done.stderr
+    found = {str(path.relative_to(to)): path.read_bytes() for path in to.rglob("*") if path.is_file()}
+    assert found == {array.source.name(chunk): bytes_of(chunk) for chunk in (0, 1, 9)} | {
+        "notes.txt": b"kept"}
+    assert run("list", f"{array.url()}-other").stdout.startswith("no spools")
+    done = run("publish", array.url())
+    assert done.returncode == 0, done.stderr
+    values = stored_values(array)
+    assert {chunk for chunk, who in values.items() if who} == {0, 1, 9}
+    assert array.get("notes.txt") == b"kept"
+    assert "nothing to publish" in run("publish", array.url()).stdout
+
+
+def test_publish_without_a_store_says_what_stays(array, work, run_unshard):
+    mounted = array.mount()
+    write_file(mounted.path / array.source.name(0), bytes_of(0))
+    kill(mounted)
+    environment = {**os.environ, **array.store.seen_at("http://127.0.0.1:1")}
+    done = run_unshard("spool", "publish", array.url(), "--spool", work / "spools", env=environment)
+    assert done.returncode == 1 and "port 1" in done.stderr, done.stderr
+    assert "1 chunk (4 kB) stay in the spool" in done.stderr, done.stderr
+    again = array.mount()
+    flush(again)
+    assert stored_values(array)[0] == (1, 1)
+
+
+def test_why_explains_failures_behind_a_url(array, run_unshard):
+    mounted = array.mount()
+    chunk = mounted.path / array.source.name(0)
+    refused(errno.EINVAL, lambda: write_file(chunk, b"short"))
+    done = run_unshard("why", chunk)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    what, why, to_do = done.stdout.splitlines()
+    assert what.startswith(f"{chunk}: close failed with EINVAL") and "4096 bytes" in why
+    # What a store holds in place of a shard.
+    array.put("c/2/0", b"no shard")
+    broken = mounted.path / array.source.name(17)
+    refused(errno.EIO, broken.read_bytes)
+    what, why, to_do = run_unshard("why", broken).stdout.splitlines()
+    assert "failed with EIO" in what and f"{array.prefix}/c/2/0" in why, (what, why)
+    assert "secret" not in done.stdout
