@@ -1,151 +1,91 @@
 #include "codec/schema/new_pyramid.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
+#include "codec/pyramid/n5_pyramid.h"
+#include "codec/pyramid/ome_multiscale.h"
 #include "codec/schema/json_reading.h"
 
 namespace unshard {
 namespace {
 
-JsonValue Numbers(const std::vector<double>& values) {
-  std::vector<JsonValue> items;
-  for (const double value : values) items.push_back(DoubleNumber(value));
-  return JsonValue::Array(std::move(items));
-}
-
-// Lengths are in nanometres; other units, and none, stay.
-struct AxisUnit {
-  double resolution = 1;
-  std::string unit;  // "nm", another base, or "": none
-};
-
-AxisUnit UnitOf(const NewPyramid& pyramid, std::size_t i) {
-  if (i >= pyramid.units.size() || !pyramid.units[i]) return {};
-  const DimensionUnit& unit = *pyramid.units[i];
-  const auto nanometres = Nanometres(unit);
-  return nanometres ? AxisUnit{*nanometres, "nm"} : AxisUnit{unit.multiplier, unit.base};
-}
-
-std::vector<double> ResolutionOf(const NewPyramid& pyramid, std::size_t level) {
-  std::vector<double> resolution;
+// Lengths are in nanometres; other units, and none, stay. Every level begins at 0.
+PyramidGeometry GeometryOf(const NewPyramid& pyramid) {
+  PyramidGeometry geometry;
+  std::vector<double> finest;
   for (std::size_t i = 0; i < pyramid.labels.size(); ++i) {
-    resolution.push_back(UnitOf(pyramid, i).resolution *
-                         static_cast<double>(pyramid.factors[level][i]));
+    const std::string& label = pyramid.labels[i];
+    PyramidAxis axis{label, KindOfAxis(label), ""};
+    finest.push_back(1);
+    if (i < pyramid.units.size() && pyramid.units[i]) {
+      const DimensionUnit& unit = *pyramid.units[i];
+      const auto nanometres = Nanometres(unit);
+      finest.back() = nanometres.value_or(unit.multiplier);
+      axis.unit = nanometres ? "nm" : unit.base;
+    }
+    geometry.axes.push_back(std::move(axis));
   }
-  return resolution;
-}
-
-// --- OME-Zarr
-
-std::string_view KindOf(const std::string& label) {
-  if (label == "x" || label == "y" || label == "z") return "space";
-  if (label == "c" || label == "channel") return "channel";
-  return label == "t" || label == "time" ? "time" : "";
-}
-
-JsonValue AxesOf(const NewPyramid& pyramid) {
-  std::vector<JsonValue> axes;
-  for (std::size_t i = 0; i < pyramid.labels.size(); ++i) {
-    JsonValue axis = JsonValue::Object();
-    axis.Set("name", JsonValue::String(pyramid.labels[i]));
-    const std::string_view kind = KindOf(pyramid.labels[i]);
-    if (!kind.empty()) axis.Set("type", JsonValue::String(std::string(kind)));
-    const std::string unit = UnitOf(pyramid, i).unit;
-    if (!unit.empty()) axis.Set("unit", JsonValue::String(unit == "nm" ? "nanometer" : unit));
-    axes.push_back(std::move(axis));
+  for (const std::vector<std::int64_t>& factors : pyramid.factors) {
+    LevelPosition level{finest, std::vector<double>(finest.size(), 0)};
+    for (std::size_t i = 0; i < finest.size(); ++i) {
+      level.resolution[i] *= static_cast<double>(factors[i]);
+    }
+    geometry.levels.push_back(std::move(level));
   }
-  return JsonValue::Array(std::move(axes));
+  return geometry;
 }
 
-JsonValue Transformation(const char* type, const std::vector<double>& values) {
-  JsonValue transformation = JsonValue::Object();
-  transformation.Set("type", JsonValue::String(type));
-  transformation.Set(type, Numbers(values));
-  return transformation;
-}
-
-// Coordinates are those of the centres of voxels: the first one of a coarser level lies further in.
-JsonValue Multiscale(const NewPyramid& pyramid) {
-  const std::vector<double> finest = ResolutionOf(pyramid, 0);
-  std::vector<JsonValue> datasets;
-  for (std::size_t level = 0; level < pyramid.levels.size(); ++level) {
-    const std::vector<double> scale = ResolutionOf(pyramid, level);
-    std::vector<double> translation;
-    for (std::size_t i = 0; i < scale.size(); ++i)
-      translation.push_back((scale[i] - finest[i]) / 2);
-    JsonValue dataset = JsonValue::Object();
-    dataset.Set("path", JsonValue::String(std::to_string(level)));
-    dataset.Set("coordinateTransformations",
-                JsonValue::Array(
-                    {Transformation("scale", scale), Transformation("translation", translation)}));
-    datasets.push_back(std::move(dataset));
-  }
-  JsonValue multiscale = JsonValue::Object();
-  multiscale.Set("axes", AxesOf(pyramid));
-  multiscale.Set("datasets", JsonValue::Array(std::move(datasets)));
-  return multiscale;
-}
-
-std::vector<DatasetDocument> Zarr3Documents(NewPyramid pyramid) {
+std::vector<DatasetDocument> ZarrDocuments(ArrayDialect format, NewPyramid pyramid) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < pyramid.levels.size(); ++i) paths.push_back(std::to_string(i));
   JsonValue ome = JsonValue::Object();
   ome.Set("version", JsonValue::String("0.5"));
-  ome.Set("multiscales", JsonValue::Array({Multiscale(pyramid)}));
+  ome.Set("multiscales", MultiscalesOf(GeometryOf(pyramid), paths));
   JsonValue attributes = JsonValue::Object();
   attributes.Set("ome", std::move(ome));
+  const bool zarr3 = format == ArrayDialect::kZarr3;
   JsonValue group = JsonValue::Object();
-  group.Set("zarr_format", IntegerNumber(3));
-  group.Set("node_type", JsonValue::String("group"));
-  group.Set("attributes", std::move(attributes));
+  group.Set("zarr_format", IntegerNumber(zarr3 ? 3 : 2));
   std::vector<DatasetDocument> documents;
-  documents.push_back({"zarr.json", std::move(group)});
+  if (zarr3) {
+    group.Set("node_type", JsonValue::String("group"));
+    group.Set("attributes", std::move(attributes));
+    documents.push_back({"zarr.json", std::move(group)});
+  } else {
+    documents.push_back({".zgroup", std::move(group)});
+    documents.push_back({".zattrs", AttributesInZarr2(std::move(attributes))});
+  }
   for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
-    documents.push_back({std::to_string(i) + "/zarr.json", std::move(pyramid.levels[i])});
+    JsonValue& level = pyramid.levels[i];
+    if (!zarr3) level.Set("dimension_separator", JsonValue::String("/"));
+    documents.push_back({paths[i] + (zarr3 ? "/zarr.json" : "/.zarray"), std::move(level)});
   }
   return documents;
 }
 
-std::vector<DatasetDocument> Zarr2Documents(NewPyramid pyramid) {
-  JsonValue multiscale = Multiscale(pyramid);
-  multiscale.Set("version", JsonValue::String("0.4"));
-  JsonValue attributes = JsonValue::Object();
-  attributes.Set("multiscales", JsonValue::Array({std::move(multiscale)}));
-  JsonValue group = JsonValue::Object();
-  group.Set("zarr_format", IntegerNumber(2));
-  std::vector<DatasetDocument> documents;
-  documents.push_back({".zgroup", std::move(group)});
-  documents.push_back({".zattrs", std::move(attributes)});
-  for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
-    pyramid.levels[i].Set("dimension_separator", JsonValue::String("/"));
-    documents.push_back({std::to_string(i) + "/.zarray", std::move(pyramid.levels[i])});
+// A schema of N5 has the fastest axis first, its geometry the slowest.
+Result<std::vector<DatasetDocument>> N5Documents(NewPyramid pyramid) {
+  PyramidGeometry geometry = GeometryOf(pyramid);
+  std::reverse(geometry.axes.begin(), geometry.axes.end());
+  for (LevelPosition& level : geometry.levels) {
+    std::reverse(level.resolution.begin(), level.resolution.end());
   }
-  return documents;
-}
-
-// --- N5
-
-// Readers multiply `pixelResolution`, which is that of s0 everywhere, by the factors of a level.
-std::vector<DatasetDocument> N5Documents(NewPyramid pyramid) {
-  JsonValue resolution = JsonValue::Object();
-  const bool lengths = std::any_of(pyramid.units.begin(), pyramid.units.end(),
-                                   [](const auto& unit) { return unit && Nanometres(*unit); });
-  resolution.Set("unit", JsonValue::String(lengths ? "nm" : "pixel"));
-  resolution.Set("dimensions", Numbers(ResolutionOf(pyramid, 0)));
-  std::vector<JsonValue> factors;
-  for (const auto& of_level : pyramid.factors) factors.push_back(IntegerArray(of_level));
+  const bool lengths = std::any_of(geometry.axes.begin(), geometry.axes.end(),
+                                   [](const PyramidAxis& axis) { return axis.unit == "nm"; });
+  if (!lengths) {
+    for (PyramidAxis& axis : geometry.axes) axis.unit = "pixel";
+  }
   JsonValue group = JsonValue::Object();
   group.Set("n5", JsonValue::String("2.0.0"));
-  group.Set("downsamplingFactors", JsonValue::Array(factors));
-  group.Set("scales", JsonValue::Array(factors));
-  group.Set("pixelResolution", resolution);
-  group.Set("multiScale", JsonValue::Boolean(true));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonValue of_pyramid, N5GroupOf(geometry));
+  for (const auto& [name, value] : of_pyramid.members()) group.Set(name, value);
   std::vector<DatasetDocument> documents;
   documents.push_back({"attributes.json", std::move(group)});
   for (std::size_t i = 0; i < pyramid.levels.size(); ++i) {
     JsonValue& level = pyramid.levels[i];
-    level.Set("downsamplingFactors", factors[i]);
-    level.Set("pixelResolution", resolution);
+    UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(geometry, i));
+    for (const auto& [name, value] : members.members()) level.Set(name, value);
     documents.push_back({"s" + std::to_string(i) + "/attributes.json", std::move(level)});
   }
   return documents;
@@ -153,10 +93,9 @@ std::vector<DatasetDocument> N5Documents(NewPyramid pyramid) {
 
 }  // namespace
 
-std::vector<DatasetDocument> PyramidDocuments(ArrayDialect format, NewPyramid pyramid) {
+Result<std::vector<DatasetDocument>> PyramidDocuments(ArrayDialect format, NewPyramid pyramid) {
   if (format == ArrayDialect::kN5) return N5Documents(std::move(pyramid));
-  if (format == ArrayDialect::kZarr2) return Zarr2Documents(std::move(pyramid));
-  return Zarr3Documents(std::move(pyramid));
+  return ZarrDocuments(format, std::move(pyramid));
 }
 
 }  // namespace unshard

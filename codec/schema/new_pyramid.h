@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/array/array_metadata.h"
+#include "codec/core/error.h"
 #include "codec/json/json.h"
 #include "codec/schema/dimension_units.h"
 
@@ -25,7 +26,8 @@ struct NewPyramid {
 };
 
 // OME-Zarr 0.5 in Zarr v3 and 0.4 in Zarr v2, with levels 0, 1, …; the conventions of n5-viewer,
-// n5-universe and Paintera in N5, with levels s0, s1, …. Requires: another format than precomputed.
-std::vector<DatasetDocument> PyramidDocuments(ArrayDialect format, NewPyramid pyramid);
+// n5-universe and Paintera in N5, with levels s0, s1, …: the members that views have, too
+// (codec/pyramid). Requires: another format than precomputed. Fails as N5GroupOf does.
+Result<std::vector<DatasetDocument>> PyramidDocuments(ArrayDialect format, NewPyramid pyramid);
 
 }  // namespace unshard
