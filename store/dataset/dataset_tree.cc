@@ -13,14 +13,9 @@
 #include "codec/json/meaning.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/precomputed/access.h"
-#include "store/chunks/plain_tree.h"
-#include "store/chunks/precomputed_tree.h"
-#include "store/chunks/zarr_tree.h"
 #include "store/dataset/all_views.h"
 #include "store/dataset/found_dataset.h"
 #include "store/dataset/layout.h"
-#include "store/dataset/morton_probe.h"
 #include "store/dataset/view_coverage.h"
 #include "store/dataset/view_source.h"
 #include "store/object/log.h"
@@ -38,11 +33,11 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
                          const DatasetTreeOptions& options)
     : store_(std::move(store)),
       watcher_(std::move(watcher)),
-      cache_(std::move(cache)),
-      reader_(std::move(reader)),
       options_(options),
-      tree_parts_{[this] { return NextOrdinal(); }, options.encoded, options.max_chunk_bytes,
-                  store_->capabilities().lists, options.view_options} {}
+      level_trees_({store_, watcher_, std::move(cache), std::move(reader), options.shards,
+                    options.morton, options.unpublished, options.max_chunk_bytes}),
+      tree_parts_{[this] { return level_trees_.NextOrdinal(); }, options.encoded,
+                  options.max_chunk_bytes, store_->capabilities().lists, options.view_options} {}
 
 Status DatasetTree::Discover() {
   UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat("", CallerDeadline()));
@@ -275,7 +270,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     }
     layouts.push_back(WriteJson(sharded.layout, 0));
     UNSHARD_ASSIGN_OR_RETURN(const auto tree, KeepOrMake(before, *directory, layouts.back(), [&] {
-                               return OpenPrecomputed(*directory, sharded);
+                               return level_trees_.OpenPrecomputed(*directory, sharded);
                              }));
     dataset.arrays.push_back(tree);
     to.overlays[*directory].opaque |= *directory != path;
@@ -315,20 +310,14 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
     found.format = "zarr v3 array, sharded";
     found.shard_shape = node.sharded->shard_grid.chunk_shape();
     found.description += ", in shards of " + ShapeText(found.shard_shape);
-    const auto make = [&] { return OpenZarr(path, *node.sharded); };
+    const auto make = [&]() -> Result<std::shared_ptr<ShardedTree>> {
+      return level_trees_.OpenZarr(path, *node.sharded);
+    };
     UNSHARD_ASSIGN_OR_RETURN(found.tree, KeepOrMake(GoodBefore(path), path, layout, make));
     dataset.arrays.push_back(found.tree);
   }
   to.found.push_back(found);
   return Present(dataset, {layout}, object, to);
-}
-
-Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenZarr(const std::string& path,
-                                                           const ZarrShardedArray& array) {
-  const auto shards = MakeShards(path, array.format, array.keys);
-  std::shared_ptr<ShardedTree> made = MakeZarrTree(NextOrdinal(), shards, reader_, array, store_);
-  made->SetUnpublished(options_.unpublished);
-  return made;
 }
 
 std::string DatasetTree::ViewRootOf(const std::string& path) const {
@@ -353,17 +342,6 @@ bool DatasetTree::PresentsAsStored(const std::string& path) const {
   return dialect && *dialect && view.PresentsAsStored(**dialect);
 }
 
-Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenLevel(const ViewSource::Level& level,
-                                                            const ArrayMetadata& array) {
-  if (level.precomputed_shards) return OpenPrecomputed(level.directory, *level.precomputed_shards);
-  if (level.zarr_shards) return OpenZarr(level.directory, *level.zarr_shards);
-  const auto make = [&](std::shared_ptr<ObjectStore> objects, auto format, auto keys) {
-    return std::make_shared<ShardSet>(std::move(objects), level.directory, std::move(format),
-                                      std::move(keys), watcher_, cache_, options_.shards);
-  };
-  return MakePlainTree(NextOrdinal(), array, make, reader_, store_, options_.max_chunk_bytes);
-}
-
 // Where a view presents a dataset in another form, its directory has nothing but what the view
 // presents there; in a group other directories are searched as well.
 Result<bool> DatasetTree::ReadForView(const std::string& path, Contribution& to) {
@@ -386,7 +364,7 @@ Result<bool> DatasetTree::ReadForView(const std::string& path, Contribution& to)
     layouts.push_back(level.layout);
     UNSHARD_ASSIGN_OR_RETURN(const auto tree,
                              KeepOrMake(GoodBefore(path), level.directory, level.layout, [&] {
-                               return OpenLevel(level, source->dataset.levels[i].array);
+                               return level_trees_.Open(level, source->dataset.levels[i].array);
                              }));
     dataset.arrays.push_back(tree);
     DirectoryOverlay& stored = to.overlays[level.directory];
@@ -470,34 +448,6 @@ void DatasetTree::ReadOther(const std::string& path, const DirectoryDocuments& d
   to.found.push_back(found);
 }
 
-std::shared_ptr<ShardSet> DatasetTree::MakeShards(const std::string& directory,
-                                                  std::shared_ptr<const ShardFormat> format,
-                                                  std::shared_ptr<const ShardKeys> keys) {
-  return std::make_shared<ShardSet>(store_, directory, std::move(format), std::move(keys), watcher_,
-                                    cache_, options_.shards);
-}
-
-Result<std::shared_ptr<ShardedTree>> DatasetTree::OpenPrecomputed(const std::string& directory,
-                                                                  const ShardedDirectory& sharded) {
-  const auto annotate = [&](const Error& error) { return Forward(error, sharded.json_path); };
-  const bool is_legacy = options_.morton == MortonChoice::kLegacy;
-  const auto access = MakeAccess(sharded, is_legacy ? MortonRule::kLegacy : MortonRule::kStandard);
-  if (!access) return annotate(access.error());
-  const auto shards = MakeShards(directory, access->format, access->keys);
-  std::shared_ptr<const ChunkLocator> locator = access->locator, with_most_bits;
-  if (locator && options_.morton == MortonChoice::kDetect && MortonRulesDiffer(sharded)) {
-    const auto legacy = MakeAccess(sharded, MortonRule::kLegacy);
-    if (!legacy) return annotate(legacy.error());
-    with_most_bits = legacy->locator;
-    locator = MakeDetectedLocator({locator, with_most_bits}, store_, shards, sharded);
-  }
-  const std::shared_ptr<ShardedTree> tree =
-      MakePrecomputedTree(NextOrdinal(), shards, reader_, sharded, std::move(locator), store_,
-                          std::move(with_most_bits));
-  tree->SetUnpublished(options_.unpublished);
-  return tree;
-}
-
 // Where a view presents it, a level is examined with its pyramid.
 bool DatasetTree::IsLevel(const std::string& path) const {
   const auto overlay = index_.OverlayAt(path);
@@ -516,8 +466,6 @@ std::string DatasetTree::OwnerOf(const std::string& path) const {
   }
   return path;
 }
-
-std::uint32_t DatasetTree::NextOrdinal() { return next_ordinal_.fetch_add(1); }
 
 std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& path) {
   const bool examined = index_.ContributionAt(path) != nullptr;

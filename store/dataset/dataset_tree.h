@@ -21,6 +21,7 @@
 #include "store/dataset/catalog_store.h"
 #include "store/dataset/dataset_index.h"
 #include "store/dataset/directory_documents.h"
+#include "store/dataset/level_trees.h"
 #include "store/dataset/path_locks.h"
 #include "store/dataset/view_source.h"
 #include "store/dataset/volume_options.h"
@@ -148,24 +149,12 @@ class DatasetTree {
   // that they come from. `layouts`: of `dataset.arrays`.
   Status Present(const StoredDataset& dataset, const std::vector<std::string>& layouts,
                  const WholeObject& object, Contribution& to);
-  Result<std::shared_ptr<ShardedTree>> OpenPrecomputed(const std::string& directory,
-                                                       const ShardedDirectory& sharded);
-  Result<std::shared_ptr<ShardedTree>> OpenZarr(const std::string& path,
-                                                const ZarrShardedArray& array);
-  Result<std::shared_ptr<ShardedTree>> OpenLevel(const ViewSource::Level& level,
-                                                 const ArrayMetadata& array);
-  std::shared_ptr<ShardSet> MakeShards(const std::string& directory,
-                                       std::shared_ptr<const ShardFormat> format,
-                                       std::shared_ptr<const ShardKeys> keys);
-  std::uint32_t NextOrdinal();
 
   const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;
-  const std::shared_ptr<IndexCache> cache_;
-  const std::shared_ptr<ChunkReader> reader_;
   const DatasetTreeOptions options_;
+  LevelTrees level_trees_;
   const TreeParts tree_parts_;
-  std::atomic<std::uint32_t> next_ordinal_{0};
   std::map<std::string, Error> refused_;  // constant once Discover() has returned
   PathLocks examining_;                   // by directory
   DatasetIndex index_;
