@@ -87,30 +87,27 @@ bool KeepsOrder(const AxisMap& map) {
 
 namespace {
 
-// Copies the voxels that two chunks have in common, axis by axis; the innermost as a whole where
-// its items are neighbours in both.
-class CommonVoxels {
+// Copies a box axis by axis; the innermost as a whole where its items are neighbours in both.
+class BoxCopy {
  public:
-  CommonVoxels(const Voxels& from, const AxisMap& map, Voxels& to) : from_(from), to_(to) {
-    const std::uint64_t item = from.type.size;
-    std::vector<std::uint64_t> strides(from.shape.size(), item);
+  BoxCopy(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to)
+      : item_(from.type.size), from_(from.bytes.data()), to_(to.bytes.data()) {
+    std::vector<std::uint64_t> strides(from.shape.size(), item_);
     for (std::size_t axis = strides.size(); axis-- > 1;) {
       strides[axis - 1] = strides[axis] * from.shape[axis];
     }
-    std::uint64_t stride = item;
+    for (std::size_t axis = 0; axis < strides.size(); ++axis)
+      from_ += strides[axis] * box.from[axis];
+    std::uint64_t stride = item_;
     dimensions_.resize(map.size());
     for (std::size_t axis = map.size(); axis-- > 0;) {
-      const std::uint64_t extent = map[axis] ? from.shape[*map[axis]] : 1;
-      dimensions_[axis] = {std::min(extent, to.shape[axis]), map[axis] ? strides[*map[axis]] : 0,
-                           stride};
+      dimensions_[axis] = {box.extent[axis], map[axis] ? strides[*map[axis]] : 0, stride};
+      to_ += stride * box.to[axis];
       stride *= to.shape[axis];
     }
   }
 
-  void Copy() {
-    if (to_.bytes.empty() || from_.bytes.empty()) return;
-    Copy(0, 0, 0);
-  }
+  void Run() const { Copy(0, from_, to_); }
 
  private:
   struct Dimension {
@@ -119,16 +116,15 @@ class CommonVoxels {
     std::uint64_t to_stride = 0;
   };
 
-  void Copy(std::size_t axis, std::uint64_t from, std::uint64_t to) {
-    const std::uint64_t item = from_.type.size;
+  void Copy(std::size_t axis, const std::uint8_t* from, std::uint8_t* to) const {
     if (axis == dimensions_.size()) {
-      std::memcpy(to_.bytes.data() + to, from_.bytes.data() + from, item);
+      std::memcpy(to, from, item_);
       return;
     }
     const Dimension& one = dimensions_[axis];
     const bool innermost = axis + 1 == dimensions_.size();
-    if (innermost && (one.from_stride == item || one.extent == 1)) {
-      std::memcpy(to_.bytes.data() + to, from_.bytes.data() + from, one.extent * item);
+    if (innermost && (one.from_stride == item_ || one.extent == 1)) {
+      std::memcpy(to, from, one.extent * item_);
       return;
     }
     for (std::uint64_t i = 0; i < one.extent; ++i) {
@@ -136,20 +132,30 @@ class CommonVoxels {
     }
   }
 
-  const Voxels& from_;
-  Voxels& to_;
+  const std::uint64_t item_;
+  const std::uint8_t* from_;
+  std::uint8_t* to_;
   std::vector<Dimension> dimensions_;
 };
 
-void Fill(ByteVector& bytes, ByteSpan item) {
+}  // namespace
+
+void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to) {
+  const bool empty = std::any_of(box.extent.begin(), box.extent.end(),
+                                 [](std::uint64_t extent) { return extent == 0; });
+  if (!empty) BoxCopy(from, map, box, to).Run();
+}
+
+void FillItems(ByteVector& bytes, ByteSpan item) {
   const bool zeros = std::all_of(item.begin(), item.end(), [](auto byte) { return byte == 0; });
-  if (zeros || item.empty()) return;
+  if (zeros || item.empty()) {
+    std::fill(bytes.begin(), bytes.end(), std::uint8_t{0});
+    return;
+  }
   for (std::size_t at = 0; at + item.size() <= bytes.size(); at += item.size()) {
     std::copy(item.begin(), item.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
   }
 }
-
-}  // namespace
 
 Voxels Reshape(const Voxels& voxels, const AxisMap& map, std::span<const std::uint64_t> shape,
                ByteSpan fill) {
@@ -157,8 +163,16 @@ Voxels Reshape(const Voxels& voxels, const AxisMap& map, std::span<const std::ui
   std::uint64_t size = voxels.type.size;
   for (const std::uint64_t extent : shape) size *= extent;
   reshaped.bytes.resize(size);
-  Fill(reshaped.bytes, fill);
-  CommonVoxels(voxels, map, reshaped).Copy();
+  FillItems(reshaped.bytes, fill);
+  if (voxels.bytes.empty()) return reshaped;
+  VoxelBox box{std::vector<std::uint64_t>(voxels.shape.size()),
+               std::vector<std::uint64_t>(shape.size()),
+               {}};
+  for (std::size_t axis = 0; axis < map.size(); ++axis) {
+    const std::uint64_t extent = map[axis] ? voxels.shape[*map[axis]] : 1;
+    box.extent.push_back(std::min(extent, shape[axis]));
+  }
+  CopyBox(voxels, map, box, reshaped);
   return reshaped;
 }
 

@@ -37,6 +37,19 @@ std::vector<T> MapList(const AxisMap& map, const std::vector<T>& values, const T
   return mapped;
 }
 
+// A box of voxels that two chunks have in common: where it begins in each, along its own axes, and
+// its extents along the axes of the one that is written.
+struct VoxelBox {
+  std::vector<std::uint64_t> from;
+  std::vector<std::uint64_t> to;
+  std::vector<std::uint64_t> extent;
+};
+// Copies the voxels of a box. `map`: of each axis of `to`, that of `from`. Requires: the box lies
+// within both chunks, whose items have one size.
+void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to);
+// Sets every item of `bytes` to `item`. Requires: a whole number of items.
+void FillItems(ByteVector& bytes, ByteSpan item);
+
 // The voxels with their axes in the order of `map`, in a chunk of `shape`: what lies beyond `shape`
 // is cut off, what `voxels` lack is `fill`, one item. Requires: a size that VoxelBytes gives.
 Voxels Reshape(const Voxels& voxels, const AxisMap& map, std::span<const std::uint64_t> shape,

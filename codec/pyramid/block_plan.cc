@@ -60,14 +60,6 @@ bool CanSayOrder(ArrayDialect to, const std::vector<std::size_t>& order, const A
   return to == ArrayDialect::kZarr2 && IsReversal(order);
 }
 
-// Whether no chunk reaches beyond the array.
-bool IsEven(const ArrayMetadata& array) {
-  for (std::size_t axis = 0; axis < array.rank(); ++axis) {
-    if (array.shape[axis] % array.chunk_shape[axis] != 0) return false;
-  }
-  return true;
-}
-
 // Chunks of Zarr are never clipped, those of precomputed volumes always. N5 blocks say it.
 bool HasSameEdges(const ArrayMetadata& stored, ArrayDialect to) {
   if (IsEven(stored)) return true;
@@ -189,6 +181,13 @@ ChunkEncoding TranscodedEncoding(ArrayDialect to, const DataType& type,
 }
 
 }  // namespace
+
+bool IsEven(const ArrayMetadata& array) {
+  for (std::size_t axis = 0; axis < array.rank(); ++axis) {
+    if (array.shape[axis] % array.chunk_shape[axis] != 0) return false;
+  }
+  return true;
+}
 
 BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes,
                      const std::vector<Step>& steps) {

@@ -32,6 +32,9 @@ BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap
 // The same for the source's own format without compression.
 BlockPlan PlanRawBlocks(const ArrayMetadata& stored);
 
+// Whether no chunk reaches beyond the array.
+bool IsEven(const ArrayMetadata& array);
+
 // The header of an N5 block of raw items with this shape, slowest axis first (mode 0).
 ByteVector N5BlockHeader(std::span<const std::uint64_t> shape);
 

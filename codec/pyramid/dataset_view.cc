@@ -186,6 +186,42 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
   return geometry;
 }
 
+Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored) {
+  PresentedArray array{stored, stored, {}, BlockForm::kCopy};
+  for (std::size_t axis = 0; axis < stored.rank(); ++axis) array.axes.emplace_back(axis);
+  array.shown.shard_shape.reset();
+  array.shown.sharding = JsonValue();
+  return array;
+}
+
+using PresentLevel = Result<PresentedArray> (*)(const ArrayMetadata& stored);
+
+Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, PresentLevel present) {
+  PresentedDataset presented;
+  JsonValue info = dataset.attributes;  // of a precomputed volume
+  for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
+    const PyramidLevel& level = dataset.levels[i];
+    UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, present(level.array));
+    UNSHARD_ASSIGN_OR_RETURN(array.shown, WithCodec(array.shown));
+    if (dataset.dialect == ArrayDialect::kPrecomputed) {
+      JsonValue& scale = info.Find("scales")->mutable_items()[i];
+      for (const auto& [name, value] : level.array.codec_json.members()) scale.Erase(name);
+      for (const auto& [name, value] : array.shown.codec_json.members()) scale.Set(name, value);
+      scale.Erase("sharding");
+    } else {
+      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.shown));
+      AddDocuments(level.path, dataset.dialect, std::move(documents), presented.documents);
+    }
+    presented.levels.push_back({level.path, std::move(array)});
+  }
+  if (dataset.dialect == ArrayDialect::kPrecomputed && !dataset.levels.empty()) {
+    presented.documents.push_back({"", "info", std::move(info)});
+  } else if (dataset.kind != Kind::kArray) {
+    AddGroup("", dataset.dialect, dataset.attributes, presented.documents);
+  }
+  return presented;
+}
+
 }  // namespace
 
 Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
@@ -229,29 +265,11 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
 }
 
 Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset) {
-  PresentedDataset presented;
-  JsonValue info = dataset.attributes;  // of a precomputed volume
-  for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
-    const PyramidLevel& level = dataset.levels[i];
-    UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, PresentRaw(level.array));
-    UNSHARD_ASSIGN_OR_RETURN(array.shown, WithCodec(array.shown));
-    if (dataset.dialect == ArrayDialect::kPrecomputed) {
-      JsonValue& scale = info.Find("scales")->mutable_items()[i];
-      for (const auto& [name, value] : level.array.codec_json.members()) scale.Erase(name);
-      scale.Erase("sharding");
-      scale.Set("encoding", JsonValue::String("raw"));
-    } else {
-      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.shown));
-      AddDocuments(level.path, dataset.dialect, std::move(documents), presented.documents);
-    }
-    presented.levels.push_back({level.path, std::move(array)});
-  }
-  if (dataset.dialect == ArrayDialect::kPrecomputed && !dataset.levels.empty()) {
-    presented.documents.push_back({"", "info", std::move(info)});
-  } else if (dataset.kind != Kind::kArray) {
-    AddGroup("", dataset.dialect, dataset.attributes, presented.documents);
-  }
-  return presented;
+  return PresentInOwnFormat(dataset, PresentRaw);
+}
+
+Result<PresentedDataset> PresentUnshardedDataset(const SourceDataset& dataset) {
+  return PresentInOwnFormat(dataset, PresentUnsharded);
 }
 
 }  // namespace unshard

@@ -30,5 +30,7 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
                                         const ViewOptions& options);
 // In its own format and at its own paths, without compression.
 Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset);
+// The same with the encoding that it has: only the shards are gone.
+Result<PresentedDataset> PresentUnshardedDataset(const SourceDataset& dataset);
 
 }  // namespace unshard

@@ -216,6 +216,13 @@ Result<JsonValue> N5LevelOf(const PyramidGeometry& geometry, std::size_t level) 
   return members;
 }
 
+void SetN5Version(JsonValue& attributes) {
+  if (attributes.Find("n5") != nullptr) return;
+  attributes.Set("n5", JsonValue::String("2.0.0"));
+  auto& members = attributes.mutable_members();
+  std::rotate(members.begin(), members.end() - 1, members.end());
+}
+
 void EraseN5Members(JsonValue& attributes) {
   for (const std::string_view member : kMembers) attributes.Erase(member);
 }

@@ -23,6 +23,10 @@ Result<JsonValue> N5GroupOf(const PyramidGeometry& geometry);
 // which are those of its ArrayMetadata.
 Result<JsonValue> N5LevelOf(const PyramidGeometry& geometry, std::size_t level);
 
+// Says in the attributes of the root of a container which version of N5 it has, unless they do: a
+// reader takes any of the same major version, or a lower one.
+void SetN5Version(JsonValue& attributes);
+
 // Removes the members that say how a dataset is stored and where its voxels are. They are not
 // carried into another format, and an attribute of that name of another format is none of N5's.
 void EraseN5Members(JsonValue& attributes);

@@ -1,5 +1,5 @@
-#include <algorithm>
-
+#include "codec/json/writer.h"
+#include "codec/pyramid/n5_pyramid.h"
 #include "store/views/other_format.h"
 #include "store/views/views.h"
 
@@ -7,8 +7,6 @@ namespace unshard {
 namespace {
 
 constexpr const char* kDocument = "attributes.json";
-// Of the container: a reader takes any of the same major version, or a lower one.
-constexpr const char* kVersion = "2.0.0";
 
 class N5 final : public View {
  public:
@@ -24,23 +22,17 @@ class N5 final : public View {
                              PresentDataset(*dataset.source, ArrayDialect::kN5, parts.options));
     if (dataset.path == dataset.view_root) {
       for (PresentedDataset::Document& document : presented.documents) {
-        if (document.directory.empty()) SetVersion(document.content);
+        if (document.directory.empty()) SetN5Version(document.content);
       }
     }
     UNSHARD_ASSIGN_OR_RETURN(Presentation shown,
                              MakePresentation(dataset, std::move(presented), parts));
     if (dataset.path != dataset.view_root) {
-      shown.documents.push_back(
-          {dataset.view_root, kDocument, R"({"n5": ")" + std::string(kVersion) + "\"}"});
+      JsonValue root = JsonValue::Object();
+      SetN5Version(root);
+      shown.documents.push_back({dataset.view_root, kDocument, WriteJson(root, 0)});
     }
     return shown;
-  }
-
- private:
-  static void SetVersion(JsonValue& content) {
-    content.Set("n5", JsonValue::String(kVersion));
-    auto& members = content.mutable_members();
-    std::rotate(members.begin(), members.end() - 1, members.end());
   }
 };
 
