@@ -29,6 +29,10 @@ Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::ui
   return crc;
 }
 
+Status FileSystem::SyncAll() {
+  return Fail(ErrorCode::kNotSupported, Describe("") + ": cannot be synced as a whole");
+}
+
 Status MakeDirectories(FileSystem& files, const std::string& path) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(path));
   std::string parent;

@@ -98,6 +98,10 @@ class FileSystem {
   // Returns once names that were made, renamed or removed directly in this directory are on the
   // disk as they are now.
   virtual Status SyncDirectory(const std::string& path) = 0;
+  // Returns once everything that was written, made, renamed or removed before, by whomever, is on
+  // the disk (syncfs). For very many small files: one wait instead of one a file. kNotSupported
+  // where files are no files of this machine.
+  virtual Status SyncAll();
   // Calls `visitor` with each name until it returns false; any order. A missing directory is empty.
   virtual Status List(const std::string& path,
                       const std::function<bool(std::string_view name)>& visitor) = 0;

@@ -38,6 +38,7 @@ class PosixFileSystem final : public FileSystem {
   Result<bool> Remove(const std::string& path) override;
   Result<bool> MakeDirectory(const std::string& path) override;
   Status SyncDirectory(const std::string& path) override;
+  Status SyncAll() override;
   Status List(const std::string& path,
               const std::function<bool(std::string_view name)>& visitor) override;
   Result<std::uint64_t> FreeBytes() override;
@@ -191,6 +192,13 @@ Status PosixFileSystem::SyncDirectory(const std::string& path) {
     if (errno != EINTR) return FailErrno(errno, Describe(path) + ": syncing the directory");
   }
   return {};
+}
+
+Status PosixFileSystem::SyncAll() {
+  UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor root,
+                           root_->OpenBeneath("", O_RDONLY | O_DIRECTORY));
+  if (root.valid() && ::syncfs(root.get()) == 0) return {};
+  return FailErrno(root.valid() ? errno : ENOENT, Describe("") + ": syncing its file system");
 }
 
 Status PosixFileSystem::List(const std::string& path,

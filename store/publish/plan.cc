@@ -54,7 +54,8 @@ Result<std::vector<const ShardChange*>> Planner::SortedChanges() const {
   std::vector<const ShardChange*> changes;
   changes.reserve(request_.changes.size());
   for (const ShardChange& change : request_.changes) {
-    if (change.page >= request_.format->page_count() || (!change.removed && !change.open)) {
+    if (change.page >= request_.format->page_count() ||
+        (!change.removed && !change.open && !change.stored)) {
       return Fail(ErrorCode::kInvalidArgument,
                   Describe(change.page, change.slot) + ": nothing can be put there");
     }

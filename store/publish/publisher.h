@@ -57,6 +57,10 @@ struct ShardChange {
   // called more than once.
   std::function<Result<std::shared_ptr<File>>()> open;
   std::uint64_t size = 0;
+  // In place of `open`: the bytes as the entry stores them, in the encoding of the shard format
+  // (data_encoding); `size` is that of these. In the order of page and slot, and once more in each
+  // attempt.
+  std::function<Result<Bytes>()> stored;
   // Meshes: the fragments to store right before the manifest. Null: those of the base stay.
   std::function<Result<std::shared_ptr<File>>()> open_leading;
   std::uint64_t leading_size = 0;

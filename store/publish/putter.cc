@@ -87,6 +87,7 @@ Result<PutChunk> ShardPutter::PutChanged(const PlannedChunk& chunk, std::uint64_
     UNSHARD_ASSIGN_OR_RETURN(put.leading, PutLeading(chunk, at));
     at += put.leading;
   }
+  if (change.stored) return PutStored(chunk, at);
   UNSHARD_ASSIGN_OR_RETURN(const auto source, OpenSource(chunk, change.open, change.size));
   if (request_.format->stored_is_plain() && !request_.has_leading) {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, CopyNew(*source, change.size, at));
@@ -96,6 +97,17 @@ Result<PutChunk> ShardPutter::PutChanged(const PlannedChunk& chunk, std::uint64_
   }
   UNSHARD_ASSIGN_OR_RETURN(put.stored, PutEncoded(chunk, *source, put.leading, at));
   return put;
+}
+
+Result<PutChunk> ShardPutter::PutStored(const PlannedChunk& chunk, std::uint64_t at) {
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, chunk.change->stored());
+  if (stored.size() != chunk.change->size) {
+    return Fail(ErrorCode::kDataLoss, Describe(chunk) + ": expected " +
+                                          std::to_string(chunk.change->size) +
+                                          " new bytes, found " + std::to_string(stored.size()));
+  }
+  UNSHARD_RETURN_IF_ERROR(Write(at, stored.span()));
+  return PutChunk{0, stored.size()};
 }
 
 // The fragments of a mesh: new ones, or those of the base.

@@ -35,6 +35,7 @@ class ShardPutter {
   Result<PutShard> Run(ShardAssembly& assembly);
   Result<PutChunk> PutKept(const PlannedChunk& chunk, std::uint64_t at);
   Result<PutChunk> PutChanged(const PlannedChunk& chunk, std::uint64_t at);
+  Result<PutChunk> PutStored(const PlannedChunk& chunk, std::uint64_t at);
   Result<std::uint64_t> PutLeading(const PlannedChunk& chunk, std::uint64_t at);
   Result<std::uint64_t> PutEncoded(const PlannedChunk& chunk, File& source, std::uint64_t leading,
                                    std::uint64_t at);

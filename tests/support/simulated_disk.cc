@@ -291,6 +291,20 @@ Status SimulatedDisk::SyncDirectory(const std::string& path) {
   return {};
 }
 
+Status SimulatedDisk::SyncAll() {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::uint64_t> directories;
+  for (const auto& [number, node] : state_->nodes) {
+    if (node.directory) {
+      directories.push_back(number);
+    } else if (auto synced = state_->SyncFile(number); !synced) {
+      return Forward(std::move(synced).error(), "syncing the disk");
+    }
+  }
+  for (const std::uint64_t directory : directories) state_->SyncNames(directory);
+  return {};
+}
+
 Status SimulatedDisk::List(const std::string& path,
                            const std::function<bool(std::string_view name)>& visitor) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(path));

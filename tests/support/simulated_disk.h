@@ -56,6 +56,7 @@ class SimulatedDisk final : public FileSystem {
   Result<bool> Remove(const std::string& path) override;
   Result<bool> MakeDirectory(const std::string& path) override;
   Status SyncDirectory(const std::string& path) override;
+  Status SyncAll() override;
   Status List(const std::string& path,
               const std::function<bool(std::string_view name)>& visitor) override;
   Result<std::uint64_t> FreeBytes() override;
