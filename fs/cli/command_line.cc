@@ -13,6 +13,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "fs/cli/control_commands.h"
+#include "fs/cli/copy_command.h"
 #include "fs/cli/create_command.h"
 #include "fs/cli/info_command.h"
 #include "fs/cli/list_command.h"
@@ -237,6 +238,34 @@ Command AddSchema(CLI::App& app) {
   return {schema, [arguments] { return RunSchema(arguments->source, arguments->array); }};
 }
 
+// What describes a dataset that is to be created.
+void AddCreateOptions(CLI::App& app, CreateCommand& command) {
+  CLI::Option* format =
+      app.add_option("--format", command.format, "precomputed, zarr3, zarr2 or n5");
+  app.add_option("--like", command.like, "The same documents as this dataset has")
+      ->excludes(format);
+  app.add_option("--schema", command.schema, "A TensorStore Schema: a file, or JSON");
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* text) {
+    app.add_option(name, values, text)->delimiter(',')->allow_extra_args(false);
+  };
+  list("--shape", command.shape, "Extents; of a volume x,y,z or x,y,z,channels");
+  list("--offset", command.offset, "The first voxel of a volume, as in --offset=-8,0,0");
+  app.add_option("--dtype", command.dtype, "uint8, uint64, float32, …");
+  list("--chunk", command.chunk, "Extents of chunks, or of the inner chunks of shards");
+  list("--shard", command.shard, "Extents of shards; of a volume the nearest that there are");
+  app.add_option("--codec", command.codec,
+                 "raw, gzip, zstd, blosc, …; of a volume raw, jpeg, png or "
+                 "compressed_segmentation; or the codec of a schema as JSON");
+  app.add_option("--fill", command.fill, "The value of absent chunks (Zarr)");
+  list("--axes", command.axes, "Names of the dimensions (Zarr v3, N5)");
+  list("--resolution", command.resolution,
+       "Of one voxel along each dimension: nanometres, or with a unit (\"0.5 s\")");
+  app.add_option("--scales", command.scales, "This many resolutions of the volume");
+  app.add_option("--factor", command.factors,
+                 "How much coarser the next scale is, as in 2,2,1; more of them for further steps")
+      ->allow_extra_args(false);
+}
+
 Command AddCreate(CLI::App& app) {
   const auto command = std::make_shared<CreateCommand>();
   CLI::App* create = app.add_subcommand("create", "Make a new dataset without chunks");
@@ -254,33 +283,29 @@ Command AddCreate(CLI::App& app) {
       "it fails, and an existing dataset is never touched.");
   create->add_option("DESTINATION", command->destination, "A directory without a dataset, or a URL")
       ->required();
-  CLI::Option* format =
-      create->add_option("--format", command->format, "precomputed, zarr3, zarr2 or n5");
-  create->add_option("--like", command->like, "The same documents as this dataset has")
-      ->excludes(format);
-  create->add_option("--schema", command->schema, "A TensorStore Schema: a file, or JSON");
-  const auto list = [&](const char* name, std::vector<std::string>& values, const char* text) {
-    create->add_option(name, values, text)->delimiter(',')->allow_extra_args(false);
-  };
-  list("--shape", command->shape, "Extents; of a volume x,y,z or x,y,z,channels");
-  list("--offset", command->offset, "The first voxel of a volume, as in --offset=-8,0,0");
-  create->add_option("--dtype", command->dtype, "uint8, uint64, float32, …");
-  list("--chunk", command->chunk, "Extents of chunks, or of the inner chunks of shards");
-  list("--shard", command->shard, "Extents of shards; of a volume the nearest that there are");
-  create->add_option("--codec", command->codec,
-                     "raw, gzip, zstd, blosc, …; of a volume raw, jpeg, png or "
-                     "compressed_segmentation; or the codec of a schema as JSON");
-  create->add_option("--fill", command->fill, "The value of absent chunks (Zarr)");
-  list("--axes", command->axes, "Names of the dimensions (Zarr v3, N5)");
-  list("--resolution", command->resolution,
-       "Of one voxel along each dimension: nanometres, or with a unit (\"0.5 s\")");
-  create->add_option("--scales", command->scales, "This many resolutions of the volume");
-  create
-      ->add_option(
-          "--factor", command->factors,
-          "How much coarser the next scale is, as in 2,2,1; more of them for further steps")
-      ->allow_extra_args(false);
+  AddCreateOptions(*create, *command);
   return {create, [command] { return RunCreate(*command); }};
+}
+
+Command AddCopy(CLI::App& app) {
+  const auto command = std::make_shared<CopyCommand>();
+  CLI::App* copy = app.add_subcommand("copy", "Copy a dataset into another one, in any format");
+  copy->footer(
+      "Examples:\n"
+      "  unshard create new --like segmentation && unshard copy segmentation new\n"
+      "  unshard copy plain.zarr s3://bucket/sharded.zarr --format zarr3 --shard 256,1024,1024\n"
+      "  unshard copy gs://bucket/volume local.n5 --format n5 --codec zstd\n"
+      "\n"
+      "What was interrupted goes on when it is run again. Shards are written whole; those\n"
+      "that hold already what the source has stay as they are.");
+  copy->add_option("SOURCE", command->source, "Directory of a dataset, or its URL")->required();
+  copy->add_option("DESTINATION", command->create.destination,
+                   "A dataset of the same shape and data type; with --format, --schema or --like "
+                   "it is created first")
+      ->required();
+  copy->add_flag("-q,--quiet", command->quiet, "Show no progress");
+  AddCreateOptions(*copy, command->create);
+  return {copy, [command] { return RunCopy(*command); }};
 }
 
 Command AddList(CLI::App& app) {
@@ -353,7 +378,7 @@ int RunCommands(int argument_count, char** arguments) {
   app.require_subcommand(1);
   const Command commands[] = {AddMount(app),  AddUmount(app), AddFlush(app), AddStatus(app),
                               AddList(app),   AddWhy(app),    AddSpool(app), AddInfo(app),
-                              AddSchema(app), AddCreate(app), AddHelp(app)};
+                              AddSchema(app), AddCreate(app), AddCopy(app),  AddHelp(app)};
   if (ReportUnknownCommand(app, argument_count, arguments)) return kWrongArguments;
   if (const auto over = Parse(app, argument_count, arguments)) return *over;
   for (const Command& command : commands) {

@@ -13,6 +13,7 @@
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/pyramid/copied_documents.h"
 #include "codec/schema/new_dataset.h"
 #include "fs/cli/mount_command.h"
 #include "store/dataset/dataset_creation.h"
@@ -218,6 +219,14 @@ Result<NewScales> ScalesOf(const CreateCommand& command) {
   return scales;
 }
 
+std::vector<NewDocument> TextsOf(const std::vector<DatasetDocument>& made) {
+  std::vector<NewDocument> documents;
+  for (const DatasetDocument& one : made) {
+    documents.push_back({one.path, WriteJson(one.document) + "\n"});
+  }
+  return documents;
+}
+
 Result<std::vector<NewDocument>> NewDocuments(const CreateCommand& command) {
   if (command.format.empty()) {
     return Wrong("--format", "expected precomputed, zarr3, zarr2 or n5, or --like SOURCE");
@@ -226,11 +235,7 @@ Result<std::vector<NewDocument>> NewDocuments(const CreateCommand& command) {
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
   UNSHARD_ASSIGN_OR_RETURN(const NewScales scales, ScalesOf(command));
   UNSHARD_ASSIGN_OR_RETURN(const auto made, NewDataset(format, schema, scales));
-  std::vector<NewDocument> documents;
-  for (const DatasetDocument& one : made) {
-    documents.push_back({one.path, WriteJson(one.document) + "\n"});
-  }
-  return documents;
+  return TextsOf(made);
 }
 
 // Whether an option says what --like takes from the other dataset.
@@ -251,15 +256,43 @@ Result<std::vector<NewDocument>> DocumentsLike(const std::string& source) {
 }
 
 Status Create(const CreateCommand& command) {
-  if (!command.like.empty() && DescribesDataset(command)) {
-    return Wrong("--like", "takes everything from the other dataset: leave out the other options");
-  }
-  UNSHARD_ASSIGN_OR_RETURN(
-      auto documents, command.like.empty() ? NewDocuments(command) : DocumentsLike(command.like));
+  UNSHARD_ASSIGN_OR_RETURN(auto documents, DescribedDocuments(command));
   return CreateDataset(command.destination, std::move(documents));
 }
 
 }  // namespace
+
+bool DescribesNewDataset(const CreateCommand& command) {
+  return !command.format.empty() || !command.like.empty() || DescribesDataset(command);
+}
+
+Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command) {
+  if (command.like.empty()) return NewDocuments(command);
+  if (!DescribesDataset(command)) return DocumentsLike(command.like);
+  return Wrong("--like", "takes everything from the other dataset: leave out the other options");
+}
+
+Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
+                                              const SourceDataset& source) {
+  if (!command.like.empty() || command.format.empty()) return DescribedDocuments(command);
+  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
+  if (schema.domain) return DescribedDocuments(command);
+  const bool of_source = schema.dtype == nullptr && !schema.fill_value &&
+                         schema.dimension_units.empty() && command.scales == 1 &&
+                         command.factors.empty();
+  if (!of_source) {
+    return Wrong("--shape",
+                 "expected it as well, since other options say what the dataset is; "
+                 "without them all of this is taken from the source");
+  }
+  const bool stores =
+      !command.chunk.empty() || !command.shard.empty() || schema.codec || !command.schema.empty();
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto made,
+      DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt));
+  return TextsOf(made);
+}
 
 int RunCreate(const CreateCommand& command) {
   StartLog(LogSink::kStandardError, LogLevel::kWarning);

@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "codec/pyramid/pyramid.h"
+#include "store/dataset/dataset_creation.h"
+
 namespace unshard {
 
 // The arguments as they were given; empty: not given.
@@ -25,6 +28,16 @@ struct CreateCommand {
   std::size_t scales = 1;
   std::vector<std::string> factors;  // "2,2,1", one a step
 };
+
+// Whether any argument but the destination was given.
+bool DescribesNewDataset(const CreateCommand& command);
+// The documents of the dataset that the arguments describe. Reads the one that is named by `like`.
+Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command);
+
+// The same, where the arguments say nothing of shape and data type: those are of `source`, as are
+// its levels, names, units, and what else the arguments leave open.
+Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
+                                              const SourceDataset& source);
 
 // Returns the exit status of the program. After a failure nothing is left at the destination.
 int RunCreate(const CreateCommand& command);

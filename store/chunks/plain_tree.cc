@@ -62,6 +62,7 @@ class RangesTree final : public FlatTree {
   Match AtPosition(std::uint64_t position) const override {
     return {Match::Kind::kChunk, {}, {SlotOf(position), ChunkPart::kPlain}};
   }
+  std::optional<std::uint64_t> PositionEnd() const override { return grid_.cell_count(); }
   std::uint64_t ShardEnd() const override { return grid_.cell_count(); }
   std::uint64_t ChunksInShard(std::uint64_t) const override { return 1; }
 

@@ -78,6 +78,9 @@ class PrecomputedTree final : public FlatTree {
   }
 
   std::uint64_t ShardEnd() const override;
+  std::optional<std::uint64_t> PositionEnd() const override {
+    return description_.sharding.hash == ChunkIdHash::kIdentity ? NumberEnd() : std::nullopt;
+  }
 
   // Called for each chunk that is committed; counts once for each shard.
   std::uint64_t ChunksInShard(std::uint64_t shard) const override {

@@ -45,6 +45,9 @@ class ShardedTree : public ChunkTree {
   }
   // One more than the largest number that a shard can have.
   [[nodiscard]] virtual std::uint64_t ShardEnd() const = 0;
+  // One more than the largest position, where the chunks of each shard have neighbouring positions,
+  // ascending by page and slot; nothing where a hash scatters ids over shards, or chunks have ids.
+  [[nodiscard]] virtual std::optional<std::uint64_t> PositionEnd() const = 0;
   // Smallest legal size of the index at the start of a shard; mesh fragments follow it.
   [[nodiscard]] virtual std::uint64_t ShardIndexBytes() const { return 0; }
   // The number of chunks that a full shard has; 0 where it is unknown.

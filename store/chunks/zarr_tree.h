@@ -66,6 +66,7 @@ class ZarrTree final : public FlatTree {
   std::optional<std::uint64_t> Position(const GridDirectory& in) const override;
   Match AtPosition(std::uint64_t position) const override;
   std::uint64_t ChunksInShard(std::uint64_t shard) const override;
+  std::optional<std::uint64_t> PositionEnd() const override { return positions_.end(); }
   std::uint64_t ShardEnd() const override { return array_.shard_grid.cell_count(); }
 
  protected:

@@ -4,7 +4,8 @@
 //    directories are made, and synced, as those of any other object.
 // 2. Nothing may be at the destination that makes it a dataset.
 // 3. Each document is created on the condition that it is missing: deeper ones first, the document
-//    that makes the root a dataset last.
+//    that makes the root a dataset last. A deeper one that is there with the same text is left of a
+//    creation that was killed.
 // 4. After a failure the documents that were created are removed, the last one first, and then the
 //    directories that were made, as far as they are empty.
 #include "store/dataset/dataset_creation.h"
@@ -163,7 +164,10 @@ class Creation {
       return Fail(ErrorCode::kConflict,
                   replacer.Describe(key) + ": another process has just created it");
     };
-    if (replacement->base()) return taken();
+    if (replacement->base()) {
+      UNSHARD_ASSIGN_OR_RETURN(const bool left, IsLeft(document, *replacement->base()));
+      return left ? Status() : taken();
+    }
     UNSHARD_RETURN_IF_ERROR(replacement->Write(0, AsBytes(document.text)));
     UNSHARD_ASSIGN_OR_RETURN(Committed committed,
                              replacement->Commit([]() -> Status { return {}; }));
@@ -174,6 +178,16 @@ class Creation {
                      replacer.Describe(key) + ": it is not known whether it was created");
     }
     return replacement->MakeDurable();
+  }
+
+  // Whether a creation that was killed has made it: a document below that of the root, and the
+  // same.
+  static Result<bool> IsLeft(const NewDocument& document, ObjectVersion& there) {
+    const std::size_t size = document.text.size();
+    if (document.path.find('/') == std::string::npos || there.info().size != size) return false;
+    UNSHARD_ASSIGN_OR_RETURN(const ReadResult read,
+                             there.Read(RangeRequest::At(0, size), CallerDeadline()));
+    return read.state == ReadResult::State::kFound && AsText(read.value.span()) == document.text;
   }
 
   void NoteMissing(const std::string& key) {

@@ -35,8 +35,8 @@ def test_subcommands_are_those_of_the_program(run_unshard):
     assert offered("unshard um") == ["umount"]
 
 
-@pytest.mark.parametrize("command", ["mount", "umount", "flush", "status", "list", "why", "info", "schema", "create",
-                                     "help"])
+@pytest.mark.parametrize("command", ["mount", "umount", "flush", "status", "list", "why", "info",
+                                     "schema", "create", "copy", "help"])
 def test_options_are_those_of_the_program(run_unshard, command):
     text = run_unshard(command, "--help").stdout
     options = set()

@@ -1,0 +1,58 @@
+// Reads the stored chunks of the array that is copied.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/array/array_metadata.h"
+#include "store/chunks/sharded_tree.h"
+#include "store/copy/limits.h"
+
+namespace unshard {
+
+// One array of a dataset that is open.
+struct StoredArray {
+  std::string path;  // of its directory, as messages name it
+  ArrayMetadata array;
+  std::shared_ptr<ShardedTree> tree;  // over its shards or, unsharded, its chunks
+  bool sharded = false;
+};
+
+// Thread-safe. Cells are those of GridOf(array). Failures name the chunk's file or shard; kConflict
+// where another process has changed a shard meanwhile, whose version is no longer available.
+class ChunkSource {
+ public:
+  ChunkSource(StoredArray stored, const CopyLimits& limits)
+      : stored_(std::move(stored)), limits_(limits) {}
+
+  // Where the bytes of a chunk are.
+  struct Chunk {
+    GridCell cell;
+    ShardGenerationPtr generation;
+    ByteRange range;  // as its shard stores it
+  };
+  // One entry a cell; nothing where its chunk is absent.
+  Result<std::vector<std::optional<Chunk>>> Find(std::span<const GridCell> cells) const;
+  // The stored bytes of each chunk. Neighbours in one shard are read together.
+  Result<std::vector<Bytes>> Read(std::span<const Chunk> chunks) const;
+  // Undoes the encoding of the shard format (data_encoding).
+  Result<Bytes> Plain(const GridCell& cell, Bytes stored) const;
+  // Whether Plain gives the same bytes.
+  [[nodiscard]] bool stored_is_plain() const {
+    return stored_.tree->shards().format().stored_is_plain();
+  }
+
+  [[nodiscard]] const StoredArray& stored() const { return stored_; }
+  [[nodiscard]] tl::unexpected<Error> In(const GridCell& cell, Error error) const;
+
+ private:
+  [[nodiscard]] ChunkRef RefOf(const GridCell& cell) const;
+
+  const StoredArray stored_;
+  const CopyLimits limits_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,194 @@
+#include "store/copy/dataset_copy.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "store/copy/left_locks.h"
+#include "store/copy/plain_copy.h"
+#include "store/copy/shard_copy.h"
+#include "store/copy/try_each.h"
+#include "store/dataset/dataset_tree.h"
+#include "store/local/posix_file_system.h"
+#include "store/publish/can_publish.h"
+
+namespace unshard {
+namespace {
+
+// Requests under way at a time, for one worker.
+constexpr std::size_t kRequests = 24;
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// The names of the axes, slowest first, as far as the metadata have them.
+std::vector<PyramidAxis> AxesOf(const SourceDataset& dataset, const ArrayMetadata& array) {
+  const auto geometry = ReadGeometry(dataset);
+  if (geometry && geometry->axes.size() == array.rank()) return geometry->axes;
+  std::vector<PyramidAxis> axes(array.rank());
+  for (std::size_t i = 0; i < std::min(axes.size(), array.axis_names.size()); ++i) {
+    axes[i].name = array.axis_names[i].value_or("");
+    axes[i].kind = KindOfAxis(axes[i].name);
+  }
+  return axes;
+}
+
+// The same, as members of the array.
+ArrayMetadata WithNames(ArrayMetadata array, const SourceDataset& dataset) {
+  if (!array.axis_names.empty()) return array;
+  for (const PyramidAxis& axis : AxesOf(dataset, array)) {
+    array.axis_names.push_back(axis.name.empty() ? std::nullopt : std::optional(axis.name));
+  }
+  return array;
+}
+
+}  // namespace
+
+CopyLimits ChooseLimits(bool source_is_remote, bool destination_is_remote) {
+  CopyLimits limits;
+  const std::size_t cores = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16);
+  limits.coding_threads = cores;
+  limits.workers = std::max<std::size_t>(cores, source_is_remote || destination_is_remote ? 4 : 2);
+  if (source_is_remote) limits.reading_threads = kRequests;
+  if (destination_is_remote) limits.writing_threads = kRequests;
+  limits.batch_bytes = std::clamp(64 * kMiB / limits.workers, kMiB, 8 * kMiB);
+  limits.staged_bytes = 256 * kMiB / limits.workers;
+  return limits;
+}
+
+DatasetCopy::DatasetCopy(OpenedDataset source, OpenedDataset destination, const CopyLimits& limits)
+    : source_(std::move(source)),
+      destination_(std::move(destination)),
+      limits_(limits),
+      decoded_(std::make_shared<ByteBudgetCache>(limits.decoded_bytes)) {}
+
+Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(const VolumeOptions& source,
+                                                       const VolumeOptions& destination) {
+  VolumeOptions read = source;
+  read.read_only = true;
+  CopyLimits limits = ChooseLimits(!source.url.empty(), !destination.url.empty());
+  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset from, OpenedDataset::Open(read, limits));
+  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset to, OpenedDataset::Open(destination, limits));
+  if (!to.parts().replacer) {
+    return Fail(ErrorCode::kReadOnly,
+                to.Describe() + ": can only be read; name a directory, or a URL of s3:// or gs://");
+  }
+  const std::size_t levels = from.dataset().levels.size();
+  if (to.dataset().levels.size() != levels) {
+    return Fail(ErrorCode::kInvalidArgument, to.Describe() +
+                                                 ": expected as many levels as the source has, " +
+                                                 std::to_string(levels) + ", found " +
+                                                 std::to_string(to.dataset().levels.size()));
+  }
+  std::unique_ptr<DatasetCopy> copy(new DatasetCopy(std::move(from), std::move(to), limits));
+  for (std::size_t level = 0; level < levels; ++level) {
+    UNSHARD_RETURN_IF_ERROR(copy->AddLevel(level));
+  }
+  return copy;
+}
+
+Status DatasetCopy::AddLevel(std::size_t number) {
+  UNSHARD_ASSIGN_OR_RETURN(StoredArray from, source_.OpenLevel(number));
+  Level level;
+  UNSHARD_ASSIGN_OR_RETURN(level.to, destination_.OpenLevel(number));
+  const auto axes = AxesOf(source_.dataset(), from.array);
+  auto map = MatchArrays(from.array, axes, WithNames(level.to.array, destination_.dataset()));
+  if (!map) return Forward(std::move(map).error(), level.to.path);
+  auto copy = ArrayCopy::Make(from.array, level.to.array, *std::move(map));
+  if (!copy) return Forward(std::move(copy).error(), level.to.path);
+  level.copy = std::make_shared<const ArrayCopy>(*std::move(copy));
+  level.source = std::make_shared<const ChunkSource>(std::move(from), limits_);
+  UNSHARD_RETURN_IF_ERROR(CanWrite(level));
+  counters_->all_cells += level.copy->to_grid().cell_count();
+  levels_.push_back(std::move(level));
+  return {};
+}
+
+Status DatasetCopy::CanWrite(const Level& level) const {
+  UNSHARD_RETURN_IF_ERROR(destination_.parts().replacer->CanReplace(level.to.tree->directory()));
+  if (!level.to.sharded) return {};
+  Status status = CanPublishFormat(level.to.tree->shards().format(),
+                                   {limits_.index_bytes, limits_.wrapped_bytes});
+  if (status) return {};
+  return Forward(std::move(status).error(), level.to.path);
+}
+
+Status DatasetCopy::Run() {
+  const SourceParts& parts = destination_.parts();
+  for (const std::string& document : destination_.Documents()) {
+    if (!parts.files) break;
+    UNSHARD_RETURN_IF_ERROR(RemoveLeftLocks(*parts.files, *parts.replacer, document));
+  }
+  for (const Level& level : levels_) UNSHARD_RETURN_IF_ERROR(RunLevel(level));
+  return {};
+}
+
+// Whether the array has nothing but metadata in its directory. False where the store cannot list.
+Result<bool> DatasetCopy::IsEmpty(const Level& level) const {
+  if (!destination_.store()->capabilities().lists) return false;
+  bool empty = true;
+  UNSHARD_RETURN_IF_ERROR(destination_.store()->List(level.to.tree->directory(), CallerDeadline(),
+                                                     [&](const ListEntry& entry) {
+                                                       empty = IsMetadataName(entry.name);
+                                                       return empty;
+                                                     }));
+  return empty;
+}
+
+Result<DatasetCopy::Worker> DatasetCopy::MakeWorker(const Level& level,
+                                                    const std::shared_ptr<const ChunkMaker>& maker,
+                                                    bool was_empty) {
+  const SourceParts& parts = destination_.parts();
+  if (level.to.sharded) {
+    const auto shards = std::make_shared<ShardCopy>(
+        ShardCopy::Parts{maker, destination_.store(), parts.replacer, parts.files, counters_},
+        limits_);
+    return Worker{[shards](const CopyTask& task) { return shards->Run(task); },
+                  []() -> Status { return {}; }};
+  }
+  PlainCopy::Parts plain{maker, nullptr, counters_, was_empty};
+  if (parts.files) {
+    if (!scratch_) {
+      UNSHARD_ASSIGN_OR_RETURN(auto files,
+                               OpenPosixFileSystem(destination_.Describe(), NewFiles::kShared,
+                                                   parts.own_mount, Directories::kKeptOpen));
+      UNSHARD_ASSIGN_OR_RETURN(scratch_, CopyScratch::Make(std::move(files)));
+    }
+    plain.files = MakeLocalChunkFiles(scratch_);
+  } else {
+    plain.files = MakeRemoteChunkFiles(destination_.store(), parts.replacer);
+  }
+  const auto chunks = std::make_shared<PlainCopy>(std::move(plain), limits_);
+  return Worker{[chunks](const CopyTask& task) { return chunks->Run(task); },
+                [chunks] { return chunks->Finish(); }};
+}
+
+Status DatasetCopy::RunLevel(const Level& level) {
+  const auto maker =
+      std::make_shared<const ChunkMaker>(level.copy, level.source, level.to, decoded_, limits_);
+  UNSHARD_ASSIGN_OR_RETURN(const bool was_empty, IsEmpty(level));
+  const auto walk =
+      level.to.sharded ? WalkShards(level.to, level.copy->to_grid()) : WalkBoxes(*level.copy);
+  std::vector<Worker> workers;
+  for (std::size_t i = 0; i < limits_.workers; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(Worker worker, MakeWorker(level, maker, was_empty));
+    workers.push_back(std::move(worker));
+  }
+  std::mutex mutex;
+  std::atomic<bool> failed{false};
+  const auto next = [&]() -> std::optional<CopyTask> {
+    const std::lock_guard lock(mutex);
+    return failed ? std::nullopt : walk->Next();
+  };
+  return TryEachInParallel(workers.size(), workers.size(), [&](std::size_t i) -> Status {
+    Status done;
+    while (const auto task = done ? next() : std::nullopt) {
+      done = workers[i].run(*task);
+      counters_->cells += task->cells;
+    }
+    if (done) done = workers[i].finish();
+    if (!done) failed = true;
+    return done;
+  });
+}
+
+}  // namespace unshard

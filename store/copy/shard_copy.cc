@@ -1,0 +1,205 @@
+#include "store/copy/shard_copy.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "store/copy/left_locks.h"
+#include "store/copy/staged_chunks.h"
+#include "store/object/key.h"
+#include "store/shard/object.h"
+
+namespace unshard {
+namespace {
+
+PublisherOptions PublishingWithin(const CopyLimits& limits) {
+  PublisherOptions options;
+  options.max_index_bytes = limits.index_bytes;
+  options.max_wrapped_bytes = limits.wrapped_bytes;
+  options.max_chunk_bytes = limits.chunk_bytes;
+  return options;
+}
+
+template <class T>
+auto PlaceOf(const T& one) {
+  return std::make_tuple(one.page, one.slot);
+}
+
+// The chunks of a plan, made some at a time as the shard is written.
+class Feed {
+ public:
+  Feed(const ChunkMaker& maker, const ChunkPlan& plan) : maker_(maker), plan_(plan) {}
+
+  // In ascending order: what goes back makes the batch there again.
+  Result<Bytes> Get(std::size_t number) {
+    if (number < first_ || number >= first_ + batch_.size()) {
+      batch_.clear();
+      first_ = number;
+      UNSHARD_ASSIGN_OR_RETURN(batch_, maker_.Make(plan_, first_, maker_.BatchAt(plan_, first_)));
+    }
+    if (batch_[number - first_]) return *batch_[number - first_];
+    return Fail(ErrorCode::kInternal, "expected a chunk of a size that is known");
+  }
+
+ private:
+  const ChunkMaker& maker_;
+  const ChunkPlan& plan_;
+  std::size_t first_ = 0;
+  std::vector<std::optional<Bytes>> batch_;
+};
+
+}  // namespace
+
+struct ShardCopy::Present {
+  std::optional<ShardObject> object;  // as it is indexed
+  std::vector<StoredChunk> chunks;
+  bool missing = true;
+};
+
+ShardCopy::ShardCopy(Parts parts, const CopyLimits& limits)
+    : parts_(std::move(parts)),
+      limits_(limits),
+      publisher_(parts_.replacer, PublishingWithin(limits)) {}
+
+Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task,
+                                                  const std::string& key) const {
+  const ShardFormat& format = parts_.maker->to().tree->shards().format();
+  UNSHARD_ASSIGN_OR_RETURN(auto opened,
+                           parts_.store->Open(key, RangeRequest::At(0, 0), CallerDeadline()));
+  Present present;
+  present.missing = !opened.version;
+  const ShardObject object(parts_.store->Describe(key), std::move(opened.version));
+  UNSHARD_ASSIGN_OR_RETURN(present.object, object.Decoded(format, limits_.wrapped_bytes));
+  UNSHARD_ASSIGN_OR_RETURN(ShardIndex index,
+                           present.object->ReadIndex(format, task.shard, limits_.index_bytes));
+  present.chunks = std::move(index.chunks);
+  return present;
+}
+
+// Step 1.
+Result<bool> ShardCopy::Holds(const Present& present, const ChunkPlan& plan) const {
+  if (present.missing || present.chunks.size() != plan.made.size()) return false;
+  for (std::size_t i = 0; i < plan.made.size(); ++i) {
+    const StoredChunk& chunk = present.chunks[i];
+    if (PlaceOf(chunk) != PlaceOf(plan.made[i].slot) || chunk.range == kDamagedRange) return false;
+    const auto size = parts_.maker->SizeOf(plan, i);
+    if (size && *size != chunk.range.size) return false;
+  }
+  if (plan.made.empty()) return true;
+  for (const std::size_t i : {std::size_t{0}, plan.made.size() - 1}) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto made, parts_.maker->Make(plan, i, 1));
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes there, present.object->Read(present.chunks[i].range));
+    if (!made.front() || !std::ranges::equal(made.front()->span(), there.span())) return false;
+  }
+  return true;
+}
+
+Status ShardCopy::Run(const CopyTask& task) {
+  const ShardedTree& tree = *parts_.maker->to().tree;
+  const std::string key = JoinPath(tree.directory(), tree.shards().keys().Key(task.shard));
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkPlan plan, parts_.maker->Plan(task.slots));
+  UNSHARD_ASSIGN_OR_RETURN(const Present present, ReadPresent(task, key));
+  if (present.missing && plan.made.empty()) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const bool holds, Holds(present, plan));
+  if (holds) return Keep(key, plan.made.size());
+  bool sized = true;
+  for (std::size_t i = 0; sized && i < plan.made.size(); ++i) {
+    sized = parts_.maker->SizeOf(plan, i).has_value();
+  }
+  return sized ? CopyStored(task, key, plan, present) : CopyMade(task, key, plan, present);
+}
+
+// A copy that was killed right after it had replaced the shard has left its lock file.
+Status ShardCopy::Keep(const std::string& key, std::size_t chunks) {
+  parts_.counters->kept_shards += 1;
+  parts_.counters->kept_chunks += chunks;
+  if (!parts_.files) return {};
+  return RemoveLeftLocks(*parts_.files, *parts_.replacer, key);
+}
+
+Status ShardCopy::CopyStored(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
+                             const Present& present) {
+  Feed feed(*parts_.maker, plan);
+  std::vector<ShardChange> changes;
+  changes.reserve(plan.made.size());
+  for (std::size_t i = 0; i < plan.made.size(); ++i) {
+    ShardChange change;
+    change.page = plan.made[i].slot.page;
+    change.slot = plan.made[i].slot.slot;
+    change.size = *parts_.maker->SizeOf(plan, i);
+    change.stored = [&feed, i] { return feed.Get(i); };
+    change.expected.unknown = true;
+    changes.push_back(std::move(change));
+  }
+  return Publish(task, key, std::move(changes), present);
+}
+
+Status ShardCopy::CopyMade(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
+                           const Present& present) {
+  StagedChunks staged(limits_.staged_bytes);
+  std::vector<ShardChange> changes;
+  for (std::size_t at = 0; at < plan.made.size();) {
+    const std::size_t count = parts_.maker->BatchAt(plan, at);
+    UNSHARD_ASSIGN_OR_RETURN(const auto made, parts_.maker->Make(plan, at, count));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!made[i]) continue;
+      ShardChange change;
+      change.page = plan.made[at + i].slot.page;
+      change.slot = plan.made[at + i].slot.slot;
+      change.size = made[i]->size();
+      change.stored = [&staged, number = staged.count()] { return staged.Get(number); };
+      change.expected.unknown = true;
+      UNSHARD_RETURN_IF_ERROR(staged.Add(*made[i]));
+      changes.push_back(std::move(change));
+    }
+    at += count;
+  }
+  if (present.missing && changes.empty()) return {};
+  bool same = !present.missing && changes.size() == present.chunks.size();
+  for (std::size_t i = 0; same && i < changes.size(); ++i) {
+    const StoredChunk& there = present.chunks[i];
+    same = PlaceOf(there) == PlaceOf(changes[i]) && there.range.size == changes[i].size;
+    if (!same) break;
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes now, present.object->Read(there.range));
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes made, staged.Get(i));
+    same = std::ranges::equal(now.span(), made.span());
+  }
+  if (same) return Keep(key, changes.size());
+  return Publish(task, key, std::move(changes), present);
+}
+
+Status ShardCopy::Publish(const CopyTask& task, const std::string& key,
+                          std::vector<ShardChange> changes, const Present& present) {
+  const ShardSet& shards = parts_.maker->to().tree->shards();
+  const std::size_t put = changes.size();
+  std::uint64_t bytes = 0;
+  for (const ShardChange& change : changes) bytes += change.size;
+  std::size_t next = 0;
+  for (const StoredChunk& chunk : present.chunks) {
+    while (next < put && PlaceOf(changes[next]) < PlaceOf(chunk)) ++next;
+    if (next < put && PlaceOf(changes[next]) == PlaceOf(chunk)) continue;
+    ShardChange removal;
+    removal.page = chunk.page;
+    removal.slot = chunk.slot;
+    removal.removed = true;
+    removal.expected.unknown = true;
+    changes.push_back(std::move(removal));
+  }
+  PublishRequest request;
+  request.object.key = key;
+  if (auto pair = shards.keys().ObsoletePair(task.shard)) {
+    const std::string& directory = shards.directory();
+    request.object.obsolete = {JoinPath(directory, pair->index), JoinPath(directory, pair->data)};
+  }
+  request.shard = task.shard;
+  request.format = &shards.format();
+  request.changes = std::move(changes);
+  UNSHARD_RETURN_IF_ERROR(publisher_.Publish(request));
+  parts_.counters->shards += 1;
+  parts_.counters->chunks += put;
+  parts_.counters->bytes += bytes;
+  return {};
+}
+
+}  // namespace unshard

@@ -1,0 +1,58 @@
+// Copies one shard of the new array.
+//
+//   1. Plan which chunks the shard will have, and read the index of what is there already. Where
+//      that has these chunks, and of these sizes as far as they are known, compare the first and
+//      the last one, byte by byte: a shard that passes is kept.
+//   2. Where stored bytes are copied, their sizes are known: publish the shard, reading and
+//      checking its chunks as they are written. Else make all chunks first, since only then it is
+//      known which have nothing but the fill value, and publish the shard unless it is that
+//      already.
+//   3. The shard is published whole (store/publish/publisher.h), with its index read back. Chunks
+//      that the source lacks are removed from it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/copy/chunk_maker.h"
+#include "store/copy/copy_counters.h"
+#include "store/copy/limits.h"
+#include "store/copy/task_walk.h"
+#include "store/object/object_store.h"
+#include "store/publish/publisher.h"
+
+namespace unshard {
+
+// Thread-safe.
+class ShardCopy {
+ public:
+  struct Parts {
+    std::shared_ptr<const ChunkMaker> maker;
+    std::shared_ptr<ObjectStore> store;  // of the destination
+    std::shared_ptr<ObjectReplacer> replacer;
+    std::shared_ptr<FileSystem> files;  // null where the destination is remote
+    std::shared_ptr<CopyCounters> counters;
+  };
+  ShardCopy(Parts parts, const CopyLimits& limits);
+
+  // Fails naming the shard, or what of the source is damaged.
+  Status Run(const CopyTask& task);
+
+ private:
+  struct Present;  // the shard that is there
+  Result<Present> ReadPresent(const CopyTask& task, const std::string& key) const;
+  Result<bool> Holds(const Present& present, const ChunkPlan& plan) const;
+  Status CopyStored(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
+                    const Present& present);
+  Status CopyMade(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
+                  const Present& present);
+  Status Publish(const CopyTask& task, const std::string& key, std::vector<ShardChange> changes,
+                 const Present& present);
+  Status Keep(const std::string& key, std::size_t chunks);
+
+  const Parts parts_;
+  const CopyLimits limits_;
+  ShardPublisher publisher_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,94 @@
+// Chunks of unsharded arrays on a disk that loses its power, and beside copies that were killed.
+#include "store/copy/chunk_files.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/support/simulated_disk.h"
+
+namespace unshard {
+namespace {
+
+Bytes Text(const std::string& text) {
+  return Bytes(ByteVector(AsBytes(text).begin(), AsBytes(text).end()));
+}
+
+const std::map<std::string, std::string> kChunks = {
+    {"c/0/0", "first"}, {"c/0/1", "second"}, {"c/1/0", "third"}};
+
+Status PutAll(const std::shared_ptr<FileSystem>& disk) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto scratch, CopyScratch::Make(disk));
+  const auto files = MakeLocalChunkFiles(scratch);
+  for (const auto& [key, text] : kChunks) UNSHARD_RETURN_IF_ERROR(files->Put(key, Text(text)));
+  return files->Finish();
+}
+
+std::vector<std::string> ScratchOn(const SimulatedDisk& disk) {
+  std::vector<std::string> paths;
+  for (const std::string& path : disk.Paths()) {
+    if (path.find(".unshard-copy-") != path.npos) paths.push_back(path);
+  }
+  return paths;
+}
+
+TEST(LocalChunkFiles, ChunksAreThereAndDurableOnceFinished) {
+  const auto disk = std::make_shared<SimulatedDisk>();
+  ASSERT_TRUE(PutAll(disk));
+  const auto later = disk->AfterPowerLoss(Survival::kNothing, 1);
+  for (const auto& [key, text] : kChunks) EXPECT_EQ(later->Text(key), text);
+  EXPECT_EQ(disk->Paths().size(), kChunks.size());
+}
+
+TEST(LocalChunkFiles, WhereverItEndsAChunkIsWholeOrAbsentAndTheNextRunClearsUp) {
+  const auto counted = std::make_shared<SimulatedDisk>();
+  ASSERT_TRUE(PutAll(counted));
+  const std::uint64_t operations = counted->operations();
+  ASSERT_GT(operations, 10U);
+  for (std::uint64_t n = 1; n <= operations; ++n) {
+    for (const Survival survival : {Survival::kNothing, Survival::kEverything, Survival::kRandom}) {
+      const auto disk = std::make_shared<SimulatedDisk>();
+      disk->CrashAt(n);
+      (void)PutAll(disk);
+      const auto later = disk->AfterPowerLoss(survival, n);
+      for (const auto& [key, text] : kChunks) {
+        EXPECT_EQ(later->Text(key).value_or(text), text) << n;
+      }
+      ASSERT_TRUE(PutAll(later)) << n;
+      EXPECT_TRUE(ScratchOn(*later).empty()) << n;
+      for (const auto& [key, text] : kChunks) EXPECT_EQ(later->Text(key), text) << n;
+    }
+  }
+}
+
+TEST(CopyScratch, ThatOfACopyWhichRunsStays) {
+  const auto disk = std::make_shared<SimulatedDisk>();
+  const auto one = *CopyScratch::Make(disk);
+  const auto other = *CopyScratch::Make(disk);
+  EXPECT_NE(one->NewName(), other->NewName());
+  EXPECT_EQ(ScratchOn(*disk).size(), 2U);  // their locks
+}
+
+TEST(LocalChunkFiles, SizesAreComparedWhereTheyAreKnown) {
+  const auto disk = std::make_shared<SimulatedDisk>();
+  ASSERT_TRUE(PutAll(disk));
+  const auto files = MakeLocalChunkFiles(*CopyScratch::Make(disk));
+  EXPECT_TRUE(*files->Has("c/0/0", 5));
+  EXPECT_FALSE(*files->Has("c/0/0", 6));
+  EXPECT_TRUE(*files->Has("c/0/0", std::nullopt));
+  EXPECT_FALSE(*files->Has("c/7/0", std::nullopt));
+  ASSERT_TRUE(files->Remove("c/0/0"));
+  EXPECT_FALSE(*files->Has("c/0/0", std::nullopt));
+}
+
+TEST(LocalChunkFiles, AFullDiskIsSaid) {
+  SimulatedDiskOptions options;
+  options.capacity = 7;
+  const auto disk = std::make_shared<SimulatedDisk>(options);
+  const Status put = PutAll(disk);
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, ErrorCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace unshard
