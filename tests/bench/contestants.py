@@ -20,6 +20,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 MOUNT_SECONDS = 30
 
 
+def peak_of(command):
+    """Runs a program; returns its highest resident memory in kB."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]} {command[1]} failed with {process.returncode}")
+    return usage.ru_maxrss
+
+
 class Plain:
     """The plain files themselves: what every ratio is relative to."""
 
