@@ -119,7 +119,9 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
   }
   for (const ChunkChange& change : changes) {
     superblock_.counters.shards_changed.fetch_add(1, std::memory_order_relaxed);
-    if (superblock_.writable()) superblock_.writes->ShardReplaced({tree->ordinal(), change.shard});
+    if (superblock_.writable()) {
+      superblock_.writes->ShardReplaced({tree->stored_ordinal(), change.shard});
+    }
     AnnounceChange(tree, change);
   }
   for (const NodeId file : superblock_.volume_file_nodes.Of(tree->ordinal())) Invalidate(file);

@@ -69,6 +69,29 @@ Result<ByteVector> ChunkConversion::Convert(ByteSpan stored, const GridCell& cel
   return Encode(voxels, cell);
 }
 
+Result<ByteVector> ChunkConversion::Present(ByteSpan stored, const GridCell& cell) const {
+  ByteVector shown;
+  switch (form()) {
+    case BlockForm::kCopy:
+      return ByteVector(stored.begin(), stored.end());
+    case BlockForm::kAddHeader:
+      shown = HeaderOf(cell);
+      shown.insert(shown.end(), stored.begin(), stored.end());
+      return shown;
+    case BlockForm::kStripHeader: {
+      const ByteVector header = HeaderOf(cell);
+      if (stored.size() < header.size()) break;
+      const auto rest = stored.begin() + static_cast<std::ptrdiff_t>(header.size());
+      if (std::equal(header.begin(), header.end(), stored.begin()))
+        return ByteVector(rest, stored.end());
+      break;
+    }
+    case BlockForm::kTranscode:
+      break;
+  }
+  return Convert(stored, cell);
+}
+
 Result<ByteVector> ChunkConversion::Absent(const GridCell& cell) const {
   return Encode({array_.stored.data_type, std::vector<std::uint64_t>(array_.stored.rank(), 0), {}},
                 cell);
@@ -80,6 +103,55 @@ Result<ByteVector> ChunkConversion::Encode(const Voxels& voxels, const GridCell&
   Voxels shown = Reshape(voxels, array_.axes, shape, fill_);
   shown.type = array_.shown.data_type;
   return array_.shown.codec->Encode(shown);
+}
+
+Result<ByteVector> ChunkConversion::EncodeStored(const Voxels& voxels, const GridCell& cell) const {
+  const auto shape = ChunkShapeAt(array_.stored, stored_grid_, StoredCell(cell));
+  Voxels stored = Reshape(voxels, inverse_, shape, fill_);
+  stored.type = array_.stored.data_type;
+  return array_.stored.codec->Encode(stored);
+}
+
+Result<ByteVector> ChunkConversion::Restore(ByteSpan shown, const GridCell& cell) const {
+  const ByteVector header = form() == BlockForm::kAddHeader || form() == BlockForm::kStripHeader
+                                ? HeaderOf(cell)
+                                : ByteVector();
+  if (form() == BlockForm::kAddHeader && shown.size() > header.size() &&
+      std::equal(header.begin(), header.end(), shown.begin())) {
+    return ByteVector(shown.begin() + static_cast<std::ptrdiff_t>(header.size()), shown.end());
+  }
+  // Damaged bytes must not be stored.
+  const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
+  auto voxels = array_.shown.codec->Decode(shown, shape);
+  if (!voxels) {
+    Error error = std::move(voxels).error();
+    if (error.code == ErrorCode::kDataLoss) error.code = ErrorCode::kInvalidArgument;
+    return tl::unexpected<Error>(std::move(error));
+  }
+  if (form() == BlockForm::kCopy) return ByteVector(shown.begin(), shown.end());
+  if (form() != BlockForm::kStripHeader) return EncodeStored(*voxels, cell);
+  ByteVector block = header;
+  block.insert(block.end(), shown.begin(), shown.end());
+  return block;
+}
+
+Result<ByteVector> ChunkConversion::RestoreRemoved(const GridCell& cell) const {
+  auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
+  if (!shows_absent_) std::fill(shape.begin(), shape.end(), 0);
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array_.shown.data_type, shape));
+  return EncodeStored({array_.shown.data_type, shape, ByteVector(size)}, cell);
+}
+
+Status ChunkConversion::CanRestore() const {
+  return form() == BlockForm::kCopy ? Status() : array_.stored.codec->CanEncode();
+}
+
+bool ChunkConversion::loses() const {
+  return form() == BlockForm::kTranscode && array_.stored.codec->is_lossy();
+}
+
+std::optional<std::uint64_t> ChunkConversion::FixedSize(const GridCell& cell) const {
+  return array_.shown.codec->EncodedSize(ChunkShapeAt(array_.shown, shown_grid_, cell));
 }
 
 }  // namespace unshard

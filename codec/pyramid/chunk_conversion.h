@@ -45,8 +45,25 @@ class ChunkConversion {
 
   // Decodes the stored chunk and encodes it as the presented one. Fails as ChunkCodec does.
   [[nodiscard]] Result<ByteVector> Convert(ByteSpan stored, const GridCell& cell) const;
+  // The presented chunk of a stored one, in whichever form it comes from it.
+  [[nodiscard]] Result<ByteVector> Present(ByteSpan stored, const GridCell& cell) const;
   // A chunk of the source's fill value.
   [[nodiscard]] Result<ByteVector> Absent(const GridCell& cell) const;
+
+  // The inverse: the stored chunk of a presented one that a program has written. Fails with
+  // kInvalidArgument where `shown` is no chunk of the array that is presented, and as the codec of
+  // the stored array does.
+  [[nodiscard]] Result<ByteVector> Restore(ByteSpan shown, const GridCell& cell) const;
+  // The stored chunk, where there has to be one, of a presented one that a program has removed:
+  // that of the value which readers of the presented array take an absent one for.
+  [[nodiscard]] Result<ByteVector> RestoreRemoved(const GridCell& cell) const;
+  // Whether Restore is supported: else kNotSupported, naming the codec.
+  [[nodiscard]] Status CanRestore() const;
+  // Whether what is restored and presented again differs from what was written.
+  [[nodiscard]] bool loses() const;
+  // The only size that a presented chunk can have, also of kCopy; nothing where it varies.
+  [[nodiscard]] std::optional<std::uint64_t> FixedSize(const GridCell& cell) const;
+
   // The bytes in memory of the voxels of the largest chunk.
   [[nodiscard]] std::uint64_t voxel_bytes() const { return voxel_bytes_; }
 
@@ -57,6 +74,7 @@ class ChunkConversion {
         shown_grid_(std::move(shown_grid)) {}
 
   [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels, const GridCell& cell) const;
+  [[nodiscard]] Result<ByteVector> EncodeStored(const Voxels& voxels, const GridCell& cell) const;
 
   PresentedArray array_;
   ChunkGrid stored_grid_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "codec/compression/gzip.h"
+
 namespace unshard {
 namespace {
 
@@ -13,7 +15,29 @@ class SingleChunkWalk final : public IndexWalk {
   }
 };
 
-class SingleChunkFormat final : public ShardFormat {
+class SingleChunkAssembly final : public ShardAssembly {
+ public:
+  explicit SingleChunkAssembly(std::size_t chunks) : chunks_(chunks) {}
+  Result<AssemblyStep> Next(const PutChunk& put) override {
+    size_ += put.stored;
+    if (chunks_ > 1) return Fail(ErrorCode::kInternal, "an object of one chunk is given several");
+    AssemblyStep step;
+    if (begun_ || chunks_ == 0) {
+      step.at = size_;
+      return step;
+    }
+    begun_ = true;
+    step.kind = AssemblyStep::Kind::kChunk;
+    return step;
+  }
+
+ private:
+  const std::size_t chunks_;
+  bool begun_ = false;
+  std::uint64_t size_ = 0;
+};
+
+class SingleChunkFormat : public ShardFormat {
  public:
   std::unique_ptr<IndexWalk> Walk(std::uint64_t, std::uint64_t, std::uint64_t) const override {
     return std::make_unique<SingleChunkWalk>();
@@ -22,15 +46,11 @@ class SingleChunkFormat final : public ShardFormat {
   std::uint64_t page_count() const override { return 1; }
   bool stored_is_plain() const override { return true; }
   Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t) const override { return stored; }
-  Status CanWrite() const override {
-    return Fail(ErrorCode::kNotSupported,
-                "chunk files of an unsharded array: views of it are only "
-                "read; write the array itself");
-  }
+  Status CanWrite() const override { return {}; }
   std::uint64_t fixed_index_bytes() const override { return 0; }
   std::unique_ptr<ShardAssembly> Assemble(std::uint64_t,
-                                          std::vector<AssembledChunk>) const override {
-    return nullptr;
+                                          std::vector<AssembledChunk> chunks) const override {
+    return std::make_unique<SingleChunkAssembly>(chunks.size());
   }
   std::unique_ptr<ShardAssembly> Append(std::uint64_t, std::vector<AssembledChunk>,
                                         std::vector<std::uint64_t>, std::uint64_t) const override {
@@ -38,6 +58,18 @@ class SingleChunkFormat final : public ShardFormat {
   }
   Result<Bytes> EncodeEntry(Bytes plain) const override { return plain; }
   Result<Bytes> EncodeShard(Bytes body, std::uint64_t) const override { return body; }
+};
+
+class GzippedChunkFormat final : public SingleChunkFormat {
+ public:
+  bool is_wrapped() const override { return true; }
+  Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector plain, GzipDecode(stored.span(), max_bytes));
+    return Bytes(std::move(plain));
+  }
+  Result<Bytes> EncodeShard(Bytes body, std::uint64_t) const override {
+    return Bytes(GzipEncode(body.span()));
+  }
 };
 
 class SingleChunkLocator final : public ChunkLocator {
@@ -61,6 +93,11 @@ class SingleChunkLocator final : public ChunkLocator {
 
 std::shared_ptr<const ShardFormat> MakeSingleChunkFormat() {
   static const auto format = std::make_shared<const SingleChunkFormat>();
+  return format;
+}
+
+std::shared_ptr<const ShardFormat> MakeGzippedChunkFormat() {
+  static const auto format = std::make_shared<const GzippedChunkFormat>();
   return format;
 }
 

@@ -9,9 +9,12 @@
 
 namespace unshard {
 
-// Shards of one page with the slot 0, which is the whole object. They are not written as shards:
-// CanWrite fails. Never null.
+// Shards of one page with the slot 0, which is the whole object. A shard without its chunk is an
+// empty object. Never null.
 std::shared_ptr<const ShardFormat> MakeSingleChunkFormat();
+
+// The same of objects that are gzip files, ".gz" beside the chunk's name: wrapped. Never null.
+std::shared_ptr<const ShardFormat> MakeGzippedChunkFormat();
 
 // The shard of a cell is its position in the C order of the grid. Never null.
 std::shared_ptr<const ChunkLocator> MakeSingleChunkLocator(const ChunkGrid& grid);

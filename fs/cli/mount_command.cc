@@ -24,11 +24,13 @@ const char* const kMountFooter =
     "  view=native|raw|precomputed|zarr3|zarr2|n5|all\n"
     "                          how datasets are presented: native (default) is their own\n"
     "                          format, unsharded; raw the same without compression; all:\n"
-    "                          each in a directory of its name; read-only but native\n"
+    "                          each in a directory of its name\n"
     "  view_codec=none|gzip|zstd|blosc\n"
     "                          how views compress chunks that they encode (default: none)\n"
     "  files=npy:nii:nrrd:raw  also each array as one file, in files/: some of these\n"
     "                          formats\n"
+    "  lossy=yes|no            whether chunks that are written into a view may be stored\n"
+    "                          in an encoding that loses, jpeg (default: no)\n"
     "  list=present|grid|none  what listings show: chunks that are there (default),\n"
     "                          these and all directories of the grid, or no chunks\n"
     "  morton=detect|standard|legacy\n"
@@ -188,14 +190,6 @@ int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy 
              options.source + ": sources of this scheme are only read; mount it without rw")
             .value());
     return kWrongArguments;
-  }
-  if (options.view != "native") {
-    if (options.must_write) {
-      std::cerr << "unshard: options view=" << options.view
-                << ",rw: views in another form are only read; leave out rw\n";
-      return kWrongArguments;
-    }
-    options.read_only = true;
   }
   if (options.must_write && options.immutable) {
     std::cerr << "unshard: options immutable,rw: what never changes is mounted read-only; leave "

@@ -188,6 +188,10 @@ Status ApplyValue(std::string_view name, std::string_view value, MountOptions& o
     return void(options.view_codec = value), Status{};
   }
   if (name == "files") return ApplyFiles(name, value, options);
+  if (name == "lossy") {
+    if (value != "yes" && value != "no") return BadValue(name, value, "yes, no");
+    return void(options.lossy = value == "yes"), Status{};
+  }
   if (name == "list") return ApplyChoice(name, value, kListChoices, options.list);
   if (name == "morton") return ApplyChoice(name, value, kMortonChoices, options.morton);
   if (name == "watch") return ApplyChoice(name, value, kWatchChoices, options.watch);
@@ -291,6 +295,7 @@ std::string DescribeOptions(const MountOptions& options) {
     files.mutable_items().push_back(JsonValue::String(format));
   }
   object.Set("files", std::move(files));
+  object.Set("lossy", JsonValue::Boolean(options.lossy));
   object.Set("ttl_milliseconds", JsonValue::Number(options.ttl_milliseconds));
   object.Set("immutable", JsonValue::Boolean(options.immutable));
   object.Set("cache", JsonValue::String(EscapeBytes(options.cache)));

@@ -12,29 +12,38 @@
 namespace unshard {
 namespace {
 
+// Other writers may commit a chunk while it is looked up, each time.
+constexpr int kTries = 64;
+
+// Each view of a version has a node of its own.
+std::string IdentityOf(const ChunkTree& tree, const WrittenVersion& version) {
+  return std::to_string(version.number) + ':' + std::to_string(tree.ordinal());
+}
+
 // The entry of "<chunk>.gz" of a written version.
-Result<Entry> ReferGzipped(Superblock& sb, const WrittenVersionPtr& version, NodeUse use,
+Result<Entry> ReferGzipped(Superblock& sb, const WrittenChunk::Written& written, NodeUse use,
                            Attributes attributes) {
-  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr plain, sb.writes->ContentOf(version));
+  const auto& [tree, chunk, version, size] = written;
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr plain, sb.writes->ContentIn(tree, chunk, version));
   if (!plain) return tl::unexpected<Error>(StaleNode());
-  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr gzipped, EncodedContent(sb, *version->tree, *plain));
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr gzipped, EncodedContent(sb, *tree, *plain));
   attributes.size = gzipped->size();
   return ReferFreeNode(
-      sb, "z:" + std::to_string(version->number), use, attributes, [&](NodeId id, NodeUse as) {
-        return std::make_shared<WrittenChunk>(sb, id, attributes.inode, version, gzipped, as);
+      sb, "z:" + IdentityOf(*tree, *version), use, attributes, [&](NodeId id, NodeUse as) {
+        return std::make_shared<WrittenChunk>(sb, id, attributes.inode, written, gzipped, as);
       });
 }
 
 // The arithmetic node of a chunk's first version: the kernel has no pages of other bytes at it, and
 // no dentry with a time to live from while the array was written. Nothing where another node must
 // be used.
-std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenVersionPtr& version,
-                                       const ChunkRef& chunk, NodeUse use,
-                                       const Attributes& attributes) {
+std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenChunk::Written& written,
+                                       NodeUse use, const Attributes& attributes) {
+  const auto& [tree, chunk, version, size] = written;
   const bool revalidated = use == NodeUse::kRevalidated && !version->remembered;
   if (!version->first || (use != NodeUse::kCached && !revalidated)) return std::nullopt;
-  if (sb.writers.HasWriter(ChunkId::Of(*version->tree, chunk))) return std::nullopt;
-  auto entry = ReferArithmetic(version->tree, chunk);
+  if (sb.writers.HasWriter(ChunkId::Of(*tree, chunk))) return std::nullopt;
+  auto entry = ReferArithmetic(tree, chunk);
   if (!entry) return std::nullopt;
   if (sb.open_versions.IsTaken(entry->node)) {
     sb.Forget(entry->node, 1);
@@ -49,28 +58,37 @@ std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenVersionPtr& 
   return entry;
 }
 
-Result<Entry> ReferWritten(Superblock& sb, const WrittenVersionPtr& version, const ChunkRef& chunk,
-                           NodeUse use) {
-  const Attributes attributes{InodeOfChunk(sb, *version->tree, chunk), version->size,
+Result<Entry> ReferWritten(Superblock& sb, const WrittenChunk::Written& written, NodeUse use) {
+  const auto& [tree, chunk, version, size] = written;
+  const Attributes attributes{InodeOfChunk(sb, *tree, chunk), size,
                               sb.parts.written->ModifiedOf(*version), false};
-  if (chunk.part == ChunkPart::kStored) return ReferGzipped(sb, version, use, attributes);
-  if (const auto entry = ReferFirstVersion(sb, version, chunk, use, attributes)) return *entry;
+  if (chunk.part == ChunkPart::kStored) return ReferGzipped(sb, written, use, attributes);
+  if (const auto entry = ReferFirstVersion(sb, written, use, attributes)) return *entry;
   if (use == NodeUse::kCached) version->remembered = true;
   return ReferFreeNode(
-      sb, "w:" + std::to_string(version->number), use, attributes, [&](NodeId id, NodeUse as) {
-        return std::make_shared<WrittenChunk>(sb, id, attributes.inode, version, nullptr, as);
+      sb, "w:" + IdentityOf(*tree, *version), use, attributes, [&](NodeId id, NodeUse as) {
+        return std::make_shared<WrittenChunk>(sb, id, attributes.inode, written, nullptr, as);
       });
 }
 
 // The entry of a version that was written through this mount; nothing where the store has the
 // latest one.
-Result<std::optional<Entry>> LookupWritten(Superblock& sb, const ChunkId& id, const ChunkRef& chunk,
-                                           NodeUse use) {
-  const WrittenVersionPtr version = sb.parts.written->Find(id);
-  if (!version) return std::nullopt;
-  if (version->removed) return Entry{};
-  UNSHARD_ASSIGN_OR_RETURN(const Entry entry, ReferWritten(sb, version, chunk, use));
-  return entry;
+Result<std::optional<Entry>> LookupWritten(Superblock& sb, const std::shared_ptr<ChunkTree>& tree,
+                                           const ChunkRef& chunk, NodeUse use) {
+  const ChunkId id = ChunkId::Of(*tree, chunk);
+  for (int i = 0; i < kTries; ++i) {
+    const WrittenVersionPtr version = sb.parts.written->Find(id);
+    if (!version) return std::nullopt;
+    const auto size = sb.writes->SizeIn(tree, chunk.With(WrittenPart(chunk.part)), version);
+    // A later version was committed meanwhile.
+    if (!size && size.error().code == ErrorCode::kConflict) continue;
+    UNSHARD_RETURN_IF_ERROR(size);
+    if (!*size) return Entry{};
+    UNSHARD_ASSIGN_OR_RETURN(const Entry entry,
+                             ReferWritten(sb, {tree, chunk, version, **size}, use));
+    return entry;
+  }
+  return Fail(ErrorCode::kConflict, tree->Path(chunk) + ": is written again and again");
 }
 
 // A chunk without a committed version has a name while it is being written, so that the kernel
@@ -82,7 +100,8 @@ std::optional<Entry> LookupUncommitted(Superblock& sb, const std::shared_ptr<Chu
   for (const auto& staged : sb.writers.All(ChunkId::Of(*tree, chunk))) {
     const auto creates = staged->chunk();
     const bool gzipped = chunk.part == ChunkPart::kStored;
-    if (!creates || creates->gzipped != gzipped || staged->all_flushed()) continue;
+    const bool other = !creates || creates->tree != tree || creates->gzipped != gzipped;
+    if (other || staged->all_flushed()) continue;
     const Attributes attributes = StagedEntry(sb, 0, staged).attributes;
     Entry entry = ReferFreeNode(sb, "n:" + JoinPath(tree->directory(), tree->Path(chunk)),
                                 NodeUse::kOwn, attributes, [&](NodeId id, NodeUse) {
@@ -119,11 +138,12 @@ Result<Entry> LookupLatest(Superblock& sb, const std::shared_ptr<ChunkTree>& tre
   // this one.
   std::uint64_t absence = tree->TakesGzipNames() ? 0 : sb.Timeout();
   // Checked before the version: for a writer that comes later the kernel looks up again.
-  if (chunk.part != ChunkPart::kPlain || tree->is_mesh() || sb.writers.HasWriter(id)) {
+  if (chunk.part != ChunkPart::kPlain || tree->is_mesh() || sb.shares_chunks() ||
+      sb.writers.HasWriter(id)) {
     absence = 0;
     if (use == NodeUse::kCached) use = NodeUse::kRevalidated;
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto written, LookupWritten(sb, id, chunk, use));
+  UNSHARD_ASSIGN_OR_RETURN(const auto written, LookupWritten(sb, tree, chunk, use));
   if (!written) return LookupStored(sb, tree, chunk, use, absence);
   if (written->node != 0) return *written;
   return LookupUncommitted(sb, tree, chunk).value_or(Entry{0, {}, absence});
@@ -136,7 +156,9 @@ Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTre
   if (superblock.writable()) {
     const ChunkId id = ChunkId::Of(*tree, chunk);
     const auto staged = superblock.writers.Redirected(thread, id);
-    if (staged && StagedFiles::WriterId(*staged) == id) return ReferStaged(superblock, staged);
+    const auto writes = staged ? staged->chunk() : std::nullopt;
+    const bool here = writes && writes->tree == tree && StagedFiles::WriterId(*staged) == id;
+    if (here) return ReferStaged(superblock, staged);
     // The chunk was removed or renamed after the thread was redirected.
     if (staged) superblock.writers.TakeRedirect(thread, staged);
   }
@@ -162,7 +184,8 @@ std::optional<Entry> EntryWithoutIo(Superblock& superblock, const std::shared_pt
   if (!tree->chunks().SizeIsFree(chunk)) return std::nullopt;
   if (superblock.writable()) {
     const ChunkId id = ChunkId::Of(*tree, chunk);
-    if (tree->is_mesh() || superblock.writers.HasWriter(id) || superblock.parts.written->Find(id)) {
+    const bool looked_up = tree->is_mesh() || superblock.shares_chunks();
+    if (looked_up || superblock.writers.HasWriter(id) || superblock.parts.written->Find(id)) {
       return std::nullopt;
     }
     if (superblock.choice.UseFor(id) == NodeUse::kOwn) return std::nullopt;

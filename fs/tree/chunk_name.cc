@@ -91,7 +91,7 @@ Status ChunkName::Remove() {
   if (there) return CommitRemoval();
   // A chunk that is being created has no committed version, and now never gets one under this name.
   if (superblock().writers.HasWriter(IdOf(chunk_))) {
-    Detach(StagedInode::Scratch{});
+    Detach(nullptr);
     return {};
   }
   return FailWith(ENOENT, ErrorCode::kNotFound, path() + ": is gone");
@@ -107,14 +107,20 @@ Status ChunkName::CommitRemoval() {
   const bool drop = PlainNameIsRemembered(sb, PurposeOf(chunk_));
   UNSHARD_RETURN_IF_ERROR(sb.writes->CommitRemoval(removal));
   if (drop) DropPlainName(sb, *chunk_.tree, chunk_.ref);
-  Detach(StagedInode::Scratch{});
+  Detach(nullptr);
   return {};
 }
 
-void ChunkName::Detach(const StagedInode::Purpose& purpose) const {
+void ChunkName::Detach(const Chunk* renamed) const {
   Superblock& sb = superblock();
   for (const auto& staged : sb.writers.All(IdOf(chunk_))) {
-    sb.staged_files->ChangePurpose(staged, purpose);
+    StagedInode::Purpose purpose = StagedInode::Scratch{};
+    const auto writes = staged->chunk();
+    // A writer in another view goes on writing what that view presents.
+    if (renamed != nullptr && writes) {
+      purpose = StagedInode::Chunk{writes->tree, renamed->ref, renamed->gzipped()};
+    }
+    sb.staged_files->ChangePurpose(staged, std::move(purpose));
   }
   sb.writers.ForgetEmptied(IdOf(chunk_));
 }
@@ -179,7 +185,7 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   UNSHARD_RETURN_IF_ERROR(copy.CommitWith(
       [&](StagedFile& bytes) { return sb.writes->CommitMove(put, bytes, removal); }));
   sb.writers.ForgetEmptied(IdOf(chunk_));
-  from.Detach(PurposeOf(chunk_));
+  from.Detach(&chunk_);
   if (drop_from) DropPlainName(sb, *source.tree, source.ref);
   if (drop_to) DropPlainName(sb, *chunk_.tree, chunk_.ref);
   return {};

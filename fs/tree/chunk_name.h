@@ -45,8 +45,8 @@ class ChunkName final : public Name {
   // `staged` becomes the chunk.
   Status Commit(const std::shared_ptr<StagedInode>& staged);
   Status CommitRemoval();
-  // From now on open files of the chunk write to something else.
-  void Detach(const StagedInode::Purpose& purpose) const;
+  // From now on open files of the chunk write to that which it was renamed to; null: to nothing.
+  void Detach(const Chunk* renamed) const;
 
   const Chunk chunk_;
   const LookupOtherwise otherwise_;

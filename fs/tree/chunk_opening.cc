@@ -35,7 +35,7 @@ StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
   const auto latest = sb.writers.Latest(ChunkId::Of(*chunk.tree, chunk.chunk));
   if (!latest) return nullptr;
   const auto writes = latest->chunk();
-  const bool same = writes && writes->gzipped == chunk.gzipped;
+  const bool same = writes && writes->tree == chunk.tree && writes->gzipped == chunk.gzipped;
   return same && latest->Hold() ? latest : nullptr;
 }
 

@@ -133,11 +133,12 @@ Status GridDirectoryNode::List(const Listing& listing) {
   const std::string store_directory = tree_->StoreDirectory(in_);
   const bool of_source = tree_->IsStoreDirectory(in_);
   if ((of_source || superblock().writable()) && listing.cookie < kTreeCookies) {
-    const auto shown = [&](std::string_view name) {
-      return of_source && !IsHidden(name) && tree_->Resolve(in_, name).kind == Match::Kind::kOther;
+    const NameFilter shown = [&](std::string_view name) {
+      return !IsHidden(name) && tree_->Resolve(in_, name).kind == Match::Kind::kOther;
     };
-    UNSHARD_ASSIGN_OR_RETURN(const bool more, ListSourceNames(superblock(), store_directory, Path(),
-                                                              {}, shown, listing));
+    UNSHARD_ASSIGN_OR_RETURN(const bool more,
+                             ListSourceNames(superblock(), store_directory, Path(), {},
+                                             of_source ? shown : nullptr, listing));
     if (!more) return {};
   }
   superblock().parts.watcher->Watch(store_directory);
@@ -146,7 +147,7 @@ Status GridDirectoryNode::List(const Listing& listing) {
 }
 
 bool GridDirectoryNode::ListingIsKept() const {
-  return !superblock().writable() || in_.level == tree_->depth();
+  return !superblock().writable() || (in_.level == tree_->depth() && !superblock().shares_chunks());
 }
 
 Status GridDirectoryNode::Sync() { return superblock().writes->SyncDirectory(*tree_, in_); }

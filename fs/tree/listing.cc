@@ -61,16 +61,18 @@ Result<bool> ListSourceNames(Superblock& superblock, const std::string& path,
                              const std::string& shown_as, const DirectoryOverlay& overlay,
                              const NameFilter& shown, const Listing& listing) {
   const auto collect = [&](std::vector<DirectorySnapshots::Name>& fresh) -> Status {
-    superblock.parts.watcher->Watch(path);
-    UNSHARD_RETURN_IF_ERROR(
-        superblock.parts.store->List(path, CallerDeadline(), [&](const ListEntry& entry) {
-          const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
-          const bool ours = path.empty() && entry.name == kControlDirectory;
-          if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
-            fresh.push_back({std::string(entry.name), directory});
-          }
-          return true;
-        }));
+    const auto collect_stored = [&](const ListEntry& entry) {
+      const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
+      const bool ours = path.empty() && entry.name == kControlDirectory;
+      if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
+        fresh.push_back({std::string(entry.name), directory});
+      }
+      return true;
+    };
+    if (shown) {
+      superblock.parts.watcher->Watch(path);
+      UNSHARD_RETURN_IF_ERROR(superblock.parts.store->List(path, CallerDeadline(), collect_stored));
+    }
     for (const std::string& child : overlay.virtual_children) fresh.push_back({child, true});
     for (const auto& name : superblock.scratch.Names(shown_as)) {
       fresh.push_back({name.name, name.directory});

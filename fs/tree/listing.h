@@ -36,8 +36,8 @@ using NameCollector = std::function<Status(std::vector<DirectorySnapshots::Name>
 Result<bool> ListSnapshot(Superblock& superblock, const std::string& path,
                           const NameCollector& collect, const Listing& listing);
 
-// Names of a directory of the source for which `shown` is true, those of its overlay, and scratch
-// files; sorted. `shown_as`: its path below the mount point.
+// Names of a directory of the source for which `shown` is true (none of them where it is null),
+// those of its overlay, and scratch files; sorted. `shown_as`: its path below the mount point.
 using NameFilter = std::function<bool(std::string_view)>;
 Result<bool> ListSourceNames(Superblock& superblock, const std::string& path,
                              const std::string& shown_as, const DirectoryOverlay& overlay,

@@ -79,7 +79,7 @@ Result<Entry> SourceDirectory::Stat() {
 }
 
 Result<Entry> SourceDirectory::Lookup(std::string_view name, pid_t thread) {
-  if (superblock().writable() && IsDocumentName(name)) {
+  if (superblock().writable() && IsMetadataName(name)) {
     const ChunkId document = StagedFiles::DocumentId({path_, std::string(name)});
     const auto staged = superblock().writers.Redirected(thread, document);
     if (staged) return ReferStaged(superblock(), staged);
@@ -143,6 +143,11 @@ Result<NamePtr> SourceDirectory::FindBesideChunks(const OverlayPtr& overlay,
   Superblock& sb = superblock();
   if (!sb.writable()) return NameInSource(overlay, name);
   if (IsShard(*overlay, name)) return std::make_unique<HiddenName>(sb, path_, name);
+  // What a view hides of the source is not to be changed under its name.
+  if (overlay->Hides(std::string(name))) {
+    if (IsMetadataName(name)) return std::make_unique<HiddenName>(sb, path_, name);
+    return std::make_unique<ScratchName>(sb, path_, name, 0);
+  }
   const bool needed = overlay->virtual_children.contains(std::string(name));
   if (needed || !HoldsScratch(*overlay)) return NameInSource(overlay, name);
   // A file that exists there is one of the source; a lock file of our own is hidden.
@@ -229,6 +234,7 @@ Status SourceDirectory::ListNames(const Listing& listing) {
 // kernel is notified of changes in the directory itself, and of those in the source.
 bool SourceDirectory::ListingIsKept() const {
   if (!superblock().writable()) return true;
+  if (superblock().shares_chunks()) return false;
   const OverlayPtr overlay = Overlay();
   return !overlay || std::all_of(overlay->trees.begin(), overlay->trees.end(),
                                  [](const auto& tree) { return tree->depth() == 0; });

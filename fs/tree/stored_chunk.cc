@@ -126,7 +126,7 @@ Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const See
   if (remembered && !seen.current) return std::nullopt;
   if (stored_.arithmetic && seen.latest) {
     const std::uint64_t own = seen.latest->inode;
-    return OpenWritten(sb, seen.latest, own != 0 ? own : inode());
+    return OpenWritten(sb, *this, seen.latest, own != 0 ? own : inode());
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto generation, Generation());
   if (!generation) return std::nullopt;

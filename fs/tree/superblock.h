@@ -28,6 +28,7 @@
 #include "fs/write/request_epoch.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_files.h"
+#include "store/dataset/all_views.h"
 #include "store/dataset/metadata_documents.h"
 #include "store/dataset/volume.h"
 #include "store/volume_file/source_arrays.h"
@@ -49,6 +50,9 @@ struct Superblock {
   // For a writable volume: call it once, before requests come.
   void StartWriting(WriteNotifications notifications);
   [[nodiscard]] bool writable() const { return writes != nullptr; }
+  // Whether chunks that are written have names in several views: the kernel does not know that
+  // these are one file, so names and listings are looked up each time.
+  [[nodiscard]] bool shares_chunks() const { return writable() && options.view == kAllViews; }
   // Nothing on read-only mounts.
   [[nodiscard]] std::optional<SpoolStatus> write_status() const;
 

@@ -7,9 +7,11 @@
 namespace unshard {
 
 Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblock,
+                                                      const ChunkNode& node,
                                                       const WrittenVersionPtr& version,
                                                       std::uint64_t inode) {
-  auto content = superblock.writes->ContentOf(version);
+  const ChunkRef chunk = node.chunk().With(WrittenPart(node.chunk().part));
+  auto content = superblock.writes->ContentIn(node.tree(), chunk, version);
   if (!content && content.error().code == ErrorCode::kConflict) return std::nullopt;
   if (!content) return tl::unexpected<Error>(content.error());
   if (!*content) return std::nullopt;
@@ -19,9 +21,10 @@ Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblo
 }
 
 WrittenChunk::WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode,
-                           WrittenVersionPtr version, ContentPtr gzipped, NodeUse use)
-    : ChunkNode(superblock, id, inode, version->tree, version->chunk, use),
-      version_(std::move(version)),
+                           const Written& written, ContentPtr gzipped, NodeUse use)
+    : ChunkNode(superblock, id, inode, written.tree, written.version->chunk, use),
+      version_(written.version),
+      size_(written.size),
       gzipped_(std::move(gzipped)) {}
 
 ChunkNode::Seen WrittenChunk::FindLatest() const {
@@ -31,7 +34,7 @@ ChunkNode::Seen WrittenChunk::FindLatest() const {
 }
 
 Result<Entry> WrittenChunk::Stat() {
-  const std::uint64_t size = gzipped_ ? gzipped_->size() : version_->size;
+  const std::uint64_t size = gzipped_ ? gzipped_->size() : size_;
   return Entry{id(),
                {inode(), size, superblock().parts.written->ModifiedOf(*version_), false},
                superblock().Timeout()};
@@ -43,7 +46,7 @@ Result<std::optional<ChunkNode::Version>> WrittenChunk::OpenVersion(const Seen& 
     return Version{gzipped_, {inode(), gzipped_->size(), modified}};
   }
   if (use() == NodeUse::kCached && !seen.current) return std::nullopt;
-  return OpenWritten(superblock(), version_, inode());
+  return OpenWritten(superblock(), *this, version_, inode());
 }
 
 Result<std::optional<ChunkGeneration>> WrittenChunk::Generation() {

@@ -10,8 +10,14 @@ namespace unshard {
 // One committed version of a chunk.
 class WrittenChunk final : public ChunkNode {
  public:
+  struct Written {
+    std::shared_ptr<ChunkTree> tree;  // that presents it
+    ChunkRef chunk;
+    WrittenVersionPtr version;
+    std::uint64_t size = 0;  // as it is presented
+  };
   // `gzipped`: "<chunk>.gz" of this version; null: the chunk itself.
-  WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode, WrittenVersionPtr version,
+  WrittenChunk(Superblock& superblock, NodeId id, std::uint64_t inode, const Written& written,
                ContentPtr gzipped, NodeUse use);
 
   [[nodiscard]] Seen FindLatest() const override;
@@ -25,11 +31,13 @@ class WrittenChunk final : public ChunkNode {
 
  private:
   const WrittenVersionPtr version_;
+  const std::uint64_t size_;
   const ContentPtr gzipped_;
 };
 
-// The bytes of a written version, for a node with this st_ino. Nothing where they are gone.
+// The bytes of a written version, for `node` and with this st_ino. Nothing where they are gone.
 Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblock,
+                                                      const ChunkNode& node,
                                                       const WrittenVersionPtr& version,
                                                       std::uint64_t inode);
 

@@ -44,6 +44,8 @@ class UnpublishedChunks {
                                                        std::uint64_t last) const = 0;
 };
 
+class ShardedTree;
+
 // Immutable but for caches; thread-safe.
 class ChunkTree {
  public:
@@ -67,6 +69,11 @@ class ChunkTree {
   virtual ~ChunkTree() = default;
 
   [[nodiscard]] std::uint32_t ordinal() const { return ordinal_; }
+  // The number of the tree whose chunks these are as they are stored: this one's, unless a view
+  // presents them in another form. References to chunks are the same in both.
+  [[nodiscard]] virtual std::uint32_t stored_ordinal() const { return ordinal_; }
+  // That tree; null: this one.
+  [[nodiscard]] virtual std::shared_ptr<ShardedTree> stored_elsewhere() const { return nullptr; }
   // The versions and bytes of its chunks.
   [[nodiscard]] virtual ChunkStore& chunks() = 0;
   // True once the metadata say that chunks are stored otherwise, or no longer describe the tree:
@@ -171,9 +178,9 @@ class ChunkTree {
   [[nodiscard]] virtual bool HoldsScratch() const { return true; }
   // True where "<chunk>.gz" may be written: the same chunk, compressed by gzip.
   [[nodiscard]] virtual bool TakesGzipNames() const { return false; }
+  [[nodiscard]] virtual const ChunkCheck& check() const = 0;
 
  protected:
-  [[nodiscard]] virtual const ChunkCheck& check() const = 0;
   // Empty where chunks have ids. Requires: a chunk of the tree.
   [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const { return FileOf(chunk)->cell; }
   // Null where there is no overlay, or it is empty.

@@ -38,6 +38,16 @@ std::vector<WrittenVersionPtr> CommittedVersions::Unsynced(const ChunkTree& tree
   return {found->second.begin(), found->second.end()};
 }
 
+std::vector<WrittenVersionPtr> CommittedVersions::Unsynced(std::uint32_t tree) const {
+  std::vector<WrittenVersionPtr> versions;
+  const std::lock_guard lock(mutex_);
+  for (auto at = unsynced_.lower_bound({tree, 0, 0});
+       at != unsynced_.end() && std::get<0>(at->first) == tree; ++at) {
+    versions.insert(versions.end(), at->second.begin(), at->second.end());
+  }
+  return versions;
+}
+
 void CommittedVersions::Clear() {
   decltype(shards_) shards;
   decltype(unsynced_) unsynced;

@@ -24,14 +24,14 @@
 
 namespace unshard {
 
-// A chunk file of the mount. "<name>.gz" is the same file as "<name>".
+// A chunk as it is stored, whichever view presents it. "<name>.gz" is the same file as "<name>".
 struct ChunkId {
-  std::uint32_t tree = 0;
+  std::uint32_t tree = 0;  // ChunkTree::stored_ordinal
   ShardSlot slot;
   ChunkPart part = ChunkPart::kPlain;
 
   static ChunkId Of(const ChunkTree& tree, const ChunkRef& chunk) {
-    return {tree.ordinal(), chunk.slot, WrittenPart(chunk.part)};
+    return {tree.stored_ordinal(), chunk.slot, WrittenPart(chunk.part)};
   }
   [[nodiscard]] DirtyShard shard() const { return {tree, slot.shard}; }
   friend bool operator==(const ChunkId&, const ChunkId&) = default;
@@ -61,7 +61,7 @@ struct ReplacedBytes {
 
 // One committed version of one chunk file.
 struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
-  std::shared_ptr<ChunkTree> tree;
+  std::shared_ptr<ChunkTree> tree;  // a ShardedTree
   ChunkRef chunk;
   std::uint64_t number = 0;  // of all versions of this mount; never used again
   bool removed = false;
@@ -174,6 +174,8 @@ class CommittedVersions final : public UnpublishedChunks {
   // durable.
   [[nodiscard]] std::vector<WrittenVersionPtr> Unsynced(const ChunkTree& tree,
                                                         const GridDirectory& in) const;
+  // The same of all directories of a tree.
+  [[nodiscard]] std::vector<WrittenVersionPtr> Unsynced(std::uint32_t tree) const;
   void MarkSynced(WrittenVersion& version);
 
   // Forgets all versions: they hold their trees, and those hold this. The owner of the trees

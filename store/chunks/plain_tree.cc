@@ -11,6 +11,7 @@
 #include "store/chunks/flat_tree.h"
 #include "store/chunks/zarr_tree.h"
 #include "store/object/gzipped_objects.h"
+#include "store/object/key.h"
 
 namespace unshard {
 namespace {
@@ -41,8 +42,9 @@ class RangesTree final : public FlatTree {
  public:
   RangesTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
              std::shared_ptr<ChunkReader> reader, const ArrayMetadata& array, const ChunkGrid& grid,
-             std::shared_ptr<ObjectStore> store)
-      : FlatTree(ordinal, std::move(shards), std::move(reader), std::move(store)),
+             const std::shared_ptr<GzippedObjects>& objects)
+      : FlatTree(ordinal, std::move(shards), std::move(reader), objects),
+        objects_(objects),
         layout_digest_(LayoutDigest(array.codec_json)),
         grid_(grid),
         names_(ChunkNamesOf(array, grid)),
@@ -63,6 +65,12 @@ class RangesTree final : public FlatTree {
     return {Match::Kind::kChunk, {}, {SlotOf(position), ChunkPart::kPlain}};
   }
   std::optional<std::uint64_t> PositionEnd() const override { return grid_.cell_count(); }
+  Result<std::optional<StoredForm>> OtherForm(std::uint64_t shard) const override {
+    const std::string key = JoinPath(directory(), shards().keys().Key(shard));
+    UNSHARD_ASSIGN_OR_RETURN(const bool compressed, objects_->IsCompressed(key, CallerDeadline()));
+    if (!compressed) return std::nullopt;
+    return StoredForm{key + ".gz", MakeGzippedChunkFormat()};
+  }
   std::uint64_t ShardEnd() const override { return grid_.cell_count(); }
   std::uint64_t ChunksInShard(std::uint64_t) const override { return 1; }
 
@@ -73,6 +81,7 @@ class RangesTree final : public FlatTree {
   const ChunkCheck& check() const override { return *check_; }
 
  private:
+  const std::shared_ptr<GzippedObjects> objects_;
   const std::uint32_t layout_digest_;
   const ChunkGrid grid_;
   const std::unique_ptr<const ChunkNames> names_;
@@ -91,10 +100,9 @@ Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal,
   UNSHARD_ASSIGN_OR_RETURN(const ChunkGrid grid, FileGridOf(array));
   const auto format = MakeSingleChunkFormat();
   if (array.dialect == ArrayDialect::kPrecomputed) {
-    store = std::make_shared<GzippedObjects>(std::move(store), max_chunk_bytes);
-    const auto shards = make_shards(store, format, std::make_shared<RangeKeys>(grid));
-    return std::make_shared<RangesTree>(ordinal, shards, std::move(reader), array, grid,
-                                        std::move(store));
+    const auto objects = std::make_shared<GzippedObjects>(std::move(store), max_chunk_bytes);
+    const auto shards = make_shards(objects, format, std::make_shared<RangeKeys>(grid));
+    return std::make_shared<RangesTree>(ordinal, shards, std::move(reader), array, grid, objects);
   }
   ZarrShardedArray plain;
   plain.grid = grid;

@@ -1,5 +1,6 @@
 #include "store/chunks/presented_tree.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -7,6 +8,34 @@
 #include "codec/pyramid/chunk_files.h"
 
 namespace unshard {
+
+namespace {
+
+// Chunks that are looked for before a directory counts as one that holds some.
+constexpr std::uint64_t kMostProbes = 65536;
+
+// Chunks have the size that their encoding gives; what they hold is seen when they are decoded.
+class PresentedCheck final : public ChunkCheck {
+ public:
+  explicit PresentedCheck(std::shared_ptr<const ChunkConversion> conversion)
+      : conversion_(std::move(conversion)) {}
+
+  [[nodiscard]] std::optional<std::uint64_t> FixedSize(
+      std::span<const std::uint64_t> cell) const override {
+    const ArrayDialect dialect = conversion_->array().shown.dialect;
+    return conversion_->FixedSize(CellOfFile(dialect, GridCell(cell.begin(), cell.end())));
+  }
+  [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
+                             ByteSpan /*start*/) const override {
+    if (size == 0) return RefuseEmptyChunk();
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const ChunkConversion> conversion_;
+};
+
+}  // namespace
 
 // Which chunks of the stored tree are there. Used by one listing: the neighbours of a chunk are
 // mostly in the same index page.
@@ -32,8 +61,7 @@ class PresentedTree::Presence {
   Result<std::shared_ptr<const IndexPage>> Load(const ShardSlot& slot) {
     ShardSet& shards = stored_.shards();
     UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards.Current(slot.shard, CallerDeadline()));
-    if (!generation->object) return std::shared_ptr<const IndexPage>();
-    return shards.Page(generation, slot.page, CallerDeadline());
+    return stored_.ShownPage(generation, slot.page);
   }
 
   ShardedTree& stored_;
@@ -56,7 +84,10 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
       names_(ChunkNamesOf(conversion_->array().shown, grid_)),
       nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
       chunks_(parts.stored, parts.conversion, parts.cache, parts.max_chunk_bytes),
-      lists_all_(!parts.store_lists || conversion_->shows_absent()) {
+      lists_all_(!parts.store_lists || conversion_->shows_absent()),
+      writable_(parts.writable),
+      lossy_(parts.lossy),
+      check_(std::make_shared<PresentedCheck>(conversion_)) {
   std::uint64_t next = grid_.cell_count();
   for (unsigned level = 0; level <= names_->depth(); ++level) {
     first_of_level_.push_back(next);
@@ -67,6 +98,22 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
     constexpr std::uint64_t kEnd = std::uint64_t{1} << 62;
     next = next < kEnd && count < kEnd ? next + count : kEnd;
   }
+}
+
+Status PresentedTree::CanStore() const {
+  const Status encodes = conversion_->CanRestore();
+  if (!encodes) {
+    return Fail(ErrorCode::kReadOnly, "chunks are not stored: " + encodes.error().message);
+  }
+  if (!conversion_->loses() || lossy_) return {};
+  return Fail(ErrorCode::kReadOnly, "chunks are stored as " +
+                                        conversion_->array().stored.codec->encoding().items +
+                                        ", which loses: mount with lossy=yes to write them");
+}
+
+// As CloudVolume writes the files of a local volume.
+bool PresentedTree::TakesGzipNames() const {
+  return conversion_->array().shown.dialect == ArrayDialect::kPrecomputed;
 }
 
 ChunkRef PresentedTree::RefOf(const ChunkFile& file) const {
@@ -98,10 +145,25 @@ ChunkTree::Match PresentedTree::NameAt(const GridDirectory& in, std::uint64_t nu
   return match;
 }
 
+bool PresentedTree::HoldsAny(const GridDirectory& in, Presence& presence,
+                             std::uint64_t& probes) const {
+  const std::uint64_t count = NameCount(in);
+  for (std::uint64_t number = 0; number < count; ++number) {
+    if (probes == 0) return true;
+    const Match match = NameAt(in, number);
+    const bool is_chunk = match.kind == Match::Kind::kChunk;
+    if (is_chunk) --probes;
+    if (is_chunk ? presence.Holds(match.chunk) : HoldsAny(match.directory, presence, probes)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // A cookie is the number of the next name.
 Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
                            const ListVisitor& visitor, const DamageVisitor& damaged,
-                           const std::vector<GridDirectory>&) {
+                           const std::vector<GridDirectory>& others) {
   if (mode == ListMode::kNone) return {};
   const bool all = lists_all_ || mode == ListMode::kGrid;
   Presence presence(*stored_, damaged);
@@ -110,6 +172,11 @@ Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMo
     const Match match = NameAt(in, number);
     const bool is_chunk = match.kind == Match::Kind::kChunk;
     if (is_chunk && !all && !presence.Holds(match.chunk)) continue;
+    if (!is_chunk && !all && writable_) {
+      std::uint64_t probes = kMostProbes;
+      const bool listed = std::find(others.begin(), others.end(), match.directory) != others.end();
+      if (!listed && !HoldsAny(match.directory, presence, probes)) continue;
+    }
     const std::string path = is_chunk ? Path(match.chunk) : Path(match.directory);
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
     if (!visitor({name, match, number + 1})) return {};

@@ -13,9 +13,10 @@
 
 namespace unshard {
 
-// References to chunks are those of the stored tree. Listings have all directories of the grid, and
-// the chunks that are present; those of a store that cannot list, and views that present absent
-// chunks, have all chunks of the grid. Immutable but for caches; thread-safe.
+// References to chunks are those of the stored tree. Listings have the chunks that are present and
+// all directories of the grid, on writable mounts only those that hold chunks, so that a tree can
+// be removed; those of a store that cannot list, and views that present absent chunks, have all
+// chunks of the grid. Immutable but for caches; thread-safe.
 class PresentedTree final : public ChunkTree {
  public:
   struct Parts {
@@ -26,9 +27,20 @@ class PresentedTree final : public ChunkTree {
     std::shared_ptr<ByteBudgetCache> cache;  // of encoded chunks
     std::uint64_t max_chunk_bytes = 0;       // of the voxels of one chunk
     bool store_lists = true;
+    bool writable = false;
+    bool lossy = false;  // chunks may be stored in an encoding that loses
   };
   // Fails as FileGridOf does.
   static Result<std::shared_ptr<PresentedTree>> Make(Parts parts);
+
+  // Writing: see TranscodedChunks.
+  [[nodiscard]] const std::shared_ptr<ShardedTree>& stored() const { return stored_; }
+  // Fails with kReadOnly where what is written could not be stored, or not as it is.
+  [[nodiscard]] Status CanStore() const;
+  [[nodiscard]] bool shows_absent() const { return conversion_->shows_absent(); }
+  [[nodiscard]] TranscodedChunks& transcoded() { return chunks_; }
+  [[nodiscard]] std::uint32_t stored_ordinal() const override { return stored_->ordinal(); }
+  [[nodiscard]] std::shared_ptr<ShardedTree> stored_elsewhere() const override { return stored_; }
 
   ChunkStore& chunks() override { return chunks_; }
   std::uint32_t layout_digest() const override { return stored_->layout_digest(); }
@@ -48,7 +60,7 @@ class PresentedTree final : public ChunkTree {
   std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override;
   std::optional<std::uint64_t> Position(const GridDirectory& directory) const override;
   Match AtPosition(std::uint64_t position) const override;
-  bool HoldsScratch() const override { return false; }
+  bool TakesGzipNames() const override;
 
  protected:
   const ChunkCheck& check() const override { return *check_; }
@@ -62,6 +74,8 @@ class PresentedTree final : public ChunkTree {
   // in one directory all cells, in C order.
   [[nodiscard]] std::uint64_t NameCount(const GridDirectory& in) const;
   [[nodiscard]] Match NameAt(const GridDirectory& in, std::uint64_t number) const;
+  // Whether a directory holds a chunk, at any depth, as far as looking at `probes` tells.
+  bool HoldsAny(const GridDirectory& in, Presence& presence, std::uint64_t& probes) const;
 
   const std::shared_ptr<ShardedTree> stored_;
   const std::shared_ptr<const ChunkConversion> conversion_;
@@ -71,7 +85,14 @@ class PresentedTree final : public ChunkTree {
   TranscodedChunks chunks_;
   std::vector<std::uint64_t> first_of_level_;  // position of the first directory of a level
   const bool lists_all_;
-  const std::shared_ptr<const ChunkCheck> check_ = MakeNotEmptyCheck();
+  const bool writable_;
+  const bool lossy_;
+  const std::shared_ptr<const ChunkCheck> check_;
 };
+
+// Null where chunks are presented as they are stored.
+inline std::shared_ptr<PresentedTree> AsPresented(const std::shared_ptr<ChunkTree>& tree) {
+  return std::dynamic_pointer_cast<PresentedTree>(tree);
+}
 
 }  // namespace unshard

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,22 @@ class ShardedTree : public ChunkTree {
   Status ForEachPresent(const ShardGenerationPtr& generation,
                         const std::function<void(const ChunkRef&)>& visitor);
 
+  // The entries of an index page with the overlay applied, for listings. Those of unpublished
+  // chunks have no valid range.
+  Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
+                                                     std::uint64_t page) const;
+
+  // Another object that is replaced in place of a shard's own, and its format; nothing where a
+  // shard is stored as shards() says.
+  struct StoredForm {
+    std::string key;
+    std::shared_ptr<const ShardFormat> format;
+  };
+  virtual Result<std::optional<StoredForm>> OtherForm(std::uint64_t shard) const {
+    (void)shard;
+    return std::nullopt;
+  }
+
   // The plain size of a chunk where it follows from the metadata alone; 0 where it does not.
   [[nodiscard]] virtual std::uint64_t PlainSize(const ShardSlot& slot) const {
     (void)slot;
@@ -66,10 +83,6 @@ class ShardedTree : public ChunkTree {
   // an entry.
   static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);
 
-  // The entries of an index page with the overlay applied, for listings. Those of unpublished
-  // chunks have no valid range.
-  Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
-                                                     std::uint64_t page) const;
   // How listings differ from a page of a shard in the slots from `first` to `last`.
   [[nodiscard]] std::vector<UnpublishedChunks::Difference> UnpublishedInPage(
       std::uint64_t shard, std::uint64_t page, std::uint64_t first, std::uint64_t last) const;
@@ -82,7 +95,7 @@ class ShardedTree : public ChunkTree {
   ShardedChunks chunks_;
 };
 
-// Requires: a sharded tree, as all writable ones are.
+// Requires: a sharded tree, as those of all committed versions are.
 inline const ShardedTree& ShardedOf(const ChunkTree& tree) {
   return dynamic_cast<const ShardedTree&>(tree);
 }

@@ -225,13 +225,15 @@ Result<Bytes> TranscodedChunks::Encoded(const Version& version, const GridCell& 
   return *std::static_pointer_cast<const Bytes>(value);
 }
 
+Status TranscodedChunks::FitsInMemory() const {
+  if (conversion_->voxel_bytes() <= max_chunk_bytes_) return {};
+  return Fail(ErrorCode::kResourceExhausted,
+              stored_->directory() + ": a chunk of " + std::to_string(conversion_->voxel_bytes()) +
+                  " bytes is larger than the memory cap allows to decode: raise memory=");
+}
+
 Result<Bytes> TranscodedChunks::Encode(const Version& version, const GridCell& cell) {
-  if (conversion_->voxel_bytes() > max_chunk_bytes_) {
-    return Fail(ErrorCode::kResourceExhausted,
-                stored_->directory() + ": a chunk of " +
-                    std::to_string(conversion_->voxel_bytes()) +
-                    " bytes is larger than the memory cap allows to decode: raise memory=");
-  }
+  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
   UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(version.chunk, version.generation));
   Result<ByteVector> encoded;
   if (stored) {
@@ -248,6 +250,66 @@ Result<Bytes> TranscodedChunks::Encode(const Version& version, const GridCell& c
   }
   if (!encoded) return InChunk(std::move(encoded).error(), version.chunk);
   return Bytes(*std::move(encoded));
+}
+
+Result<Bytes> TranscodedChunks::EncodeBytes(const ContentPtr& stored, const GridCell& cell) const {
+  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
+  Result<ByteVector> encoded;
+  if (!stored) {
+    encoded = conversion_->Absent(cell);
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*stored, max_chunk_bytes_));
+    encoded = conversion_->Present(bytes.span(), cell);
+  }
+  if (!encoded) return tl::unexpected<Error>(std::move(encoded).error());
+  return Bytes(*std::move(encoded));
+}
+
+Result<ContentPtr> TranscodedChunks::PresentWritten(const ChunkRef& chunk, const ContentPtr& stored,
+                                                    std::uint64_t version) {
+  if (!stored && !conversion_->shows_absent()) return nullptr;
+  if (stored && conversion_->form() == BlockForm::kCopy) return stored;
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  constexpr std::uint64_t kWritten = 1;  // Encoded() has 0 here
+  const CacheKey key{cache_owner_, LinearIndex(conversion_->shown_grid().grid_shape(), cell),
+                     version, kWritten};
+  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+    auto encoded = EncodeBytes(stored, cell);
+    if (!encoded) return InChunk(std::move(encoded).error(), chunk);
+    const std::uint64_t size = encoded->size() + sizeof(Bytes);
+    return ByteBudgetCache::Loaded{std::make_shared<const Bytes>(*std::move(encoded)), size};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, cache_->Get(key, CallerDeadline(), load));
+  return MakeBytesContent(*std::static_pointer_cast<const Bytes>(value));
+}
+
+std::optional<std::uint64_t> TranscodedChunks::SizeOfWritten(const ChunkRef& chunk,
+                                                             std::uint64_t stored) const {
+  const auto cell = CellOf(chunk);
+  if (!cell) return std::nullopt;
+  switch (conversion_->form()) {
+    case BlockForm::kCopy:
+      return stored;
+    case BlockForm::kAddHeader:
+      return stored + conversion_->HeaderOf(*cell).size();
+    case BlockForm::kStripHeader:
+      return std::nullopt;
+    case BlockForm::kTranscode:
+      break;
+  }
+  return conversion_->SizeOf(*cell);
+}
+
+Result<ByteVector> TranscodedChunks::Restore(const ChunkRef& chunk, ByteSpan shown) const {
+  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  return conversion_->Restore(shown, cell);
+}
+
+Result<ByteVector> TranscodedChunks::RestoreRemoved(const ChunkRef& chunk) const {
+  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  return conversion_->RestoreRemoved(cell);
 }
 
 Status TranscodedChunks::ForEachPresent(const ChunkGeneration& generation,

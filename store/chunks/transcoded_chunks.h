@@ -6,6 +6,7 @@
 #include <string>
 
 #include "codec/pyramid/chunk_conversion.h"
+#include "store/chunks/chunk_content.h"
 #include "store/chunks/chunk_store.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/object/index_cache.h"
@@ -25,6 +26,19 @@ class TranscodedChunks final : public ChunkStore {
   // The cell, of the presented grid, of a reference.
   [[nodiscard]] std::optional<GridCell> CellOf(const ChunkRef& chunk) const;
   [[nodiscard]] ChunkRef RefOf(const GridCell& cell) const;
+
+  // Writing. What the view presents for a committed version of a chunk, whose stored bytes are
+  // `stored`; null where there are none. `version`: WrittenVersion::number. Null where the chunk is
+  // absent.
+  Result<ContentPtr> PresentWritten(const ChunkRef& chunk, const ContentPtr& stored,
+                                    std::uint64_t version);
+  // The size of that for `stored` bytes, where it does not depend on what they are.
+  [[nodiscard]] std::optional<std::uint64_t> SizeOfWritten(const ChunkRef& chunk,
+                                                           std::uint64_t stored) const;
+  // The stored bytes of a chunk that a program wrote into the view, or removed from it.
+  // kInvalidArgument where `shown` is no such chunk.
+  [[nodiscard]] Result<ByteVector> Restore(const ChunkRef& chunk, ByteSpan shown) const;
+  [[nodiscard]] Result<ByteVector> RestoreRemoved(const ChunkRef& chunk) const;
 
   Result<ChunkGeneration> Current(const ChunkRef& chunk, const Deadline& deadline) override;
   std::optional<ChunkGeneration> Find(const ChunkRef& chunk, std::uint32_t number) override;
@@ -47,6 +61,9 @@ class TranscodedChunks final : public ChunkStore {
   ChunkChanges Invalidate(const std::string& key) override;
   [[nodiscard]] bool has_forgotten() const override { return source().has_forgotten(); }
   [[nodiscard]] ChunkStoreCounters counters() const override { return source().counters(); }
+  [[nodiscard]] std::optional<std::string> ReplacedKey(const ChunkRef& chunk) const override {
+    return source().ReplacedKey(chunk);
+  }
 
  private:
   [[nodiscard]] ChunkStore& source() const { return stored_->chunks(); }
@@ -66,6 +83,9 @@ class TranscodedChunks final : public ChunkStore {
   // The presented chunk, encoded; that of the fill value where it is absent.
   Result<Bytes> Encoded(const Version& version, const GridCell& cell);
   Result<Bytes> Encode(const Version& version, const GridCell& cell);
+  // The chunk as it is presented, of stored bytes; of the fill value without.
+  [[nodiscard]] Result<Bytes> EncodeBytes(const ContentPtr& stored, const GridCell& cell) const;
+  [[nodiscard]] Status FitsInMemory() const;
   [[nodiscard]] Result<GridCell> CellIn(const ChunkRef& chunk) const;
   [[nodiscard]] tl::unexpected<Error> InChunk(Error error, const ChunkRef& chunk) const;
 

@@ -24,7 +24,7 @@ Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const Co
                               "attributes.json)"));
   }
   opened.source_ = *std::move(source);
-  LevelTrees::Parts parts;
+  StoredTrees::Parts parts;
   parts.store = opened.store_;
   parts.cache = std::make_shared<IndexCache>(limits.index_bytes);
   parts.reader = std::make_shared<ChunkReader>(std::make_shared<ByteBudgetCache>(0),
@@ -34,7 +34,7 @@ Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const Co
   parts.shards.max_wrapped_bytes = limits.wrapped_bytes;
   parts.shards.immutable = true;  // each shard is read once
   parts.max_chunk_bytes = limits.chunk_bytes;
-  opened.trees_ = std::make_shared<LevelTrees>(std::move(parts));
+  opened.trees_ = std::make_shared<StoredTrees>(std::move(parts));
   return opened;
 }
 
@@ -47,7 +47,7 @@ std::vector<std::string> OpenedDataset::Documents() const {
 Result<StoredArray> OpenedDataset::OpenLevel(std::size_t level) const {
   const ViewSource::Level& stored = source_.levels[level];
   const ArrayMetadata& array = source_.dataset.levels[level].array;
-  auto tree = trees_->Open(stored, array);
+  auto tree = trees_->OpenLevel(stored, array);
   if (!tree) {
     return Forward(std::move(tree).error(), store_->Describe(JoinPath("", source_.document)));
   }

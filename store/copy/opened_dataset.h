@@ -9,8 +9,8 @@
 #include "store/copy/chunk_source.h"
 #include "store/copy/limits.h"
 #include "store/dataset/catalog_store.h"
-#include "store/dataset/level_trees.h"
 #include "store/dataset/source.h"
+#include "store/dataset/stored_trees.h"
 #include "store/dataset/view_source.h"
 
 namespace unshard {
@@ -35,7 +35,7 @@ class OpenedDataset {
   SourceParts parts_;
   std::shared_ptr<ObjectStore> store_;
   std::shared_ptr<CatalogStore> catalog_;  // null where the store lists
-  std::shared_ptr<LevelTrees> trees_;
+  std::shared_ptr<StoredTrees> trees_;
   ViewSource source_;
 };
 

@@ -1,10 +1,12 @@
 #include "store/dataset/chunk_committer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
 
 #include "codec/compression/gzip.h"
+#include "store/chunks/presented_tree.h"
 
 namespace unshard {
 
@@ -30,25 +32,64 @@ Status ChunkCommitter::Check(const ChunkCommit& commit, StagedFile& staged) cons
                             [&](std::span<std::uint8_t> to) { return staged.Read(0, to); });
 }
 
-Result<std::shared_ptr<StagedFile>> ChunkCommitter::Inflated(const ChunkCommit& commit,
+ChunkCommit ChunkCommitter::AsStored(const ChunkCommit& commit) {
+  const auto elsewhere = commit.tree->stored_elsewhere();
+  if (!elsewhere) return commit;
+  ChunkCommit stored = commit;
+  stored.tree = elsewhere;
+  stored.chunk.part = WrittenPart(commit.chunk.part);
+  stored.gzipped = false;
+  stored.pages_doubtful = true;  // the node's bytes are not those that are stored
+  return stored;
+}
+
+Result<std::shared_ptr<StagedFile>> ChunkCommitter::Staged(ByteSpan bytes) {
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> staged, spool_->Stage());
+  UNSHARD_RETURN_IF_ERROR(staged->Write(0, bytes));
+  return staged;
+}
+
+Result<std::shared_ptr<StagedFile>> ChunkCommitter::Restored(const ChunkCommit& commit,
                                                              StagedFile& staged) {
+  const auto presented = AsPresented(commit.tree);
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes shown, WholeOf(commit, staged));
+  const ChunkRef chunk = commit.chunk.With(WrittenPart(commit.chunk.part));
+  const auto stored = presented->transcoded().Restore(chunk, shown.span());
+  if (!stored) {
+    return Forward(stored.error(), JoinPath(presented->directory(), presented->Path(chunk)));
+  }
+  return Staged(*stored);
+}
+
+bool ChunkCommitter::RemovalIsChunk(const ChunkCommit& commit) const {
+  const auto presented = AsPresented(commit.tree);
+  if (!presented) return false;
+  const bool has_index = presented->stored()->shards().format().fixed_index_bytes() != 0;
+  return presented->shows_absent() || (!has_index && !removes_objects_);
+}
+
+Result<Bytes> ChunkCommitter::WholeOf(const ChunkCommit& commit, StagedFile& staged) const {
   const std::uint64_t most = checks_.max_chunk_bytes();
   if (staged.size() > most) {
     return tl::unexpected<Error>(
         Error{ErrorCode::kInvalidArgument,
               commit.tree->Path(commit.chunk) + ": more bytes than a chunk may have", EFBIG});
   }
-  ByteVector stored(staged.size());
-  UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, staged.Read(0, stored));
-  stored.resize(read);
-  auto plain = GzipDecode(stored, most);
+  ByteVector bytes(staged.size());
+  UNSHARD_ASSIGN_OR_RETURN(const std::size_t read, staged.Read(0, bytes));
+  bytes.resize(read);
+  return Bytes(std::move(bytes));
+}
+
+Result<std::shared_ptr<StagedFile>> ChunkCommitter::Inflated(const ChunkCommit& commit,
+                                                             StagedFile& staged) {
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, WholeOf(commit, staged));
+  auto plain = GzipDecode(stored.span(), checks_.max_chunk_bytes());
   if (!plain) {
     return Fail(ErrorCode::kInvalidArgument,
                 "expected a gzip file under this name: " + plain.error().message);
   }
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> inflated, spool_->Stage());
-  UNSHARD_RETURN_IF_ERROR(inflated->Write(0, *plain));
-  return inflated;
+  return Staged(*plain);
 }
 
 Result<WrittenVersionPtr> ChunkCommitter::CommitBytes(const ChunkCommit& to, StagedFile& staged) {
@@ -58,20 +99,44 @@ Result<WrittenVersionPtr> ChunkCommitter::CommitBytes(const ChunkCommit& to, Sta
     UNSHARD_ASSIGN_OR_RETURN(inflated, Inflated(commit, staged));
   }
   StagedFile& plain = inflated ? *inflated : staged;
-  UNSHARD_RETURN_IF_ERROR(Check(commit, plain));
-  return Seal(commit, &plain);
+  const ChunkCommit stored = AsStored(commit);
+  std::shared_ptr<StagedFile> restored;
+  if (AsPresented(commit.tree)) {
+    UNSHARD_ASSIGN_OR_RETURN(restored, Restored(commit, plain));
+  }
+  StagedFile& bytes = restored ? *restored : plain;
+  UNSHARD_RETURN_IF_ERROR(Check(stored, bytes));
+  return Seal(stored, &bytes);
 }
 
 Result<WrittenVersionPtr> ChunkCommitter::CommitRemoval(const ChunkCommit& of) {
   UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit commit, InServedTree(of));
-  return Seal(commit, nullptr);
+  if (!RemovalIsChunk(commit)) return Seal(AsStored(commit), nullptr);
+  UNSHARD_ASSIGN_OR_RETURN(const ByteVector bytes,
+                           AsPresented(commit.tree)
+                               ->transcoded()
+                               .RestoreRemoved(commit.chunk.With(WrittenPart(commit.chunk.part))));
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<StagedFile> staged, Staged(bytes));
+  return Seal(AsStored(commit), staged.get());
 }
 
 Status ChunkCommitter::CommitMove(const ChunkCommit& to, StagedFile& staged,
                                   const ChunkCommit& of) {
-  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit copy, InServedTree(to));
-  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit removal, InServedTree(of));
-  UNSHARD_RETURN_IF_ERROR(Check(copy, staged));
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit shown, InServedTree(to));
+  UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit gone_in, InServedTree(of));
+  if (RemovalIsChunk(gone_in)) {
+    UNSHARD_RETURN_IF_ERROR(CommitBytes(shown, staged));
+    UNSHARD_RETURN_IF_ERROR(CommitRemoval(gone_in));
+    return {};
+  }
+  const ChunkCommit copy = AsStored(shown);
+  const ChunkCommit removal = AsStored(gone_in);
+  std::shared_ptr<StagedFile> restored;
+  if (AsPresented(shown.tree)) {
+    UNSHARD_ASSIGN_OR_RETURN(restored, Restored(shown, staged));
+  }
+  StagedFile& bytes = restored ? *restored : staged;
+  UNSHARD_RETURN_IF_ERROR(Check(copy, bytes));
   UNSHARD_ASSIGN_OR_RETURN(const Prepared put, Prepare(copy));
   UNSHARD_ASSIGN_OR_RETURN(const Prepared gone, Prepare(removal));
   const auto end = [](const Prepared& prepared) {
@@ -79,7 +144,7 @@ Status ChunkCommitter::CommitMove(const ChunkCommit& to, StagedFile& staged,
     return Spool::MoveEnd{version.tree->Path(version.chunk), prepared.terms};
   };
   UNSHARD_ASSIGN_OR_RETURN(Spool::SealedMove sealed,
-                           spool_->SealMove(staged, copy.tree->directory(), end(put), end(gone)));
+                           spool_->SealMove(bytes, DatasetOf(*copy.tree), end(put), end(gone)));
   versions_.MakeLatest(put.version, {spool_, std::move(sealed.copy)});
   versions_.MakeLatest(gone.version, {spool_, std::move(sealed.removal)});
   return {};
@@ -89,10 +154,14 @@ Result<WrittenVersionPtr> ChunkCommitter::Seal(const ChunkCommit& commit, Staged
   UNSHARD_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(commit));
   const WrittenVersion& version = *prepared.version;
   UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
-                           spool_->Seal(staged, version.tree->directory(),
+                           spool_->Seal(staged, DatasetOf(*version.tree),
                                         version.tree->Path(version.chunk), prepared.terms));
   versions_.MakeLatest(prepared.version, {spool_, std::move(sealed)});
   return prepared.version;
+}
+
+std::string ChunkCommitter::DatasetOf(const ChunkTree& tree) const {
+  return tree.directory().substr(std::min(root_.size(), tree.directory().size()));
 }
 
 Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& commit) {
@@ -108,7 +177,7 @@ Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& comm
   version->tree = to.tree;
   version->chunk = to.chunk;
   const bool known_absent = replaced.base.absent && !replaced.base.unknown;
-  version->first = !before && known_absent && !to.pages_doubtful;
+  version->first = !before && known_absent && !to.pages_doubtful && root_.empty();
   version->inode = to.inode;
   version->modified = to.modified;
   version->replaces.seen_in = replaced.seen_in;

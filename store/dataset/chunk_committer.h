@@ -5,6 +5,7 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "store/dataset/commit_checks.h"
@@ -23,6 +24,14 @@ struct ChunkCommit {
   std::uint64_t inode = 0;
   // The kernel may have pages of the past for the chunk's arithmetic node.
   bool pages_doubtful = false;
+};
+
+// What commits have to know of the source.
+struct CommittedTo {
+  bool removes_objects = true;  // ObjectReplacer::removes_atomically
+  // What precedes the source's own directories in those of trees ("native/"): a spool belongs to
+  // the source, whichever views it is mounted with.
+  std::string root = {};
 };
 
 // Thread-safe. Every commit fails, and nothing changes, with
@@ -47,8 +56,10 @@ class ChunkCommitter {
   ChunkCommitter(std::shared_ptr<Spool> spool, std::shared_ptr<CommittedVersions> written,
                  const DatasetIndex& index, const CommitChecks& checks,
                  const CurrentChunks& current, SpooledVersions& versions, Replaced replaced,
-                 StoreAway store_away = {})
-      : spool_(std::move(spool)),
+                 StoreAway store_away = {}, const CommittedTo& source = {})
+      : removes_objects_(source.removes_objects),
+        root_(source.root),
+        spool_(std::move(spool)),
         written_(std::move(written)),
         index_(index),
         checks_(checks),
@@ -57,13 +68,15 @@ class ChunkCommitter {
         replaced_(replaced),
         store_away_(std::move(store_away)) {}
 
-  // Seals `staged`. From return on the version survives the end of this process, and readers see
-  // it.
+  // Seals `staged`, in a view what is to be stored for it. From return on the version survives the
+  // end of this process, and readers see it.
   Result<WrittenVersionPtr> CommitBytes(const ChunkCommit& to, StagedFile& staged);
-  // The same for a tombstone.
+  // The same for a tombstone. Where readers of a view would not see what it means (they take an
+  // absent chunk for zeros), or the object of an unsharded array cannot be removed, a chunk of the
+  // value that they see is stored.
   Result<WrittenVersionPtr> CommitRemoval(const ChunkCommit& of);
   // Both, or nothing, also for the next mount where this one is killed meanwhile. Both survive a
-  // power loss from return on.
+  // power loss from return on. Where no tombstone can be stored: one after the other.
   Status CommitMove(const ChunkCommit& to, StagedFile& staged, const ChunkCommit& of);
 
  private:
@@ -74,13 +87,22 @@ class ChunkCommitter {
   };
   Result<ChunkCommit> InServedTree(const ChunkCommit& commit) const;
   Status Check(const ChunkCommit& commit, StagedFile& staged) const;
+  Result<Bytes> WholeOf(const ChunkCommit& commit, StagedFile& staged) const;
   Result<std::shared_ptr<StagedFile>> Inflated(const ChunkCommit& commit, StagedFile& staged);
+  // A commit into a view, as one of the chunk that is stored. The two are the same elsewhere.
+  static ChunkCommit AsStored(const ChunkCommit& commit);
+  Result<std::shared_ptr<StagedFile>> Restored(const ChunkCommit& commit, StagedFile& staged);
+  [[nodiscard]] bool RemovalIsChunk(const ChunkCommit& commit) const;
+  Result<std::shared_ptr<StagedFile>> Staged(ByteSpan bytes);
+  [[nodiscard]] std::string DatasetOf(const ChunkTree& tree) const;
   Result<Prepared> Prepare(const ChunkCommit& commit);
   Result<StoredChunkPrint> StoredPrint(const ChunkCommit& commit) const;
   Result<ReplacedBytes> WhatIsReplaced(const WrittenVersionPtr& before,
                                        const ChunkCommit& commit) const;
   Result<WrittenVersionPtr> Seal(const ChunkCommit& commit, StagedFile* staged);
 
+  const bool removes_objects_;
+  const std::string root_;
   const std::shared_ptr<Spool> spool_;
   const std::shared_ptr<CommittedVersions> written_;
   const DatasetIndex& index_;

@@ -25,9 +25,8 @@ std::optional<ChunkInTree> FindChunk(DatasetTree& datasets, const std::string& d
        end = directory.find('/', end + 1)) {
     datasets.Find(directory.substr(0, end));
   }
-  const auto overlay = datasets.Find(directory);
-  if (!overlay) return std::nullopt;
-  for (const auto& tree : overlay->trees) {
+  datasets.Find(directory);
+  for (const auto& tree : datasets.StoredIn(directory)) {
     if (auto place = FindChunk(tree, path)) return place;
   }
   return std::nullopt;

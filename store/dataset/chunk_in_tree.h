@@ -20,8 +20,9 @@ struct ChunkInTree {
 // the tree has this path. Does no I/O.
 std::optional<ChunkInTree> FindChunk(const std::shared_ptr<ChunkTree>& tree, std::string_view path);
 
-// The same in the trees that are served in `directory`, which is a key of the store. Reads the
-// metadata documents of directories down to that one which have not been searched yet.
+// The same of a chunk as it is stored, whatever the view presents: in `directory`, which is a key
+// of the store. Reads the metadata documents of directories down to that one which have not been
+// searched yet.
 std::optional<ChunkInTree> FindChunk(DatasetTree& datasets, const std::string& directory,
                                      std::string_view path);
 

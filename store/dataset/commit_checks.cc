@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "store/chunks/presented_tree.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/object/deadline.h"
 #include "store/publish/can_publish.h"
@@ -41,11 +42,11 @@ Result<std::uint64_t> StoredBytesBeside(ShardSet& shards, std::uint64_t shard,
 }  // namespace
 
 Status CommitChecks::CanWrite(const ChunkTree& tree) const {
-  const auto* sharded = dynamic_cast<const ShardedTree*>(&tree);
-  if (sharded == nullptr) {
-    return Fail(ErrorCode::kReadOnly, "its chunks are computed from those of another dataset");
-  }
-  return CanPublishFormat(sharded->shards().format(),
+  const auto* presented = dynamic_cast<const PresentedTree*>(&tree);
+  if (presented != nullptr) UNSHARD_RETURN_IF_ERROR(presented->CanStore());
+  const auto elsewhere = tree.stored_elsewhere();
+  const ShardedTree& stored = elsewhere ? *elsewhere : ShardedOf(tree);
+  return CanPublishFormat(stored.shards().format(),
                           {limits_.max_index_bytes, limits_.max_wrapped_bytes});
 }
 

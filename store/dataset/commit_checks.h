@@ -20,7 +20,8 @@ class CommitChecks {
   CommitChecks(std::shared_ptr<const CommittedVersions> written, const PublisherOptions& limits)
       : written_(std::move(written)), limits_(limits) {}
 
-  // kNotSupported where no shard of this tree can be published, whatever is written.
+  // kNotSupported, kReadOnly where no shard of this tree can be published, whatever is written. The
+  // other checks are those of the tree in which chunks are stored.
   [[nodiscard]] Status CanWrite(const ChunkTree& tree) const;
   // Copies the start of a chunk's bytes to `to`; the count is smaller only where they end.
   using ReadStart = std::function<Result<std::size_t>(std::span<std::uint8_t> to)>;

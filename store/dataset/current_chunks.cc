@@ -1,5 +1,6 @@
 #include "store/dataset/current_chunks.h"
 
+#include "store/chunks/presented_tree.h"
 #include "store/chunks/sharded_chunks.h"
 
 namespace unshard {
@@ -19,8 +20,7 @@ Result<ContentPtr> CurrentChunks::Current(const std::shared_ptr<ChunkTree>& tree
   for (int i = 1;; ++i) {
     const WrittenVersionPtr version = written_->Find(ChunkId::Of(*tree, chunk));
     if (!version) return Stored(tree, chunk);
-    if (version->removed) return nullptr;
-    auto content = ContentOf(version);
+    auto content = ContentIn(tree, chunk, version);
     if (content || content.error().code != ErrorCode::kConflict || i == kTries) return content;
   }
 }
@@ -40,6 +40,32 @@ Result<ContentPtr> CurrentChunks::ContentOf(const WrittenVersionPtr& version) co
     return Fail(ErrorCode::kConflict, "a later version has been written");
   }
   return Stored(version->tree, version->chunk);
+}
+
+Result<ContentPtr> CurrentChunks::ContentIn(const std::shared_ptr<ChunkTree>& tree,
+                                            const ChunkRef& chunk,
+                                            const WrittenVersionPtr& version) const {
+  ContentPtr stored;
+  if (!version->removed) {
+    UNSHARD_ASSIGN_OR_RETURN(stored, ContentOf(version));
+  }
+  const auto presented = AsPresented(tree);
+  if (!presented) return stored;
+  return presented->transcoded().PresentWritten(chunk, stored, version->number);
+}
+
+Result<std::optional<std::uint64_t>> CurrentChunks::SizeIn(const std::shared_ptr<ChunkTree>& tree,
+                                                           const ChunkRef& chunk,
+                                                           const WrittenVersionPtr& version) const {
+  const auto presented = AsPresented(tree);
+  if (!presented && version->removed) return std::nullopt;
+  if (!presented) return version->size;
+  if (!version->removed) {
+    if (const auto size = presented->transcoded().SizeOfWritten(chunk, version->size)) return size;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, ContentIn(tree, chunk, version));
+  if (!content) return std::nullopt;
+  return content->size();
 }
 
 Result<ContentPtr> CurrentChunks::Stored(const std::shared_ptr<ChunkTree>& tree,

@@ -2,6 +2,7 @@
 // there is none, what its shard holds.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -26,9 +27,16 @@ class CurrentChunks {
 
   // The bytes that readers see now; null where the chunk is absent.
   Result<ContentPtr> Current(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
-  // The bytes of one committed version. kConflict where the spool no longer has them and a later
-  // version has been committed.
+  // The bytes of one committed version as they are stored. kConflict where the spool no longer has
+  // them and a later version has been committed.
   Result<ContentPtr> ContentOf(const WrittenVersionPtr& version) const;
+  // The same, of a version of this chunk, as the tree presents it. Null where the chunk is absent.
+  Result<ContentPtr> ContentIn(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
+                               const WrittenVersionPtr& version) const;
+  // The size of that; nothing where the chunk is absent.
+  Result<std::optional<std::uint64_t>> SizeIn(const std::shared_ptr<ChunkTree>& tree,
+                                              const ChunkRef& chunk,
+                                              const WrittenVersionPtr& version) const;
   // The bytes that the shard holds, whatever has been committed since; null where it has none.
   Result<ContentPtr> Stored(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const;
   // Of the same bytes, all of which are read for it. Requires: a ShardedTree.

@@ -9,6 +9,12 @@
 namespace unshard {
 namespace {
 
+// The tree that is presented, and that which it comes from.
+std::vector<std::shared_ptr<ChunkTree>> TreesOf(const ServedTree& served) {
+  if (served.tree == served.stored) return {served.tree};
+  return {served.tree, served.stored};
+}
+
 void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
   if (from.document) to.document = from.document;
   for (const Document& document : from.computed) {
@@ -94,16 +100,40 @@ void DatasetIndex::Put(const std::string& path, std::shared_ptr<Contribution> co
 
   std::set<std::uint32_t> served;
   for (const ServedTree& one : known->trees) {
-    const std::uint32_t ordinal = one.tree->ordinal();
-    served.insert(ordinal);
-    trees_[ordinal] = {one.tree, path, one.stored->directory()};
-    by_directory_.emplace(one.tree->directory(), ordinal);
-    by_directory_.emplace(one.stored->directory(), ordinal);
+    for (const std::shared_ptr<ChunkTree>& tree : TreesOf(one)) {
+      served.insert(tree->ordinal());
+      Register(tree, one, path);
+    }
   }
   if (!before) return;
   for (const ServedTree& one : before->trees) {
-    if (!served.contains(one.tree->ordinal())) Retire(one.tree, released);
+    for (const std::shared_ptr<ChunkTree>& tree : TreesOf(one)) {
+      if (!served.contains(tree->ordinal())) Drop(tree, path, released);
+    }
   }
+}
+
+void DatasetIndex::Register(const std::shared_ptr<ChunkTree>& tree, const ServedTree& served,
+                            const std::string& home) {
+  const std::uint32_t ordinal = tree->ordinal();
+  const std::string& stored_in = served.stored->directory();
+  const bool presented = tree == served.tree;
+  Registered& registered = trees_[ordinal];
+  registered.tree = tree;
+  registered.home = home;
+  registered.stored_in = stored_in;
+  registered.presented =
+      tree == served.tree || (registered.presented && !registered.served_by.empty());
+  registered.served_by.insert(home);
+  if (tree == served.stored) stored_in_.emplace(stored_in, ordinal);
+  if (!presented) return;
+  by_directory_.emplace(tree->directory(), ordinal);
+  by_directory_.emplace(stored_in, ordinal);
+}
+
+void DatasetIndex::PutStored(const std::shared_ptr<ShardedTree>& tree, const std::string& home) {
+  const std::unique_lock lock(mutex_);
+  Register(tree, {nullptr, tree, {}}, home);
 }
 
 void DatasetIndex::PutOverlay(const std::string& at) {
@@ -124,6 +154,16 @@ void DatasetIndex::PutOverlay(const std::string& at) {
   overlays_[at] = std::move(merged);
 }
 
+void DatasetIndex::Drop(const std::shared_ptr<ChunkTree>& tree, const std::string& path,
+                        std::vector<std::shared_ptr<ChunkTree>>& released) {
+  const auto found = trees_.find(tree->ordinal());
+  if (found == trees_.end()) return;
+  Registered& registered = found->second;
+  registered.served_by.erase(path);
+  if (registered.served_by.empty()) return Retire(tree, released);
+  registered.home = *registered.served_by.begin();
+}
+
 void DatasetIndex::Retire(const std::shared_ptr<ChunkTree>& tree,
                           std::vector<std::shared_ptr<ChunkTree>>& released) {
   tree->Retire();
@@ -133,6 +173,7 @@ void DatasetIndex::Retire(const std::shared_ptr<ChunkTree>& tree,
   retired_.pop_front();
   by_directory_.erase({oldest->second.tree->directory(), oldest->first});
   by_directory_.erase({oldest->second.stored_in, oldest->first});
+  stored_in_.erase({oldest->second.stored_in, oldest->first});
   released.push_back(std::move(oldest->second.tree));
   trees_.erase(oldest);
 }
@@ -155,8 +196,22 @@ std::vector<std::shared_ptr<ChunkTree>> DatasetIndex::trees() const {
   const std::shared_lock lock(mutex_);
   std::vector<std::shared_ptr<ChunkTree>> all;
   all.reserve(trees_.size());
-  for (const auto& [ordinal, registered] : trees_) all.push_back(registered.tree);
+  for (const auto& [ordinal, registered] : trees_) {
+    if (registered.presented) all.push_back(registered.tree);
+  }
   return all;
+}
+
+std::vector<std::shared_ptr<ShardedTree>> DatasetIndex::StoredIn(
+    const std::string& directory) const {
+  std::vector<std::shared_ptr<ShardedTree>> stored;
+  const std::shared_lock lock(mutex_);
+  for (auto at = stored_in_.lower_bound({directory, 0});
+       at != stored_in_.end() && at->first == directory; ++at) {
+    const auto& tree = trees_.at(at->second).tree;
+    if (!tree->retired()) stored.push_back(std::dynamic_pointer_cast<ShardedTree>(tree));
+  }
+  return stored;
 }
 
 std::vector<std::shared_ptr<ChunkTree>> DatasetIndex::TreesNear(const std::string& key) const {
@@ -202,8 +257,13 @@ std::shared_ptr<ChunkTree> DatasetIndex::SuccessorOf(const ChunkTree& tree) cons
   const auto home = contributions_.find(old->second.home);
   if (home == contributions_.end()) return nullptr;
   for (const ServedTree& now : home->second->trees) {
-    if (now.tree->directory() != tree.directory()) continue;
-    if (now.tree->layout_digest() == tree.layout_digest()) return now.tree;
+    for (const std::shared_ptr<ChunkTree>& one : TreesOf(now)) {
+      // Which of the two it takes the place of: they may have one directory.
+      const bool same_role =
+          (one == now.stored) == (dynamic_cast<const ShardedTree*>(&tree) != nullptr);
+      if (!same_role || one->directory() != tree.directory()) continue;
+      if (one->layout_digest() == tree.layout_digest()) return one;
+    }
   }
   return nullptr;
 }

@@ -98,8 +98,16 @@ class DatasetIndex {
   // All directories that have been examined.
   [[nodiscard]] std::vector<std::string> examined() const;
 
-  // Retired trees included.
+  // A tree that nothing presents, of a dataset that is described at `home`: chunks of it wait in a
+  // spool.
+  void PutStored(const std::shared_ptr<ShardedTree>& tree, const std::string& home);
+
+  // Retired trees included, and those that are only stored.
   [[nodiscard]] std::shared_ptr<ChunkTree> TreeAt(std::uint32_t ordinal) const;
+  // Those that are served, as their chunks are stored, in this directory of the store.
+  [[nodiscard]] std::vector<std::shared_ptr<ShardedTree>> StoredIn(
+      const std::string& directory) const;
+  // All trees that are presented.
   [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> trees() const;
   // Those rooted at `key`, above or below it.
   [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> TreesNear(const std::string& key) const;
@@ -117,8 +125,16 @@ class DatasetIndex {
     std::shared_ptr<ChunkTree> tree;
     std::string home;
     std::string stored_in;  // the directory of its chunks in the store
+    bool presented = true;  // false: only others that come from it are
+    // Contributions that serve it: that of `home`, and others where several views present it.
+    std::set<std::string> served_by;
   };
+  void Register(const std::shared_ptr<ChunkTree>& tree, const ServedTree& served,
+                const std::string& home);
   void PutOverlay(const std::string& at);
+  // A contribution no longer serves the tree; the last one retires it.
+  void Drop(const std::shared_ptr<ChunkTree>& tree, const std::string& path,
+            std::vector<std::shared_ptr<ChunkTree>>& released);
   void Retire(const std::shared_ptr<ChunkTree>& tree,
               std::vector<std::shared_ptr<ChunkTree>>& released);
 
@@ -130,8 +146,10 @@ class DatasetIndex {
   std::map<std::string, std::set<std::string>> contributors_;  // to each overlay; none is empty
   std::map<std::string, std::shared_ptr<const DirectoryOverlay>> overlays_;
   std::map<std::uint32_t, Registered> trees_;
-  std::set<std::pair<std::string, std::uint32_t>> by_directory_;  // of all in trees_
-  std::deque<std::uint32_t> retired_;                             // in trees_, oldest first
+  std::set<std::pair<std::string, std::uint32_t>> by_directory_;  // of all that are presented
+  // Of those as which chunks are stored.
+  std::set<std::pair<std::string, std::uint32_t>> stored_in_;
+  std::deque<std::uint32_t> retired_;  // in trees_, oldest first
 };
 
 // Adds the directories between `path`, which holds the document, and the trees that it names to the

@@ -7,17 +7,18 @@
 #include <set>
 #include <string>
 
-#include "codec/grid/chunk_key.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/meaning.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "store/chunks/alias_tree.h"
 #include "store/dataset/all_views.h"
 #include "store/dataset/found_dataset.h"
 #include "store/dataset/layout.h"
 #include "store/dataset/view_coverage.h"
 #include "store/dataset/view_source.h"
+#include "store/dataset/writable_views.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -34,10 +35,15 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
     : store_(std::move(store)),
       watcher_(std::move(watcher)),
       options_(options),
-      level_trees_({store_, watcher_, std::move(cache), std::move(reader), options.shards,
-                    options.morton, options.unpublished, options.max_chunk_bytes}),
-      tree_parts_{[this] { return level_trees_.NextOrdinal(); }, options.encoded,
-                  options.max_chunk_bytes, store_->capabilities().lists, options.view_options} {}
+      stored_({store_, watcher_, std::move(cache), std::move(reader), options.unpublished,
+               options.shards, options.morton, options.max_chunk_bytes, shares_trees()}),
+      tree_parts_{[this] { return stored_.NextOrdinal(); },
+                  options.encoded,
+                  options.max_chunk_bytes,
+                  store_->capabilities().lists,
+                  options.view_options,
+                  options.unpublished != nullptr,
+                  options.lossy} {}
 
 Status DatasetTree::Discover() {
   UNSHARD_ASSIGN_OR_RETURN(const auto root, store_->Stat("", CallerDeadline()));
@@ -98,15 +104,27 @@ DatasetTree::ContributionPtr DatasetTree::GoodBefore(const std::string& path) co
 
 // Where only attributes changed the trees stay, with their generations and all that is cached.
 Result<std::shared_ptr<ShardedTree>> DatasetTree::KeepOrMake(const ContributionPtr& before,
-                                                             const std::string& directory,
-                                                             const std::string& layout,
-                                                             const MakeTree& make) {
+                                                             const StoredTrees::StoredAs& stored,
+                                                             const StoredTrees::Make& make) {
+  if (shares_trees()) return stored_.Share(stored, make);
   if (!before) return make();
   const auto same =
       std::find_if(before->trees.begin(), before->trees.end(), [&](const ServedTree& old) {
-        return old.stored->directory() == directory && SameJson(old.layout, layout);
+        return old.stored->directory() == stored.directory && SameJson(old.layout, stored.layout);
       });
   return same == before->trees.end() ? make() : same->stored;
+}
+
+std::shared_ptr<ChunkTree> DatasetTree::AliasIn(const std::string& view,
+                                                const std::shared_ptr<ShardedTree>& stored) {
+  if (view == kViewOfShards) return stored;
+  const std::string below(SplitView(stored->directory()).path);
+  return std::make_shared<AliasTree>(stored_.NextOrdinal(), JoinPath(view, below), stored);
+}
+
+std::string DatasetTree::StoredDirectory(const std::string& directory) const {
+  if (!shares_trees()) return directory;
+  return JoinPath(std::string(kViewOfShards), SplitView(directory).path);
 }
 
 DatasetTree::ContributionPtr DatasetTree::Examine(const std::string& path) {
@@ -269,9 +287,10 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
                       " leaves the mounted source; mount a directory that holds both");
     }
     layouts.push_back(WriteJson(sharded.layout, 0));
-    UNSHARD_ASSIGN_OR_RETURN(const auto tree, KeepOrMake(before, *directory, layouts.back(), [&] {
-                               return level_trees_.OpenPrecomputed(*directory, sharded);
-                             }));
+    const std::string stored = StoredDirectory(*directory);
+    UNSHARD_ASSIGN_OR_RETURN(const auto tree,
+                             KeepOrMake(before, {stored, layouts.back(), layouts.back()},
+                                        [&] { return stored_.OpenPrecomputed(stored, sharded); }));
     dataset.arrays.push_back(tree);
     to.overlays[*directory].opaque |= *directory != path;
     const bool scale = sharded.names == ShardedDirectory::Names::kChunkRanges;
@@ -310,10 +329,10 @@ Status DatasetTree::ReadZarr(const std::string& path, const WholeObject& object,
     found.format = "zarr v3 array, sharded";
     found.shard_shape = node.sharded->shard_grid.chunk_shape();
     found.description += ", in shards of " + ShapeText(found.shard_shape);
-    const auto make = [&]() -> Result<std::shared_ptr<ShardedTree>> {
-      return level_trees_.OpenZarr(path, *node.sharded);
-    };
-    UNSHARD_ASSIGN_OR_RETURN(found.tree, KeepOrMake(GoodBefore(path), path, layout, make));
+    const std::string stored = StoredDirectory(path);
+    const auto make = [&] { return stored_.OpenZarr(stored, *node.sharded); };
+    UNSHARD_ASSIGN_OR_RETURN(found.tree,
+                             KeepOrMake(GoodBefore(path), {stored, layout, layout}, make));
     dataset.arrays.push_back(found.tree);
   }
   to.found.push_back(found);
@@ -342,6 +361,25 @@ bool DatasetTree::PresentsAsStored(const std::string& path) const {
   return dialect && *dialect && view.PresentsAsStored(**dialect);
 }
 
+std::vector<std::shared_ptr<ShardedTree>> DatasetTree::StoredIn(const std::string& directory) {
+  auto trees = index_.StoredIn(directory);
+  for (std::string at = directory; trees.empty(); at = ParentPath(at)) {
+    const auto source = ReadViewSource(*store_, at, options_.catalog.get());
+    const std::size_t levels = source && *source ? (*source)->levels.size() : 0;
+    for (std::size_t i = 0; i < levels && trees.empty(); ++i) {
+      const ViewSource::Level& level = (*source)->levels[i];
+      const bool plain = !level.precomputed_shards && !level.zarr_shards;
+      if (!plain || level.directory != directory) continue;
+      const auto tree = stored_.OpenLevel(level, (*source)->dataset.levels[i].array);
+      if (!tree) break;
+      index_.PutStored(*tree, at);
+      trees.push_back(*tree);
+    }
+    if (at.empty()) break;
+  }
+  return trees;
+}
+
 // Where a view presents a dataset in another form, its directory has nothing but what the view
 // presents there; in a group other directories are searched as well.
 Result<bool> DatasetTree::ReadForView(const std::string& path, Contribution& to) {
@@ -360,16 +398,17 @@ Result<bool> DatasetTree::ReadForView(const std::string& path, Contribution& to)
   StoredDataset dataset{path, source->document, {}, {}, source->dataset, ViewRootOf(path)};
   std::vector<std::string> layouts;
   for (std::size_t i = 0; i < source->levels.size(); ++i) {
-    const ViewSource::Level& level = source->levels[i];
+    ViewSource::Level level = source->levels[i];
+    level.directory = StoredDirectory(level.directory);
     layouts.push_back(level.layout);
-    UNSHARD_ASSIGN_OR_RETURN(const auto tree,
-                             KeepOrMake(GoodBefore(path), level.directory, level.layout, [&] {
-                               return level_trees_.Open(level, source->dataset.levels[i].array);
-                             }));
+    UNSHARD_ASSIGN_OR_RETURN(
+        const auto tree,
+        KeepOrMake(GoodBefore(path), {level.directory, level.layout, level.stored_layout},
+                   [&] { return stored_.OpenLevel(level, source->dataset.levels[i].array); }));
     dataset.arrays.push_back(tree);
-    DirectoryOverlay& stored = to.overlays[level.directory];
+    DirectoryOverlay& stored = to.overlays[source->levels[i].directory];
     stored.closed = true;
-    stored.opaque |= level.directory != path;
+    stored.opaque |= source->levels[i].directory != path;
     if (watcher_) watcher_->Watch(level.directory);
   }
   AddStoredTrees(dataset, *source, to.found);
@@ -400,14 +439,17 @@ Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std:
   }
   const ContributionPtr before = GoodBefore(dataset.path);
   for (Presentation::Chunks& chunks : shown.chunks) {
+    if (shares_trees() && chunks.tree == chunks.stored) {
+      chunks.tree = AliasIn(ViewRootOf(dataset.path), chunks.stored);
+    }
     ServedTree served{std::move(chunks.tree), std::move(chunks.stored), {}};
     for (std::size_t i = 0; i < dataset.arrays.size(); ++i) {
       if (dataset.arrays[i] == served.stored) served.layout = layouts[i];
     }
     for (std::size_t i = 0; before && i < before->trees.size(); ++i) {
       const ServedTree& old = before->trees[i];
-      const bool same =
-          old.stored == served.stored && old.tree->directory() == served.tree->directory();
+      const bool same = old.stored == served.stored && SameJson(old.layout, served.layout) &&
+                        old.tree->directory() == served.tree->directory();
       if (same) served.tree = old.tree;
     }
     DirectoryOverlay& overlay = to.overlays[served.tree->directory()];
@@ -532,6 +574,7 @@ bool DatasetTree::TakeChange(const std::string& path) {
 Result<bool> DatasetTree::Serves(const ChunkTree& tree) {
   const auto home = index_.HomeOf(tree);
   if (tree.retired() || !home) return false;
+  if (!index_.ContributionAt(*home)) return true;  // nothing there is presented in another form
   UNSHARD_ASSIGN_OR_RETURN(const bool as_read, IsUpToDate(*home, *index_.ContributionAt(*home)));
   if (as_read) return true;
   Reload(*home);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,10 +20,11 @@
 #include "store/dataset/catalog_store.h"
 #include "store/dataset/dataset_index.h"
 #include "store/dataset/directory_documents.h"
-#include "store/dataset/level_trees.h"
 #include "store/dataset/path_locks.h"
+#include "store/dataset/stored_trees.h"
 #include "store/dataset/view_source.h"
 #include "store/dataset/volume_options.h"
+#include "store/dataset/writable_views.h"
 #include "store/object/change_watcher.h"
 #include "store/object/key.h"
 #include "store/object/object_store.h"
@@ -53,6 +53,7 @@ struct DatasetTreeOptions {
   std::shared_ptr<ByteBudgetCache> encoded;
   std::uint64_t max_chunk_bytes = 0;
   ViewOptions view_options;
+  bool lossy = false;  // views may be written where that loses
   // Of a store that cannot list, else null.
   std::shared_ptr<CatalogStore> catalog;
   // Directories that Discover() examines; others are examined when they are first looked up.
@@ -94,6 +95,10 @@ class DatasetTree {
   // read at the moment.
   Result<bool> Serves(const ChunkTree& tree);
 
+  // The trees that chunks in this directory of the store are stored as, whether or not the view
+  // presents them: also those of an unsharded array.
+  std::vector<std::shared_ptr<ShardedTree>> StoredIn(const std::string& directory);
+
   // The following are those of DatasetIndex.
   [[nodiscard]] std::shared_ptr<ChunkTree> TreeAt(std::uint32_t ordinal) const {
     return index_.TreeAt(ordinal);
@@ -101,6 +106,10 @@ class DatasetTree {
   [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> trees() const { return index_.trees(); }
   [[nodiscard]] std::vector<FoundDataset> found() const { return index_.found(); }
   [[nodiscard]] const DatasetIndex& index() const { return index_; }
+  // Whether `path` is in a view beside that of the shards, whose documents are changed there.
+  [[nodiscard]] bool IsBesideShards(const std::string& path) const {
+    return shares_trees() && SplitView(path).view != kViewOfShards;
+  }
 
  private:
   using ContributionPtr = std::shared_ptr<const Contribution>;
@@ -140,11 +149,19 @@ class DatasetTree {
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
   void ReadOther(const std::string& path, const DirectoryDocuments& documents, Contribution& to);
   // The stored tree of `before` whose chunks are stored just like this layout says, else a new one.
-  using MakeTree = std::function<Result<std::shared_ptr<ShardedTree>>()>;
-  static Result<std::shared_ptr<ShardedTree>> KeepOrMake(const ContributionPtr& before,
-                                                         const std::string& directory,
-                                                         const std::string& layout,
-                                                         const MakeTree& make);
+  // Where several views are written, that which another view has: chunks of all views meet in it.
+  Result<std::shared_ptr<ShardedTree>> KeepOrMake(const ContributionPtr& before,
+                                                  const StoredTrees::StoredAs& stored,
+                                                  const StoredTrees::Make& make);
+  // The tree as another view than that of the shards presents it.
+  std::shared_ptr<ChunkTree> AliasIn(const std::string& view,
+                                     const std::shared_ptr<ShardedTree>& stored);
+  // The directory of the store in which all views have the chunks of this one.
+  [[nodiscard]] std::string StoredDirectory(const std::string& directory) const;
+  // Whether views that are written stand side by side.
+  [[nodiscard]] bool shares_trees() const {
+    return options_.view == nullptr && options_.unpublished != nullptr;
+  }
   // Puts the dataset into `to` as the view presents it. Trees of the view stay as long as those
   // that they come from. `layouts`: of `dataset.arrays`.
   Status Present(const StoredDataset& dataset, const std::vector<std::string>& layouts,
@@ -153,7 +170,7 @@ class DatasetTree {
   const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;
   const DatasetTreeOptions options_;
-  LevelTrees level_trees_;
+  StoredTrees stored_;
   const TreeParts tree_parts_;
   std::map<std::string, Error> refused_;  // constant once Discover() has returned
   PathLocks examining_;                   // by directory

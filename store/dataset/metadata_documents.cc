@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codec/precomputed/merge.h"
+#include "store/dataset/layout.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 
@@ -13,6 +14,13 @@ namespace {
 
 tl::unexpected<Error> TooLarge() {
   return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
+}
+
+Status RefuseComputed(const std::string& path) {
+  return FailWith(EPERM, ErrorCode::kPermissionDenied,
+                  path +
+                      ": the view computes it from the metadata of the source: change these "
+                      "there, or in the view native");
 }
 
 // Whether the first component of a chunk key may have this name: "c", "c.0.0", "0".
@@ -37,6 +45,9 @@ Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& byt
                                  const timespec& modified) {
   UNSHARD_ASSIGN_OR_RETURN(const std::string text, ReadText(bytes));
   const std::string path = JoinPath(document.directory, document.name);
+  if (const auto computed = ComputedText(path)) {
+    return SameJson(text, *computed) ? Status() : RefuseComputed(path);
+  }
   const std::lock_guard lock(mutex_);
   UNSHARD_ASSIGN_OR_RETURN(const auto object,
                            ReadWhole(store_, path, kMaxDocumentBytes, CallerDeadline()));
@@ -52,6 +63,15 @@ Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& byt
         path + ": is gone from the source, and how chunks are stored is not known here");
   }
   return Merge(path, *stored, text);
+}
+
+std::optional<std::string> MetadataDocuments::ComputedText(const std::string& path) const {
+  const auto overlay = datasets_.Find(ParentPath(path));
+  const Document* const computed = overlay ? overlay->FindComputed(BaseName(path)) : nullptr;
+  if (computed != nullptr) return *computed->text;
+  const bool shown = overlay && overlay->document && overlay->document->name == BaseName(path);
+  if (!shown || !datasets_.IsBesideShards(path)) return std::nullopt;
+  return *overlay->document->text;
 }
 
 Status MetadataDocuments::Merge(const std::string& path, const std::string& stored,
@@ -73,6 +93,7 @@ Status MetadataDocuments::Merge(const std::string& path, const std::string& stor
 
 // Removals of its chunks may still wait to be published.
 Status MetadataDocuments::Remove(const std::string& path) {
+  if (ComputedText(path)) return RefuseComputed(path);
   const std::lock_guard lock(mutex_);
   UNSHARD_RETURN_IF_ERROR(changes_.RemoveDocument(ParentPath(path), BaseName(path)));
   Reload(path);

@@ -43,9 +43,11 @@ class MetadataDocuments {
         refresh_(std::move(refresh)) {}
 
   // Stores `bytes` as the document. One that is shown as it is stored gets the time `modified`.
-  // EPERM where a document that is shown rewritten is gone from the source.
+  // EPERM where a document that is shown rewritten is gone from the source, and where `bytes` say
+  // something else than a view that computes the document.
   Status Commit(const EditedDocument& document, StagedFile& bytes, const timespec& modified);
-  // Removes a document that is shown rewritten; EPERM where one of its chunks is stored.
+  // Removes a document that is shown rewritten; EPERM where one of its chunks is stored, or a view
+  // computes it.
   Status Remove(const std::string& path);
   // Whether the file at `path` can become the document `to`, which is shown as it is stored, with
   // its bytes unchanged. True where there is no such file.
@@ -64,6 +66,8 @@ class MetadataDocuments {
   Status Store(const std::string& path, const std::string& text,
                const std::optional<std::string>& stored, const std::optional<timespec>& modified);
   void Reload(const std::string& path);
+  // Nothing where this document can be changed.
+  [[nodiscard]] std::optional<std::string> ComputedText(const std::string& path) const;
   [[nodiscard]] StoredNodes NodesBelow(const std::string& directory) const;
 
   ObjectStore& store_;

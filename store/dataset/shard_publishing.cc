@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "store/dataset/all_views.h"
 #include "store/dataset/mesh_publishing.h"
 #include "store/dataset/quarantine_reasons.h"
 #include "store/dataset/shard_changes.h"
@@ -18,10 +19,16 @@ using Versions = std::vector<WrittenVersionPtr>;
 // Published versions whose times and inode numbers are remembered.
 constexpr std::size_t kRememberedVersions = std::size_t{1} << 17;
 
+// A key of a tree in the source, without the view that it begins with.
+std::string InSource(const ShardPublishing::Parts& parts, const std::string& key) {
+  return parts.root.empty() ? key : std::string(SplitView(key).path);
+}
+
 void Renew(const ShardPublishing::Parts& parts, const ChunkTree& tree, std::uint64_t shard) {
   ShardedOf(tree).shards().Renew(shard);
   if (!parts.on_renewed) return;
-  parts.on_renewed(JoinPath(tree.directory(), ShardedOf(tree).shards().keys().Key(shard)));
+  parts.on_renewed(
+      InSource(parts, JoinPath(tree.directory(), ShardedOf(tree).shards().keys().Key(shard))));
 }
 
 // Takes the versions at these pages and slots out of `versions`.
@@ -47,12 +54,13 @@ class ShardPublish {
         shard_(shard),
         versions_(std::move(versions)),
         tree_(versions_.front()->tree),
-        key_(JoinPath(tree_->directory(), ShardedOf(*tree_).shards().keys().Key(shard.shard))) {}
+        key_(JoinPath(tree_->directory(), ShardedOf(*tree_).shards().keys().Key(shard.shard))),
+        attempt_key_(InSource(parts, key_)) {}
 
   Result<Done> Run();
 
  private:
-  [[nodiscard]] PublishRequest Request() const;
+  [[nodiscard]] Result<PublishRequest> Request();
   Status LeaveOutPublished();
   Result<ShardChanges> Changes() const;
   Result<PublishResult> Replace(std::vector<ShardChange> changes, const Versions& published);
@@ -72,9 +80,11 @@ class ShardPublish {
   Versions versions_;
   const std::shared_ptr<ChunkTree> tree_;
   const std::string key_;
-  std::size_t waiting_ = 0;  // of versions_: halves of meshes
-  Done earlier_;             // what an attempt before this one has put
-  bool retired_ = false;     // the metadata were replaced while the shard was rewritten
+  const std::string attempt_key_;                    // in the source
+  std::shared_ptr<const ShardFormat> other_format_;  // ShardedTree::OtherForm
+  std::size_t waiting_ = 0;                          // of versions_: halves of meshes
+  Done earlier_;                                     // what an attempt before this one has put
+  bool retired_ = false;  // the metadata were replaced while the shard was rewritten
   // Of shards whose entries are one chunk each: what was replaced by what.
   std::optional<ShardSet::OwnPublish> own_;
 };
@@ -107,7 +117,7 @@ Result<Done> ShardPublish::Run() {
   return EndPublished(*result, std::move(changes->published));
 }
 
-PublishRequest ShardPublish::Request() const {
+Result<PublishRequest> ShardPublish::Request() {
   const ShardSet& set = ShardedOf(*tree_).shards();
   PublishRequest request;
   request.object.key = key_;
@@ -117,6 +127,12 @@ PublishRequest ShardPublish::Request() const {
   }
   request.shard = shard_.shard;
   request.format = &set.format();
+  UNSHARD_ASSIGN_OR_RETURN(const auto other, ShardedOf(*tree_).OtherForm(shard_.shard));
+  if (other) {
+    request.object = {other->key, std::nullopt};
+    other_format_ = other->format;
+    request.format = other_format_.get();
+  }
   request.has_leading = tree_->is_mesh();
   request.strict = parts_.strict;
   return request;
@@ -135,8 +151,8 @@ AttemptRecords::Sealed ShardPublish::SealedOf(const WrittenVersion& version) con
 
 // Step 1: versions that the store has, or had until another host replaced them.
 Status ShardPublish::LeaveOutPublished() {
-  if (!parts_.attempts->Knows(key_)) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const auto put, parts_.attempts->Published(key_));
+  if (!parts_.attempts->Knows(attempt_key_)) return {};
+  UNSHARD_ASSIGN_OR_RETURN(const auto put, parts_.attempts->Published(attempt_key_));
   const auto rest = std::stable_partition(
       versions_.begin(), versions_.end(),
       [&](const WrittenVersionPtr& version) { return put.contains(SealedOf(*version)); });
@@ -147,7 +163,7 @@ Status ShardPublish::LeaveOutPublished() {
   earlier_ = Done{ended.chunks, ended.bytes};
   parts_.written->ForgetPublished(shard_);
   Renew(parts_, *tree_, shard_.shard);
-  if (versions_.empty()) parts_.attempts->Forget(key_);
+  if (versions_.empty()) parts_.attempts->Forget(attempt_key_);
   return {};
 }
 
@@ -157,18 +173,18 @@ Status ShardPublish::Record(const std::string& attempt, const Versions& publishe
   std::vector<AttemptRecords::Sealed> files;
   files.reserve(published.size());
   for (const WrittenVersionPtr& version : published) files.push_back(SealedOf(*version));
-  if (parts_.attempts->Knows(key_)) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto put, parts_.attempts->Published(key_));
+  if (parts_.attempts->Knows(attempt_key_)) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto put, parts_.attempts->Published(attempt_key_));
     const bool late = std::any_of(files.begin(), files.end(),
                                   [&](const auto& file) { return put.contains(file); });
     if (late) return Fail(ErrorCode::kConflict, key_ + ": an earlier attempt has succeeded");
   }
-  return parts_.attempts->Record(key_, attempt, files);
+  return parts_.attempts->Record(attempt_key_, attempt, files);
 }
 
 Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes,
                                             const Versions& published) {
-  PublishRequest request = Request();
+  UNSHARD_ASSIGN_OR_RETURN(PublishRequest request, Request());
   request.changes = std::move(changes);
   std::optional<ShardSet::Replacement> replacement;
   // The metadata may have been replaced since the publish began: one request, as late as can be.
@@ -197,7 +213,13 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
   if (parts_.strict) refused = TakeAt(result.conflicting, published);
   const CommittedVersions::Published ended = parts_.versions->EndPublish(published, own_);
   counters_.bytes_published += result.bytes_written;
-  parts_.attempts->Forget(key_);
+  parts_.attempts->Forget(attempt_key_);
+  // Beside the other views programs write an object that is a chunk by its own name.
+  const bool has_index = ShardedOf(*tree_).shards().format().fixed_index_bytes() != 0;
+  if (!parts_.root.empty() && !has_index) {
+    parts_.written->ForgetPublished(shard_);
+    Renew(parts_, *tree_, shard_.shard);
+  }
   if (!refused.empty()) return Refuse(refused);
   counters_.conflicts += result.conflicts;
   for (const auto& [page, slot] : result.conflicting) {
@@ -262,7 +284,7 @@ Result<Done> ShardPublish::LeaveRetired() {
   const auto withdrawn = parts_.versions->Withdraw(shard_, versions_);
   if (const auto home = parts_.datasets->index().HomeOf(*tree_); home && parts_.on_renewed) {
     for (const std::string_view name : {kInfoDocument, kZarrDocument}) {
-      parts_.on_renewed(JoinPath(*home, name));
+      parts_.on_renewed(InSource(parts_, JoinPath(*home, name)));
     }
   }
   const auto successor = parts_.datasets->index().SuccessorOf(*tree_);

@@ -40,13 +40,14 @@ class ShardPublishing {
     std::shared_ptr<CommittedVersions> written;
     SpooledVersions* versions = nullptr;     // outlives this object
     const CurrentChunks* current = nullptr;  // the same
-    // Notified of a key whose chunks have to be revalidated, as if another process had replaced it.
-    // May be null.
+    // Notified of a key of the source whose chunks have to be revalidated, as if another process
+    // had replaced it. May be null.
     std::function<void(const std::string& key)> on_renewed;
     PublisherOptions limits;
     std::shared_ptr<AttemptRecords> attempts;
     // Chunks that another process has changed are quarantined; else they are replaced.
     bool strict = false;
+    std::string root = {};  // CommittedTo::root
   };
   struct Counters {
     std::atomic<std::uint64_t> bytes_published{0};

@@ -1,5 +1,6 @@
 #include "store/dataset/spool_replay.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -38,7 +39,7 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
       }
       case Fate::Kind::kWaits:
         versions_.Adopt(spooled, fate.place, fate.stored);
-        waiting.insert(fate.place.tree->chunks().ReplacedKey(fate.place.chunk).value_or(""));
+        waiting.insert(AttemptKey(fate.place));
         break;
       case Fate::Kind::kQuarantined:
         versions_.Quarantine(spooled, fate.why);
@@ -60,6 +61,11 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
           " chunks of earlier mounts wait in the spool to be published");
 }
 
+std::string SpoolReplay::AttemptKey(const ChunkInTree& place) const {
+  const std::string key = place.tree->chunks().ReplacedKey(place.chunk).value_or("");
+  return key.substr(std::min(root_.size(), key.size()));
+}
+
 // What cannot be asked now is asked again before the chunk is published.
 bool SpoolReplay::WasPut(const std::string& key, const CommittedVersions::Spooled& spooled) {
   if (!attempts_.Knows(key)) return false;
@@ -75,14 +81,13 @@ SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled)
   const SpooledChunk& chunk = spooled.chunk;
   const SealTerms& terms = chunk.terms;
   if (terms.whole_file) return quarantined("the files of this source are written in place");
-  const auto place = FindChunk(datasets_, chunk.dataset, chunk.chunk);
+  const auto place = FindChunk(datasets_, JoinPath(root_, chunk.dataset), chunk.chunk);
   if (!place) return quarantined("the source has no place for this chunk any more");
   const auto stored = current_.StoredFingerprint(place->tree, place->chunk);
   ChunkFingerprint own;
   if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
   if (stored && stored->fingerprint == own) return {Fate::Kind::kPublished, "", *place};
-  const auto key = place->tree->chunks().ReplacedKey(place->chunk);
-  if (key && WasPut(*key, spooled)) return {Fate::Kind::kPublished, "", *place};
+  if (WasPut(AttemptKey(*place), spooled)) return {Fate::Kind::kPublished, "", *place};
   if (terms.layout && *terms.layout != place->tree->layout_digest()) {
     return quarantined(std::string(kStoredOtherwise));
   }

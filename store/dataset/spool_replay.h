@@ -28,17 +28,19 @@ class SpoolReplay {
  public:
   // Takes up a file that is no chunk. Null where the source has no such files: they are
   // quarantined.
+  // `root`: as in CommittedTo::root.
   using ReplayFile = std::function<void(const std::shared_ptr<Spool>&, const SpooledChunk&)>;
   SpoolReplay(ObjectReplacer& replacer, DatasetTree& datasets, const CommitChecks& checks,
               const CurrentChunks& current, SpooledVersions& versions, AttemptRecords& attempts,
-              ReplayFile replay_file)
+              ReplayFile replay_file, std::string root = {})
       : replacer_(replacer),
         datasets_(datasets),
         checks_(checks),
         current_(current),
         versions_(versions),
         attempts_(attempts),
-        replay_file_(std::move(replay_file)) {}
+        replay_file_(std::move(replay_file)),
+        root_(std::move(root)) {}
 
   // Logs what fails: each chunk by itself.
   void Run(const std::vector<std::shared_ptr<Spool>>& spools);
@@ -53,6 +55,8 @@ class SpoolReplay {
     ChunkInTree place{};
     std::optional<StoredChunkPrint> stored = std::nullopt;  // nothing where it cannot be read
   };
+  // The key of its object in the source.
+  [[nodiscard]] std::string AttemptKey(const ChunkInTree& place) const;
   Fate FateOf(const CommittedVersions::Spooled& spooled);
   [[nodiscard]] bool WasPut(const std::string& key, const CommittedVersions::Spooled& spooled);
   Status CheckBytes(const CommittedVersions::Spooled& spooled, const ChunkInTree& place) const;
@@ -64,6 +68,7 @@ class SpoolReplay {
   SpooledVersions& versions_;
   AttemptRecords& attempts_;
   const ReplayFile replay_file_;
+  const std::string root_;
 };
 
 }  // namespace unshard

@@ -9,6 +9,7 @@
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/ome_multiscale.h"
 #include "store/dataset/directory_documents.h"
+#include "store/dataset/layout.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -92,6 +93,11 @@ Result<std::optional<Reader::Text>> Reader::Primary(const std::string& name) {
 
 void Reader::Add(const std::string& below, ArrayMetadata array, ViewSource::Level level) {
   if (level.directory.empty()) level.directory = JoinPath(path_, below);
+  if (level.precomputed_shards) {
+    level.stored_layout = WriteJson(level.precomputed_shards->layout, 0);
+  } else {
+    level.stored_layout = level.zarr_shards ? LayoutOf(level.layout) : level.layout;
+  }
   source_.dataset.levels.push_back({below, std::move(array)});
   source_.levels.push_back(std::move(level));
 }

@@ -24,6 +24,8 @@ struct ViewSource {
     std::optional<ZarrShardedArray> zarr_shards;
     // JSON: while that means the same, so do the chunks.
     std::string layout;
+    // The part of it that says how chunks are stored, the same in all views.
+    std::string stored_layout;
   };
   SourceDataset dataset;
   std::string document;  // the one that says what the directory is: "info", ".zarray"

@@ -8,6 +8,7 @@
 #include "store/dataset/all_views.h"
 #include "store/dataset/memory_shares.h"
 #include "store/dataset/source.h"
+#include "store/dataset/writable_views.h"
 #include "store/files/document_replacer.h"
 #include "store/object/log.h"
 #include "store/object/prefetching_store.h"
@@ -75,6 +76,8 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   UNSHARD_ASSIGN_OR_RETURN(const SourceParts source, OpenSource(given, on_change));
   VolumeOptions options = given;
   UNSHARD_RETURN_IF_ERROR(DecideWriting(source, options));
+  // Below the views, so that what is cached or waits to be put is that of all of them.
+  const bool writes_all = all_views && !options.read_only;
   VolumeParts parts;
   const MemoryShares memory(options.memory_bytes);
   parts.own_mount = source.own_mount;
@@ -83,9 +86,11 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   parts.watcher = source.watcher;
   std::shared_ptr<AllViewsStore> views;
   if (all_views) {
-    parts.store = views = std::make_shared<AllViewsStore>(source.store);
     parts.watcher =
         std::make_shared<WatchMonitor>(std::make_unique<AllViewsWatcher>(source.watcher));
+  }
+  if (all_views && !writes_all) {
+    parts.store = views = std::make_shared<AllViewsStore>(source.store);
   }
   parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache);
   // The kernel prefetches from files of a directory.
@@ -109,6 +114,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   tree_options.morton = options.morton;
   tree_options.view = FindView(options.view);
   tree_options.view_options = FindViewCodec(options.view_codec).value_or(ViewOptions());
+  tree_options.lossy = options.lossy;
   tree_options.encoded = parts.decoded;
   tree_options.max_chunk_bytes = memory.chunk;
   tree_options.catalog = parts.catalog;
@@ -126,6 +132,13 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
       parts.files = parts.object_files;
       parts.documents = std::make_shared<DocumentReplacer>(parts.object_files);
       parts.store = parts.object_files->over();
+    }
+    if (writes_all) {
+      parts.store = views = std::make_shared<AllViewsStore>(parts.store);
+      parts.files = std::make_shared<AllViewsFiles>(parts.files, views);
+      parts.source_replacer = parts.replacer;
+      parts.replacer = std::make_shared<AllViewsReplacer>(parts.replacer);
+      parts.documents = std::make_shared<AllViewsReplacer>(parts.documents);
     }
     parts.written = std::make_shared<CommittedVersions>();
     tree_options.unpublished = parts.written;
@@ -159,14 +172,17 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   spools_ = std::move(spools);
   WritePipeline::Parts parts;
   parts.replacer = parts_.replacer;
+  parts.source_replacer = parts_.source_replacer;
+  if (parts.source_replacer) parts.root = std::string(kViewOfShards) + "/";
   parts.files = parts_.object_files;
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
   parts.spools = spools_.spools;
   parts.spool_path = spools_.paths.front();
   parts.traffic = parts_.traffic;
-  if (on_change)
+  if (on_change) {
     parts.on_renewed = [on_change](const std::string& key) { on_change({key, false}); };
+  }
   writes_ = std::make_unique<WritePipeline>(std::move(parts), options_);
   writes_->Replay();
 }

@@ -33,7 +33,9 @@ struct VolumeParts {
   std::shared_ptr<ChunkReader> reader;
   // Of writable volumes; null otherwise.
   std::shared_ptr<FileSystem> files;
-  std::shared_ptr<ObjectReplacer> replacer;   // of shards
+  std::shared_ptr<ObjectReplacer> replacer;  // of shards
+  // The same of keys without a view before them, where several stand side by side; else null.
+  std::shared_ptr<ObjectReplacer> source_replacer;
   std::shared_ptr<ObjectReplacer> documents;  // of metadata documents
   // The same as `files` where these cannot be written in place; null elsewhere.
   std::shared_ptr<ObjectFiles> object_files;

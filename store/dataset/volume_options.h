@@ -24,6 +24,8 @@ struct VolumeOptions {
   std::string url;
   std::string view = "native";      // one that FindView knows (store/views/views.h), or "all"
   std::string view_codec = "none";  // one that FindViewCodec knows
+  // Chunks that are written into a view may be stored in an encoding that loses.
+  bool lossy = false;
   MortonChoice morton = MortonChoice::kDetect;
   // Directories that are searched for datasets at the start; others are searched when they are
   // first looked up. Nothing: kSearchedAhead, or only the source itself where the store cannot

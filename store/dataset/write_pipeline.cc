@@ -9,9 +9,11 @@
 #include <thread>
 #include <utility>
 
+#include "store/chunks/presented_tree.h"
 #include "store/dataset/memory_shares.h"
 #include "store/dataset/spool_replay.h"
 #include "store/dataset/spooled_uploads.h"
+#include "store/object/log.h"
 
 namespace unshard {
 namespace {
@@ -72,8 +74,8 @@ ShardPublishing::Parts PublishingParts(const WritePipeline::Parts& parts,
                                        const std::shared_ptr<AttemptRecords>& attempts) {
   PublisherOptions limits = LimitsOf(options);
   if (parts.files) limits.first_pause = kFirstPause;
-  return {parts.replacer,   parts.datasets, parts.written, &versions,     &current,
-          parts.on_renewed, limits,         attempts,      options.strict};
+  return {parts.replacer,   parts.datasets, parts.written, &versions,      &current,
+          parts.on_renewed, limits,         attempts,      options.strict, parts.root};
 }
 
 }  // namespace
@@ -81,7 +83,8 @@ ShardPublishing::Parts PublishingParts(const WritePipeline::Parts& parts,
 WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
     : parts_(std::move(parts)),
       sync_(options.sync),
-      attempts_(std::make_shared<AttemptRecords>(parts_.replacer)),
+      attempts_(std::make_shared<AttemptRecords>(parts_.source_replacer ? parts_.source_replacer
+                                                                        : parts_.replacer)),
       checks_(parts_.written, LimitsOf(options)),
       current_(parts_.written),
       versions_(parts_.written, parts_.spools,
@@ -90,7 +93,7 @@ WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
       committer_(spool(), parts_.written, parts_.datasets->index(), checks_, current_, versions_,
                  parts_.files && options.single_writer ? ChunkCommitter::Replaced::kOnlyFound
                                                        : ChunkCommitter::Replaced::kRead,
-                 StoreAway()),
+                 StoreAway(), {parts_.replacer->removes_atomically(), parts_.root}),
       publishing_(PublishingParts(parts_, options, versions_, current_, attempts_)),
       queue_([this](const DirtyShard& shard) { return Publish(shard); },
              QueueOptions(options, *spool(), parts_.files == nullptr)) {
@@ -157,7 +160,7 @@ void WritePipeline::Replay() {
     };
   }
   SpoolReplay(*parts_.replacer, *parts_.datasets, checks_, current_, versions_, *attempts_,
-              std::move(replay_file))
+              std::move(replay_file), parts_.root)
       .Run(parts_.spools);
 }
 
@@ -173,12 +176,34 @@ Status WritePipeline::WaitForRoom(std::uint64_t bytes) {
   return queue_.WaitForRoom(has_room, InterruptibleDeadline());
 }
 
+void WritePipeline::PutPassedThrough(const Commit& committed) {
+  const auto presented = parts_.root.empty() ? nullptr : AsPresented(committed.tree);
+  if (!presented || presented->stored()->shards().format().fixed_index_bytes() != 0) return;
+  const Status put = queue_.Flush({presented->stored_ordinal(), committed.chunk.slot.shard},
+                                  InterruptibleDeadline());
+  if (!put) LogWarning(put.error().message);
+}
+
+Result<WrittenVersionPtr> WritePipeline::CommitBytes(const Commit& to, StagedFile& staged) {
+  auto sealed = committer_.CommitBytes(to, staged);
+  if (sealed) PutPassedThrough(to);
+  return sealed;
+}
+
+Status WritePipeline::CommitMove(const Commit& to, StagedFile& staged, const Commit& of) {
+  UNSHARD_RETURN_IF_ERROR(committer_.CommitMove(to, staged, of));
+  PutPassedThrough(to);
+  PutPassedThrough(of);
+  return {};
+}
+
 Result<WrittenVersionPtr> WritePipeline::CommitRemoval(const Commit& of) {
   auto removed = committer_.CommitRemoval(of);
   for (int i = 0; i < kRoomTries && !removed && removed.error().system_errno == ENOSPC; ++i) {
     if (!WaitForRoom(0)) return removed;
     removed = committer_.CommitRemoval(of);
   }
+  if (removed) PutPassedThrough(of);
   return removed;
 }
 
@@ -189,7 +214,10 @@ Status WritePipeline::Sync(const WrittenVersionPtr& version) {
 }
 
 Status WritePipeline::SyncDirectory(const ChunkTree& tree, const GridDirectory& in) {
-  const std::vector<WrittenVersionPtr> versions = parts_.written->Unsynced(tree, in);
+  // A directory of a view has chunks of more than one that is stored.
+  const bool stored = tree.stored_ordinal() == tree.ordinal();
+  const std::vector<WrittenVersionPtr> versions =
+      stored ? parts_.written->Unsynced(tree, in) : parts_.written->Unsynced(tree.stored_ordinal());
   if (sync_ == SyncMode::kSpool) versions_.SyncTogether(versions);
   for (const WrittenVersionPtr& version : versions) UNSHARD_RETURN_IF_ERROR(Sync(version));
   return {};
@@ -197,8 +225,9 @@ Status WritePipeline::SyncDirectory(const ChunkTree& tree, const GridDirectory& 
 
 Status WritePipeline::Flush(const ChunkTree& tree) {
   Status first;
-  for (const std::uint64_t shard : parts_.written->Shards(tree.ordinal())) {
-    const Status flushed = queue_.Flush({tree.ordinal(), shard}, InterruptibleDeadline());
+  const std::uint32_t stored = tree.stored_ordinal();
+  for (const std::uint64_t shard : parts_.written->Shards(stored)) {
+    const Status flushed = queue_.Flush({stored, shard}, InterruptibleDeadline());
     if (first && !flushed) first = flushed;
   }
   return first;

@@ -44,6 +44,10 @@ class WritePipeline {
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
     std::string spool_path;  // of this mount's own, for people
+    // Where several views stand side by side: CommittedTo::root, and the replacer
+    // without it; "" and null elsewhere.
+    std::string root = {};
+    std::shared_ptr<ObjectReplacer> source_replacer = nullptr;
     // Notified of a shard whose chunks have to be revalidated, as if another process had replaced
     // it. May be null.
     std::function<void(const std::string& key)> on_renewed;
@@ -65,8 +69,14 @@ class WritePipeline {
   Result<ContentPtr> Current(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const {
     return current_.Current(tree, chunk);
   }
-  Result<ContentPtr> ContentOf(const WrittenVersionPtr& version) const {
-    return current_.ContentOf(version);
+  Result<ContentPtr> ContentIn(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
+                               const WrittenVersionPtr& version) const {
+    return current_.ContentIn(tree, chunk, version);
+  }
+  Result<std::optional<std::uint64_t>> SizeIn(const std::shared_ptr<ChunkTree>& tree,
+                                              const ChunkRef& chunk,
+                                              const WrittenVersionPtr& version) const {
+    return current_.SizeIn(tree, chunk, version);
   }
 
   // Whether the source is a store over a network, which may be away, and whether it is, as far as
@@ -84,14 +94,10 @@ class WritePipeline {
 
   // As in ChunkCommitter.
   using Commit = ChunkCommit;
-  Result<WrittenVersionPtr> CommitBytes(const Commit& to, StagedFile& staged) {
-    return committer_.CommitBytes(to, staged);
-  }
+  Result<WrittenVersionPtr> CommitBytes(const Commit& to, StagedFile& staged);
   // Waits for room at the spool's cap, as writers do.
   Result<WrittenVersionPtr> CommitRemoval(const Commit& of);
-  Status CommitMove(const Commit& to, StagedFile& staged, const Commit& of) {
-    return committer_.CommitMove(to, staged, of);
-  }
+  Status CommitMove(const Commit& to, StagedFile& staged, const Commit& of);
 
   // Returns once the version, or a later one of its chunk, survives a power loss (or, with
   // sync=store, is in its shard).
@@ -125,6 +131,9 @@ class WritePipeline {
   [[nodiscard]] ObjectFiles::Committing FilesCommitting();
   [[nodiscard]] ChunkCommitter::StoreAway StoreAway();
   Result<PublishQueue::Done> Publish(const DirtyShard& shard);
+  // Returns once the object of a chunk stands in the source, if another view passes that through.
+  // Where it cannot be put now it is put later.
+  void PutPassedThrough(const Commit& committed);
 
   const Parts parts_;
   const SyncMode sync_;

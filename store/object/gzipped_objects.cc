@@ -41,6 +41,14 @@ std::string_view WithoutGzipSuffix(std::string_view name) {
   return name;
 }
 
+Result<bool> GzippedObjects::IsCompressed(std::string_view key, const Deadline& deadline) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto plain, below_->Stat(key, deadline));
+  if (plain) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const auto compressed,
+                           below_->Stat(std::string(key) + std::string(kSuffix), deadline));
+  return compressed.has_value();
+}
+
 Result<ObjectStore::Opened> GzippedObjects::Open(std::string_view key, const RangeRequest& first,
                                                  const Deadline& deadline) {
   UNSHARD_ASSIGN_OR_RETURN(Opened plain, below_->Open(key, first, deadline));

@@ -19,6 +19,9 @@ class GzippedObjects final : public ObjectStore {
   GzippedObjects(std::shared_ptr<ObjectStore> below, std::uint64_t max_bytes)
       : below_(std::move(below)), max_bytes_(max_bytes) {}
 
+  // Whether an object is there only as "<key>.gz".
+  Result<bool> IsCompressed(std::string_view key, const Deadline& deadline);
+
   Capabilities capabilities() const override { return below_->capabilities(); }
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,

@@ -54,6 +54,7 @@ struct TreeParts {
   std::uint64_t max_chunk_bytes = 0;
   bool store_lists = true;
   ViewOptions options;
+  bool writable = false, lossy = false;  // PresentedTree::Parts
 };
 
 // Immutable; thread-safe.

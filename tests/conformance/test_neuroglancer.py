@@ -90,6 +90,7 @@ def served(module_work, module_mount):
         "array", (60, 90, 100), (64, 64, 64), [Level((32, 32, 16))], "uint16",
         codecs=(LITTLE, ZSTD), extra={"dimension_names": ["z", "y", "x"]}))
     module_mount(source, point=module_work / "served" / "view")
+    module_mount(source / "array", "view=precomputed", point=module_work / "served" / "volume")
     port = free_port()
     configuration = put_file(module_work / "nginx.conf", nginx_configuration(module_work, port))
     binary = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -124,14 +125,14 @@ def viewer(module_work):
     neuroglancer.stop()
 
 
-def picture(viewer, layer, url, position, view3d, scales):
+def picture(viewer, layer, url, position, view3d, scales, units=None):
     """The pixels that the viewer shows once every visible chunk has arrived."""
     import neuroglancer
     kinds = {"segmentation": neuroglancer.SegmentationLayer, "image": neuroglancer.ImageLayer}
     with viewer.txn() as state:
         state.layers.clear()
         state.dimensions = neuroglancer.CoordinateSpace(
-            names=["x", "y", "z"], units="nm" if scales[0] > 1 else "", scales=scales)
+            names=["x", "y", "z"], units=units or ("nm" if scales[0] > 1 else ""), scales=scales)
         state.layers["layer"] = kinds[layer](source=url)
         if view3d:
             state.layers["layer"].segments = [1, 2, 7]
@@ -173,6 +174,23 @@ def test_the_view_is_drawn_as_the_source(served, viewer, name):
     colours = len(np.unique(pictures["source"].reshape(-1, 4), axis=0))
     assert colours > 20, f"the picture of the source shows just {colours} colours"
     np.testing.assert_array_equal(pictures["view"], pictures["source"])
+
+
+def test_what_was_written_into_another_view_is_drawn_there_and_from_the_source(served, viewer):
+    """A zarr array as a precomputed volume."""
+    import tensorstore as ts
+
+    root, url, _ = served
+    store = ts.open({"driver": "neuroglancer_precomputed",
+                     "kvstore": f"file://{root / 'served' / 'volume'}/"}).result()
+    stripes = np.multiply.outer(np.arange(60), np.arange(50)) % 251 * 200
+    store[20:80, 20:70, 30, 0].write(stripes.astype("uint16")).result()
+    where = [[50, 45, 30], False]
+    volume = picture(viewer, "image", f"precomputed://{url}/volume", *where, [1, 1, 1], "nm")
+    os.setxattr(root / "served" / "volume" / ".unshard", "user.unshard.flush", b"")
+    array = picture(viewer, "image", f"{url}/source/array|zarr3:", *where, [1, 1, 1])
+    assert len(np.unique(volume.reshape(-1, 4), axis=0)) > 20
+    np.testing.assert_array_equal(volume, array)
 
 
 def test_the_chunks_were_asked_for_by_their_names(served, viewer):

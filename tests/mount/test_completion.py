@@ -79,7 +79,7 @@ def test_mount_options_are_those_of_the_program(run_unshard):
     assert set(offered("unshard mount a b -o ")) == names
 
 
-@pytest.mark.parametrize("name", ["view", "view_codec", "list", "morton", "watch", "sync"])
+@pytest.mark.parametrize("name", ["view", "view_codec", "lossy", "list", "morton", "watch", "sync"])
 def test_values_are_those_that_the_program_takes(run_unshard, name):
     refusal = run_unshard("mount", "a", "b", "-o", f"{name}=no_such_value").stderr
     values = re.split(", | or ", refusal.strip().split("expected ")[1])

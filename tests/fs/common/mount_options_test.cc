@@ -90,6 +90,8 @@ TEST(MountOptionsTest, OptionsOfWritingAreTakenOver) {
   EXPECT_FALSE(by_default.strict);
   EXPECT_FALSE(by_default.single_writer);
   EXPECT_TRUE(Applied("single_writer").single_writer);
+  EXPECT_TRUE(Applied("lossy=yes").lossy);
+  EXPECT_FALSE(Applied("lossy=yes,lossy=no").lossy);
   EXPECT_FALSE(by_default.anonymous);
   EXPECT_TRUE(Applied("anonymous").anonymous);
   EXPECT_FALSE(by_default.allow_http);

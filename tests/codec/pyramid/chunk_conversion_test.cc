@@ -1,0 +1,173 @@
+// Chunks that a program writes into a view become stored ones, and are presented as they were.
+#include "codec/pyramid/chunk_conversion.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codec/json/parser.h"
+#include "codec/pyramid/array_documents.h"
+#include "codec/pyramid/dataset_view.h"
+
+namespace unshard {
+namespace {
+
+SourceDataset Array(ArrayDialect dialect, const std::string& document) {
+  SourceDataset dataset;
+  dataset.dialect = dialect;
+  dataset.kind = SourceDataset::Kind::kArray;
+  auto array = ReadArray(dialect, *ParseJson(document), {});
+  EXPECT_TRUE(array) << array.error().message;
+  dataset.levels.push_back({"", *std::move(array)});
+  return dataset;
+}
+
+std::string Zarr3(const std::string& codecs, const std::string& fill) {
+  return R"({"zarr_format":3,"node_type":"array","shape":[5,6,7],"data_type":"uint16",)"
+         R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,4,3]}},)"
+         R"("chunk_key_encoding":{"name":"default"},"fill_value":)" +
+         fill + R"(,"codecs":)" + codecs + "}";
+}
+
+constexpr const char* kLittle = R"([{"name":"bytes","configuration":{"endian":"little"}}])";
+constexpr const char* kBigGzip = R"([{"name":"bytes","configuration":{"endian":"big"}},)"
+                                 R"({"name":"gzip","configuration":{"level":1}}])";
+
+std::string N5(const std::string& type) {
+  return R"({"dimensions":[7,6,5],"blockSize":[3,4,2],"dataType":")" + type +
+         R"(","compression":{"type":"raw"}})";
+}
+
+SourceDataset Volume() {
+  SourceDataset dataset;
+  dataset.dialect = ArrayDialect::kPrecomputed;
+  dataset.kind = SourceDataset::Kind::kPyramid;
+  dataset.attributes = *ParseJson(
+      R"({"type":"image","data_type":"uint16","num_channels":1,"scales":[{"key":"k",)"
+      R"("size":[7,6,5],"voxel_offset":[1,2,3],"resolution":[1,1,1],"chunk_sizes":[[3,4,2]],)"
+      R"("encoding":"raw"}]})");
+  auto arrays = ReadScales(dataset.attributes);
+  EXPECT_TRUE(arrays) << arrays.error().message;
+  dataset.levels.push_back({"k", (*arrays)[0]});
+  return dataset;
+}
+
+std::vector<SourceDataset> Sources() {
+  return {Array(ArrayDialect::kZarr3, Zarr3(kLittle, "0")),
+          Array(ArrayDialect::kZarr3, Zarr3(kLittle, "7")),
+          Array(ArrayDialect::kZarr3, Zarr3(kBigGzip, "7")),
+          Array(ArrayDialect::kN5, N5("uint16")),
+          Array(ArrayDialect::kN5, N5("uint8")),
+          Volume()};
+}
+
+ChunkConversion Conversion(const SourceDataset& source, ArrayDialect to) {
+  auto presented = PresentDataset(source, to, {});
+  EXPECT_TRUE(presented) << presented.error().message;
+  auto made = ChunkConversion::Make(presented->levels.front().array);
+  EXPECT_TRUE(made) << made.error().message;
+  return *std::move(made);
+}
+
+void ForEachPair(const std::function<void(const ChunkConversion&)>& check) {
+  for (const SourceDataset& source : Sources()) {
+    for (const ArrayDialect to : {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
+                                  ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+      if (to == source.dialect) continue;
+      SCOPED_TRACE(std::string(DialectName(source.dialect)) + " as " +
+                   std::string(DialectName(to)));
+      check(Conversion(source, to));
+    }
+  }
+}
+
+void ForEachCell(const ChunkConversion& conversion,
+                 const std::function<void(const GridCell&)>& check) {
+  const ChunkGrid& grid = conversion.shown_grid();
+  for (std::uint64_t i = 0; i < grid.cell_count(); ++i) {
+    GridCell cell(grid.rank());
+    CellOfLinearIndex(grid.grid_shape(), i, cell);
+    check(cell);
+  }
+}
+
+Voxels RandomVoxels(const ArrayMetadata& array, const ChunkGrid& grid, const GridCell& cell,
+                    std::mt19937& random) {
+  Voxels voxels{array.data_type, ChunkShapeAt(array, grid, cell), {}};
+  const auto size = VoxelBytes(voxels.type, voxels.shape);
+  for (std::uint64_t i = 0; i < *size; ++i) {
+    voxels.bytes.push_back(static_cast<std::uint8_t>(random()));
+  }
+  return voxels;
+}
+
+TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
+  std::mt19937 random(1);
+  ForEachPair([&](const ChunkConversion& conversion) {
+    ASSERT_TRUE(conversion.CanRestore());
+    EXPECT_FALSE(conversion.loses());
+    const ArrayMetadata& stored = conversion.array().stored;
+    const auto stored_grid = GridOf(stored);
+    ForEachCell(conversion, [&](const GridCell& cell) {
+      // Of what lies beyond the array nothing is kept: a stored chunk is presented first.
+      const GridCell stored_cell = conversion.StoredCell(cell);
+      const auto first =
+          stored.codec->Encode(RandomVoxels(stored, *stored_grid, stored_cell, random));
+      ASSERT_TRUE(first);
+      const auto shown = conversion.Present(*first, cell);
+      ASSERT_TRUE(shown) << shown.error().message;
+      const auto restored = conversion.Restore(*shown, cell);
+      ASSERT_TRUE(restored) << restored.error().message;
+      const auto again = conversion.Present(*restored, cell);
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ(*again, *shown);
+      if (const auto size = conversion.FixedSize(cell)) {
+        EXPECT_EQ(shown->size(), *size);
+      }
+    });
+  });
+}
+
+TEST(ChunkConversionTest, WhatIsNoChunkIsRefused) {
+  std::mt19937 random(2);
+  ForEachPair([&](const ChunkConversion& conversion) {
+    const ArrayMetadata& shown = conversion.array().shown;
+    const GridCell cell(shown.rank(), 0);
+    const auto bytes =
+        shown.codec->Encode(RandomVoxels(shown, conversion.shown_grid(), cell, random));
+    ASSERT_TRUE(bytes);
+    const ByteSpan all(*bytes);
+    for (const ByteSpan damaged : {all.first(all.size() - 1), all.first(1), all.first(0)}) {
+      const auto restored = conversion.Restore(damaged, cell);
+      ASSERT_FALSE(restored);
+      EXPECT_EQ(restored.error().code, ErrorCode::kInvalidArgument) << restored.error().message;
+    }
+  });
+}
+
+// Readers of N5 and precomputed volumes take an absent chunk for zeros, those of Zarr for the fill
+// value.
+TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
+  ForEachPair([&](const ChunkConversion& conversion) {
+    const ArrayMetadata& shown = conversion.array().shown;
+    ForEachCell(conversion, [&](const GridCell& cell) {
+      const auto stored = conversion.RestoreRemoved(cell);
+      ASSERT_TRUE(stored) << stored.error().message;
+      const auto presented = conversion.Present(*stored, cell);
+      ASSERT_TRUE(presented);
+      const auto voxels =
+          shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.shown_grid(), cell));
+      ASSERT_TRUE(voxels);
+      ByteVector wanted = FillValueOf(shown);
+      for (std::size_t i = 0; i < voxels->bytes.size(); ++i) {
+        ASSERT_EQ(voxels->bytes[i], wanted[i % wanted.size()]);
+      }
+    });
+  });
+}
+
+}  // namespace
+}  // namespace unshard

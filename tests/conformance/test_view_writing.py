@@ -1,0 +1,387 @@
+"""What programs write into a view is what the source holds: in its own encoding, in its shards.
+
+Each program writes random parts of the levels into a view of a source of another kind. A model of
+the voxels is compared with what the mount presents at once, and with what TensorStore reads from
+the source itself after a flush. Seeded: UNSHARD_SEED repeats a run.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from judging import SEED, tree
+from mounting import kill
+from remote_stores import BUCKET, download, open_bucket, upload
+from test_views import (FACTOR, PAIRS, SOURCES, VIEWS, BigEndianZarr, Bytes, ChannelsZarr,
+                        CloudVolumeFiles, Colours, EvenLabels, FilledZarr, Jpeg, N5, Precomputed,
+                        RawBytesN5, Segmentation, ShardedZarr, SingleN5, Zarr, Zarr2,
+                        frozen_python, paths_in, same, sources)
+
+PATIENT = "publish_after=600"
+
+
+def flush(mounted):
+    os.setxattr(mounted.path / ".unshard", "user.unshard.flush", b"")
+
+
+def format_in(source, view):
+    return source.format if view in ("native", "raw") else view
+
+
+def open_level(root, format, path, level, axes):
+    """A level by TensorStore, with axes (c,) z y x."""
+    import tensorstore as ts
+
+    context = ts.Context({"cache_pool": {"total_bytes_limit": 0}})
+    if format == "precomputed":
+        store = ts.open({"driver": "neuroglancer_precomputed", "scale_index": level,
+                         "kvstore": f"file://{root}/"}, context=context).result()
+        store = store[ts.d[:].translate_to[0]].T
+        return store if axes == 4 else store[0]
+    driver = {"zarr3": "zarr3", "zarr2": "zarr", "n5": "n5"}[format]
+    store = ts.open({"driver": driver, "kvstore": f"file://{root}/{path}"}, context=context).result()
+    return store.T if format == "n5" else store
+
+
+class Written:
+    """A copy of a source, a mount of it, and what its levels must be."""
+
+    def __init__(self, source, mount, work, options, seed=0):
+        self.source, self.work = source, work
+        self.path = work / "written"
+        shutil.copytree(source.path, self.path)
+        self.levels = [level.copy() for level in source.levels]
+        self.rng = np.random.default_rng([SEED, seed, SOURCES.index(type(source))])
+        self.mounted = mount(self.path, options)
+
+    def values(self, shape, level):
+        dtype = self.levels[level].dtype
+        if dtype.kind == "f":
+            return self.rng.normal(size=shape).astype(dtype)
+        low, high = (2 ** 40, 2 ** 40 + 9) if isinstance(self.source, Segmentation) else \
+            (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        return self.rng.integers(low, high, size=shape, dtype=dtype, endpoint=True)
+
+    def part(self, level, aligned=False):
+        """A box, as slices."""
+        shape = self.levels[level].shape
+        box = []
+        for extent, chunk in zip(shape, [1] * (len(shape) - 3) + [*self.source.chunk[-3:]]):
+            if aligned:
+                begin = int(self.rng.integers(0, -(-extent // chunk))) * chunk
+                box.append(slice(begin, min(begin + chunk, extent)))
+            else:
+                begin, end = sorted(self.rng.choice(extent + 1, 2, replace=False).tolist())
+                box.append(slice(begin, end))
+        if len(shape) == 4:
+            box[0] = slice(0, shape[0])
+        return tuple(box)
+
+    def check(self, root, view):
+        format = format_in(self.source, view)
+        for level, path in enumerate(paths_in(self.source, view)):
+            wanted = self.levels[level]
+            same(open_level(root, format, path, level, wanted.ndim).read().result(), wanted)
+
+    def check_source(self):
+        """What TensorStore reads from the source, once everything is published."""
+        flush(self.mounted)
+        if not isinstance(self.source, CloudVolumeFiles):
+            return self.check(self.path, "native")
+        from cloudvolume import CloudVolume
+
+        for level, wanted in enumerate(self.levels):
+            volume = CloudVolume(f"file://{self.path}", mip=level, progress=False, cache=False,
+                                 fill_missing=True)
+            same(np.asarray(volume[:])[..., 0].transpose(), wanted)
+
+
+def by_tensorstore(written, root, view, jobs):
+    format = format_in(written.source, view)
+    for level, box, values in jobs:
+        path = paths_in(written.source, view)[level]
+        open_level(root, format, path, level, values.ndim)[box].write(values).result()
+
+
+def by_zarr_3(written, root, view, jobs):
+    import zarr
+
+    version = {"zarr3": 3, "zarr2": 2}[format_in(written.source, view)]
+    for level, box, values in jobs:
+        path = paths_in(written.source, view)[level]
+        zarr.open_array(root / path, mode="r+", zarr_format=version)[box] = values
+
+
+FROZEN = """
+import json, sys, numpy, zarr
+for store, path, box, values in json.load(sys.stdin):
+    store = {"zarr2": zarr.NestedDirectoryStore, "n5": zarr.N5Store}[sys.argv[2]](store)
+    array = zarr.open_group(store, mode="r+")[path] if path else zarr.open_array(store, mode="r+")
+    array[tuple(slice(*part) for part in box)] = numpy.load(values)
+"""
+
+
+class ByZarr2:
+    def __init__(self, python):
+        self.python = python
+
+    def __call__(self, written, root, view, jobs):
+        described = []
+        for number, (level, box, values) in enumerate(jobs):
+            np.save(written.work / f"job {number}.npy", values)
+            described.append([str(root), paths_in(written.source, view)[level],
+                              [[part.start, part.stop] for part in box],
+                              str(written.work / f"job {number}.npy")])
+        format = format_in(written.source, view)
+        done = subprocess.run([self.python, "-W", "ignore", "-c", FROZEN, "", format], timeout=60,
+                              input=json.dumps(described), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def by_cloud_volume(written, root, view, jobs):
+    from cloudvolume import CloudVolume
+
+    for level, box, values in jobs:
+        volume = CloudVolume(f"file://{root}", mip=level, progress=False, cache=False,
+                             fill_missing=True, non_aligned_writes=True)
+        at = [slice(part.start + int(origin), part.stop + int(origin))
+              for part, origin in zip(box[:-4:-1], volume.voxel_offset)]
+        values = values if values.ndim == 4 else values[None]
+        volume[tuple(at)] = np.asfortranarray(values.transpose())
+
+
+def writers_of(source, view, frozen):
+    format = format_in(source, view)
+    writers = [by_tensorstore]
+    if format in ("zarr3", "zarr2"):
+        writers.append(by_zarr_3)
+    if format in ("zarr2", "n5") and not (source.single and view == "n5" and source.format == "n5"):
+        writers.append(ByZarr2(frozen))
+    if format == "precomputed":
+        writers.append(by_cloud_volume)
+    return writers
+
+
+def write(written, root, view, writers, rounds=2):
+    for number in range(rounds):
+        for writer in writers:
+            jobs = []
+            for level in range(len(written.levels)):
+                box = written.part(level, aligned=number % 2 == 1)
+                values = written.values(written.levels[level][box].shape, level)
+                jobs.append((level, box, values))
+            # A chunk of zeros, which some programs remove instead.
+            box = written.part(0, aligned=True)
+            jobs.append((0, box, np.zeros_like(written.levels[0][box])))
+            for level, box, values in jobs:
+                written.levels[level][box] = values
+            writer(written, root, view, jobs)
+            written.check(root, view)
+
+
+LOSSY = [Jpeg]
+
+
+@pytest.mark.parametrize("kind,view", [pair for pair in PAIRS if pair[0] not in LOSSY],
+                         ids=lambda one: getattr(one, "__name__", one))
+def test_what_programs_write_into_a_view_is_in_the_source(kind, view, sources, mount, work,
+                                                          frozen_python):
+    source = sources(kind)
+    written = Written(source, mount, work, f"view={view},{PATIENT}")
+    root = written.mounted.path
+    write(written, root, view, writers_of(source, view, frozen_python))
+    written.check_source()
+    written.check(root, view)
+    assert written.mounted.control("errors") == ""
+
+
+@pytest.mark.parametrize("kind", [Precomputed, Segmentation, ShardedZarr, FilledZarr, Zarr2, N5,
+                                  RawBytesN5], ids=lambda kind: kind.__name__)
+def test_what_is_written_into_any_view_is_in_all_of_them_at_once(kind, sources, mount, work,
+                                                                frozen_python):
+    source = sources(kind)
+    written = Written(source, mount, work, f"view=all,{PATIENT}", seed=1)
+    root = written.mounted.path
+    present = [view for view in VIEWS if (root / view).exists()]
+    for view in [*written.rng.permutation(present), *written.rng.permutation(present)]:
+        write(written, root / view, view, writers_of(source, view, frozen_python)[:1], rounds=1)
+        for other in present:
+            written.check(root / other, other)
+    written.check_source()
+    for view in present:
+        written.check(root / view, view)
+    # The spool is that of the source, whichever view it was written through.
+    with_one = written.part(0, aligned=True)
+    values = written.values(written.levels[0][with_one].shape, 0)
+    written.levels[0][with_one] = values
+    by_tensorstore(written, root / "zarr2", "zarr2", [(0, with_one, values)])
+    written.mounted.unmount()
+    native = mount(written.path, "view=native")
+    written.mounted = native
+    written.check_source()
+
+
+@pytest.mark.parametrize("kind,view", [(Precomputed, "zarr3"), (ShardedZarr, "n5"),
+                                       (Zarr2, "precomputed"), (N5, "zarr2")],
+                         ids=lambda one: getattr(one, "__name__", one))
+def test_a_killed_mount_of_a_view_leaves_a_spool_that_is_published_without_it(
+        kind, view, sources, mount, work, run_unshard):
+    source = sources(kind)
+    spool = work / "spools"
+    written = Written(source, mount, work, f"view={view},{PATIENT},spool={spool}", seed=2)
+    write(written, written.mounted.path, view, [by_tensorstore])
+    kill(written.mounted)
+    done = run_unshard("spool", "publish", "--spool", spool, written.path)
+    assert done.returncode == 0, done.stderr
+    written.check(written.path, "native")
+
+
+def test_what_would_lose_is_refused_without_lossy(sources, mount, work):
+    source = sources(Jpeg)
+    written = Written(source, mount, work, "view=zarr3")
+    chunk = next(path for path in (written.mounted.path / "0").rglob("*")
+                 if path.is_file() and path.name != "zarr.json")
+    before = chunk.read_bytes()
+    for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC):
+        with pytest.raises(OSError) as caught:
+            os.open(chunk, flags)
+        assert caught.value.errno == 30
+    with pytest.raises(OSError) as caught:
+        chunk.unlink()
+    assert caught.value.errno == 30
+    assert "jpeg" in written.mounted.log() and "lossy=yes" in written.mounted.log()
+    assert chunk.read_bytes() == before
+
+
+def test_what_may_lose_is_close_to_what_was_written(sources, mount, work):
+    source = sources(Jpeg)
+    written = Written(source, mount, work, f"view=zarr3,lossy=yes,{PATIENT}")
+    part = (slice(0, 3), slice(0, 8), slice(0, 16), slice(0, 16))
+    ramp = np.add.outer(np.arange(8) * 8, np.add.outer(np.arange(16), np.arange(16)))
+    values = np.stack([ramp, 255 - ramp, ramp // 2]).astype("uint8")
+    root = written.mounted.path
+    store = open_level(root, "zarr3", "0", 0, 4)
+    store[part].write(values).result()
+    at_once = store[part].read().result()
+    assert np.abs(at_once.astype(int) - values).mean() < 12
+    flush(written.mounted)
+    stored = open_level(written.path, "precomputed", None, 0, 4)[part].read().result()
+    same(stored, at_once)
+    with open(next(iter((written.path / "scale 0").glob("*.shard"))), "rb") as shard:
+        assert b"\xff\xd8\xff" in shard.read() or source.sharded
+
+
+def test_bytes_that_are_no_chunk_of_the_view_are_refused(sources, mount, work):
+    source = sources(Segmentation)
+    written = Written(source, mount, work, f"view=zarr2,{PATIENT}")
+    chunk = written.mounted.path / "0" / "0" / "0" / "0"
+    before = chunk.read_bytes()
+    for damaged in (before[:-1], before + b"x", b"\1"):
+        with pytest.raises(OSError) as caught:
+            with open(chunk, "wb", buffering=0) as file:
+                file.write(damaged)
+        assert caught.value.errno == 22
+        assert chunk.read_bytes() == before
+
+
+def test_files_are_created_renamed_truncated_and_removed_in_a_view(sources, mount, work):
+    source = sources(Precomputed)
+    written = Written(source, mount, work, f"view=zarr3,{PATIENT}")
+    grid = written.mounted.path / "0" / "c"
+    absent, present = grid / "1" / "0" / "0", grid / "0" / "1" / "1"
+    assert not absent.exists()
+    data = present.read_bytes()
+    new = bytes(reversed(data))
+    # As LocalStore does: a temporary file beside the chunk, and a rename onto it.
+    partial = absent.with_name(f"{absent.name}.abc.partial")
+    partial.write_bytes(new)
+    os.replace(partial, absent)
+    assert absent.read_bytes() == new and not partial.exists()
+    assert absent.name in os.listdir(absent.parent)
+    with open(absent, "r+b", buffering=0) as file:
+        file.write(b"\7\7")
+    assert absent.read_bytes() == b"\7\7" + new[2:]
+    os.utime(absent, (5, 5))
+    assert absent.stat().st_mtime == 5
+    os.truncate(present, 0)
+    assert present.read_bytes() == data  # readers go on seeing the whole chunk
+    os.rename(absent, grid / "0" / "0" / "0")
+    assert not absent.exists() and (grid / "0" / "0" / "0").read_bytes() == b"\7\7" + new[2:]
+    present.unlink()
+    assert not present.exists() and present.name not in os.listdir(present.parent)
+    written.levels[0][8:16, :16, :16] = 0
+    written.levels[0][:8, 16:, 16:32] = 0
+    written.levels[0][:8, :16, :16] = np.frombuffer(b"\7\7" + new[2:], "<u2").reshape(8, 16, 16)
+    written.check(written.mounted.path, "zarr3")
+    written.check_source()
+    shutil.rmtree(grid)
+    flush(written.mounted)
+    assert not open_level(written.path, "precomputed", None, 0, 3).read().result().any()
+
+
+def test_documents_of_a_view_are_kept(sources, mount, work):
+    source = sources(ShardedZarr)
+    written = Written(source, mount, work, "view=n5")
+    document = written.mounted.path / "s0" / "attributes.json"
+    text = document.read_text()
+    document.write_text(text)
+    document.write_text(json.dumps(json.loads(text), indent=7))
+    assert document.read_text() == text
+    with pytest.raises(OSError) as caught:
+        document.write_text(text.replace("uint16", "uint32"))
+    assert caught.value.errno == 1
+    with pytest.raises(OSError) as caught:
+        document.unlink()
+    assert caught.value.errno == 1
+    before = tree(written.path)
+    with pytest.raises(OSError):
+        (written.mounted.path / "zarr.json").write_text("{}")
+    (written.mounted.path / "0").mkdir()
+    assert tree(written.path) == before
+
+
+def test_compressed_files_of_cloud_volume_are_replaced_by_such_files(sources, mount, work):
+    written = Written(sources(CloudVolumeFiles), mount, work, f"view=zarr3,{PATIENT}", seed=3)
+    write(written, written.mounted.path, "zarr3", [by_tensorstore, by_zarr_3])
+    written.check_source()
+    names = [path.name for path in written.path.rglob("*-*_*-*_*-*") if path.is_file()]
+    assert len({name.removesuffix(".gz") for name in names}) == len(names)
+
+
+@pytest.fixture(scope="module")
+def bucket(module_work):
+    work = module_work / "bucket"
+    work.mkdir()
+    opened = open_bucket("s3", work)
+    yield opened
+    opened.server.stop()
+
+
+@pytest.mark.parametrize("kind,view", [(Precomputed, "zarr3"), (ShardedZarr, "n5"),
+                                       (FilledZarr, "precomputed"), (Zarr2, "zarr3"),
+                                       (N5, "zarr2"), (ShardedZarr, "all"), (N5, "all")],
+                         ids=lambda one: getattr(one, "__name__", one))
+def test_views_of_a_bucket_are_written(kind, view, sources, bucket, mount, work, frozen_python,
+                                       monkeypatch):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    source = sources(kind)
+    prefix = f"{kind.__name__}-{view}"
+    upload(bucket, source.path, prefix)
+    written = Written(source, lambda path, options: mount(
+        f"{bucket.scheme}://{BUCKET}/{prefix}", options, environment=bucket.environment), work,
+        f"view={view},{PATIENT},spool={work / 'spools'}", seed=4)
+    views = ["zarr3", "precomputed", "zarr2"] if view == "all" else [view]
+    for each in views:
+        root = written.mounted.path / each if view == "all" else written.mounted.path
+        write(written, root, each, writers_of(source, each, frozen_python)[:2], rounds=1)
+        for other in views:
+            written.check(written.mounted.path / other if view == "all" else root, other)
+    flush(written.mounted)
+    stored = work / "stored"
+    download(bucket, prefix, stored)
+    written.check(stored, "native")
