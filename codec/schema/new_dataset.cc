@@ -128,7 +128,9 @@ Result<JsonValue> NewArray(ArrayDialect format, const Schema& schema) {
   return NewN5Dataset(schema);
 }
 
-const char* DocumentName(ArrayDialect format) {
+}  // namespace
+
+const char* ArrayDocumentName(ArrayDialect format) {
   switch (format) {
     case ArrayDialect::kPrecomputed:
       return "info";
@@ -142,8 +144,6 @@ const char* DocumentName(ArrayDialect format) {
   return "attributes.json";
 }
 
-}  // namespace
-
 Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
                                                 const NewScales& scales) {
   Schema finest = schema;
@@ -151,7 +151,7 @@ Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schem
   if (scales.count > 1 && format == ArrayDialect::kZarr2) finest.dimension_units.clear();
   UNSHARD_ASSIGN_OR_RETURN(JsonValue first, NewArray(format, finest));
   if (scales.count == 1) {
-    return std::vector<DatasetDocument>{{DocumentName(format), std::move(first)}};
+    return std::vector<DatasetDocument>{{ArrayDocumentName(format), std::move(first)}};
   }
   UNSHARD_ASSIGN_OR_RETURN(auto totals, TotalFactors(format, *schema.domain, scales));
   std::vector<JsonValue> levels = {std::move(first)};

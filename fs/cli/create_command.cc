@@ -13,7 +13,7 @@
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/pyramid/copied_documents.h"
+#include "codec/schema/copied_documents.h"
 #include "codec/schema/new_dataset.h"
 #include "fs/cli/mount_command.h"
 #include "store/dataset/dataset_creation.h"

@@ -1,5 +1,5 @@
 // The documents of datasets that copies create.
-#include "codec/pyramid/copied_documents.h"
+#include "codec/schema/copied_documents.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 //      and domain, and what `wanted` leaves open of chunks and codec.
 //   2. A new array is created from both (codec/schema/new_dataset.h).
 //   3. Of its document the members that say how chunks are stored go into that of the view.
-#include "codec/pyramid/copied_documents.h"
+#include "codec/schema/copied_documents.h"
 
 #include <initializer_list>
 #include <string>
@@ -34,7 +34,7 @@ Result<JsonValue> SchemaOf(ArrayDialect format, const JsonValue& document, std::
 }
 
 // Step 1.
-Result<Schema> Constraints(const JsonValue& schema, const Schema& wanted) {
+Result<Schema> WithDefaults(const JsonValue& schema, const Schema& wanted) {
   JsonValue rest = JsonValue::Object();
   for (const char* name : {"dtype", "domain"}) {
     if (const JsonValue* value = schema.Find(name)) rest.Set(name, *value);
@@ -80,27 +80,13 @@ void TakeStorage(ArrayDialect format, JsonValue made, std::size_t level, JsonVal
 
 Status StoreAs(ArrayDialect format, const Schema& wanted, std::size_t level, JsonValue& document) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue schema, SchemaOf(format, document, level));
-  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, Constraints(schema, wanted));
+  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(schema, wanted));
   UNSHARD_ASSIGN_OR_RETURN(auto made, NewDataset(format, constraints, {}));
   for (DatasetDocument& one : made) {
     const bool attributes = one.path == ".zattrs";
     if (!attributes) TakeStorage(format, std::move(one.document), level, document);
   }
   return {};
-}
-
-const char* DocumentName(ArrayDialect format) {
-  switch (format) {
-    case ArrayDialect::kPrecomputed:
-      return "info";
-    case ArrayDialect::kZarr3:
-      return "zarr.json";
-    case ArrayDialect::kZarr2:
-      return ".zarray";
-    case ArrayDialect::kN5:
-      break;
-  }
-  return "attributes.json";
 }
 
 }  // namespace
@@ -114,7 +100,7 @@ Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source
     const std::string directory =
         to == ArrayDialect::kPrecomputed ? std::string() : shown.levels[level].path;
     for (PresentedDataset::Document& document : shown.documents) {
-      if (document.directory != directory || document.name != DocumentName(to)) continue;
+      if (document.directory != directory || document.name != ArrayDocumentName(to)) continue;
       Status stored = StoreAs(to, *wanted, level, document.content);
       if (stored) continue;
       return Forward(std::move(stored).error(), "level " + std::to_string(level));
