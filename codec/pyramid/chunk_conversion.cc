@@ -116,10 +116,6 @@ Result<ByteVector> ChunkConversion::Restore(ByteSpan shown, const GridCell& cell
   const ByteVector header = form() == BlockForm::kAddHeader || form() == BlockForm::kStripHeader
                                 ? HeaderOf(cell)
                                 : ByteVector();
-  if (form() == BlockForm::kAddHeader && shown.size() > header.size() &&
-      std::equal(header.begin(), header.end(), shown.begin())) {
-    return ByteVector(shown.begin() + static_cast<std::ptrdiff_t>(header.size()), shown.end());
-  }
   // Damaged bytes must not be stored.
   const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
   auto voxels = array_.shown.codec->Decode(shown, shape);
@@ -129,6 +125,10 @@ Result<ByteVector> ChunkConversion::Restore(ByteSpan shown, const GridCell& cell
     return tl::unexpected<Error>(std::move(error));
   }
   if (form() == BlockForm::kCopy) return ByteVector(shown.begin(), shown.end());
+  if (form() == BlockForm::kAddHeader && shown.size() > header.size() &&
+      std::equal(header.begin(), header.end(), shown.begin())) {
+    return ByteVector(shown.begin() + static_cast<std::ptrdiff_t>(header.size()), shown.end());
+  }
   if (form() != BlockForm::kStripHeader) return EncodeStored(*voxels, cell);
   ByteVector block = header;
   block.insert(block.end(), shown.begin(), shown.end());

@@ -45,8 +45,11 @@ Status CommitChecks::CanWrite(const ChunkTree& tree) const {
   const auto* presented = dynamic_cast<const PresentedTree*>(&tree);
   if (presented != nullptr) UNSHARD_RETURN_IF_ERROR(presented->CanStore());
   const auto elsewhere = tree.stored_elsewhere();
-  const ShardedTree& stored = elsewhere ? *elsewhere : ShardedOf(tree);
-  return CanPublishFormat(stored.shards().format(),
+  const auto* stored = elsewhere ? elsewhere.get() : dynamic_cast<const ShardedTree*>(&tree);
+  if (stored == nullptr) {
+    return Fail(ErrorCode::kReadOnly, "its chunks are computed from those of another dataset");
+  }
+  return CanPublishFormat(stored->shards().format(),
                           {limits_.max_index_bytes, limits_.max_wrapped_bytes});
 }
 

@@ -11,7 +11,7 @@
 namespace unshard {
 namespace {
 
-constexpr const char* kKey = "scale/0.shard";
+constexpr const char* kEncodedKey = "scale/0.shard";
 
 ShardChange Encoded(const PlacedAt& place, const Bytes& stored) {
   ShardChange change;
@@ -35,14 +35,14 @@ TEST(EncodedChunks, AreStoredAsTheyAreUnlessTheirSizeIsAnotherOne) {
       changes.push_back(Encoded(format.places[i], *format.format->EncodeEntry(plain)));
       content[format.places[i]] = text;
     }
-    const auto published = publisher.Publish(RequestFor(format, kKey, changes));
+    const auto published = publisher.Publish(RequestFor(format, kEncodedKey, changes));
     ASSERT_TRUE(published) << format.name << ": " << published.error().message;
-    EXPECT_EQ(*ContentOf(*format.format, *store->Text(kKey)), content) << format.name;
+    EXPECT_EQ(*ContentOf(*format.format, *store->Text(kEncodedKey)), content) << format.name;
     changes[1].size -= 1;
-    const auto refused = publisher.Publish(RequestFor(format, kKey, changes));
+    const auto refused = publisher.Publish(RequestFor(format, kEncodedKey, changes));
     ASSERT_FALSE(refused) << format.name;
     EXPECT_EQ(refused.error().code, ErrorCode::kDataLoss);
-    EXPECT_EQ(*ContentOf(*format.format, *store->Text(kKey)), content) << format.name;
+    EXPECT_EQ(*ContentOf(*format.format, *store->Text(kEncodedKey)), content) << format.name;
   }
 }
 
