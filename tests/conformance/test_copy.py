@@ -94,7 +94,7 @@ def draw_layout(rng, source, format):
     return options + (["--codec", codec] if codec else [])
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", range(20))
 def test_chunks_shards_and_codecs_may_all_differ(number, sources, copy, work):
     rng = random.Random(f"{SEED} {number}")
     kind, format = rng.choice(SOURCES), rng.choice(FORMATS)
