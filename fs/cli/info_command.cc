@@ -55,6 +55,10 @@ void SetDetails(const FoundDataset& found, const DatasetDetails& details, JsonVa
   if (found.tree && details.sharding.is_object()) object.Set("sharding", details.sharding);
 }
 
+// Of more arrays `info` does not say which formats of files they lack: each is looked for in the
+// documents above it.
+constexpr std::size_t kMostWithFormats = 1024;
+
 // Formats in which the array cannot be presented as one file (-o files=), each with the reason.
 using RefusedFormats = std::map<std::string, std::string>;
 RefusedFormats RefusedFormatsOf(SourceArrays& arrays, const FoundDataset& found) {
@@ -229,7 +233,8 @@ Result<std::string> DescribeSource(const std::string& source, bool json) {
   DetailsByPath details = ReadDetails(*parts.store, all);
   SourceArrays arrays(parts, options);
   for (const FoundDataset& found : all) {
-    const RefusedFormats refused = RefusedFormatsOf(arrays, found);
+    RefusedFormats refused;
+    if (all.size() <= kMostWithFormats) refused = RefusedFormatsOf(arrays, found);
     const DatasetDetails& more = details[found.path];
     // The cost of counting how many chunks fit into one shard. 2^62 is never counted.
     const std::uint64_t costs = std::uint64_t{1} << std::min(more.ids_in_shard_bits, 62u);

@@ -104,11 +104,11 @@ Result<SourceArrayPtr> SourceArrays::Find(const std::string& path) {
       known_.erase(key);
       return nullptr;
     }
-    for (const auto& [name, info] : place->source.documents) {
+    for (const auto& [name, info] : place->source->documents) {
       now.documents[JoinPath(place->dataset, name)] = info;
     }
-    now.text = place->source.text;
-    const bool same = known && known->text == now.text &&
+    now.text = SharedText(place->source->text);
+    const bool same = known && *known->text == *now.text &&
                       !(known->array->served && known->array->served->retired());
     if (same) {
       now.array = known->array;
@@ -149,8 +149,7 @@ Result<std::optional<SourceArrays::Place>> SourceArrays::Locate(const std::strin
 
 Result<std::optional<SourceArrays::Place>> SourceArrays::LocateIn(const std::string& dataset,
                                                                   const std::string& key) const {
-  UNSHARD_ASSIGN_OR_RETURN(auto source,
-                           ReadViewSource(*parts_.store, dataset, parts_.catalog.get()));
+  UNSHARD_ASSIGN_OR_RETURN(auto source, Read(dataset));
   if (!source) return std::nullopt;
   std::optional<std::size_t> level;
   for (std::size_t i = 0; i < source->levels.size(); ++i) {
@@ -162,15 +161,38 @@ Result<std::optional<SourceArrays::Place>> SourceArrays::LocateIn(const std::str
     level = i;
   }
   if (!level) return std::nullopt;
-  return Place{dataset, *std::move(source), *level};
+  return Place{dataset, std::move(source), *level};
+}
+
+Result<std::shared_ptr<const ViewSource>> SourceArrays::Read(const std::string& dataset) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_read_ && last_dataset_ == dataset) return last_read_;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(auto source,
+                           ReadViewSource(*parts_.store, dataset, parts_.catalog.get()));
+  if (!source) return nullptr;
+  auto read = std::make_shared<const ViewSource>(*std::move(source));
+  if (options_.immutable) {
+    const std::lock_guard lock(mutex_);
+    last_dataset_ = dataset;
+    last_read_ = read;
+  }
+  return read;
+}
+
+std::shared_ptr<const std::string> SourceArrays::SharedText(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (!last_text_ || *last_text_ != text) last_text_ = std::make_shared<const std::string>(text);
+  return last_text_;
 }
 
 Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& place) {
-  const ArrayMetadata& metadata = place.source.dataset.levels[place.level].array;
+  const ArrayMetadata& metadata = place.source->dataset.levels[place.level].array;
   parts_.datasets->Find(place.dataset);
   parts_.datasets->Find(key);
   const Served served = ServedIn(key);
-  if (!served.stored && IsSharded(place.source.levels[place.level])) {
+  if (!served.stored && IsSharded(place.source->levels[place.level])) {
     return Fail(ErrorCode::kUnavailable,
                 parts_.store->Describe(key) + ": its chunks are not presented at the moment");
   }
@@ -187,8 +209,8 @@ Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& p
   chunks.decoded = decoded_;
   auto array = std::make_shared<SourceArray>();
   array->serial = ++last_serial_;
-  array->described = DescribeLevel(place.source.dataset, place.level);
-  array->modified = place.source.info.modified;
+  array->described = DescribeLevel(place.source->dataset, place.level);
+  array->modified = place.source->info.modified;
   array->served = served.tree;
   UNSHARD_ASSIGN_OR_RETURN(array->chunks, DecodedChunks::Make(std::move(chunks)));
   return array;

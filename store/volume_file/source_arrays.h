@@ -55,13 +55,13 @@ class SourceArrays {
   struct Known {
     SourceArrayPtr array;
     std::map<std::string, ObjectInfo> documents;  // by key
-    std::string text;                             // of all of them
+    std::shared_ptr<const std::string> text;      // of all of them
     Clock::time_point checked;
   };
   // An array among the levels of the dataset that a directory describes.
   struct Place {
     std::string dataset;
-    ViewSource source;
+    std::shared_ptr<const ViewSource> source;
     std::size_t level = 0;
   };
 
@@ -71,6 +71,11 @@ class SourceArrays {
   // Nothing where no document describes an array at `key`.
   Result<std::optional<Place>> Locate(const std::string& key) const;
   Result<std::optional<Place>> LocateIn(const std::string& dataset, const std::string& key) const;
+  // What a directory describes; null where it describes nothing. Of a volume that never changes the
+  // last one is kept: the levels of a long document are asked for one after the other.
+  Result<std::shared_ptr<const ViewSource>> Read(const std::string& dataset) const;
+  // Levels of one dataset share the text of its documents.
+  std::shared_ptr<const std::string> SharedText(const std::string& text);
   Result<SourceArrayPtr> Open(const std::string& key, const Place& place);
   // The tree that serves what is stored in a directory, and the stored one; null where none does.
   struct Served {
@@ -89,7 +94,10 @@ class SourceArrays {
   std::atomic<std::uint32_t> next_ordinal_;  // of trees that only files read
   std::atomic<std::uint64_t> last_serial_{0};
   mutable std::mutex mutex_;
-  std::map<std::string, Known> known_;  // guarded by mutex_
+  std::map<std::string, Known> known_;                   // guarded by mutex_
+  std::shared_ptr<const std::string> last_text_;         // guarded by mutex_
+  mutable std::string last_dataset_;                     // guarded by mutex_
+  mutable std::shared_ptr<const ViewSource> last_read_;  // guarded by mutex_
 };
 
 }  // namespace unshard
