@@ -52,6 +52,7 @@ Result<std::shared_ptr<StagedFile>> ChunkCommitter::Staged(ByteSpan bytes) {
 Result<std::shared_ptr<StagedFile>> ChunkCommitter::Restored(const ChunkCommit& commit,
                                                              StagedFile& staged) {
   const auto presented = AsPresented(commit.tree);
+  if (!presented) return nullptr;
   UNSHARD_ASSIGN_OR_RETURN(const Bytes shown, WholeOf(commit, staged));
   const ChunkRef chunk = commit.chunk.With(WrittenPart(commit.chunk.part));
   const auto stored = presented->transcoded().Restore(chunk, shown.span());
@@ -100,10 +101,7 @@ Result<WrittenVersionPtr> ChunkCommitter::CommitBytes(const ChunkCommit& to, Sta
   }
   StagedFile& plain = inflated ? *inflated : staged;
   const ChunkCommit stored = AsStored(commit);
-  std::shared_ptr<StagedFile> restored;
-  if (AsPresented(commit.tree)) {
-    UNSHARD_ASSIGN_OR_RETURN(restored, Restored(commit, plain));
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto restored, Restored(commit, plain));
   StagedFile& bytes = restored ? *restored : plain;
   UNSHARD_RETURN_IF_ERROR(Check(stored, bytes));
   return Seal(stored, &bytes);
@@ -131,10 +129,7 @@ Status ChunkCommitter::CommitMove(const ChunkCommit& to, StagedFile& staged,
   }
   const ChunkCommit copy = AsStored(shown);
   const ChunkCommit removal = AsStored(gone_in);
-  std::shared_ptr<StagedFile> restored;
-  if (AsPresented(shown.tree)) {
-    UNSHARD_ASSIGN_OR_RETURN(restored, Restored(shown, staged));
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto restored, Restored(shown, staged));
   StagedFile& bytes = restored ? *restored : staged;
   UNSHARD_RETURN_IF_ERROR(Check(copy, bytes));
   UNSHARD_ASSIGN_OR_RETURN(const Prepared put, Prepare(copy));

@@ -91,6 +91,7 @@ class ChunkCommitter {
   Result<std::shared_ptr<StagedFile>> Inflated(const ChunkCommit& commit, StagedFile& staged);
   // A commit into a view, as one of the chunk that is stored. The two are the same elsewhere.
   static ChunkCommit AsStored(const ChunkCommit& commit);
+  // What is stored of it; null where that is `staged` itself.
   Result<std::shared_ptr<StagedFile>> Restored(const ChunkCommit& commit, StagedFile& staged);
   [[nodiscard]] bool RemovalIsChunk(const ChunkCommit& commit) const;
   Result<std::shared_ptr<StagedFile>> Staged(ByteSpan bytes);
