@@ -410,6 +410,17 @@ def test_chunks_are_replaced_while_nobody_knows_whether_they_exist(array):
     assert mounted.status()["write"]["conflicts"] == 0
 
 
+def unmount_without_store(array, mounted):
+    """How many seconds it takes while the store does not answer."""
+    array.store.server.pause()
+    try:
+        begun = time.monotonic()
+        mounted.unmount()
+        return time.monotonic() - begun
+    finally:
+        array.store.server.go_on()
+
+
 def test_an_unmount_with_nothing_to_put_does_not_ask_the_store(array):
     mounted = array.mount("ttl=0.1")
     write_file(mounted.path / array.source.name(0), bytes_of(0))
@@ -417,13 +428,7 @@ def test_an_unmount_with_nothing_to_put_does_not_ask_the_store(array):
     document["attributes"] = {"edited": True}
     write_file(mounted.path / "zarr.json", json.dumps(document).encode())
     flush(mounted)
-    array.store.server.pause()
-    try:
-        begun = time.monotonic()
-        mounted.unmount()
-        took = time.monotonic() - begun
-    finally:
-        array.store.server.go_on()
+    took = unmount_without_store(array, mounted)
     assert took < 5, took
     assert "stay in the spool" not in mounted.log()
 
@@ -432,13 +437,7 @@ def test_an_unmount_ends_although_the_store_does_not_answer(array):
     mounted = array.mount()
     write_file(mounted.path / array.source.name(0), bytes_of(0))
     write_file(mounted.path / "notes.txt", b"kept")
-    array.store.server.pause()
-    try:
-        begun = time.monotonic()
-        mounted.unmount()
-        took = time.monotonic() - begun
-    finally:
-        array.store.server.go_on()
+    took = unmount_without_store(array, mounted)
     assert took < 25, took
     assert "2 chunks (4.1 kB) stay in the spool" in mounted.log(), mounted.log()
     assert "repeated in" not in mounted.log(), mounted.log()
