@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 
@@ -23,14 +25,6 @@ constexpr std::array<LengthUnit, 33> kLengthUnits = {{
     {"inch", 2.54e7},    {"in", 2.54e7},      {"foot", 3.048e8},   {"ft", 3.048e8},
     {"yard", 9.144e8},
 }};
-
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // The shortest decimal that reads back as the same number.
 std::string NumberText(double value) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/text.h"
 #include "codec/json/writer.h"
 
 namespace unshard {
@@ -16,8 +17,6 @@ struct WholeNumber {
   std::uint64_t magnitude = 0;
 };
 
-bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
-
 // The exponent of a number token, from the text after its e. It is clamped at 2^40: no document has
 // enough digits to make up for a larger one.
 std::int64_t ParseExponent(std::string_view text) {
@@ -25,7 +24,7 @@ std::int64_t ParseExponent(std::string_view text) {
   const bool negative = !text.empty() && text.front() == '-';
   std::int64_t exponent = 0;
   for (const char c : text) {
-    if (IsDecimal(c)) exponent = std::min(exponent * 10 + (c - '0'), kClamp);
+    if (IsDigit(c)) exponent = std::min(exponent * 10 + (c - '0'), kClamp);
   }
   return negative ? -exponent : exponent;
 }
@@ -57,7 +56,7 @@ std::optional<WholeNumber> ParseWhole(std::string_view token) {
     whole.negative = true;
     token.remove_prefix(1);
   }
-  if (token.empty() || !IsDecimal(token.front())) return std::nullopt;  // NaN, Infinity
+  if (token.empty() || !IsDigit(token.front())) return std::nullopt;  // NaN, Infinity
   std::int64_t exponent = 0;
   if (const auto e = token.find_first_of("eE"); e != token.npos) {
     exponent = ParseExponent(token.substr(e + 1));
@@ -119,8 +118,8 @@ std::string Describe(const JsonValue& value) {
 
 std::string MemberPath(const std::string& path, std::string_view key) {
   const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return IsDecimal(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '@' || c == '-';
+    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '@' ||
+           c == '-';
   });
   if (!plain) return path + "[" + Quoted(key) + "]";
   return path.empty() ? std::string(key) : path + "." + std::string(key);

@@ -13,10 +13,11 @@
 #include <string>
 #include <utility>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 std::size_t SkipDigits(std::string_view text, std::size_t at) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/core/lower_case.h"
+#include "codec/core/text.h"
 #include "codec/json/meaning.h"
 
 namespace unshard {
@@ -81,13 +82,6 @@ bool Fits(const AxisMap& map, const std::vector<std::uint64_t>& from,
     if (!used[axis] && from[axis] != 1) return false;
   }
   return true;
-}
-
-std::string ShapeText(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const std::uint64_t extent : shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
 }
 
 tl::unexpected<Error> ShapesDiffer(const ArrayMetadata& from, const ArrayMetadata& to,

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <utility>
 
+#include "codec/core/text.h"
 #include "codec/schema/json_reading.h"
 
 namespace unshard {
 namespace {
 
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::size_t Digits(std::string_view text, std::size_t at) {
   std::size_t count = 0;

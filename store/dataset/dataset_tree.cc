@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/meaning.h"

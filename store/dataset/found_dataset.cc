@@ -2,19 +2,11 @@
 
 #include <utility>
 
+#include "codec/core/text.h"
 #include "codec/grid/chunk_key.h"
 #include "codec/pyramid/chunk_files.h"
 
 namespace unshard {
-
-std::string ShapeText(const std::vector<std::uint64_t>& shape) {
-  std::string text = "[";
-  for (const std::uint64_t extent : shape) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(extent);
-  }
-  return text + "]";
-}
 
 std::string_view NameOf(NeuroglancerInfo::Type type) {
   switch (type) {

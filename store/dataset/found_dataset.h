@@ -13,8 +13,6 @@
 
 namespace unshard {
 
-// "[512, 512, 64]".
-std::string ShapeText(const std::vector<std::uint64_t>& shape);
 std::string_view NameOf(NeuroglancerInfo::Type type);
 FoundDataset FoundArray(const std::string& path, const std::string& format,
                         const ArrayDescription& array);

@@ -7,20 +7,14 @@
 #include <utility>
 
 #include "codec/core/lower_case.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
 
 std::optional<std::uint64_t> ParseDigits(std::string_view text) {
   std::uint64_t number = 0;

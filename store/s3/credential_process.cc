@@ -21,7 +21,7 @@ constexpr std::size_t kMaxPrinted = std::size_t{64} << 10;
 constexpr int kInterruptsSeenMilliseconds = 50;
 
 tl::unexpected<Error> ProcessDenied(const std::string& why) {
-  return Fail(ErrorCode::kPermissionDenied, "credentials for S3: the credential_process " + why);
+  return CredentialsDenied("the credential_process " + why);
 }
 
 // Starts the program in a group of its own, with the signals that a program expects. Returns 0 or

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/core/bytes.h"
+#include "codec/core/text.h"
 #include "store/http/curl_transport.h"
 #include "store/http/retry.h"
 #include "store/http/transport.h"
@@ -29,10 +30,6 @@ constexpr std::string_view kContainerHost = "http://169.254.170.2";
 constexpr std::array<std::string_view, 3> kContainerHosts = {
     kContainerHost, "http://169.254.170.23", "http://[fd00:ec2::23]"};
 
-tl::unexpected<Error> ServiceDenied(const std::string& why) {
-  return Fail(ErrorCode::kPermissionDenied, "credentials for S3: " + why);
-}
-
 std::shared_ptr<HttpTransport> Transport(bool through_proxies, milliseconds connect_timeout,
                                          int attempts) {
   CurlOptions curl;
@@ -51,13 +48,6 @@ HttpRequest Request(const std::string& url, const Deadline& deadline) {
   request.max_whole_body = request.max_other_body = kMaxAnswer;
   request.deadline = deadline;
   return request;
-}
-
-std::string_view TrimmedToken(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 Result<ExpiringCredentials> AskForRole(std::string form, const AwsRole& role,
@@ -90,8 +80,8 @@ Result<ExpiringCredentials> AskForRole(std::string form, const AwsRole& role,
     return found;
   }
   const auto failure = ParseS3Failure(body);
-  return ServiceDenied(what + " failed: HTTP " + std::to_string(response->status) +
-                       (failure ? ' ' + failure->code + ": " + failure->message : ""));
+  return CredentialsDenied(what + " failed: HTTP " + std::to_string(response->status) +
+                           (failure ? ' ' + failure->code + ": " + failure->message : ""));
 }
 
 // kUnavailable, naming `what`, for every status but 200.
@@ -125,9 +115,10 @@ Result<ExpiringCredentials> AssumeRoleWithToken(const AwsRole& role, const std::
                                                 const Environment& environment,
                                                 const Deadline& deadline) {
   UNSHARD_ASSIGN_OR_RETURN(const auto token, ReadTextFile(token_file));
-  if (!token) return ServiceDenied("the file of the web identity, " + token_file + ", is missing");
+  if (!token)
+    return CredentialsDenied("the file of the web identity, " + token_file + ", is missing");
   return AskForRole(
-      "Action=AssumeRoleWithWebIdentity&WebIdentityToken=" + EscapeQueryValue(TrimmedToken(*token)),
+      "Action=AssumeRoleWithWebIdentity&WebIdentityToken=" + EscapeQueryValue(Trimmed(*token)),
       role, nullptr, region, environment, deadline);
 }
 
@@ -136,22 +127,25 @@ Found OfContainer(const Environment& environment, const Deadline& deadline) {
   const std::string full = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (relative.empty() && full.empty()) return std::nullopt;
   const auto url = ParseHttpUrl(relative.empty() ? full : std::string(kContainerHost) + relative);
-  if (!url) return ServiceDenied("the URI of the container's credentials is no http or https URL");
+  if (!url)
+    return CredentialsDenied("the URI of the container's credentials is no http or https URL");
   const bool of_aws = std::find(kContainerHosts.begin(), kContainerHosts.end(), url->origin) !=
                       kContainerHosts.end();
   if (!url->is_https() && !of_aws && !IsLoopback(url->origin)) {
-    return ServiceDenied("the URI of the container's credentials is plain http to " + url->origin);
+    return CredentialsDenied("the URI of the container's credentials is plain http to " +
+                             url->origin);
   }
   HttpRequest request = Request(url->Request(), deadline);
   std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const std::string file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
       !file.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto text, ReadTextFile(file));
-    if (!text) return ServiceDenied("the file of the container's token, " + file + ", is missing");
-    token = TrimmedToken(*text);
+    if (!text)
+      return CredentialsDenied("the file of the container's token, " + file + ", is missing");
+    token = Trimmed(*text);
   }
   if (token.find_first_of("\r\n") != std::string::npos) {
-    return ServiceDenied("the container's token has more than one line");
+    return CredentialsDenied("the container's token has more than one line");
   }
   if (!token.empty()) request.headers.push_back({"Authorization", token});
   const std::string what = "the service of the container";
@@ -172,8 +166,7 @@ Found OfMachine(const Environment& environment, const Deadline& deadline) {
       deadline.at, std::chrono::steady_clock::now() + (kMachineTries + 1) * kMachineTimeout);
   const auto token = Send(*transport, std::move(request));
   if (!token || token->status != 200 || token->body_too_large) return std::nullopt;
-  const HttpHeader field{"X-aws-ec2-metadata-token",
-                         std::string(TrimmedToken(AsText(token->body)))};
+  const HttpHeader field{"X-aws-ec2-metadata-token", std::string(Trimmed(AsText(token->body)))};
   if (field.value.find_first_of("\r\n") != std::string::npos) return std::nullopt;
 
   const std::string roles = base + "/latest/meta-data/iam/security-credentials/";
@@ -185,7 +178,7 @@ Found OfMachine(const Environment& environment, const Deadline& deadline) {
     return Fail(ErrorCode::kUnavailable,
                 "credentials for S3: the metadata service of this machine does not name its role");
   }
-  const std::string_view names = TrimmedToken(AsText(listed->body));
+  const std::string_view names = Trimmed(AsText(listed->body));
   if (names.empty()) return std::nullopt;
   request = Request(roles + EscapeKey(names.substr(0, names.find('\n'))), deadline);
   request.headers.push_back(field);

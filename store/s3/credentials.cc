@@ -19,17 +19,13 @@ std::string FirstOf(std::string first, std::string second) {
   return first.empty() ? std::move(second) : std::move(first);
 }
 
-tl::unexpected<Error> Denied(const std::string& why) {
-  return Fail(ErrorCode::kPermissionDenied, "credentials for S3: " + why);
-}
-
 Found Static(const std::string& id, const std::string& secret, const std::string& token,
              const std::string& place) {
   if (id.empty() && secret.empty()) return std::nullopt;
   if (id.empty() || secret.empty()) {
-    return Denied(place + " has " +
-                  (id.empty() ? "a secret access key but no access key id"
-                              : "an access key id but no secret access key"));
+    return CredentialsDenied(place + " has " +
+                             (id.empty() ? "a secret access key but no access key id"
+                                         : "an access key id but no secret access key"));
   }
   return ExpiringCredentials{{id, secret, token}, std::nullopt};
 }
@@ -45,7 +41,8 @@ Found OfWebIdentity(const CredentialsPlace& place, const Deadline& deadline) {
   const std::string file = environment("AWS_WEB_IDENTITY_TOKEN_FILE");
   const AwsRole role{environment("AWS_ROLE_ARN"), environment("AWS_ROLE_SESSION_NAME"), ""};
   if (file.empty()) return std::nullopt;
-  if (role.arn.empty()) return Denied("AWS_WEB_IDENTITY_TOKEN_FILE is set, AWS_ROLE_ARN is not");
+  if (role.arn.empty())
+    return CredentialsDenied("AWS_WEB_IDENTITY_TOKEN_FILE is set, AWS_ROLE_ARN is not");
   return AssumeRoleWithToken(role, file, place.region, environment, deadline);
 }
 
@@ -69,7 +66,7 @@ class ProfileSearch {
     if (found == profiles_.end()) return std::nullopt;
     const AwsProfile& profile = found->second;
     const std::string shown = "the profile '" + name + "'";
-    if (levels == 0) return Denied(shown + " is reached through too many others");
+    if (levels == 0) return CredentialsDenied(shown + " is reached through too many others");
     if (!SettingOf(profile, "role_arn").empty()) return FindRole(profile, name, levels);
     auto keys =
         Static(SettingOf(profile, "aws_access_key_id"), SettingOf(profile, "aws_secret_access_key"),
@@ -80,9 +77,10 @@ class ProfileSearch {
     }
     if (!SettingOf(profile, "sso_session").empty() ||
         !SettingOf(profile, "sso_start_url").empty()) {
-      return Denied(shown +
-                    " signs in with SSO, which is not supported: let 'aws configure "
-                    "export-credentials --format env' print credentials for the environment");
+      return CredentialsDenied(
+          shown +
+          " signs in with SSO, which is not supported: let 'aws configure "
+          "export-credentials --format env' print credentials for the environment");
     }
     return std::nullopt;
   }
@@ -96,10 +94,10 @@ class ProfileSearch {
       return AssumeRoleWithToken(role, file, place_.region, place_.environment, deadline_);
     }
     if (!SettingOf(profile, "mfa_serial").empty()) {
-      return Denied(shown + " asks for a code (mfa_serial), which is not supported");
+      return CredentialsDenied(shown + " asks for a code (mfa_serial), which is not supported");
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto by, FindSource(profile, name, levels));
-    if (!by) return Denied(shown + " has a role, but no credentials that assume it");
+    if (!by) return CredentialsDenied(shown + " has a role, but no credentials that assume it");
     return AssumeRole(role, by->credentials, place_.region, place_.environment, deadline_);
   }
 
@@ -130,7 +128,7 @@ Found OfSecretsFile(const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const auto text, ReadTextFile(path));
   if (!text) return std::nullopt;
   const auto document = ParseJson(*text, {std::size_t{1} << 20, 8, 1000});
-  if (!document || !document->is_object()) return Denied(path + " is no JSON object");
+  if (!document || !document->is_object()) return CredentialsDenied(path + " is no JSON object");
   return Static(TextOf(*document, "AWS_ACCESS_KEY_ID"), TextOf(*document, "AWS_SECRET_ACCESS_KEY"),
                 TextOf(*document, "AWS_SESSION_TOKEN"), path);
 }
@@ -191,9 +189,9 @@ Result<ExpiringCredentials> FindCredentials(const CredentialsPlace& place,
     if (found) return *std::move(found);
     places += (places.empty() ? "" : ", ") + std::string(source.described);
   }
-  return Denied("none were found in " + places +
-                "; for a public bucket ask for none, with the mount option anonymous or "
-                "AWS_NO_SIGN_REQUEST=1");
+  return CredentialsDenied("none were found in " + places +
+                           "; for a public bucket ask for none, with the mount option anonymous or "
+                           "AWS_NO_SIGN_REQUEST=1");
 }
 
 std::unique_ptr<RenewedSecret<AwsCredentials>> MakeRenewedCredentials(CredentialsPlace place) {

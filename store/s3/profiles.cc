@@ -4,17 +4,14 @@
 #include <utility>
 
 #include "codec/core/lower_case.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kBlanksOfLine = " \t\r";
 
-std::string_view TrimmedLine(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
+std::string_view TrimmedLine(std::string_view text) { return Trimmed(text, kBlanksOfLine); }
 
 // The profile of a section; "" for one that is none.
 std::string ProfileOf(std::string_view section, bool is_config) {
@@ -23,7 +20,7 @@ std::string ProfileOf(std::string_view section, bool is_config) {
   constexpr std::string_view kWord = "profile";
   if (!section.starts_with(kWord)) return "";
   const std::string_view name = section.substr(kWord.size());
-  if (name.empty() || kBlanks.find(name.front()) == std::string_view::npos) return "";
+  if (name.empty() || kBlanksOfLine.find(name.front()) == std::string_view::npos) return "";
   return std::string(TrimmedLine(name));
 }
 
@@ -31,7 +28,7 @@ std::string ProfileOf(std::string_view section, bool is_config) {
 std::string_view WithoutComment(std::string_view value) {
   for (std::size_t at = 1; at < value.size(); ++at) {
     const bool begins = value[at] == '#' || value[at] == ';';
-    if (begins && kBlanks.find(value[at - 1]) != std::string_view::npos) {
+    if (begins && kBlanksOfLine.find(value[at - 1]) != std::string_view::npos) {
       return TrimmedLine(value.substr(0, at));
     }
   }
@@ -47,7 +44,7 @@ AwsProfiles ParseSections(std::string_view text, bool is_config) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const std::string_view content = TrimmedLine(line);
     if (content.empty() || content.front() == '#' || content.front() == ';') continue;
-    const bool nested = kBlanks.find(line.front()) != std::string_view::npos;
+    const bool nested = kBlanksOfLine.find(line.front()) != std::string_view::npos;
     if (!nested && content.front() == '[') {
       const std::size_t end = content.find(']');
       const std::string name =

@@ -7,17 +7,13 @@
 #include <utility>
 
 #include "codec/core/bytes.h"
+#include "codec/core/text.h"
 #include "store/http/redirects.h"
 #include "store/http/retry.h"
 #include "store/s3/answers.h"
 
 namespace unshard {
 namespace {
-
-template <std::size_t kCount>
-bool IsListed(const std::array<std::string_view, kCount>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "ExpiredTokenException",
                                                       "InvalidToken", "TokenRefreshRequired"};
@@ -144,8 +140,8 @@ bool S3Authorization::Renew(const HttpRequest& sent, const HttpResponse& respons
     return SetRegion(region) || !IsSentToTheRegion(sent);
   }
   if (!credentials_) return false;
-  if (IsListed(kExpired, failure.code)) return RefuseCredentials(sent);
-  return IsListed(kSkewed, failure.code) && SetClock(sent, response);
+  if (IsOneOf(kExpired, failure.code)) return RefuseCredentials(sent);
+  return IsOneOf(kSkewed, failure.code) && SetClock(sent, response);
 }
 
 std::optional<Error> S3Authorization::ErrorOf(const HttpRequest& sent,
@@ -183,19 +179,19 @@ Error S3Authorization::Explain(const HttpResponse& response) const {
                 what + "); set AWS_REGION",
             EPROTO};
   }
-  if (IsListed(kUnknownKeys, failure.code)) {
+  if (IsOneOf(kUnknownKeys, failure.code)) {
     return {ErrorCode::kPermissionDenied,
             "the service refuses the access key or its secret (" + what + ')', 0};
   }
-  if (IsListed(kSkewed, failure.code)) {
+  if (IsOneOf(kSkewed, failure.code)) {
     return {ErrorCode::kPermissionDenied,
             "the clock of this machine and that of the service differ (" + what + ')', 0};
   }
   if (status == 404 || status == 410) return {ErrorCode::kNotFound, what, 0};
-  if (IsListed(kFull, failure.code) || status == 507) {
+  if (IsOneOf(kFull, failure.code) || status == 507) {
     return {ErrorCode::kResourceExhausted, "the store is full (" + what + ')', ENOSPC};
   }
-  if (IsListed(kOverQuota, failure.code)) {
+  if (IsOneOf(kOverQuota, failure.code)) {
     return {ErrorCode::kResourceExhausted, "the quota of the store is used up (" + what + ')',
             EDQUOT};
   }
@@ -203,7 +199,7 @@ Error S3Authorization::Explain(const HttpResponse& response) const {
   if (status == 501 || failure.code == "NotImplemented") {
     return {ErrorCode::kNotSupported, "the service answered " + what, 0};
   }
-  if (status != 401 && status != 403 && !IsListed(kExpired, failure.code)) {
+  if (status != 401 && status != 403 && !IsOneOf(kExpired, failure.code)) {
     return {ErrorCode::kUnavailable, "the service answered " + what, EPROTO};
   }
   std::string message = "the service denies access (" + what + ')';

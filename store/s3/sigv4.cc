@@ -11,6 +11,7 @@
 
 #include "codec/core/bytes.h"
 #include "codec/core/lower_case.h"
+#include "codec/core/text.h"
 #include "store/http/body_digests.h"
 #include "store/http/url.h"
 
@@ -21,11 +22,6 @@ constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 constexpr std::array<std::string_view, 2> kNotSigned = {"user-agent", "accept-encoding"};
 constexpr std::array<std::string_view, 4> kOurFields = {"x-amz-date", "x-amz-content-sha256",
                                                         "x-amz-security-token", "authorization"};
-
-template <std::size_t kCount>
-bool IsAmong(const std::array<std::string_view, kCount>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 using Digest = std::array<unsigned char, 32>;
 
@@ -86,7 +82,7 @@ SignedFields CanonicalFields(const HttpHeaders& headers, const std::string& host
   std::map<std::string, std::string> fields{{"host", host}};
   for (const HttpHeader& header : headers) {
     const std::string name = LowerCase(header.name);
-    if (IsAmong(kNotSigned, name)) continue;
+    if (IsOneOf(kNotSigned, name)) continue;
     std::string& value = fields[name];
     value += (value.empty() ? "" : ",") + CanonicalValue(header.value);
   }
@@ -130,7 +126,7 @@ Result<HttpRequest> SignRequest(HttpRequest request, const AwsCredentials& crede
       announced ? std::string(*announced) : HexadecimalOf(Sha256(request.body));
 
   std::erase_if(request.headers, [](const HttpHeader& header) {
-    return IsAmong(kOurFields, LowerCase(header.name));
+    return IsOneOf(kOurFields, LowerCase(header.name));
   });
   request.headers.push_back({"X-Amz-Date", date});
   request.headers.push_back({"X-Amz-Content-Sha256", body_digest});
