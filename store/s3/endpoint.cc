@@ -13,7 +13,7 @@ tl::unexpected<Error> Invalid(const std::string& what) {
   return Fail(ErrorCode::kInvalidArgument, what);
 }
 
-bool IsOneOf(char byte, std::string_view bytes) {
+bool IsByteOf(char byte, std::string_view bytes) {
   return bytes.find(byte) != std::string_view::npos;
 }
 
@@ -27,7 +27,7 @@ bool IsBucketName(std::string_view name) {
   return name.size() >= 3 && name.size() <= 255 && IsLetterOrDigit(name.front()) &&
          name.find("..") == std::string_view::npos &&
          std::all_of(name.begin(), name.end(),
-                     [](char byte) { return IsLetterOrDigit(byte) || IsOneOf(byte, ".-_"); });
+                     [](char byte) { return IsLetterOrDigit(byte) || IsByteOf(byte, ".-_"); });
 }
 
 // One label of a host name.
@@ -41,7 +41,7 @@ bool IsHostLabel(std::string_view name) {
 bool IsRegion(std::string_view region) {
   return !region.empty() && region.size() <= 63 &&
          std::all_of(region.begin(), region.end(),
-                     [](char byte) { return IsLetterOrDigit(byte) || IsOneOf(byte, "-_"); });
+                     [](char byte) { return IsLetterOrDigit(byte) || IsByteOf(byte, "-_"); });
 }
 
 std::string FirstOf(std::initializer_list<std::string> values) {
