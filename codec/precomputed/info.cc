@@ -13,6 +13,7 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "codec/precomputed/object_check.h"
+#include "codec/precomputed/volume.h"
 #include "codec/voxel/data_type.h"
 #include "codec/voxel/volume_check.h"
 
@@ -20,7 +21,6 @@ namespace unshard {
 namespace {
 
 constexpr auto kVolume = DataTypeDialect::kPrecomputedVolume;
-constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMaxCoordinate = ~std::uint64_t{0} >> 1;
 
 // Resolves ".", ".." and empty components; a ".." that leaves the info's directory is kept.

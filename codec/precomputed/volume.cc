@@ -14,7 +14,6 @@ namespace unshard {
 namespace {
 
 constexpr std::size_t kRank = 4;  // channel, z, y, x
-constexpr std::uint64_t kMostVolumeChannels = std::uint64_t{1} << 32;
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr std::array kCodecMembers = {"encoding", "compressed_segmentation_block_size",
                                       "jpeg_quality", "png_level"};
@@ -155,7 +154,7 @@ Result<VoxelForm> ParseForm(const JsonCursor& document) {
   }
   form.type = *type;
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor channels, document.Member("num_channels"));
-  UNSHARD_ASSIGN_OR_RETURN(form.channels, channels.Unsigned(1, kMostVolumeChannels));
+  UNSHARD_ASSIGN_OR_RETURN(form.channels, channels.Unsigned(1, kMostChannels));
   return form;
 }
 

@@ -12,6 +12,9 @@
 
 namespace unshard {
 
+// More channels than any volume has.
+inline constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
+
 struct PrecomputedScale {
   std::string key;      // as the info has it
   ArrayMetadata array;  // channel, z, y, x; units in nm; the first of its chunk sizes

@@ -14,8 +14,6 @@
 namespace unshard {
 namespace {
 
-constexpr int kStatusTimeoutMilliseconds = 5000;
-
 // The name of a state for programs, and its text for people, in which MOUNT and WHY are replaced by
 // the mount point and the reason. The text of a serving mount has more.
 struct StateWords {
@@ -129,7 +127,7 @@ Result<std::vector<ListedMount>> ListMounts() {
     }
     mounts.push_back(std::move(mount));
   }
-  const auto answers = ReadWithin(asked, kStatusTimeoutMilliseconds);
+  const auto answers = ReadWithin(asked, kControlFileMilliseconds);
   for (std::size_t i = 0; i < answers.size(); ++i) TakeAnswer(answers[i], mounts[asked_of[i]]);
   return mounts;
 }

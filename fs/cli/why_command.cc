@@ -15,8 +15,6 @@
 namespace unshard {
 namespace {
 
-constexpr int kErrorsTimeoutMilliseconds = 5000;
-
 // A path inside a mount of ours.
 struct Place {
   MountEntry mount;
@@ -82,8 +80,7 @@ int RunWhy(const std::string& path) {
   if (!place) return Refuse(path, "no mount of unshard holds it; `unshard list` shows all of them");
   const std::string mount = Printable(place->mount.mount_point);
   const auto read =
-      ReadWithin({place->mount.mount_point + "/.unshard/errors"}, kErrorsTimeoutMilliseconds)
-          .front();
+      ReadWithin({place->mount.mount_point + "/.unshard/errors"}, kControlFileMilliseconds).front();
   if (read.state != BoundedRead::State::kRead) return ReportUnread(*place, read);
   std::optional<LoggedFailure> last;
   std::istringstream lines(read.text);

@@ -6,6 +6,9 @@
 
 namespace unshard {
 
+// How long commands wait for the control files of mounts.
+inline constexpr int kControlFileMilliseconds = 5000;
+
 struct BoundedRead {
   enum class State { kRead, kFailed, kSilent };
   State state = State::kSilent;
