@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "fs/tree/listing.h"
@@ -24,14 +25,13 @@ bool HasArraysBelow(const std::vector<std::string>& arrays, const std::string& d
                      [&](const std::string& path) { return !Below(path, directory).empty(); });
 }
 
-Status ListArrays(const std::vector<std::string>& arrays, const std::string& directory,
-                  const std::string& shown_as, std::uint64_t inode, const FilesOfArray& files_of,
-                  const Listing& listing) {
-  if (!ListDots(inode, listing)) return {};
+Status ArraysDirectory::ListArrays(const std::vector<std::string>& found,
+                                   const FilesOfArray& files_of, const Listing& listing) const {
+  if (!ListDots(inode(), listing)) return {};
   std::set<std::pair<std::string, bool>> names;  // and whether it is a directory
-  for (const std::string& path : arrays) {
-    const std::string_view below = Below(path, directory);
-    if (below.empty() && !(path.empty() && directory.empty())) continue;
+  for (const std::string& path : found) {
+    const std::string_view below = Below(path, arrays_);
+    if (below.empty() && !(path.empty() && arrays_.empty())) continue;
     const std::size_t end = below.find('/');
     if (end != std::string_view::npos) {
       names.emplace(below.substr(0, end), true);
@@ -42,7 +42,7 @@ Status ListArrays(const std::vector<std::string>& arrays, const std::string& dir
   std::uint64_t at = kAfterDots;
   for (const auto& [name, is_directory] : names) {
     if (++at <= listing.cookie) continue;
-    const std::uint64_t inode_of_name = StableInode(JoinPath(shown_as, name));
+    const std::uint64_t inode_of_name = StableInode(JoinPath(Path(), name));
     if (!listing.visitor({name, inode_of_name, is_directory, at, std::nullopt})) return {};
   }
   return {};

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "codec/json/writer.h"
-#include "fs/tree/array_names.h"
 #include "fs/tree/control.h"
 #include "fs/tree/superblock.h"
 #include "store/dataset/schema_reading.h"
@@ -37,14 +36,15 @@ std::vector<std::string> SchemaNames(Superblock& superblock) {
   return names;
 }
 
-std::string SchemaDirectory::Path() const { return ShownPath(arrays_); }
+std::string SchemaDirectory::Path() const { return ShownPath(arrays()); }
 
 Result<std::unique_ptr<Name>> SchemaDirectory::Find(std::string_view name) {
   if (name.size() > kSchemaSuffix.size() && name.ends_with(kSchemaSuffix)) {
     const std::string_view array = name.substr(0, name.size() - kSchemaSuffix.size());
-    return std::make_unique<SchemaFileName>(superblock(), Path(), name, JoinPath(arrays_, array));
+    return std::make_unique<SchemaFileName>(superblock(), Path(), name, JoinPath(arrays(), array));
   }
-  return std::make_unique<SchemaDirectoryName>(superblock(), Path(), name, JoinPath(arrays_, name));
+  return std::make_unique<SchemaDirectoryName>(superblock(), Path(), name,
+                                               JoinPath(arrays(), name));
 }
 
 Result<Entry> SchemaDirectory::Stat() {
@@ -56,7 +56,7 @@ Status SchemaDirectory::List(const Listing& listing) {
     if (array.empty()) return {};  // its schema is beside this directory
     return {BaseName(array) + std::string(kSchemaSuffix)};
   };
-  return ListArrays(FoundArrays(superblock()), arrays_, Path(), inode(), files_of, listing);
+  return ListArrays(FoundArrays(superblock()), files_of, listing);
 }
 
 Result<Entry> SchemaFileName::Lookup(pid_t) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fs/tree/array_names.h"
 #include "fs/tree/name.h"
 #include "fs/tree/node.h"
 
@@ -18,23 +19,19 @@ inline constexpr std::string_view kSchemaSuffix = ".json";
 // below the source, "schema.json" where the source is one.
 std::vector<std::string> SchemaNames(Superblock& superblock);
 
-// A directory of these files: those of the arrays below `arrays` ("": the source).
-class SchemaDirectory final : public Directory {
+// A directory of these files.
+class SchemaDirectory final : public ArraysDirectory {
  public:
   SchemaDirectory(Superblock& superblock, NodeId id, std::uint64_t inode, std::string arrays)
-      : Directory(superblock, id, inode), arrays_(std::move(arrays)) {}
+      : ArraysDirectory(superblock, id, inode, std::move(arrays)) {}
   [[nodiscard]] std::string Path() const override;
   [[nodiscard]] bool is_control() const override { return true; }
   Result<std::unique_ptr<Name>> Find(std::string_view name) override;
   // Lists arrays that have been found so far.
   Status List(const Listing& listing) override;
-  [[nodiscard]] bool ListingIsKept() const override { return false; }
 
  protected:
   Result<Entry> Stat() override;
-
- private:
-  const std::string arrays_;
 };
 
 // A file of the array at `array`, or the directory of those below it.

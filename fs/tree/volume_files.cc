@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "fs/tree/array_names.h"
 #include "fs/tree/superblock.h"
 #include "store/volume_file/voxel_content.h"
 
@@ -57,10 +56,10 @@ Status CanHoldFiles(const VolumeParts& parts) {
                   " has the name that the directory of these files would have");
 }
 
-std::string FilesDirectory::Path() const { return PathOfFiles(arrays_); }
+std::string FilesDirectory::Path() const { return PathOfFiles(arrays()); }
 
 Result<NamePtr> FilesDirectory::Find(std::string_view name) {
-  return std::make_unique<VolumeFileName>(superblock(), Path(), name, arrays_);
+  return std::make_unique<VolumeFileName>(superblock(), Path(), name, arrays());
 }
 
 Result<Entry> FilesDirectory::Stat() {
@@ -81,7 +80,7 @@ Status FilesDirectory::List(const Listing& listing) {
     }
     return names;
   };
-  return ListArrays(arrays.Found(), arrays_, Path(), inode(), files_of, listing);
+  return ListArrays(arrays.Found(), files_of, listing);
 }
 
 Result<Entry> FilesDirectoryName::Lookup(pid_t) { return ReferFilesDirectory(superblock(), ""); }

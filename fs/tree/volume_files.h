@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/volume_file/volume_file.h"
+#include "fs/tree/array_names.h"
 #include "fs/tree/name.h"
 #include "fs/tree/node.h"
 #include "store/volume_file/source_arrays.h"
@@ -19,22 +20,18 @@ inline constexpr std::string_view kFilesDirectory = "files";
 // Fails where the source has a name in its root that files= takes.
 Status CanHoldFiles(const VolumeParts& parts);
 
-// A directory of these files: those of the arrays below `arrays` ("": the source).
-class FilesDirectory final : public Directory {
+// A directory of these files.
+class FilesDirectory final : public ArraysDirectory {
  public:
   FilesDirectory(Superblock& superblock, NodeId id, std::uint64_t inode, std::string arrays)
-      : Directory(superblock, id, inode), arrays_(std::move(arrays)) {}
+      : ArraysDirectory(superblock, id, inode, std::move(arrays)) {}
   [[nodiscard]] std::string Path() const override;
   Result<std::unique_ptr<Name>> Find(std::string_view name) override;
   // Lists arrays that have been found so far, and of each the formats that can hold it.
   Status List(const Listing& listing) override;
-  [[nodiscard]] bool ListingIsKept() const override { return false; }
 
  protected:
   Result<Entry> Stat() override;
-
- private:
-  const std::string arrays_;
 };
 
 // `files` in the root.
