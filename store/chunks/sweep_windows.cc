@@ -24,6 +24,10 @@ constexpr std::uint64_t kPartOfGaps = 24;  // of a window, at most one part is g
 // So many reads in a row of what was read before are another sweep.
 constexpr int kAgainEnough = 8;
 constexpr std::uint64_t kChunksOfFirst = 4;
+// The first window in the next shard is at most this part of what was swept in the last one, where
+// threads may still read a few chunks.
+constexpr std::uint64_t kPartOfSwept = 16;
+constexpr std::uint64_t kPartUnread = 64;
 
 std::uint64_t Apart(const ByteRange& a, const ByteRange& b) {
   if (a.begin >= b.end()) return a.begin - b.end();
@@ -47,9 +51,23 @@ SweepWindows::Sweep& SweepWindows::Find(const ReadAhead::Shard& shard) {
     sweeps_.splice(sweeps_.begin(), sweeps_, found);
   } else {
     if (sweeps_.size() >= kSweeps) sweeps_.pop_back();
-    sweeps_.emplace_front().shard = shard;
+    Sweep& sweep = sweeps_.emplace_front();
+    sweep.shard = shard;
+    if (sweeps_.size() > 1) Continue(sweep, *std::next(sweeps_.begin()));
   }
   return sweeps_.front();
+}
+
+// `sweep`: of a shard that is read for the first time. `last`: of the shard that was read before.
+void SweepWindows::Continue(Sweep& sweep, const Sweep& last) {
+  if (!last.sweeps || last.shard.tree != sweep.shard.tree) return;
+  const std::uint64_t swept = Requested(last);
+  const std::uint64_t first = std::min(last.window, swept / kPartOfSwept);
+  if (first <= kFirst || Outstanding(last) > swept / kPartUnread) return;
+  sweep.sweeps = true;
+  sweep.beside = kBesideMost;
+  sweep.window = first;
+  sweep.largest = last.largest;
 }
 
 // Whether a read is right beside a recent one in storage or in the listing, or as far from the last
@@ -95,7 +113,8 @@ bool SweepWindows::Judge(Sweep& sweep, const Read& read) {
 SweepWindows::Place SweepWindows::Note(const Read& read) {
   const std::lock_guard lock(mutex_);
   Sweep& sweep = Find(read.shard);
-  const bool follows = Judge(sweep, read);
+  const bool begins = sweep.sweeps && sweep.recent.empty();  // continues that of another shard
+  const bool follows = Judge(sweep, read) || begins;
   if (!sweep.sweeps && (sweep.beside >= kBesideEnough || sweep.close >= kCloseEnough)) {
     sweep.sweeps = true;
     sweep.window = kFirst;
@@ -305,6 +324,12 @@ std::uint64_t SweepWindows::Outstanding(const Sweep& sweep) {
   for (const auto& [begin, window] : sweep.windows) {
     bytes += window.end - begin - std::min(window.read, window.end - begin);
   }
+  return bytes;
+}
+
+std::uint64_t SweepWindows::Requested(const Sweep& sweep) {
+  std::uint64_t bytes = 0;
+  for (const auto& [begin, end] : sweep.requested) bytes += end - begin;
   return bytes;
 }
 

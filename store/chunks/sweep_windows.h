@@ -17,6 +17,9 @@
 //   4. What was requested and is not read yet stays below the budget. Beyond it, chunks are read
 //   one
 //      by one.
+//   5. A sweep that has read a shard goes on in the next one of the tree: the first read there begins
+//      a window, so that it does not wait for several round trips again. It is a small part of what
+//      was swept, since the reader may want no more than that chunk.
 #pragma once
 
 #include <cstdint>
@@ -109,12 +112,14 @@ class SweepWindows {
   using Sweeps = std::list<Sweep>;
 
   Sweep& Find(const ReadAhead::Shard& shard);
+  static void Continue(Sweep& sweep, const Sweep& last);
   static bool Judge(Sweep& sweep, const Read& read);
   static bool IsBeside(const Sweep& sweep, const Read& read);
   static void NoteAgain(Sweep& sweep, const ByteRange& range);
   static void AddRequested(Sweep& sweep, const ByteRange& range);
   [[nodiscard]] static std::uint64_t RequestedUntil(const Sweep& sweep, std::uint64_t at);
   [[nodiscard]] static std::uint64_t Outstanding(const Sweep& sweep);
+  [[nodiscard]] static std::uint64_t Requested(const Sweep& sweep);
   [[nodiscard]] std::uint64_t OutstandingOfAll() const;
   void MakeRoom(const Sweep& sweep);
   [[nodiscard]] static Extent Around(const Sweep& sweep, const ByteRange& first,

@@ -55,7 +55,7 @@ class Shard {
       cost.bytes += range.size;
     };
     for (const std::uint64_t i : order) {
-      const SweepWindows::Read read{{1, 2, 3}, layout.chunks.at(i), listed.at(i), bytes};
+      const SweepWindows::Read read{id, layout.chunks.at(i), listed.at(i), bytes};
       Note(sweeps, read, layout, request);
       cost.most_outstanding = std::max(cost.most_outstanding, sweeps.outstanding());
       std::uint64_t found = 0;
@@ -76,6 +76,7 @@ class Shard {
   SweepWindows::Layout layout;
   std::uint64_t bytes = 0;
   Order listed;
+  ReadAhead::Shard id{1, 2, 3};
 };
 
 Order Ascending(std::uint64_t count) {
@@ -218,6 +219,50 @@ TEST(SweepWindowsTest, ShardsInTurnsAreSweptEachForItself) {
     }
   }
   EXPECT_LE(requests, 2 * 20u);
+}
+
+TEST(SweepWindowsTest, ASweepGoesOnInTheNextShard) {
+  Shard shard(1024);
+  SweepWindows sweeps(kBudget);
+  EXPECT_EQ(shard.Read(sweeps, Ascending(1024)).requests, 12u);
+  for (shard.id.shard = 10; shard.id.shard < 13; ++shard.id.shard) {
+    const Cost cost = shard.Read(sweeps, Ascending(1024));
+    EXPECT_EQ(cost.requests, 5u);  // of 2, 4, 8 and 16 MiB, and the rest
+    EXPECT_EQ(cost.bytes, 1024 * kSweptBytes);
+  }
+  shard.id.tree = 2;
+  EXPECT_EQ(shard.Read(sweeps, Ascending(1024)).requests, 12u);
+}
+
+TEST(SweepWindowsTest, AfterASweepASingleChunkOfTheNextShardCostsASmallPartOfIt) {
+  Shard shard(1024);
+  SweepWindows sweeps(kBudget);
+  shard.Read(sweeps, Ascending(1024));
+  shard.id.shard = 10;
+  const Cost one = shard.Read(sweeps, {500});
+  EXPECT_EQ(one.requests, 1u);
+  EXPECT_LE(one.bytes, shard.bytes / 16);
+}
+
+TEST(SweepWindowsTest, InTheNextShardReadsInNoOrderAreSingle) {
+  Shard shard(4096);
+  SweepWindows sweeps(kBudget);
+  shard.Read(sweeps, Ascending(4096));
+  shard.id.shard = 10;
+  Order order = Ascending(4096);
+  std::shuffle(order.begin(), order.end(), std::mt19937(5));
+  order.resize(200);
+  const Cost cost = shard.Read(sweeps, order);
+  EXPECT_GE(cost.requests, 150u);  // a few are in the window of the first
+  EXPECT_LE(cost.bytes, shard.bytes / 16 + 200 * kSweptBytes);
+}
+
+TEST(SweepWindowsTest, AfterAFewReadsOfAShardTheNextOneIsReadChunkByChunk) {
+  Shard shard(1024);
+  SweepWindows sweeps(kBudget);
+  shard.Read(sweeps, Ascending(16));
+  shard.id.shard = 10;
+  EXPECT_EQ(shard.Read(sweeps, Ascending(1)).bytes, kSweptBytes);
 }
 
 TEST(SweepWindowsTest, WindowsStopAtGapsThatCostMoreThanTheyAreWorth) {
