@@ -24,6 +24,10 @@ constexpr std::uint64_t kPartOfGaps = 24;  // of a window, at most one part is g
 // So many reads in a row of what was read before are another sweep.
 constexpr int kAgainEnough = 8;
 constexpr std::uint64_t kChunksOfFirst = 4;
+// Windows of this size have so many windows under way behind them once such a part of them is read.
+constexpr std::uint64_t kPartBegun = 16;
+constexpr std::uint64_t kOneAhead = std::uint64_t{1} << 20;
+constexpr std::uint64_t kTwoAhead = std::uint64_t{4} << 20;
 // The first window in the next shard is at most this part of what was swept in the last one, where
 // threads may still read a few chunks.
 constexpr std::uint64_t kPartOfSwept = 16;
@@ -160,9 +164,7 @@ void SweepWindows::Begin(const Read& read, Place place, const Layout& layout,
     if (at->first >= read.range.end()) break;
     if (begin < end) {
       at->second.read += end - begin;
-      if (const auto next = Follow(sweep, at->first, at->second, read, layout)) {
-        request(*next);
-      }
+      Follow(sweep, at->first, read, layout, request);
       if (at->second.read >= at->second.end - at->first - at->second.gaps) {
         at = sweep.windows.erase(at);
         continue;
@@ -187,11 +189,40 @@ void SweepWindows::NoteAgain(Sweep& sweep, const ByteRange& range) {
   }
 }
 
-// Begins the next window where half of this one is read.
-std::optional<ByteRange> SweepWindows::Follow(Sweep& sweep, std::uint64_t begin, Window& window,
-                                              const Read& read, const Layout& layout) {
-  if (window.followed || window.read < (window.end - begin) / 2) return std::nullopt;
-  window.followed = true;
+// How many windows behind this one are to be under way now.
+int SweepWindows::Ahead(const Sweep& sweep, const Window& window, std::uint64_t begin) const {
+  const std::uint64_t size = window.end - begin;
+  const int least = window.read >= size / 2 ? 1 : 0;
+  // Other sweeps, and those that jump, need room for windows of their own.
+  if (window.read < size / kPartBegun || OutstandingOfAll() + sweep.window > budget_ / 2) {
+    return least;
+  }
+  if (size >= kTwoAhead) return 2;
+  return size >= kOneAhead ? 1 : least;
+}
+
+void SweepWindows::Follow(Sweep& sweep, std::uint64_t begin, const Read& read, const Layout& layout,
+                          const std::function<void(const ByteRange&)>& request) {
+  for (int ahead = Ahead(sweep, sweep.windows.at(begin), begin); ahead > 0; --ahead) {
+    const auto at = sweep.windows.find(begin);
+    if (at == sweep.windows.end()) return;
+    Window& window = at->second;
+    if (!window.followed) {
+      window.followed = true;
+      if (const auto next = BeginNext(sweep, begin, window, read, layout)) {
+        window.next = next->begin;
+        request(*next);
+      }
+    }
+    if (!window.next) return;
+    begin = *window.next;
+  }
+}
+
+// The window behind `window`, which begins at `begin`. Nothing where there is none to begin.
+std::optional<ByteRange> SweepWindows::BeginNext(Sweep& sweep, std::uint64_t begin,
+                                                 const Window& window, const Read& read,
+                                                 const Layout& layout) {
   if (sweep.backwards >= kBackwardsEnough) {
     const auto before =
         std::lower_bound(layout.chunks.begin(), layout.chunks.end(), begin,
@@ -230,7 +261,7 @@ std::optional<ByteRange> SweepWindows::BeginWindow(Sweep& sweep, const ByteRange
   const ByteRange range{extent.begin, extent.end - extent.begin};
   if (range.size == 0) return std::nullopt;
   AddRequested(sweep, range);
-  sweep.windows[range.begin] = {extent.end, extent.gaps};
+  sweep.windows[range.begin] = {extent.end, extent.gaps, 0, false, {}};
   const std::uint64_t now = taken + range.size;
   if (shard_bytes <= budget_ + budget_ / 4 || taken <= sweep.window / 2 ||
       now + sweep.window <= budget_ / 16) {

@@ -7,18 +7,19 @@
 // between several windows at a time.
 //
 //   1. A chunk of a sweep that is in no window begins one, unless the read jumped; a window that is
-//      half read begins the next one behind it (before it, where the reads go backwards).
+//      half read begins the next one behind it (before it, where the reads go backwards). A large
+//      window takes long to arrive: the next one, or two, are under way when its reads begin, so
+//      that the wire is never idle while they go on.
 //   2. A window ends before bytes that were requested already, before a gap that costs more than a
 //      request or makes the gaps more than a small part of the window, and at the last chunk that
 //      fits. No byte is requested twice.
 //   3. Windows double. Where chunks wait long for their reads, because these jump, windows double
 //      only as long as little of the budget is taken, so that each of them can be small enough for
 //      all to be kept until they are read.
-//   4. What was requested and is not read yet stays below the budget. Beyond it, chunks are read
-//   one
-//      by one.
-//   5. A sweep that has read a shard goes on in the next one of the tree: the first read there begins
-//      a window, so that it does not wait for several round trips again. It is a small part of what
+//   4. What was requested and is not read yet stays below the budget. Beyond it, each chunk is a
+//      read of its own.
+//   5. A sweep that has read a shard goes on in the next one of the tree: the first read there
+//      begins a window, and does not wait for several round trips again. It is a small part of what
 //      was swept, since the reader may want no more than that chunk.
 #pragma once
 
@@ -87,7 +88,8 @@ class SweepWindows {
     std::uint64_t end = 0;
     std::uint64_t gaps = 0;  // bytes between its chunks
     std::uint64_t read = 0;
-    bool followed = false;  // the next one was begun, or cannot be
+    bool followed = false;              // the next one was begun, or cannot be
+    std::optional<std::uint64_t> next;  // where that one begins
   };
   // A part of the shard, to be requested whole.
   struct Extent {
@@ -131,8 +133,11 @@ class SweepWindows {
                                         const Layout& layout);
   std::optional<ByteRange> BeginWindow(Sweep& sweep, const ByteRange& first, const Layout& layout,
                                        std::uint64_t shard_bytes);
-  std::optional<ByteRange> Follow(Sweep& sweep, std::uint64_t begin, Window& window,
-                                  const Read& read, const Layout& layout);
+  [[nodiscard]] int Ahead(const Sweep& sweep, const Window& window, std::uint64_t begin) const;
+  void Follow(Sweep& sweep, std::uint64_t begin, const Read& read, const Layout& layout,
+              const std::function<void(const ByteRange&)>& request);
+  std::optional<ByteRange> BeginNext(Sweep& sweep, std::uint64_t begin, const Window& window,
+                                     const Read& read, const Layout& layout);
 
   const std::uint64_t budget_;
   mutable std::mutex mutex_;

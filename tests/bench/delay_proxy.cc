@@ -1,11 +1,12 @@
 // Forwards TCP connections to a server that is to seem farther away:
 //
-//   bench_delay_proxy MILLISECONDS ADDRESS:PORT
+//   bench_delay_proxy MILLISECONDS ADDRESS:PORT [MBIT]
 //
 // Every byte arrives half of MILLISECONDS after it was sent, in each direction, and what a new
-// connection sends first waits for the whole round trip of its handshake before. Bandwidth is not
-// limited: bytes that are on their way need no acknowledgement to be followed by others. Prints the
-// address and port on the loopback where it listens, and runs until it is ended.
+// connection sends first waits for the whole round trip of its handshake before. What the server
+// sends shares a wire of MBIT a second (0: as fast as it goes); bytes that are on their way need no
+// acknowledgement to be followed by others. Prints the address and port on the loopback where it
+// listens, and runs until it is ended.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -72,11 +73,29 @@ class Socket {
   bool failed_ = false;
 };
 
+// What all connections send in one direction, one byte after another.
+class Wire {
+ public:
+  explicit Wire(double bytes_a_second) : bytes_a_second_(bytes_a_second) {}
+
+  // When so many bytes have left that were to be sent at `now`.
+  Clock::time_point Send(Clock::time_point now, std::size_t bytes) {
+    if (bytes_a_second_ <= 0) return now;
+    const std::chrono::duration<double> taken(static_cast<double>(bytes) / bytes_a_second_);
+    free_ = std::max(free_, now) + std::chrono::duration_cast<Clock::duration>(taken);
+    return free_;
+  }
+
+ private:
+  const double bytes_a_second_;
+  Clock::time_point free_{};
+};
+
 // One direction of a connection: bytes, each with the time when it arrives.
 class Line {
  public:
-  Line(Socket& from, Socket& to, Clock::duration delay, Clock::time_point open_from)
-      : from_(from), to_(to), delay_(delay), open_from_(open_from) {}
+  Line(Socket& from, Socket& to, Wire& wire, Clock::duration delay, Clock::time_point open_from)
+      : from_(from), to_(to), wire_(wire), delay_(delay), open_from_(open_from) {}
 
   // Moves what can be moved now. True: there may be more to read at once.
   bool Pump(Clock::time_point now, Bytes& buffer) {
@@ -107,7 +126,7 @@ class Line {
   };
 
   void Append(Clock::time_point now, const char* data, std::size_t size) {
-    const auto due = std::max(now, open_from_) + delay_;
+    const auto due = std::max(wire_.Send(now, size), open_from_) + delay_;
     // Without delay the bytes need not be kept.
     while (size > 0 && due <= now && pieces_.empty() && to_.writable()) {
       const std::size_t put = to_.Write(data, size);
@@ -133,6 +152,7 @@ class Line {
 
   Socket& from_;
   Socket& to_;
+  Wire& wire_;
   const Clock::duration delay_;
   const Clock::time_point open_from_;
   std::deque<Piece> pieces_;
@@ -142,11 +162,11 @@ class Line {
 
 class Connection {
  public:
-  Connection(int client, int server, Clock::duration delay)
+  Connection(int client, int server, Wire& up, Wire& down, Clock::duration delay)
       : client_(client),
         server_(server),
-        up_(client_, server_, delay, Clock::now() + 2 * delay),
-        down_(server_, client_, delay, Clock::now()) {}
+        up_(client_, server_, up, delay, Clock::now() + 2 * delay),
+        down_(server_, client_, down, delay, Clock::now()) {}
 
   Socket& client() { return client_; }
   Socket& server() { return server_; }
@@ -169,9 +189,10 @@ class Connection {
 
 class Proxy {
  public:
-  Proxy(Clock::duration delay, const sockaddr_in& target)
+  Proxy(Clock::duration delay, const sockaddr_in& target, double bytes_a_second)
       : delay_(delay),
         target_(target),
+        down_(bytes_a_second),
         poll_(epoll_create1(EPOLL_CLOEXEC)),
         listener_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
@@ -237,8 +258,8 @@ class Proxy {
       if (server < 0) Fail("no more sockets");
       // What fails is seen when the socket is used.
       static_cast<void>(connect(server, Generic(target_), sizeof target_));
-      Connection& made =
-          *connections_.emplace_back(std::make_unique<Connection>(client, server, delay_));
+      Connection& made = *connections_.emplace_back(
+          std::make_unique<Connection>(client, server, up_, down_, delay_));
       for (Socket* each : {&made.client(), &made.server()}) {
         Watch(each->descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, each);
       }
@@ -247,6 +268,8 @@ class Proxy {
 
   const Clock::duration delay_;
   sockaddr_in target_;
+  Wire up_{0};
+  Wire down_;
   const int poll_;
   const int listener_;
   std::list<std::unique_ptr<Connection>> connections_;
@@ -261,7 +284,7 @@ void AllowManyDescriptors() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int Run(char** arguments) {
+int Run(char** arguments, double mbit) {
   AllowManyDescriptors();
   const std::chrono::duration<double, std::milli> round_trip(std::stod(arguments[1]));
   const std::string server = arguments[2];
@@ -273,13 +296,15 @@ int Run(char** arguments) {
     Fail(server + ": not an IPv4 address and a port");
   }
   target.sin_port = htons(static_cast<std::uint16_t>(std::stoi(server.substr(colon + 1))));
-  Proxy(std::chrono::duration_cast<Clock::duration>(round_trip / 2), target).Run();
+  Proxy(std::chrono::duration_cast<Clock::duration>(round_trip / 2), target, mbit * 1e6 / 8).Run();
 }
 
 }  // namespace
 }  // namespace unshard_bench
 
 int main(int argc, char** argv) {
-  if (argc != 3) unshard_bench::Fail("usage: bench_delay_proxy MILLISECONDS ADDRESS:PORT");
-  return unshard_bench::Run(argv);
+  if (argc != 3 && argc != 4) {
+    unshard_bench::Fail("usage: bench_delay_proxy MILLISECONDS ADDRESS:PORT [MBIT]");
+  }
+  return unshard_bench::Run(argv, argc == 4 ? std::stod(argv[3]) : 0);
 }

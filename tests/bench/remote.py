@@ -119,8 +119,9 @@ def workloads(arguments, size, latency):
 
 @contextlib.contextmanager
 def proxy(arguments, server, latency):
-    """The address of a proxy that makes `server` seem as far away as `latency` says."""
-    program = Program(arguments.build / "bench_delay_proxy", f"{latency:g}", server.address)
+    """The address of a proxy that makes `server` seem as far away as `latency` says, behind a wire."""
+    program = Program(arguments.build / "bench_delay_proxy", f"{latency:g}", server.address,
+                      f"{arguments.wire if latency else 0:g}")
     try:
         yield program.address
     finally:
@@ -154,7 +155,8 @@ def measure_at(arguments, dataset, chosen, bench, latency, work, document):
         contestants = (line_up(arguments, server, address, work) if latency else
                        line_up(arguments, server, server.address, work, proxied=address))
         names = [each.name for each in contestants]
-        print(remote_report.show_header(dataset, server.name, latency, names))
+        way = f"{latency:g} ms added" + (f", {arguments.wire:g} Mbit/s" if latency and arguments.wire else "")
+        print(remote_report.show_header(dataset, server.name, way, names))
         for workload in chosen:
             samples = bench.run(dataset, workload, contestants)
             load = os.getloadavg()[0]

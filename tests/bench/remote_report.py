@@ -48,12 +48,12 @@ def row(dataset, workload, samples, with_targets):
     return result
 
 
-def show_header(dataset, server, latency, names):
+def show_header(dataset, server, way, names):
     make = dataset.make
     chunks = make.grid[0] * make.grid[1] * make.grid[2]
     heads = "".join(f"  {name:>{width(name)}}" for name in names[1:])
     return (f"\n{make.format}, {chunks} chunks of {make.edge ** 3 // 1024} KiB in "
-            f"{dataset.shard_count} shards, {server}, {latency:g} ms added; times the speed of curl, "
+            f"{dataset.shard_count} shards, {server}, {way}; times the speed of curl, "
             f"higher is better\n{'':<12}{'curl':>20}{heads}  targets of unshard")
 
 

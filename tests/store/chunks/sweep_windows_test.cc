@@ -221,6 +221,20 @@ TEST(SweepWindowsTest, ShardsInTurnsAreSweptEachForItself) {
   EXPECT_LE(requests, 2 * 20u);
 }
 
+TEST(SweepWindowsTest, BehindALargeWindowTwoOthersAreUnderWay) {
+  const Shard shard(8192);
+  SweepWindows sweeps(4 * kBudget);
+  for (std::uint64_t i = 0; i < 4096; ++i) {
+    const SweepWindows::Read read{shard.id, shard.layout.chunks[i], i, shard.bytes};
+    Note(sweeps, read, shard.layout, [](const auto&) {});
+    // From here on windows have their largest size, and one is read behind which two are asked for.
+    if (i >= 2048) {
+      EXPECT_GE(sweeps.outstanding(), 2 * SweepWindows::kLargest - SweepWindows::kLargest / 16);
+      EXPECT_LE(sweeps.outstanding(), 3 * SweepWindows::kLargest);
+    }
+  }
+}
+
 TEST(SweepWindowsTest, ASweepGoesOnInTheNextShard) {
   Shard shard(1024);
   SweepWindows sweeps(kBudget);
