@@ -79,10 +79,6 @@ Result<std::shared_ptr<File>> MakeVersion(FileSystem& files, const std::string& 
 Result<ShardLock> ShardLock::Acquire(FileSystem& files, const std::string& key,
                                      const LockTimeouts& timeouts, const Deadline& deadline) {
   const std::string path = key + std::string(kLockSuffix);
-  UNSHARD_ASSIGN_OR_RETURN(const auto shard, files.Stat(key));
-  if (!shard) {
-    UNSHARD_RETURN_IF_ERROR(MakeDirectories(files, ParentPath(key)));
-  }
   for (int i = 0; i < kMostTurns; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, OpenLockFile(files, path));
     UNSHARD_RETURN_IF_ERROR(WaitForLock(files.Describe(path), *file, timeouts, deadline));

@@ -27,9 +27,9 @@ class ShardLock {
   // Opens `<key>.__lock`, which is made where it is missing, waits for its lock, and opens the path
   // again: unless that is the same file, the one we have locked has been renamed onto the shard or
   // removed meanwhile, and we start over. Then an empty file for the new version is made, and
-  // whatever had its name is unlinked: other names of that file keep its bytes. Missing directories
-  // above the shard are made durable. Fails with kUnavailable where the lock is not released in
-  // time, or other writers are always faster.
+  // whatever had its name is unlinked: other names of that file keep its bytes. The directory of
+  // the shard has to be there. Fails with kUnavailable where the lock is not released in time, or
+  // other writers are always faster.
   static Result<ShardLock> Acquire(FileSystem& files, const std::string& key,
                                    const LockTimeouts& timeouts = {},
                                    const Deadline& deadline = {});

@@ -390,6 +390,27 @@ def test_the_system_calls_of_one_publish_are_few(kind, work, mount_again, spools
                                     for chunk in range(source.count)}
 
 
+# Of a new shard: the file, and its directory after the rename. A directory that is made for it is
+# fsynced in the one above, those above that once.
+FSYNCS_OF_NEW_SHARDS = {"zarr/": lambda shards: 3 * shards + 1, "zarr.": lambda shards: 2 * shards,
+                        "precomputed": lambda shards: 2 * shards + 1}
+
+
+@pytest.mark.parametrize("kind", FSYNCS_OF_NEW_SHARDS)
+def test_directories_that_are_durable_are_not_fsynced_for_each_new_shard(kind, work, mount_again):
+    source = LineSource(str(work / "source"), kind, shards=8, per_shard=8).create()
+    mounted = mount_again(source, f"{NEVER},publish_threads=1",
+                          prefix=strace(work / "trace", "fsync,fdatasync"))
+    for chunk in range(source.count):
+        put(mounted, source, chunk, 1)
+    assert settled(mounted)["publishes"] == source.shards
+    mounted.unmount()
+    fsyncs = [arguments for _, _, arguments, _ in traced_calls(work / "trace")
+              if source.path in arguments]
+    assert len(fsyncs) == FSYNCS_OF_NEW_SHARDS[kind](source.shards), fsyncs
+    assert source.read_values() == {chunk: (1, 1) for chunk in range(source.count)}
+
+
 # --------------------------------------------------------------------------------------------- waits
 
 FLUSH_UNTIL_A_SIGNAL = """
