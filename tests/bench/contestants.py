@@ -127,6 +127,14 @@ def run_json(command):
     return json.loads(done.stdout)
 
 
+def writable(binary, options, work):
+    """A mount that could be written to, with a spool of its own: what that costs its readers."""
+    spool = f"spool={pathlib.Path(work) / 'writable-spool'}"
+    mount = unshard("writable", binary, ",".join(filter(None, [options, "rw", spool])), work)
+    mount.warm_only = True  # cold reads cost what they cost a read-only mount
+    return mount
+
+
 def unshard(name, binary, options, work):
     """A read-only mount, unless `options` say otherwise."""
     given = [option for option in options.split(",") if option]

@@ -45,7 +45,8 @@ class Bench:
     def run(self, dataset, workload, contestants):
         """{contestant: [sample, …]}, one sample per repetition. Samples are dicts with `seconds`."""
         contestants = [each for each in contestants
-                       if each.shows_files or workload.command is None]
+                       if (each.shows_files or workload.command is None)
+                       and not (workload.cold and getattr(each, "warm_only", False))]
         samples = {each.name: [] for each in contestants}
         try:
             if not workload.cold:
