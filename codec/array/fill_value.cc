@@ -176,9 +176,9 @@ std::string FloatText(double value, std::uint32_t size) {
 }
 
 std::string HexText(std::uint64_t bits, std::uint32_t size) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
   std::string text = "0x";
-  for (std::uint32_t i = 2 * size; i-- > 0;) text += kDigits[bits >> (4 * i) & 15];
+  for (std::uint32_t i = 2 * size; i-- > 0;) text += kHexDigits[bits >> (4 * i) & 15];
   return text;
 }
 

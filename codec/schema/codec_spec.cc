@@ -12,7 +12,7 @@ namespace unshard {
 namespace {
 
 using Driver = CodecSpec::Driver;
-using Type = CodecOption::Type;
+using OptionType = CodecOption::Type;
 
 constexpr std::array<std::string_view, 4> kEncodings = {"raw", "png", "jpeg",
                                                         "compressed_segmentation"};
@@ -21,14 +21,14 @@ constexpr std::array<std::string_view, 2> kShardEncodings = {"raw", "gzip"};
 const std::vector<KnownCompressor>& Zarr2Compressors() {
   static const std::vector<KnownCompressor> kCompressors = {
       {"blosc",
-       {{"cname", Type::kWord, 0, 0, BloscCompressors(), "\"lz4\""},
-        {"clevel", Type::kInteger, 0, 9, {}, "5"},
-        {"shuffle", Type::kInteger, -1, 2, {}, "-1"},
-        {"blocksize", Type::kInteger, 0, kMaxBloscBlockSize, {}, "0"}}},
-      {"zlib", {{"level", Type::kInteger, 0, 9, {}, "1"}}},
-      {"gzip", {{"level", Type::kInteger, 0, 9, {}, "1"}}},
-      {"bz2", {{"level", Type::kInteger, 1, 9, {}, "1"}}},
-      {"zstd", {{"level", Type::kInteger, kMinZstdLevel, kMaxZstdLevel, {}, "1"}}}};
+       {{"cname", OptionType::kWord, 0, 0, BloscCompressors(), "\"lz4\""},
+        {"clevel", OptionType::kInteger, 0, 9, {}, "5"},
+        {"shuffle", OptionType::kInteger, -1, 2, {}, "-1"},
+        {"blocksize", OptionType::kInteger, 0, kMaxBloscBlockSize, {}, "0"}}},
+      {"zlib", {{"level", OptionType::kInteger, 0, 9, {}, "1"}}},
+      {"gzip", {{"level", OptionType::kInteger, 0, 9, {}, "1"}}},
+      {"bz2", {{"level", OptionType::kInteger, 1, 9, {}, "1"}}},
+      {"zstd", {{"level", OptionType::kInteger, kMinZstdLevel, kMaxZstdLevel, {}, "1"}}}};
   return kCompressors;
 }
 
@@ -36,16 +36,16 @@ const std::vector<KnownCompressor>& N5Compressors() {
   static const std::vector<KnownCompressor> kCompressors = {
       {"raw", {}},
       {"blosc",
-       {{"cname", Type::kWord, 0, 0, BloscCompressors(), {}},
-        {"clevel", Type::kInteger, 0, 9, {}, {}},
-        {"shuffle", Type::kInteger, 0, 2, {}, {}},
-        {"blocksize", Type::kInteger, 0, kMaxBloscBlockSize, {}, "0"}}},
+       {{"cname", OptionType::kWord, 0, 0, BloscCompressors(), {}},
+        {"clevel", OptionType::kInteger, 0, 9, {}, {}},
+        {"shuffle", OptionType::kInteger, 0, 2, {}, {}},
+        {"blocksize", OptionType::kInteger, 0, kMaxBloscBlockSize, {}, "0"}}},
       {"gzip",
-       {{"level", Type::kInteger, -1, 9, {}, "-1"},
-        {"useZlib", Type::kBoolean, 0, 0, {}, "false"}}},
-      {"bzip2", {{"blockSize", Type::kInteger, 1, 9, {}, "9"}}},
-      {"xz", {{"preset", Type::kInteger, 0, 9, {}, "6"}}},
-      {"zstd", {{"level", Type::kInteger, kMinZstdLevel, kMaxZstdLevel, {}, "0"}}}};
+       {{"level", OptionType::kInteger, -1, 9, {}, "-1"},
+        {"useZlib", OptionType::kBoolean, 0, 0, {}, "false"}}},
+      {"bzip2", {{"blockSize", OptionType::kInteger, 1, 9, {}, "9"}}},
+      {"xz", {{"preset", OptionType::kInteger, 0, 9, {}, "6"}}},
+      {"zstd", {{"level", OptionType::kInteger, kMinZstdLevel, kMaxZstdLevel, {}, "0"}}}};
   return kCompressors;
 }
 
@@ -69,11 +69,14 @@ Status TakeOption(const JsonCursor& json, const CodecOption& option, CodecSpec& 
 Status ParsePrecomputed(const JsonCursor& json, CodecSpec& spec) {
   UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(
       json, {"driver", "encoding", "jpeg_quality", "png_level", "shard_data_encoding"}));
-  UNSHARD_RETURN_IF_ERROR(TakeOption(json, {"encoding", Type::kWord, 0, 0, kEncodings, {}}, spec));
-  UNSHARD_RETURN_IF_ERROR(TakeOption(json, {"jpeg_quality", Type::kInteger, 0, 100, {}, {}}, spec));
-  UNSHARD_RETURN_IF_ERROR(TakeOption(json, {"png_level", Type::kInteger, 0, 9, {}, {}}, spec));
   UNSHARD_RETURN_IF_ERROR(
-      TakeOption(json, {"shard_data_encoding", Type::kWord, 0, 0, kShardEncodings, {}}, spec));
+      TakeOption(json, {"encoding", OptionType::kWord, 0, 0, kEncodings, {}}, spec));
+  UNSHARD_RETURN_IF_ERROR(
+      TakeOption(json, {"jpeg_quality", OptionType::kInteger, 0, 100, {}, {}}, spec));
+  UNSHARD_RETURN_IF_ERROR(
+      TakeOption(json, {"png_level", OptionType::kInteger, 0, 9, {}, {}}, spec));
+  UNSHARD_RETURN_IF_ERROR(TakeOption(
+      json, {"shard_data_encoding", OptionType::kWord, 0, 0, kShardEncodings, {}}, spec));
   const std::string encoding = TextOf(spec.members, "encoding");
   if (spec.members.Find("jpeg_quality") != nullptr && encoding != "jpeg") {
     return json.Expected("jpeg_quality only beside the encoding jpeg");

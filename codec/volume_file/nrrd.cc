@@ -14,7 +14,7 @@ constexpr std::size_t kHeaderAlignment = 16;
 constexpr std::array<std::string_view, 10> kTypes = {
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"};
 
-std::string TypeName(const std::string& data_type) {
+std::string NrrdType(const std::string& data_type) {
   if (data_type == "float32") return "float";
   return data_type == "float64" ? "double" : data_type;
 }
@@ -49,7 +49,7 @@ std::string HeaderText(const VolumeFileSource& source) {
   }
   std::array<double, 3> origin{};
   for (std::size_t i = 0; i < 3; ++i) origin[i] = space.xyz[i].offset * space.xyz[i].resolution;
-  return "NRRD0005\ntype: " + TypeName(DataTypeName(source.type)) +
+  return "NRRD0005\ntype: " + NrrdType(DataTypeName(source.type)) +
          "\ndimension: " + (space.channel ? "4" : "3") + "\nspace dimension: 3\nsizes:" + sizes +
          "\nspace directions:" + directions + "\nkinds:" + kinds +
          "\nendian: little\nencoding: raw\nspace origin: " + VectorText(origin) +

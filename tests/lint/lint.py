@@ -71,7 +71,27 @@ class Tree:
         return [(text.count("\n", 0, m.start(1)) + 1, m[1], m[2]) for m in INCLUDE.finditer(text)]
 
     def compile_commands(self):
-        return json.loads((self.build / "compile_commands.json").read_text())
+        """Those of the build, with the sources of a unit that is compiled as one in its place."""
+        expanded = []
+        for entry in json.loads((self.build / "compile_commands.json").read_text()):
+            unit = pathlib.Path(entry["directory"]) / entry["file"]
+            parts = re.findall(r'^#include "(/.*\.cc)"$', unit.read_text(), re.MULTILINE) \
+                if unit.suffix == ".cxx" else [entry["file"]]
+            expanded += [{**entry, "file": each} for each in parts]
+        return expanded
+
+    def latest(self):
+        """What the latest commits have touched, the last one first; everything where there is no history."""
+        git = ["git", "-c", f"safe.directory={self.root}", "-C", str(self.root)]
+        commands = (["status", "--porcelain=v1", "-uall"], ["log", "-n", "100", "--name-only", "--pretty="])
+        names = []
+        for command in commands:
+            done = subprocess.run(git + command, capture_output=True, text=True) \
+                if (self.root / ".git").exists() else None
+            if not done or done.returncode != 0:
+                return self.files
+            names += [line[3:] if command[0] == "status" else line for line in done.stdout.splitlines()]
+        return [name for name in dict.fromkeys(names) if (self.root / name).is_file()]
 
 
 def layer_of(name):
@@ -300,6 +320,28 @@ def compile_flags(tree):
     return flags
 
 
+def compile_alone(tree, flags, names):
+    """One finding for each of the sources and headers that does not compile by itself."""
+    def flags_for(name):
+        folder = name.split("/")[0]
+        fitting = [each for source, each in flags.items() if source.split("/")[0] == folder]
+        return max(fitting or flags.values(), key=len)
+
+    def compile_one(name):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "alone.cc"
+            source.write_text(f'#include "{name}"\n')
+            done = subprocess.run([*flags_for(name), "-fsyntax-only", str(source)],
+                                  capture_output=True, text=True)
+        if done.returncode == 0:
+            return None
+        error = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
+        return f"{name}: does not compile alone: {error}"
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [each for each in pool.map(compile_one, names) if each]
+
+
 def headers_compile_alone(tree):
     """Each header includes what it uses: its own source includes it first, or it is compiled here."""
     flags = compile_flags(tree)
@@ -309,25 +351,19 @@ def headers_compile_alone(tree):
         first = next(iter(tree.includes(source)), None) if source in flags else None
         return first is not None and first[2] == header
 
-    def flags_for(header):
-        folder = header.split("/")[0]
-        fitting = [each for source, each in flags.items() if source.split("/")[0] == folder]
-        return max(fitting or flags.values(), key=len)
+    return compile_alone(tree, flags, [each for each in tree.named("*.h") if not is_proved_by_its_source(each)])
 
-    def compile_alone(header):
-        with tempfile.TemporaryDirectory() as folder:
-            source = pathlib.Path(folder) / "alone.cc"
-            source.write_text(f'#include "{header}"\n')
-            done = subprocess.run([*flags_for(header), "-fsyntax-only", str(source)],
-                                  capture_output=True, text=True)
-        if done.returncode == 0:
-            return None
-        error = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
-        return f"{header}: does not compile alone: {error}"
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        unproved = [each for each in tree.named("*.h") if not is_proved_by_its_source(each)]
-        return [each for each in pool.map(compile_alone, unproved) if each]
+MOST_COMPILED_ALONE = 40
+
+
+def sources_compile_alone(tree):
+    """Sources that were touched last include what they use, which does not show where a sub-folder is
+    compiled as one; a header that was touched is tried by its source."""
+    flags = compile_flags(tree)
+    touched = [str(pathlib.PurePath(name).with_suffix(".cc")) for name in tree.latest() if layer_of(name)]
+    sources = [name for name in dict.fromkeys(touched) if name in flags]
+    return compile_alone(tree, flags, sources[:MOST_COMPILED_ALONE])
 
 
 # Written with a bracket each, so that this file does not find itself.
@@ -379,7 +415,8 @@ def words_of_the_field(tree):
 RULES = {rule.__name__: rule for rule in (
     include_layering, heavy_headers, pure_codec, shards_stay_in_store, kinds_are_not_looked_at, one_definition,
     file_size, class_size, header_for_each_source, tests_are_built,
-    python_tests_are_registered, formatting, pragma_once, headers_compile_alone, words,
+    python_tests_are_registered, formatting, pragma_once, headers_compile_alone,
+    sources_compile_alone, words,
     words_of_the_field)}
 
 

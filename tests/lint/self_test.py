@@ -196,6 +196,22 @@ class SelfTest(unittest.TestCase):
         self.put("store/local/leaning.h", "#pragma once\nstd::string name();\n")
         self.finds("headers_compile_alone", "store/local/leaning.h")
 
+    def test_a_source_that_leans_on_others_is_found(self):
+        self.put("store/local/leaning.cc", "std::string name() { return {}; }\n")
+        unit = self.build / "unity_local_cxx.cxx"
+        unit.write_text(f'#include <string>\n#include "{self.root}/store/local/leaning.cc"\n')
+        self.compile("codec/json/json.cc", unit)
+        self.finds("sources_compile_alone", "store/local/leaning.cc")
+
+    def test_sources_of_the_latest_commits_come_first(self):
+        git = ["git", "-C", str(self.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+            subprocess.run([*git, *command], check=True)
+        self.put("fs/cli/main.cc", '#include "store/object/page.h"\n')
+        subprocess.run([*git, "commit", "-qam", "one"], check=True)
+        self.put("store/object/new.cc", "")
+        self.assertEqual(lint.Tree(self.root, self.build).latest()[:2], ["store/object/new.cc", "fs/cli/main.cc"])
+
     def test_words_of_unfinished_work_are_found(self):
         self.put("README.md", "first\n" + "TO" + "DO: the rest\n")
         self.finds("words", "README.md:2: unfinished")
