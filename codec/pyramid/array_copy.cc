@@ -285,15 +285,35 @@ void ArrayCopy::Paste(const Voxels& from, const GridCell& from_cell, Voxels& to,
   CopyBox(from, axes_, box, to);
 }
 
-Result<std::optional<ByteVector>> ArrayCopy::Encode(const Voxels& voxels) const {
+bool ArrayCopy::IsFill(const Voxels& voxels) const {
   const ByteVector& bytes = voxels.bytes;
   const auto item = static_cast<std::ptrdiff_t>(to_fill_.size());
   const bool begins = bytes.size() >= to_fill_.size() &&
                       std::equal(to_fill_.begin(), to_fill_.end(), bytes.begin());
   // Then each item is the fill value if it is the one before it.
-  const bool all_fill =
-      bytes.empty() || (begins && std::equal(bytes.begin() + item, bytes.end(), bytes.begin()));
-  if (all_fill) return std::nullopt;
+  return bytes.empty() || (begins && std::equal(bytes.begin() + item, bytes.end(), bytes.begin()));
+}
+
+Result<Voxels> ArrayCopy::DecodeCopied(ByteSpan chunk, const GridCell& to_cell) const {
+  UNSHARD_ASSIGN_OR_RETURN(Voxels voxels,
+                           to_.codec->Decode(chunk, ChunkShapeAt(to_, to_grid_, to_cell)));
+  const GridCell begin(to_.rank(), 0);
+  VoxelBox box{begin, begin, {}};
+  AxisMap same(to_.rank());
+  for (std::size_t axis = 0; axis < to_.rank(); ++axis) {
+    const CellExtent extent = to_grid_.Extent(to_cell, axis);
+    box.extent.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
+    same[axis] = axis;
+  }
+  if (box.extent == voxels.shape) return voxels;
+  Voxels within{voxels.type, voxels.shape, ByteVector(voxels.bytes.size())};
+  FillItems(within.bytes, to_fill_);
+  CopyBox(voxels, same, box, within);
+  return within;
+}
+
+Result<std::optional<ByteVector>> ArrayCopy::Encode(const Voxels& voxels) const {
+  if (IsFill(voxels)) return std::nullopt;
   UNSHARD_ASSIGN_OR_RETURN(ByteVector encoded, to_.codec->Encode(voxels));
   return std::optional<ByteVector>(std::move(encoded));
 }

@@ -59,7 +59,12 @@ class ArrayCopy {
   [[nodiscard]] Result<Voxels> Blank(const GridCell& to_cell) const;
   void Paste(const Voxels& from, const GridCell& from_cell, Voxels& to,
              const GridCell& to_cell) const;
-  // Nothing where every voxel has the fill value of `to`: such chunks are not stored.
+  // Whether every voxel of a chunk of `to` has its fill value: such chunks are not stored.
+  [[nodiscard]] bool IsFill(const Voxels& voxels) const;
+  // A stored chunk of `to`, whoever encoded it; what lies beyond the array has the fill value.
+  // Fails with kDataLoss where it cannot be decoded.
+  [[nodiscard]] Result<Voxels> DecodeCopied(ByteSpan chunk, const GridCell& to_cell) const;
+  // Nothing where IsFill(voxels).
   [[nodiscard]] Result<std::optional<ByteVector>> Encode(const Voxels& voxels) const;
 
  private:

@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "fs/cli/copy_progress.h"
@@ -52,25 +55,46 @@ Status CreateDestination(const CopyCommand& command, const VolumeOptions& source
   return CreateDataset(command.create.destination, std::move(documents));
 }
 
+// Runs a part of a copy, and shows how far it is. Returns how long it took: "1.3 s".
+Result<std::string> Show(const CopyCommand& command, const CopyCounters& counters,
+                         const std::function<Status()>& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto progress = command.quiet ? nullptr : std::make_unique<CopyProgress>(counters);
+  UNSHARD_RETURN_IF_ERROR(run());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::ostringstream text;
+  text << static_cast<double>(static_cast<int>(took.count() * 10)) / 10 << " s";
+  return text.str();
+}
+
+Status Verify(const CopyCommand& command, const VolumeOptions& source,
+              const VolumeOptions& destination) {
+  // Opened anew: as whoever reads the destination afterwards.
+  UNSHARD_ASSIGN_OR_RETURN(const auto copy, DatasetCopy::Open(source, destination));
+  const CopyCounters& done = copy->counters();
+  UNSHARD_ASSIGN_OR_RETURN(const std::string took,
+                           Show(command, done, [&] { return copy->Verify(); }));
+  if (command.quiet) return {};
+  std::cout << "verified " << Counted(done.chunks, "chunk") << " (" << ReadableBytes(done.bytes)
+            << ") in " << took << "; every voxel is that of the source\n";
+  return {};
+}
+
 Status Copy(const CopyCommand& command) {
   UNSHARD_ASSIGN_OR_RETURN(const VolumeOptions source, OptionsOf(command.source));
   UNSHARD_ASSIGN_OR_RETURN(const VolumeOptions destination, OptionsOf(command.create.destination));
   UNSHARD_RETURN_IF_ERROR(CreateDestination(command, source));
   UNSHARD_ASSIGN_OR_RETURN(const auto copy, DatasetCopy::Open(source, destination));
-  const auto begin = std::chrono::steady_clock::now();
-  {
-    const auto progress =
-        command.quiet ? nullptr : std::make_unique<CopyProgress>(copy->counters());
-    UNSHARD_RETURN_IF_ERROR(copy->Run());
-  }
   const CopyCounters& done = copy->counters();
-  if (command.quiet) return {};
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::cout << "copied " << Counted(done.chunks, "chunk") << " (" << ReadableBytes(done.bytes)
-            << ") in " << static_cast<double>(static_cast<int>(took.count() * 10)) / 10 << " s; "
-            << Counted(done.shards, "shard") << " written, " << Counted(done.kept_shards, "shard")
-            << " and " << Counted(done.kept_chunks, "chunk") << " were there already\n";
-  return {};
+  UNSHARD_ASSIGN_OR_RETURN(const std::string took,
+                           Show(command, done, [&] { return copy->Run(); }));
+  if (!command.quiet) {
+    std::cout << "copied " << Counted(done.chunks, "chunk") << " (" << ReadableBytes(done.bytes)
+              << ") in " << took << "; " << Counted(done.shards, "shard") << " written, "
+              << Counted(done.kept_shards, "shard") << " and " << Counted(done.kept_chunks, "chunk")
+              << " were there already\n";
+  }
+  return command.verify ? Verify(command, source, destination) : Status();
 }
 
 }  // namespace

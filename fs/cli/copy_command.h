@@ -12,6 +12,7 @@ struct CopyCommand {
   // The destination; where it describes a dataset, that is created first, unless it is there as
   // described: an interrupted copy goes on.
   CreateCommand create;
+  bool verify = false;  // then read both again, and compare their voxels
   bool quiet = false;
 };
 

@@ -38,6 +38,7 @@ class ChunkMaker {
   [[nodiscard]] std::optional<GridCell> CellOf(const ShardSlot& slot) const;
   [[nodiscard]] const ArrayCopy& copy() const { return *copy_; }
   [[nodiscard]] const ChunkSource& source() const { return *source_; }
+  [[nodiscard]] const CopyLimits& limits() const { return limits_; }
 
   // Finds what the chunks of these slots are made from. Those that are absent in the source, and
   // need not be written, are left out.

@@ -48,22 +48,23 @@ std::vector<Run> RunsOf(std::span<const ChunkSource::Chunk> chunks, std::uint64_
   return runs;
 }
 
-tl::unexpected<Error> Changed(Error error) {
+}  // namespace
+
+tl::unexpected<Error> ChunkSource::Changed(Error error) const {
   if (error.code == ErrorCode::kConflict) {
-    error.message += ": the source is being changed; copy it again once it is not";
+    error.message +=
+        ": the " + std::string(role_) + " is being changed; copy it again once it is not";
   }
   return tl::unexpected<Error>(std::move(error));
 }
-
-}  // namespace
 
 ChunkRef ChunkSource::RefOf(const GridCell& cell) const {
   return stored_.tree->RefOf(ChunkFile{FileCellOf(stored_.array.dialect, cell)});
 }
 
 tl::unexpected<Error> ChunkSource::In(const GridCell& cell, Error error) const {
-  return Forward(std::move(error),
-                 JoinPath(stored_.path, stored_.tree->Path(RefOf(cell))) + ": chunk of the source");
+  return Forward(std::move(error), JoinPath(stored_.path, stored_.tree->Path(RefOf(cell))) +
+                                       ": chunk of the " + std::string(role_));
 }
 
 Result<std::vector<std::optional<ChunkSource::Chunk>>> ChunkSource::Find(

@@ -1,10 +1,11 @@
-// Reads the stored chunks of the array that is copied.
+// Reads the stored chunks of the array that is copied, and of its copy to compare them.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codec/array/array_metadata.h"
@@ -25,8 +26,9 @@ struct StoredArray {
 // where another process has changed a shard meanwhile, whose version is no longer available.
 class ChunkSource {
  public:
-  ChunkSource(StoredArray stored, const CopyLimits& limits)
-      : stored_(std::move(stored)), limits_(limits) {}
+  // `role`: what messages call it, a literal.
+  ChunkSource(StoredArray stored, const CopyLimits& limits, std::string_view role = "source")
+      : stored_(std::move(stored)), limits_(limits), role_(role) {}
 
   // Where the bytes of a chunk are.
   struct Chunk {
@@ -50,9 +52,11 @@ class ChunkSource {
 
  private:
   [[nodiscard]] ChunkRef RefOf(const GridCell& cell) const;
+  [[nodiscard]] tl::unexpected<Error> Changed(Error error) const;
 
   const StoredArray stored_;
   const CopyLimits limits_;
+  const std::string_view role_;
 };
 
 }  // namespace unshard

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "store/copy/copy_check.h"
 #include "store/copy/left_locks.h"
 #include "store/copy/plain_copy.h"
 #include "store/copy/shard_copy.h"
@@ -118,7 +119,12 @@ Status DatasetCopy::Run() {
     if (!parts.files) break;
     UNSHARD_RETURN_IF_ERROR(RemoveLeftLocks(*parts.files, *parts.replacer, document));
   }
-  for (const Level& level : levels_) UNSHARD_RETURN_IF_ERROR(RunLevel(level));
+  for (const Level& level : levels_) UNSHARD_RETURN_IF_ERROR(CopyLevel(level));
+  return {};
+}
+
+Status DatasetCopy::Verify() {
+  for (const Level& level : levels_) UNSHARD_RETURN_IF_ERROR(VerifyLevel(level));
   return {};
 }
 
@@ -162,15 +168,32 @@ Result<DatasetCopy::Worker> DatasetCopy::MakeWorker(const Level& level,
                 [chunks] { return chunks->Finish(); }};
 }
 
-Status DatasetCopy::RunLevel(const Level& level) {
-  const auto maker =
-      std::make_shared<const ChunkMaker>(level.copy, level.source, level.to, decoded_, limits_);
+std::shared_ptr<const ChunkMaker> DatasetCopy::MakerOf(const Level& level) const {
+  return std::make_shared<const ChunkMaker>(level.copy, level.source, level.to, decoded_, limits_);
+}
+
+Status DatasetCopy::CopyLevel(const Level& level) {
   UNSHARD_ASSIGN_OR_RETURN(const bool was_empty, IsEmpty(level));
+  const auto maker = MakerOf(level);
+  return WorkThrough(level, [&] { return MakeWorker(level, maker, was_empty); });
+}
+
+Status DatasetCopy::VerifyLevel(const Level& level) {
+  const auto written = std::make_shared<const ChunkSource>(level.to, limits_, "destination");
+  const auto check = std::make_shared<CopyCheck>(MakerOf(level), written, counters_);
+  return WorkThrough(level, [check]() -> Result<Worker> {
+    return Worker{[check](const CopyTask& task) { return check->Run(task); },
+                  []() -> Status { return {}; }};
+  });
+}
+
+Status DatasetCopy::WorkThrough(const Level& level,
+                                const std::function<Result<Worker>()>& make_worker) {
   const auto walk =
       level.to.sharded ? WalkShards(level.to, level.copy->to_grid()) : WalkBoxes(*level.copy);
   std::vector<Worker> workers;
   for (std::size_t i = 0; i < limits_.workers; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(Worker worker, MakeWorker(level, maker, was_empty));
+    UNSHARD_ASSIGN_OR_RETURN(Worker worker, make_worker());
     workers.push_back(std::move(worker));
   }
   std::mutex mutex;

@@ -27,6 +27,9 @@ class DatasetCopy {
   // has ended, all shards are whole or as they were; another call goes on from there. Starts
   // threads. Once.
   Status Run();
+  // Reads every chunk of both, and compares their voxels. Fails with kDataLoss, naming the chunk
+  // and its first voxel that differs. Counts what it has compared. Once, in place of Run().
+  Status Verify();
   // While Run() runs, from any thread.
   [[nodiscard]] const CopyCounters& counters() const { return *counters_; }
 
@@ -40,13 +43,16 @@ class DatasetCopy {
 
   Status AddLevel(std::size_t level);
   Status CanWrite(const Level& level) const;
-  Status RunLevel(const Level& level);
+  Status CopyLevel(const Level& level);
+  Status VerifyLevel(const Level& level);
   Result<bool> IsEmpty(const Level& level) const;
   // What one worker does with each task, and at its end.
   struct Worker {
     std::function<Status(const CopyTask&)> run;
     std::function<Status()> finish;
   };
+  Status WorkThrough(const Level& level, const std::function<Result<Worker>()>& make_worker);
+  [[nodiscard]] std::shared_ptr<const ChunkMaker> MakerOf(const Level& level) const;
   Result<Worker> MakeWorker(const Level& level, const std::shared_ptr<const ChunkMaker>& maker,
                             bool was_empty);
 

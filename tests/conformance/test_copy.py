@@ -100,10 +100,10 @@ def test_chunks_shards_and_codecs_may_all_differ(number, sources, copy, work):
     kind, format = rng.choice(SOURCES), rng.choice(FORMATS)
     source = sources(kind)
     options = draw_layout(rng, source, format)
-    copy(source.path, work / "copy", "--format", format, *options)
+    copy(source.path, work / "copy", "--format", format, *options, "--verify")
     check_levels(source, work / "copy", format)
     back = rng.choice([kind.format, "zarr3"])
-    copy(work / "copy", work / "back", "--format", back)
+    copy(work / "copy", work / "back", "--format", back, "--verify")
     for level, (path, wanted) in enumerate(zip(paths_of(work / "back", back), source.levels)):
         found = voxels_of(work / "back", back, path, level)
         same(found, wanted.view("uint8") if wanted.dtype == bool else wanted)
@@ -197,6 +197,42 @@ def test_chunks_that_the_source_lacks_go(sources, copy, work):
         check_levels(source, root, "zarr3")
 
 
+@pytest.mark.parametrize("format", FORMATS)
+def test_verification_finds_the_voxel_that_differs(format, sources, copy, work):
+    source = sources(Zarr)
+    chunk = (5, 7, 11)
+    options = ["--format", format, "--chunk", chunked(format, chunk)]
+    copy(source.path, work / "copy", *options, "--verify")
+    rng = random.Random(f"{SEED} {format}")
+    at = tuple(rng.randrange(extent) for extent in source.levels[0].shape)
+    array = opened(work / "copy", format, paths_of(work / "copy", format)[0])
+    lead = (0,) if format == "precomputed" else ()
+    stored = lead + at if format not in ("precomputed", "n5") else (lead + at)[::-1]
+    origin = array.domain.origin
+    array[tuple(a + b for a, b in zip(stored, origin))] = int(source.levels[0][at]) ^ 1
+    # A chunk whose size is not known beforehand is kept by a copy: its bytes are not looked at.
+    said = copy(source.path, work / "copy", "--verify", code=1).stderr
+    within = [a % b for a, b in zip(at, chunk)]
+    shown = [*([0] if format == "precomputed" else []), *within]
+    assert f"differs from the source: voxel {shown} of the chunk" in said and said.count("\n") == 1
+    shutil.rmtree(work / "copy")
+    copy(source.path, work / "copy", *options, "--verify")
+
+
+def test_verification_finds_a_voxel_in_a_shard_that_was_kept(sources, copy, work):
+    layout = ["--format", "zarr3", "--codec", "raw", "--chunk", "8,8,8", "--shard", "64,64,64"]
+    copy(sources(Zarr).path, work / "from", *layout)
+    copy(work / "from", work / "copy", "--like", work / "from", "--verify")
+    array = opened(work / "copy", "zarr3", "0")
+    was = int(array[20, 9, 9].read().result())
+    array[20, 9, 9] = was ^ 1
+    # Of chunks that are passed on, a copy that goes on compares the sizes, and the bytes of two.
+    said = copy(work / "from", work / "copy", "--verify", code=1).stderr
+    assert "copy/0/c/2/1/1" in said and "differs from the source: voxel [4, 1, 1] of the chunk" in said
+    array[20, 9, 9] = was
+    copy(work / "from", work / "copy", "--verify")
+
+
 @pytest.mark.parametrize("what,options", [
     ("voxels instead of", ["--shape", "21,29,36", "--dtype", "uint16"]),
     ("data type", ["--shape", "21,29,37", "--dtype", "uint8"]),
@@ -288,7 +324,7 @@ def test_into_a_bucket_and_back(kind, sources, copy, work):
             name = type(source).__name__
             copy(source.path, f"{url}/{name}", "--format", *there, environment=bucket.environment)
             keys = {key: bucket.get(key) for key in bucket.keys(f"{name}/")}
-            copy(source.path, f"{url}/{name}", environment=bucket.environment)
+            copy(source.path, f"{url}/{name}", "--verify", environment=bucket.environment)
             assert {key: bucket.get(key) for key in bucket.keys(f"{name}/")} == keys
             copy(f"{url}/{name}", work / name, "--format", back, environment=bucket.environment)
             for level, (path, wanted) in enumerate(zip(paths_of(work / name, back), source.levels)):
