@@ -179,11 +179,18 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   copy.SetModified(TimeOf(sb, source, plain));
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(content->size() + 1));
   const WritePipeline::Commit put{chunk_.tree, chunk_.ref, false, copy.modified(), copy.inode()};
-  const WritePipeline::Commit removal{source.tree, source.ref, false, TimeNow()};
+  WritePipeline::Commit removal{source.tree, source.ref, false, TimeNow()};
   const bool drop_from = PlainNameIsRemembered(sb, PurposeOf(source));
   const bool drop_to = PlainNameIsRemembered(sb, PurposeOf(chunk_));
-  UNSHARD_RETURN_IF_ERROR(copy.CommitWith(
-      [&](StagedFile& bytes) { return sb.writes->CommitMove(put, bytes, removal); }));
+  UNSHARD_RETURN_IF_ERROR(copy.CommitWith([&](StagedFile& bytes) -> Status {
+    // The bytes that are removed are those that have just been copied.
+    if (const auto stored_in = content->stored_in()) {
+      UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, bytes.Crc32c());
+      removal.replaces = std::make_shared<const StoredChunkPrint>(
+          StoredChunkPrint{{false, bytes.size(), crc32c}, stored_in});
+    }
+    return sb.writes->CommitMove(put, bytes, removal);
+  }));
   sb.writers.ForgetEmptied(IdOf(chunk_));
   from.Detach(&chunk_);
   if (drop_from) DropPlainName(sb, *source.tree, source.ref);

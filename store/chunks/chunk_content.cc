@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "codec/core/crc32c.h"
+#include "store/chunks/sharded_chunks.h"
+#include "store/chunks/sharded_tree.h"
 
 namespace unshard {
 namespace {
@@ -17,6 +19,11 @@ class StoredContent final : public ChunkContent {
   std::uint64_t size() const override { return facts_.size; }
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
     return tree_->chunks().ReadFound(chunk_, facts_, offset, size);
+  }
+  std::optional<Generation> stored_in() const override {
+    const bool is_plain = chunk_.part == ChunkPart::kPlain;
+    if (!is_plain || dynamic_cast<const ShardedTree*>(tree_.get()) == nullptr) return std::nullopt;
+    return ShardGenerationOf(facts_.generation)->object->info().generation;
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "store/chunks/chunk_tree.h"
@@ -17,6 +18,8 @@ class ChunkContent {
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   // Up to `size` bytes from `offset`, fewer only at the end.
   virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) = 0;
+  // The version of the shard that holds them, where they are the plain bytes of a stored chunk.
+  [[nodiscard]] virtual std::optional<Generation> stored_in() const { return std::nullopt; }
 };
 using ContentPtr = std::shared_ptr<ChunkContent>;
 

@@ -14,6 +14,7 @@ namespace unshard {
 Result<ChunkCommit> ChunkCommitter::InServedTree(const ChunkCommit& commit) const {
   if (!commit.tree->retired()) return commit;
   ChunkCommit now = commit;
+  now.replaces.reset();
   now.tree = index_.SuccessorOf(*commit.tree);
   const auto place = now.tree ? FindChunk(now.tree, commit.tree->Path(commit.chunk)) : std::nullopt;
   if (!place) {
@@ -40,6 +41,7 @@ ChunkCommit ChunkCommitter::AsStored(const ChunkCommit& commit) {
   stored.chunk.part = WrittenPart(commit.chunk.part);
   stored.gzipped = false;
   stored.pages_doubtful = true;  // the node's bytes are not those that are stored
+  stored.replaces.reset();
   return stored;
 }
 
@@ -181,6 +183,7 @@ Result<ChunkCommitter::Prepared> ChunkCommitter::Prepare(const ChunkCommit& comm
 
 // A store that is away keeps no chunk from being committed.
 Result<StoredChunkPrint> ChunkCommitter::StoredPrint(const ChunkCommit& commit) const {
+  if (commit.replaces) return *commit.replaces;
   StoredChunkPrint unknown;
   unknown.fingerprint.unknown = true;
   if (store_away_.is_away && store_away_.is_away()) return unknown;

@@ -24,6 +24,8 @@ struct ChunkCommit {
   std::uint64_t inode = 0;
   // The kernel may have pages of the past for the chunk's arithmetic node.
   bool pages_doubtful = false;
+  // What the shard holds in its place; null unless the caller has just read that.
+  std::shared_ptr<const StoredChunkPrint> replaces = nullptr;
 };
 
 // What commits have to know of the source.

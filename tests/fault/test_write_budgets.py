@@ -411,6 +411,40 @@ def test_directories_that_are_durable_are_not_fsynced_for_each_new_shard(kind, w
     assert source.read_values() == {chunk: (1, 1) for chunk in range(source.count)}
 
 
+# Both names are looked up, and again after the ESTALE that leaves the moved dentry no time to live. The
+# second time the kernel looks up the directories on both paths as well.
+LOOKED_UP_TO_RENAME = {"zarr.": 4, "precomputed": 6}
+
+
+@pytest.mark.parametrize("kind", ["zarr.", "precomputed"])
+def test_a_chunk_that_is_renamed_onto_a_chunk_is_read_once(kind, work, mount_again):
+    """Counted by strace: one read of the chunk that moves, for its copy and its tombstone, and one of
+    the chunk that is replaced, for its fingerprint."""
+    source = LineSource(str(work / "source"), kind, shards=1, per_shard=64).create()
+    source.write_values({chunk: (0, 1) for chunk in range(source.count)})
+    mounted = mount_again(source, NEVER, prefix=strace(work / "trace", "pread64"))
+    names = [mounted.path / name for name in source.names()]
+    for name in names:
+        name.stat()  # the kernel has their dentries
+    moved = [(chunk, chunk + 32) for chunk in range(1, 16)]
+    before, begun = requests(mounted), len(traced_calls(work / "trace"))
+    for old, new in moved:
+        os.rename(names[old], names[new])
+    found = spent(before, requests(mounted), len(moved))
+    reads = sum(call == "pread64" and result == source.chunk_bytes and source.shard_path(0) in arguments
+                for _, call, arguments, result in traced_calls(work / "trace")[begun:])
+    print(f"{kind}: {found} requests, {reads / len(moved)} reads of chunks for each rename")
+    assert not beyond(found, {"lookup": LOOKED_UP_TO_RENAME[kind], "rename": 2}, 0.1), found
+    assert reads == 2 * len(moved)
+    for _, new in moved:
+        assert names[new].stat().st_size == source.chunk_bytes
+    flush(mounted)
+    rows = source.read_rows()
+    for old, new in moved:
+        assert rows[new].tobytes() == value(old, 0, 1, source.chunk_bytes)
+        assert not rows[old].any()
+
+
 # --------------------------------------------------------------------------------------------- waits
 
 FLUSH_UNTIL_A_SIGNAL = """
