@@ -91,15 +91,16 @@ SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled)
   if (terms.layout && *terms.layout != place->tree->layout_digest()) {
     return quarantined(std::string(kStoredOtherwise));
   }
-  const bool as_expected = !stored || terms.base.unknown || stored->fingerprint == terms.base ||
-                           stored->fingerprint == terms.other_base;
-  if (!as_expected) return quarantined(std::string(kChangedByOthers));
+  const bool known =
+      stored && (stored->fingerprint == terms.base || stored->fingerprint == terms.other_base ||
+                 (terms.base.unknown && stored->fingerprint.absent));
+  if (stored && !known && !terms.base.unknown) return quarantined(std::string(kChangedByOthers));
   // Seals of earlier releases do not name the layout that the chunk was written for.
   if (const Status fits = CheckBytes(spooled, *place); !fits) {
     return quarantined("it cannot be a chunk of the present dataset: " + fits.error().message);
   }
   Fate waits{Fate::Kind::kWaits, "", *place};
-  if (stored) waits.stored = *stored;
+  if (known) waits.stored = *stored;
   return waits;
 }
 

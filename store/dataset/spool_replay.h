@@ -53,7 +53,8 @@ class SpoolReplay {
     std::string why;  // kQuarantined
     // Unless quarantined:
     ChunkInTree place{};
-    std::optional<StoredChunkPrint> stored = std::nullopt;  // nothing where it cannot be read
+    // What it replaces; nothing where that is not known.
+    std::optional<StoredChunkPrint> stored = std::nullopt;
   };
   // The key of its object in the source.
   [[nodiscard]] std::string AttemptKey(const ChunkInTree& place) const;

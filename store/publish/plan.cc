@@ -1,10 +1,13 @@
 #include "store/publish/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "codec/core/crc32c.h"
 #include "codec/precomputed/mesh_manifest.h"
+#include "store/publish/coalesced_reads.h"
 
 namespace unshard {
 namespace {
@@ -16,28 +19,46 @@ auto Place(const T& one) {
   return std::make_tuple(one.page, one.slot);
 }
 
+std::pair<std::uint64_t, std::uint64_t> Extent(const StoredChunk& chunk) {
+  return {chunk.range.begin, chunk.range.size};
+}
+
+// Whether one of the fingerprints that a change goes by fits.
+template <class Expected, class Fits>
+bool AnyFits(const Expected& change, const Fits& fits) {
+  return fits(change.expected) || (change.also_expected && fits(*change.also_expected)) ||
+         (change.put && fits(*change.put));
+}
+
 class Planner {
  public:
   Planner(const PublishRequest& request, const ShardObject& base,
           const std::optional<Generation>& generation, const PublisherOptions& options)
-      : request_(request), base_(base), generation_(generation), options_(options) {}
+      : request_(request), base_(base), generation_(generation), options_(options), reads_(base) {}
 
   Result<ShardPlan> Run(const ShardIndex& index);
 
  private:
-  Result<std::vector<const ShardChange*>> SortedChanges() const;
+  using Changes = std::vector<const ShardChange*>;
+  Result<Changes> SortedChanges() const;
+  Status ReadReplaced(const ShardIndex& index, const Changes& changes);
+  [[nodiscard]] bool IsCompared(const ShardChange& change, const StoredChunk& found) const;
   Status Keep(const StoredChunk& chunk);
   Status Change(const ShardChange& change, const StoredChunk* replaced);
-  Result<Bytes> Plain(const StoredChunk& chunk) const;
-  Result<std::uint64_t> Leading(const StoredChunk& chunk) const;
+  Result<Bytes> Plain(const StoredChunk& chunk);
+  Result<std::uint64_t> Leading(const StoredChunk& chunk);
   // Whether the base is the version in which the writer saw what a change replaces.
   [[nodiscard]] bool IsBase(const std::optional<Generation>& seen_in) const {
     return seen_in && seen_in == generation_;
   }
-  Result<bool> IsExpected(const ShardChange& change, const StoredChunk* found) const;
-  Result<bool> HoldsExpected(const ShardChange& change, const StoredChunk* found) const;
-  Result<bool> HasExpectedFragments(const ShardChange& change, const StoredChunk* found) const;
-  Result<ChunkFingerprint> Fingerprint(const StoredChunk& chunk) const;
+  // Whoever did not know what is there replaces it; in strict mode only what is known to be absent.
+  [[nodiscard]] bool TakesAnything(const ChunkFingerprint& expected) const {
+    return expected.unknown && !request_.strict;
+  }
+  Result<bool> IsExpected(const ShardChange& change, const StoredChunk* found);
+  Result<bool> HoldsExpected(const ShardChange& change, const StoredChunk* found);
+  Result<bool> HasExpectedFragments(const ShardChange& change, const StoredChunk* found);
+  Result<ChunkFingerprint> Fingerprint(const StoredChunk& chunk);
   Result<ChunkFingerprint> FingerprintOfBytes(const ByteRange& range) const;
   [[nodiscard]] std::string Describe(std::uint64_t page, std::uint64_t slot) const {
     return DescribeSlot(base_.described(), page, slot);
@@ -47,11 +68,15 @@ class Planner {
   const ShardObject& base_;
   const std::optional<Generation>& generation_;
   const PublisherOptions& options_;
+  CoalescedReads reads_;
+  // Of replaced chunks that are compared with what their writers saw: by begin and size of their
+  // range.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Result<ChunkFingerprint>> fingerprints_;
   ShardPlan plan_;
 };
 
-Result<std::vector<const ShardChange*>> Planner::SortedChanges() const {
-  std::vector<const ShardChange*> changes;
+Result<Planner::Changes> Planner::SortedChanges() const {
+  Changes changes;
   changes.reserve(request_.changes.size());
   for (const ShardChange& change : request_.changes) {
     if (change.page >= request_.format->page_count() ||
@@ -75,7 +100,8 @@ Result<std::vector<const ShardChange*>> Planner::SortedChanges() const {
 
 // Both the index and the changes are in order: they are merged.
 Result<ShardPlan> Planner::Run(const ShardIndex& index) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto changes, SortedChanges());
+  UNSHARD_ASSIGN_OR_RETURN(const Changes changes, SortedChanges());
+  UNSHARD_RETURN_IF_ERROR(ReadReplaced(index, changes));
   auto change = changes.begin();
   for (const StoredChunk& chunk : index.chunks) {
     for (; change != changes.end() && Place(**change) < Place(chunk); ++change) {
@@ -89,6 +115,32 @@ Result<ShardPlan> Planner::Run(const ShardIndex& index) {
   }
   for (; change != changes.end(); ++change) UNSHARD_RETURN_IF_ERROR(Change(**change, nullptr));
   return std::move(plan_);
+}
+
+// Reads all that has to be compared in the order in which it is stored: in few requests.
+Status Planner::ReadReplaced(const ShardIndex& index, const Changes& changes) {
+  std::vector<StoredChunk> compared;
+  std::vector<ByteRange> ranges;
+  auto change = changes.begin();
+  for (const StoredChunk& chunk : index.chunks) {
+    while (change != changes.end() && Place(**change) < Place(chunk)) ++change;
+    const bool changed = change != changes.end() && Place(**change) == Place(chunk);
+    if (changed && IsCompared(**change, chunk)) compared.push_back(chunk);
+    // The manifests of all meshes are read.
+    const bool manifest = request_.has_leading && chunk.range != kDamagedRange;
+    if (manifest || (changed && IsCompared(**change, chunk))) ranges.push_back(chunk.range);
+  }
+  reads_.Announce(std::move(ranges));
+  std::sort(compared.begin(), compared.end(),
+            [](const auto& a, const auto& b) { return a.range.begin < b.range.begin; });
+  for (const StoredChunk& chunk : compared) {
+    auto fingerprint = Fingerprint(chunk);
+    // No reader has been given a chunk that cannot be decoded.
+    const bool damaged = !fingerprint && fingerprint.error().code == ErrorCode::kDataLoss;
+    if (!damaged) UNSHARD_RETURN_IF_ERROR(fingerprint);
+    fingerprints_.insert_or_assign(Extent(chunk), std::move(fingerprint));
+  }
+  return {};
 }
 
 Status Planner::Keep(const StoredChunk& chunk) {
@@ -126,19 +178,19 @@ Status Planner::Change(const ShardChange& change, const StoredChunk* replaced) {
   return {};
 }
 
-Result<Bytes> Planner::Plain(const StoredChunk& chunk) const {
+Result<Bytes> Planner::Plain(const StoredChunk& chunk) {
   if (chunk.range.size > options_.max_chunk_bytes) {
     return Fail(ErrorCode::kResourceExhausted,
                 Describe(chunk.page, chunk.slot) + ": is above the cap of " +
                     std::to_string(options_.max_chunk_bytes) + " bytes");
   }
-  UNSHARD_ASSIGN_OR_RETURN(Bytes stored, base_.Read(chunk.range));
+  UNSHARD_ASSIGN_OR_RETURN(Bytes stored, reads_.Read(chunk.range));
   auto plain = request_.format->DecodeEntry(std::move(stored), options_.max_chunk_bytes);
   if (!plain) return Forward(std::move(plain).error(), Describe(chunk.page, chunk.slot));
   return plain;
 }
 
-Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
+Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) {
   if (!request_.has_leading) return std::uint64_t{0};
   UNSHARD_ASSIGN_OR_RETURN(const Bytes manifest, Plain(chunk));
   const auto leading = MeshFragmentBytes(manifest.span());
@@ -157,24 +209,17 @@ Result<std::uint64_t> Planner::Leading(const StoredChunk& chunk) const {
   return *leading;
 }
 
-// Whether one of the fingerprints that a change goes by fits.
-template <class Expected, class Fits>
-bool AnyFits(const Expected& change, const Fits& fits) {
-  return fits(change.expected) || (change.also_expected && fits(*change.also_expected)) ||
-         (change.put && fits(*change.put));
-}
-
-Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* found) const {
-  if (!change.expected.unknown && !IsBase(change.seen_in)) {
+Result<bool> Planner::IsExpected(const ShardChange& change, const StoredChunk* found) {
+  if (!TakesAnything(change.expected) && !IsBase(change.seen_in)) {
     UNSHARD_ASSIGN_OR_RETURN(const bool expected, HoldsExpected(change, found));
     if (!expected) return false;
   }
-  if (!change.leading || IsBase(change.leading->seen_in)) return true;
+  if (!change.leading || TakesAnything(change.leading->expected)) return true;
+  if (IsBase(change.leading->seen_in)) return true;
   return HasExpectedFragments(change, found);
 }
 
-Result<bool> Planner::HasExpectedFragments(const ShardChange& change,
-                                           const StoredChunk* found) const {
+Result<bool> Planner::HasExpectedFragments(const ShardChange& change, const StoredChunk* found) {
   const auto is = [&](const ChunkFingerprint& there) {
     return AnyFits(*change.leading, [&](const ChunkFingerprint& seen) { return seen == there; });
   };
@@ -193,30 +238,35 @@ Result<bool> Planner::HasExpectedFragments(const ShardChange& change,
   return is(there);
 }
 
-Result<bool> Planner::HoldsExpected(const ShardChange& change, const StoredChunk* found) const {
-  const auto is_one_of = [&](const auto& fits) { return AnyFits(change, fits); };
-  if (found == nullptr) return is_one_of([](const ChunkFingerprint& seen) { return seen.absent; });
-  if (found->range == kDamagedRange) return false;
-  const bool can_be = is_one_of([&](const ChunkFingerprint& seen) {
-    return !seen.absent && (!request_.format->stored_is_plain() || found->range.size == seen.size);
+// Whether the bytes of a chunk tell that it is what the writer of a change saw: where the version
+// of the shard, or the size, does not.
+bool Planner::IsCompared(const ShardChange& change, const StoredChunk& found) const {
+  if (TakesAnything(change.expected) || IsBase(change.seen_in)) return false;
+  if (found.range == kDamagedRange) return false;
+  return AnyFits(change, [&](const ChunkFingerprint& seen) {
+    return !seen.absent && (!request_.format->stored_is_plain() || found.range.size == seen.size);
   });
-  if (!can_be) return false;
-  const auto fingerprint = Fingerprint(*found);
-  if (fingerprint) {
-    return is_one_of([&](const ChunkFingerprint& seen) { return seen == *fingerprint; });
-  }
-  // No reader has been given a chunk that cannot be decoded.
-  if (fingerprint.error().code == ErrorCode::kDataLoss) return false;
-  return tl::unexpected<Error>(fingerprint.error());
 }
 
-// Of the plain bytes. Plain chunks are not held in memory, however large.
-Result<ChunkFingerprint> Planner::Fingerprint(const StoredChunk& chunk) const {
+Result<bool> Planner::HoldsExpected(const ShardChange& change, const StoredChunk* found) {
+  if (found == nullptr) {
+    return AnyFits(change, [](const ChunkFingerprint& seen) { return seen.absent; });
+  }
+  const auto there = fingerprints_.find(Extent(*found));
+  if (!IsCompared(change, *found) || there == fingerprints_.end() || !there->second) return false;
+  return AnyFits(change, [&](const ChunkFingerprint& seen) { return seen == *there->second; });
+}
+
+// Of the plain bytes. Plain chunks are not held in memory, however large, but for small ones
+// together.
+Result<ChunkFingerprint> Planner::Fingerprint(const StoredChunk& chunk) {
   if (!request_.format->stored_is_plain()) {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, Plain(chunk));
     return ChunkFingerprint{false, plain.size(), Crc32c(plain.span())};
   }
-  return FingerprintOfBytes(chunk.range);
+  if (chunk.range.size > kPiece) return FingerprintOfBytes(chunk.range);
+  UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, reads_.Read(chunk.range));
+  return ChunkFingerprint{false, plain.size(), Crc32c(plain.span())};
 }
 
 Result<ChunkFingerprint> Planner::FingerprintOfBytes(const ByteRange& range) const {

@@ -79,7 +79,8 @@ struct PublishRequest {
   const ShardFormat* format = nullptr;
   bool has_leading = false;          // meshes: each entry is preceded by bytes that no index names
   std::vector<ShardChange> changes;  // each (page, slot) once
-  // In strict mode chunks that are in conflict stay as they are in the base.
+  // In strict mode chunks that are in conflict stay as they are in the base, and so do those of
+  // which it is not known what was to be replaced.
   bool strict = false;
   // Called right before the shard is replaced or removed, with the id of the attempt
   // (ObjectReplacement::attempt), each time followed by `committed`: with what was replaced by what

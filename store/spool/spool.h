@@ -41,10 +41,11 @@ namespace unshard {
 
 // What a committed chunk replaced: nothing, or plain bytes with this length and crc32c.
 struct ChunkFingerprint {
+  static ChunkFingerprint Unknown() { return {true, 0, 0, true}; }
   bool absent = true;
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
-  // Not known, since the store did not answer: whatever is there is replaced.
+  // Not known, since the store did not answer: whatever is there is replaced, but in strict mode.
   bool unknown = false;
   friend bool operator==(const ChunkFingerprint&, const ChunkFingerprint&) = default;
 };

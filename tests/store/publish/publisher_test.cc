@@ -204,6 +204,24 @@ TEST_P(EveryFormatTest, ConflictsAreCountedAndInStrictModeLeftAsTheyAre) {
   ExpectContent(format_, {{a, "new a"}, {b, "new b"}, {c, "new c"}});
 }
 
+// As of a chunk that was committed while its store did not answer.
+TEST_P(EveryFormatTest, WhatIsNotKnownToBeReplacedIsReplacedButInStrictMode) {
+  const PlacedAt there = format_.places[0], absent = format_.places[1], own = format_.places[2];
+  Store(kKey, Assembled(*format_.format, {{there, "theirs"}, {own, "own"}}));
+  PublishRequest request = RequestFor(format_, kKey, {});
+  for (const auto& [at, text] : ShardContent{{there, "new"}, {absent, "added"}, {own, "own"}}) {
+    request.changes.push_back(changes_->Put(at, text, {}));
+    request.changes.back().expected = ChunkFingerprint::Unknown();
+    request.changes.back().put = FingerprintOf({{at, text}}, at);
+  }
+  request.strict = true;
+  EXPECT_EQ(Publish(request).value_or(PublishResult()).conflicts, 1u);
+  ExpectContent(format_, {{there, "theirs"}, {absent, "added"}, {own, "own"}});
+  request.strict = false;
+  EXPECT_EQ(Publish(request).value_or(PublishResult{.conflicts = 9}).conflicts, 0u);
+  ExpectContent(format_, {{there, "new"}, {absent, "added"}, {own, "own"}});
+}
+
 TEST_P(EveryFormatTest, WhereTheBaseIsTheVersionThatTheWriterSawNothingIsCompared) {
   const PlacedAt place = format_.places[0];
   ASSERT_TRUE(Publish(format_, {changes_->Put(place, "base", {})}));

@@ -97,6 +97,28 @@ TEST_P(RemotePublishTest, ChunksThatStayAreReadOnceAndTogether) {
   ExpectContent();
 }
 
+TEST_P(RemotePublishTest, WhatIsComparedAfterAConflictIsReadInFewRequests) {
+  const std::size_t chunks = format_.places.size();
+  for (const PlacedAt& place : format_.places) content_[place] = ChunkText(place.second, 20'000);
+  writer_->Place(kShardKey, Assembled(*format_.format, content_));
+  const auto publish = [&](bool of_another_version, std::uint64_t seed) {
+    std::vector<ShardChange> changes;
+    for (std::size_t i = 0; i < chunks; ++i) {
+      changes.push_back(Put(i, ChunkText(seed + i, 20'000)));
+      if (of_another_version) changes.back().seen_in.reset();
+    }
+    const auto result = Publish(std::move(changes));
+    EXPECT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result ? result->conflicts : 99, 0u);
+    ExpectContent();
+    return writer_->TakeRequests().size();
+  };
+  const std::size_t known = publish(false, 1000);
+  const std::size_t compared = publish(true, 2000);
+  EXPECT_GE(chunks, 8u);
+  EXPECT_EQ(compared, known + 1) << chunks << " chunks";
+}
+
 TEST_P(RemotePublishTest, AnEmptiedShardIsAnObjectWithAnEmptyIndexAndNeverADelete) {
   Store(2);
   std::vector<ShardChange> removals;
