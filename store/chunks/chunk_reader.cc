@@ -71,7 +71,8 @@ Result<std::optional<ChunkFacts>> ChunkReader::FindByReading(ShardedTree& tree,
   UNSHARD_ASSIGN_OR_RETURN(
       ShardGenerationPtr generation,
       shards.Current(shard, CallerDeadline(), ShardSet::Trust::kUncontradicted));
-  UNSHARD_ASSIGN_OR_RETURN(const auto entry, Entry(tree, chunk.slot, generation));
+  UNSHARD_ASSIGN_OR_RETURN(const auto entry,
+                           Entry(tree, chunk.slot, generation, ShardSet::Ahead::kChunks));
   if (entry) UNSHARD_RETURN_IF_ERROR(Fetch(tree, chunk, generation, *entry));
   if (!shards.ValidatedSince(*generation, begun)) {
     UNSHARD_ASSIGN_OR_RETURN(generation, shards.Current(shard, CallerDeadline()));
@@ -121,9 +122,10 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Fetched(
 }
 
 Result<std::optional<ByteRange>> ChunkReader::Entry(ShardedTree& tree, const ShardSlot& slot,
-                                                    const ShardGenerationPtr& generation) {
+                                                    const ShardGenerationPtr& generation,
+                                                    ShardSet::Ahead ahead) {
   if (!generation->object) return std::nullopt;
-  const auto page = tree.shards().Page(generation, slot.page, CallerDeadline());
+  const auto page = tree.shards().Page(generation, slot.page, CallerDeadline(), ahead);
   if (!page) return tl::unexpected<Error>(page.error());
   const auto range = (*page)->Find(slot.slot);
   if (range && *range == kDamagedRange) {

@@ -68,7 +68,8 @@ class ChunkReader {
                               const ShardGenerationPtr& generation, const ByteRange& entry,
                               std::uint64_t offset, std::uint64_t size);
   Result<std::optional<ByteRange>> Entry(ShardedTree& tree, const ShardSlot& slot,
-                                         const ShardGenerationPtr& generation);
+                                         const ShardGenerationPtr& generation,
+                                         ShardSet::Ahead ahead = ShardSet::Ahead::kNone);
   // The stored range that is the content of the chunk's part as it is; nothing where it has to be
   // decoded.
   Result<std::optional<ByteRange>> VerbatimRange(ShardedTree& tree, const ChunkRef& chunk,

@@ -147,7 +147,7 @@ class PrefetchingVersion final : public ObjectVersion {
 
   void Prefetch(const ByteRange& wanted) override {
     const ByteRange range = ClipRange(RangeRequest::At(wanted.begin, wanted.size), info().size);
-    if (range.size == 0) return;
+    if (range.size == 0 || !Covering(range).empty()) return;
     WindowPtr window;
     {
       const std::lock_guard lock(mutex_);

@@ -21,6 +21,7 @@ namespace unshard {
 //   - Where the request fails, each of the reads that wait for it asks the store itself. Where it
 //     finds that the version has been replaced (kConditionFailed), that is their result too.
 //   - ReadResult::age says how long ago the store was asked.
+//   - What is prefetched already is not requested once more.
 // A range that has arrived counts in `cache` with its size; one under way counts nowhere: the
 // caller of Prefetch limits how many there are. Thread-safe.
 class PrefetchingStore final : public ObjectStore {

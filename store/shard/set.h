@@ -17,6 +17,7 @@
 #include "store/object/change_watcher.h"
 #include "store/object/index_cache.h"
 #include "store/object/object_store.h"
+#include "store/shard/data_before_pages.h"
 #include "store/shard/index_driver.h"
 #include "store/shard/opener.h"
 
@@ -81,6 +82,8 @@ struct ShardSetCounters {
 //   7. When more than `max_remembered` shards are known, those without references and users are
 //      forgotten, first those that were not requested since the last trimming. Missing shards are
 //      remembered like others. An error is never remembered.
+//   8. Where index pages stand behind the data of their chunks, both are one request for callers
+//      that are going to read a chunk (store/shard/data_before_pages.h).
 class ShardSet {
   struct Refresh;
 
@@ -111,8 +114,11 @@ class ShardSet {
   ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
   // An index page of a generation: cached, or loaded by exactly one of the threads that request it.
   // An empty page where the shard is missing. kConflict where the object was overwritten.
+  // kChunks: the caller is going to read a chunk of the page (step 8).
+  enum class Ahead { kNone, kChunks };
   Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
-                                                std::uint64_t page, const Deadline& deadline);
+                                                std::uint64_t page, const Deadline& deadline,
+                                                Ahead ahead = Ahead::kNone);
   // The size of the object that index ranges refer to; requires a generation that is not missing.
   Result<std::uint64_t> DecodedSize(const ShardGenerationPtr& generation, const Deadline& deadline);
   // Stored bytes of an entry: of the object, or of the decoded object where the format has outer
@@ -233,7 +239,7 @@ class ShardSet {
   [[nodiscard]] HeldIndex HeldOf(const ShardGeneration& generation, Held which) const;
   void Hold(const ShardGeneration& generation, Held which, const HeldIndex& held);
   Result<IndexPage> Walk(const ShardGeneration& generation, std::uint64_t page,
-                         const Deadline& deadline);
+                         const Deadline& deadline, Ahead ahead);
   // kConflict in place of kDataLoss where the generation has been replaced, or may have been.
   tl::unexpected<Error> DamagedOrReplaced(const ShardGeneration& generation, Error error,
                                           const Deadline& deadline);
@@ -264,6 +270,7 @@ class ShardSet {
   bool trimmed_ = false;           // some shard has been forgotten
 
   std::atomic<std::uint64_t> index_reads_{0};
+  DataBeforePages data_before_;
 };
 
 }  // namespace unshard

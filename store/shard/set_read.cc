@@ -14,7 +14,7 @@ constexpr std::uint64_t kDecodedObject = ~std::uint64_t{0};
 
 Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr& generation,
                                                         std::uint64_t page,
-                                                        const Deadline& deadline) {
+                                                        const Deadline& deadline, Ahead ahead) {
   static const auto empty = std::make_shared<const IndexPage>();
   if (!generation->object) return empty;
   if (page == kDecodedObject && format_->is_wrapped()) {
@@ -22,7 +22,7 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
   }
   // Passed by reference, so that nothing is allocated for the loader where the page is cached.
   const auto walk = [&]() -> Result<IndexCache::Loaded> {
-    auto loaded = Walk(*generation, page, deadline);
+    auto loaded = Walk(*generation, page, deadline, ahead);
     if (!loaded) return DamagedOrReplaced(*generation, std::move(loaded).error(), deadline);
     auto shared = std::make_shared<const IndexPage>(*std::move(loaded));
     const std::uint64_t bytes = shared->memory_bytes();
@@ -50,7 +50,7 @@ void ShardSet::Hold(const ShardGeneration& generation, Held which, const HeldInd
 }
 
 Result<IndexPage> ShardSet::Walk(const ShardGeneration& generation, std::uint64_t page,
-                                 const Deadline& deadline) {
+                                 const Deadline& deadline, Ahead ahead) {
   const auto describe = [&] { return store_->Describe(generation.key); };
   if (format_->is_wrapped()) {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes decoded, DecodedObject(generation, deadline));
@@ -61,14 +61,25 @@ Result<IndexPage> ShardSet::Walk(const ShardGeneration& generation, std::uint64_
     return IndexDriver(*format_, generation.shard, {decoded.size(), read, describe})
         .Page(page, options_.max_index_bytes);
   }
+  const bool has_pages = !keeps_replaced_versions_ && format_->page_count() != 1;
+  const std::uint64_t index_bytes = format_->fixed_index_bytes();
+  ByteRange last;
   const auto read = [&](const ByteRange& range) {
     index_reads_.fetch_add(1, std::memory_order_relaxed);
+    last = range;
+    const ByteRange more = data_before_.With(range, index_bytes);
+    const bool is_page = has_pages && range.begin >= index_bytes;
+    if (is_page && ahead == Ahead::kChunks && more != range &&
+        !generation.object->IsCached(range)) {
+      generation.object->Prefetch(more);  // the read waits for it
+    }
     return ReadObject(generation, range, deadline);
   };
   const HeldIndex before = HeldOf(generation, Held::kOwn);
   IndexDriver driver(*format_, generation.shard, {generation.object->info().size, read, describe},
                      before, HeldOf(generation, Held::kTail));
   UNSHARD_ASSIGN_OR_RETURN(IndexPage loaded, driver.Page(page, options_.max_index_bytes));
+  if (has_pages && last.begin >= index_bytes) data_before_.Learn(loaded, last);
   if (format_->page_count() == 1) {
     Hold(generation, Held::kOwn, {});
     Hold(generation, Held::kTail, {});
