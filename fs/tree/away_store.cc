@@ -33,9 +33,12 @@ BriefWait::BriefWait(const Superblock& superblock) {
 }
 
 bool IsStoreAway(const Superblock& superblock, const Error& error) {
-  if (!WritesToNetwork(superblock)) return false;
-  return error.code == ErrorCode::kUnavailable && error.system_errno != EINTR &&
-         error.system_errno != EPROTO;
+  return WritesToNetwork(superblock) && MeansAway(error);
+}
+
+Result<std::optional<FileStatus>> StatBriefly(Superblock& superblock, const std::string& path) {
+  const BriefWait brief(superblock);
+  return superblock.parts.files->Stat(path);
 }
 
 Result<std::optional<ChunkNode::Version>> UnknownChunk::OpenVersion(const Seen&) {

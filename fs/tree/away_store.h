@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "codec/core/error.h"
 #include "fs/tree/chunk_node.h"
+#include "store/local/file_system.h"
 #include "store/object/deadline.h"
 
 namespace unshard {
@@ -22,6 +24,10 @@ class BriefWait {
 
 // Whether the store did not answer, as long as a writable mount waits for it.
 bool IsStoreAway(const Superblock& superblock, const Error& error);
+
+// What programs see under a key of the source, as FileSystem::Stat; a store that is away is waited
+// for briefly.
+Result<std::optional<FileStatus>> StatBriefly(Superblock& superblock, const std::string& path);
 
 // A chunk of which the store, which is away, could not be asked whether it exists. The name leads
 // here so that the chunk can be written: LOOKUP does not say what for, and after ENOENT programs

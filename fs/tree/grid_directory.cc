@@ -1,6 +1,7 @@
 #include "fs/tree/grid_directory.h"
 
 #include "fs/common/request_failures.h"
+#include "fs/tree/away_store.h"
 #include "fs/tree/chunk_name.h"
 #include "fs/tree/listing.h"
 #include "fs/tree/scratch_name.h"
@@ -121,8 +122,10 @@ Result<NamePtr> GridDirectoryNode::FindBesideChunks(std::string_view name) {
   bool of_source = !sb.writable();
   if (!of_source && !sb.scratch.Find(Path(), name)) {
     sb.parts.watcher->Watch(directory);
-    UNSHARD_ASSIGN_OR_RETURN(const auto there, sb.parts.files->Stat(JoinPath(directory, name)));
-    of_source = there.has_value();
+    const auto there = StatBriefly(sb, JoinPath(directory, name));
+    const bool unknown = !there && IsStoreAway(sb, there.error());
+    if (!unknown) UNSHARD_RETURN_IF_ERROR(there);
+    of_source = unknown || *there;  // it may be one as long as the store does not tell
   }
   if (of_source) return std::make_unique<SourceName>(sb, directory, name, true);
   return std::make_unique<ScratchName>(sb, Path(), name, 0);

@@ -15,9 +15,10 @@ tl::unexpected<Error> GoneFile() { return Fail(ErrorCode::kConflict, "the file i
 }  // namespace
 
 PassthroughFile::PassthroughFile(Superblock& superblock, NodeId id, std::string identity,
-                                 std::string path)
+                                 std::string path, Existence existence)
     : Node(superblock, id, StableInode(identity)),
       identity_(std::move(identity)),
+      existence_(existence),
       path_(std::move(path)) {}
 
 std::string PassthroughFile::IdentityOf(const FileStatus& status) {
@@ -33,6 +34,15 @@ std::shared_ptr<PassthroughFile> ReferPassthroughFile(Superblock& superblock,
   });
   node->MovedTo(path);
   return std::static_pointer_cast<PassthroughFile>(node);
+}
+
+Entry ReferUnknownFile(Superblock& superblock, const std::string& path) {
+  const std::string identity = "u:" + path;
+  const NodePtr node = superblock.nodes.Refer(identity, [&](NodeId id) {
+    return std::make_shared<PassthroughFile>(superblock, id, identity, path,
+                                             PassthroughFile::Existence::kUnknown);
+  });
+  return Entry{node->id(), {node->inode(), 0, {}, false}, 0};
 }
 
 std::string PassthroughFile::Path() const {
@@ -74,6 +84,7 @@ Result<Entry> PassthroughFile::SetAttributes(OpenFile* file, const AttributeChan
   if (!open) {
     OpenFlags flags;
     flags.write = true;
+    flags.truncate = change.size && *change.size == 0;
     UNSHARD_ASSIGN_OR_RETURN(open, superblock().parts.files->Open(Path(), flags));
     if (!open) return GoneFile();
   }
@@ -94,6 +105,7 @@ Result<OpenFilePtr> PassthroughFile::Open(const OpenRequest& request) {
   OpenFlags flags;
   flags.write = request.write;
   flags.truncate = request.truncate;
+  flags.create = existence_ == Existence::kUnknown && request.write && request.truncate;
   UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, superblock().parts.files->Open(path, flags));
   if (!file) return StaleName();
   return OpenAs(std::move(file), request);

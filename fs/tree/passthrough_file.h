@@ -13,7 +13,11 @@ namespace unshard {
 
 class PassthroughFile final : public Node {
  public:
-  PassthroughFile(Superblock& superblock, NodeId id, std::string identity, std::string path);
+  // kUnknown: of a name of which the store, which is away, could not be asked whether it exists. It
+  // leads here so that the file can be written, as chunks can (UnknownChunk).
+  enum class Existence { kKnown, kUnknown };
+  PassthroughFile(Superblock& superblock, NodeId id, std::string identity, std::string path,
+                  Existence existence = Existence::kKnown);
 
   // Device and inode: all names of one file lead to one node.
   static std::string IdentityOf(const FileStatus& status);
@@ -39,6 +43,7 @@ class PassthroughFile final : public Node {
   Result<OpenFilePtr> OpenDocument(const std::string& path, const OpenRequest& request);
 
   const std::string identity_;
+  const Existence existence_;
   mutable std::mutex mutex_;
   std::string path_;          // guarded by mutex_; of its latest look-up
   std::weak_ptr<File> file_;  // guarded by mutex_; while it is open
@@ -48,5 +53,7 @@ class PassthroughFile final : public Node {
 std::shared_ptr<PassthroughFile> ReferPassthroughFile(Superblock& superblock,
                                                       const std::string& path,
                                                       const FileStatus& status);
+// The entry of a file at `path` that may or may not exist; its attributes have to be asked for.
+Entry ReferUnknownFile(Superblock& superblock, const std::string& path);
 
 }  // namespace unshard

@@ -4,6 +4,7 @@
 
 #include "codec/grid/chunk_key.h"
 #include "fs/common/request_failures.h"
+#include "fs/tree/away_store.h"
 #include "fs/tree/chunk_name.h"
 #include "fs/tree/control.h"
 #include "fs/tree/document.h"
@@ -154,8 +155,11 @@ Result<NamePtr> SourceDirectory::FindBesideChunks(const OverlayPtr& overlay,
   const bool hidden = IsHidden(*overlay, name);
   if (!hidden && !sb.scratch.Find(path_, name)) {
     sb.parts.watcher->Watch(path_);
-    UNSHARD_ASSIGN_OR_RETURN(const auto there, sb.parts.files->Stat(JoinPath(path_, name)));
-    if (there) return NameInSource(overlay, name);
+    const auto there = StatBriefly(sb, JoinPath(path_, name));
+    const bool unknown = !there && IsStoreAway(sb, there.error());
+    if (!unknown) UNSHARD_RETURN_IF_ERROR(there);
+    // It may be one as long as the store does not tell.
+    if (unknown || *there) return NameInSource(overlay, name);
   }
   return std::make_unique<ScratchName>(sb, path_, name, hidden ? sb.Timeout() : 0);
 }

@@ -1,6 +1,7 @@
 #include "fs/tree/source_name.h"
 
 #include "fs/common/request_failures.h"
+#include "fs/tree/away_store.h"
 #include "fs/tree/passthrough_file.h"
 #include "fs/tree/source_directory.h"
 #include "fs/tree/source_file.h"
@@ -41,7 +42,9 @@ Result<Entry> SourceName::Lookup(pid_t) {
   sb.parts.watcher->Watch(directory());
   if (shown_ == Shown::kNeeded) return ReferDirectory(sb, path(), false, sb.ModifiedOf(path()));
   if (sb.writable()) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto status, sb.parts.files->Stat(path()));
+    auto found = StatBriefly(sb, path());
+    if (!found && IsStoreAway(sb, found.error())) return LookupUnknown(found.error());
+    UNSHARD_ASSIGN_OR_RETURN(const auto status, std::move(found));
     if (!status || status->kind == FileStatus::Kind::kOther) return Entry{0, {}, 0};
     if (status->kind == FileStatus::Kind::kFile) {
       return ReferPassthroughFile(sb, path(), *status)->EntryOf(*status);
@@ -54,6 +57,21 @@ Result<Entry> SourceName::Lookup(pid_t) {
     return ReferDirectory(sb, path(), opaque_, info->modified);
   }
   return ReferSourceFile(sb, path(), *info);
+}
+
+// The store did not say what is under this name, and nothing was known of it. Taken for a file it
+// can be written. That a directory is none would be read as the absence of what is in it: what may
+// be one stays out of reach.
+Result<Entry> SourceName::LookupUnknown(const Error& error) const {
+  Superblock& sb = superblock();
+  sb.writes->FoundStoreAway(error);
+  if (sb.parts.datasets->index().ServesTreesIn(path())) {
+    return ReferDirectory(sb, path(), opaque_, sb.ModifiedOf(path()));
+  }
+  // In an array: a part of a nested chunk key.
+  const bool is_number = name().find_first_not_of("0123456789") == std::string::npos;
+  if (is_number || name() == "c") return tl::unexpected<Error>(error);
+  return ReferUnknownFile(sb, path());
 }
 
 Result<Created> SourceName::Create(const OpenRequest& request) {

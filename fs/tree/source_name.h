@@ -42,6 +42,8 @@ class SourceName final : public Name {
   // It is the document of a dataset that is presented as it is stored.
   [[nodiscard]] bool IsPlainDocument() const;
 
+  [[nodiscard]] Result<Entry> LookupUnknown(const Error& error) const;
+
   const bool opaque_;
   const Shown shown_;
 };

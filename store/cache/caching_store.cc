@@ -171,7 +171,8 @@ ObjectStore::Opened CachingStore::OpenCached(std::string_view key, const RangeRe
 }
 
 std::shared_ptr<ObjectVersion> CachingStore::Recall(std::string_view key, const ObjectInfo& info) {
-  return below_->Recall(key, info);
+  auto version = below_->Recall(key, info);
+  return version ? Keep(std::move(version), key, OpeningDigest(key, false)) : nullptr;
 }
 
 Result<std::optional<ObjectInfo>> CachingStore::Stat(std::string_view key,

@@ -12,10 +12,9 @@ namespace unshard {
 
 Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
-  const auto traffic = std::make_shared<std::atomic<std::uint64_t>>(0);
-  parts.traffic = traffic;
+  parts.contact = std::make_shared<StoreContact>();
   GcsStoreOptions gcs;
-  gcs.http.traffic = traffic;
+  gcs.http.contact = parts.contact;
   gcs.anonymous = options.anonymous;
   gcs.read_only = options.read_only || options.immutable;
   gcs.remote.single_writer = options.single_writer;

@@ -11,10 +11,9 @@ namespace unshard {
 
 Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
-  const auto traffic = std::make_shared<std::atomic<std::uint64_t>>(0);
-  parts.traffic = traffic;
+  parts.contact = std::make_shared<StoreContact>();
   S3Options s3;
-  s3.http.traffic = traffic;
+  s3.http.contact = parts.contact;
   s3.anonymous = options.anonymous;
   s3.http.allow_http = options.allow_http;
   s3.remote.single_writer = options.single_writer;

@@ -3,8 +3,6 @@
 // A new kind of store is one header with such a function and one line of the table in source.cc.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,6 +15,7 @@
 #include "store/object/object_replacement.h"
 #include "store/object/object_store.h"
 #include "store/object/own_mount.h"
+#include "store/object/store_contact.h"
 
 namespace unshard {
 
@@ -28,8 +27,8 @@ struct SourceParts {
   std::shared_ptr<ObjectReplacer> replacer;
   // Null also where files that are no shards are replaced whole, as shards are.
   std::shared_ptr<FileSystem> files;
-  // Grows as long as a remote store takes or sends bytes; null where there is no network.
-  std::shared_ptr<const std::atomic<std::uint64_t>> traffic;
+  // What is heard of a store that can be written; null where there is no network.
+  std::shared_ptr<StoreContact> contact;
   // Where no dataset was found: what to name instead, for the end of the message.
   std::function<std::string()> advice;
 };

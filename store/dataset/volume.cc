@@ -12,6 +12,7 @@
 #include "store/files/document_replacer.h"
 #include "store/object/log.h"
 #include "store/object/prefetching_store.h"
+#include "store/object/store_while_away.h"
 
 namespace unshard {
 namespace {
@@ -81,7 +82,8 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   VolumeParts parts;
   const MemoryShares memory(options.memory_bytes);
   parts.own_mount = source.own_mount;
-  parts.traffic = source.traffic;
+  parts.contact = source.contact;
+  parts.asked = source.store;
   parts.store = source.store;
   parts.watcher = source.watcher;
   std::shared_ptr<AllViewsStore> views;
@@ -100,6 +102,9 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   UNSHARD_ASSIGN_OR_RETURN(parts.disk_cache, OpenDiskCache(options, *source.store));
   if (parts.disk_cache) {
     parts.store = std::make_shared<CachingStore>(parts.store, parts.disk_cache);
+  }
+  if (!options.read_only && source.contact) {
+    parts.store = std::make_shared<StoreWhileAway>(parts.store, source.contact);
   }
   if (!source.store->capabilities().lists) {
     parts.store = parts.catalog = std::make_shared<CatalogStore>(parts.store);
@@ -179,7 +184,13 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   parts.written = parts_.written;
   parts.spools = spools_.spools;
   parts.spool_path = spools_.paths.front();
-  parts.traffic = parts_.traffic;
+  parts.contact = parts_.contact;
+  if (parts_.contact) {
+    parts.ask_store = [store = parts_.asked](const Deadline& deadline) {
+      const auto answer = store->Stat("", deadline);
+      return answer || answer.error().code != ErrorCode::kUnavailable;
+    };
+  }
   if (on_change) {
     parts.on_renewed = [on_change](const std::string& key) { on_change({key, false}); };
   }

@@ -41,7 +41,8 @@ struct VolumeParts {
   std::shared_ptr<ObjectFiles> object_files;
   std::shared_ptr<CommittedVersions> written;
   // As in SourceParts.
-  std::shared_ptr<const std::atomic<std::uint64_t>> traffic;
+  std::shared_ptr<StoreContact> contact;
+  std::shared_ptr<ObjectStore> asked;  // the source's own, for whether it answers
   // To be set once it is mounted.
   std::shared_ptr<OwnMount> own_mount;
 };

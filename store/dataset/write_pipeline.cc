@@ -32,11 +32,14 @@ constexpr std::chrono::milliseconds kFirstPause{10};
 
 constexpr std::chrono::milliseconds kLookAtTraffic{100};
 
+// Of a request that finds out whether the store is back.
+constexpr std::chrono::seconds kAskingPatience{5};
+
 // Waits until nothing has been counted for `patience`; false where `over` is requested before.
-bool StandsStill(const std::atomic<std::uint64_t>& traffic, std::chrono::milliseconds patience,
+bool StandsStill(const StoreContact& contact, std::chrono::milliseconds patience,
                  const std::stop_token& over) {
   using Clock = std::chrono::steady_clock;
-  std::uint64_t seen = traffic.load();
+  std::uint64_t seen = contact.bytes();
   auto moved = Clock::now();
   std::mutex mutex;
   std::condition_variable_any never;
@@ -44,8 +47,8 @@ bool StandsStill(const std::atomic<std::uint64_t>& traffic, std::chrono::millise
   while (Clock::now() - moved < patience) {
     never.wait_for(lock, over, kLookAtTraffic, [] { return false; });
     if (over.stop_requested()) return false;
-    if (traffic.load() == seen) continue;
-    seen = traffic.load();
+    if (contact.bytes() == seen) continue;
+    seen = contact.bytes();
     moved = Clock::now();
   }
   return true;
@@ -54,18 +57,6 @@ bool StandsStill(const std::atomic<std::uint64_t>& traffic, std::chrono::millise
 // EAGAIN: something else has to be written first.
 bool IsAway(const Error& error) {
   return error.code == ErrorCode::kUnavailable && error.system_errno != EAGAIN;
-}
-
-PublishQueueOptions QueueOptions(const VolumeOptions& options, const Spool& spool,
-                                 bool files_in_place) {
-  PublishQueueOptions queue;
-  queue.publish_after = std::chrono::milliseconds(options.publish_after_milliseconds);
-  queue.threads = options.publish_threads;
-  queue.high_water_bytes = spool.options().max_bytes / 2;
-  queue.high_water_files = spool.options().max_files / 2;
-  // The locks of shards in directories are one each; a service is away as a whole.
-  if (!files_in_place) queue.is_away = IsAway;
-  return queue;
 }
 
 ShardPublishing::Parts PublishingParts(const WritePipeline::Parts& parts,
@@ -91,19 +82,25 @@ WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
                 [this](const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,
                        bool complete) { queue_.Add(shard, chunks, bytes, complete); }),
       committer_(spool(), parts_.written, parts_.datasets->index(), checks_, current_, versions_,
-                 parts_.files && options.single_writer ? ChunkCommitter::Replaced::kOnlyFound
-                                                       : ChunkCommitter::Replaced::kRead,
+                 parts_.files && options.single_writer && !options.strict
+                     ? ChunkCommitter::Replaced::kOnlyFound
+                     : ChunkCommitter::Replaced::kRead,
                  StoreAway(), {parts_.replacer->removes_atomically(), parts_.root}),
       publishing_(PublishingParts(parts_, options, versions_, current_, attempts_)),
-      queue_([this](const DirtyShard& shard) { return Publish(shard); },
-             QueueOptions(options, *spool(), parts_.files == nullptr)) {
+      queue_([this](const DirtyShard& shard) { return Publish(shard); }, QueueOptions(options)) {
   parts_.replacer->RecordUploads(std::make_shared<SpooledUploads>(spool()));
   if (!parts_.files) return;
   file_publishing_ = std::make_unique<FilePublishing>(parts_.files, *attempts_, options.strict);
   parts_.files->Start(FilesCommitting());
+  if (!parts_.contact) return;
+  parts_.contact->Listen({[this] { return queue_.StoreIsAway(); },
+                          [this](const Error& error) { queue_.FoundStoreAway(error); },
+                          [this] { queue_.StoreAnswered(); }});
 }
 
 WritePipeline::~WritePipeline() {
+  if (parts_.contact) parts_.contact->Listen({});
+  ending_.request_stop();  // the queue waits for what it asks the store
   parts_.replacer->RecordUploads(nullptr);
   if (!parts_.files) return;
   // Files that are still open commit to the spool, for the next mount.
@@ -119,7 +116,24 @@ WritePipeline::~WritePipeline() {
 ChunkCommitter::StoreAway WritePipeline::StoreAway() {
   if (!parts_.files) return {};
   return {[this] { return queue_.StoreIsAway(); },
-          [this](const Error& error) { queue_.FoundStoreAway(error); }};
+          [this](const Error& error) { FoundStoreAway(error); }};
+}
+
+PublishQueueOptions WritePipeline::QueueOptions(const VolumeOptions& options) {
+  PublishQueueOptions queue;
+  queue.publish_after = std::chrono::milliseconds(options.publish_after_milliseconds);
+  queue.threads = options.publish_threads;
+  queue.high_water_bytes = spool()->options().max_bytes / 2;
+  queue.high_water_files = spool()->options().max_files / 2;
+  // The locks of shards in directories are one each; a service is away as a whole.
+  if (!parts_.files) return queue;
+  queue.is_away = IsAway;
+  if (!parts_.ask_store) return queue;
+  queue.ask = [this] {
+    return parts_.ask_store(
+        {std::chrono::steady_clock::now() + kAskingPatience, ending_.get_token()});
+  };
+  return queue;
 }
 
 ObjectFiles::Committing WritePipeline::FilesCommitting() {
@@ -248,7 +262,7 @@ Status WritePipeline::Drain(std::chrono::milliseconds patience) {
   Status drained;
   {
     const std::jthread watch([&](const std::stop_token& over) {
-      if (!parts_.traffic || !StandsStill(*parts_.traffic, patience, over)) return;
+      if (!parts_.contact || !StandsStill(*parts_.contact, patience, over)) return;
       gave_up.request_stop();
       interrupted_.request_stop();
     });

@@ -12,7 +12,6 @@
 // (store/files/object_files.h).
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,6 +27,7 @@
 #include "store/dataset/spooled_versions.h"
 #include "store/dataset/volume_options.h"
 #include "store/files/file_publishing.h"
+#include "store/object/store_contact.h"
 #include "store/publish/queue.h"
 
 namespace unshard {
@@ -51,8 +51,11 @@ class WritePipeline {
     // Notified of a shard whose chunks have to be revalidated, as if another process had replaced
     // it. May be null.
     std::function<void(const std::string& key)> on_renewed;
-    // Grows as long as a remote store takes or sends bytes; null where there is no network.
-    std::shared_ptr<const std::atomic<std::uint64_t>> traffic = nullptr;
+    // What is heard of a remote store; null where there is no network.
+    std::shared_ptr<StoreContact> contact = nullptr;
+    // Sends the store any request, at most until the deadline; false where it does not answer. Null
+    // where there is no network.
+    std::function<bool(const Deadline& deadline)> ask_store = nullptr;
   };
   WritePipeline(Parts parts, const VolumeOptions& options);
   ~WritePipeline();
@@ -83,8 +86,10 @@ class WritePipeline {
   // is known.
   [[nodiscard]] bool is_remote() const { return parts_.files != nullptr; }
   [[nodiscard]] bool StoreIsAway() const { return queue_.StoreIsAway(); }
-  // A request has found it away: commits do not ask it until a publish succeeds.
-  void FoundStoreAway(const Error& error) { queue_.FoundStoreAway(error); }
+  // A request has found it away: commits do not ask it until it answers any request.
+  void FoundStoreAway(const Error& error) {
+    parts_.contact ? parts_.contact->FoundAway(error) : queue_.FoundStoreAway(error);
+  }
 
   // Succeeds where chunks of this tree can be written at all.
   [[nodiscard]] Status CanWrite(const ChunkTree& tree) const { return checks_.CanWrite(tree); }
@@ -130,6 +135,7 @@ class WritePipeline {
  private:
   [[nodiscard]] ObjectFiles::Committing FilesCommitting();
   [[nodiscard]] ChunkCommitter::StoreAway StoreAway();
+  [[nodiscard]] PublishQueueOptions QueueOptions(const VolumeOptions& options);
   Result<PublishQueue::Done> Publish(const DirtyShard& shard);
   // Returns once the object of a chunk stands in the source, if another view passes that through.
   // Where it cannot be put now it is put later.

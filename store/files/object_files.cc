@@ -8,6 +8,7 @@
 #include "store/files/files_over_store.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/object/store_contact.h"
 #include "store/object/time_now.h"
 
 namespace unshard {
@@ -50,6 +51,8 @@ FileStatus FileStatusOf(std::uint64_t number, std::uint64_t size, const timespec
 ChunkFingerprint InStoreBelow(const FileState& state) {
   return state.also_stored.value_or(state.waiting->chunk.terms.base);
 }
+
+bool MayBeThere(const ChunkFingerprint& stored) { return !stored.absent || stored.unknown; }
 
 std::string Joined(const std::string& described, const char* why) { return described + ": " + why; }
 
@@ -126,6 +129,8 @@ Result<std::shared_ptr<File>> ObjectFiles::Open(const std::string& path, const O
   if (!file && !flags.create) return std::shared_ptr<File>();
   if (!file) file = Create(path);
   if (empties) UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
+  // A file that may be there is emptied, although there is nothing to cut off.
+  if (empties && file->inode()->in_store().print.unknown) file->inode()->MarkDirty();
   return std::shared_ptr<File>(std::move(file));
 }
 
@@ -179,6 +184,11 @@ Result<ObjectFiles::InodePtr> ObjectFiles::InodeOfStored(const std::string& path
                                                          const FileState& state) {
   const auto first = RangeRequest::At(0, wanted == Wanted::kBytes ? kFirstBytes : 0);
   auto found = store_->Open(path, first, CallerDeadline());
+  if (!found && wanted == Wanted::kName && MeansAway(found.error())) {
+    return std::make_shared<ObjectInode>(
+        staging_, NumberOfKey(path), path, ObjectInode::Base{}, TimeNow(),
+        ObjectInode::InStore{std::nullopt, ChunkFingerprint::Unknown()});
+  }
   if (!found && found.error().code == ErrorCode::kDataLoss) {
     UNSHARD_ASSIGN_OR_RETURN(const auto there, Stored(path));
     if (there && there->kind == ObjectInfo::Kind::kDirectory) return InodePtr();
@@ -235,6 +245,14 @@ void ObjectFiles::Release(const InodePtr& inode) {
 
 Result<std::optional<ObjectInfo>> ObjectFiles::Stored(const std::string& path) const {
   return store_->Stat(path, CallerDeadline());
+}
+
+Result<ObjectFiles::InStorePrint> ObjectFiles::StoredOrUnknown(const std::string& path) const {
+  const auto in_store = Stored(path);
+  if (!in_store && MeansAway(in_store.error())) return InStorePrint{ChunkFingerprint::Unknown()};
+  UNSHARD_RETURN_IF_ERROR(in_store);
+  const bool directory = *in_store && (*in_store)->kind == ObjectInfo::Kind::kDirectory;
+  return InStorePrint{directory ? ChunkFingerprint() : StoredPrint(*in_store), directory};
 }
 
 Result<std::optional<FileStatus>> ObjectFiles::Stat(const std::string& path) {
@@ -342,10 +360,9 @@ Status ObjectFiles::Move(const OpenPtr& file, const std::string& from, const std
   const InodePtr& inode = file->inode();
   UNSHARD_RETURN_IF_ERROR(replacer_->CanReplace(from));
   UNSHARD_RETURN_IF_ERROR(replacer_->CanReplace(to));
-  UNSHARD_ASSIGN_OR_RETURN(const auto in_store, Stored(to));
-  const bool directory = in_store && in_store->kind == ObjectInfo::Kind::kDirectory;
-  if (directory || table_->IsMade(to)) return FailErrno(EISDIR, Describe(to));
-  const ChunkFingerprint replaced = StoredPrint(in_store);
+  UNSHARD_ASSIGN_OR_RETURN(const InStorePrint in_store, StoredOrUnknown(to));
+  if (in_store.directory || table_->IsMade(to)) return FailErrno(EISDIR, Describe(to));
+  const ChunkFingerprint& replaced = in_store.print;
   const ChunkFingerprint left = inode->in_store().print;
   UNSHARD_RETURN_IF_ERROR(inode->StageAll());
   inode->MarkDirty();
@@ -354,7 +371,7 @@ Status ObjectFiles::Move(const OpenPtr& file, const std::string& from, const std
     if (inode->unlinked() || inode->key() != from) return FailErrno(ENOENT, Describe(from));
     UNSHARD_ASSIGN_OR_RETURN(const WaitingPtr copy, SealLocked(to, &staged, replaced));
     // The old name goes only once the new one survives a power loss.
-    if (!left.absent) UNSHARD_RETURN_IF_ERROR(copy->spool->Sync({copy->chunk}));
+    if (MayBeThere(left)) UNSHARD_RETURN_IF_ERROR(copy->spool->Sync({copy->chunk}));
     std::shared_ptr<ObjectInode> loser;
     table_->Update(to, [&](FileState& state) { loser = std::exchange(state.inode, inode); });
     if (loser) loser->Unlink();
@@ -378,19 +395,23 @@ Result<bool> ObjectFiles::Remove(const std::string& path) {
   const FileState state = table_->Find(path);
   const bool own = state.is_own();
   if (!own && table_->IsMade(path)) return RemoveDirectory(path);
-  UNSHARD_ASSIGN_OR_RETURN(const auto in_store, Stored(path));
-  const bool directory = in_store && in_store->kind == ObjectInfo::Kind::kDirectory;
-  if (!own && directory) {
+  auto found = StoredOrUnknown(path);
+  // Of what is not ours it has to be known whether it can be removed.
+  if (found && found->print.unknown && !own) {
+    return FailWith(EIO, ErrorCode::kUnavailable,
+                    Joined(Describe(path), "the store is away: it is not known what is there"));
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const InStorePrint in_store, std::move(found));
+  if (!own && in_store.directory) {
     if (table_->IsHidden(path)) return false;
     return RemoveDirectory(path);
   }
-  if (!own && (!in_store || state.is_removed())) return false;
+  if (!own && (in_store.print.absent || state.is_removed())) return false;
   UNSHARD_RETURN_IF_ERROR(replacer_->CanReplace(path));
   // What is open can still be read once the object is gone.
   if (state.inode && !own) UNSHARD_RETURN_IF_ERROR(state.inode->StageAll());
   const std::lock_guard lock(names_mutex_);
-  UNSHARD_RETURN_IF_ERROR(
-      RemoveLocked(path, directory ? ChunkFingerprint() : StoredPrint(in_store)));
+  UNSHARD_RETURN_IF_ERROR(RemoveLocked(path, in_store.print));
   Changed(path);
   return true;
 }
@@ -399,7 +420,7 @@ Result<bool> ObjectFiles::Remove(const std::string& path) {
 Status ObjectFiles::RemoveLocked(const std::string& path, const ChunkFingerprint& stored) {
   const FileState state = table_->Find(path);
   const bool was_put = state.publishing || (state.waiting && state.waiting->chunk.terms.other_base);
-  if (!stored.absent || was_put) UNSHARD_RETURN_IF_ERROR(SealLocked(path, nullptr, stored));
+  if (MayBeThere(stored) || was_put) UNSHARD_RETURN_IF_ERROR(SealLocked(path, nullptr, stored));
   WaitingPtr dropped;
   table_->Update(path, [&](FileState& at) {
     if (at.inode) at.inode->Unlink();

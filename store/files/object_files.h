@@ -8,7 +8,9 @@
 //      its key on the condition that the key has what it had when the file was opened
 //      (store/files/file_publishing.h). A temporary file that is renamed onto its target before
 //      that never reaches the store.
-//   4. As long as the store is away files wait in the spool, as chunks do.
+//   4. As long as the store is away files wait in the spool, as chunks do. Where it is not known
+//      whether a name is there, a file that is emptied when it is opened, or renamed onto it,
+//      replaces whatever it turns out to be.
 // A rename commits the bytes under the new name and a removal of the old one. Directories exist as
 // long as something is in them, and those that a program has made until the mount ends.
 #pragma once
@@ -79,6 +81,11 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   using OpenPtr = std::shared_ptr<OpenObject>;
   // What is wanted of a file that is opened: its bytes, or only its name.
   enum class Wanted { kBytes, kName };
+  // What the store has under a key, and whether that is a directory.
+  struct InStorePrint {
+    ChunkFingerprint print;
+    bool directory = false;
+  };
 
   // Null where programs see no file at `path`.
   Result<OpenPtr> OpenExisting(const std::string& path, Wanted wanted);
@@ -90,6 +97,8 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   OpenPtr Enter(const std::string& path, const InodePtr& made, const FileState& known);
   void Release(const InodePtr& inode);
   [[nodiscard]] Result<std::optional<ObjectInfo>> Stored(const std::string& path) const;
+  // Of a file that this mount replaces whatever the store has: unknown where that is away.
+  [[nodiscard]] Result<InStorePrint> StoredOrUnknown(const std::string& path) const;
 
   // Commits what was written to a file; nothing where it has no name any more.
   Status Commit(const InodePtr& inode);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/core/escaped_text.h"
+#include "store/http/retry.h"
 
 namespace unshard {
 namespace {
@@ -71,7 +72,7 @@ bool CurlTransfer::AddFields() {
 CURL* CurlTransfer::Prepare(const CurlOptions& options, const CurlEnvironment& environment) {
   handle_.reset(curl_easy_init());
   if (!handle_ || !AddFields()) return nullptr;
-  traffic_ = options.traffic;
+  contact_ = options.contact;
   SetOptions(options, environment);
   sent_ = std::chrono::steady_clock::now();
   return handle_.get();
@@ -148,8 +149,12 @@ int CurlTransfer::OnSeek(void* transfer, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-void CurlTransfer::CountTraffic(std::size_t bytes) const {
-  if (traffic_) traffic_->fetch_add(bytes, std::memory_order_relaxed);
+// Services and proxies before them refuse requests for the moment in the name of a store that does
+// not answer.
+void CurlTransfer::Heard(std::size_t bytes) const {
+  if (!contact_) return;
+  contact_->CountBytes(bytes);
+  if (response_.status >= 200 && !IsRetriedStatus(response_.status)) contact_->Answered();
 }
 
 std::size_t CurlTransfer::ReadBody(std::span<std::uint8_t> to) {
@@ -159,7 +164,7 @@ std::size_t CurlTransfer::ReadBody(std::span<std::uint8_t> to) {
     return CURL_READFUNC_ABORT;
   }
   body_sent_ += *found;
-  CountTraffic(*found);
+  if (contact_) contact_->CountBytes(*found);
   return *found;
 }
 
@@ -178,7 +183,6 @@ std::size_t CurlTransfer::OnBody(char* data, std::size_t size, std::size_t count
 
 bool CurlTransfer::TakeHeader(std::string_view line) {
   header_bytes_ += line.size();
-  CountTraffic(line.size());
   if (header_bytes_ > kMaxHeaderBytes) {
     refusal_ = Error{
         ErrorCode::kUnavailable,
@@ -191,8 +195,10 @@ bool CurlTransfer::TakeHeader(std::string_view line) {
     long status = 0;
     curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
     response_.status = static_cast<int>(status);
+    Heard(line.size());
     return true;
   }
+  Heard(line.size());
   if (auto header = ParseHeaderLine(line)) {
     response_.headers.push_back(*std::move(header));
     return true;
@@ -212,7 +218,7 @@ bool CurlTransfer::TakeHeader(std::string_view line) {
 }
 
 bool CurlTransfer::TakeBody(ByteSpan bytes) {
-  CountTraffic(bytes.size());
+  Heard(bytes.size());
   if (response_.body.size() + bytes.size() > MaxBody()) {
     response_.body_too_large = true;
     return false;

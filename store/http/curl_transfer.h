@@ -54,7 +54,7 @@ class CurlTransfer {
   bool TakeBody(ByteSpan bytes);
   // Of the body that follows the fields that have come.
   [[nodiscard]] std::uint64_t MaxBody() const;
-  void CountTraffic(std::size_t bytes) const;
+  void Heard(std::size_t bytes) const;
   bool AddField(const std::string& line);
   bool AddFields();
   void SetMethod(CURL* handle);
@@ -68,9 +68,9 @@ class CurlTransfer {
   std::chrono::steady_clock::time_point sent_{};
   HttpResponse response_;
   std::size_t header_bytes_ = 0;
-  std::uint64_t body_sent_ = 0;                          // of a streamed one
-  std::optional<Error> refusal_;                         // why this side has ended the transfer
-  std::shared_ptr<std::atomic<std::uint64_t>> traffic_;  // null: not counted
+  std::uint64_t body_sent_ = 0;            // of a streamed one
+  std::optional<Error> refusal_;           // why this side has ended the transfer
+  std::shared_ptr<StoreContact> contact_;  // may be null
 };
 
 }  // namespace unshard

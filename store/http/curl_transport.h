@@ -1,13 +1,12 @@
 // The HTTP transport over libcurl: one thread, which sends all requests.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "store/http/transport.h"
+#include "store/object/store_contact.h"
 
 namespace unshard {
 
@@ -18,8 +17,8 @@ struct CurlOptions {
   // The same for requests that are sent once: services take their time to put an object together.
   std::chrono::seconds once_stall_timeout{60};
   bool through_proxies = true;  // those that the environment names
-  // Counts the bytes that are sent and received; null: they are not counted.
-  std::shared_ptr<std::atomic<std::uint64_t>> traffic = nullptr;
+  // Notified of answers and of the bytes that are sent and received; may be null.
+  std::shared_ptr<StoreContact> contact = nullptr;
 };
 
 // HTTP/1.1 over kept connections. Certificates are verified; the environment names other

@@ -315,7 +315,7 @@ std::shared_ptr<HttpTransport> MakeHttpTransport(const HttpStoreOptions& options
   curl.connections_per_host = options.connections_per_host;
   curl.connect_timeout = options.connect_timeout;
   curl.stall_timeout = options.stall_timeout;
-  curl.traffic = options.traffic;
+  curl.contact = options.contact;
   RetryOptions retry;
   retry.timeout = options.request_timeout;
   HedgingOptions hedging;

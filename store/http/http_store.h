@@ -4,7 +4,6 @@
 // a file; the keys of directories are missing, except where the server redirects to "key/".
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,7 @@
 
 #include "codec/core/error.h"
 #include "store/object/object_store.h"
+#include "store/object/store_contact.h"
 
 namespace unshard {
 
@@ -34,8 +34,8 @@ struct HttpStoreOptions {
   // A server without ranges is asked for whole objects: of at most this size, and together.
   std::uint64_t whole_object_bytes = std::uint64_t{64} << 20;
   std::uint64_t whole_objects_cached_bytes = std::uint64_t{128} << 20;
-  // Counts the bytes that are sent and received; null: they are not counted.
-  std::shared_ptr<std::atomic<std::uint64_t>> traffic = nullptr;
+  // Notified of answers and of the bytes that are sent and received; may be null.
+  std::shared_ptr<StoreContact> contact = nullptr;
 };
 
 class HttpAuthorization;

@@ -9,7 +9,9 @@
 //
 // While the store is away (is_away) no shard is chosen before the common pause is over, which grows
 // to a minute, but for one attempt for each caller that comes to wait. Only one runs at a time
-// then. One that succeeds ends it.
+// then. One that succeeds ends it, and so does an answer to a request of others (6): unless the
+// last answer did that, and no publish has succeeded since, as where the store serves readers and
+// no writers. Where nothing is dirty the store is asked for its own sake (7).
 //
 // A waiter remembers the number of the last addition and of the last attempt (4). It is done once
 // that addition is published, and has failed once an attempt with a larger number has (5): an
@@ -18,6 +20,7 @@
 #include "store/publish/queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
@@ -34,6 +37,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kShortestPause{500};
 constexpr milliseconds kLongestPause{60000};
+constexpr milliseconds kLongestPauseOfAsking{5000};
 // After these errors another attempt fails again, until a person has changed the source or an
 // option.
 bool IsPermanent(const Error& error) {
@@ -77,7 +81,9 @@ struct PublishQueue::State {
     std::uint64_t attempt = 0;
     milliseconds pause{0};
     Time until{};
-    bool asked = false;  // a caller waits, and no attempt has begun since
+    bool asked = false;            // a caller waits, and no attempt has begun since
+    bool despite_answers = false;  // it answers others: they do not shorten the pause
+    bool answered = false;         // others, since
   };
 
   // All of these with the mutex held.
@@ -88,6 +94,10 @@ struct PublishQueue::State {
   void Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock);
   void MarkFailed(const DirtyShard& shard, Error error, Time now);
   void WaitForWork(Time now, std::unique_lock<std::mutex>& lock);
+  void SetAway(std::optional<Away> now);
+  void TakeAnswer();
+  [[nodiscard]] bool AsksForItself() const;
+  void Ask(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::optional<Status> Outcome(const Ticket& ticket) const;
   Status WaitForOutcome(const Ticket& ticket, std::unique_lock<std::mutex>& lock,
                         const Deadline& deadline);
@@ -112,7 +122,12 @@ struct PublishQueue::State {
   unsigned writers_waiting = 0;
   bool stopping = false;
   std::optional<Away> away;
+  // Of the last time when the store was away, until a publish succeeds; 0: it has.
+  milliseconds unproven_pause{0};
+  bool asking = false;
 
+  // `away`, and not answered; read without the mutex.
+  std::atomic<bool> silent = false;
   std::vector<std::thread> threads;
 };
 
@@ -146,6 +161,7 @@ std::optional<DirtyShard> PublishQueue::State::Choose(Time now) const {
 }
 
 std::optional<PublishQueue::State::Time> PublishQueue::State::NextLook() const {
+  if (AsksForItself()) return away->until;
   std::optional<Time> next = dirty.NextDue();
   if (away && next) {
     if (dirty.running() > 0) return std::nullopt;  // its end wakes the threads
@@ -181,7 +197,8 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
     if (result->rewritten) ++publishes;
     failures_in_a_row = 0;
     if (away) LogInfo("the store answers again: publishing goes on");
-    away.reset();
+    SetAway(std::nullopt);
+    unproven_pause = milliseconds(0);
   } else {
     MarkFailed(shard, std::move(result).error(), now);
   }
@@ -198,7 +215,7 @@ void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time 
   last_failure = now;
   const bool is_away = options.is_away && options.is_away(error);
   const milliseconds before =
-      is_away ? (away ? away->pause : milliseconds(0)) : dirty.Find(shard)->pause;
+      is_away ? (away ? away->pause : unproven_pause) : dirty.Find(shard)->pause;
   const milliseconds pause = std::clamp(before * 2, kShortestPause, kLongestPause);
   const bool permanent = !is_away && IsPermanent(error);
   // EINTR: the mount is ending, and says itself what is left.
@@ -210,12 +227,51 @@ void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time 
   }
   if (is_away) {
     const bool asked = away && away->asked;
-    away = Away{error, dirty.Find(shard)->attempt, pause, now + pause, asked};
-  } else {
-    away.reset();  // it has answered
+    SetAway(Away{error, dirty.Find(shard)->attempt, pause, now + pause, asked,
+                 unproven_pause.count() != 0});
+    // The common pause is enough: once that is over nothing waits any longer.
+    return dirty.FailUntil(shard, std::move(error), milliseconds(0), now);
   }
-  dirty.FailUntil(shard, std::move(error), is_away ? milliseconds(0) : pause,
-                  permanent ? Time::max() : now + pause);
+  SetAway(std::nullopt);  // it has answered
+  unproven_pause = milliseconds(0);
+  dirty.FailUntil(shard, std::move(error), pause, permanent ? Time::max() : now + pause);
+}
+
+void PublishQueue::State::SetAway(std::optional<Away> now) {
+  away = std::move(now);
+  silent = away && !away->answered;
+}
+
+// Step 6.
+void PublishQueue::State::TakeAnswer() {
+  if (!away) return;
+  if (away->despite_answers) {
+    away->answered = true;
+    silent = false;
+    return;
+  }
+  LogInfo("the store answers again");
+  // Where no publish has failed there is nothing to prove.
+  if (away->attempt != 0) unproven_pause = away->pause;
+  SetAway(std::nullopt);
+  work.notify_all();
+}
+
+bool PublishQueue::State::AsksForItself() const {
+  return options.ask && away && !away->answered && !asking && dirty.entries().empty();
+}
+
+// Step 7.
+void PublishQueue::State::Ask(std::unique_lock<std::mutex>& lock) {
+  asking = true;
+  lock.unlock();
+  const auto answered = CatchExceptions([&]() -> Result<bool> { return options.ask(); });
+  lock.lock();
+  asking = false;
+  if (answered && *answered) return TakeAnswer();
+  if (!away) return;
+  away->pause = std::clamp(away->pause * 2, kShortestPause, kLongestPauseOfAsking);
+  away->until = clock() + away->pause;
 }
 
 void PublishQueue::State::Work() {
@@ -224,6 +280,8 @@ void PublishQueue::State::Work() {
     const Time now = clock();
     if (const auto shard = Choose(now)) {
       Run(*shard, lock);
+    } else if (AsksForItself() && now >= away->until) {
+      Ask(lock);
     } else {
       WaitForWork(now, lock);
     }
@@ -369,16 +427,23 @@ void PublishQueue::Hurry() {
   state_->work.notify_all();
 }
 
-bool PublishQueue::StoreIsAway() const {
+bool PublishQueue::StoreIsAway() const { return state_->silent; }
+
+void PublishQueue::StoreAnswered() {
+  if (!state_->silent) return;
   const std::lock_guard lock(state_->mutex);
-  return state_->away.has_value();
+  state_->TakeAnswer();
 }
 
 void PublishQueue::FoundStoreAway(const Error& error) {
   const std::lock_guard lock(state_->mutex);
-  if (state_->away) return;
+  if (state_->away) {
+    state_->away->answered = false;
+    state_->silent = true;
+    return;
+  }
   LogWarning(error.message + "; publishing waits for the store");
-  state_->away = State::Away{error, 0, kShortestPause, state_->clock() + kShortestPause, false};
+  state_->SetAway(State::Away{error, 0, kShortestPause, state_->clock() + kShortestPause});
   // Something has to find out when it is back.
   state_->work.notify_all();
 }

@@ -6,7 +6,8 @@
 // fails is repeated after a pause that grows to a minute; one that cannot succeed (the format
 // cannot be written, the directory is read-only) only when a caller waits for it. Chunks that
 // arrive while their shard is published make it dirty again. Where the store as a whole is away all
-// shards wait together, and one at a time finds out whether it is back.
+// shards wait together, and one at a time finds out whether it is back, or any other request that
+// the store answers: then all are published at once.
 #pragma once
 
 #include <chrono>
@@ -38,6 +39,9 @@ struct PublishQueueOptions {
   // Whether a publish failed because the store is away, so that others would fail as well; null: no
   // failure says so.
   std::function<bool(const Error& error)> is_away = nullptr;
+  // Asks the store whether it is back, where it is away and nothing is dirty; false: it is not.
+  // Called on a thread of the queue, which may wait for the store. Null: nothing is asked then.
+  std::function<bool()> ask = nullptr;
 };
 
 struct PublishProgress {
@@ -81,9 +85,12 @@ class PublishQueue {
   // `has_room` may lock.
   Status WaitForRoom(const std::function<bool()>& has_room,
                      const Deadline& deadline = Deadline::None());
-  // Whether the last attempt has found the store away, and that it was found so by other means.
+  // Whether the store was found away, by an attempt or by other means, and has not answered since.
   [[nodiscard]] bool StoreIsAway() const;
   void FoundStoreAway(const Error& error);
+  // It has answered a request of others: what waits for it is published. Where publishes go on to
+  // fail they have their growing pause again, whatever other requests are answered.
+  void StoreAnswered();
   // From now on every dirty shard is published at once, without waiting for it to be idle.
   void Hurry();
   [[nodiscard]] PublishProgress progress() const;

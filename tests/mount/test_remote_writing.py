@@ -3,6 +3,7 @@
 What was written is read back through a second mount, and by peers from what the store holds.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -408,6 +409,125 @@ def test_chunks_are_replaced_while_nobody_knows_whether_they_exist(array):
     assert stored_values(array) == {c: (1, 2) if 8 <= c < 25 else None for c in range(32)}
     assert not names[25].exists()
     assert mounted.status()["write"]["conflicts"] == 0
+
+
+@contextlib.contextmanager
+def away(store):
+    """Nobody is answered while this lasts."""
+    store.server.pause()
+    try:
+        yield
+    finally:
+        store.server.go_on()
+
+
+def failure_of(what):
+    """The errno with which it fails, and how many seconds it takes."""
+    begun = time.monotonic()
+    with pytest.raises(OSError) as failure:
+        what()
+    return failure.value.errno, time.monotonic() - begun
+
+
+def is_drained(mounted):
+    return mounted.status()["write"]["dirty_chunks"] == 0
+
+
+def test_new_files_are_written_while_nobody_knows_whether_they_exist(array):
+    array.put("theirs.txt", b"theirs")
+    mounted = array.mount("publish_after=0.1,ttl=0.1")
+    path = mounted.path
+    with away(array.store):
+        write_file(path / "new.txt", b"new")
+        write_file(path / "theirs.txt", b"ours")
+        write_file(path / "notes.partial", b"notes")
+        os.rename(path / "notes.partial", path / "notes")
+        begun = time.monotonic()
+        write_file(path / "late.txt", b"late")
+        took = time.monotonic() - begun
+        assert (path / "new.txt").read_bytes() == b"new"
+        assert (path / "theirs.txt").read_bytes() == b"ours"
+        assert (path / "notes").read_bytes() == b"notes"
+        error, failing = failure_of((path / "unknown.txt").read_bytes)
+        assert error not in (errno.ENOENT, errno.ENOTDIR), "a program would take it for absent"
+    assert took < 2 and failing < 2, (took, failing)
+    assert wait_until(lambda: is_drained(mounted), 90)
+    assert [array.get(name) for name in ("new.txt", "theirs.txt", "notes", "late.txt")] == [
+        b"new", b"ours", b"notes", b"late"]
+    assert array.get("notes.partial") is None
+    assert mounted.status()["write"]["conflicts"] == 0
+    assert not (path / "unknown.txt").exists()
+
+
+def test_what_the_disk_cache_has_is_opened_while_the_store_is_away(array):
+    first = array.mount()
+    for chunk in range(8):
+        write_file(first.path / array.source.name(chunk), bytes_of(chunk))
+    write_file(first.path / "notes.txt", b"notes " * 10)
+    write_file(first.path / "unread.txt", b"unread " * 10)
+    first.unmount()
+    time.sleep(3.5)  # what is younger is not kept
+    mounted = array.mount(f"{PATIENT},ttl=0.1,cache={array.work / 'cache'}")
+    names = [mounted.path / array.source.name(chunk) for chunk in range(8)]
+    for chunk in range(4):
+        assert names[chunk].read_bytes() == bytes_of(chunk)
+    assert (mounted.path / "notes.txt").read_bytes() == b"notes " * 10
+    assert (mounted.path / "unread.txt").stat().st_size == 70
+    time.sleep(1)
+    subprocess.run(["sync"], check=True)
+    with away(array.store):
+        failure_of((mounted.path / "unread.txt").read_bytes)  # waits until the store is found away
+        for chunk in range(4):
+            assert names[chunk].read_bytes() == bytes_of(chunk)
+        assert (mounted.path / "notes.txt").read_bytes() == b"notes " * 10
+        assert (mounted.path / "unread.txt").stat().st_size == 70
+        error, took = failure_of((mounted.path / "unread.txt").read_bytes)
+        assert error in (errno.EIO, errno.ETIMEDOUT) and took < 2, (error, took)
+        assert "the store is away" in (mounted.path / ".unshard" / "errors").read_text()
+    assert wait_until(lambda: readable(mounted.path / "unread.txt"), 10)
+    assert names[7].read_bytes() == bytes_of(7)
+
+
+def readable(path):
+    try:
+        return path.read_bytes() != b""
+    except OSError:
+        return False
+
+
+def test_whatever_the_store_answers_lets_the_spool_drain_at_once(array):
+    """Publishes that have failed for a while wait for up to a minute; a read ends that."""
+    mounted = array.mount("publish_after=0.1,ttl=0.1")
+    names = [mounted.path / array.source.name(chunk) for chunk in range(32)]
+    array.put("there.txt", b"there")
+    with away(array.store):
+        write_file(names[0], bytes_of(0))
+        write_file(names[8], bytes_of(8))
+        assert wait_until(lambda: mounted.status()["write"]["publish_failures"] >= 2, 90)
+    assert (mounted.path / "there.txt").read_bytes() == b"there"
+    assert wait_until(lambda: is_drained(mounted), 5), mounted.status()["write"]
+    assert {c: who for c, who in stored_values(array).items() if who} == {0: (1, 1), 8: (1, 1)}
+
+
+def test_strict_replaces_nothing_that_nobody_knew_of(array):
+    other = array.mount()
+    write_file(other.path / array.source.name(9), bytes_of(9))
+    write_file(other.path / "theirs.txt", b"theirs")
+    flush(other)
+    other.unmount()
+    mounted = array.mount("publish_after=0.1,ttl=0.1,strict")
+    with away(array.store):
+        for chunk in (8, 9):
+            write_file(mounted.path / array.source.name(chunk), bytes_of(chunk, 2))
+        write_file(mounted.path / "theirs.txt", b"ours")
+        write_file(mounted.path / "new.txt", b"new")
+    assert wait_until(lambda: is_drained(mounted), 90)
+    values = stored_values(array)
+    assert (values[8], values[9]) == ((1, 2), (1, 1))
+    assert (array.get("theirs.txt"), array.get("new.txt")) == (b"theirs", b"new")
+    aside = {each["chunk"]: pathlib.Path(each["path"]).read_bytes()
+             for each in mounted.status()["write"]["set_aside"]}
+    assert aside == {array.source.name(9): bytes_of(9, 2), "theirs.txt": b"ours"}
 
 
 def unmount_without_store(array, mounted):

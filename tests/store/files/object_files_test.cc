@@ -13,6 +13,7 @@
 #include "tests/support/memory_replacer.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/simulated_disk.h"
+#include "tests/support/store_that_goes_away.h"
 
 namespace unshard {
 namespace {
@@ -43,7 +44,7 @@ class ObjectFilesTest : public testing::Test {
     auto spool = Spool::Open(disk_, options);
     ASSERT_TRUE(spool) << spool.error().message;
     spool_ = *std::move(spool);
-    files_ = std::make_shared<ObjectFiles>(memory_, replacer_, std::chrono::milliseconds(0));
+    files_ = std::make_shared<ObjectFiles>(store_, replacer_, std::chrono::milliseconds(0));
     ObjectFiles::Committing committing;
     committing.spool = spool_;
     committing.await_room = [](std::uint64_t) -> Status { return FailErrno(ENOSPC, "the spool"); };
@@ -56,6 +57,10 @@ class ObjectFilesTest : public testing::Test {
     publishing_ = std::make_unique<FilePublishing>(files_, *attempts_, false);
   }
 
+  void SetAway(bool away) {
+    store_->away = away;
+    replacer_->SetAway(away);
+  }
   std::shared_ptr<File> Open(const std::string& path, const OpenFlags& flags) {
     auto file = files_->Open(path, flags);
     EXPECT_TRUE(file) << file.error().message;
@@ -121,6 +126,7 @@ class ObjectFilesTest : public testing::Test {
 
   const std::shared_ptr<MemoryStore> memory_ =
       std::make_shared<MemoryStore>(Capabilities{true, false, Capabilities::Writes::kConditional});
+  const std::shared_ptr<StoreThatGoesAway> store_ = std::make_shared<StoreThatGoesAway>(memory_);
   const std::shared_ptr<MemoryReplacer> replacer_ = std::make_shared<MemoryReplacer>(memory_);
   std::shared_ptr<SimulatedDisk> disk_ = std::make_shared<SimulatedDisk>();
   std::shared_ptr<Spool> spool_;
@@ -130,6 +136,57 @@ class ObjectFilesTest : public testing::Test {
   std::set<std::uint64_t> dirty_;
   std::set<std::string> changed_;
 };
+
+// While the store is away nobody can tell whether there is a file.
+TEST_F(ObjectFilesTest, AFileThatMayExistIsReplacedWithoutAskingTheStore) {
+  memory_->Put("there", "theirs");
+  memory_->Put("temporary", "theirs, too");
+  SetAway(true);
+  EXPECT_FALSE(files_->Open("there", {})) << "for reading its bytes have to be known";
+  EXPECT_FALSE(files_->Open("there", kWrite));
+  EXPECT_FALSE(files_->Stat("there"));
+  EXPECT_FALSE(files_->Remove("there"));
+  Write("there", "ours");
+  Write("new", "");
+  Write("temporary", "moved");
+  EXPECT_EQ(Text("there"), "ours");
+  ASSERT_TRUE(files_->Rename("temporary", "target"));
+  EXPECT_EQ(Text("target"), "moved");
+  EXPECT_FALSE(Publish());
+  SetAway(false);
+  ASSERT_TRUE(Publish());
+  EXPECT_EQ(Stored("there"), "ours");
+  EXPECT_EQ(Stored("new"), "");
+  EXPECT_EQ(Stored("target"), "moved");
+  EXPECT_EQ(Stored("temporary"), "-");
+  EXPECT_EQ(publishing_->counters().conflicts, 0U);
+  EXPECT_EQ(FilesIn("chunks/"), 0U);
+}
+
+TEST_F(ObjectFilesTest, WhatMayExistIsReplacedByTheNextMountAsWell) {
+  memory_->Put("there", "theirs");
+  SetAway(true);
+  Write("there", "ours");
+  SetAway(false);
+  Restart();
+  EXPECT_EQ(Text("there"), "ours");
+  ASSERT_TRUE(Publish());
+  EXPECT_EQ(Stored("there"), "ours");
+}
+
+TEST_F(ObjectFilesTest, InStrictModeAFileThatWasThereWithoutOurKnowledgeStays) {
+  memory_->Put("there", "theirs");
+  SetAway(true);
+  Write("there", "ours");
+  Write("new", "ours");
+  SetAway(false);
+  publishing_ = std::make_unique<FilePublishing>(files_, *attempts_, true);
+  EXPECT_FALSE(Publish());
+  EXPECT_EQ(Stored("there"), "theirs");
+  EXPECT_EQ(Stored("new"), "ours");
+  EXPECT_EQ(FilesIn("conflicts/"), 1U);
+  EXPECT_EQ(Text("there"), "theirs");
+}
 
 TEST_F(ObjectFilesTest, ANewFileIsSeenWhenItIsClosedAndPutOnce) {
   const auto file = Open("a/b", kNew);

@@ -514,6 +514,67 @@ TEST_F(PublishQueueTest, WhileTheStoreIsAwayAFlushOfAllFailsWithTheFirstAttempt)
   EXPECT_EQ(queue_->progress().dirty_shards, 0U);
 }
 
+TEST_F(PublishQueueTest, AnAnswerToAnyRequestDrainsWhatWaitsForTheStoreAtOnce) {
+  options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
+  Start();
+  for (std::uint64_t shard = 1; shard <= 4; ++shard) FailWith(shard, "nobody answers");
+  for (std::uint64_t shard = 1; shard <= 4; ++shard) Add(shard, 1, true);
+  ASSERT_TRUE(WaitForFailures(1));
+  // Until the pause is long.
+  for (std::uint64_t failures = 2; failures <= 6; ++failures) {
+    clock_.Advance(milliseconds(60000));
+    ASSERT_TRUE(WaitForFailures(failures));
+  }
+  EXPECT_TRUE(queue_->StoreIsAway());
+  Heal();
+  queue_->StoreAnswered();
+  EXPECT_FALSE(queue_->StoreIsAway());
+  ASSERT_TRUE(Eventually([&] { return queue_->progress().dirty_shards == 0; }))
+      << "without a tick of the clock";
+  EXPECT_EQ(Started().size(), 10U);
+}
+
+TEST_F(PublishQueueTest, AStoreThatAnswersReadersAndNoWritersIsNotPutToAtEachAnswer) {
+  options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
+  Start();
+  FailWith(1, "no writers");
+  Add(1, 1, true);
+  ASSERT_TRUE(WaitForFailures(1));
+  queue_->StoreAnswered();
+  ASSERT_TRUE(WaitForFailures(2));
+  for (int i = 0; i < 100; ++i) queue_->StoreAnswered();
+  EXPECT_FALSE(queue_->StoreIsAway()) << "readers are served";
+  clock_.Advance(milliseconds(999));
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(Started().size(), 2U);
+  clock_.Advance(milliseconds(1));
+  ASSERT_TRUE(WaitForFailures(3));
+  Heal();
+  clock_.Advance(milliseconds(2000));
+  ASSERT_TRUE(Eventually([&] { return queue_->progress().dirty_shards == 0; }));
+}
+
+TEST_F(PublishQueueTest, WithNothingDirtyAStoreThatIsAwayIsAskedWhetherItIsBack) {
+  std::atomic<int> asked = 0;
+  std::atomic<bool> back = false;
+  options_.ask = [&] {
+    ++asked;
+    return back.load();
+  };
+  Start();
+  queue_->FoundStoreAway({ErrorCode::kUnavailable, "nobody answers", 0});
+  EXPECT_TRUE(queue_->StoreIsAway());
+  clock_.Advance(milliseconds(500));
+  ASSERT_TRUE(Eventually([&] { return asked == 1; }));
+  clock_.Advance(milliseconds(999));
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(asked, 1);
+  back = true;
+  clock_.Advance(milliseconds(1));
+  ASSERT_TRUE(Eventually([&] { return !queue_->StoreIsAway(); }));
+  EXPECT_EQ(asked, 2);
+}
+
 TEST_F(PublishQueueTest, AFailureOfOneShardAloneLeavesTheOthers) {
   options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
   Start();

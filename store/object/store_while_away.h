@@ -1,0 +1,55 @@
+// What can still be said of objects while their store does not answer.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "store/object/object_store.h"
+#include "store/object/store_contact.h"
+
+namespace unshard {
+
+// Forwards everything to the store below, and, where a request fails since that is away, answers by
+// what the store has said before: Stat and Open give the version that was seen last, with bytes
+// that a cache on the disk below has. Of what is not known, and of bytes that are not cached, the
+// request fails; nothing is said to be missing that was not asked for. While the store is away
+// requests have little time; each finds out anew whether it is. Thread-safe.
+class StoreWhileAway final : public ObjectStore {
+ public:
+  StoreWhileAway(std::shared_ptr<ObjectStore> below, std::shared_ptr<const StoreContact> contact);
+
+  Capabilities capabilities() const override { return below_->capabilities(); }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
+  Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                      const Deadline& deadline) override;
+  Opened OpenCached(std::string_view key, const RangeRequest& first) override;
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
+    return below_->Recall(key, info);
+  }
+  std::string Identity() const override { return below_->Identity(); }
+  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
+  Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
+                  const ListVisitor& visitor) override;
+  std::string Describe(std::string_view key) const override { return below_->Describe(key); }
+
+ private:
+  Opened Watched(Opened opened) const;
+  Opened OpenKnown(std::string_view key, const RangeRequest& first, const Deadline& deadline);
+  void Remember(std::string_view key, const std::optional<ObjectInfo>& info);
+  [[nodiscard]] std::optional<ObjectInfo> Known(std::string_view key);
+
+  using Infos = std::unordered_map<std::string, ObjectInfo>;
+  const std::shared_ptr<ObjectStore> below_;
+  const std::shared_ptr<const StoreContact> contact_;
+  std::mutex mutex_;
+  // What the store has said of keys. Guarded by mutex_. Once `recent_` is full it becomes `older_`,
+  // and what has not been used since is forgotten.
+  Infos recent_;
+  Infos older_;
+};
+
+}  // namespace unshard

@@ -1,0 +1,108 @@
+// What is said of objects while their store does not answer.
+#include "store/object/store_while_away.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "store/cache/caching_store.h"
+#include "tests/support/memory_store.h"
+#include "tests/support/store_that_goes_away.h"
+#include "tests/support/temporary_directory.h"
+
+namespace unshard {
+namespace {
+
+constexpr RangeRequest kAll = {0, 100, false};
+
+class StoreWhileAwayTest : public testing::Test {
+ protected:
+  StoreWhileAwayTest() {
+    contact_->Listen({[this] { return is_away_.load(); }, [this](const Error&) { is_away_ = true; },
+                      [this] { is_away_ = false; }});
+  }
+  // "?" where it cannot be said, "-" where it is missing.
+  std::string Open(const std::string& key) {
+    const auto opened = store_.Open(key, kAll, Deadline::None());
+    if (!opened) return "?";
+    if (!opened->version) return "-";
+    return std::string(AsText(opened->first.span()));
+  }
+  std::string Size(const std::string& key) {
+    const auto info = store_.Stat(key, Deadline::None());
+    if (!info) return "?";
+    return *info ? std::to_string((*info)->size) : "-";
+  }
+
+  const std::shared_ptr<MemoryStore> memory_ =
+      std::make_shared<MemoryStore>(Capabilities{true, false, Capabilities::Writes::kConditional});
+  const std::shared_ptr<StoreThatGoesAway> below_ = std::make_shared<StoreThatGoesAway>(memory_);
+  std::atomic<bool> is_away_ = false;
+  const std::shared_ptr<StoreContact> contact_ = std::make_shared<StoreContact>();
+  StoreWhileAway store_{below_, contact_};
+};
+
+TEST_F(StoreWhileAwayTest, WhatWasSeenIsSaidAgainAndNothingElse) {
+  memory_->Put("seen", "12345");
+  memory_->Put("unseen", "1");
+  EXPECT_EQ(Size("seen"), "5");
+  EXPECT_EQ(Size("absent"), "-");
+  below_->away = true;
+  EXPECT_EQ(Size("seen"), "5");
+  EXPECT_EQ(Size("unseen"), "?");
+  EXPECT_EQ(Size("absent"), "?") << "another host may have put it since";
+  EXPECT_TRUE(is_away_);
+  below_->away = false;
+  memory_->Put("seen", "123456");
+  EXPECT_EQ(Size("seen"), "6") << "the store is asked first";
+}
+
+TEST_F(StoreWhileAwayTest, AVersionThatWasSeenIsOpenedAgainWithoutItsBytes) {
+  memory_->Put("seen", "12345");
+  EXPECT_EQ(Open("seen"), "12345");
+  const auto before = store_.Open("seen", RangeRequest::At(0, 0), Deadline::None());
+  ASSERT_TRUE(before && before->version);
+  below_->away = true;
+  const auto again = store_.Open("seen", RangeRequest::At(0, 0), Deadline::None());
+  ASSERT_TRUE(again && again->version);
+  EXPECT_EQ(again->version->info().generation, before->version->info().generation);
+  EXPECT_EQ(Open("seen"), "?") << "nobody has the bytes";
+  const auto read = before->version->Read(kAll, Deadline::None());
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("the store is away"), std::string::npos);
+}
+
+TEST_F(StoreWhileAwayTest, ACacheOnTheDiskHasTheBytes) {
+  TemporaryDirectory folder;
+  const auto cache = DiskCache::Open(folder.path() + "/cache", {1 << 20, 1 << 20});
+  ASSERT_TRUE(cache);
+  StoreWhileAway store(std::make_shared<CachingStore>(below_, *cache), contact_);
+  const std::string text(50, 'x');
+  memory_->Put("kept", text);
+  ASSERT_TRUE(store.Open("kept", kAll, Deadline::None()));
+  (*cache)->Flush();
+  below_->away = true;
+  const auto opened = store.Open("kept", kAll, Deadline::None());
+  ASSERT_TRUE(opened && opened->version);
+  EXPECT_EQ(AsText(opened->first.span()), text);
+}
+
+TEST_F(StoreWhileAwayTest, OtherFailuresArePassedOn) {
+  memory_->Put("seen", "12345");
+  EXPECT_EQ(Size("seen"), "5");
+  below_->failure = ErrorCode::kPermissionDenied;
+  below_->away = true;
+  EXPECT_EQ(Size("seen"), "?");
+  EXPECT_FALSE(is_away_);
+}
+
+TEST_F(StoreWhileAwayTest, AFailureRightAfterAnAnswerDoesNotMeanThatTheStoreIsAway) {
+  contact_->Answered();
+  contact_->FoundAway({ErrorCode::kUnavailable, "slow", 0});
+  EXPECT_FALSE(is_away_);
+}
+
+}  // namespace
+}  // namespace unshard
