@@ -218,7 +218,7 @@ TEST_P(EveryFormatTest, WhatIsNotKnownToBeReplacedIsReplacedButInStrictMode) {
   EXPECT_EQ(Publish(request).value_or(PublishResult()).conflicts, 1u);
   ExpectContent(format_, {{there, "theirs"}, {absent, "added"}, {own, "own"}});
   request.strict = false;
-  EXPECT_EQ(Publish(request).value_or(PublishResult{.conflicts = 9}).conflicts, 0u);
+  EXPECT_TRUE(Publish(request));
   ExpectContent(format_, {{there, "new"}, {absent, "added"}, {own, "own"}});
 }
 
