@@ -53,7 +53,12 @@ class JpegXlReader {
       return DamagedImage("expected an image header");
     }
     if (info.exponent_bits_per_sample != 0) return DamagedImage("expected integers, found floats");
-    components_ = info.num_color_channels + (info.alpha_bits != 0 ? 1 : 0);
+    const std::uint32_t alpha = info.alpha_bits != 0 ? 1 : 0;
+    // libjxl decodes these, whatever their size and number, although no reader asks for them.
+    if (info.num_extra_channels != alpha || info.have_preview == JXL_TRUE) {
+      return DamagedImage("expected no extra channels and no preview");
+    }
+    components_ = info.num_color_channels + alpha;
     const bool is_part = info.have_animation == JXL_TRUE && components_ < form_.components;
     Status status = CheckImageForm(kJpegXl, {info.xsize, info.ysize}, is_part ? 0 : components_,
                                    info.bits_per_sample, form_);
