@@ -3,6 +3,7 @@
 #include "codec/compression/blosc.h"
 #include "codec/compression/bzip2.h"
 #include "codec/compression/checksum.h"
+#include "codec/compression/fletcher32.h"
 #include "codec/compression/gzip.h"
 #include "codec/compression/lz4.h"
 #include "codec/compression/lzma.h"
@@ -26,6 +27,7 @@ constexpr RegisteredCodec kCodecs[] = {
     {"numcodecs.bz2", MakeBzip2},
     {"numcodecs.crc32", MakeCrc32},
     {"numcodecs.crc32c", MakeCrc32c},
+    {"numcodecs.fletcher32", MakeFletcher32},
     {"numcodecs.gzip", MakeGzip},
     {"numcodecs.lz4", MakeLz4},
     {"numcodecs.lzma", MakeLzma},

@@ -36,7 +36,7 @@ using BytesCodecPtr = std::shared_ptr<const BytesCodec>;
 
 // The codec that metadata call `name`, with its `configuration` (may be null): gzip, zstd, blosc,
 // crc32c, and the numcodecs.* forms of gzip, zlib, zstd, blosc, bz2, lz4, lzma, shuffle, crc32c,
-// crc32, adler32. A null pointer for any other name.
+// crc32, adler32, fletcher32. A null pointer for any other name.
 // Fails with kDataLoss, naming the member below `json_path`, where the configuration makes decoding
 // impossible.
 Result<BytesCodecPtr> MakeBytesCodec(const std::string& name, const JsonValue* configuration,

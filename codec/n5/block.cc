@@ -6,7 +6,6 @@
 
 #include "codec/core/byte_range.h"
 #include "codec/n5/compression.h"
-#include "codec/voxel/item_codec.h"
 
 namespace unshard {
 namespace {
@@ -70,7 +69,7 @@ Voxels Reshape(const Voxels& voxels, std::span<const std::uint64_t> shape, std::
 
 class N5ChunkCodec final : public ChunkCodec {
  public:
-  N5ChunkCodec(ChunkCodecPtr items, std::vector<std::uint64_t> block_shape)
+  N5ChunkCodec(ChunkCodecPtr items, std::optional<std::vector<std::uint64_t>> block_shape)
       : items_(std::move(items)),
         block_shape_(std::move(block_shape)),
         encoding_(items_->encoding()) {
@@ -90,16 +89,16 @@ class N5ChunkCodec final : public ChunkCodec {
   [[nodiscard]] Result<Voxels> Decode(ByteSpan encoded,
                                       std::span<const std::uint64_t> shape) const override {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(type(), shape));
-    if (shape.size() != block_shape_.size()) {
+    const std::span<const std::uint64_t> most = block_shape_ ? *block_shape_ : shape;
+    if (shape.size() != most.size()) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "N5 block: expected a shape of " + std::to_string(block_shape_.size()) +
+                  "N5 block: expected a shape of " + std::to_string(most.size()) +
                       " dimensions, found " + std::to_string(shape.size()));
     }
-    UNSHARD_ASSIGN_OR_RETURN(const N5BlockHeader header,
-                             ParseN5BlockHeader(encoded, block_shape_.size()));
-    for (std::size_t axis = 0; axis < block_shape_.size(); ++axis) {
-      if (header.shape[axis] > block_shape_[axis]) {
-        return Damaged("expected at most the `blockSize` " + Text(block_shape_) + ", found " +
+    UNSHARD_ASSIGN_OR_RETURN(const N5BlockHeader header, ParseN5BlockHeader(encoded, most.size()));
+    for (std::size_t axis = 0; axis < most.size(); ++axis) {
+      if (header.shape[axis] > most[axis]) {
+        return Damaged("expected at most the block size " + Text(most) + ", found " +
                        Text(header.shape));
       }
     }
@@ -120,11 +119,10 @@ class N5ChunkCodec final : public ChunkCodec {
     const auto fits = [](std::uint64_t extent, std::uint64_t most) {
       return extent > 0 && extent <= most && extent <= kMostExtent;
     };
-    if (!std::equal(voxels.shape.begin(), voxels.shape.end(), block_shape_.begin(),
-                    block_shape_.end(), fits)) {
-      return Fail(ErrorCode::kInvalidArgument, "N5 block: expected at most the `blockSize` " +
-                                                   Text(block_shape_) + ", found " +
-                                                   Text(voxels.shape));
+    const std::vector<std::uint64_t>& most = block_shape_ ? *block_shape_ : voxels.shape;
+    if (!std::equal(voxels.shape.begin(), voxels.shape.end(), most.begin(), most.end(), fits)) {
+      return Fail(ErrorCode::kInvalidArgument, "N5 block: expected at most the block size " +
+                                                   Text(most) + ", found " + Text(voxels.shape));
     }
     UNSHARD_ASSIGN_OR_RETURN(const ByteVector payload, items_->Encode(voxels));
     ByteVector block = MakeN5BlockHeader(voxels.shape);
@@ -134,7 +132,7 @@ class N5ChunkCodec final : public ChunkCodec {
 
  private:
   const ChunkCodecPtr items_;
-  const std::vector<std::uint64_t> block_shape_;
+  const std::optional<std::vector<std::uint64_t>> block_shape_;
   ChunkEncoding encoding_;
 };
 
@@ -181,13 +179,18 @@ ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
   return header;
 }
 
+ChunkCodecPtr MakeN5BlockCodec(ItemChain items,
+                               std::optional<std::vector<std::uint64_t>> block_shape) {
+  return std::make_shared<N5ChunkCodec>(MakeItemCodec(std::move(items)), std::move(block_shape));
+}
+
 Result<ChunkCodecPtr> MakeN5ChunkCodec(const JsonCursor& compression, const DataType& type,
                                        std::vector<std::uint64_t> block_shape) {
   ItemChain chain;
   chain.type = type;
   chain.big_endian = true;
   UNSHARD_ASSIGN_OR_RETURN(chain.bytes_steps, ParseN5Compression(compression, type.size));
-  return std::make_shared<N5ChunkCodec>(MakeItemCodec(std::move(chain)), std::move(block_shape));
+  return MakeN5BlockCodec(std::move(chain), std::move(block_shape));
 }
 
 }  // namespace unshard

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "codec/json/cursor.h"
 #include "codec/voxel/chunk_codec.h"
+#include "codec/voxel/item_codec.h"
 
 namespace unshard {
 
@@ -26,6 +28,10 @@ Result<N5BlockHeader> ParseN5BlockHeader(ByteSpan block, std::size_t rank);
 // A header of mode 0. Requires: extents below 2^32.
 ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape);
 
+// The codec of blocks with these items, which are at most of `block_shape`, slowest axis first; of
+// the shape that is asked for where it is nothing. Requires: big-endian items. Never null.
+ChunkCodecPtr MakeN5BlockCodec(ItemChain items,
+                               std::optional<std::vector<std::uint64_t>> block_shape);
 // The codec of `compression`, a member of attributes.json, for blocks of at most `block_shape`,
 // slowest axis first. Blocks are written with the shape that their voxels have. Fails with
 // kDataLoss, naming the path and what was expected, on damaged metadata, and with kNotSupported,

@@ -6,6 +6,7 @@
 #include "codec/compression/codec_options.h"
 #include "codec/compression/compressor.h"
 #include "codec/voxel/number.h"
+#include "codec/voxel/rounding_filters.h"
 #include "codec/voxel/transpose.h"
 #include "codec/voxel/value_filters.h"
 
@@ -128,27 +129,6 @@ class Delta final : public BytesCodec {
   const NumpyType stored_;
 };
 
-// A filter that loses digits when it encodes: what it gives are items as they are.
-class DigitsLost final : public BytesCodec {
- public:
-  explicit DigitsLost(std::string name) : name_(std::move(name)) {}
-
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
-    if (stored.size() > max_bytes) return DecodesToMore(name_.c_str(), max_bytes);
-    return ByteVector(stored.begin(), stored.end());
-  }
-  [[nodiscard]] Status CanEncode() const override {
-    return Fail(ErrorCode::kNotSupported, "the codec \"" + name_ + "\" is decoded only");
-  }
-  [[nodiscard]] Result<ByteVector> Encode(ByteSpan /*plain*/) const override {
-    return tl::unexpected<Error>(CanEncode().error());
-  }
-
- private:
-  const std::string name_;
-};
-
 bool IsInteger(const DataType& type) {
   return type.kind == Kind::kSigned || type.kind == Kind::kUnsigned;
 }
@@ -171,23 +151,12 @@ Result<std::optional<Filter>> MakeDelta(const std::string& name, const CodecOpti
                 floats || stored.type.size < plain.type.size};
 }
 
-Result<std::optional<Filter>> MakeQuantize(const std::string& name, const CodecOptions& options,
-                                           const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(options, "dtype", {}, json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
-                           ParseItemType(options, "astype", plain, json_path));
-  if (!(plain.type == stored.type) || plain.big_endian != stored.big_endian) {
-    return Fail(ErrorCode::kNotSupported,
-                json_path + ": quantize from one type to another is not known here");
-  }
-  return Filter{std::make_shared<DigitsLost>(name), plain.type.size, true};
-}
-
 }  // namespace
 
 Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
                                          const JsonValue* configuration,
-                                         const std::string& json_path) {
+                                         const std::string& json_path,
+                                         const std::optional<DataType>& items) {
   if (configuration != nullptr && configuration->is_null()) configuration = nullptr;
   const CodecOptions options(configuration, json_path);
   if (id == kDelta) return MakeDelta(name, options, json_path);
@@ -195,7 +164,7 @@ Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::strin
   if (id == "fixedscaleoffset") return MakeFixedScaleOffset(name, options, json_path);
   if (id == "astype") return MakeAsType(name, options, json_path);
   if (id == "packbits") return MakePackBits(name);
-  if (id == "bitround") return Filter{std::make_shared<DigitsLost>(name), 0, true};
+  if (id == "bitround") return MakeBitRound(name, items, options);
   return std::optional<Filter>();
 }
 

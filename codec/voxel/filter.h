@@ -7,6 +7,7 @@
 
 #include "codec/compression/bytes_codec.h"
 #include "codec/json/json.h"
+#include "codec/voxel/data_type.h"
 
 namespace unshard {
 
@@ -17,12 +18,14 @@ struct Filter {
 };
 
 // The filter that numcodecs calls `id` ("delta"), whose codec has the name `name` in metadata:
-// delta of integers and floats; fixedscaleoffset, astype and packbits (value_filters.h); decoding
-// of quantize and bitround, where this changes no type. Nothing for any other id. Fails with
+// delta of integers and floats; fixedscaleoffset, astype and packbits (value_filters.h); quantize
+// and bitround, where this changes no type (rounding_filters.h). `items`: the type of the
+// little-endian items that it encodes, where that is known. Nothing for any other id. Fails with
 // kDataLoss, naming the member below `json_path`, where the configuration makes decoding
 // impossible, and with kNotSupported for types that are not known here. Pure function; thread-safe.
 Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
                                          const JsonValue* configuration,
-                                         const std::string& json_path);
+                                         const std::string& json_path,
+                                         const std::optional<DataType>& items = std::nullopt);
 
 }  // namespace unshard

@@ -33,6 +33,7 @@ ChunkEncoding DescribeChain(const ItemChain& chain, bool big_endian) {
       order = order.empty() ? step.order : TransposedOrder(order, step.order);
     }
   }
+  if (chain.packing) encoding.items += ", packbits " + WriteJson(chain.packing_configuration, 0);
   if (!IsIdentity(order)) encoding.order = std::move(order);
   for (const BytesStep& step : chain.bytes_steps) {
     encoding.steps.push_back({step.codec->name(), step.configuration});
@@ -67,7 +68,7 @@ class ItemCodec final : public ChunkCodec {
       std::span<const std::uint64_t> shape) const override {
     if (has_filters_) return std::nullopt;
     const auto items = VoxelBytes(chain_.type, shape);
-    std::optional<std::uint64_t> size = items ? std::optional(*items) : std::nullopt;
+    std::optional<std::uint64_t> size = items ? std::optional(StoredSize(*items)) : std::nullopt;
     for (const BytesStep& step : chain_.bytes_steps) {
       const auto overhead = step.codec->fixed_overhead();
       size = size && overhead ? CheckedAdd(*size, *overhead) : std::nullopt;
@@ -79,8 +80,12 @@ class ItemCodec final : public ChunkCodec {
                                       std::span<const std::uint64_t> shape) const override {
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(chain_.type, shape));
     UNSHARD_RETURN_IF_ERROR(CheckRank(shape.size()));
-    UNSHARD_ASSIGN_OR_RETURN(ByteVector items, DecodeSteps(encoded, size));
-    if (!has_filters_) UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), size));
+    const std::uint64_t stored_size = StoredSize(size);
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector items, DecodeSteps(encoded, stored_size));
+    if (!has_filters_) UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), stored_size));
+    if (chain_.packing) {
+      UNSHARD_ASSIGN_OR_RETURN(items, chain_.packing->Unpack(items, size / chain_.type.size));
+    }
     if (swaps_) {
       if (items.size() % chain_.ordered_size != 0) return ExpectWholeItems(items.size());
       ReverseBytes(items, chain_.ordered_size);
@@ -109,6 +114,7 @@ class ItemCodec final : public ChunkCodec {
         shape = TransposedShape(shape, step.order);
       }
     }
+    if (chain_.packing) take(chain_.packing->Pack(current));
     if (swaps_) {
       take(ByteVector(current.begin(), current.end()));
       ReverseBytes(bytes, chain_.ordered_size);
@@ -122,6 +128,11 @@ class ItemCodec final : public ChunkCodec {
   }
 
  private:
+  // Of so many bytes of voxels, before the bytes-to-bytes codecs, where there are no filters.
+  [[nodiscard]] std::uint64_t StoredSize(std::uint64_t size) const {
+    return chain_.packing ? chain_.packing->PackedSize(size / chain_.type.size) : size;
+  }
+
   static Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
     if (found == expected) return {};
     return Fail(ErrorCode::kDataLoss, "expected a chunk that decodes to " +
@@ -160,7 +171,7 @@ class ItemCodec final : public ChunkCodec {
     return {};
   }
 
-  // Undoes the bytes-to-bytes codecs.
+  // Undoes the bytes-to-bytes codecs, which give `size` bytes where there are no filters.
   [[nodiscard]] Result<ByteVector> DecodeSteps(ByteSpan encoded, std::uint64_t size) const {
     const std::uint64_t most = kMostGrowth * size + kSlack;
     if (chain_.bytes_steps.empty()) {

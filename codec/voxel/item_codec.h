@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/compression/bytes_codec.h"
+#include "codec/voxel/bit_packing.h"
 #include "codec/voxel/chunk_codec.h"
 
 namespace unshard {
@@ -28,7 +29,10 @@ struct ItemChain {
   DataType type;
   std::vector<ArrayStep> array_steps;  // in the order of encoding, as all lists here
   bool big_endian = false;
-  std::uint32_t ordered_size = 0;  // of the items after `array_steps`; 0: that of `type`
+  // In place of whole items one after the other, little-endian ones of `type`.
+  std::optional<BitPacking> packing = std::nullopt;
+  JsonValue packing_configuration = {};  // for ChunkEncoding
+  std::uint32_t ordered_size = 0;        // of the items after `array_steps`; 0: that of `type`
   std::vector<BytesStep> bytes_steps;
   bool is_lossy = false;
 };

@@ -1,5 +1,6 @@
 #include "codec/zarr2/array.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,6 +55,7 @@ JsonValue ConfigurationOf(const JsonCursor& codec, std::uint32_t item_size) {
 class ChainBuilder {
  public:
   explicit ChainBuilder(const NumpyType& type) : item_size_(type.type.size) {
+    if (!type.big_endian) items_ = type.type;
     chain_.type = type.type;
     chain_.big_endian = type.big_endian;
   }
@@ -74,7 +76,8 @@ class ChainBuilder {
     const std::string name = "numcodecs." + id;
     UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(name, &configuration, codec.path()));
     if (!made) {
-      UNSHARD_ASSIGN_OR_RETURN(auto filter, MakeFilter(id, name, &configuration, codec.path()));
+      UNSHARD_ASSIGN_OR_RETURN(auto filter,
+                               MakeFilter(id, name, &configuration, codec.path(), items_));
       if (filter) {
         if (filter->item_size > 0) item_size_ = filter->item_size;
         chain_.is_lossy |= filter->is_lossy;
@@ -86,6 +89,7 @@ class ChainBuilder {
                                                 "\" is not known here: its voxels cannot be "
                                                 "decoded");
     }
+    items_.reset();
     chain_.bytes_steps.push_back({std::move(made), std::move(configuration)});
     return {};
   }
@@ -94,6 +98,7 @@ class ChainBuilder {
 
  private:
   std::uint32_t item_size_;
+  std::optional<DataType> items_;  // little-endian ones, before the first codec
   ItemChain chain_;
 };
 

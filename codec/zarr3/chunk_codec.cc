@@ -8,6 +8,7 @@
 #include "codec/compression/codec_chain.h"
 #include "codec/voxel/filter.h"
 #include "codec/voxel/item_codec.h"
+#include "codec/zarr3/n5_default.h"
 
 namespace unshard {
 namespace {
@@ -25,11 +26,14 @@ JsonValue ConfigurationOf(const Codec& codec) {
 // Builds the chain one codec after the other.
 class ChainBuilder {
  public:
-  ChainBuilder(const DataType& type, std::size_t rank) : rank_(rank) { chain_.type = type; }
+  ChainBuilder(const DataType& type, std::size_t rank) : rank_(rank), items_(type) {
+    chain_.type = type;
+  }
 
   Status Take(const Codec& codec) {
     if (has_bytes_) return TakeBytesCodec(codec);
     if (codec.name == "bytes") return TakeBytes(codec);
+    if (codec.name == "packbits") return TakePackBits(codec);
     if (codec.name == "transpose") {
       ArrayStep step;
       UNSHARD_ASSIGN_OR_RETURN(step.order, TransposeOrder(codec, rank_));
@@ -52,10 +56,11 @@ class ChainBuilder {
         codec.name.starts_with(kPrefix) ? codec.name.substr(kPrefix.size()) : codec.name;
     std::optional<Filter> filter;
     if (is_known) {
-      UNSHARD_ASSIGN_OR_RETURN(filter,
-                               MakeFilter(id, codec.name, codec.configuration(), codec.json_path));
+      UNSHARD_ASSIGN_OR_RETURN(
+          filter, MakeFilter(id, codec.name, codec.configuration(), codec.json_path, items_));
     }
     if (!filter) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+    items_.reset();
     if (filter->item_size > 0) chain_.ordered_size = filter->item_size;
     chain_.is_lossy |= filter->is_lossy;
     ArrayStep step;
@@ -80,6 +85,17 @@ class ChainBuilder {
     return {};
   }
 
+  // Filters may have given items of another type, whose bits are not known here.
+  Status TakePackBits(const Codec& codec) {
+    if (!items_) return NotSupported(codec, "is not known here behind filters");
+    has_bytes_ = true;
+    const CodecOptions options(codec.configuration(), codec.json_path);
+    UNSHARD_ASSIGN_OR_RETURN(chain_.packing, BitPacking::Parse(*items_, options, codec.json_path));
+    chain_.packing_configuration = ConfigurationOf(codec);
+    chain_.is_lossy |= chain_.packing->loses();
+    return {};
+  }
+
   Status TakeBytesCodec(const Codec& codec) {
     UNSHARD_ASSIGN_OR_RETURN(auto made,
                              MakeBytesCodec(codec.name, codec.configuration(), codec.json_path));
@@ -89,6 +105,7 @@ class ChainBuilder {
   }
 
   const std::size_t rank_;
+  std::optional<DataType> items_;  // after the codecs so far; nothing behind a filter
   ItemChain chain_;
   bool has_bytes_ = false;
 };
@@ -98,6 +115,9 @@ class ChainBuilder {
 Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const JsonCursor& codecs, const DataType& type,
                                           std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(const CodecChain chain, ParseCodecChain(codecs, rank));
+  if (chain.size() == 1 && chain[0].name == "n5_default") {
+    return MakeN5DefaultCodec(chain[0], type, rank);
+  }
   ChainBuilder builder(type, rank);
   for (const Codec& codec : chain) UNSHARD_RETURN_IF_ERROR(builder.Take(codec));
   return std::move(builder).Finish(codecs);

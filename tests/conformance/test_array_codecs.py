@@ -15,6 +15,8 @@ import tensorstore as ts
 import z5py
 import zarr
 import zarr.codecs.numcodecs as numcodecs3
+from zarr.abc.codec import ArrayBytesCodec
+from zarr.registry import register_codec
 
 from judging import SEED
 
@@ -93,7 +95,8 @@ def zarr3_codecs(draw, dtype):
         "zlib": numcodecs3.Zlib(level=3), "bz2": numcodecs3.BZ2(level=2),
         "lz4": numcodecs3.LZ4(acceleration=2), "lzma": numcodecs3.LZMA(preset=1),
         "shuffle zlib": (numcodecs3.Shuffle(elementsize=size), numcodecs3.Zlib(level=1)),
-        "crc32": numcodecs3.CRC32(), "adler32": numcodecs3.Adler32()}
+        "crc32": numcodecs3.CRC32(), "adler32": numcodecs3.Adler32(),
+        "fletcher32": numcodecs3.Fletcher32()}
     return sorted(compressors.items())
 
 
@@ -210,6 +213,137 @@ def test_tensorstore_n5(tmp_path, array_codec, compression):
         whole = all(extent % chunk == 0 for extent, chunk in zip(shape, chunks))
         if whole and not OTHER_STREAMS & {compression["type"], compression.get("cname")}:
             same_files(path, new)  # TensorStore pads blocks at the end
+
+
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3")
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8"])
+def test_rounded_floats_are_those_of_zarr_python_3(tmp_path, array_codec, dtype):
+    """What unshard stores is what zarr-python stores, byte for byte."""
+    rng, draw = draws(9, int(dtype[2]))
+    shape, chunks = [5, 7, 11], [3, 4, 6]
+    values = (rng.normal(size=shape) * 10.0 ** rng.integers(-3, 4, shape)).astype(dtype)
+    values.flat[:6] = [0, -0.0, np.inf, -np.inf, 1, -1]
+    bits = {"<f2": 10, "<f4": 23, "<f8": 52}[dtype]
+    filters = [numcodecs3.BitRound(keepbits=keep) for keep in (0, draw.randint(1, bits - 1), bits)]
+    if dtype != "<f2":
+        filters += [numcodecs3.Quantize(digits=digits, dtype=dtype)
+                    for digits in (-2, 0, draw.randint(1, 5))]
+    for number, each in enumerate(filters):
+        path, new = tmp_path / f"{number}", tmp_path / f"new-{number}"
+        array = zarr.create_array(
+            path, shape=shape, chunks=chunks, dtype=np.dtype(dtype), filters=[each],
+            compressors=None, serializer=zarr.codecs.BytesCodec(), fill_value=0,
+            config={"write_empty_chunks": True})
+        array[...] = values
+        read(array_codec, path, array[...])
+        write(array_codec, path, new, values)
+        np.testing.assert_array_equal(zarr.open_array(new, mode="r")[...], array[...])
+
+
+class PackBits(ArrayBytesCodec):
+    """What zarrs does, under zarr-python's hands: this only carries the configuration."""
+
+    is_fixed_size = False
+
+    def __init__(self, **configuration):
+        self.configuration = configuration
+
+    @classmethod
+    def from_dict(cls, data):
+        return cls(**data.get("configuration", {}))
+
+    def to_dict(self):
+        return {"name": "packbits", "configuration": self.configuration}
+
+    def evolve_from_array_spec(self, array_spec):
+        return self
+
+    def validate(self, **_):
+        pass
+
+    def compute_encoded_size(self, *_):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def zarrs():
+    register_codec("packbits", PackBits)
+    with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}):
+        yield
+
+
+@pytest.mark.parametrize("dtype", INTEGERS + ["|b1", "<f4", "<f8", "<c8", "<c16"])
+def test_bits_that_zarrs_packs(tmp_path, array_codec, zarrs, dtype):
+    rng, draw = draws(10, len(dtype), ord(dtype[1]), int(dtype[2:]))
+    kind, size = np.dtype(dtype).kind, np.dtype(dtype).itemsize
+    most = 8 * size
+    for number, padding in enumerate(["first_byte", "last_byte", "none", None]):
+        configuration = {}
+        # zarrs does not extend the sign of parts of int64, as the specification has it.
+        parts = kind in "iu" and padding and dtype != "<i8"
+        if parts:
+            count = draw.choice([bits for bits in range(1, most) if bits % 8])
+            first = draw.randint(0, most - count)
+            configuration = {"first_bit": first, "last_bit": first + count - 1}
+        # zarrs adds no such byte to whole bytes, as the specification has it.
+        if parts or kind == "b" and padding:
+            configuration["padding_encoding"] = padding
+        # Parts of chunks zarrs reads with other bits than whole ones.
+        chunks = [int(each) for each in rng.integers(1, 7, draw.randint(1, 3))]
+        shape = [each * draw.randint(1, 3) for each in chunks]
+        values = rng.integers(0, 256, [*shape, size], dtype="u1").view(dtype)[..., 0]
+        if kind == "b":
+            values = rng.integers(0, 2, shape).astype(bool)
+        if kind in "fc":
+            values = values_of(rng, dtype, shape)
+        values.flat[0] = ~np.zeros(1, f"u{size}").view(dtype)[0] if kind in "iu" else 1
+        path, new = tmp_path / f"{number}", tmp_path / f"new-{number}"
+        array = zarr.create_array(
+            path, shape=shape, chunks=chunks, dtype=np.dtype(dtype), fill_value=0,
+            serializer=PackBits(**configuration), config={"write_empty_chunks": True},
+            compressors=zarr.codecs.ZstdCodec() if number == 1 else None)
+        array[...] = values
+        kept = array[...]
+        read(array_codec, path, kept)
+        write(array_codec, path, new, values)
+        np.testing.assert_array_equal(zarr.open_array(new, mode="r")[...], kept)
+        if number != 1:
+            same_files(path, new)
+
+
+@pytest.mark.parametrize("compression", [{"type": "raw"}, {"type": "gzip", "level": 2},
+                                         {"type": "zstd", "level": 1}], ids=json.dumps)
+def test_blocks_of_n5_in_zarr_v3(tmp_path, array_codec, compression):
+    """An N5 dataset of TensorStore's, with a document of Zarr v3 beside its own, and the reverse."""
+    rng, draw = draws(11, len(json.dumps(compression)))
+    compressor = {"raw": [], "gzip": [{"name": "gzip", "configuration": {"level": 2}}],
+                  "zstd": [{"name": "zstd", "configuration": {"level": 1, "checksum": False}}]}
+    for number, dtype in enumerate(INTEGERS + ["<f4", "<f8"]):
+        shape, chunks = random_grid(rng, draw.randint(1, 4))
+        values = values_of(rng, dtype, shape)
+        path, new = tmp_path / f"{number}", tmp_path / f"new-{number}"
+        metadata = {"dimensions": shape, "blockSize": chunks, "dataType": np.dtype(dtype).name,
+                    "compression": compression}
+        store = ts.open({"driver": "n5", "kvstore": f"file://{path}/", **WRITE_ALL,
+                         "metadata": metadata}, create=True).result()
+        store.write(values).result()
+        (path / "zarr.json").write_text(json.dumps({
+            "zarr_format": 3, "node_type": "array", "shape": shape,
+            "data_type": np.dtype(dtype).name, "fill_value": 0, "attributes": {},
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
+            "chunk_key_encoding": {"name": "v2", "configuration": {"separator": "/"}},
+            "codecs": [{"name": "n5_default", "configuration": {"codecs": [
+                {"name": "transpose",
+                 "configuration": {"order": list(range(len(shape)))[::-1]}},
+                {"name": "bytes", "configuration": {"endian": "big"}},
+                *compressor[compression["type"]]]}}]}))
+        document = (path / "attributes.json").read_text()
+        (path / "attributes.json").unlink()  # or it is read as N5
+        read(array_codec, path, values)
+        write(array_codec, path, new, values)
+        (new / "attributes.json").write_text(document)
+        again = ts.open({"driver": "n5", "kvstore": f"file://{new}/"}).result()
+        np.testing.assert_array_equal(again.read().result(), values)
 
 
 @pytest.mark.parametrize("compression", ["raw", "gzip", "bzip2", "xz", "lz4", "blosc", "zstd"])

@@ -21,6 +21,11 @@ constexpr std::array kN5 = {R"({"type": "raw"})",  R"({"type": "gzip"})", R"({"t
 constexpr std::array kZarr3 = {
     R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, "bytes", "zstd", "crc32c"])",
     R"([{"name": "numcodecs.delta", "configuration": {"dtype": "<u2", "astype": "<i4"}}, "bytes"])",
+    R"([{"name": "packbits", "configuration": {"last_bit": 10, "padding_encoding": "last_byte"}},
+        "numcodecs.fletcher32"])",
+    R"([{"name": "n5_default", "configuration": {"codecs": [
+        {"name": "transpose", "configuration": {"order": [1, 0]}},
+        {"name": "bytes", "configuration": {"endian": "big"}}]}}])",
     R"(["bytes", {"name": "numcodecs.shuffle", "configuration": {"elementsize": 2}},
         "numcodecs.lz4", "numcodecs.adler32"])"};
 constexpr std::array kZarr2 = {

@@ -57,7 +57,7 @@ TEST(N5Block, DamageIsNamed) {
   EXPECT_EQ(decode({0, 0, 0, 2, 0, 0, 0, 3}).message,
             "N5 block: expected a header of 12 bytes, found 8 bytes");
   EXPECT_EQ(decode({0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 2}).message,
-            "N5 block: expected at most the `blockSize` [3, 2], found [4, 2]");
+            "N5 block: expected at most the block size [3, 2], found [4, 2]");
   EXPECT_EQ(decode({0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 1}).code, ErrorCode::kDataLoss);
   EXPECT_EQ(Raw()->Decode(ByteVector{0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2}, kShape)->bytes,
             ByteVector(12));

@@ -123,10 +123,30 @@ TEST(Filter, DecodingIsBoundedAndTakesWholeItems) {
   EXPECT_TRUE((*filter)->is_lossy);
 }
 
-TEST(Filter, LostDigitsAreDecodedOnly) {
-  const auto filter = Make("quantize", R"({"dtype": "<f4", "digits": 2})");
+// As numcodecs 0.16 encodes them.
+TEST(Filter, FloatsAreRoundedAsByNumcodecs) {
+  const auto quantize = Make("quantize", R"({"dtype": ">f4", "digits": 1})");
+  ASSERT_TRUE(quantize && *quantize);
+  EXPECT_TRUE((*quantize)->is_lossy);
+  const ByteVector third = FromHex("3eaaaaab");
+  EXPECT_EQ((*quantize)->codec->Encode(third).value(), FromHex("3ea00000"));
+  EXPECT_EQ((*quantize)->codec->Decode(third, 4).value(), third);
+  const JsonValue two_bits = ParseJson(R"({"keepbits": 2})").value();
+  const auto round = MakeFilter("bitround", "bitround", &two_bits, "", DataType{kUint8});
+  ASSERT_TRUE(round && *round);
+  EXPECT_EQ((*round)->codec->Encode(ByteVector(1)).error().code, ErrorCode::kNotSupported);
+  const auto floats =
+      MakeFilter("bitround", "bitround", &two_bits, "", DataType{DataType::Kind::kFloat, 4});
+  EXPECT_EQ((*floats)->codec->Encode(FromHex("abaaaa3e0000903f0000b03f")).value(),
+            FromHex("0000a03e0000803f0000c03f"));
+  const JsonValue too_many = ParseJson(R"({"keepbits": 24})").value();
+  EXPECT_FALSE(
+      MakeFilter("bitround", "bitround", &too_many, "", DataType{DataType::Kind::kFloat, 4}));
+}
+
+TEST(Filter, RoundedIntegersAreDecodedOnly) {
+  const auto filter = Make("quantize", R"({"dtype": "<i4", "digits": 2})");
   ASSERT_TRUE(filter && *filter);
-  EXPECT_TRUE((*filter)->is_lossy);
   EXPECT_EQ((*filter)->codec->Decode(ByteVector{1, 2, 3, 4}, 4).value(), (ByteVector{1, 2, 3, 4}));
   EXPECT_EQ((*filter)->codec->Encode(ByteVector(4)).error().code, ErrorCode::kNotSupported);
 }

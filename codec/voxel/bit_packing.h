@@ -1,0 +1,50 @@
+// The codec "packbits" of Zarr v3: some bits of each item, one item after the other, the lowest
+// bits of a byte first. codec/FORMATS.md, "Chunks of Zarr and N5 arrays".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codec/compression/codec_options.h"
+#include "codec/core/bytes.h"
+#include "codec/voxel/data_type.h"
+
+namespace unshard {
+
+// Bits are counted from the lowest one of a component: an item, or one of the two floats of a
+// complex value. Immutable; thread-safe; pure.
+class BitPacking {
+ public:
+  // Fails with kDataLoss, naming the member, where the type has no such bits, and with
+  // kNotSupported for raw bits.
+  static Result<BitPacking> Parse(const DataType& type, const CodecOptions& options,
+                                  const std::string& json_path);
+
+  // The bytes of so many items. Requires: items that fit in memory.
+  [[nodiscard]] std::uint64_t PackedSize(std::uint64_t item_count) const;
+  // Of whole little-endian items.
+  [[nodiscard]] ByteVector Pack(ByteSpan items) const;
+  // The inverse. Signed integers take the sign of their highest bit that is packed; other bits that
+  // are not are 0. Fails with kDataLoss unless `packed` has the size of so many items.
+  [[nodiscard]] Result<ByteVector> Unpack(ByteSpan packed, std::uint64_t item_count) const;
+  // Whether there are bits that are not packed.
+  [[nodiscard]] bool loses() const { return first_bit_ > 0 || last_bit_ + 1 < ComponentBits(); }
+
+ private:
+  enum class Padding : std::uint8_t { kNotEncoded, kFirstByte, kLastByte };
+
+  explicit BitPacking(const DataType& type) : type_(type) {}
+  [[nodiscard]] unsigned ComponentBits() const {
+    return type_.kind == DataType::Kind::kBool ? 1 : 8 * type_.ordered_size();
+  }
+  [[nodiscard]] unsigned PackedBits() const { return last_bit_ - first_bit_ + 1; }
+  [[nodiscard]] std::uint64_t BitsOf(std::uint64_t item_count) const;
+  [[nodiscard]] std::uint64_t Component(std::uint64_t packed) const;
+
+  DataType type_;
+  unsigned first_bit_ = 0;
+  unsigned last_bit_ = 0;
+  Padding padding_ = Padding::kNotEncoded;
+};
+
+}  // namespace unshard
