@@ -95,17 +95,6 @@ ChunkKeyEncoding KeysIn(ArrayDialect to) {
   return {v2 ? ChunkKeyEncoding::Kind::kV2 : ChunkKeyEncoding::Kind::kDefault, '/'};
 }
 
-Status ChannelsAreWhole(const PresentedArray& array) {
-  const ArrayMetadata& shown = array.shown;
-  if (shown.dialect != ArrayDialect::kPrecomputed || shown.chunk_shape[0] >= shown.shape[0]) {
-    return {};
-  }
-  return Fail(ErrorCode::kNotSupported,
-              "chunks of " + std::to_string(shown.chunk_shape[0]) + " of " +
-                  std::to_string(shown.shape[0]) +
-                  " channels: those of a precomputed volume have all of them");
-}
-
 }  // namespace
 
 Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidGeometry& geometry,
@@ -120,10 +109,10 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   UNSHARD_ASSIGN_OR_RETURN(shown.data_type, TypeIn(to, stored.data_type));
   shown.shape = MapList<std::uint64_t>(array.axes, stored.shape, 1);
   shown.chunk_shape = MapList<std::uint64_t>(array.axes, stored.chunk_shape, 1);
-  if (to == ArrayDialect::kPrecomputed && shown.chunk_shape[0] > shown.shape[0]) {
+  // A chunk of a volume has all channels, in however many chunks they are stored.
+  if (to == ArrayDialect::kPrecomputed) {
     shown.chunk_shape[0] = std::max<std::uint64_t>(shown.shape[0], 1);
   }
-  UNSHARD_RETURN_IF_ERROR(ChannelsAreWhole(array));
   UNSHARD_ASSIGN_OR_RETURN(shown.origin, OriginIn(to, geometry, level, array.axes));
   shown.axis_names = NamesIn(to, dataset, geometry, array);
   shown.units = UnitsIn(to, dataset, geometry, level, array);

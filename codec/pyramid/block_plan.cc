@@ -69,6 +69,12 @@ bool HasSameEdges(const ArrayMetadata& stored, ArrayDialect to) {
   return true;
 }
 
+// A chunk of a precomputed volume has all channels.
+bool HasSameChannels(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes) {
+  if (to != ArrayDialect::kPrecomputed || !axes[0]) return true;
+  return stored.chunk_shape[*axes[0]] >= stored.shape[*axes[0]];
+}
+
 JsonValue Named(const char* name, JsonValue configuration = {}) {
   JsonValue codec = JsonValue::Object();
   codec.Set("name", JsonValue::String(name));
@@ -197,7 +203,8 @@ BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap
   const bool little = !from.big_endian || type.ordered_size() == 1;
   const bool big = from.big_endian || type.ordered_size() == 1;
   bool same_bytes = from.items == "raw" && CanSay(to, from.steps) &&
-                    CanSayOrder(to, from.order, axes) && HasSameEdges(stored, to);
+                    CanSayOrder(to, from.order, axes) && HasSameEdges(stored, to) &&
+                    HasSameChannels(stored, to, axes);
   if (to == ArrayDialect::kN5) same_bytes = same_bytes && big;
   if (to == ArrayDialect::kPrecomputed) same_bytes = same_bytes && little;
   if (!same_bytes) return plan;

@@ -7,8 +7,34 @@
 namespace unshard {
 namespace {
 
+// The first axis of a precomputed volume. Each look-up of a chunk looks for all stored ones.
+constexpr std::size_t kChannels = 0;
+constexpr std::uint64_t kMostParts = 1024;
+
+// Into how many chunks the channels of a presented chunk are divided where they are stored. Fails
+// where these are too many.
+Result<std::uint64_t> PartsOf(const PresentedArray& array) {
+  const auto& axis = array.axes[kChannels];
+  if (array.shown.dialect != ArrayDialect::kPrecomputed || !axis) return 1;
+  const std::uint64_t channels = array.stored.shape[*axis];
+  const std::uint64_t together = array.stored.chunk_shape[*axis];
+  if (channels <= together || array.shown.chunk_shape[kChannels] != channels) return 1;
+  const std::uint64_t parts = (channels - 1) / together + 1;
+  if (parts <= kMostParts) return parts;
+  return Fail(ErrorCode::kNotSupported, std::to_string(channels) + " channels in chunks of " +
+                                            std::to_string(together) +
+                                            ": a chunk of the view would be more than " +
+                                            std::to_string(kMostParts) + " stored ones");
+}
+
 bool KnowsFillValues(ArrayDialect dialect) {
   return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
+}
+
+std::vector<ByteVector> One(ByteVector bytes) {
+  std::vector<ByteVector> one;
+  one.push_back(std::move(bytes));
+  return one;
 }
 
 }  // namespace
@@ -18,7 +44,9 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
   UNSHARD_ASSIGN_OR_RETURN(ChunkGrid shown_grid, GridOf(array.shown));
   ChunkConversion made(std::move(array), std::move(stored_grid), std::move(shown_grid));
   const auto& [stored, shown, axes, form] = made.array_;
+  UNSHARD_ASSIGN_OR_RETURN(made.parts_, PartsOf(made.array_));
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (made.joins() && axis == kChannels) continue;
     const bool aligned = axes[axis] ? shown.chunk_shape[axis] == stored.chunk_shape[*axes[axis]] &&
                                           shown.shape[axis] == stored.shape[*axes[axis]]
                                     : shown.shape[axis] == 1;
@@ -36,7 +64,8 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
   const bool zeros =
       std::all_of(made.fill_.begin(), made.fill_.end(), [](auto byte) { return byte == 0; });
   made.shows_absent_ = !zeros && KnowsFillValues(stored.dialect) && !KnowsFillValues(shown.dialect);
-  UNSHARD_ASSIGN_OR_RETURN(made.voxel_bytes_, VoxelBytes(stored.data_type, stored.chunk_shape));
+  const ArrayMetadata& larger = made.joins() ? shown : stored;
+  UNSHARD_ASSIGN_OR_RETURN(made.voxel_bytes_, VoxelBytes(larger.data_type, larger.chunk_shape));
   return made;
 }
 
@@ -45,7 +74,24 @@ GridCell ChunkConversion::StoredCell(const GridCell& cell) const {
 }
 
 GridCell ChunkConversion::ShownCell(const GridCell& stored) const {
-  return MapList<std::uint64_t>(array_.axes, stored, 0);
+  GridCell shown = MapList<std::uint64_t>(array_.axes, stored, 0);
+  if (joins()) shown[kChannels] = 0;
+  return shown;
+}
+
+std::vector<GridCell> ChunkConversion::StoredCells(const GridCell& cell) const {
+  std::vector<GridCell> cells(parts_, StoredCell(cell));
+  if (!joins()) return cells;
+  for (std::uint64_t part = 0; part < parts_; ++part) cells[part][*array_.axes[kChannels]] = part;
+  return cells;
+}
+
+std::vector<std::uint64_t> ChunkConversion::PlaceOf(const GridCell& stored_cell) const {
+  std::vector<std::uint64_t> place(array_.axes.size(), 0);
+  if (!joins()) return place;
+  const std::size_t channels = *array_.axes[kChannels];
+  place[kChannels] = stored_cell[channels] * array_.stored.chunk_shape[channels];
+  return place;
 }
 
 std::optional<std::uint64_t> ChunkConversion::SizeOf(const GridCell& cell) const {
@@ -92,6 +138,28 @@ Result<ByteVector> ChunkConversion::Present(ByteSpan stored, const GridCell& cel
   return Convert(stored, cell);
 }
 
+Result<ByteVector> ChunkConversion::Join(std::span<const std::optional<Bytes>> stored,
+                                         const GridCell& cell) const {
+  const auto none = std::vector<std::uint64_t>(array_.stored.rank(), 0);
+  const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
+  Voxels shown = Reshape({array_.stored.data_type, none, {}}, array_.axes, shape, fill_);
+  const std::vector<GridCell> cells = StoredCells(cell);
+  for (std::size_t part = 0; part < cells.size(); ++part) {
+    if (!stored[part]) continue;
+    const auto part_shape = ChunkShapeAt(array_.stored, stored_grid_, cells[part]);
+    UNSHARD_ASSIGN_OR_RETURN(const Voxels voxels,
+                             array_.stored.codec->Decode(stored[part]->span(), part_shape));
+    VoxelBox box{none, PlaceOf(cells[part]), {}};
+    const auto extents = MapList<std::uint64_t>(array_.axes, voxels.shape, 1);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      box.extent.push_back(std::min(extents[axis], shape[axis] - box.to[axis]));
+    }
+    CopyBox(voxels, array_.axes, box, shown);
+  }
+  shown.type = array_.shown.data_type;
+  return array_.shown.codec->Encode(shown);
+}
+
 Result<ByteVector> ChunkConversion::Absent(const GridCell& cell) const {
   return Encode({array_.stored.data_type, std::vector<std::uint64_t>(array_.stored.rank(), 0), {}},
                 cell);
@@ -105,14 +173,28 @@ Result<ByteVector> ChunkConversion::Encode(const Voxels& voxels, const GridCell&
   return array_.shown.codec->Encode(shown);
 }
 
-Result<ByteVector> ChunkConversion::EncodeStored(const Voxels& voxels, const GridCell& cell) const {
-  const auto shape = ChunkShapeAt(array_.stored, stored_grid_, StoredCell(cell));
-  Voxels stored = Reshape(voxels, inverse_, shape, fill_);
-  stored.type = array_.stored.data_type;
-  return array_.stored.codec->Encode(stored);
+Result<std::vector<ByteVector>> ChunkConversion::EncodeStored(const Voxels& voxels,
+                                                              const GridCell& cell) const {
+  std::vector<ByteVector> encoded;
+  for (const GridCell& part : StoredCells(cell)) {
+    const auto shape = ChunkShapeAt(array_.stored, stored_grid_, part);
+    const auto none = std::vector<std::uint64_t>(voxels.shape.size(), 0);
+    Voxels stored = Reshape({voxels.type, none, {}}, inverse_, shape, fill_);
+    VoxelBox box{PlaceOf(part), std::vector<std::uint64_t>(shape.size(), 0), {}};
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto from = inverse_[axis];
+      const std::uint64_t begin = from ? std::min(box.from[*from], voxels.shape[*from]) : 0;
+      box.extent.push_back(std::min(from ? voxels.shape[*from] - begin : 1, shape[axis]));
+    }
+    if (!voxels.bytes.empty()) CopyBox(voxels, inverse_, box, stored);
+    stored.type = array_.stored.data_type;
+    UNSHARD_ASSIGN_OR_RETURN(encoded.emplace_back(), array_.stored.codec->Encode(stored));
+  }
+  return encoded;
 }
 
-Result<ByteVector> ChunkConversion::Restore(ByteSpan shown, const GridCell& cell) const {
+Result<std::vector<ByteVector>> ChunkConversion::Restore(ByteSpan shown,
+                                                         const GridCell& cell) const {
   const ByteVector header = form() == BlockForm::kAddHeader || form() == BlockForm::kStripHeader
                                 ? HeaderOf(cell)
                                 : ByteVector();
@@ -124,18 +206,18 @@ Result<ByteVector> ChunkConversion::Restore(ByteSpan shown, const GridCell& cell
     if (error.code == ErrorCode::kDataLoss) error.code = ErrorCode::kInvalidArgument;
     return tl::unexpected<Error>(std::move(error));
   }
-  if (form() == BlockForm::kCopy) return ByteVector(shown.begin(), shown.end());
+  if (form() == BlockForm::kCopy) return One(ByteVector(shown.begin(), shown.end()));
   if (form() == BlockForm::kAddHeader && shown.size() > header.size() &&
       std::equal(header.begin(), header.end(), shown.begin())) {
-    return ByteVector(shown.begin() + static_cast<std::ptrdiff_t>(header.size()), shown.end());
+    return One({shown.begin() + static_cast<std::ptrdiff_t>(header.size()), shown.end()});
   }
   if (form() != BlockForm::kStripHeader) return EncodeStored(*voxels, cell);
   ByteVector block = header;
   block.insert(block.end(), shown.begin(), shown.end());
-  return block;
+  return One(std::move(block));
 }
 
-Result<ByteVector> ChunkConversion::RestoreRemoved(const GridCell& cell) const {
+Result<std::vector<ByteVector>> ChunkConversion::RestoreRemoved(const GridCell& cell) const {
   auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
   if (!shows_absent_) std::fill(shape.begin(), shape.end(), 0);
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array_.shown.data_type, shape));

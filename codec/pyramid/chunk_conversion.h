@@ -20,7 +20,8 @@ struct PresentedArray {
   BlockForm form = BlockForm::kTranscode;
 };
 
-// Cells are those of GridOf(shown), but for StoredCell's result. Immutable; thread-safe; pure.
+// Cells are those of GridOf(shown), but for those that StoredCell and StoredCells return.
+// Immutable; thread-safe; pure.
 class ChunkConversion {
  public:
   // Fails with kNotSupported where the chunks of the two arrays do not lie on one grid, or those of
@@ -30,9 +31,15 @@ class ChunkConversion {
   [[nodiscard]] const PresentedArray& array() const { return array_; }
   [[nodiscard]] BlockForm form() const { return array_.form; }
   [[nodiscard]] const ChunkGrid& shown_grid() const { return shown_grid_; }
-  // The cell, of GridOf(stored), that has the voxels of this one; and the inverse.
+  // Whether a presented chunk has the voxels of several stored ones: a precomputed volume, whose
+  // chunks have all channels, of an array that has its channels in several chunks.
+  [[nodiscard]] bool joins() const { return parts_ > 1; }
+  // The cell, of GridOf(stored), that has the voxels of this one, or the first of its channels; and
+  // the inverse, also of the other ones.
   [[nodiscard]] GridCell StoredCell(const GridCell& cell) const;
   [[nodiscard]] GridCell ShownCell(const GridCell& stored) const;
+  // All cells, of GridOf(stored), that have voxels of this one, by channels.
+  [[nodiscard]] std::vector<GridCell> StoredCells(const GridCell& cell) const;
 
   // Whether chunks that are absent have to be presented: where readers would take an absent one for
   // zeros, and it means something else.
@@ -43,20 +50,24 @@ class ChunkConversion {
   // be stripped (kStripHeader).
   [[nodiscard]] ByteVector HeaderOf(const GridCell& cell) const;
 
-  // Decodes the stored chunk and encodes it as the presented one. Fails as ChunkCodec does.
+  // Decodes the stored chunk and encodes it as the presented one. Fails as ChunkCodec does. This
+  // one and Present require a conversion that does not join.
   [[nodiscard]] Result<ByteVector> Convert(ByteSpan stored, const GridCell& cell) const;
   // The presented chunk of a stored one, in whichever form it comes from it.
   [[nodiscard]] Result<ByteVector> Present(ByteSpan stored, const GridCell& cell) const;
+  // The presented chunk of stored ones, those of StoredCells; without bytes: absent.
+  [[nodiscard]] Result<ByteVector> Join(std::span<const std::optional<Bytes>> stored,
+                                        const GridCell& cell) const;
   // A chunk of the source's fill value.
   [[nodiscard]] Result<ByteVector> Absent(const GridCell& cell) const;
 
-  // The inverse: the stored chunk of a presented one that a program has written. Fails with
-  // kInvalidArgument where `shown` is no chunk of the array that is presented, and as the codec of
-  // the stored array does.
-  [[nodiscard]] Result<ByteVector> Restore(ByteSpan shown, const GridCell& cell) const;
-  // The stored chunk, where there has to be one, of a presented one that a program has removed:
-  // that of the value which readers of the presented array take an absent one for.
-  [[nodiscard]] Result<ByteVector> RestoreRemoved(const GridCell& cell) const;
+  // The inverse: the stored chunks, those of StoredCells, of a presented one that a program has
+  // written. Fails with kInvalidArgument where `shown` is no chunk of the array that is presented,
+  // and as the codec of the stored array does.
+  [[nodiscard]] Result<std::vector<ByteVector>> Restore(ByteSpan shown, const GridCell& cell) const;
+  // The stored chunks, where there have to be some, of a presented one that a program has removed:
+  // those of the value which readers of the presented array take an absent one for.
+  [[nodiscard]] Result<std::vector<ByteVector>> RestoreRemoved(const GridCell& cell) const;
   // Whether Restore is supported: else kNotSupported, naming the codec.
   [[nodiscard]] Status CanRestore() const;
   // Whether what is restored and presented again differs from what was written.
@@ -64,7 +75,7 @@ class ChunkConversion {
   // The only size that a presented chunk can have, also of kCopy; nothing where it varies.
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(const GridCell& cell) const;
 
-  // The bytes in memory of the voxels of the largest chunk.
+  // The bytes in memory of the voxels of the largest presented chunk.
   [[nodiscard]] std::uint64_t voxel_bytes() const { return voxel_bytes_; }
 
  private:
@@ -74,7 +85,11 @@ class ChunkConversion {
         shown_grid_(std::move(shown_grid)) {}
 
   [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels, const GridCell& cell) const;
-  [[nodiscard]] Result<ByteVector> EncodeStored(const Voxels& voxels, const GridCell& cell) const;
+  // The stored chunks of presented voxels, or of none.
+  [[nodiscard]] Result<std::vector<ByteVector>> EncodeStored(const Voxels& voxels,
+                                                             const GridCell& cell) const;
+  // Where the voxels of one of the stored chunks begin in the presented one.
+  [[nodiscard]] std::vector<std::uint64_t> PlaceOf(const GridCell& stored_cell) const;
 
   PresentedArray array_;
   ChunkGrid stored_grid_;
@@ -82,6 +97,7 @@ class ChunkConversion {
   AxisMap inverse_;  // of each axis of `stored`, that of `shown`
   ByteVector fill_;  // one item
   bool shows_absent_ = false;
+  std::uint64_t parts_ = 1;  // stored chunks of a presented one
   std::uint64_t voxel_bytes_ = 0;
 };
 

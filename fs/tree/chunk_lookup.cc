@@ -138,7 +138,7 @@ Result<Entry> LookupLatest(Superblock& sb, const std::shared_ptr<ChunkTree>& tre
   // this one.
   std::uint64_t absence = tree->TakesGzipNames() ? 0 : sb.Timeout();
   // Checked before the version: for a writer that comes later the kernel looks up again.
-  if (chunk.part != ChunkPart::kPlain || tree->is_mesh() || sb.shares_chunks() ||
+  if (chunk.part != ChunkPart::kPlain || tree->is_mesh() || sb.shares_chunks() || tree->joins() ||
       sb.writers.HasWriter(id)) {
     absence = 0;
     if (use == NodeUse::kCached) use = NodeUse::kRevalidated;
@@ -184,7 +184,7 @@ std::optional<Entry> EntryWithoutIo(Superblock& superblock, const std::shared_pt
   if (!tree->chunks().SizeIsFree(chunk)) return std::nullopt;
   if (superblock.writable()) {
     const ChunkId id = ChunkId::Of(*tree, chunk);
-    const bool looked_up = tree->is_mesh() || superblock.shares_chunks();
+    const bool looked_up = tree->is_mesh() || superblock.shares_chunks() || tree->joins();
     if (looked_up || superblock.writers.HasWriter(id) || superblock.parts.written->Find(id)) {
       return std::nullopt;
     }

@@ -144,8 +144,7 @@ Status ChunkName::TakeSource(const SourceName& from, bool replace) {
   return from.BecomeBy([&](const auto& staged) -> Status {
     UNSHARD_RETURN_IF_ERROR(Commit(staged));
     // The file that is removed from the source may have been durable, so the version must be.
-    const auto version = superblock().parts.written->Find(IdOf(chunk_));
-    return version ? superblock().writes->SyncInSpool(version) : Status();
+    return superblock().writes->SyncInSpool(*chunk_.tree, chunk_.ref);
   });
 }
 

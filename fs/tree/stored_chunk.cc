@@ -133,7 +133,10 @@ Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const See
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree()->chunks().LatestIn(chunk(), *generation));
   const bool later = remembered && Latest() != nullptr;
   if (later || !facts) return std::nullopt;
-  return Version{MakeStoredContent(tree(), chunk(), *facts),
+  auto content = OpenStoredContent(tree(), chunk(), *facts);
+  if (!content && content.error().code == ErrorCode::kConflict) return std::nullopt;
+  if (!content) return tl::unexpected<Error>(std::move(content).error());
+  return Version{*std::move(content),
                  {inode(), facts->size, ShownTime(sb, *tree(), chunk(), *generation)}};
 }
 

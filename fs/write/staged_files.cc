@@ -167,9 +167,7 @@ Status StagedFiles::Sync(StagedInode& staged) {
   if (!WriterId(staged)) return staged.Sync();
   if (staged.dirty() && staged.size() != 0) UNSHARD_RETURN_IF_ERROR(Commit(staged));
   const auto chunk = staged.chunk();
-  if (!chunk) return {};
-  const auto version = parts_.written.Find(ChunkId::Of(*chunk->tree, chunk->chunk));
-  return version ? parts_.writes.Sync(version) : Status{};
+  return chunk ? parts_.writes.Sync(*chunk->tree, chunk->chunk) : Status();
 }
 
 void StagedFiles::ChangePurpose(const StagedPtr& staged, StagedInode::Purpose purpose) {

@@ -87,6 +87,13 @@ ContentPtr MakeStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& ch
   return std::make_shared<StoredContent>(std::move(tree), chunk, facts);
 }
 
+Result<ContentPtr> OpenStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
+                                     const ChunkFacts& facts) {
+  UNSHARD_ASSIGN_OR_RETURN(auto held, tree->chunks().Hold(chunk, facts));
+  if (held) return MakeBytesContent(*std::move(held));
+  return MakeStoredContent(std::move(tree), chunk, facts);
+}
+
 ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size) {
   return std::make_shared<FileContent>(std::move(file), size);
 }

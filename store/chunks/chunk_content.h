@@ -26,6 +26,9 @@ using ContentPtr = std::shared_ptr<ChunkContent>;
 // A chunk as one generation of its store has it.
 ContentPtr MakeStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
                              const ChunkFacts& facts);
+// The same for a file that is being opened, whose bytes stay. Fails as ChunkStore::Hold does.
+Result<ContentPtr> OpenStoredContent(std::shared_ptr<ChunkTree> tree, const ChunkRef& chunk,
+                                     const ChunkFacts& facts);
 // A file that is not written to any more.
 ContentPtr MakeFileContent(std::shared_ptr<File> file, std::uint64_t size);
 ContentPtr MakeBytesContent(Bytes bytes);

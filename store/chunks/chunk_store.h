@@ -128,6 +128,13 @@ class ChunkStore {
     return Read(chunk, facts.generation, offset, size);
   }
 
+  // The bytes of a chunk that was found and is being opened, where commits would take them from its
+  // readers; nothing elsewhere. kConflict where they are gone.
+  virtual Result<std::optional<Bytes>> Hold(const ChunkRef& chunk, const ChunkFacts& facts) {
+    (void)chunk, (void)facts;
+    return std::nullopt;
+  }
+
   // Calls `visitor` for the chunks of a generation.
   using ChunkVisitor = std::function<void(const ChunkRef&)>;
   virtual Status ForEachPresent(const ChunkGeneration& generation, const ChunkVisitor& visitor) = 0;

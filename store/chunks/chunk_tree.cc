@@ -24,8 +24,4 @@ std::optional<std::uint64_t> ChunkTree::FixedSize(const ChunkRef& chunk) const {
   return check().FixedSize(CellOf(chunk));
 }
 
-bool ChunkTree::HoldsWritten(const GridDirectory& in) const {
-  return unpublished_ && unpublished_->HoldsChunks(ordinal_, in);
-}
-
 }  // namespace unshard

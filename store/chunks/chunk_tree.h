@@ -74,6 +74,13 @@ class ChunkTree {
   [[nodiscard]] virtual std::uint32_t stored_ordinal() const { return ordinal_; }
   // That tree; null: this one.
   [[nodiscard]] virtual std::shared_ptr<ShardedTree> stored_elsewhere() const { return nullptr; }
+  // Whether a chunk is made of several stored ones, whose versions its own generations are made of:
+  // it has no committed versions of its own.
+  [[nodiscard]] virtual bool joins() const { return false; }
+  // The chunks, of the tree that has them, which are written for this one.
+  [[nodiscard]] virtual std::vector<ChunkRef> StoredChunks(const ChunkRef& chunk) const {
+    return {chunk};
+  }
   // The versions and bytes of its chunks.
   [[nodiscard]] virtual ChunkStore& chunks() = 0;
   // True once the metadata say that chunks are stored otherwise, or no longer describe the tree:
@@ -161,14 +168,8 @@ class ChunkTree {
   void SetUnpublished(std::shared_ptr<const UnpublishedChunks> unpublished) {
     unpublished_ = std::move(unpublished);
   }
-  // Whether chunks that are not published yet are in, or below, a directory.
-  [[nodiscard]] bool HoldsWritten(const GridDirectory& in) const;
 
-  // Checks of written chunks (codec/voxel/chunk_check.h): how many bytes from the start of a chunk
-  // of `size` bytes CheckChunk needs; and whether the chunk can be valid.
-  [[nodiscard]] std::uint64_t BytesToCheck(std::uint64_t size) const {
-    return check().NeededBytes(size);
-  }
+  // Whether a written chunk can be valid. `start`: ChunkCheck::NeededBytes(size) of its bytes.
   [[nodiscard]] Status CheckChunk(const ChunkRef& chunk, std::uint64_t size, ByteSpan start) const {
     return check().Check(CellOf(chunk), size, start);
   }

@@ -62,6 +62,17 @@ void CommittedVersions::Clear() {
 
 WrittenVersionPtr CommittedVersions::Find(const ChunkId& id) const {
   const std::lock_guard lock(mutex_);
+  return FindLocked(id);
+}
+
+std::vector<WrittenVersionPtr> CommittedVersions::FindAll(const std::vector<ChunkId>& ids) const {
+  std::vector<WrittenVersionPtr> found;
+  const std::lock_guard lock(mutex_);
+  for (const ChunkId& id : ids) found.push_back(FindLocked(id));
+  return found;
+}
+
+WrittenVersionPtr CommittedVersions::FindLocked(const ChunkId& id) const {
   const auto shard = shards_.find(id.shard());
   if (shard == shards_.end()) return nullptr;
   const auto found = shard->second.versions.find({id.slot.page, id.slot.slot, id.part});
@@ -155,9 +166,16 @@ ReplacedBytes CommittedVersions::ReplacedAfter(const WrittenVersion& version) co
   return AfterLocked(version);
 }
 
-CommittedVersions::Replaced CommittedVersions::Replace(const WrittenVersionPtr& version) {
-  Replaced result;
+std::vector<CommittedVersions::Replaced> CommittedVersions::ReplaceAll(
+    const std::vector<WrittenVersionPtr>& versions) {
+  std::vector<Replaced> results;
   const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) results.push_back(ReplaceLocked(version));
+  return results;
+}
+
+CommittedVersions::Replaced CommittedVersions::ReplaceLocked(const WrittenVersionPtr& version) {
+  Replaced result;
   Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
   WrittenVersionPtr& latest = shard.versions[PlaceOf(version->chunk)];
   const auto bytes = [](const WrittenVersion& of) { return static_cast<std::int64_t>(of.size); };

@@ -26,12 +26,21 @@ namespace unshard {
 
 // A chunk as it is stored, whichever view presents it. "<name>.gz" is the same file as "<name>".
 struct ChunkId {
-  std::uint32_t tree = 0;  // ChunkTree::stored_ordinal
+  std::uint32_t tree = 0;  // ChunkTree::stored_ordinal, or that of a tree which joins chunks
   ShardSlot slot;
   ChunkPart part = ChunkPart::kPlain;
 
   static ChunkId Of(const ChunkTree& tree, const ChunkRef& chunk) {
-    return {tree.stored_ordinal(), chunk.slot, WrittenPart(chunk.part)};
+    const std::uint32_t number = tree.joins() ? tree.ordinal() : tree.stored_ordinal();
+    return {number, chunk.slot, WrittenPart(chunk.part)};
+  }
+  // Of the stored chunks that are written for it.
+  static std::vector<ChunkId> AllOf(const ChunkTree& tree, const ChunkRef& chunk) {
+    std::vector<ChunkId> ids;
+    for (const ChunkRef& one : tree.StoredChunks(chunk)) {
+      ids.push_back({tree.stored_ordinal(), one.slot, WrittenPart(one.part)});
+    }
+    return ids;
   }
   [[nodiscard]] DirtyShard shard() const { return {tree, slot.shard}; }
   friend bool operator==(const ChunkId&, const ChunkId&) = default;
@@ -97,6 +106,8 @@ class CommittedVersions final : public UnpublishedChunks {
  public:
   // The latest version, tombstones included; null where readers see the store.
   WrittenVersionPtr Find(const ChunkId& id) const;
+  // The same of each, at one moment.
+  std::vector<WrittenVersionPtr> FindAll(const std::vector<ChunkId>& ids) const;
   // Where in the spool the bytes of `version` are; nothing where they are not in it.
   struct Spooled {
     std::shared_ptr<Spool> spool;
@@ -127,7 +138,9 @@ class CommittedVersions final : public UnpublishedChunks {
     std::int64_t bytes = 0;
     std::uint64_t in_shard = 0;  // chunks (not tombstones) of the shard that are in the spool now
   };
-  Replaced Replace(const WrittenVersionPtr& version);
+  Replaced Replace(const WrittenVersionPtr& version) { return ReplaceAll({version}).front(); }
+  // The same of versions of different chunks, which are seen together.
+  std::vector<Replaced> ReplaceAll(const std::vector<WrittenVersionPtr>& versions);
 
   // Returns all versions that are in the spool for a shard, marked as being published.
   std::vector<WrittenVersionPtr> BeginPublish(const DirtyShard& shard);
@@ -198,7 +211,10 @@ class CommittedVersions final : public UnpublishedChunks {
   using DirectoryKey = std::tuple<std::uint32_t, unsigned, std::uint64_t>;  // tree, level, prefix
   static PlaceInShard PlaceOf(const ChunkRef& chunk);
   static DirectoryKey ParentKey(const WrittenVersion& version);
-  void ForgetUnsynced(WrittenVersion& version);  // requires the mutex
+  // These require the mutex.
+  [[nodiscard]] WrittenVersionPtr FindLocked(const ChunkId& id) const;
+  Replaced ReplaceLocked(const WrittenVersionPtr& version);
+  void ForgetUnsynced(WrittenVersion& version);
   void Count(Shard& shard, const WrittenVersion& version, int sign);
   void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard);
 

@@ -6,6 +6,7 @@
 
 #include "codec/core/byte_range.h"
 #include "codec/pyramid/chunk_files.h"
+#include "store/chunks/joined_chunks.h"
 
 namespace unshard {
 
@@ -37,16 +38,23 @@ class PresentedCheck final : public ChunkCheck {
 
 }  // namespace
 
-// Which chunks of the stored tree are there. Used by one listing: the neighbours of a chunk are
-// mostly in the same index page.
+// Which chunks are there: any of the stored ones is. Used by one listing: the neighbours of a chunk
+// are mostly in the same index page.
 class PresentedTree::Presence {
  public:
-  Presence(ShardedTree& stored, const DamageVisitor& damaged)
-      : stored_(stored), damaged_(damaged) {}
+  Presence(const PresentedTree& tree, const DamageVisitor& damaged)
+      : tree_(tree), damaged_(damaged) {}
 
   // Chunks of a page that cannot be read are left out, and reported once.
   bool Holds(const ChunkRef& chunk) {
-    const ShardSlot& slot = chunk.slot;
+    if (!tree_.joins()) return HoldsStored(chunk.slot);
+    const std::vector<ChunkRef> stored = tree_.StoredChunks(chunk);
+    return std::any_of(stored.begin(), stored.end(),
+                       [&](const ChunkRef& one) { return HoldsStored(one.slot); });
+  }
+
+ private:
+  bool HoldsStored(const ShardSlot& slot) {
     if (!known_ || slot_.shard != slot.shard || slot_.page != slot.page) {
       known_ = true;
       slot_ = slot;
@@ -57,14 +65,14 @@ class PresentedTree::Presence {
     return page_ && page_->Find(slot.slot);
   }
 
- private:
   Result<std::shared_ptr<const IndexPage>> Load(const ShardSlot& slot) {
-    ShardSet& shards = stored_.shards();
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation, shards.Current(slot.shard, CallerDeadline()));
-    return stored_.ShownPage(generation, slot.page);
+    const ShardedTree& stored = *tree_.stored();
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation,
+                             stored.shards().Current(slot.shard, CallerDeadline()));
+    return stored.ShownPage(generation, slot.page);
   }
 
-  ShardedTree& stored_;
+  const PresentedTree& tree_;
   const DamageVisitor& damaged_;
   bool known_ = false;
   ShardSlot slot_;
@@ -76,6 +84,12 @@ Result<std::shared_ptr<PresentedTree>> PresentedTree::Make(Parts parts) {
   return std::shared_ptr<PresentedTree>(new PresentedTree(std::move(parts), std::move(grid)));
 }
 
+std::unique_ptr<PresentedChunks> PresentedTree::MakeChunks(const Parts& parts) {
+  PresentedChunks::Parts chunks{parts.stored, parts.conversion, parts.cache, parts.max_chunk_bytes};
+  if (!parts.conversion->joins()) return std::make_unique<TranscodedChunks>(std::move(chunks));
+  return std::make_unique<JoinedChunks>(std::move(chunks), parts.written);
+}
+
 PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
     : ChunkTree(parts.ordinal, parts.directory),
       stored_(parts.stored),
@@ -83,9 +97,10 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
       grid_(std::move(grid)),
       names_(ChunkNamesOf(conversion_->array().shown, grid_)),
       nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
-      chunks_(parts.stored, parts.conversion, parts.cache, parts.max_chunk_bytes),
+      chunks_(MakeChunks(parts)),
+      transcoded_(dynamic_cast<TranscodedChunks*>(chunks_.get())),
       lists_all_(!parts.store_lists || conversion_->shows_absent()),
-      writable_(parts.writable),
+      writable_(parts.written != nullptr),
       lossy_(parts.lossy),
       check_(std::make_shared<PresentedCheck>(conversion_)) {
   std::uint64_t next = grid_.cell_count();
@@ -117,11 +132,11 @@ bool PresentedTree::TakesGzipNames() const {
 }
 
 ChunkRef PresentedTree::RefOf(const ChunkFile& file) const {
-  return chunks_.RefOf(CellOfFile(conversion_->array().shown.dialect, file.cell));
+  return chunks_->RefOf(CellOfFile(conversion_->array().shown.dialect, file.cell));
 }
 
 std::optional<ChunkFile> PresentedTree::FileOf(const ChunkRef& chunk) const {
-  const auto cell = chunks_.CellOf(chunk);
+  const auto cell = chunks_->CellOf(chunk);
   if (!cell) return std::nullopt;
   return ChunkFile{FileCellOf(conversion_->array().shown.dialect, *cell)};
 }
@@ -166,7 +181,7 @@ Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMo
                            const std::vector<GridDirectory>& others) {
   if (mode == ListMode::kNone) return {};
   const bool all = lists_all_ || mode == ListMode::kGrid;
-  Presence presence(*stored_, damaged);
+  Presence presence(*this, damaged);
   const std::uint64_t count = grid_.cell_count() == 0 ? 0 : NameCount(in);
   for (std::uint64_t number = cookie; number < count; ++number) {
     const Match match = NameAt(in, number);
@@ -185,7 +200,8 @@ Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMo
 }
 
 std::optional<std::uint64_t> PresentedTree::Position(const ChunkRef& chunk) const {
-  if (chunk.part != ChunkPart::kPlain) return std::nullopt;
+  // The numbers of generations of joined chunks are too large for those of nodes.
+  if (chunk.part != ChunkPart::kPlain || joins()) return std::nullopt;
   const auto file = FileOf(chunk);
   if (!file) return std::nullopt;
   return LinearIndex(grid_.grid_shape(), file->cell);

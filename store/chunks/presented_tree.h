@@ -8,6 +8,8 @@
 #include "codec/pyramid/chunk_conversion.h"
 #include "codec/zarr3/chunk_names.h"
 #include "store/chunks/chunk_tree.h"
+#include "store/chunks/committed_versions.h"
+#include "store/chunks/presented_chunks.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/chunks/transcoded_chunks.h"
 
@@ -27,22 +29,28 @@ class PresentedTree final : public ChunkTree {
     std::shared_ptr<ByteBudgetCache> cache;  // of encoded chunks
     std::uint64_t max_chunk_bytes = 0;       // of the voxels of one chunk
     bool store_lists = true;
-    bool writable = false;
-    bool lossy = false;  // chunks may be stored in an encoding that loses
+    std::shared_ptr<CommittedVersions> written;  // null: it is only read
+    bool lossy = false;                          // chunks may be stored in an encoding that loses
   };
   // Fails as FileGridOf does.
   static Result<std::shared_ptr<PresentedTree>> Make(Parts parts);
 
-  // Writing: see TranscodedChunks.
+  // Writing: see PresentedChunks.
   [[nodiscard]] const std::shared_ptr<ShardedTree>& stored() const { return stored_; }
   // Fails with kReadOnly where what is written could not be stored, or not as it is.
   [[nodiscard]] Status CanStore() const;
   [[nodiscard]] bool shows_absent() const { return conversion_->shows_absent(); }
-  [[nodiscard]] TranscodedChunks& transcoded() { return chunks_; }
+  [[nodiscard]] PresentedChunks& presented() { return *chunks_; }
+  // Requires: a tree that does not join.
+  [[nodiscard]] TranscodedChunks& transcoded() { return *transcoded_; }
+  [[nodiscard]] bool joins() const override { return conversion_->joins(); }
+  [[nodiscard]] std::vector<ChunkRef> StoredChunks(const ChunkRef& chunk) const override {
+    return chunks_->StoredChunks(chunk);
+  }
   [[nodiscard]] std::uint32_t stored_ordinal() const override { return stored_->ordinal(); }
   [[nodiscard]] std::shared_ptr<ShardedTree> stored_elsewhere() const override { return stored_; }
 
-  ChunkStore& chunks() override { return chunks_; }
+  ChunkStore& chunks() override { return *chunks_; }
   std::uint32_t layout_digest() const override { return stored_->layout_digest(); }
   const ChunkNames& names() const override { return *names_; }
   ChunkRef RefOf(const ChunkFile& file) const override;
@@ -69,6 +77,7 @@ class PresentedTree final : public ChunkTree {
   class Presence;
 
   PresentedTree(Parts parts, ChunkGrid grid);
+  static std::unique_ptr<PresentedChunks> MakeChunks(const Parts& parts);
 
   // The numbers of a directory's names, as the indices of the grid that follow those of its path;
   // in one directory all cells, in C order.
@@ -82,7 +91,8 @@ class PresentedTree final : public ChunkTree {
   const ChunkGrid grid_;  // as names list its axes
   const std::unique_ptr<const ChunkNames> names_;
   const ZarrNames* const nested_;  // null where all names are in one directory
-  TranscodedChunks chunks_;
+  const std::unique_ptr<PresentedChunks> chunks_;
+  TranscodedChunks* const transcoded_;         // null where the conversion joins
   std::vector<std::uint64_t> first_of_level_;  // position of the first directory of a level
   const bool lists_all_;
   const bool writable_;

@@ -3,49 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "codec/pyramid/chunk_files.h"
 #include "store/chunks/chunk_content.h"
 #include "store/object/key.h"
 
 namespace unshard {
 namespace {
 
-FilePiece Clip(const Bytes& bytes, std::uint64_t offset, std::uint64_t size) {
-  const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes.size());
-  return bytes.Slice(begin, std::min<std::uint64_t>(size, bytes.size() - begin));
-}
+// The kinds of versions in the cache.
+enum CachedAs : std::uint64_t { kStored, kWritten };
 
 }  // namespace
-
-TranscodedChunks::TranscodedChunks(std::shared_ptr<ShardedTree> stored,
-                                   std::shared_ptr<const ChunkConversion> conversion,
-                                   std::shared_ptr<ByteBudgetCache> cache,
-                                   std::uint64_t max_chunk_bytes)
-    : stored_(std::move(stored)),
-      conversion_(std::move(conversion)),
-      cache_(std::move(cache)),
-      max_chunk_bytes_(max_chunk_bytes) {}
-
-std::optional<GridCell> TranscodedChunks::CellOf(const ChunkRef& chunk) const {
-  const auto file = stored_->FileOf(chunk);
-  if (!file) return std::nullopt;
-  const ArrayDialect dialect = conversion_->array().stored.dialect;
-  return conversion_->ShownCell(CellOfFile(dialect, file->cell));
-}
-
-ChunkRef TranscodedChunks::RefOf(const GridCell& cell) const {
-  const ArrayDialect dialect = conversion_->array().stored.dialect;
-  return stored_->RefOf(ChunkFile{FileCellOf(dialect, conversion_->StoredCell(cell))});
-}
-
-Result<GridCell> TranscodedChunks::CellIn(const ChunkRef& chunk) const {
-  if (auto cell = CellOf(chunk)) return *std::move(cell);
-  return Fail(ErrorCode::kInternal, stored_->directory() + ": expected a chunk of the grid");
-}
-
-tl::unexpected<Error> TranscodedChunks::InChunk(Error error, const ChunkRef& chunk) const {
-  return Forward(std::move(error), JoinPath(stored_->directory(), stored_->Path(chunk)));
-}
 
 Result<ChunkGeneration> TranscodedChunks::Current(const ChunkRef& chunk, const Deadline& deadline) {
   return source().Current(chunk, deadline);
@@ -66,7 +33,7 @@ void TranscodedChunks::DropReferences(const ChunkRef& chunk, std::uint32_t numbe
 
 Result<std::optional<ChunkFacts>> TranscodedChunks::Latest(const ChunkRef& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(auto stored, source().Latest(chunk));
-  if (!stored && !conversion_->shows_absent()) return std::nullopt;
+  if (!stored && !conversion().shows_absent()) return std::nullopt;
   ChunkGeneration generation;
   if (stored) {
     generation = stored->generation;
@@ -85,23 +52,23 @@ Result<std::optional<ChunkFacts>> TranscodedChunks::LatestIn(const ChunkRef& chu
 Result<std::optional<ChunkFacts>> TranscodedChunks::Present(const ChunkRef& chunk,
                                                             std::optional<ChunkFacts> stored,
                                                             const ChunkGeneration& generation) {
-  const BlockForm form = conversion_->form();
-  if (!stored && !conversion_->shows_absent()) return std::nullopt;
+  const BlockForm form = conversion().form();
+  if (!stored && !conversion().shows_absent()) return std::nullopt;
   if (stored && form == BlockForm::kCopy) return stored;
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   ChunkFacts facts = stored.value_or(ChunkFacts{0, {}, generation});
   if (stored && form == BlockForm::kAddHeader) {
-    facts.size += conversion_->HeaderOf(cell).size();
+    facts.size += conversion().HeaderOf(cell).size();
     return facts;
   }
   if (stored && form == BlockForm::kStripHeader) {
     UNSHARD_ASSIGN_OR_RETURN(const bool plain, HasPlainHeader({chunk, generation}, cell));
     if (plain) {
-      facts.size -= conversion_->HeaderOf(cell).size();
+      facts.size -= conversion().HeaderOf(cell).size();
       return facts;
     }
   }
-  if (const auto size = conversion_->SizeOf(cell)) {
+  if (const auto size = conversion().SizeOf(cell)) {
     facts.size = *size;
     return facts;
   }
@@ -111,7 +78,7 @@ Result<std::optional<ChunkFacts>> TranscodedChunks::Present(const ChunkRef& chun
 }
 
 Result<bool> TranscodedChunks::HasPlainHeader(const Version& version, const GridCell& cell) {
-  const ByteVector expected = conversion_->HeaderOf(cell);
+  const ByteVector expected = conversion().HeaderOf(cell);
   UNSHARD_ASSIGN_OR_RETURN(const Bytes found, ReadStored(version, 0, expected.size()));
   return std::equal(expected.begin(), expected.end(), found.span().begin(), found.span().end());
 }
@@ -119,7 +86,7 @@ Result<bool> TranscodedChunks::HasPlainHeader(const Version& version, const Grid
 bool TranscodedChunks::SizeIsFree(const ChunkRef& chunk) const {
   const auto cell = CellOf(chunk);
   if (!cell || !source().SizeIsFree(chunk)) return false;
-  switch (conversion_->form()) {
+  switch (conversion().form()) {
     case BlockForm::kCopy:
     case BlockForm::kAddHeader:
       return true;
@@ -128,7 +95,7 @@ bool TranscodedChunks::SizeIsFree(const ChunkRef& chunk) const {
     case BlockForm::kTranscode:
       break;
   }
-  return conversion_->SizeOf(*cell).has_value();
+  return conversion().SizeOf(*cell).has_value();
 }
 
 Result<std::optional<ChunkLocation>> TranscodedChunks::Locate(const ChunkRef& chunk,
@@ -144,10 +111,10 @@ std::optional<ObjectRange> TranscodedChunks::NextRead(const ChunkFacts& facts) {
 Result<FilePiece> TranscodedChunks::Read(const ChunkRef& chunk, const ChunkGeneration& generation,
                                          std::uint64_t offset, std::uint64_t size) {
   const Version version{chunk, generation};
-  const BlockForm form = conversion_->form();
+  const BlockForm form = conversion().form();
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   bool encodes = form == BlockForm::kTranscode;
-  if (!encodes && conversion_->shows_absent()) {
+  if (!encodes && conversion().shows_absent()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(chunk, generation));
     encodes = !stored;
   }
@@ -157,16 +124,16 @@ Result<FilePiece> TranscodedChunks::Read(const ChunkRef& chunk, const ChunkGener
   }
   if (encodes) {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes encoded, Encoded(version, cell));
-    return Clip(encoded, offset, size);
+    return ClipBytes(encoded, offset, size);
   }
   if (form == BlockForm::kAddHeader) return ReadBehindHeader(version, cell, offset, size);
-  if (form == BlockForm::kStripHeader) offset += conversion_->HeaderOf(cell).size();
+  if (form == BlockForm::kStripHeader) offset += conversion().HeaderOf(cell).size();
   return source().Read(chunk, generation, offset, size);
 }
 
 Result<FilePiece> TranscodedChunks::ReadBehindHeader(const Version& version, const GridCell& cell,
                                                      std::uint64_t offset, std::uint64_t size) {
-  const ByteVector header = conversion_->HeaderOf(cell);
+  const ByteVector header = conversion().HeaderOf(cell);
   if (offset >= header.size()) {
     return source().Read(version.chunk, version.generation, offset - header.size(), size);
   }
@@ -180,7 +147,7 @@ Result<FilePiece> TranscodedChunks::ReadBehindHeader(const Version& version, con
 
 Result<FilePiece> TranscodedChunks::ReadFound(const ChunkRef& chunk, const ChunkFacts& facts,
                                               std::uint64_t offset, std::uint64_t size) {
-  if (conversion_->form() == BlockForm::kCopy && facts.stored.size != 0) {
+  if (conversion().form() == BlockForm::kCopy && facts.stored.size != 0) {
     return source().ReadFound(chunk, facts, offset, size);
   }
   return Read(chunk, facts.generation, offset, size);
@@ -189,7 +156,7 @@ Result<FilePiece> TranscodedChunks::ReadFound(const ChunkRef& chunk, const Chunk
 // Where replaced versions are gone, an open file has to have its bytes: they are encoded now.
 Status TranscodedChunks::Load(const ChunkRef& chunk, const ChunkFacts& facts) {
   if (facts.stored.size != 0) UNSHARD_RETURN_IF_ERROR(source().Load(chunk, facts));
-  if (conversion_->form() != BlockForm::kTranscode) return {};
+  if (conversion().form() != BlockForm::kTranscode) return {};
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   const auto encoded = Encoded({chunk, facts.generation}, cell);
   // Damage is that of the chunk's bytes: its reader meets it.
@@ -214,22 +181,7 @@ Result<Bytes> TranscodedChunks::ReadStored(const Version& version, std::uint64_t
 
 Result<Bytes> TranscodedChunks::Encoded(const Version& version, const GridCell& cell) {
   const ShardGenerationPtr shard = ShardGenerationOf(version.generation);
-  const CacheKey key{cache_owner_, LinearIndex(conversion_->shown_grid().grid_shape(), cell),
-                     shard ? shard->serial : 0, 0};
-  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
-    UNSHARD_ASSIGN_OR_RETURN(Bytes encoded, Encode(version, cell));
-    const std::uint64_t size = encoded.size() + sizeof(Bytes);
-    return ByteBudgetCache::Loaded{std::make_shared<const Bytes>(std::move(encoded)), size};
-  };
-  UNSHARD_ASSIGN_OR_RETURN(const auto value, cache_->Get(key, CallerDeadline(), load));
-  return *std::static_pointer_cast<const Bytes>(value);
-}
-
-Status TranscodedChunks::FitsInMemory() const {
-  if (conversion_->voxel_bytes() <= max_chunk_bytes_) return {};
-  return Fail(ErrorCode::kResourceExhausted,
-              stored_->directory() + ": a chunk of " + std::to_string(conversion_->voxel_bytes()) +
-                  " bytes is larger than the memory cap allows to decode: raise memory=");
+  return Cached(cell, shard ? shard->serial : 0, kStored, [&] { return Encode(version, cell); });
 }
 
 Result<Bytes> TranscodedChunks::Encode(const Version& version, const GridCell& cell) {
@@ -237,16 +189,16 @@ Result<Bytes> TranscodedChunks::Encode(const Version& version, const GridCell& c
   UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(version.chunk, version.generation));
   Result<ByteVector> encoded;
   if (stored) {
-    if (stored->size > max_chunk_bytes_) {
+    if (stored->size > max_chunk_bytes()) {
       return Fail(ErrorCode::kResourceExhausted,
-                  JoinPath(stored_->directory(), stored_->Path(version.chunk)) +
+                  JoinPath(stored_tree()->directory(), stored_tree()->Path(version.chunk)) +
                       ": a stored chunk of " + std::to_string(stored->size) +
                       " bytes is larger than the memory cap allows to decode");
     }
     UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadStored(version, 0, stored->size));
-    encoded = conversion_->Convert(bytes.span(), cell);
+    encoded = conversion().Convert(bytes.span(), cell);
   } else {
-    encoded = conversion_->Absent(cell);
+    encoded = conversion().Absent(cell);
   }
   if (!encoded) return InChunk(std::move(encoded).error(), version.chunk);
   return Bytes(*std::move(encoded));
@@ -256,10 +208,10 @@ Result<Bytes> TranscodedChunks::EncodeBytes(const ContentPtr& stored, const Grid
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
   Result<ByteVector> encoded;
   if (!stored) {
-    encoded = conversion_->Absent(cell);
+    encoded = conversion().Absent(cell);
   } else {
-    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*stored, max_chunk_bytes_));
-    encoded = conversion_->Present(bytes.span(), cell);
+    UNSHARD_ASSIGN_OR_RETURN(const Bytes bytes, ReadAll(*stored, max_chunk_bytes()));
+    encoded = conversion().Present(bytes.span(), cell);
   }
   if (!encoded) return tl::unexpected<Error>(std::move(encoded).error());
   return Bytes(*std::move(encoded));
@@ -267,58 +219,33 @@ Result<Bytes> TranscodedChunks::EncodeBytes(const ContentPtr& stored, const Grid
 
 Result<ContentPtr> TranscodedChunks::PresentWritten(const ChunkRef& chunk, const ContentPtr& stored,
                                                     std::uint64_t version) {
-  if (!stored && !conversion_->shows_absent()) return nullptr;
-  if (stored && conversion_->form() == BlockForm::kCopy) return stored;
+  if (!stored && !conversion().shows_absent()) return nullptr;
+  if (stored && conversion().form() == BlockForm::kCopy) return stored;
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
-  constexpr std::uint64_t kWritten = 1;  // Encoded() has 0 here
-  const CacheKey key{cache_owner_, LinearIndex(conversion_->shown_grid().grid_shape(), cell),
-                     version, kWritten};
-  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+  const auto encode = [&]() -> Result<Bytes> {
     auto encoded = EncodeBytes(stored, cell);
     if (!encoded) return InChunk(std::move(encoded).error(), chunk);
-    const std::uint64_t size = encoded->size() + sizeof(Bytes);
-    return ByteBudgetCache::Loaded{std::make_shared<const Bytes>(*std::move(encoded)), size};
+    return encoded;
   };
-  UNSHARD_ASSIGN_OR_RETURN(const auto value, cache_->Get(key, CallerDeadline(), load));
-  return MakeBytesContent(*std::static_pointer_cast<const Bytes>(value));
+  UNSHARD_ASSIGN_OR_RETURN(Bytes shown, Cached(cell, version, kWritten, encode));
+  return MakeBytesContent(std::move(shown));
 }
 
 std::optional<std::uint64_t> TranscodedChunks::SizeOfWritten(const ChunkRef& chunk,
                                                              std::uint64_t stored) const {
   const auto cell = CellOf(chunk);
   if (!cell) return std::nullopt;
-  switch (conversion_->form()) {
+  switch (conversion().form()) {
     case BlockForm::kCopy:
       return stored;
     case BlockForm::kAddHeader:
-      return stored + conversion_->HeaderOf(*cell).size();
+      return stored + conversion().HeaderOf(*cell).size();
     case BlockForm::kStripHeader:
       return std::nullopt;
     case BlockForm::kTranscode:
       break;
   }
-  return conversion_->SizeOf(*cell);
-}
-
-Result<ByteVector> TranscodedChunks::Restore(const ChunkRef& chunk, ByteSpan shown) const {
-  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
-  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
-  return conversion_->Restore(shown, cell);
-}
-
-Result<ByteVector> TranscodedChunks::RestoreRemoved(const ChunkRef& chunk) const {
-  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
-  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
-  return conversion_->RestoreRemoved(cell);
-}
-
-Status TranscodedChunks::ForEachPresent(const ChunkGeneration& generation,
-                                        const ChunkVisitor& visitor) {
-  return source().ForEachPresent(generation, visitor);
-}
-
-ChunkChanges TranscodedChunks::Invalidate(const std::string& key) {
-  return source().Invalidate(key);
+  return conversion().SizeOf(*cell);
 }
 
 }  // namespace unshard

@@ -108,7 +108,7 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
 }
 
 Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in) {
-  if (HoldsWritten(in)) return true;
+  if (unpublished() && unpublished()->HoldsChunks(ordinal(), in)) return true;
   const GridCell indices = names_.Indices(in);
   GridCell shard_cell;
   for (std::size_t d = 0; d < indices.size(); ++d) {

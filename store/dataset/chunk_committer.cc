@@ -51,17 +51,47 @@ Result<std::shared_ptr<StagedFile>> ChunkCommitter::Staged(ByteSpan bytes) {
   return staged;
 }
 
-Result<std::shared_ptr<StagedFile>> ChunkCommitter::Restored(const ChunkCommit& commit,
+Result<ChunkCommitter::StoredCommits> ChunkCommitter::WithBytes(
+    const ChunkCommit& commit, const std::vector<ByteVector>& bytes) {
+  const std::vector<ChunkRef> chunks = commit.tree->StoredChunks(commit.chunk);
+  StoredCommits commits;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    StoredCommit& one = commits.emplace_back();
+    one.commit = AsStored(commit);
+    one.commit.chunk = chunks[i].With(WrittenPart(chunks[i].part));
+    UNSHARD_ASSIGN_OR_RETURN(one.restored, Staged(bytes[i]));
+    one.bytes = one.restored.get();
+  }
+  return commits;
+}
+
+Result<ChunkCommitter::StoredCommits> ChunkCommitter::Stored(const ChunkCommit& commit,
                                                              StagedFile& staged) {
   const auto presented = AsPresented(commit.tree);
-  if (!presented) return nullptr;
+  if (!presented) return StoredCommits{{AsStored(commit), nullptr, &staged}};
   UNSHARD_ASSIGN_OR_RETURN(const Bytes shown, WholeOf(commit, staged));
   const ChunkRef chunk = commit.chunk.With(WrittenPart(commit.chunk.part));
-  const auto stored = presented->transcoded().Restore(chunk, shown.span());
+  const auto stored = presented->presented().Restore(chunk, shown.span());
   if (!stored) {
     return Forward(stored.error(), JoinPath(presented->directory(), presented->Path(chunk)));
   }
-  return Staged(*stored);
+  return WithBytes(commit, *stored);
+}
+
+Result<ChunkCommitter::StoredCommits> ChunkCommitter::StoredRemoval(const ChunkCommit& commit) {
+  if (RemovalIsChunk(commit)) {
+    const ChunkRef chunk = commit.chunk.With(WrittenPart(commit.chunk.part));
+    UNSHARD_ASSIGN_OR_RETURN(const std::vector<ByteVector> bytes,
+                             AsPresented(commit.tree)->presented().RestoreRemoved(chunk));
+    return WithBytes(commit, bytes);
+  }
+  StoredCommits commits;
+  for (const ChunkRef& chunk : commit.tree->StoredChunks(commit.chunk)) {
+    StoredCommit& one = commits.emplace_back();
+    one.commit = AsStored(commit);
+    one.commit.chunk = chunk;
+  }
+  return commits;
 }
 
 bool ChunkCommitter::RemovalIsChunk(const ChunkCommit& commit) const {
@@ -102,59 +132,70 @@ Result<WrittenVersionPtr> ChunkCommitter::CommitBytes(const ChunkCommit& to, Sta
     UNSHARD_ASSIGN_OR_RETURN(inflated, Inflated(commit, staged));
   }
   StagedFile& plain = inflated ? *inflated : staged;
-  const ChunkCommit stored = AsStored(commit);
-  UNSHARD_ASSIGN_OR_RETURN(const auto restored, Restored(commit, plain));
-  StagedFile& bytes = restored ? *restored : plain;
-  UNSHARD_RETURN_IF_ERROR(Check(stored, bytes));
-  return Seal(stored, &bytes);
+  UNSHARD_ASSIGN_OR_RETURN(const StoredCommits stored, Stored(commit, plain));
+  for (const StoredCommit& one : stored) {
+    UNSHARD_RETURN_IF_ERROR(Check(one.commit, *one.bytes));
+  }
+  return Seal(stored);
 }
 
 Result<WrittenVersionPtr> ChunkCommitter::CommitRemoval(const ChunkCommit& of) {
   UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit commit, InServedTree(of));
-  if (!RemovalIsChunk(commit)) return Seal(AsStored(commit), nullptr);
-  UNSHARD_ASSIGN_OR_RETURN(const ByteVector bytes,
-                           AsPresented(commit.tree)
-                               ->transcoded()
-                               .RestoreRemoved(commit.chunk.With(WrittenPart(commit.chunk.part))));
-  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<StagedFile> staged, Staged(bytes));
-  return Seal(AsStored(commit), staged.get());
+  UNSHARD_ASSIGN_OR_RETURN(const StoredCommits stored, StoredRemoval(commit));
+  return Seal(stored);
 }
 
 Status ChunkCommitter::CommitMove(const ChunkCommit& to, StagedFile& staged,
                                   const ChunkCommit& of) {
   UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit shown, InServedTree(to));
   UNSHARD_ASSIGN_OR_RETURN(const ChunkCommit gone_in, InServedTree(of));
-  if (RemovalIsChunk(gone_in)) {
+  if (RemovalIsChunk(gone_in) || gone_in.tree->joins() || shown.tree->joins()) {
     UNSHARD_RETURN_IF_ERROR(CommitBytes(shown, staged));
     UNSHARD_RETURN_IF_ERROR(CommitRemoval(gone_in));
     return {};
   }
-  const ChunkCommit copy = AsStored(shown);
-  const ChunkCommit removal = AsStored(gone_in);
-  UNSHARD_ASSIGN_OR_RETURN(const auto restored, Restored(shown, staged));
-  StagedFile& bytes = restored ? *restored : staged;
-  UNSHARD_RETURN_IF_ERROR(Check(copy, bytes));
-  UNSHARD_ASSIGN_OR_RETURN(const Prepared put, Prepare(copy));
-  UNSHARD_ASSIGN_OR_RETURN(const Prepared gone, Prepare(removal));
+  UNSHARD_ASSIGN_OR_RETURN(const StoredCommits copies, Stored(shown, staged));
+  const StoredCommit& copy = copies.front();
+  UNSHARD_RETURN_IF_ERROR(Check(copy.commit, *copy.bytes));
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared put, Prepare(copy.commit));
+  UNSHARD_ASSIGN_OR_RETURN(const Prepared gone, Prepare(AsStored(gone_in)));
   const auto end = [](const Prepared& prepared) {
     const WrittenVersion& version = *prepared.version;
     return Spool::MoveEnd{version.tree->Path(version.chunk), prepared.terms};
   };
-  UNSHARD_ASSIGN_OR_RETURN(Spool::SealedMove sealed,
-                           spool_->SealMove(bytes, DatasetOf(*copy.tree), end(put), end(gone)));
+  UNSHARD_ASSIGN_OR_RETURN(
+      Spool::SealedMove sealed,
+      spool_->SealMove(*copy.bytes, DatasetOf(*copy.commit.tree), end(put), end(gone)));
   versions_.MakeLatest(put.version, {spool_, std::move(sealed.copy)});
   versions_.MakeLatest(gone.version, {spool_, std::move(sealed.removal)});
   return {};
 }
 
-Result<WrittenVersionPtr> ChunkCommitter::Seal(const ChunkCommit& commit, StagedFile* staged) {
-  UNSHARD_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(commit));
-  const WrittenVersion& version = *prepared.version;
-  UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
-                           spool_->Seal(staged, DatasetOf(*version.tree),
-                                        version.tree->Path(version.chunk), prepared.terms));
-  versions_.MakeLatest(prepared.version, {spool_, std::move(sealed)});
-  return prepared.version;
+Result<WrittenVersionPtr> ChunkCommitter::Seal(const StoredCommits& commits) {
+  const ChunkCommit& first = commits.front().commit;
+  std::optional<PathLocks::Guard> one_writer;
+  if (commits.size() > 1) {
+    one_writer.emplace(sealing_, JoinPath(first.tree->directory(), first.tree->Path(first.chunk)));
+  }
+  std::vector<SpooledVersions::Sealed> all;
+  const auto seal = [&](const StoredCommit& one) -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(one.commit));
+    const WrittenVersion& version = *prepared.version;
+    UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
+                             spool_->Seal(one.bytes, DatasetOf(*version.tree),
+                                          version.tree->Path(version.chunk), prepared.terms));
+    all.push_back({prepared.version, {spool_, std::move(sealed)}});
+    return {};
+  };
+  for (const StoredCommit& one : commits) {
+    const Status sealed = seal(one);
+    if (sealed) continue;
+    for (const SpooledVersions::Sealed& before : all) versions_.Discard({before.spooled});
+    return tl::unexpected<Error>(sealed.error());
+  }
+  const WrittenVersionPtr last = all.back().version;
+  versions_.MakeLatest(std::move(all));
+  return last;
 }
 
 std::string ChunkCommitter::DatasetOf(const ChunkTree& tree) const {

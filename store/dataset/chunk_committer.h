@@ -7,10 +7,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "store/chunks/current_chunks.h"
 #include "store/dataset/commit_checks.h"
-#include "store/dataset/current_chunks.h"
 #include "store/dataset/dataset_index.h"
+#include "store/dataset/path_locks.h"
 #include "store/dataset/spooled_versions.h"
 
 namespace unshard {
@@ -71,14 +73,17 @@ class ChunkCommitter {
         store_away_(std::move(store_away)) {}
 
   // Seals `staged`, in a view what is to be stored for it. From return on the version survives the
-  // end of this process, and readers see it.
+  // end of this process, and readers see it. Of several chunks that are stored for one of a view,
+  // all or none are seen; the next mount may find some where this one is killed meanwhile. Returns
+  // the last of them.
   Result<WrittenVersionPtr> CommitBytes(const ChunkCommit& to, StagedFile& staged);
   // The same for a tombstone. Where readers of a view would not see what it means (they take an
   // absent chunk for zeros), or the object of an unsharded array cannot be removed, a chunk of the
   // value that they see is stored.
   Result<WrittenVersionPtr> CommitRemoval(const ChunkCommit& of);
   // Both, or nothing, also for the next mount where this one is killed meanwhile. Both survive a
-  // power loss from return on. Where no tombstone can be stored: one after the other.
+  // power loss from return on. Where no tombstone can be stored, or either is several chunks that
+  // are stored: one after the other.
   Status CommitMove(const ChunkCommit& to, StagedFile& staged, const ChunkCommit& of);
 
  private:
@@ -91,10 +96,18 @@ class ChunkCommitter {
   Status Check(const ChunkCommit& commit, StagedFile& staged) const;
   Result<Bytes> WholeOf(const ChunkCommit& commit, StagedFile& staged) const;
   Result<std::shared_ptr<StagedFile>> Inflated(const ChunkCommit& commit, StagedFile& staged);
-  // A commit into a view, as one of the chunk that is stored. The two are the same elsewhere.
+  // What is stored for a commit: of a chunk of a view, one or several others.
+  struct StoredCommit {
+    ChunkCommit commit;
+    std::shared_ptr<StagedFile> restored;  // null where the bytes are stored as they are
+    StagedFile* bytes = nullptr;           // null: a tombstone
+  };
+  using StoredCommits = std::vector<StoredCommit>;
   static ChunkCommit AsStored(const ChunkCommit& commit);
-  // What is stored of it; null where that is `staged` itself.
-  Result<std::shared_ptr<StagedFile>> Restored(const ChunkCommit& commit, StagedFile& staged);
+  Result<StoredCommits> Stored(const ChunkCommit& commit, StagedFile& staged);
+  Result<StoredCommits> StoredRemoval(const ChunkCommit& commit);
+  // One for each of the chunks that are stored.
+  Result<StoredCommits> WithBytes(const ChunkCommit& commit, const std::vector<ByteVector>& bytes);
   [[nodiscard]] bool RemovalIsChunk(const ChunkCommit& commit) const;
   Result<std::shared_ptr<StagedFile>> Staged(ByteSpan bytes);
   [[nodiscard]] std::string DatasetOf(const ChunkTree& tree) const;
@@ -102,7 +115,8 @@ class ChunkCommitter {
   Result<StoredChunkPrint> StoredPrint(const ChunkCommit& commit) const;
   Result<ReplacedBytes> WhatIsReplaced(const WrittenVersionPtr& before,
                                        const ChunkCommit& commit) const;
-  Result<WrittenVersionPtr> Seal(const ChunkCommit& commit, StagedFile* staged);
+  // Of all or none; several are one at a time, so that those of one chunk are of one writer.
+  Result<WrittenVersionPtr> Seal(const StoredCommits& commits);
 
   const bool removes_objects_;
   const std::string root_;
@@ -114,6 +128,7 @@ class ChunkCommitter {
   SpooledVersions& versions_;
   const Replaced replaced_;
   const StoreAway store_away_;
+  PathLocks sealing_;  // by the path of the first chunk
 };
 
 }  // namespace unshard

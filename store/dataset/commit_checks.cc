@@ -61,7 +61,7 @@ Status CommitChecks::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, st
                     std::to_string(size));
   }
   if (chunk.part == ChunkPart::kFragments) return {};
-  ByteVector start(std::min(size, tree.BytesToCheck(size)));
+  ByteVector start(std::min(size, tree.check().NeededBytes(size)));
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t bytes, read(start));
   start.resize(bytes);
   return tree.CheckChunk(chunk, size, start);

@@ -36,14 +36,14 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
     : store_(std::move(store)),
       watcher_(std::move(watcher)),
       options_(options),
-      stored_({store_, watcher_, std::move(cache), std::move(reader), options.unpublished,
+      stored_({store_, watcher_, std::move(cache), std::move(reader), options.written,
                options.shards, options.morton, options.max_chunk_bytes, shares_trees()}),
       tree_parts_{[this] { return stored_.NextOrdinal(); },
                   options.encoded,
                   options.max_chunk_bytes,
                   store_->capabilities().lists,
                   options.view_options,
-                  options.unpublished != nullptr,
+                  options.written,
                   options.lossy} {}
 
 Status DatasetTree::Discover() {

@@ -47,7 +47,7 @@ inline bool IsMetadataName(std::string_view name) {
 struct DatasetTreeOptions {
   MortonChoice morton = MortonChoice::kDetect;
   ShardSetOptions shards;
-  std::shared_ptr<const UnpublishedChunks> unpublished;  // of writable mounts, else null
+  std::shared_ptr<CommittedVersions> written;  // of writable mounts, else null
   const View* view = &NativeView();  // null: that of the directory's first component, all_views.h
   // Of chunks that a view encodes: what keeps them, and the largest.
   std::shared_ptr<ByteBudgetCache> encoded;
@@ -160,7 +160,7 @@ class DatasetTree {
   [[nodiscard]] std::string StoredDirectory(const std::string& directory) const;
   // Whether views that are written stand side by side.
   [[nodiscard]] bool shares_trees() const {
-    return options_.view == nullptr && options_.unpublished != nullptr;
+    return options_.view == nullptr && options_.written != nullptr;
   }
   // Puts the dataset into `to` as the view presents it. Trees of the view stay as long as those
   // that they come from. `layouts`: of `dataset.arrays`.

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "store/dataset/current_chunks.h"
+#include "store/chunks/current_chunks.h"
 #include "store/dataset/shard_changes.h"
 
 namespace unshard {

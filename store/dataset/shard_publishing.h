@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/dataset/current_chunks.h"
+#include "store/chunks/current_chunks.h"
 #include "store/dataset/dataset_tree.h"
 #include "store/dataset/spooled_versions.h"
 #include "store/publish/attempt_records.h"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "store/chunks/current_chunks.h"
 #include "store/dataset/chunk_in_tree.h"
 #include "store/dataset/commit_checks.h"
-#include "store/dataset/current_chunks.h"
 #include "store/dataset/spooled_versions.h"
 #include "store/object/object_replacement.h"
 #include "store/publish/attempt_records.h"

@@ -11,18 +11,31 @@ constexpr int kSyncTries = 100;
 }  // namespace
 
 void SpooledVersions::MakeLatest(const WrittenVersionPtr& version, Spooled sealed) {
-  version->number = ++last_number_;
-  version->removed = sealed.chunk.removed;
-  version->size = sealed.chunk.size;
-  version->crc32c = sealed.chunk.crc32c;
-  version->spool = std::move(sealed.spool);
-  version->spooled = std::move(sealed.chunk);
-  const CommittedVersions::Replaced replaced = written_->Replace(version);
-  if (replaced.discard) Discard({*replaced.discard});
-  const std::uint64_t shard = version->chunk.slot.shard;
-  const std::uint64_t all = ShardedOf(*version->tree).ChunksInShard(shard);
-  add_dirty_({version->tree->ordinal(), shard}, replaced.chunks, replaced.bytes,
-             all != 0 && replaced.in_shard == all);
+  std::vector<Sealed> one;
+  one.push_back({version, std::move(sealed)});
+  MakeLatest(std::move(one));
+}
+
+void SpooledVersions::MakeLatest(std::vector<Sealed> all) {
+  std::vector<WrittenVersionPtr> versions;
+  for (auto& [version, sealed] : all) {
+    version->number = ++last_number_;
+    version->removed = sealed.chunk.removed;
+    version->size = sealed.chunk.size;
+    version->crc32c = sealed.chunk.crc32c;
+    version->spool = std::move(sealed.spool);
+    version->spooled = std::move(sealed.chunk);
+    versions.push_back(version);
+  }
+  const std::vector<CommittedVersions::Replaced> replaced = written_->ReplaceAll(versions);
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (replaced[i].discard) Discard({*replaced[i].discard});
+    const ChunkTree& tree = *versions[i]->tree;
+    const std::uint64_t shard = versions[i]->chunk.slot.shard;
+    const std::uint64_t chunks = ShardedOf(tree).ChunksInShard(shard);
+    add_dirty_({tree.ordinal(), shard}, replaced[i].chunks, replaced[i].bytes,
+               chunks != 0 && replaced[i].in_shard == chunks);
+  }
 }
 
 void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place,

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "store/chunks/committed_versions.h"
+#include "store/chunks/current_chunks.h"
 #include "store/dataset/chunk_in_tree.h"
-#include "store/dataset/current_chunks.h"
 #include "store/publish/queue.h"
 #include "store/spool/spool.h"
 
@@ -38,6 +38,12 @@ class SpooledVersions {
 
   // `version`, sealed as `sealed`, becomes the latest version of its chunk, and its shard dirty.
   void MakeLatest(const WrittenVersionPtr& version, Spooled sealed);
+  // The same of versions of different chunks, which readers see together.
+  struct Sealed {
+    WrittenVersionPtr version;
+    Spooled spooled;
+  };
+  void MakeLatest(std::vector<Sealed> all);
   // The same for a file that an earlier mount, or a retired tree, left in a spool. `stored`: what
   // its shard holds, which is what the file replaces; nothing where that is not known.
   void Adopt(const Spooled& spooled, const ChunkInTree& place,

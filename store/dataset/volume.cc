@@ -146,7 +146,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
       parts.documents = std::make_shared<AllViewsReplacer>(parts.documents);
     }
     parts.written = std::make_shared<CommittedVersions>();
-    tree_options.unpublished = parts.written;
+    tree_options.written = parts.written;
   }
   parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
                                                  parts.reader, tree_options);

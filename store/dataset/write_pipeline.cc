@@ -193,21 +193,28 @@ Status WritePipeline::WaitForRoom(std::uint64_t bytes) {
 void WritePipeline::PutPassedThrough(const Commit& committed) {
   const auto presented = parts_.root.empty() ? nullptr : AsPresented(committed.tree);
   if (!presented || presented->stored()->shards().format().fixed_index_bytes() != 0) return;
-  const Status put = queue_.Flush({presented->stored_ordinal(), committed.chunk.slot.shard},
-                                  InterruptibleDeadline());
-  if (!put) LogWarning(put.error().message);
+  for (const ChunkRef& chunk : presented->StoredChunks(committed.chunk)) {
+    const Status put =
+        queue_.Flush({presented->stored_ordinal(), chunk.slot.shard}, InterruptibleDeadline());
+    if (!put) LogWarning(put.error().message);
+  }
+}
+
+void WritePipeline::Committed(const Commit& commit) {
+  PutPassedThrough(commit);
+  if (committed_) committed_(*commit.tree);
 }
 
 Result<WrittenVersionPtr> WritePipeline::CommitBytes(const Commit& to, StagedFile& staged) {
   auto sealed = committer_.CommitBytes(to, staged);
-  if (sealed) PutPassedThrough(to);
+  if (sealed) Committed(to);
   return sealed;
 }
 
 Status WritePipeline::CommitMove(const Commit& to, StagedFile& staged, const Commit& of) {
   UNSHARD_RETURN_IF_ERROR(committer_.CommitMove(to, staged, of));
-  PutPassedThrough(to);
-  PutPassedThrough(of);
+  Committed(to);
+  Committed(of);
   return {};
 }
 
@@ -217,14 +224,28 @@ Result<WrittenVersionPtr> WritePipeline::CommitRemoval(const Commit& of) {
     if (!WaitForRoom(0)) return removed;
     removed = committer_.CommitRemoval(of);
   }
-  if (removed) PutPassedThrough(of);
+  if (removed) Committed(of);
   return removed;
 }
 
 Status WritePipeline::Sync(const WrittenVersionPtr& version) {
-  if (sync_ == SyncMode::kSpool) return SyncInSpool(version);
+  if (sync_ == SyncMode::kSpool) return versions_.Sync(version);
   return queue_.Flush({version->tree->ordinal(), version->chunk.slot.shard},
                       InterruptibleDeadline());
+}
+
+Status WritePipeline::Sync(const ChunkTree& tree, const ChunkRef& chunk) {
+  for (const WrittenVersionPtr& version : parts_.written->FindAll(ChunkId::AllOf(tree, chunk))) {
+    if (version) UNSHARD_RETURN_IF_ERROR(Sync(version));
+  }
+  return {};
+}
+
+Status WritePipeline::SyncInSpool(const ChunkTree& tree, const ChunkRef& chunk) {
+  for (const WrittenVersionPtr& version : parts_.written->FindAll(ChunkId::AllOf(tree, chunk))) {
+    if (version) UNSHARD_RETURN_IF_ERROR(versions_.Sync(version));
+  }
+  return {};
 }
 
 Status WritePipeline::SyncDirectory(const ChunkTree& tree, const GridDirectory& in) {

@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "store/chunks/current_chunks.h"
 #include "store/dataset/chunk_committer.h"
 #include "store/dataset/commit_checks.h"
-#include "store/dataset/current_chunks.h"
 #include "store/dataset/shard_publishing.h"
 #include "store/dataset/spool_status.h"
 #include "store/dataset/spooled_versions.h"
@@ -107,8 +107,10 @@ class WritePipeline {
   // Returns once the version, or a later one of its chunk, survives a power loss (or, with
   // sync=store, is in its shard).
   Status Sync(const WrittenVersionPtr& version);
-  // Returns once the version, or a later one of its chunk, survives a power loss.
-  Status SyncInSpool(const WrittenVersionPtr& version) { return versions_.Sync(version); }
+  // The same of what is committed for a chunk.
+  Status Sync(const ChunkTree& tree, const ChunkRef& chunk);
+  // Returns once what is committed for a chunk survives a power loss.
+  Status SyncInSpool(const ChunkTree& tree, const ChunkRef& chunk);
   // Sync() of all chunks directly in one directory of a tree.
   Status SyncDirectory(const ChunkTree& tree, const GridDirectory& in);
 
@@ -117,6 +119,11 @@ class WritePipeline {
   Status Flush();
   // From now on shards are published as soon as they are dirty.
   void Hurry() { queue_.Hurry(); }
+  // `committed` is called, from now on, after each commit with the tree that has the chunk. Once,
+  // before chunks are committed.
+  void OnCommit(std::function<void(const ChunkTree& tree)> committed) {
+    committed_ = std::move(committed);
+  }
   // The mount is ending: locks of other writers are no longer waited for as long.
   void End() {
     ending_.request_stop();
@@ -141,7 +148,11 @@ class WritePipeline {
   // Where it cannot be put now it is put later.
   void PutPassedThrough(const Commit& committed);
 
+  // After a commit: what readers of other files than the chunk's see of it.
+  void Committed(const Commit& commit);
+
   const Parts parts_;
+  std::function<void(const ChunkTree& tree)> committed_;  // may be null
   const SyncMode sync_;
   const std::shared_ptr<AttemptRecords> attempts_;
   std::unique_ptr<FilePublishing> file_publishing_;  // null where files are written in place

@@ -33,7 +33,7 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
     tree.cache = parts.encoded;
     tree.max_chunk_bytes = parts.max_chunk_bytes;
     tree.store_lists = parts.store_lists;
-    tree.writable = parts.writable;
+    tree.written = parts.written;
     tree.lossy = parts.lossy;
     UNSHARD_ASSIGN_OR_RETURN(const auto made, PresentedTree::Make(std::move(tree)));
     shown.chunks.push_back({made, dataset.arrays[i]});

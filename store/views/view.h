@@ -12,6 +12,7 @@
 
 #include "codec/pyramid/array_view.h"
 #include "codec/pyramid/pyramid.h"
+#include "store/chunks/committed_versions.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/object/index_cache.h"
 
@@ -54,7 +55,9 @@ struct TreeParts {
   std::uint64_t max_chunk_bytes = 0;
   bool store_lists = true;
   ViewOptions options;
-  bool writable = false, lossy = false;  // PresentedTree::Parts
+  // PresentedTree::Parts
+  std::shared_ptr<CommittedVersions> written = nullptr;
+  bool lossy = false;
 };
 
 // Immutable; thread-safe.

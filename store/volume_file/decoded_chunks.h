@@ -9,8 +9,8 @@
 #include "codec/array/array_metadata.h"
 #include "codec/grid/chunk_grid.h"
 #include "store/chunks/committed_versions.h"
+#include "store/chunks/current_chunks.h"
 #include "store/chunks/sharded_tree.h"
-#include "store/dataset/current_chunks.h"
 #include "store/object/index_cache.h"
 
 namespace unshard {

@@ -5,10 +5,12 @@ the voxels is compared with what the mount presents at once, and with what Tenso
 the source itself after a flush. Seeded: UNSHARD_SEED repeats a run.
 """
 
+import copy
 import json
 import os
 import shutil
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -17,9 +19,10 @@ from judging import SEED, tree
 from mounting import kill
 from remote_stores import BUCKET, download, open_bucket, upload
 from test_views import (FACTOR, PAIRS, SOURCES, VIEWS, BigEndianZarr, Bytes, ChannelsZarr,
-                        CloudVolumeFiles, Colours, EvenLabels, FilledZarr, Jpeg, N5, Precomputed,
-                        RawBytesN5, Segmentation, ShardedZarr, SingleN5, Zarr, Zarr2,
-                        frozen_python, paths_in, same, sources)
+                        CloudVolumeFiles, Colours, EvenLabels, FilledChannels, FilledZarr, Jpeg, N5,
+                        Precomputed, RawBytesN5, Segmentation, ShardedChannels, ShardedZarr,
+                        SingleN5, SplitChannels, SplitChannelsN5, Zarr, Zarr2, frozen_python,
+                        paths_in, read, same, sources)
 
 PATIENT = "publish_after=600"
 
@@ -66,7 +69,7 @@ class Written:
             (np.iinfo(dtype).min, np.iinfo(dtype).max)
         return self.rng.integers(low, high, size=shape, dtype=dtype, endpoint=True)
 
-    def part(self, level, aligned=False):
+    def part(self, level, aligned=False, all_channels=True):
         """A box, as slices."""
         shape = self.levels[level].shape
         box = []
@@ -77,7 +80,7 @@ class Written:
             else:
                 begin, end = sorted(self.rng.choice(extent + 1, 2, replace=False).tolist())
                 box.append(slice(begin, end))
-        if len(shape) == 4:
+        if len(shape) == 4 and all_channels:
             box[0] = slice(0, shape[0])
         return tuple(box)
 
@@ -171,7 +174,7 @@ def write(written, root, view, writers, rounds=2):
         for writer in writers:
             jobs = []
             for level in range(len(written.levels)):
-                box = written.part(level, aligned=number % 2 == 1)
+                box = written.part(level, number % 2 == 1, writer is by_cloud_volume)
                 values = written.values(written.levels[level][box].shape, level)
                 jobs.append((level, box, values))
             # A chunk of zeros, which some programs remove instead.
@@ -196,11 +199,17 @@ def test_what_programs_write_into_a_view_is_in_the_source(kind, view, sources, m
     write(written, root, view, writers_of(source, view, frozen_python))
     written.check_source()
     written.check(root, view)
+    if format_in(source, view) == "n5":
+        # By z5py and zarr 2 as well, which do not write all that they read.
+        shown = copy.copy(source)
+        shown.levels = written.levels
+        read(shown, view, root, work, frozen_python)
     assert written.mounted.control("errors") == ""
 
 
 @pytest.mark.parametrize("kind", [Precomputed, Segmentation, ShardedZarr, FilledZarr, Zarr2, N5,
-                                  RawBytesN5], ids=lambda kind: kind.__name__)
+                                  RawBytesN5, SplitChannels, ShardedChannels, SplitChannelsN5],
+                         ids=lambda kind: kind.__name__)
 def test_what_is_written_into_any_view_is_in_all_of_them_at_once(kind, sources, mount, work,
                                                                 frozen_python):
     source = sources(kind)
@@ -226,7 +235,8 @@ def test_what_is_written_into_any_view_is_in_all_of_them_at_once(kind, sources, 
 
 
 @pytest.mark.parametrize("kind,view", [(Precomputed, "zarr3"), (ShardedZarr, "n5"),
-                                       (Zarr2, "precomputed"), (N5, "zarr2")],
+                                       (Zarr2, "precomputed"), (N5, "zarr2"),
+                                       (ShardedChannels, "precomputed")],
                          ids=lambda one: getattr(one, "__name__", one))
 def test_a_killed_mount_of_a_view_leaves_a_spool_that_is_published_without_it(
         kind, view, sources, mount, work, run_unshard):
@@ -352,24 +362,112 @@ def test_compressed_files_of_cloud_volume_are_replaced_by_such_files(sources, mo
     assert len({name.removesuffix(".gz") for name in names}) == len(names)
 
 
+@pytest.mark.parametrize("kind", [SplitChannels, ShardedChannels, FilledChannels],
+                         ids=lambda kind: kind.__name__)
+def test_all_channels_that_are_seen_are_of_one_writer(kind, sources, mount, work):
+    """Files of whole chunks, one value each, by several programs, while others read them."""
+    written = Written(sources(kind), mount, work, f"view=precomputed,{PATIENT}", seed=5)
+    directory = written.mounted.path / "1_1_1"
+    names = ["0-16_0-16_0-8", "16-32_16-29_8-16"]
+    dtype = written.levels[0].dtype
+    size = {name: (directory / name).stat().st_size // dtype.itemsize for name in names}
+    for name in names:
+        (directory / name).write_bytes(np.full(size[name], 1, dtype).tobytes())
+    done, mixed, last = threading.Event(), [], {}
+
+    def write_values(first):
+        for value in range(first, first + 30):
+            for name in names:
+                scratch = directory / f"{name}.{first}.tmp"
+                scratch.write_bytes(np.full(size[name], value, dtype).tobytes())
+                os.replace(scratch, directory / name)
+        last[first] = value
+
+    def read_values():
+        while not done.is_set():
+            for name in names:
+                voxels = np.frombuffer((directory / name).read_bytes(), dtype)
+                if len(voxels) != size[name] or len(set(voxels.tolist())) != 1:
+                    mixed.append((name, sorted(set(voxels.tolist()))))
+
+    readers = [threading.Thread(target=read_values) for _ in range(2)]
+    writers = [threading.Thread(target=write_values, args=(first,)) for first in (10, 100, 200)]
+    for thread in readers + writers:
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    for thread in readers:
+        thread.join()
+    assert mixed == [] and len(last) == 3
+    for name in names:
+        value, = set(np.frombuffer((directory / name).read_bytes(), dtype).tolist())
+        assert value in last.values()
+        x, y, z = (slice(*map(int, part.split("-"))) for part in name.split("_"))
+        written.levels[0][:, z, y, x] = value
+    written.check_source()
+
+
+def test_writers_of_channels_and_of_whole_chunks_lose_nothing(sources, mount, work):
+    """Beside each other, in views whose chunks are not the same, at different voxels."""
+    written = Written(sources(ShardedChannels), mount, work, f"view=all,{PATIENT}", seed=6)
+    root = written.mounted.path
+    cells = [(z, y, x) for z in range(0, 21, 8) for y in range(0, 29, 16) for x in range(0, 37, 16)]
+    jobs = {"precomputed": [], "zarr3": [], "n5": []}
+    for number, (z, y, x) in enumerate(cells):
+        view = list(jobs)[number % 3]
+        box = (slice(0, 3), slice(z, min(z + 8, 21)), slice(y, min(y + 16, 29)),
+               slice(x, min(x + 16, 37)))
+        values = written.values(written.levels[0][box].shape, 0)
+        written.levels[0][box] = values
+        # Two chunks of channels, by a store each.
+        parts = [slice(0, 3)] if view == "precomputed" else [slice(0, 2), slice(2, 3)]
+        jobs[view] += [(0, (part, *box[1:]), values[part]) for part in parts]
+    failed = []
+
+    def run(view):
+        try:
+            by_tensorstore(written, root / view, view, jobs[view])
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(view,)) for view in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    for view in VIEWS:
+        written.check(root / view, view)
+    written.check_source()
+
+
 @pytest.fixture(scope="module")
-def bucket(module_work):
-    work = module_work / "bucket"
-    work.mkdir()
-    opened = open_bucket("s3", work)
-    yield opened
-    opened.server.stop()
+def buckets(module_work):
+    opened = {}
+
+    def bucket(scheme):
+        if scheme not in opened:
+            work = module_work / scheme
+            work.mkdir()
+            opened[scheme] = open_bucket(scheme, work)
+        return opened[scheme]
+    yield bucket
+    for each in opened.values():
+        each.server.stop()
 
 
-@pytest.mark.parametrize("kind,view", [(Precomputed, "zarr3"), (ShardedZarr, "n5"),
-                                       (FilledZarr, "precomputed"), (Zarr2, "zarr3"),
-                                       (N5, "zarr2"), (ShardedZarr, "all"), (N5, "all")],
-                         ids=lambda one: getattr(one, "__name__", one))
-def test_views_of_a_bucket_are_written(kind, view, sources, bucket, mount, work, frozen_python,
-                                       monkeypatch):
+@pytest.mark.parametrize("scheme,kind,view", [
+    ("s3", Precomputed, "zarr3"), ("s3", ShardedZarr, "n5"), ("s3", FilledZarr, "precomputed"),
+    ("s3", Zarr2, "zarr3"), ("s3", N5, "zarr2"), ("s3", ShardedZarr, "all"), ("s3", N5, "all"),
+    ("s3", ShardedChannels, "all"), ("gcs", Precomputed, "n5"), ("gcs", ShardedZarr, "precomputed"),
+    ("gcs", Zarr2, "zarr3"), ("gcs", N5, "all"), ("gcs", SplitChannels, "precomputed")],
+    ids=lambda one: getattr(one, "__name__", one))
+def test_views_of_a_bucket_are_written(scheme, kind, view, sources, buckets, mount, work,
+                                       frozen_python, monkeypatch):
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
-    source = sources(kind)
+    source, bucket = sources(kind), buckets(scheme)
     prefix = f"{kind.__name__}-{view}"
     upload(bucket, source.path, prefix)
     written = Written(source, lambda path, options: mount(

@@ -241,6 +241,27 @@ class ChannelsZarr(Zarr):
         return ["c", "z", "y", "x"]
 
 
+class SplitChannels(Zarr):
+    """Each channel in a file of its own: a chunk of a precomputed volume is three of them."""
+
+    shapes, chunk, compressor, single = [(3, 21, 29, 37)], (1, 8, 16, 16), "gzip", True
+
+    def names(self):
+        return ["c", "z", "y", "x"]
+
+
+class ShardedChannels(SplitChannels):
+    """The last chunk of channels reaches beyond the array, and is in another shard."""
+
+    chunk, shards, compressor = (2, 8, 16, 16), (2, 16, 32, 32), "zstd"
+
+
+class FilledChannels(SplitChannels):
+    """All channels in one shard, and a fill value on which readers would see zeros."""
+
+    shards, dtype, fill, endian = (3, 16, 32, 32), "uint8", 7, "little"
+
+
 class Zarr2(Zarr):
     format, version, compressor = "zarr2", 2, "blosc"
 
@@ -261,17 +282,20 @@ class N5(Source):
 
         store = ts.open({"driver": "n5", "kvstore": f"file://{path}/", "create": True,
                          "metadata": {"dataType": self.dtype, "dimensions": [*shape[::-1]],
-                                      "blockSize": [*self.chunk[::-1]], "axes": ["x", "y", "z"],
+                                      "blockSize": [*self.chunk[::-1]],
+                                      "axes": ["x", "y", "z", "c"][:len(shape)],
                                       "compression": self.compression, **members}}).result()
         voxels = self.voxels(self.dtype, shape)
-        voxels[8:16, :16, :16] = 0
+        voxels[..., 8:16, :16, :16] = 0
         store.write(voxels.transpose()).result()
         self.levels.append(voxels)
 
     def make(self):
         if self.single:
-            self.array(self.path, self.shapes[0], {"units": ["nm"] * 3,
-                                                   "resolution": [*self.resolution[::-1]]})
+            others = len(self.shapes[0]) - 3
+            self.array(self.path, self.shapes[0], {
+                "units": ["nm"] * 3 + [""] * others,
+                "resolution": [*self.resolution[::-1]] + [1] * others})
             document = self.path / "attributes.json"
             document.write_text(json.dumps({"n5": "2.0.0", **json.loads(document.read_text())}))
             self.paths = [""]
@@ -296,9 +320,14 @@ class SingleN5(N5):
     dtype, single, compression = "float32", True, {"type": "blosc", "cname": "lz4", "clevel": 1, "shuffle": 1}
 
 
+class SplitChannelsN5(N5):
+    shapes, chunk, dtype, single = [(3, 21, 29, 37)], (2, 8, 16, 16), "uint16", True
+
+
+JOINED = [SplitChannels, ShardedChannels, FilledChannels, SplitChannelsN5]
 SOURCES = [Precomputed, Bytes, CloudVolumeFiles, Colours, Segmentation, Jpeg, Png,
            EvenLabels, Zarr, ShardedZarr, BigEndianZarr, FilledZarr,
-           ChannelsZarr, Zarr2, SingleZarr2, N5, RawBytesN5, SingleN5]
+           ChannelsZarr, Zarr2, SingleZarr2, N5, RawBytesN5, SingleN5, *JOINED]
 
 
 @pytest.fixture(scope="module")
@@ -462,6 +491,7 @@ def read_n5(root, source, paths):
         assert own["pixelResolution"]["dimensions"][:3] == first
         if source.format != "n5":
             assert group["downsamplingFactors"][level][:3] == factor
+            assert group["scales"][level][:3] == factor and group["multiScale"] is True
             assert own["resolution"][:3] == [f * r for f, r in zip(factor, first)]
             assert own["axes"][:3] == ["x", "y", "z"] and own["units"][:3] == ["nm"] * 3
             offset = [int(o // f) for o, f in zip(source.offset, FACTOR ** level)][::-1]
@@ -486,8 +516,10 @@ def read(source, view, root, work, frozen_python):
 
 
 # What a view has in the format of the source is what the native view has: other tests read that.
-PAIRS = [(kind, view) for kind in SOURCES for view in VIEWS[1:] if view != kind.format or
-         kind in (Zarr, Zarr2, N5)]
+# Views whose chunks are those of the source are the same whatever the channels.
+PAIRS = [(kind, view) for kind in SOURCES for view in VIEWS[1:]
+         if (view == "precomputed" if kind in JOINED else
+             view != kind.format or kind in (Zarr, Zarr2, N5))]
 
 
 @pytest.mark.parametrize("kind,view", PAIRS, ids=lambda one: getattr(one, "__name__", one))
@@ -500,7 +532,7 @@ def test_every_reader_sees_the_voxels_of_the_source(kind, view, sources, mount, 
 @pytest.fixture(scope="module")
 def url(sources, module_work):
     """What a plain web server, which cannot list, says of the sources."""
-    for kind in (Precomputed, Colours, ShardedZarr, Zarr2, N5):
+    for kind in (Precomputed, Colours, ShardedZarr, Zarr2, N5, ShardedChannels):
         sources(kind)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -522,7 +554,7 @@ def url(sources, module_work):
 
 
 @pytest.mark.parametrize("view", ["all", "zarr2", "n5"])
-@pytest.mark.parametrize("kind", [Precomputed, Colours, ShardedZarr, Zarr2, N5],
+@pytest.mark.parametrize("kind", [Precomputed, Colours, ShardedZarr, Zarr2, N5, ShardedChannels],
                          ids=lambda kind: kind.__name__)
 def test_sources_behind_urls_have_the_same_views(kind, view, sources, url, mount, work,
                                                  frozen_python):
@@ -549,7 +581,7 @@ def test_chunks_that_are_encoded_again_are_compressed_as_asked(codec, view, sour
              .read().result().transpose(), wanted)
 
 
-@pytest.mark.parametrize("kind", [Precomputed, FilledZarr, Zarr2, RawBytesN5],
+@pytest.mark.parametrize("kind", [Precomputed, FilledZarr, Zarr2, RawBytesN5, SplitChannels],
                          ids=lambda kind: kind.__name__)
 def test_all_views_stand_side_by_side(kind, sources, mount, work, frozen_python):
     source = sources(kind)
@@ -577,6 +609,63 @@ def test_a_view_that_cannot_say_the_source_is_refused_and_missing_among_all(moun
     assert not (whole.path / "precomputed").exists()
     assert list(whole.status()["refused_views"]) == ["precomputed"]
     assert "int64" in whole.status()["refused_views"]["precomputed"]
+
+
+def test_names_and_units_of_one_array_are_in_every_view(mount, work):
+    import tensorstore as ts
+    import zarr
+
+    values = np.arange(6 * 7 * 8, dtype="uint16").reshape(6, 7, 8)
+    for name, units in (("units", ["30 nm", "8.5 nm", "8.5 nm"]), ("none", None)):
+        array = zarr.create_array(work / name, shape=values.shape, chunks=(3, 4, 5), dtype="uint16",
+                                  dimension_names=["z", "y", "x"],
+                                  attributes={"dimension_units": units} if units else {})
+        array[...] = values
+        mounted = mount(work / name, "ro,view=all")
+        root = mounted.path
+        assert json.loads((root / "zarr2/.zattrs").read_text())["_ARRAY_DIMENSIONS"] == \
+            ["z", "y", "x"]
+        n5 = json.loads((root / "n5/attributes.json").read_text())
+        assert n5["axes"] == ["x", "y", "z"]
+        volume = json.loads((root / "precomputed/info").read_text())
+        said = "no units" in mounted.log()
+        if units:
+            assert (n5["units"], n5["resolution"]) == (["nm"] * 3, [8.5, 8.5, 30])
+            assert volume["scales"][0]["resolution"] == [8.5, 8.5, 30] and not said
+        else:
+            assert "units" not in n5 and "resolution" not in n5
+            assert volume["scales"][0]["resolution"] == [1, 1, 1] and said
+        for path, driver in (("zarr2", "zarr"), ("n5", "n5")):
+            store = ts.open({"driver": driver, "kvstore": f"file://{root}/{path}/"}).result()
+            same(store.read().result(), values if driver == "zarr" else values.T)
+            if driver == "n5":
+                found = [unit and (unit.multiplier, unit.base_unit)
+                         for unit in store.dimension_units]
+                assert found == ([(8.5, "nm"), (8.5, "nm"), (30, "nm")] if units else [None] * 3)
+
+
+def test_flat_arrays_of_booleans_are_volumes_of_bytes(mount, work):
+    import tensorstore as ts
+    import zarr
+    from cloudvolume import CloudVolume
+
+    values = np.random.default_rng([SEED, 11]).integers(0, 2, (9, 14)).astype(bool)
+    array = zarr.create_array(work / "source", shape=values.shape, chunks=(4, 5), dtype="bool")
+    array[...] = values
+    root = mount(work / "source", "ro,view=all").path
+    info = json.loads((root / "precomputed/info").read_text())
+    assert info["data_type"] == "uint8" and info["scales"][0]["size"] == [14, 9, 1]
+    wanted = values.T.astype("uint8")
+    same(ts.open({"driver": "neuroglancer_precomputed", "kvstore": f"file://{root}/precomputed/"})
+         .result().read().result()[..., 0, 0], wanted)
+    same(np.asarray(CloudVolume(f"file://{root}/precomputed", progress=False, cache=False,
+                                fill_missing=True)[:])[..., 0, 0], wanted)
+    assert json.loads((root / "n5/attributes.json").read_text())["dataType"] == "uint8"
+    same(ts.open({"driver": "n5", "kvstore": f"file://{root}/n5/"}).result().read().result(), wanted)
+    for version, view in ((2, "zarr2"), (3, "zarr3")):
+        found = zarr.open_array(root / view, mode="r", zarr_format=version)
+        assert found.dtype == bool
+        same(found[...], values)
 
 
 def test_views_are_read_where_the_mount_is(sources, mount):

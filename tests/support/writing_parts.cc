@@ -22,7 +22,7 @@ std::string Text(const Result<ContentPtr>& content) {
 std::shared_ptr<DatasetTree> SearchedTree(const std::shared_ptr<ObjectStore>& store,
                                           const std::shared_ptr<CommittedVersions>& written) {
   DatasetTreeOptions options;
-  options.unpublished = written;
+  options.written = written;
   options.shards.ttl_milliseconds = 0;
   const auto reader = std::make_shared<ChunkReader>(std::make_shared<ByteBudgetCache>(1 << 20),
                                                     1 << 20, std::make_shared<ReadCounters>());

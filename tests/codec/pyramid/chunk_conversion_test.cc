@@ -121,7 +121,8 @@ TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
       ASSERT_TRUE(shown) << shown.error().message;
       const auto restored = conversion.Restore(*shown, cell);
       ASSERT_TRUE(restored) << restored.error().message;
-      const auto again = conversion.Present(*restored, cell);
+      ASSERT_EQ(restored->size(), 1U);
+      const auto again = conversion.Present(restored->front(), cell);
       ASSERT_TRUE(again) << again.error().message;
       EXPECT_EQ(*again, *shown);
       if (const auto size = conversion.FixedSize(cell)) {
@@ -156,7 +157,8 @@ TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
     ForEachCell(conversion, [&](const GridCell& cell) {
       const auto stored = conversion.RestoreRemoved(cell);
       ASSERT_TRUE(stored) << stored.error().message;
-      const auto presented = conversion.Present(*stored, cell);
+      ASSERT_EQ(stored->size(), 1U);
+      const auto presented = conversion.Present(stored->front(), cell);
       ASSERT_TRUE(presented);
       const auto voxels =
           shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.shown_grid(), cell));
@@ -167,6 +169,89 @@ TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
       }
     });
   });
+}
+
+// Three channels in chunks of two, the second of which reaches beyond the array.
+SourceDataset Channels(const std::string& codecs, std::uint64_t channels = 3) {
+  return Array(ArrayDialect::kZarr3,
+               R"({"zarr_format":3,"node_type":"array","shape":[)" + std::to_string(channels) +
+                   R"(,5,6,7],"data_type":"uint16","chunk_grid":{"name":"regular",)"
+                   R"("configuration":{"chunk_shape":[2,2,4,3]}},"chunk_key_encoding":)"
+                   R"({"name":"default"},"fill_value":7,"dimension_names":["c","z","y","x"],)"
+                   R"("codecs":)" +
+                   codecs + "}");
+}
+
+std::uint16_t ItemAt(const Voxels& voxels, const std::vector<std::uint64_t>& at) {
+  std::uint64_t index = 0;
+  for (std::size_t axis = 0; axis < at.size(); ++axis)
+    index = index * voxels.shape[axis] + at[axis];
+  return static_cast<std::uint16_t>(voxels.bytes[2 * index] | voxels.bytes[2 * index + 1] << 8);
+}
+
+// `stored`: decoded; without bytes: absent.
+void ExpectChannelsOf(const Voxels& shown, const std::vector<Voxels>& stored) {
+  for (std::uint64_t c = 0; c < shown.shape[0]; ++c) {
+    for (std::uint64_t z = 0; z < shown.shape[1]; ++z) {
+      for (std::uint64_t y = 0; y < shown.shape[2]; ++y) {
+        for (std::uint64_t x = 0; x < shown.shape[3]; ++x) {
+          const Voxels& part = stored[c / 2];
+          const int wanted = part.bytes.empty() ? 7 : ItemAt(part, {c % 2, z, y, x});
+          ASSERT_EQ(ItemAt(shown, {c, z, y, x}), wanted);
+        }
+      }
+    }
+  }
+}
+
+TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
+  std::mt19937 random(3);
+  for (const char* codecs : {kLittle, kBigGzip}) {
+    const ChunkConversion conversion = Conversion(Channels(codecs), ArrayDialect::kPrecomputed);
+    ASSERT_TRUE(conversion.joins() && conversion.CanRestore());
+    const auto& [stored, shown, axes, form] = conversion.array();
+    const auto stored_grid = GridOf(stored);
+    ForEachCell(conversion, [&](const GridCell& cell) {
+      const std::vector<GridCell> cells = conversion.StoredCells(cell);
+      ASSERT_EQ(cells.size(), 2U);
+      std::vector<Voxels> voxels;
+      std::vector<std::optional<Bytes>> chunks;
+      for (const GridCell& one : cells) {
+        EXPECT_EQ(conversion.ShownCell(one), cell);
+        voxels.push_back(RandomVoxels(stored, *stored_grid, one, random));
+        if (random() % 3 == 0) {
+          voxels.back().bytes.clear();
+          chunks.emplace_back();
+        } else {
+          chunks.emplace_back(*stored.codec->Encode(voxels.back()));
+        }
+      }
+      const auto joined = conversion.Join(chunks, cell);
+      ASSERT_TRUE(joined) << joined.error().message;
+      EXPECT_EQ(joined->size(), conversion.SizeOf(cell));
+      const auto decoded =
+          shown.codec->Decode(*joined, ChunkShapeAt(shown, conversion.shown_grid(), cell));
+      ASSERT_TRUE(decoded);
+      ExpectChannelsOf(*decoded, voxels);
+      const auto restored = conversion.Restore(*joined, cell);
+      ASSERT_TRUE(restored) << restored.error().message;
+      ASSERT_EQ(restored->size(), 2U);
+      EXPECT_EQ(*conversion.Join(std::vector<std::optional<Bytes>>{Bytes(restored->front()),
+                                                                   Bytes(restored->back())},
+                                 cell),
+                *joined);
+      EXPECT_EQ(conversion.RestoreRemoved(cell)->size(), 2U);
+    });
+  }
+}
+
+TEST(ChunkConversionTest, ChannelsInVeryManyChunksAreNotOneChunk) {
+  auto presented = PresentDataset(Channels(kLittle, 4000), ArrayDialect::kPrecomputed, {});
+  ASSERT_TRUE(presented);
+  const auto made = ChunkConversion::Make(presented->levels.front().array);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kNotSupported);
+  EXPECT_NE(made.error().message.find("4000 channels"), std::string::npos) << made.error().message;
 }
 
 }  // namespace

@@ -300,7 +300,7 @@ class LayoutAtPublish : public LayoutChange {
     parts.replacer = parts.documents = MakeLocalReplacer(parts.files);
     parts.written = std::make_shared<CommittedVersions>();
     DatasetTreeOptions tree;
-    tree.unpublished = parts.written;
+    tree.written = parts.written;
     parts.datasets =
         std::make_shared<DatasetTree>(store_, parts.watcher, parts.indexes, parts.reader, tree);
     ASSERT_TRUE(parts.datasets->Discover());

@@ -173,7 +173,7 @@ class Seams : public testing::Test {
       parts.documents = std::make_shared<DocumentReplacer>(parts.object_files);
       parts.store = parts.object_files->over();
       parts.written = std::make_shared<CommittedVersions>();
-      tree.unpublished = parts.written;
+      tree.written = parts.written;
     }
     parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
                                                    parts.reader, tree);

@@ -207,5 +207,34 @@ TEST_F(PresentedTreeTest, AChunkAboveTheCapIsNotDecoded) {
   EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
 }
 
+TEST_F(PresentedTreeTest, AllChannelsAreOneChunkOfAVolume) {
+  store_->Put("a/.zarray", R"({"zarr_format":2,"shape":[2,1,1,4],"chunks":[1,1,1,2],"dtype":"|u1",)"
+                           R"("compressor":null,"fill_value":0,"order":"C","filters":null})");
+  store_->Put("a/0.0.0.0", "ab");
+  store_->Put("a/1.0.0.0", "AB");
+  store_->Put("a/1.0.0.1", "CD");
+  const auto tree = Open(PrecomputedView());
+  ASSERT_TRUE(tree);
+  EXPECT_TRUE(tree->joins());
+  EXPECT_EQ(Listed(*tree), (std::set<std::string>{"0-2_0-1_0-1", "2-4_0-1_0-1"}));
+  EXPECT_EQ(**Read(*tree, "0-2_0-1_0-1"), "abAB");
+  EXPECT_EQ(**Read(*tree, "2-4_0-1_0-1"), std::string("\0\0CD", 4));
+  const ChunkRef chunk = tree->Resolve({}, "2-4_0-1_0-1").chunk;
+  const auto before = tree->chunks().Latest(chunk);
+  tree->chunks().AddReference((*before)->generation);
+  store_->Put("a/0.0.0.1", "cd");
+  tree->chunks().Invalidate("a/0.0.0.1");
+  const auto after = tree->chunks().Latest(chunk);
+  EXPECT_NE((*after)->generation.number, (*before)->generation.number);
+  EXPECT_EQ(**Read(*tree, "2-4_0-1_0-1"), "cdCD");
+  EXPECT_TRUE(tree->chunks().Find(chunk, (*before)->generation.number));
+  store_->Remove("a/0.0.0.1");
+  store_->Remove("a/1.0.0.1");
+  tree->chunks().Invalidate("a/0.0.0.1");
+  tree->chunks().Invalidate("a/1.0.0.1");
+  EXPECT_EQ(*Read(*tree, "2-4_0-1_0-1"), std::nullopt);
+  EXPECT_EQ(Listed(*tree), (std::set<std::string>{"0-2_0-1_0-1"}));
+}
+
 }  // namespace
 }  // namespace unshard

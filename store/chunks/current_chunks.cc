@@ -1,4 +1,4 @@
-#include "store/dataset/current_chunks.h"
+#include "store/chunks/current_chunks.h"
 
 #include "store/chunks/presented_tree.h"
 #include "store/chunks/sharded_chunks.h"
@@ -72,7 +72,7 @@ Result<ContentPtr> CurrentChunks::Stored(const std::shared_ptr<ChunkTree>& tree,
                                          const ChunkRef& chunk) const {
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
   if (!facts) return nullptr;
-  return MakeStoredContent(tree, chunk, *facts);
+  return OpenStoredContent(tree, chunk, *facts);
 }
 
 Result<StoredChunkPrint> CurrentChunks::StoredFingerprint(const std::shared_ptr<ChunkTree>& tree,

@@ -1,5 +1,5 @@
 // What readers see of a chunk before, while and after it is committed and published.
-#include "store/dataset/current_chunks.h"
+#include "store/chunks/current_chunks.h"
 
 #include "codec/core/crc32c.h"
 #include "tests/support/writing_parts.h"

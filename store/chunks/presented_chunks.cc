@@ -1,0 +1,93 @@
+#include "store/chunks/presented_chunks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/pyramid/chunk_files.h"
+#include "store/object/key.h"
+
+namespace unshard {
+
+std::optional<GridCell> PresentedChunks::CellOf(const ChunkRef& chunk) const {
+  const auto file = stored_tree()->FileOf(chunk);
+  if (!file) return std::nullopt;
+  const ArrayDialect dialect = conversion().array().stored.dialect;
+  return conversion().ShownCell(CellOfFile(dialect, file->cell));
+}
+
+ChunkRef PresentedChunks::RefOf(const GridCell& cell) const {
+  const ArrayDialect dialect = conversion().array().stored.dialect;
+  return stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, conversion().StoredCell(cell))});
+}
+
+std::vector<ChunkRef> PresentedChunks::StoredChunks(const ChunkRef& chunk) const {
+  const auto cell = conversion().joins() ? CellOf(chunk) : std::nullopt;
+  if (!cell) return {chunk};
+  const ArrayDialect dialect = conversion().array().stored.dialect;
+  std::vector<ChunkRef> chunks;
+  for (const GridCell& one : conversion().StoredCells(*cell)) {
+    chunks.push_back(stored_tree()->RefOf(ChunkFile{FileCellOf(dialect, one)}).With(chunk.part));
+  }
+  return chunks;
+}
+
+Result<GridCell> PresentedChunks::CellIn(const ChunkRef& chunk) const {
+  if (auto cell = CellOf(chunk)) return *std::move(cell);
+  return Fail(ErrorCode::kInternal, stored_tree()->directory() + ": expected a chunk of the grid");
+}
+
+tl::unexpected<Error> PresentedChunks::InChunk(Error error, const ChunkRef& chunk) const {
+  return Forward(std::move(error),
+                 JoinPath(stored_tree()->directory(), stored_tree()->Path(chunk)));
+}
+
+Status PresentedChunks::FitsInMemory() const {
+  if (conversion().voxel_bytes() <= max_chunk_bytes()) return {};
+  return Fail(ErrorCode::kResourceExhausted,
+              stored_tree()->directory() + ": a chunk of " +
+                  std::to_string(conversion().voxel_bytes()) +
+                  " bytes is larger than the memory cap allows to decode: raise memory=");
+}
+
+Result<Bytes> PresentedChunks::Cached(const GridCell& cell, std::uint64_t version,
+                                      std::uint64_t kind,
+                                      const std::function<Result<Bytes>()>& encode) const {
+  const CacheKey key{cache_owner_, LinearIndex(conversion().shown_grid().grid_shape(), cell),
+                     version, kind};
+  const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+    UNSHARD_ASSIGN_OR_RETURN(Bytes encoded, encode());
+    const std::uint64_t size = encoded.size() + sizeof(Bytes);
+    return ByteBudgetCache::Loaded{std::make_shared<const Bytes>(std::move(encoded)), size};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(key, CallerDeadline(), load));
+  return *std::static_pointer_cast<const Bytes>(value);
+}
+
+Result<std::vector<ByteVector>> PresentedChunks::Restore(const ChunkRef& chunk,
+                                                         ByteSpan shown) const {
+  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  return conversion().Restore(shown, cell);
+}
+
+Result<std::vector<ByteVector>> PresentedChunks::RestoreRemoved(const ChunkRef& chunk) const {
+  UNSHARD_RETURN_IF_ERROR(FitsInMemory());
+  UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
+  return conversion().RestoreRemoved(cell);
+}
+
+Status PresentedChunks::ForEachPresent(const ChunkGeneration& generation,
+                                       const ChunkVisitor& visitor) {
+  return source().ForEachPresent(generation, visitor);
+}
+
+ChunkChanges PresentedChunks::Invalidate(const std::string& key) {
+  return source().Invalidate(key);
+}
+
+FilePiece ClipBytes(const Bytes& bytes, std::uint64_t offset, std::uint64_t size) {
+  const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes.size());
+  return bytes.Slice(begin, std::min<std::uint64_t>(size, bytes.size() - begin));
+}
+
+}  // namespace unshard
