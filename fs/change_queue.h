@@ -49,6 +49,14 @@ class ChangeQueue {
     return true;
   }
 
+  // A node whose pages the kernel is to drop. One that is queued already is not queued twice.
+  void PushPages(std::uint64_t node) {
+    std::unique_lock lock(mutex_);
+    if (!pages_.insert(node).second) return;
+    lock.unlock();
+    arrived_.notify_one();
+  }
+
   // Returns once the kernel was notified of a name that was pushed before, or after `longest`:
   // whether it was notified, or the queue is closed.
   bool WaitForName(std::uint64_t parent, const std::string& name,
@@ -64,7 +72,10 @@ class ChangeQueue {
     std::uint64_t parent = 0;
     std::string name;
   };
-  using Item = std::variant<ChangeWatcher::Event, Name>;
+  struct Pages {
+    std::uint64_t node = 0;
+  };
+  using Item = std::variant<ChangeWatcher::Event, Name, Pages>;
 
   // Blocks for the next item, events first; nothing after Close(). Asking for the next item says
   // that the kernel was notified of the one before. One caller.
@@ -74,13 +85,15 @@ class ChangeQueue {
       under_way_.reset();
       notified_.notify_all();
     }
-    arrived_.wait(lock,
-                  [&] { return closed_ || everything_ || !waiting_.empty() || !names_.empty(); });
+    arrived_.wait(lock, [&] {
+      return closed_ || everything_ || !waiting_.empty() || !names_.empty() || !pages_.empty();
+    });
     if (closed_) return std::nullopt;
     if (everything_) {
       everything_ = false;
       return ChangeWatcher::Event{"", true};
     }
+    if (waiting_.empty() && names_.empty()) return Pages{pages_.extract(pages_.begin()).value()};
     if (waiting_.empty()) {
       Name name = std::move(names_.front());
       names_.pop_front();
@@ -110,6 +123,7 @@ class ChangeQueue {
   std::deque<std::string> waiting_;                                 // guarded by mutex_
   std::set<std::string> keys_;                                      // guarded by mutex_
   std::deque<Name> names_;                                          // guarded by mutex_
+  std::set<std::uint64_t> pages_;                                   // guarded by mutex_
   std::set<std::pair<std::uint64_t, std::string>> waiting_names_;   // guarded by mutex_; in names_
   std::optional<std::pair<std::uint64_t, std::string>> under_way_;  // guarded by mutex_
   std::uint64_t dropped_names_ = 0;                                 // guarded by mutex_

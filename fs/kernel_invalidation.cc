@@ -124,7 +124,8 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
     }
     AnnounceChange(tree, change);
   }
-  for (const NodeId file : superblock_.volume_file_nodes.Of(tree->ordinal())) Invalidate(file);
+  for (const NodeId file : superblock_.volume_file_nodes.Of(tree->stored_ordinal()))
+    Invalidate(file);
   return true;
 }
 

@@ -170,6 +170,10 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session,
       // The answer of a look-up that began before may still create the dentry.
       fs.AwaitAnswers();
       notifier.InvalidateEntry(name->parent, name->name);
+    } else if (const auto* pages = std::get_if<ChangeQueue::Pages>(&*item)) {
+      // The answer of a read that began before may still fill one.
+      fs.AwaitAnswers();
+      notifier.InvalidateInode(pages->node);
     } else {
       fs.Refresh(std::get<ChangeWatcher::Event>(*item), notifier);
     }

@@ -35,6 +35,7 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
                ": changes come faster than the kernel takes them: names that it holds are no "
                "longer invalidated, and are looked up twice");
   };
+  writing.drop_pages = [&changes](NodeId node) { changes.PushPages(node); };
   writing.await_drop = [&changes](NodeId parent, const std::string& name) {
     changes.WaitForName(parent, name, kLongestDrop);
   };

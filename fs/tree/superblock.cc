@@ -20,6 +20,12 @@ Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount
 
 void Superblock::StartWriting(WriteNotifications notifications) {
   writing = std::move(notifications);
+  if (arrays && writing.drop_pages) {
+    writes->OnCommit([this](const ChunkTree& tree) {
+      for (const NodeId file : volume_file_nodes.Of(tree.stored_ordinal()))
+        writing.drop_pages(file);
+    });
+  }
   documents = std::make_unique<MetadataDocuments>(*parts.store, *parts.files, *parts.datasets,
                                                   *parts.documents, *writes, options.shard,
                                                   writing.look_again);

@@ -37,8 +37,9 @@ namespace unshard {
 
 // How a writable mount reaches the kernel, and the invalidating thread.
 struct WriteNotifications {
-  // Have the kernel drop a dentry, and a key revalidated; both asynchronously.
+  // Have the kernel drop a dentry, or the pages of a node, and a key revalidated; asynchronously.
   std::function<void(NodeId parent, const std::string& name)> drop_entry;
+  std::function<void(NodeId node)> drop_pages;
   std::function<void(const std::string& key)> look_again;
   // Returns once such a dentry is dropped, or after a while.
   std::function<void(NodeId parent, const std::string& name)> await_drop;

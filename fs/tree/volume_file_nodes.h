@@ -1,4 +1,4 @@
-// Which nodes of whole-volume files have pages of the chunks of a tree.
+// Which nodes of whole-volume files have pages of the chunks of a tree (ChunkTree::stored_ordinal).
 #pragma once
 
 #include <cstdint>

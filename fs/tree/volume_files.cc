@@ -129,11 +129,11 @@ VolumeFileNode::VolumeFileNode(Superblock& superblock, NodeId id, std::string pa
       modified_(array.modified),
       served_(array.served),
       content_(std::move(content)) {
-  if (served_) superblock.volume_file_nodes.Add(served_->ordinal(), id);
+  if (served_) superblock.volume_file_nodes.Add(served_->stored_ordinal(), id);
 }
 
 VolumeFileNode::~VolumeFileNode() {
-  if (served_) superblock().volume_file_nodes.Remove(served_->ordinal(), id());
+  if (served_) superblock().volume_file_nodes.Remove(served_->stored_ordinal(), id());
 }
 
 Result<Entry> VolumeFileNode::Stat() {
@@ -141,7 +141,7 @@ Result<Entry> VolumeFileNode::Stat() {
   return Entry{id(), attributes, TimeoutOf(superblock())};
 }
 
-// A chunk that is committed here changes no page of a file that is open.
+// After a chunk is committed here the kernel may have old pages until it is notified.
 PageUse VolumeFileNode::PagesAtOpen() const {
   const Superblock& sb = superblock();
   const bool notified = served_ && !sb.writable() && sb.parts.watcher->complete();

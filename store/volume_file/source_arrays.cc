@@ -69,9 +69,8 @@ bool SourceArrays::IsFresh(const Known& known) const {
   return Clock::now() - known.checked < ttl;
 }
 
-Result<bool> SourceArrays::IsUpToDate(const Known& known) const {
-  if (known.array->served && known.array->served->retired()) return false;
-  for (const auto& [key, read] : known.documents) {
+Result<bool> SourceArrays::AreCurrent(const std::map<std::string, ObjectInfo>& documents) const {
+  for (const auto& [key, read] : documents) {
     UNSHARD_ASSIGN_OR_RETURN(const auto now, parts_.store->Stat(key, CallerDeadline()));
     if (!now || now->generation != read.generation) return false;
   }
@@ -90,8 +89,9 @@ Result<SourceArrayPtr> SourceArrays::Find(const std::string& path) {
   Known now;
   now.checked = Clock::now();
   bool up_to_date = false;
-  if (known) {
-    UNSHARD_ASSIGN_OR_RETURN(up_to_date, IsUpToDate(*known));
+  const bool retired = known && known->array->served && known->array->served->retired();
+  if (known && !retired) {
+    UNSHARD_ASSIGN_OR_RETURN(up_to_date, AreCurrent(known->documents));
   }
   if (up_to_date) {
     now.array = known->array;
@@ -104,13 +104,9 @@ Result<SourceArrayPtr> SourceArrays::Find(const std::string& path) {
       known_.erase(key);
       return nullptr;
     }
-    for (const auto& [name, info] : place->source->documents) {
-      now.documents[JoinPath(place->dataset, name)] = info;
-    }
-    now.text = SharedText(place->source->text);
-    const bool same = known && *known->text == *now.text &&
-                      !(known->array->served && known->array->served->retired());
-    if (same) {
+    now.documents = place->described->documents;
+    now.text = place->described->text;
+    if (known && !retired && (known->text == now.text || *known->text == *now.text)) {
       now.array = known->array;
     } else {
       UNSHARD_ASSIGN_OR_RETURN(now.array, Open(key, *place));
@@ -149,50 +145,53 @@ Result<std::optional<SourceArrays::Place>> SourceArrays::Locate(const std::strin
 
 Result<std::optional<SourceArrays::Place>> SourceArrays::LocateIn(const std::string& dataset,
                                                                   const std::string& key) const {
-  UNSHARD_ASSIGN_OR_RETURN(auto source, Read(dataset));
-  if (!source) return std::nullopt;
-  std::optional<std::size_t> level;
-  for (std::size_t i = 0; i < source->levels.size(); ++i) {
-    if (source->levels[i].directory != key) continue;
-    if (level) {
-      return Fail(ErrorCode::kNotSupported,
-                  parts_.store->Describe(key) + ": holds the chunks of two scales");
-    }
-    level = i;
+  UNSHARD_ASSIGN_OR_RETURN(auto described, Read(dataset));
+  if (!described) return std::nullopt;
+  const auto level = described->levels.find(key);
+  if (level == described->levels.end()) return std::nullopt;
+  if (described->shared.contains(key)) {
+    return Fail(ErrorCode::kNotSupported,
+                parts_.store->Describe(key) + ": holds the chunks of two scales");
   }
-  if (!level) return std::nullopt;
-  return Place{dataset, std::move(source), *level};
+  return Place{dataset, std::move(described), level->second};
 }
 
-Result<std::shared_ptr<const ViewSource>> SourceArrays::Read(const std::string& dataset) const {
+Result<SourceArrays::DescribedPtr> SourceArrays::Read(const std::string& dataset) const {
+  DescribedPtr last;
   {
     const std::lock_guard lock(mutex_);
-    if (last_read_ && last_dataset_ == dataset) return last_read_;
+    if (last_dataset_ == dataset) last = last_read_;
   }
+  bool current = last && options_.immutable;
+  if (last && !current) {
+    UNSHARD_ASSIGN_OR_RETURN(current, AreCurrent(last->documents));
+  }
+  if (current) return last;
   UNSHARD_ASSIGN_OR_RETURN(auto source,
                            ReadViewSource(*parts_.store, dataset, parts_.catalog.get()));
   if (!source) return nullptr;
-  auto read = std::make_shared<const ViewSource>(*std::move(source));
-  if (options_.immutable) {
-    const std::lock_guard lock(mutex_);
-    last_dataset_ = dataset;
-    last_read_ = read;
+  auto read = std::make_shared<Described>();
+  read->source = *std::move(source);
+  read->text = std::make_shared<const std::string>(std::exchange(read->source.text, {}));
+  for (const auto& [name, info] : read->source.documents) {
+    read->documents[JoinPath(dataset, name)] = info;
   }
+  for (std::size_t i = 0; i < read->source.levels.size(); ++i) {
+    const std::string& directory = read->source.levels[i].directory;
+    if (!read->levels.emplace(directory, i).second) read->shared.insert(directory);
+  }
+  const std::lock_guard lock(mutex_);
+  last_dataset_ = dataset;
+  last_read_ = read;
   return read;
 }
 
-std::shared_ptr<const std::string> SourceArrays::SharedText(const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  if (!last_text_ || *last_text_ != text) last_text_ = std::make_shared<const std::string>(text);
-  return last_text_;
-}
-
 Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& place) {
-  const ArrayMetadata& metadata = place.source->dataset.levels[place.level].array;
+  const ArrayMetadata& metadata = place.described->source.dataset.levels[place.level].array;
   parts_.datasets->Find(place.dataset);
   parts_.datasets->Find(key);
   const Served served = ServedIn(key);
-  if (!served.stored && IsSharded(place.source->levels[place.level])) {
+  if (!served.stored && IsSharded(place.described->source.levels[place.level])) {
     return Fail(ErrorCode::kUnavailable,
                 parts_.store->Describe(key) + ": its chunks are not presented at the moment");
   }
@@ -209,8 +208,8 @@ Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& p
   chunks.decoded = decoded_;
   auto array = std::make_shared<SourceArray>();
   array->serial = ++last_serial_;
-  array->described = DescribeLevel(place.source->dataset, place.level);
-  array->modified = place.source->info.modified;
+  array->described = DescribeLevel(place.described->source.dataset, place.level);
+  array->modified = place.described->source.info.modified;
   array->served = served.tree;
   UNSHARD_ASSIGN_OR_RETURN(array->chunks, DecodedChunks::Make(std::move(chunks)));
   return array;

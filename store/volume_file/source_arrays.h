@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,24 +59,33 @@ class SourceArrays {
     std::shared_ptr<const std::string> text;      // of all of them
     Clock::time_point checked;
   };
+  // What the documents of a directory describe.
+  struct Described {
+    ViewSource source;
+    std::map<std::string, ObjectInfo> documents;  // by key
+    std::shared_ptr<const std::string> text;      // of all of them
+    // The levels by directory; of several in one directory the first, which `shared` has as well.
+    std::map<std::string, std::size_t> levels;
+    std::set<std::string> shared;
+  };
+  using DescribedPtr = std::shared_ptr<const Described>;
   // An array among the levels of the dataset that a directory describes.
   struct Place {
     std::string dataset;
-    std::shared_ptr<const ViewSource> source;
+    DescribedPtr described;
     std::size_t level = 0;
   };
 
   [[nodiscard]] std::string KeyOf(const std::string& path) const;
   [[nodiscard]] bool IsFresh(const Known& known) const;
-  Result<bool> IsUpToDate(const Known& known) const;
+  // Whether the store holds these versions of documents.
+  Result<bool> AreCurrent(const std::map<std::string, ObjectInfo>& documents) const;
   // Nothing where no document describes an array at `key`.
   Result<std::optional<Place>> Locate(const std::string& key) const;
   Result<std::optional<Place>> LocateIn(const std::string& dataset, const std::string& key) const;
-  // What a directory describes; null where it describes nothing. Of a volume that never changes the
-  // last one is kept: the levels of a long document are asked for one after the other.
-  Result<std::shared_ptr<const ViewSource>> Read(const std::string& dataset) const;
-  // Levels of one dataset share the text of its documents.
-  std::shared_ptr<const std::string> SharedText(const std::string& text);
+  // What a directory describes; null where it describes nothing. The last one is kept while its
+  // documents stay as they are: the levels of a long one are asked for one after the other.
+  Result<DescribedPtr> Read(const std::string& dataset) const;
   Result<SourceArrayPtr> Open(const std::string& key, const Place& place);
   // The tree that serves what is stored in a directory, and the stored one; null where none does.
   struct Served {
@@ -94,10 +104,9 @@ class SourceArrays {
   std::atomic<std::uint32_t> next_ordinal_;  // of trees that only files read
   std::atomic<std::uint64_t> last_serial_{0};
   mutable std::mutex mutex_;
-  std::map<std::string, Known> known_;                   // guarded by mutex_
-  std::shared_ptr<const std::string> last_text_;         // guarded by mutex_
-  mutable std::string last_dataset_;                     // guarded by mutex_
-  mutable std::shared_ptr<const ViewSource> last_read_;  // guarded by mutex_
+  std::map<std::string, Known> known_;  // guarded by mutex_
+  mutable std::string last_dataset_;    // guarded by mutex_
+  mutable DescribedPtr last_read_;      // guarded by mutex_
 };
 
 }  // namespace unshard

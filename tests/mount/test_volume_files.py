@@ -11,8 +11,11 @@ import time
 import numpy as np
 import pytest
 
+from judging import SEED
 from mounting import MountFailed, wait_until
-from test_views import (FACTOR, SOURCES, Colours, N5, Precomputed, ShardedZarr, Zarr2,
+from remote_stores import BUCKET, upload
+from test_view_writing import buckets, open_level  # noqa: F401
+from test_views import (FACTOR, SOURCES, Colours, N5, Precomputed, ShardedZarr, Zarr2, paths_in,
                         resolution_of, sources, url)  # noqa: F401
 
 ALL = "files=npy:nii:nrrd:raw"
@@ -240,8 +243,9 @@ def test_what_is_written_to_chunks_is_seen_in_files(kind, mount, work, run_unsha
     name = f"files/{source.paths[0]}.npy"
     wanted = stored_axes(source, source.levels[0].copy())
     same(np.load(writer.path / name), wanted)
-    mapped = np.load(reader.path / name, mmap_mode="r")
+    at_writer, mapped = (np.load(each.path / name, mmap_mode="r") for each in (writer, reader))
     same(mapped, wanted)
+    same(at_writer, wanted)
     if kind is Precomputed:
         store = ts.open({"driver": "neuroglancer_precomputed", "kvstore": f"file://{writer.path}/"}).result()
         store = store.translate_to[0, 0, 0, 0]
@@ -249,7 +253,8 @@ def test_what_is_written_to_chunks_is_seen_in_files(kind, mount, work, run_unsha
         store = ts.open({"driver": "zarr3", "kvstore": f"file://{writer.path}/{source.paths[0]}"}).result()
     wanted = wanted ^ 1
     store.write(np.asarray(wanted)).result()
-    assert writer.status()["write"]["dirty_chunks"] > 0
+    # Who has mapped it before sees it as well.
+    assert wait_until(lambda: np.array_equal(at_writer, wanted), 20)
     same(np.load(writer.path / name, mmap_mode="r"), wanted)
     done = run_unshard("flush", writer.path)
     assert done.returncode == 0, done.stderr
@@ -257,6 +262,53 @@ def test_what_is_written_to_chunks_is_seen_in_files(kind, mount, work, run_unsha
     assert wait_until(lambda: np.array_equal(np.load(reader.path / name), wanted), 20)
     # Pages that are mapped already are dropped as well.
     assert wait_until(lambda: np.array_equal(mapped, wanted), 20)
+
+
+@pytest.mark.parametrize("scheme,kind,view", [("s3", ShardedZarr, "precomputed"),
+                                              ("s3", Precomputed, "native"), ("s3", N5, "zarr3"),
+                                              ("gcs", ShardedZarr, "n5"),
+                                              ("gcs", Precomputed, "zarr2")],
+                         ids=lambda one: getattr(one, "__name__", one))
+def test_files_of_a_bucket_have_what_is_written_into_views(scheme, kind, view, buckets, mount, work,
+                                                           monkeypatch):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    source, bucket = kind(work / "source", 77), buckets(scheme)
+    prefix = f"{kind.__name__}-{view}"
+    upload(bucket, source.path, prefix)
+    location = f"{bucket.scheme}://{BUCKET}/{prefix}"
+    writer = mount(location, f"view={view},{ALL},publish_after=3600,spool={work / 'spools'}",
+                   environment=bucket.environment)
+    read_all(writer.path, source)
+    format = source.format if view == "native" else view
+    rng = np.random.default_rng([SEED, 77])
+    for level, voxels in enumerate(source.levels):
+        box = tuple(slice(*sorted(rng.choice(extent + 1, 2, replace=False).tolist()))
+                    for extent in voxels.shape)
+        voxels[box] ^= 1
+        store = open_level(writer.path, format, paths_in(source, view)[level], level, voxels.ndim)
+        store[box].write(voxels[box]).result()
+    read_all(writer.path, source)
+    os.setxattr(writer.path / ".unshard", "user.unshard.flush", b"")
+    read_all(writer.path, source)
+    reader = mount(location, f"ro,{ALL}", environment=bucket.environment)
+    read_all(reader.path, source)
+
+
+def test_many_levels_of_one_document_are_listed_in_a_moment(mount, work):
+    """The document is read for the first of them."""
+    levels = 3000
+    scales = [{"key": f"k{level}", "size": [4, 4, 4], "resolution": [level + 1] * 3,
+               "encoding": "raw", "chunk_sizes": [[4, 4, 4]]} for level in range(levels)]
+    (work / "source").mkdir()
+    (work / "source" / "info").write_text(json.dumps({
+        "type": "image", "data_type": "uint8", "num_channels": 1, "scales": scales}))
+    mounted = mount(work / "source", "files=raw")
+    before = time.monotonic()
+    names = os.listdir(mounted.path / "files")
+    assert sorted(names) == sorted(f"k{level}.raw" for level in range(levels))
+    # Read for each of them it takes minutes.
+    assert time.monotonic() - before < 30
 
 
 def test_metadata_that_change_make_another_file(mount, work):

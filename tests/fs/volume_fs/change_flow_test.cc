@@ -66,6 +66,20 @@ TEST(ChangeQueueTest, NamesComeAfterTheEventsThatWait) {
   }
 }
 
+TEST(ChangeQueueTest, PagesComeLastAndOnceForEachNode) {
+  ChangeQueue queue;
+  for (const std::uint64_t node : {9u, 8u, 9u}) queue.PushPages(node);
+  queue.PushName(7, "x");
+  queue.Push({"a", false});
+  EXPECT_EQ(PopEvent(queue).key, "a");
+  EXPECT_TRUE(std::holds_alternative<ChangeQueue::Name>(*queue.Pop()));
+  for (const std::uint64_t node : {8u, 9u}) {
+    const auto item = queue.Pop();
+    ASSERT_TRUE(item && std::holds_alternative<ChangeQueue::Pages>(*item));
+    EXPECT_EQ(std::get<ChangeQueue::Pages>(*item).node, node);
+  }
+}
+
 TEST(ChangeQueueTest, ANameThatWaitsIsNotQueuedTwice) {
   ChangeQueue queue;
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.PushName(7, "x"));
