@@ -331,7 +331,7 @@ def compile_alone(tree, flags, names):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder) / "alone.cc"
             source.write_text(f'#include "{name}"\n')
-            done = subprocess.run([*flags_for(name), "-fsyntax-only", str(source)],
+            done = subprocess.run([*flags_for(name), "-fsyntax-only", "-Wshadow", "-Werror", str(source)],
                                   capture_output=True, text=True)
         if done.returncode == 0:
             return None
@@ -358,8 +358,8 @@ MOST_COMPILED_ALONE = 40
 
 
 def sources_compile_alone(tree):
-    """Sources that were touched last include what they use, which does not show where a sub-folder is
-    compiled as one; a header that was touched is tried by its source."""
+    """Sources that were touched last include what they use, and hide no name, which does not show where
+    a sub-folder is compiled as one; a header that was touched is tried by its source."""
     flags = compile_flags(tree)
     touched = [str(pathlib.PurePath(name).with_suffix(".cc")) for name in tree.latest() if layer_of(name)]
     sources = [name for name in dict.fromkeys(touched) if name in flags]
