@@ -23,10 +23,16 @@ CacheEntry Entry(std::size_t number, std::size_t size = 100) {
   return entry;
 }
 
+// Files that mounts remove meanwhile are left out.
 std::uint64_t BytesIn(const std::string& folder) {
   std::uint64_t bytes = 0;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
-    if (file.is_regular_file()) bytes += CacheFiles::BytesOnDisk(file.file_size());
+  std::error_code gone;
+  std::filesystem::recursive_directory_iterator file(folder, gone);
+  while (!gone && file != std::filesystem::recursive_directory_iterator()) {
+    std::error_code removed;
+    const std::uintmax_t size = file->is_regular_file(removed) ? file->file_size(removed) : 0;
+    if (!removed) bytes += CacheFiles::BytesOnDisk(size);
+    file.increment(gone);
   }
   return bytes;
 }
