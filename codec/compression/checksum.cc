@@ -36,8 +36,8 @@ class ChecksumDigest final : public BytesDigest {
 
 class Checksum final : public BytesCodec {
  public:
-  Checksum(std::string name, const ChecksumFunction& function, bool at_start)
-      : name_(std::move(name)), function_(function), at_start_(at_start) {}
+  Checksum(std::string name, DigestFactory digest, bool at_start)
+      : name_(std::move(name)), digest_(std::move(digest)), at_start_(at_start) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] std::optional<std::uint64_t> fixed_overhead() const override {
@@ -57,26 +57,31 @@ class Checksum final : public BytesCodec {
                   name_ + ": holds more than " + std::to_string(max_bytes) + " bytes");
     }
     const ByteSpan plain = stored.subspan(at_start_ ? kChecksumSize : 0, plain_size);
-    const std::uint32_t expected = LoadU32Le(stored.data() + (at_start_ ? 0 : plain_size));
-    if (function_.extend(function_.initial, plain) != expected) {
+    const ByteSpan found = stored.subspan(at_start_ ? 0 : plain_size, kChecksumSize);
+    const ByteVector expected = SumOf(plain);
+    if (!std::equal(expected.begin(), expected.end(), found.begin(), found.end())) {
       return Fail(ErrorCode::kDataLoss, name_ + ": the checksum does not match");
     }
     return ByteVector(plain.begin(), plain.end());
   }
   [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
     ByteVector stored(plain.size() + kChecksumSize);
+    const ByteVector sum = SumOf(plain);
     std::copy(plain.begin(), plain.end(), stored.data() + (at_start_ ? kChecksumSize : 0));
-    StoreU32Le(stored.data() + (at_start_ ? 0 : plain.size()),
-               function_.extend(function_.initial, plain));
+    std::copy(sum.begin(), sum.end(), stored.data() + (at_start_ ? 0 : plain.size()));
     return stored;
   }
-  [[nodiscard]] std::unique_ptr<BytesDigest> MakeDigest() const override {
-    return std::make_unique<ChecksumDigest>(function_);
-  }
+  [[nodiscard]] std::unique_ptr<BytesDigest> MakeDigest() const override { return digest_(); }
 
  private:
+  [[nodiscard]] ByteVector SumOf(ByteSpan plain) const {
+    const auto digest = digest_();
+    digest->Update(plain);
+    return digest->Finish();
+  }
+
   const std::string name_;
-  const ChecksumFunction function_;
+  const DigestFactory digest_;
   const bool at_start_;
 };
 
@@ -91,6 +96,10 @@ std::uint32_t ExtendAdler32(std::uint32_t checksum, ByteSpan bytes) {
   return static_cast<std::uint32_t>(adler32_z(checksum, bytes.data(), bytes.size()));
 }
 
+DigestFactory DigestOf(const ChecksumFunction& function) {
+  return [function] { return std::make_unique<ChecksumDigest>(function); };
+}
+
 // The codec with the `location` of its configuration, or `at_start` where there is none.
 Result<BytesCodecPtr> MakeWithLocation(const std::string& name, const ChecksumFunction& function,
                                        bool at_start, const CodecOptions& options) {
@@ -102,14 +111,18 @@ Result<BytesCodecPtr> MakeWithLocation(const std::string& name, const ChecksumFu
     }
     at_start = location == "start";
   }
-  return std::make_shared<Checksum>(name, function, at_start);
+  return std::make_shared<Checksum>(name, DigestOf(function), at_start);
 }
 
 }  // namespace
 
+BytesCodecPtr MakeChecksumAtEnd(const std::string& name, DigestFactory digest) {
+  return std::make_shared<Checksum>(name, std::move(digest), /*at_start=*/false);
+}
+
 Result<BytesCodecPtr> MakeCrc32c(const std::string& name, const CodecOptions& options) {
   constexpr ChecksumFunction kCrc32c{0, Crc32cExtend};
-  if (name == "crc32c") return std::make_shared<Checksum>(name, kCrc32c, /*at_start=*/false);
+  if (name == "crc32c") return MakeChecksumAtEnd(name, DigestOf(kCrc32c));
   return MakeWithLocation(name, kCrc32c, /*at_start=*/false, options);
 }
 

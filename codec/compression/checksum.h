@@ -1,9 +1,20 @@
 // Checksums of 32 bits, little-endian, before or after the bytes that they protect.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "codec/compression/codec_options.h"
+#include "codec/core/bytes_digest.h"
 
 namespace unshard {
+
+// Of no bytes yet; its sum is stored.
+using DigestFactory = std::function<std::unique_ptr<BytesDigest>()>;
+
+// The codec `name`, whose checksum, of 4 bytes, follows the bytes.
+BytesCodecPtr MakeChecksumAtEnd(const std::string& name, DigestFactory digest);
 
 // crc32c of Zarr follows its bytes. The numcodecs forms have a `location`; without one crc32c
 // follows the bytes, crc32 and adler32 precede them.

@@ -1,12 +1,10 @@
 #include "codec/compression/fletcher32.h"
 
-#include <algorithm>
-#include <utility>
+#include "codec/compression/checksum.h"
 
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kSumSize = 4;
 // So many words are added before the sums are reduced: what the reduced sums are depends on it.
 constexpr unsigned kWordsInBlock = 360;
 
@@ -59,53 +57,10 @@ class Fletcher32Digest final : public BytesDigest {
   std::uint32_t half_ = 0;  // the first byte of a word
 };
 
-class Fletcher32 final : public BytesCodec {
- public:
-  explicit Fletcher32(std::string name) : name_(std::move(name)) {}
-
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] std::optional<std::uint64_t> fixed_overhead() const override { return kSumSize; }
-  [[nodiscard]] Result<ByteVector> Decode(ByteSpan stored, std::uint64_t max_bytes) const override {
-    if (stored.size() < kSumSize) {
-      return Fail(ErrorCode::kDataLoss, name_ + ": expected a checksum of 4 bytes, found " +
-                                            std::to_string(stored.size()) + " bytes in all");
-    }
-    const ByteSpan plain = stored.first(stored.size() - kSumSize);
-    const ByteSpan found = stored.last(kSumSize);
-    if (plain.size() > max_bytes) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  name_ + ": holds more than " + std::to_string(max_bytes) + " bytes");
-    }
-    const ByteVector expected = SumOf(plain);
-    if (!std::equal(expected.begin(), expected.end(), found.begin())) {
-      return Fail(ErrorCode::kDataLoss, name_ + ": the checksum does not match");
-    }
-    return ByteVector(plain.begin(), plain.end());
-  }
-  [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
-    ByteVector stored(plain.begin(), plain.end());
-    const ByteVector sum = SumOf(plain);
-    stored.insert(stored.end(), sum.begin(), sum.end());
-    return stored;
-  }
-  [[nodiscard]] std::unique_ptr<BytesDigest> MakeDigest() const override {
-    return std::make_unique<Fletcher32Digest>();
-  }
-
- private:
-  static ByteVector SumOf(ByteSpan plain) {
-    Fletcher32Digest digest;
-    digest.Update(plain);
-    return digest.Finish();
-  }
-
-  const std::string name_;
-};
-
 }  // namespace
 
 Result<BytesCodecPtr> MakeFletcher32(const std::string& name, const CodecOptions&) {
-  return std::make_shared<Fletcher32>(name);
+  return MakeChecksumAtEnd(name, [] { return std::make_unique<Fletcher32Digest>(); });
 }
 
 }  // namespace unshard
