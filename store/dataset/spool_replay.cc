@@ -66,6 +66,11 @@ std::string SpoolReplay::AttemptKey(const ChunkInTree& place) const {
   return key.substr(std::min(root_.size(), key.size()));
 }
 
+// `root_` ends with the slash that a dataset in the source's own root has not.
+std::string SpoolReplay::DirectoryOf(const SpooledChunk& chunk) const {
+  return JoinPath(ParentPath(root_), chunk.dataset);
+}
+
 // What cannot be asked now is asked again before the chunk is published.
 bool SpoolReplay::WasPut(const std::string& key, const CommittedVersions::Spooled& spooled) {
   if (!attempts_.Knows(key)) return false;
@@ -81,7 +86,7 @@ SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled)
   const SpooledChunk& chunk = spooled.chunk;
   const SealTerms& terms = chunk.terms;
   if (terms.whole_file) return quarantined("the files of this source are written in place");
-  const auto place = FindChunk(datasets_, JoinPath(root_, chunk.dataset), chunk.chunk);
+  const auto place = FindChunk(datasets_, DirectoryOf(chunk), chunk.chunk);
   if (!place) return quarantined("the source has no place for this chunk any more");
   const auto stored = current_.StoredFingerprint(place->tree, place->chunk);
   ChunkFingerprint own;

@@ -56,6 +56,8 @@ class SpoolReplay {
     // What it replaces; nothing where that is not known.
     std::optional<StoredChunkPrint> stored = std::nullopt;
   };
+  // The directory of the mounted trees that has its dataset.
+  [[nodiscard]] std::string DirectoryOf(const SpooledChunk& chunk) const;
   // The key of its object in the source.
   [[nodiscard]] std::string AttemptKey(const ChunkInTree& place) const;
   Fate FateOf(const CommittedVersions::Spooled& spooled);

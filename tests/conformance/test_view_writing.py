@@ -250,6 +250,24 @@ def test_a_killed_mount_of_a_view_leaves_a_spool_that_is_published_without_it(
     written.check(written.path, "native")
 
 
+@pytest.mark.parametrize("kind", [ShardedZarr, ShardedChannels], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("before,after", [("all", "all"), ("native", "all"), ("all", "n5")])
+def test_a_killed_mount_is_taken_over_by_one_of_other_views(kind, before, after, sources, mount,
+                                                            work):
+    """Levels of a group, and an array that is the source itself."""
+    written = Written(sources(kind), mount, work, f"view={before},{PATIENT}", seed=7)
+    for view in VIEWS[1:] if before == "all" else [before]:
+        root = written.mounted.path / view if before == "all" else written.mounted.path
+        write(written, root, view, [by_tensorstore], rounds=1)
+    kill(written.mounted)
+    written.mounted = mount(written.path, f"view={after},{PATIENT}")
+    assert written.mounted.status()["write"]["dirty_chunks"] > 0
+    for view in VIEWS[1:] if after == "all" else [after]:
+        written.check(written.mounted.path / view if after == "all" else written.mounted.path, view)
+    written.check_source()
+    assert written.mounted.status()["write"]["conflicts"] == 0
+
+
 def test_what_would_lose_is_refused_without_lossy(sources, mount, work):
     source = sources(Jpeg)
     written = Written(source, mount, work, "view=zarr3")

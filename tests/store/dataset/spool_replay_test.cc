@@ -26,9 +26,9 @@ class NeverDurable final : public ObjectReplacer {
 
 class SpoolReplayTest : public WritingParts {
  protected:
-  void Replay(ObjectReplacer& replacer) {
+  void Replay(ObjectReplacer& replacer, const std::string& root = {}) {
     SpoolReplay(replacer, *parts_->datasets, parts_->checks, parts_->current, parts_->versions,
-                *parts_->attempts, nullptr)
+                *parts_->attempts, nullptr, root)
         .Run({parts_->spool});
   }
   // As the next mount does.
@@ -37,10 +37,11 @@ class SpoolReplayTest : public WritingParts {
     Replay(*replacer_);
   }
   // A chunk as an earlier mount left it, with terms that Commit() does not give.
-  void Seal(const std::string& chunk, std::string_view text, const SealTerms& terms) {
+  void Seal(const std::string& chunk, std::string_view text, const SealTerms& terms,
+            const std::string& dataset = "a") {
     const auto staged = Staged(text);
     ASSERT_TRUE(staged);
-    const auto sealed = parts_->spool->Seal(staged->get(), "a", chunk, terms);
+    const auto sealed = parts_->spool->Seal(staged->get(), dataset, chunk, terms);
     ASSERT_TRUE(sealed) << sealed.error().message;
   }
   ChunkFingerprint StoredPrint(const std::string& path) {
@@ -114,6 +115,15 @@ TEST_F(SpoolReplayTest, AChunkThatHasNoPlaceAnyMoreIsQuarantined) {
   memory_->Remove("a/zarr.json");
   ReplayAnew();
   EXPECT_EQ(Quarantined(), "a/0");
+}
+
+// As with view=all, where the directories of the source are below those of the views.
+TEST_F(SpoolReplayTest, DatasetsAreFoundBelowTheRootOfTheirTrees) {
+  Seal("2", "x", {}, "");
+  Restart();
+  Replay(*replacer_, "a/");
+  EXPECT_EQ(Quarantined(), "");
+  EXPECT_EQ(Current("a/2"), "x");
 }
 
 TEST_F(SpoolReplayTest, AChunkOfAnotherLayoutIsQuarantined) {
