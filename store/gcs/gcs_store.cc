@@ -1,6 +1,5 @@
 #include "store/gcs/gcs_store.h"
 
-#include <optional>
 #include <utility>
 
 #include "store/gcs/authorization.h"
@@ -12,14 +11,12 @@
 #include "store/gcs/object_requests.h"
 #include "store/http/http_server.h"
 #include "store/http/transport.h"
+#include "store/object/bucket_objects.h"
 #include "store/object/key.h"
-#include "store/object/paged_listings.h"
 
 namespace unshard {
 namespace {
 
-constexpr std::size_t kNamesInPage = 1000;  // the most that the service sends
-constexpr std::size_t kKeptPages = 16;
 constexpr std::uint64_t kMostPageBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostErrorBytes = std::uint64_t{64} << 10;
 
@@ -71,72 +68,14 @@ class Lister {
   const std::shared_ptr<HttpTransport> transport_;
 };
 
-class GcsObjects final : public ObjectStore {
- public:
-  GcsObjects(Lister lister, std::shared_ptr<ObjectStore> files, GcsAccess access)
-      : lister_(std::move(lister)), files_(std::move(files)), access_(access) {}
-
-  Capabilities capabilities() const override {
-    Capabilities capabilities;
-    capabilities.lists = access_ == GcsAccess::kListed;
-    capabilities.keeps_replaced_versions = false;
-    capabilities.writes = Capabilities::Writes::kConditional;
-    return capabilities;
-  }
-
-  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override {
-    UNSHARD_ASSIGN_OR_RETURN(auto file, files_->Stat(key, deadline));
-    if (file || access_ == GcsAccess::kUnlisted) return file;
-    // The first page may have no name although there are more.
-    std::string token;
-    do {
-      UNSHARD_ASSIGN_OR_RETURN(const ListedPage page, lister_.Page(key, token, 1, deadline));
-      if (!page.entries.empty()) {
-        ObjectInfo directory;
-        directory.kind = ObjectInfo::Kind::kDirectory;
-        return directory;
-      }
-      token = page.next;
-    } while (!token.empty());
-    return std::nullopt;
-  }
-
-  Result<Opened> Open(std::string_view key, const RangeRequest& first,
-                      const Deadline& deadline) override {
-    return files_->Open(key, first, deadline);
-  }
-  Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
-                                 const ObjectInfo& known, const Deadline& deadline) override {
-    return files_->OpenUnlessKnown(key, first, known, deadline);
-  }
-
-  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
-    return files_->Recall(key, info);
-  }
-  std::string Identity() const override { return files_->Identity(); }
-
-  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override {
-    return ListFrom(key, 0, deadline, visitor);
-  }
-
-  Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
-                  const ListVisitor& visitor) override {
-    UNSHARD_RETURN_IF_ERROR(CheckKey(key));
-    if (access_ == GcsAccess::kUnlisted) return {};
-    const auto fetch = [&](const std::string& token, const Deadline& until) {
-      return lister_.Page(key, token, kNamesInPage, until);
-    };
-    return listings_.ListFrom(resume, fetch, deadline, visitor);
-  }
-
-  std::string Describe(std::string_view key) const override { return files_->Describe(key); }
-
- private:
-  const Lister lister_;
-  const std::shared_ptr<ObjectStore> files_;
-  const GcsAccess access_;
-  PagedListings listings_{kKeptPages};
-};
+// Of a bucket that the caller may not list: nothing.
+ListBucket ListingOf(Lister lister, GcsAccess access) {
+  if (access == GcsAccess::kUnlisted) return nullptr;
+  return [lister = std::move(lister)](std::string_view directory, const std::string& token,
+                                      std::size_t names, const Deadline& deadline) {
+    return lister.Page(directory, token, names, deadline);
+  };
+}
 
 }  // namespace
 
@@ -171,7 +110,7 @@ Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& envi
   described.described_as = location.Describe("");
   auto server = std::make_shared<HttpServer>(GcsObjectsBase(endpoint, location), described,
                                              MakeObjectTransport(transport, access));
-  store.objects = std::make_shared<GcsObjects>(std::move(lister), MakeHttpStore(server), access);
+  store.objects = MakeBucketObjects(MakeHttpStore(server), ListingOf(std::move(lister), access));
   store.replacer = MakeGcsReplacer(std::make_shared<GcsObjectAccess>(GcsObjectAccess{
                                        endpoint, location, access, transport, std::move(server)}),
                                    store.objects, options.remote);

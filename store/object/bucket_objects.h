@@ -1,0 +1,26 @@
+// The objects of a bucket: read through one store, and listed page by page.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "store/object/object_store.h"
+#include "store/object/paged_listings.h"
+
+namespace unshard {
+
+// Asks for the page of `directory` after the one that named `next` ("": the first), of at most
+// `most` names. Thread-safe. A page may be empty although others follow.
+using ListBucket = std::function<Result<ListedPage>(
+    std::string_view directory, const std::string& next, std::size_t most, const Deadline&)>;
+
+// Objects are those of `files`. A directory is what the keys of objects go through: Stat finds one
+// by a listing, where there is no object of that key; Open takes one for missing, since looking for
+// it would double the requests for absent chunks. Without `list` there are no directories, and
+// listings are empty. Keeps no replaced versions; writes are conditional, by a replacer.
+std::shared_ptr<ObjectStore> MakeBucketObjects(std::shared_ptr<ObjectStore> files, ListBucket list);
+
+}  // namespace unshard
