@@ -130,6 +130,19 @@ Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t 
   return axes;
 }
 
+Result<bool> IsBigEndian(const Codec& bytes) {
+  const JsonCursor cursor(bytes.json, bytes.json_path);
+  UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
+  if (configurations.empty()) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const auto endians, configurations.front().OptionalMember("endian"));
+  if (endians.empty()) return false;
+  UNSHARD_ASSIGN_OR_RETURN(const std::string endian, endians.front().String());
+  if (endian != "little" && endian != "big") {
+    return endians.front().Expected("\"little\" or \"big\"");
+  }
+  return endian == "big";
+}
+
 bool IsElementwise(std::string_view codec_name) { return IsOneOf(kElementwise, codec_name); }
 
 std::string DescribeCodecs(const CodecChain& chain) {

@@ -47,6 +47,9 @@ std::optional<std::size_t> FindSharding(const CodecChain& chain);
 // The `order` of a transpose codec: a permutation of the `rank` dimensions.
 Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t rank);
 
+// Whether items are big-endian by a `bytes` codec, whose default is little-endian.
+Result<bool> IsBigEndian(const Codec& bytes);
+
 // True for array-to-array codecs that encode each element by itself and keep the shape, so that
 // encoding a shard equals encoding each of its inner chunks.
 bool IsElementwise(std::string_view codec_name);

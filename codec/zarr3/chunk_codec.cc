@@ -72,16 +72,7 @@ class ChainBuilder {
 
   Status TakeBytes(const Codec& codec) {
     has_bytes_ = true;
-    const JsonCursor cursor(codec.json, codec.json_path);
-    UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
-    if (configurations.empty()) return {};
-    UNSHARD_ASSIGN_OR_RETURN(const auto endians, configurations.front().OptionalMember("endian"));
-    if (endians.empty()) return {};
-    UNSHARD_ASSIGN_OR_RETURN(const std::string endian, endians.front().String());
-    if (endian != "little" && endian != "big") {
-      return endians.front().Expected("\"little\" or \"big\"");
-    }
-    chain_.big_endian = endian == "big";
+    UNSHARD_ASSIGN_OR_RETURN(chain_.big_endian, IsBigEndian(codec));
     return {};
   }
 

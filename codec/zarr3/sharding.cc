@@ -34,21 +34,6 @@ Result<BytesCodecPtr> KnownBytesCodec(const Codec& codec, std::string_view unkno
   return made;
 }
 
-// The array-to-bytes codec of index_codecs.
-Status ParseIndexBytes(const Codec& codec, ZarrIndexEncoding& index) {
-  const JsonCursor cursor(codec.json, codec.json_path);
-  UNSHARD_ASSIGN_OR_RETURN(const auto configurations, cursor.OptionalMember("configuration"));
-  if (configurations.empty()) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const auto endians, configurations.front().OptionalMember("endian"));
-  if (endians.empty()) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const std::string endian, endians.front().String());
-  if (endian != "little" && endian != "big") {
-    return endians.front().Expected("\"little\" or \"big\"");
-  }
-  index.big_endian = endian == "big";
-  return {};
-}
-
 Status AppendIndexChecksum(const Codec& codec, ZarrIndexEncoding& index) {
   constexpr std::string_view kInTheWay =
       "is not known with a fixed size, so the shard index cannot be found";
@@ -67,7 +52,7 @@ Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t
     if (has_bytes) {
       UNSHARD_RETURN_IF_ERROR(AppendIndexChecksum(codec, index));
     } else if (codec.name == "bytes") {
-      UNSHARD_RETURN_IF_ERROR(ParseIndexBytes(codec, index));
+      UNSHARD_ASSIGN_OR_RETURN(index.big_endian, IsBigEndian(codec));
       has_bytes = true;
     } else if (codec.name == "transpose") {
       UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, index_rank));
