@@ -1,7 +1,7 @@
 """A volume of 2^30 chunks mounts at once, lists without end, and stays inside the memory cap; so
 do documents of 60 MiB, or they are refused.
 
-UNSHARD_SCALE_SECONDS  how long each volume is read at random (default: 60)
+UNSHARD_SCALE_SECONDS  how long each volume is read at random (default: 20)
 """
 
 import itertools
@@ -20,7 +20,7 @@ import pytest
 from scale_volume import ScalePrecomputed, ScaleZarr, disk_bytes
 
 MEMORY_CAP = 512 << 20
-SECONDS = float(os.environ.get("UNSHARD_SCALE_SECONDS", "60"))
+SECONDS = float(os.environ.get("UNSHARD_SCALE_SECONDS", "20"))
 NAMES = 1_000_000
 THREADS = 4
 
