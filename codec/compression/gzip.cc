@@ -6,9 +6,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "codec/compression/compressor.h"
 
@@ -126,35 +128,68 @@ Result<ByteVector> Inflate(const Container& container, ByteSpan stored, std::uin
       std::min(expected_bytes, std::max(stored.size() * kUsualRatio, kSmall)));
 }
 
-ByteVector Deflate(const Container& container, ByteSpan plain, int level) {
-  constexpr int kDefaultMemory = 8;
-  z_stream stream{};
-  if (deflateInit2(&stream, std::clamp(level, 0, 9), Z_DEFLATED, container.window_bits,
-                   kDefaultMemory, Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw std::bad_alloc();  // the only failure with these arguments, as for the vector below
-  }
-  gz_header header{};
-  header.os = 255;  // unknown: zlib would write the system that it was built for
-  if (&container == &kGzip) deflateSetHeader(&stream, &header);
-  ByteVector stored(deflateBound(&stream, plain.size()));
-  std::size_t written = 0;
-  int code = Z_OK;
-  do {
-    if (stream.avail_in == 0) {
-      const std::size_t step = std::min(plain.size(), kMaxStep);
-      stream.next_in = Unconst<Bytef>(plain.data());
-      stream.avail_in = static_cast<uInt>(step);
-      plain = plain.subspan(step);
+// A deflate stream that is used again: to make one takes as long as to deflate some KiB, since zlib
+// takes 268 KB of fresh memory each time.
+class DeflateStream {
+ public:
+  DeflateStream(const Container& container, int level) : container_(&container), level_(level) {
+    constexpr int kDefaultMemory = 8;
+    if (deflateInit2(&stream_, level, Z_DEFLATED, container.window_bits, kDefaultMemory,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+      throw std::bad_alloc();  // the only failure with these arguments
     }
-    const std::size_t room = std::min(stored.size() - written, kMaxStep);
-    stream.next_out = stored.data() + written;
-    stream.avail_out = static_cast<uInt>(room);
-    code = deflate(&stream, plain.empty() ? Z_FINISH : Z_NO_FLUSH);
-    written += room - stream.avail_out;
-  } while (code == Z_OK);
-  deflateEnd(&stream);
-  stored.resize(written);
-  return stored;
+    header_.os = 255;  // unknown: zlib would write the system that it was built for
+    if (&container == &kGzip) deflateSetHeader(&stream_, &header_);
+  }
+  ~DeflateStream() { deflateEnd(&stream_); }
+  DeflateStream(const DeflateStream&) = delete;
+  DeflateStream& operator=(const DeflateStream&) = delete;
+
+  [[nodiscard]] bool Is(const Container& container, int level) const {
+    return container_ == &container && level_ == level;
+  }
+
+  // The same bytes as those of a new stream.
+  ByteVector Deflate(ByteSpan plain) {
+    deflateReset(&stream_);
+    ByteVector stored(deflateBound(&stream_, plain.size()));
+    std::size_t written = 0;
+    stream_.avail_in = 0;
+    int code = Z_OK;
+    do {
+      if (stream_.avail_in == 0) {
+        const std::size_t step = std::min(plain.size(), kMaxStep);
+        stream_.next_in = Unconst<Bytef>(plain.data());
+        stream_.avail_in = static_cast<uInt>(step);
+        plain = plain.subspan(step);
+      }
+      const std::size_t room = std::min(stored.size() - written, kMaxStep);
+      stream_.next_out = stored.data() + written;
+      stream_.avail_out = static_cast<uInt>(room);
+      code = deflate(&stream_, plain.empty() ? Z_FINISH : Z_NO_FLUSH);
+      written += room - stream_.avail_out;
+    } while (code == Z_OK);
+    stored.resize(written);
+    return stored;
+  }
+
+ private:
+  const Container* const container_;
+  const int level_;
+  z_stream stream_{};
+  gz_header header_{};
+};
+
+ByteVector Deflate(const Container& container, ByteSpan plain, int level) {
+  // The level of a dataset, and that of a first try.
+  thread_local std::array<std::unique_ptr<DeflateStream>, 2> streams;
+  level = std::clamp(level, 0, 9);
+  for (const auto& stream : streams) {
+    if (stream && stream->Is(container, level)) return stream->Deflate(plain);
+  }
+  std::swap(streams[0], streams[1]);
+  streams[0] = std::make_unique<DeflateStream>(container, level);
+  return streams[0]->Deflate(plain);
 }
 
 // An upper bound for the size of one member of `plain_size` bytes: that of zlib with default

@@ -49,7 +49,8 @@ CopyLimits ChooseLimits(bool source_is_remote, bool destination_is_remote) {
   const std::size_t cores = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16);
   limits.coding_threads = cores;
   limits.workers = std::max<std::size_t>(cores, source_is_remote || destination_is_remote ? 4 : 2);
-  if (source_is_remote) limits.reading_threads = kRequests;
+  limits.makers = source_is_remote ? limits.workers : limits.workers / 2;
+  limits.reading_threads = source_is_remote ? kRequests : cores;
   if (destination_is_remote) limits.writing_threads = kRequests;
   limits.batch_bytes = std::clamp(64 * kMiB / limits.workers, kMiB, 8 * kMiB);
   limits.staged_bytes = 256 * kMiB / limits.workers;
@@ -60,7 +61,8 @@ DatasetCopy::DatasetCopy(OpenedDataset source, OpenedDataset destination, const 
     : source_(std::move(source)),
       destination_(std::move(destination)),
       limits_(limits),
-      decoded_(std::make_shared<ByteBudgetCache>(limits.decoded_bytes)) {}
+      decoded_(std::make_shared<ByteBudgetCache>(limits.decoded_bytes)),
+      making_(std::make_shared<std::counting_semaphore<>>(limits.makers)) {}
 
 Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(const VolumeOptions& source,
                                                        const VolumeOptions& destination) {
@@ -145,9 +147,10 @@ Result<DatasetCopy::Worker> DatasetCopy::MakeWorker(const Level& level,
                                                     bool was_empty) {
   const SourceParts& parts = destination_.parts();
   if (level.to.sharded) {
-    const auto shards = std::make_shared<ShardCopy>(
-        ShardCopy::Parts{maker, destination_.store(), parts.replacer, parts.files, counters_},
-        limits_);
+    const auto shards =
+        std::make_shared<ShardCopy>(ShardCopy::Parts{maker, destination_.store(), parts.replacer,
+                                                     parts.files, counters_, making_},
+                                    limits_);
     return Worker{[shards](const CopyTask& task) { return shards->Run(task); },
                   []() -> Status { return {}; }};
   }

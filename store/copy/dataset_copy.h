@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <semaphore>
 #include <vector>
 
 #include "store/copy/chunk_files.h"
@@ -61,6 +62,7 @@ class DatasetCopy {
   const CopyLimits limits_;
   const std::shared_ptr<CopyCounters> counters_ = std::make_shared<CopyCounters>();
   const std::shared_ptr<ByteBudgetCache> decoded_;
+  const std::shared_ptr<std::counting_semaphore<>> making_;
   std::vector<Level> levels_;
   std::shared_ptr<CopyScratch> scratch_;  // null until an unsharded level needs it
 };

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "store/copy/left_locks.h"
-#include "store/copy/staged_chunks.h"
 #include "store/object/key.h"
 #include "store/shard/object.h"
 
@@ -135,9 +133,9 @@ Status ShardCopy::CopyStored(const CopyTask& task, const std::string& key, const
   return Publish(task, key, std::move(changes), present);
 }
 
-Status ShardCopy::CopyMade(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
-                           const Present& present) {
-  StagedChunks staged(limits_.staged_bytes);
+// `staged` receives what they refer to.
+Result<std::vector<ShardChange>> ShardCopy::MakeAll(const ChunkPlan& plan,
+                                                    StagedChunks& staged) const {
   std::vector<ShardChange> changes;
   for (std::size_t at = 0; at < plan.made.size();) {
     const std::size_t count = parts_.maker->BatchAt(plan, at);
@@ -155,6 +153,16 @@ Status ShardCopy::CopyMade(const CopyTask& task, const std::string& key, const C
     }
     at += count;
   }
+  return changes;
+}
+
+Status ShardCopy::CopyMade(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
+                           const Present& present) {
+  StagedChunks staged(limits_.staged_bytes);
+  parts_.making->acquire();
+  auto all = MakeAll(plan, staged);
+  parts_.making->release();
+  UNSHARD_ASSIGN_OR_RETURN(std::vector<ShardChange> changes, std::move(all));
   if (present.missing && changes.empty()) return {};
   bool same = !present.missing && changes.size() == present.chunks.size();
   for (std::size_t i = 0; same && i < changes.size(); ++i) {

@@ -12,11 +12,14 @@
 #pragma once
 
 #include <memory>
+#include <semaphore>
 #include <string>
+#include <vector>
 
 #include "store/copy/chunk_maker.h"
 #include "store/copy/copy_counters.h"
 #include "store/copy/limits.h"
+#include "store/copy/staged_chunks.h"
 #include "store/copy/task_walk.h"
 #include "store/object/object_store.h"
 #include "store/publish/publisher.h"
@@ -32,6 +35,8 @@ class ShardCopy {
     std::shared_ptr<ObjectReplacer> replacer;
     std::shared_ptr<FileSystem> files;  // null where the destination is remote
     std::shared_ptr<CopyCounters> counters;
+    // Of all workers: counts limits.makers down.
+    std::shared_ptr<std::counting_semaphore<>> making;
   };
   ShardCopy(Parts parts, const CopyLimits& limits);
 
@@ -44,6 +49,7 @@ class ShardCopy {
   Result<bool> Holds(const Present& present, const ChunkPlan& plan) const;
   Status CopyStored(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
                     const Present& present);
+  Result<std::vector<ShardChange>> MakeAll(const ChunkPlan& plan, StagedChunks& staged) const;
   Status CopyMade(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
                   const Present& present);
   Status Publish(const CopyTask& task, const std::string& key, std::vector<ShardChange> changes,

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <random>
+#include <thread>
 
 namespace unshard {
 namespace {
@@ -47,6 +48,22 @@ TEST(Gzip, DecodesWhatItEncodes) {
       EXPECT_EQ(GzipDecode(stored, kNoLimit, 1), plain);
       EXPECT_EQ(GzipDecode(stored, kNoLimit, kNoLimit), plain);
       EXPECT_EQ(Announced(stored), plain.size()) << size << " of " << range;
+    }
+  }
+}
+
+TEST(Gzip, OutputDoesNotDependOnWhatTheThreadEncodedBefore) {
+  const auto in_new_thread = [](const ByteVector& plain, int level) {
+    ByteVector stored;
+    std::thread([&] { stored = GzipEncode(plain, level); }).join();
+    return stored;
+  };
+  const auto zlib = *MakeZlib("zlib", CodecOptions(nullptr, "codec"));
+  for (const std::size_t size : {100'000UL, 10UL, 0UL, 70'000UL}) {
+    for (const int level : {1, 9, 1, 6, 0, 9}) {
+      const ByteVector plain = Noise(size, 16);
+      EXPECT_EQ(GzipEncode(plain, level), in_new_thread(plain, level)) << size << " at " << level;
+      ASSERT_TRUE(zlib->Encode(plain));
     }
   }
 }
