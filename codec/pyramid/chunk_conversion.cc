@@ -37,6 +37,17 @@ std::vector<ByteVector> One(ByteVector bytes) {
   return one;
 }
 
+// Whether the chunks of both lie on one grid along an axis of `shown`. Where one chunk has the
+// whole axis it does not matter how far it reaches beyond it: that is cut off, or padded.
+bool IsAligned(const PresentedArray& array, std::size_t axis) {
+  const auto& [stored, shown, axes, form] = array;
+  const std::uint64_t extent = shown.shape[axis];
+  if (!axes[axis]) return extent == 1;
+  return stored.shape[*axes[axis]] == extent &&
+         std::min(shown.chunk_shape[axis], extent) ==
+             std::min(stored.chunk_shape[*axes[axis]], extent);
+}
+
 }  // namespace
 
 Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
@@ -47,10 +58,7 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
   UNSHARD_ASSIGN_OR_RETURN(made.parts_, PartsOf(made.array_));
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     if (made.joins() && axis == kChannels) continue;
-    const bool aligned = axes[axis] ? shown.chunk_shape[axis] == stored.chunk_shape[*axes[axis]] &&
-                                          shown.shape[axis] == stored.shape[*axes[axis]]
-                                    : shown.shape[axis] == 1;
-    if (!aligned) {
+    if (!IsAligned(made.array_, axis)) {
       return Fail(ErrorCode::kNotSupported,
                   "axis " + std::to_string(axis) +
                       ": the chunks of the view would not be those of the source");

@@ -245,6 +245,27 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
   }
 }
 
+// As arrays have whose chunks were chosen before their channels.
+TEST(ChunkConversionTest, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
+  std::mt19937 random(4);
+  const ChunkConversion conversion = Conversion(Channels(kLittle, 1), ArrayDialect::kPrecomputed);
+  EXPECT_FALSE(conversion.joins());
+  const auto& [stored, shown, axes, form] = conversion.array();
+  const auto stored_grid = GridOf(stored);
+  ForEachCell(conversion, [&](const GridCell& cell) {
+    const Voxels voxels = RandomVoxels(stored, *stored_grid, conversion.StoredCell(cell), random);
+    const auto presented = conversion.Present(*stored.codec->Encode(voxels), cell);
+    ASSERT_TRUE(presented) << presented.error().message;
+    const auto decoded =
+        shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.shown_grid(), cell));
+    ASSERT_TRUE(decoded && decoded->shape[0] == 1);
+    ExpectChannelsOf(*decoded, {voxels});
+    const auto restored = conversion.Restore(*presented, cell);
+    ASSERT_TRUE(restored && restored->size() == 1);
+    EXPECT_EQ(conversion.Present(restored->front(), cell), *presented);
+  });
+}
+
 TEST(ChunkConversionTest, ChannelsInVeryManyChunksAreNotOneChunk) {
   auto presented = PresentDataset(Channels(kLittle, 4000), ArrayDialect::kPrecomputed, {});
   ASSERT_TRUE(presented);
