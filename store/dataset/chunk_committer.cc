@@ -177,25 +177,21 @@ Result<WrittenVersionPtr> ChunkCommitter::Seal(const StoredCommits& commits) {
   if (commits.size() > 1) {
     one_writer.emplace(sealing_, JoinPath(first.tree->directory(), first.tree->Path(first.chunk)));
   }
-  std::vector<SpooledVersions::Sealed> all;
-  const auto seal = [&](const StoredCommit& one) -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(one.commit));
-    const WrittenVersion& version = *prepared.version;
-    UNSHARD_ASSIGN_OR_RETURN(SpooledChunk sealed,
-                             spool_->Seal(one.bytes, DatasetOf(*version.tree),
-                                          version.tree->Path(version.chunk), prepared.terms));
-    all.push_back({prepared.version, {spool_, std::move(sealed)}});
-    return {};
-  };
+  std::vector<WrittenVersionPtr> versions;
+  std::vector<Spool::Part> parts;
   for (const StoredCommit& one : commits) {
-    const Status sealed = seal(one);
-    if (sealed) continue;
-    for (const SpooledVersions::Sealed& before : all) versions_.Discard({before.spooled});
-    return tl::unexpected<Error>(sealed.error());
+    UNSHARD_ASSIGN_OR_RETURN(const Prepared prepared, Prepare(one.commit));
+    const WrittenVersionPtr& version = versions.emplace_back(prepared.version);
+    parts.push_back({one.bytes, version->tree->Path(version->chunk), prepared.terms});
   }
-  const WrittenVersionPtr last = all.back().version;
+  UNSHARD_ASSIGN_OR_RETURN(std::vector<SpooledChunk> sealed,
+                           spool_->SealTogether(DatasetOf(*first.tree), parts));
+  std::vector<SpooledVersions::Sealed> all;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    all.push_back({versions[i], {spool_, std::move(sealed[i])}});
+  }
   versions_.MakeLatest(std::move(all));
-  return last;
+  return versions.back();
 }
 
 std::string ChunkCommitter::DatasetOf(const ChunkTree& tree) const {

@@ -74,8 +74,8 @@ class ChunkCommitter {
 
   // Seals `staged`, in a view what is to be stored for it. From return on the version survives the
   // end of this process, and readers see it. Of several chunks that are stored for one of a view,
-  // all or none are seen; the next mount may find some where this one is killed meanwhile. Returns
-  // the last of them.
+  // all or none are seen, also by the next mount where this one is killed meanwhile. Returns the
+  // last of them.
   Result<WrittenVersionPtr> CommitBytes(const ChunkCommit& to, StagedFile& staged);
   // The same for a tombstone. Where readers of a view would not see what it means (they take an
   // absent chunk for zeros), or the object of an unsharded array cannot be removed, a chunk of the

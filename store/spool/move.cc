@@ -12,13 +12,13 @@
 namespace unshard {
 namespace {
 
-// The removal counts without its copy from now on.
-Status CountAlone(FileSystem& files, SpooledChunk& removal) {
-  SpooledChunk alone = removal;
+// A version that counts only with another one counts without it from now on.
+Status CountAlone(FileSystem& files, SpooledChunk& chunk) {
+  SpooledChunk alone = chunk;
   alone.only_with = 0;
   UNSHARD_RETURN_IF_ERROR(
-      files.Rename(SealedPath(kChunksDirectory, removal), SealedPath(kChunksDirectory, alone)));
-  removal = std::move(alone);
+      files.Rename(SealedPath(kChunksDirectory, chunk), SealedPath(kChunksDirectory, alone)));
+  chunk = std::move(alone);
   return {};
 }
 
@@ -41,21 +41,21 @@ Status Seal(Spool::State& state, SpoolDirectory& directory, StagedFile::State& f
 Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks) {
   std::unordered_map<std::uint64_t, const SpooledChunk*> there;
   for (const SpooledChunk& chunk : chunks) there.emplace(chunk.sequence, &chunk);
-  const auto copy_of = [&](const SpooledChunk& removal) {
-    const auto found = there.find(removal.only_with);
+  const auto last_of = [&](const SpooledChunk& chunk) {
+    const auto found = there.find(chunk.only_with);
     return found == there.end() ? nullptr : found->second;
   };
   bool any = false;
   for (const SpooledChunk& chunk : chunks) {
-    const SpooledChunk* const copy = chunk.only_with == 0 ? nullptr : copy_of(chunk);
-    if (copy == nullptr) continue;
-    UNSHARD_RETURN_IF_ERROR(SyncSealed(files, *copy));
+    const SpooledChunk* const last = chunk.only_with == 0 ? nullptr : last_of(chunk);
+    if (last == nullptr) continue;
+    UNSHARD_RETURN_IF_ERROR(SyncSealed(files, *last));
     any = true;
   }
   if (any) UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(path));
   for (SpooledChunk& chunk : chunks) {
     if (chunk.only_with == 0) continue;
-    if (copy_of(chunk) != nullptr) {
+    if (last_of(chunk) != nullptr) {
       UNSHARD_RETURN_IF_ERROR(CountAlone(files, chunk));
     } else {
       UNSHARD_RETURN_IF_ERROR(files.Remove(SealedPath(kChunksDirectory, chunk)));
@@ -63,6 +63,30 @@ Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledC
   }
   std::erase_if(chunks, [](const SpooledChunk& chunk) { return chunk.only_with != 0; });
   return {};
+}
+
+Status SealTogether(Spool::State& state, SpoolDirectory& directory,
+                    const std::vector<StagedFile::State*>& files,
+                    std::vector<SpooledChunk>& chunks) {
+  const std::uint64_t last = chunks.back().sequence;
+  std::size_t sealed = 0;
+  Status done;
+  while (done && sealed < chunks.size()) {
+    SpooledChunk& chunk = chunks[sealed];
+    if (chunk.sequence != last) chunk.only_with = last;
+    done = Seal(state, directory, *files[sealed], chunk);
+    if (done) ++sealed;
+  }
+  for (SpooledChunk& chunk : chunks) {
+    if (done && chunk.only_with != 0) done = CountAlone(*state.files, chunk);
+  }
+  if (done) return {};
+  // The last one first, without which the others do not count; where it stays, all stay.
+  for (Status back; back && sealed > 0;) {
+    back = TakeBack(state, directory, chunks[--sealed]);
+    if (!back) LogWarning(back.error().message);
+  }
+  return done;
 }
 
 Status SealMove(Spool::State& state, SpoolDirectory& directory, StagedFile::State& copy,

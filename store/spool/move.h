@@ -1,5 +1,9 @@
-// The move of a chunk that takes another one's place and leaves its own: two sealed files, a copy
-// and a removal, of which the next process has to find both or neither.
+// Several sealed files of which the next process has to find all or none: each but the last one is
+// sealed with the number of that one, and does not count without it. Once the last one is sealed
+// the others get the names that they would have alone, before a program or a publish hears of them.
+//
+// The move of a chunk that takes another one's place and leaves its own is such a pair, a copy and
+// a removal, and keeps to that even where the power fails:
 //
 //   1. The removal is sealed with the number of the copy: without the copy it does not count. It
 //      is durable before the copy is sealed.
@@ -20,14 +24,21 @@ namespace unshard {
 
 struct SpoolDirectory;
 
+// Seals `files` as `chunks`, which have all that the files do not say themselves, get that, and are
+// in order of sequence. Fails as sealing does; none of them counts then, unless even that cannot be
+// written.
+Status SealTogether(Spool::State& state, SpoolDirectory& directory,
+                    const std::vector<StagedFile::State*>& files,
+                    std::vector<SpooledChunk>& chunks);
+
 // Steps 1 to 3. `move` has the names, seals and numbers of both files, and gets what the files say
 // themselves. Fails as sealing and fsyncing do; neither file counts then, unless even that cannot
 // be written.
 Status SealMove(Spool::State& state, SpoolDirectory& directory, StagedFile::State& copy,
                 StagedFile::State& removal, Spool::SealedMove& move);
 
-// Ends the moves that were cut off, among all whole files of the directory `path`: a removal whose
-// copy is there counts from now on, any other one is removed, also from `chunks`.
+// Ends what was cut off, among all whole files of the directory `path`: one that counts only with
+// another one which is there counts from now on, any other such one is removed, also from `chunks`.
 Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks);
 
 }  // namespace unshard

@@ -80,7 +80,7 @@ bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
   if (other && !ReadFingerprint(reader, terms.other_base.emplace())) return false;
   if (reader.Take("-l") && !reader.TakeHex(terms.layout.emplace())) return false;
   terms.whole_file = reader.Take("-o");
-  if (chunk.removed && reader.Take("-w")) {
+  if (reader.Take("-w")) {
     if (!reader.TakeNumber(chunk.only_with) || chunk.only_with == 0) return false;
   }
   return reader.done();

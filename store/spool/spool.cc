@@ -17,7 +17,7 @@
 namespace unshard {
 namespace {
 
-// Longer than any seal: four sequences or lengths, four more numbers of eight digits.
+// Longer than any seal: five sequences or lengths below 10^15, four more numbers of eight digits.
 constexpr std::size_t kMaxSeal = 128;
 constexpr std::array<const char*, 5> kTops = {kStagingDirectory, kChunksDirectory,
                                               kConflictsDirectory, kDamagedDirectory,
@@ -106,6 +106,32 @@ Result<SpooledChunk> Spool::Seal(StagedFile* staged, const std::string& dataset,
   }
   UNSHARD_RETURN_IF_ERROR(state_->SealAs(*directory, from, sealed));
   return sealed;
+}
+
+Result<std::vector<SpooledChunk>> Spool::SealTogether(const std::string& dataset,
+                                                      const std::vector<Part>& parts) {
+  std::vector<SpooledChunk> chunks;
+  std::vector<std::shared_ptr<StagedFile>> removals;
+  std::vector<StagedFile::State*> files;
+  for (const auto& [staged, chunk, terms] : parts) {
+    UNSHARD_RETURN_IF_ERROR(CheckSealNames(dataset, chunk));
+    if (staged == nullptr) {
+      UNSHARD_ASSIGN_OR_RETURN(removals.emplace_back(), StageFile(false));
+    }
+    files.push_back((staged == nullptr ? *removals.back() : *staged).state_.get());
+    SpooledChunk& sealed = chunks.emplace_back();
+    sealed.dataset = dataset;
+    sealed.chunk = chunk;
+    sealed.removed = staged == nullptr;
+    sealed.terms = terms;
+  }
+  UNSHARD_ASSIGN_OR_RETURN(SpoolDirectory* const directory, state_->DirectoryOf(dataset));
+  {
+    const std::lock_guard lock(state_->mutex);
+    for (SpooledChunk& chunk : chunks) chunk.sequence = state_->next_sequence++;
+  }
+  UNSHARD_RETURN_IF_ERROR(unshard::SealTogether(*state_, *directory, files, chunks));
+  return chunks;
 }
 
 Result<Spool::SealedMove> Spool::SealMove(StagedFile& staged, const std::string& dataset,

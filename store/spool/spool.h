@@ -68,7 +68,8 @@ struct SpooledChunk {
   std::string chunk;           // path of the chunk file below that: "c/0/3", "0-64_0-64_0-64"
   std::uint64_t sequence = 0;  // larger is later; never used twice in one spool
   bool removed = false;        // a removal: the file is empty
-  // Of a removal by a move that is under way: counts only where that version is in the spool.
+  // Of one that is being committed together with others: counts only where that version is in the
+  // spool.
   std::uint64_t only_with = 0;
   std::uint64_t size = 0;
   std::uint32_t crc32c = 0;
@@ -159,6 +160,18 @@ class Spool {
   // long for a file name, and with ENOSPC where a removal finds the cap reached.
   Result<SpooledChunk> Seal(StagedFile* staged, const std::string& dataset,
                             const std::string& chunk, const SealTerms& terms);
+  // One of several chunks of a dataset that are committed together, as in Seal().
+  struct Part {
+    StagedFile* staged = nullptr;
+    std::string chunk;
+    SealTerms terms;
+  };
+  // Commits all of them, or none: whatever ends the process meanwhile, the next Open() finds all or
+  // none. From a power loss some may come back, unless all have been synced. Gives them in the
+  // order of `parts`, of which there is one at least, in order of sequence, without any other one
+  // in between. Fails as Seal() does; the staged files of several parts may be lost then.
+  Result<std::vector<SpooledChunk>> SealTogether(const std::string& dataset,
+                                                 const std::vector<Part>& parts);
   // One file of a move: the name that comes or goes, and its seal.
   struct MoveEnd {
     std::string chunk;
@@ -227,9 +240,8 @@ class Spool {
 
 // "c%2F0%2F3,s17-f4096-1a2b3c4d-b4096-5e6f7a8b-l9c0d1e2f" and back; nothing for any other name.
 // "-r" means a removal, "-a" that nothing is replaced, "-u" that it is not known what is, a second
-// "-b…" or "-a" the other base, "-o" a whole file, "-w18" at the end of a removal one that counts
-// only with version 18. Neither dataset nor time
-// are in the name.
+// "-b…" or "-a" the other base, "-o" a whole file, "-w18" at the end one that counts only with
+// version 18. Neither dataset nor time are in the name.
 std::string SealedName(const SpooledChunk& chunk);
 std::optional<SpooledChunk> ParseSealedName(std::string_view name);
 

@@ -38,7 +38,7 @@ TEST(SealedName, RemovalsAndNewChunks) {
   EXPECT_TRUE(parsed->terms.base.absent);
 }
 
-TEST(SealedName, TheLayoutAndTheCopyOfAMove) {
+TEST(SealedName, TheLayoutAndTheVersionThatItCountsWith) {
   SpooledChunk chunk;
   chunk.chunk = "c/0";
   chunk.sequence = 5;
@@ -51,6 +51,9 @@ TEST(SealedName, TheLayoutAndTheCopyOfAMove) {
   EXPECT_EQ(parsed->terms.layout, 0x9c0d1e2fU);
   EXPECT_EQ(parsed->terms.other_base, ChunkFingerprint{});
   EXPECT_EQ(parsed->only_with, 6U);
+  chunk.removed = false;
+  EXPECT_EQ(SealedName(chunk), "c%2F0,s5-f0-00000000-b3-0000000a-a-l9c0d1e2f-w6");
+  EXPECT_EQ(ParseSealedName(SealedName(chunk))->only_with, 6U);
   SpooledChunk file;
   file.chunk = "notes.txt";
   file.sequence = 7;
@@ -94,7 +97,7 @@ TEST(SealedName, AnyOtherNameIsNone) {
                            "x,s1-r-a-l00000001-a",
                            "x,s1-r-a-w0",
                            "x,s1-r-a-w",
-                           "x,s1-f2-00000003-a-w2",
+                           "x,s1-f2-00000003-w2-a",
                            "x,s1-r0-00000000-a",
                            "a/b,s1-r-a",
                            "a%2f,s1-r-a",
