@@ -40,6 +40,9 @@ class AllViewsStore final : public ObjectStore {
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
                   const ListVisitor& visitor) override;
+  void Replaced(std::string_view key, const std::optional<ObjectInfo>& now) override {
+    below_->Replaced(SplitView(key).path, now);
+  }
   // Other keys than those of the store below.
   std::string Identity() const override;
   std::string Describe(std::string_view key) const override;

@@ -53,6 +53,9 @@ class CatalogStore final : public ObjectStore {
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
     return below_->Recall(key, info);
   }
+  void Replaced(std::string_view key, const std::optional<ObjectInfo>& now) override {
+    below_->Replaced(key, now);
+  }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   std::string Describe(std::string_view key) const override { return below_->Describe(key); }
 

@@ -179,6 +179,7 @@ Done FilePublishing::End(const std::string& key, const WaitingPtr& file,
     LogWarning(gone.error().message);
   }
   attempts_.Forget(key);
+  files_->store().Replaced(key, stored);
   files_->StoreChanged(key);
   return {1, file->chunk.size, true};
 }

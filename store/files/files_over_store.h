@@ -28,6 +28,9 @@ class FilesOverStore final : public ObjectStore {
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
     return store_->Recall(key, info);
   }
+  void Replaced(std::string_view key, const std::optional<ObjectInfo>& now) override {
+    store_->Replaced(key, now);
+  }
   [[nodiscard]] std::string Identity() const override { return store_->Identity(); }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,

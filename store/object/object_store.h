@@ -157,6 +157,11 @@ class ObjectStore {
     (void)key, (void)info;
     return nullptr;
   }
+  // This process has replaced the object: what was said of it before does not hold any more. `now`:
+  // by this version; nothing where it was removed, or that is not known.
+  virtual void Replaced(std::string_view key, const std::optional<ObjectInfo>& now) {
+    (void)key, (void)now;
+  }
   // Tells the objects of this store from those of all others, in later processes too; may hold a
   // secret. "": nothing may be kept of them longer than this process.
   [[nodiscard]] virtual std::string Identity() const { return {}; }

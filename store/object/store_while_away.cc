@@ -62,19 +62,22 @@ ObjectStore::Opened StoreWhileAway::Watched(Opened opened) const {
   return opened;
 }
 
-void StoreWhileAway::Remember(std::string_view key, const std::optional<ObjectInfo>& info) {
+void StoreWhileAway::Remember(std::string_view key, const Known& known) {
   const std::string name(key);
   const std::lock_guard lock(mutex_);
   older_.erase(name);
-  if (!info) {
-    recent_.erase(name);
-    return;
-  }
   if (recent_.size() >= kMostRecent) older_ = std::exchange(recent_, {});
-  recent_.insert_or_assign(name, *info);
+  recent_.insert_or_assign(name, known);
 }
 
-std::optional<ObjectInfo> StoreWhileAway::Known(std::string_view key) {
+void StoreWhileAway::Forget(std::string_view key) {
+  const std::string name(key);
+  const std::lock_guard lock(mutex_);
+  older_.erase(name);
+  recent_.erase(name);
+}
+
+std::optional<StoreWhileAway::Known> StoreWhileAway::Find(std::string_view key) {
   const std::string name(key);
   const std::lock_guard lock(mutex_);
   for (const Infos* infos : {&recent_, &older_}) {
@@ -83,15 +86,20 @@ std::optional<ObjectInfo> StoreWhileAway::Known(std::string_view key) {
   return std::nullopt;
 }
 
+void StoreWhileAway::Replaced(std::string_view key, const std::optional<ObjectInfo>& now) {
+  Remember(key, now);
+  below_->Replaced(key, now);
+}
+
 Result<std::optional<ObjectInfo>> StoreWhileAway::Stat(std::string_view key,
                                                        const Deadline& deadline) {
   auto found = below_->Stat(key, WhileAway(*contact_, deadline));
   if (found) {
-    Remember(key, *found);
+    *found ? Remember(key, *found) : Forget(key);
     return found;
   }
   if (!NoteAway(*contact_, found.error())) return found;
-  if (const auto known = Known(key)) return known;
+  if (const auto known = Find(key); known && *known) return *known;
   return found;
 }
 
@@ -99,7 +107,7 @@ Result<ObjectStore::Opened> StoreWhileAway::Open(std::string_view key, const Ran
                                                  const Deadline& deadline) {
   auto opened = below_->Open(key, first, WhileAway(*contact_, deadline));
   if (opened) {
-    Remember(key, opened->version ? std::optional(opened->version->info()) : std::nullopt);
+    opened->version ? Remember(key, opened->version->info()) : Forget(key);
     return Watched(*std::move(opened));
   }
   if (!NoteAway(*contact_, opened.error())) return opened;
@@ -112,7 +120,7 @@ Result<ObjectStore::Opened> StoreWhileAway::Open(std::string_view key, const Ran
 ObjectStore::Opened StoreWhileAway::OpenKnown(std::string_view key, const RangeRequest& first,
                                               const Deadline& deadline) {
   if (Opened cached = OpenCached(key, first); cached.version) return cached;
-  const auto info = Known(key);
+  const Known info = Find(key).value_or(std::nullopt);
   if (!info || info->kind != ObjectInfo::Kind::kFile) return {};
   Opened known = Watched({below_->Recall(key, *info), {}});
   const ByteRange range = ClipRange(first, info->size);
@@ -123,9 +131,14 @@ ObjectStore::Opened StoreWhileAway::OpenKnown(std::string_view key, const RangeR
   return known;
 }
 
+// A cache may still have the version before the one that is known.
 ObjectStore::Opened StoreWhileAway::OpenCached(std::string_view key, const RangeRequest& first) {
   Opened cached = Watched(below_->OpenCached(key, first));
-  if (cached.version) Remember(key, cached.version->info());
+  if (!cached.version) return {};
+  const ObjectInfo& info = cached.version->info();
+  const auto known = Find(key);
+  if (known && (!*known || (*known)->generation != info.generation)) return {};
+  if (!known) Remember(key, info);
   return cached;
 }
 

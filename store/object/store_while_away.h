@@ -14,10 +14,11 @@
 namespace unshard {
 
 // Forwards everything to the store below, and, where a request fails since that is away, answers by
-// what the store has said before: Stat and Open give the version that was seen last, with bytes
-// that a cache on the disk below has. Of what is not known, and of bytes that are not cached, the
-// request fails; nothing is said to be missing that was not asked for. While the store is away
-// requests have little time; each finds out anew whether it is. Thread-safe.
+// what the store has said before: Stat and Open give the version that was seen last, or that this
+// process has put since, with bytes that a cache on the disk below has. Of what is not known, and
+// of bytes that are not cached, the request fails; nothing is said to be missing that was not asked
+// for. While the store is away requests have little time; each finds out anew whether it is.
+// Thread-safe.
 class StoreWhileAway final : public ObjectStore {
  public:
   StoreWhileAway(std::shared_ptr<ObjectStore> below, std::shared_ptr<const StoreContact> contact);
@@ -30,6 +31,7 @@ class StoreWhileAway final : public ObjectStore {
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {
     return below_->Recall(key, info);
   }
+  void Replaced(std::string_view key, const std::optional<ObjectInfo>& now) override;
   std::string Identity() const override { return below_->Identity(); }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
@@ -39,10 +41,14 @@ class StoreWhileAway final : public ObjectStore {
  private:
   Opened Watched(Opened opened) const;
   Opened OpenKnown(std::string_view key, const RangeRequest& first, const Deadline& deadline);
-  void Remember(std::string_view key, const std::optional<ObjectInfo>& info);
-  [[nodiscard]] std::optional<ObjectInfo> Known(std::string_view key);
+  // What is known of an object that was seen, or that this process has replaced. Nothing in the
+  // latter: no version of it can be given.
+  using Known = std::optional<ObjectInfo>;
+  void Remember(std::string_view key, const Known& known);
+  void Forget(std::string_view key);
+  [[nodiscard]] std::optional<Known> Find(std::string_view key);
 
-  using Infos = std::unordered_map<std::string, ObjectInfo>;
+  using Infos = std::unordered_map<std::string, Known>;
   const std::shared_ptr<ObjectStore> below_;
   const std::shared_ptr<const StoreContact> contact_;
   std::mutex mutex_;

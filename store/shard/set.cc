@@ -415,6 +415,8 @@ ShardSet::Replacement ShardSet::BeginReplacement(std::uint64_t shard) {
 }
 
 Result<ShardGenerationPtr> ShardSet::Replacement::Finish(const OwnPublish& own) {
+  // Where it cannot be opened now the base must not take its place.
+  set_->store_->Replaced(set_->opener_.KeyOf(shard_), std::nullopt);
   Locked locked(set_->mutex_);
   const std::shared_ptr<Refresh> refresh = std::exchange(refresh_, nullptr);
   const Deadline deadline = CallerDeadline();

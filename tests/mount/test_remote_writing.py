@@ -488,6 +488,31 @@ def test_what_the_disk_cache_has_is_opened_while_the_store_is_away(array):
     assert names[7].read_bytes() == bytes_of(7)
 
 
+def test_what_this_mount_has_put_is_not_undone_while_the_store_is_away(array):
+    """The disk cache has the version before, which is not read again once it is replaced."""
+    first = array.mount()
+    write_file(first.path / "notes.txt", b"old notes " * 6)
+    write_file(first.path / "gone.txt", b"gone " * 12)
+    first.unmount()
+    time.sleep(3.5)  # what is younger is not kept
+    mounted = array.mount(f"publish_after=0.1,ttl=0.1,cache={array.work / 'cache'}")
+    for name in ("notes.txt", "gone.txt"):
+        assert len((mounted.path / name).read_bytes()) == 60
+    time.sleep(1)
+    write_file(mounted.path / "notes.txt", b"new")
+    (mounted.path / "gone.txt").unlink()
+    assert wait_until(lambda: is_drained(mounted), 30)
+    assert (array.get("notes.txt"), array.get("gone.txt")) == (b"new", None)
+    with away(array.store):
+        failure_of((mounted.path / "unknown.txt").read_bytes)  # waits until it is found away
+        assert (mounted.path / "notes.txt").stat().st_size == 3
+        with contextlib.suppress(OSError):
+            assert (mounted.path / "notes.txt").read_bytes() == b"new"
+        failure_of((mounted.path / "gone.txt").read_bytes)
+    assert wait_until(lambda: readable(mounted.path / "notes.txt"), 10)
+    assert (mounted.path / "notes.txt").read_bytes() == b"new"
+
+
 def readable(path):
     try:
         return path.read_bytes() != b""

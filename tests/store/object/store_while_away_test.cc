@@ -89,6 +89,40 @@ TEST_F(StoreWhileAwayTest, ACacheOnTheDiskHasTheBytes) {
   EXPECT_EQ(AsText(opened->first.span()), text);
 }
 
+TEST_F(StoreWhileAwayTest, WhatThisProcessHasReplacedIsNotSaidAgain) {
+  TemporaryDirectory folder;
+  const auto cache = DiskCache::Open(folder.path() + "/cache", {1 << 20, 1 << 20});
+  ASSERT_TRUE(cache);
+  StoreWhileAway store(std::make_shared<CachingStore>(below_, *cache), contact_);
+  const RangeRequest none = RangeRequest::At(0, 0);
+  const std::string text(50, 'x');
+  for (const char* key : {"put", "removed", "unknown"}) {
+    memory_->Put(key, text);
+    ASSERT_TRUE(store.Open(key, kAll, Deadline::None()));
+  }
+  (*cache)->Flush();
+  memory_->Put("put", "new");
+  const auto put = *memory_->Stat("put", Deadline::None());
+  store.Replaced("put", put);
+  store.Replaced("removed", std::nullopt);
+  EXPECT_EQ(store.OpenCached("put", kAll).version, nullptr);
+  below_->away = true;
+  const auto found = store.Stat("put", Deadline::None());
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->generation, put->generation);
+  EXPECT_FALSE(store.Open("put", kAll, Deadline::None()));
+  const auto opened = store.Open("put", none, Deadline::None());
+  ASSERT_TRUE(opened && opened->version);
+  EXPECT_EQ(opened->version->info().generation, put->generation);
+  EXPECT_FALSE(store.Stat("removed", Deadline::None()));
+  EXPECT_FALSE(store.Open("removed", kAll, Deadline::None()));
+  EXPECT_TRUE(store.Open("unknown", kAll, Deadline::None())) << "no process has replaced it";
+  below_->away = false;
+  EXPECT_TRUE(store.Open("put", kAll, Deadline::None()));
+  below_->away = true;
+  EXPECT_TRUE(store.Open("put", none, Deadline::None()));
+}
+
 TEST_F(StoreWhileAwayTest, OtherFailuresArePassedOn) {
   memory_->Put("seen", "12345");
   EXPECT_EQ(Size("seen"), "5");
