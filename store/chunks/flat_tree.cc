@@ -15,7 +15,7 @@ constexpr std::uint64_t kFirstLargeCookie = std::uint64_t{1} << 61;
 constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
 // After so many unreadable index pages the rest of a shard is left out.
 constexpr int kMaxDamagedPages = 16;
-// Index pages of a remote shard that are loaded at a time, and of how many at most.
+// Index pages of remote shards that are loaded at a time, of shards that have so many at most.
 constexpr std::size_t kPagesAtOnce = 32;
 constexpr std::uint64_t kMostPagesAhead = 4096;
 
@@ -48,7 +48,9 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
   if (cursor.last) {
     shard = std::lower_bound(shards.begin(), shards.end(), cursor.last->slot.shard);
   }
-  for (; shard != shards.end(); ++shard) {
+  const bool resumed = cursor.last && shard != shards.end() && *shard == cursor.last->slot.shard;
+  for (const auto first = shard; shard != shards.end(); ++shard) {
+    if (shard != first || !resumed) LoadPages({shard, shards.end()});
     UNSHARD_ASSIGN_OR_RETURN(const bool more, ListShard(*shard, cursor));
     if (!more) return {};
   }
@@ -85,14 +87,30 @@ Status FlatTree::ListWholeGrid(const Cursor& cursor) {
   return {};
 }
 
-// Several at a time, where each costs the way to a remote store. The listing meets the failures
-// again.
-void FlatTree::LoadPages(const ShardGenerationPtr& generation) const {
-  const std::uint64_t page_count = shards().format().page_count();
-  if (lists_ || page_count < 2 || page_count > kMostPagesAhead) return;
+bool FlatTree::HasPages(std::uint64_t shard) const {
   const Deadline deadline = CallerDeadline();
-  ForEachInParallel(page_count, kPagesAtOnce, [&](std::size_t page) {
-    const auto loaded = shards().Page(generation, page, deadline);
+  const auto known = shards().Current(shard, deadline, ShardSet::Trust::kKnown);
+  if (!known || !*known) return false;
+  for (std::uint64_t page = 0; page < shards().format().page_count(); ++page) {
+    const auto cached = shards().Page(*known, page, deadline, ShardSet::Ahead::kCached);
+    if (!cached || !*cached) return false;
+  }
+  return true;
+}
+
+// Loads what the first of these shards has, unless it is there, and with it what is listed next:
+// several pages at a time, of several shards, where each costs the way to a remote store. The
+// listing meets the failures again.
+void FlatTree::LoadPages(Shards following) const {
+  const std::uint64_t page_count = shards().format().page_count();
+  if (!remote_ || page_count == 0 || page_count > kMostPagesAhead) return;
+  if (HasPages(following.front())) return;
+  const std::size_t group = std::clamp<std::size_t>(kPagesAtOnce / page_count, 1, following.size());
+  const Deadline deadline = CallerDeadline();
+  ForEachInParallel(group * page_count, kPagesAtOnce, [&](std::size_t i) {
+    const auto generation = ListedGeneration(following[i % group]);
+    if (!generation) return;
+    const auto loaded = shards().Page(*generation, i / group, deadline);
     static_cast<void>(loaded);
   });
 }
@@ -104,7 +122,6 @@ Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
   if (!(*generation)->object || (*generation)->object->info().size == 0) {
     return ListUnpublished(*generation, cursor);
   }
-  if (!resumed) LoadPages(*generation);
   const std::uint64_t page_count = shards().format().page_count();
   int damaged_pages = 0;
   for (std::uint64_t page = resumed ? cursor.last->slot.page : 0;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,7 @@ class FlatTree : public ShardedTree {
            std::shared_ptr<ChunkReader> reader, std::shared_ptr<ObjectStore> store)
       : ShardedTree(ordinal, std::move(shards), std::move(reader)),
         lists_(store->capabilities().lists),
+        remote_(!store->capabilities().keeps_replaced_versions),
         lister_(std::move(store), WatchOf(this->shards())),
         probe_(this->shards()) {}
 
@@ -73,7 +75,10 @@ class FlatTree : public ShardedTree {
     const DamageVisitor& damaged;
   };
   Status ListWholeGrid(const Cursor& cursor);
-  void LoadPages(const ShardGenerationPtr& generation) const;
+  // Ascending.
+  using Shards = std::span<const std::uint64_t>;
+  void LoadPages(Shards shards) const;
+  [[nodiscard]] bool HasPages(std::uint64_t shard) const;
   // False: the visitor has ended the listing.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
   Result<bool> ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor);
@@ -83,6 +88,7 @@ class FlatTree : public ShardedTree {
   [[nodiscard]] std::optional<ChunkRef> AtCookie(std::uint64_t cookie);
 
   const bool lists_;
+  const bool remote_;
   ShardLister lister_;
   ShardProbe probe_;
   std::atomic<bool> warned_{false};  // of too many shards

@@ -9,20 +9,37 @@
 namespace unshard {
 namespace {
 
-using Layout = SweepWindows::Layout;
-
 // A window that takes longer leaves the reads that wait for it too little of their time.
 constexpr std::chrono::seconds kSlowRead{2};
+// Shards in a row that are missing, and passed over.
+constexpr std::uint64_t kMostMissing = 64;
 
-std::shared_ptr<const Layout> LayoutOf(const IndexPage& page, bool goes_on) {
-  auto layout = std::make_shared<Layout>();
-  layout->goes_on = goes_on;
-  for (const IndexEntry& entry : page.entries()) {
-    if (!entry.damaged() && entry.range.size != 0) layout->chunks.push_back(entry.range);
-  }
-  std::sort(layout->chunks.begin(), layout->chunks.end(),
-            [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
-  return layout;
+using Layout = SweepWindows::Layout;
+
+SweepWindows::Read ReadOf(const ShardedTree& tree, const ShardGeneration& generation,
+                          const ByteRange& range, std::uint64_t listed) {
+  return {{tree.ordinal(), generation.shard, generation.serial},
+          range,
+          listed,
+          generation.object ? generation.object->info().size : 0};
+}
+
+Result<std::shared_ptr<const Layout>> LayoutOf(ByteBudgetCache& cache, const CacheKey& key,
+                                               const ShardedTree& tree, const IndexPage& page,
+                                               const Deadline& deadline) {
+  const auto sort = [&]() -> Result<ByteBudgetCache::Loaded> {
+    auto layout = std::make_shared<Layout>();
+    layout->goes_on = tree.shards().format().page_count() != 1;
+    for (const IndexEntry& entry : page.entries()) {
+      if (!entry.damaged() && entry.range.size != 0) layout->chunks.push_back(entry.range);
+    }
+    std::sort(layout->chunks.begin(), layout->chunks.end(),
+              [](const ByteRange& x, const ByteRange& y) { return x.begin < y.begin; });
+    const std::uint64_t bytes = layout->chunks.size() * sizeof(ByteRange);
+    return ByteBudgetCache::Loaded{std::move(layout), bytes};
+  };
+  UNSHARD_ASSIGN_OR_RETURN(auto layout, cache.Get(key, deadline, sort));
+  return std::static_pointer_cast<const Layout>(std::move(layout));
 }
 
 }  // namespace
@@ -34,6 +51,12 @@ SweepReader::SweepReader(std::shared_ptr<ByteBudgetCache> cache, std::uint64_t m
 
 SweepReader::~SweepReader() = default;
 
+CacheKey SweepReader::LayoutKey(const ShardedTree& tree, const ShardGeneration& generation,
+                                std::uint64_t page) const {
+  return {layout_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, generation.shard,
+          generation.serial, page};
+}
+
 Result<Bytes> SweepReader::Read(const ShardedTree& tree, const ShardSlot& slot,
                                 const ShardGenerationPtr& generation, const ByteRange& range,
                                 const Deadline& deadline) {
@@ -43,28 +66,44 @@ Result<Bytes> SweepReader::Read(const ShardedTree& tree, const ShardSlot& slot,
     return shards.ReadStored(generation, range, deadline);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto page, shards.Page(generation, slot.page, deadline));
-  const SweepWindows::Read read{{tree.ordinal(), generation->shard, generation->serial},
-                                range,
-                                page->LowerBound(slot.slot),
-                                generation->object ? generation->object->info().size : 0};
+  const auto read = ReadOf(tree, *generation, range, page->LowerBound(slot.slot));
   const SweepWindows::Place place = windows_->Note(read);
   if (place == SweepWindows::Place::kAlone) {
     return shards.ReadStored(generation, range, deadline);
   }
-  const auto sort = [&]() -> Result<ByteBudgetCache::Loaded> {
-    auto layout = LayoutOf(*page, shards.format().page_count() != 1);
-    const std::uint64_t bytes = layout->chunks.size() * sizeof(ByteRange);
-    return ByteBudgetCache::Loaded{std::move(layout), bytes};
-  };
-  const CacheKey key{layout_owner_ + tree.ordinal() * std::uint64_t{0x100000000}, generation->shard,
-                     generation->serial, slot.page};
-  UNSHARD_ASSIGN_OR_RETURN(const auto layout, cache_->Get(key, deadline, sort));
-  windows_->Begin(read, place, *std::static_pointer_cast<const Layout>(layout),
-                  [&](const ByteRange& window) { generation->object->Prefetch(window); });
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto layout,
+      LayoutOf(*cache_, LayoutKey(tree, *generation, slot.page), tree, *page, deadline));
+  const bool shard_ends = windows_->Begin(
+      read, place, *layout, [&](const ByteRange& window) { generation->object->Prefetch(window); });
+  if (shard_ends) GoOn(tree, *generation, deadline);
   const auto begun = std::chrono::steady_clock::now();
   auto bytes = shards.ReadStored(generation, range, deadline);
   if (std::chrono::steady_clock::now() - begun > kSlowRead) windows_->Slow(read);
   return bytes;
+}
+
+// The shard that follows `last` in a listing, as far as its index is cached, as it is where the
+// directory was listed before (cp -r).
+void SweepReader::GoOn(const ShardedTree& tree, const ShardGeneration& last,
+                       const Deadline& deadline) {
+  if (!tree.PositionEnd()) return;
+  const std::uint64_t end = std::min(tree.ShardEnd(), last.shard + kMostMissing);
+  for (std::uint64_t shard = last.shard + 1; shard < end; ++shard) {
+    const auto known = tree.shards().Current(shard, deadline, ShardSet::Trust::kKnown);
+    if (!known || !*known) return;
+    const ShardGenerationPtr& next = *known;
+    if (!next->object) continue;
+    const auto page = tree.shards().Page(next, 0, deadline, ShardSet::Ahead::kCached);
+    if (!page || !*page || (*page)->entries().empty()) return;
+    const IndexEntry& first = (*page)->entries().front();
+    if (first.damaged() || first.range.size == 0) return;
+    const auto layout = LayoutOf(*cache_, LayoutKey(tree, *next, 0), tree, **page, deadline);
+    if (!layout) return;
+    const ReadAhead::Shard ends{tree.ordinal(), last.shard, last.serial};
+    return windows_->GoOn(ends, ReadOf(tree, *next, first.range, 0), **layout,
+                          [&](const ByteRange& window) { next->object->Prefetch(window); });
+  }
 }
 
 }  // namespace unshard

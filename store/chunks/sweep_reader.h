@@ -29,6 +29,10 @@ class SweepReader {
                      const Deadline& deadline);
 
  private:
+  [[nodiscard]] CacheKey LayoutKey(const ShardedTree& tree, const ShardGeneration& generation,
+                                   std::uint64_t page) const;
+  void GoOn(const ShardedTree& tree, const ShardGeneration& last, const Deadline& deadline);
+
   const std::shared_ptr<ByteBudgetCache> cache_;
   const std::uint64_t layout_owner_;
   const std::unique_ptr<SweepWindows> windows_;

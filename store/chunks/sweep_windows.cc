@@ -10,6 +10,10 @@ namespace {
 // Of reads in no order few are beside one of the last reads: each of these adds to a score, all
 // others take from it. Below 0 it does not fall, and above kMost it does not grow.
 constexpr int kGain = 2;
+// The chunk that follows the last one both in storage and in the listing: of reads in no order this
+// is one of all chunks of the shard, which has many.
+constexpr int kGainOfNext = 3;
+constexpr std::uint64_t kManyChunks = 512;
 constexpr int kBesideEnough = 6;
 constexpr int kBesideMost = 8;
 // The same for reads that are a few chunks apart, as sorted names of a Morton order are: more of
@@ -24,13 +28,20 @@ constexpr std::uint64_t kPartOfGaps = 24;  // of a window, at most one part is g
 // So many reads in a row of what was read before are another sweep.
 constexpr int kAgainEnough = 8;
 constexpr std::uint64_t kChunksOfFirst = 4;
-// Windows of this size have so many windows under way behind them once such a part of them is read.
-constexpr std::uint64_t kPartBegun = 16;
-constexpr std::uint64_t kOneAhead = std::uint64_t{1} << 20;
-constexpr std::uint64_t kTwoAhead = std::uint64_t{4} << 20;
-// The first window in the next shard is at most this part of what was swept in the last one, where
-// threads may still read a few chunks.
-constexpr std::uint64_t kPartOfSwept = 16;
+// In storage order windows grow to this size, or to so many chunks. At the end of a shard they are
+// half of what is left, down to this.
+constexpr std::uint64_t kUsual = std::uint64_t{8} << 20;
+constexpr std::uint64_t kChunksOfUsual = 192;
+constexpr std::uint64_t kLeastAtEnd = std::uint64_t{1} << 20;
+// A window is requested once it can be all of what may be requested ahead but for such a part: so
+// windows double.
+constexpr std::uint64_t kParts = 3;
+// This part once the first read of a next shard was where it was expected, there and in the shards
+// that follow.
+constexpr std::uint64_t kPartOnceProven = 8;
+// Reads jump where more than such a part of what waits for them is in other windows.
+constexpr std::uint64_t kPartElsewhere = 4;
+// The first window in the next shard: threads may still read a few chunks of the last one.
 constexpr std::uint64_t kPartUnread = 64;
 
 std::uint64_t Apart(const ByteRange& a, const ByteRange& b) {
@@ -38,8 +49,8 @@ std::uint64_t Apart(const ByteRange& a, const ByteRange& b) {
   return b.begin >= a.end() ? b.begin - a.end() : 0;
 }
 
-int Count(int score, bool gains, int most) {
-  return gains ? std::min(score + kGain, most) : std::max(score - 1, 0);
+int Count(int score, bool gains, int most, int gain = kGain) {
+  return gains ? std::min(score + gain, most) : std::max(score - 1, 0);
 }
 
 std::int64_t Step(const ByteRange& from, const ByteRange& to) {
@@ -65,13 +76,13 @@ SweepWindows::Sweep& SweepWindows::Find(const ReadAhead::Shard& shard) {
 // `sweep`: of a shard that is read for the first time. `last`: of the shard that was read before.
 void SweepWindows::Continue(Sweep& sweep, const Sweep& last) {
   if (!last.sweeps || last.shard.tree != sweep.shard.tree) return;
-  const std::uint64_t swept = Requested(last);
-  const std::uint64_t first = std::min(last.window, swept / kPartOfSwept);
-  if (first <= kFirst || Outstanding(last) > swept / kPartUnread) return;
+  sweep.before = last.before + last.swept;
+  const std::uint64_t first = std::min(sweep.before / kPartOfSwept, kUsual);
+  if (first <= kFirst || Outstanding(last) > Requested(last) / kPartUnread) return;
   sweep.sweeps = true;
   sweep.beside = kBesideMost;
   sweep.window = first;
-  sweep.largest = last.largest;
+  sweep.farthest = last.farthest;
 }
 
 // Whether a read is right beside a recent one in storage or in the listing, or as far from the last
@@ -91,6 +102,13 @@ bool SweepWindows::IsBeside(const Sweep& sweep, const Read& read) {
   });
 }
 
+bool SweepWindows::IsNext(const Sweep& sweep, const Read& read) {
+  if (sweep.recent.empty() || read.shard_bytes / kManyChunks < read.range.size) return false;
+  const Read& last = sweep.recent.back();
+  return read.listed == last.listed + 1 && read.range.begin >= last.range.end() &&
+         read.range.begin - last.range.end() <= kAlwaysClose;
+}
+
 // Adds a read to the scores. Whether it is beside or close to recent ones.
 bool SweepWindows::Judge(Sweep& sweep, const Read& read) {
   const bool beside = IsBeside(sweep, read);
@@ -99,7 +117,8 @@ bool SweepWindows::Judge(Sweep& sweep, const Read& read) {
   });
   // What is in a window says nothing against a sweep.
   const bool requested = RequestedUntil(sweep, read.range.begin) >= read.range.end();
-  if (beside || !requested) sweep.beside = Count(sweep.beside, beside, kBesideMost);
+  const int gain = IsNext(sweep, read) ? kGainOfNext : kGain;
+  if (beside || !requested) sweep.beside = Count(sweep.beside, beside, kBesideMost, gain);
   if (close || !requested) sweep.close = Count(sweep.close, close, kCloseEnough + kGain);
   if (!sweep.recent.empty()) {
     sweep.step = Step(sweep.recent.back().range, read.range);
@@ -122,6 +141,7 @@ SweepWindows::Place SweepWindows::Note(const Read& read) {
   if (!sweep.sweeps && (sweep.beside >= kBesideEnough || sweep.close >= kCloseEnough)) {
     sweep.sweeps = true;
     sweep.window = kFirst;
+    for (const Read& recent : sweep.recent) sweep.swept += recent.range.size;
   }
   if (sweep.beside == 0 && sweep.close < kCloseEnough / 2) sweep.sweeps = false;
   if (!sweep.sweeps) {
@@ -141,30 +161,34 @@ SweepWindows::Place SweepWindows::Note(const Read& read) {
   return follows ? Place::kSweeps : Place::kJumps;
 }
 
-void SweepWindows::Begin(const Read& read, Place place, const Layout& layout,
+bool SweepWindows::Begin(const Read& read, Place place, const Layout& layout,
                          const std::function<void(const ByteRange&)>& request) {
   const std::lock_guard lock(mutex_);
   Sweep& sweep = Find(read.shard);
-  if (!sweep.sweeps) return;
-  sweep.window = std::max(sweep.window, std::min(read.range.size * kChunksOfFirst, sweep.largest));
+  if (!sweep.sweeps) return false;
+  sweep.window =
+      std::max(sweep.window, std::min(read.range.size * kChunksOfFirst, sweep.farthest / 2));
   MakeRoom(sweep);
   NoteAgain(sweep, read.range);
+  sweep.swept += read.range.size;
   const std::uint64_t requested = RequestedUntil(sweep, read.range.begin);
   if (requested < read.range.end()) {
     if (place == Place::kJumps) {
       sweep.window = std::max(sweep.window / 2, kFirst);
-    } else if (const auto window = BeginWindow(sweep, read.range, layout, read.shard_bytes)) {
+    } else if (const auto window =
+                   BeginWindow(sweep, read.range, sweep.window, layout, read.shard_bytes)) {
       request(*window);
     }
     AddRequested(sweep, read.range);
   }
+  bool ends = false;
   for (auto at = sweep.windows.begin(); at != sweep.windows.end();) {
     const std::uint64_t begin = std::max(at->first, read.range.begin);
     const std::uint64_t end = std::min(at->second.end, read.range.end());
     if (at->first >= read.range.end()) break;
     if (begin < end) {
       at->second.read += end - begin;
-      Follow(sweep, at->first, read, layout, request);
+      ends = Follow(sweep, at->first, read, layout, request);
       if (at->second.read >= at->second.end - at->first - at->second.gaps) {
         at = sweep.windows.erase(at);
         continue;
@@ -172,6 +196,32 @@ void SweepWindows::Begin(const Read& read, Place place, const Layout& layout,
     }
     ++at;
   }
+  const bool goes_on = ends && !sweep.goes_on && sweep.backwards < kBackwardsEnough &&
+                       sweep.swept >= read.shard_bytes / 2;
+  sweep.goes_on |= goes_on;
+  return goes_on;
+}
+
+void SweepWindows::GoOn(const ReadAhead::Shard& last, const Read& first, const Layout& layout,
+                        const std::function<void(const ByteRange&)>& request) {
+  const std::lock_guard lock(mutex_);
+  const auto is = [](const ReadAhead::Shard& shard) {
+    return [&shard](const Sweep& sweep) { return sweep.shard == shard; };
+  };
+  if (std::any_of(sweeps_.begin(), sweeps_.end(), is(first.shard))) return;
+  const auto ending = std::find_if(sweeps_.begin(), sweeps_.end(), is(last));
+  if (ending == sweeps_.end() || sweeps_.size() >= kSweeps) return;
+  // Behind the sweep that the reads are in.
+  Sweep& sweep = *sweeps_.emplace(std::next(ending));
+  sweep.shard = first.shard;
+  sweep.before = ending->before + Requested(*ending);
+  sweep.sweeps = sweep.expected = true;
+  sweep.beside = kBesideMost;
+  sweep.farthest = ending->farthest;
+  const std::uint64_t part = ending->expected ? kPartOnceProven : SweepWindows::kPartOfSwept;
+  sweep.window = std::min({sweep.before / part, kUsual, sweep.farthest / 2});
+  const auto window = BeginWindow(sweep, first.range, sweep.window, layout, first.shard_bytes);
+  if (window) request(*window);
 }
 
 // After a sweep of the whole shard the next one finds everything requested, and read: forgets that.
@@ -183,46 +233,98 @@ void SweepWindows::NoteAgain(Sweep& sweep, const ByteRange& range) {
   sweep.again = Count(sweep.again, requested && !in_window, kAgainEnough);
   if (sweep.again < kAgainEnough) return;
   sweep.again = 0;
+  sweep.swept = 0;
+  sweep.goes_on = false;
   sweep.requested.clear();
   for (const auto& [begin, window] : sweep.windows) {
     AddRequested(sweep, {begin, window.end - begin});
   }
 }
 
-// How many windows behind this one are to be under way now.
-int SweepWindows::Ahead(const Sweep& sweep, const Window& window, std::uint64_t begin) const {
-  const std::uint64_t size = window.end - begin;
-  const int least = window.read >= size / 2 ? 1 : 0;
-  // Other sweeps, and those that jump, need room for windows of their own.
-  if (window.read < size / kPartBegun || OutstandingOfAll() + sweep.window > budget_ / 2) {
-    return least;
+SweepWindows::Chain SweepWindows::ChainFrom(const Sweep& sweep, std::uint64_t begin) {
+  Chain chain{begin, 0};
+  for (auto at = sweep.windows.find(begin); at != sweep.windows.end();) {
+    const Window& window = at->second;
+    const std::uint64_t bytes = window.end - at->first - window.gaps;
+    chain.last = at->first;
+    chain.unread += bytes - std::min(window.read, bytes);
+    if (!window.next) break;
+    at = sweep.windows.find(*window.next);
   }
-  if (size >= kTwoAhead) return 2;
-  return size >= kOneAhead ? 1 : least;
+  return chain;
 }
 
-void SweepWindows::Follow(Sweep& sweep, std::uint64_t begin, const Read& read, const Layout& layout,
+// The largest window in storage order.
+std::uint64_t SweepWindows::Largest(const Sweep& sweep, std::uint64_t chunk_bytes) const {
+  const std::uint64_t usual = std::max(kUsual, chunk_bytes * kChunksOfUsual);
+  return std::max(std::min({usual, kLargest, sweep.farthest / 2, budget_ / 4}), kFirst);
+}
+
+// The size of the next window in storage order; 0: it is not to be requested yet. `unread`: bytes
+// that are requested ahead of the reads. `left`: bytes of the shard that are not requested.
+std::uint64_t SweepWindows::Wanted(const Sweep& sweep, std::uint64_t unread,
+                                   std::uint64_t chunk_bytes, std::uint64_t left) const {
+  const std::uint64_t others = OutstandingOfAll() - unread;
+  const std::uint64_t part = sweep.expected ? kPartOnceProven : kPartOfSwept;
+  const std::uint64_t proven = sweep.before / part + kAhead * sweep.swept;
+  const std::uint64_t target =
+      std::min({proven, sweep.farthest, budget_ / 2 - std::min(budget_ / 2, others)});
+  const std::uint64_t missing = target - std::min(target, unread);
+  const std::uint64_t most =
+      std::min(Largest(sweep, chunk_bytes), left < 2 * kLeastAtEnd ? left : left / 2);
+  const std::uint64_t enough = std::min(most, std::max(target / kParts * (kParts - 1), kFirst));
+  return missing < enough ? 0 : std::min(missing, most);
+}
+
+// Begins the windows behind the one that begins at `begin`. True where the shard has no more bytes
+// to request there.
+bool SweepWindows::Follow(Sweep& sweep, std::uint64_t begin, const Read& read, const Layout& layout,
                           const std::function<void(const ByteRange&)>& request) {
-  for (int ahead = Ahead(sweep, sweep.windows.at(begin), begin); ahead > 0; --ahead) {
-    const auto at = sweep.windows.find(begin);
-    if (at == sweep.windows.end()) return;
-    Window& window = at->second;
-    if (!window.followed) {
-      window.followed = true;
-      if (const auto next = BeginNext(sweep, begin, window, read, layout)) {
-        window.next = next->begin;
-        request(*next);
-      }
-    }
-    if (!window.next) return;
-    begin = *window.next;
+  Chain chain = ChainFrom(sweep, begin);
+  const std::uint64_t elsewhere = Outstanding(sweep) - std::min(Outstanding(sweep), chain.unread);
+  if (elsewhere > chain.unread / kPartElsewhere) {
+    const Window& window = sweep.windows.at(begin);
+    if (window.followed || window.read < (window.end - begin) / 2) return false;
+    BeginNext(sweep, begin, sweep.window, read, layout, request);
+    return false;
+  }
+  for (;;) {
+    const std::uint64_t left = Left(sweep, chain.last, layout, read.shard_bytes);
+    if (left == 0) return true;
+    if (sweep.windows.at(chain.last).followed) return false;
+    const std::uint64_t limit = Wanted(sweep, chain.unread, read.range.size, left);
+    if (limit == 0 || !BeginNext(sweep, chain.last, limit, read, layout, request)) return false;
+    chain = ChainFrom(sweep, begin);
   }
 }
 
-// The window behind `window`, which begins at `begin`. Nothing where there is none to begin.
-std::optional<ByteRange> SweepWindows::BeginNext(Sweep& sweep, std::uint64_t begin,
-                                                 const Window& window, const Read& read,
-                                                 const Layout& layout) {
+// Bytes of the shard behind a window that begins at `begin`; before it, where reads go backwards.
+std::uint64_t SweepWindows::Left(const Sweep& sweep, std::uint64_t begin, const Layout& layout,
+                                 std::uint64_t shard_bytes) {
+  if (layout.chunks.empty()) return 0;
+  if (sweep.backwards >= kBackwardsEnough) {
+    return begin - std::min(begin, layout.chunks.front().begin);
+  }
+  const std::uint64_t end = layout.goes_on ? shard_bytes : layout.chunks.back().end();
+  return end - std::min(end, sweep.windows.at(begin).end);
+}
+
+// Begins the window behind the one that begins at `begin`. False where there is none to begin.
+bool SweepWindows::BeginNext(Sweep& sweep, std::uint64_t begin, std::uint64_t limit,
+                             const Read& read, const Layout& layout,
+                             const std::function<void(const ByteRange&)>& request) {
+  Window& window = sweep.windows.at(begin);
+  window.followed = true;
+  const auto next = NextWindow(sweep, begin, limit, read, layout);
+  if (!next) return false;
+  window.next = next->begin;
+  request(*next);
+  return true;
+}
+
+std::optional<ByteRange> SweepWindows::NextWindow(Sweep& sweep, std::uint64_t begin,
+                                                  std::uint64_t limit, const Read& read,
+                                                  const Layout& layout) {
   if (sweep.backwards >= kBackwardsEnough) {
     const auto before =
         std::lower_bound(layout.chunks.begin(), layout.chunks.end(), begin,
@@ -231,29 +333,30 @@ std::optional<ByteRange> SweepWindows::BeginNext(Sweep& sweep, std::uint64_t beg
     const ByteRange chunk = *std::prev(before);
     if (chunk.end() + kLargestGap < begin) return std::nullopt;
     if (RequestedUntil(sweep, chunk.begin) > chunk.begin) return std::nullopt;
-    return BeginWindow(sweep, chunk, layout, read.shard_bytes);
+    return BeginWindow(sweep, chunk, std::max(limit, chunk.size), layout, read.shard_bytes);
   }
+  const std::uint64_t end = sweep.windows.at(begin).end;
   const auto after =
-      std::upper_bound(layout.chunks.begin(), layout.chunks.end(), window.end,
+      std::upper_bound(layout.chunks.begin(), layout.chunks.end(), end,
                        [](std::uint64_t at, const ByteRange& chunk) { return at < chunk.end(); });
-  ByteRange chunk{window.end, 1};
+  ByteRange chunk{end, 1};
   if (after != layout.chunks.end()) {
     chunk = *after;
-  } else if (!layout.goes_on || window.end >= read.shard_bytes) {
+  } else if (!layout.goes_on || end >= read.shard_bytes) {
     return std::nullopt;
   }
-  if (chunk.begin > window.end + kLargestGap) return std::nullopt;
+  if (chunk.begin > end + kLargestGap) return std::nullopt;
   if (RequestedUntil(sweep, chunk.begin) >= chunk.end()) return std::nullopt;
-  return BeginWindow(sweep, chunk, layout, read.shard_bytes);
+  return BeginWindow(sweep, chunk, std::max(limit, chunk.size), layout, read.shard_bytes);
 }
 
 // A window that has the bytes of `first` that were not requested yet. Nothing where they are left
 // to a read of their own.
 std::optional<ByteRange> SweepWindows::BeginWindow(Sweep& sweep, const ByteRange& first,
-                                                   const Layout& layout,
+                                                   std::uint64_t limit, const Layout& layout,
                                                    std::uint64_t shard_bytes) {
   const std::uint64_t taken = OutstandingOfAll();
-  const std::uint64_t limit = std::min(sweep.window, budget_ - std::min(budget_, taken));
+  limit = std::min(limit, budget_ - std::min(budget_, taken));
   if (limit < first.size) return std::nullopt;
   const Extent extent = sweep.backwards >= kBackwardsEnough
                             ? Backwards(sweep, first.end(), limit, layout)
@@ -265,7 +368,7 @@ std::optional<ByteRange> SweepWindows::BeginWindow(Sweep& sweep, const ByteRange
   const std::uint64_t now = taken + range.size;
   if (shard_bytes <= budget_ + budget_ / 4 || taken <= sweep.window / 2 ||
       now + sweep.window <= budget_ / 16) {
-    sweep.window = std::min(sweep.window * 2, std::min(sweep.largest, budget_ / 4));
+    sweep.window = std::min({sweep.window * 2, kLargest, sweep.farthest / 2, budget_ / 4});
   }
   return range;
 }
@@ -386,8 +489,8 @@ void SweepWindows::Slow(const Read& read) {
   if (after == sweep.windows.begin()) return;
   const auto& [begin, window] = *std::prev(after);
   if (window.end < read.range.end()) return;
-  sweep.largest = std::max(std::min((window.end - begin) / 2, sweep.largest), kFirst);
-  sweep.window = std::min(sweep.window, sweep.largest);
+  sweep.farthest = std::max(std::min(window.end - begin, sweep.farthest), 2 * kFirst);
+  sweep.window = std::min(sweep.window, sweep.farthest / 2);
 }
 
 std::uint64_t SweepWindows::outstanding() const {

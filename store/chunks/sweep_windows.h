@@ -6,21 +6,26 @@
 // storage order, whichever order the reads have: sorted names of a shard in Morton order jump
 // between several windows at a time.
 //
-//   1. A chunk of a sweep that is in no window begins one, unless the read jumped; a window that is
-//      half read begins the next one behind it (before it, where the reads go backwards). A large
-//      window takes long to arrive: the next one, or two, are under way when its reads begin, so
-//      that the wire is never idle while they go on.
-//   2. A window ends before bytes that were requested already, before a gap that costs more than a
+//   1. A chunk of a sweep that is in no window begins one, unless the read jumped.
+//   2. While reads come in storage order, windows follow one another at their end (at their begin,
+//      where the reads go backwards), so that the wire is never idle: what is requested ahead of
+//      the reads is kAhead times what they have read, and stays below the farthest. Each window is
+//      large enough to be worth its request, and those at the end of a shard are smaller, since a
+//      window can be read only once it is there as a whole.
+//   3. Where reads jump between several windows, one that is half read begins the next one behind
+//      it. Windows double, but where chunks wait long for their reads only as long as little of the
+//      budget is taken, so that each of them can be small enough for all to be kept until they are
+//      read.
+//   4. A window ends before bytes that were requested already, before a gap that costs more than a
 //      request or makes the gaps more than a small part of the window, and at the last chunk that
 //      fits. No byte is requested twice.
-//   3. Windows double. Where chunks wait long for their reads, because these jump, windows double
-//      only as long as little of the budget is taken, so that each of them can be small enough for
-//      all to be kept until they are read.
-//   4. What was requested and is not read yet stays below the budget. Beyond it, each chunk is a
+//   5. What was requested and is not read yet stays below the budget. Beyond it, each chunk is a
 //      read of its own.
-//   5. A sweep that has read a shard goes on in the next one of the tree: the first read there
-//      begins a window, and does not wait for several round trips again. It is a small part of what
-//      was swept, since the reader may want no more than that chunk.
+//   6. A sweep that has read a shard goes on in the next one of the tree: the first read there
+//      begins a window, and does not wait for several round trips again. Once half of a shard is
+//      read and all of it is requested, that window may be requested before the next shard is read
+//      at all: a small part of what was swept, since the reader may want nothing more. Where it
+//      is read, more is requested ahead there.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +46,13 @@ class SweepWindows {
  public:
   static constexpr std::uint64_t kFirst = std::uint64_t{128} << 10;
   static constexpr std::uint64_t kLargest = std::uint64_t{16} << 20;
+  // What is requested ahead of reads in storage order: so many times what they have read, and at
+  // most so many bytes.
+  static constexpr std::uint64_t kAhead = 3;
+  static constexpr std::uint64_t kFarthest = std::uint64_t{32} << 20;
+  // Before the first read of a next shard: this part of what was swept before it, and twice as
+  // much, of at most 8 MiB, where the sweep went on so before.
+  static constexpr std::uint64_t kPartOfSwept = 16;
   // What a request costs, in bytes that could be transferred instead.
   static constexpr std::uint64_t kLargestGap = std::uint64_t{64} << 10;
 
@@ -70,8 +82,15 @@ class SweepWindows {
   // Calls `request` for the windows to request now, before the chunk is read; most of the time
   // there are none. It is called with the mutex of this object held, so that a reader whose chunk
   // counts as requested finds that request; it must not wait.
-  void Begin(const Read& read, Place place, const Layout& layout,
+  //
+  // True: the shard is about to end, and GoOn may be called for the one that follows it. Once for
+  // each sweep of a shard.
+  bool Begin(const Read& read, Place place, const Layout& layout,
              const std::function<void(const ByteRange&)>& request);
+  // Calls `request` for a window in the next shard, which `first` is likely to be read from first.
+  // `last`: the shard that ends. Does nothing where the next shard was read already.
+  void GoOn(const ReadAhead::Shard& last, const Read& first, const Layout& layout,
+            const std::function<void(const ByteRange&)>& request);
 
   // A read took long: where it waited for a window, the next ones have half of its size at most.
   void Slow(const Read& read);
@@ -106,8 +125,12 @@ class SweepWindows {
     int backwards = 0;         // grows with reads before all recent ones, until one is behind them
     std::int64_t step = 0;     // from the read before the last one to the last one
     bool sweeps = false;
+    bool goes_on = false;   // GoOn was announced
+    bool expected = false;  // begun by GoOn
     std::uint64_t window = kFirst;
-    std::uint64_t largest = kLargest;
+    std::uint64_t farthest = kFarthest;                // ahead of reads in storage order
+    std::uint64_t before = 0;                          // bytes that were swept in the shards before
+    std::uint64_t swept = 0;                           // bytes that were read in this one
     std::map<std::uint64_t, std::uint64_t> requested;  // begin to end; do not touch each other
     std::map<std::uint64_t, Window> windows;           // by their begin; those not read whole
   };
@@ -116,6 +139,7 @@ class SweepWindows {
   Sweep& Find(const ReadAhead::Shard& shard);
   static void Continue(Sweep& sweep, const Sweep& last);
   static bool Judge(Sweep& sweep, const Read& read);
+  static bool IsNext(const Sweep& sweep, const Read& read);
   static bool IsBeside(const Sweep& sweep, const Read& read);
   static void NoteAgain(Sweep& sweep, const ByteRange& range);
   static void AddRequested(Sweep& sweep, const ByteRange& range);
@@ -131,13 +155,25 @@ class SweepWindows {
                                        const Layout& layout, std::uint64_t shard_bytes);
   [[nodiscard]] static Extent Backwards(const Sweep& sweep, std::uint64_t end, std::uint64_t limit,
                                         const Layout& layout);
-  std::optional<ByteRange> BeginWindow(Sweep& sweep, const ByteRange& first, const Layout& layout,
-                                       std::uint64_t shard_bytes);
-  [[nodiscard]] int Ahead(const Sweep& sweep, const Window& window, std::uint64_t begin) const;
-  void Follow(Sweep& sweep, std::uint64_t begin, const Read& read, const Layout& layout,
+  std::optional<ByteRange> BeginWindow(Sweep& sweep, const ByteRange& first, std::uint64_t limit,
+                                       const Layout& layout, std::uint64_t shard_bytes);
+  // Windows that follow one another.
+  struct Chain {
+    std::uint64_t last = 0;    // where the last of them begins
+    std::uint64_t unread = 0;  // bytes
+  };
+  [[nodiscard]] static Chain ChainFrom(const Sweep& sweep, std::uint64_t begin);
+  [[nodiscard]] std::uint64_t Largest(const Sweep& sweep, std::uint64_t chunk_bytes) const;
+  [[nodiscard]] std::uint64_t Wanted(const Sweep& sweep, std::uint64_t unread,
+                                     std::uint64_t chunk_bytes, std::uint64_t left) const;
+  [[nodiscard]] static std::uint64_t Left(const Sweep& sweep, std::uint64_t begin,
+                                          const Layout& layout, std::uint64_t shard_bytes);
+  bool Follow(Sweep& sweep, std::uint64_t begin, const Read& read, const Layout& layout,
               const std::function<void(const ByteRange&)>& request);
-  std::optional<ByteRange> BeginNext(Sweep& sweep, std::uint64_t begin, const Window& window,
-                                     const Read& read, const Layout& layout);
+  bool BeginNext(Sweep& sweep, std::uint64_t begin, std::uint64_t limit, const Read& read,
+                 const Layout& layout, const std::function<void(const ByteRange&)>& request);
+  std::optional<ByteRange> NextWindow(Sweep& sweep, std::uint64_t begin, std::uint64_t limit,
+                                      const Read& read, const Layout& layout);
 
   const std::uint64_t budget_;
   mutable std::mutex mutex_;

@@ -67,8 +67,9 @@ Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline
   Locked locked(mutex_);
   const auto found = shards_.find(shard);
   const bool usable =
-      found != shards_.end() && (trust == Trust::kUncontradicted ? found->second->IsUncontradicted()
-                                                                 : IsFresh(*found->second));
+      found != shards_.end() &&
+      (trust == Trust::kWithinTtl ? IsFresh(*found->second) : found->second->IsUncontradicted());
+  if (!usable && trust == Trust::kKnown) return ShardGenerationPtr();
   if (!usable) {
     const bool may_be_cached = trust == Trust::kUncontradicted || options_.immutable;
     return Revalidate(locked, shard, deadline,

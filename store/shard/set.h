@@ -102,8 +102,9 @@ class ShardSet {
   // `deadline` limits the waits of this method and of those below; an operation that other callers
   // wait for as well goes on.
   // With kUncontradicted a generation counts as current, however long ago it was validated, until
-  // an event or a failed read contradicts it: for callers that validate it by reading.
-  enum class Trust { kWithinTtl, kUncontradicted };
+  // an event or a failed read contradicts it: for callers that validate it by reading. With kKnown
+  // as well, and the store is not asked: null where it would be.
+  enum class Trust { kWithinTtl, kUncontradicted, kKnown };
   Result<ShardGenerationPtr> Current(std::uint64_t shard, const Deadline& deadline,
                                      Trust trust = Trust::kWithinTtl);
   // Whether a read that began at `when` or later has proved that the generation is current. Never
@@ -114,8 +115,9 @@ class ShardSet {
   ShardGenerationPtr Find(std::uint64_t shard, std::uint32_t count);
   // An index page of a generation: cached, or loaded by exactly one of the threads that request it.
   // An empty page where the shard is missing. kConflict where the object was overwritten.
-  // kChunks: the caller is going to read a chunk of the page (step 8).
-  enum class Ahead { kNone, kChunks };
+  // kChunks: the caller is going to read a chunk of the page (step 8). kCached: the page is not
+  // loaded; null where it is not cached.
+  enum class Ahead { kNone, kChunks, kCached };
   Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
                                                 std::uint64_t page, const Deadline& deadline,
                                                 Ahead ahead = Ahead::kNone);

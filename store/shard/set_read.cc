@@ -28,9 +28,11 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
     const std::uint64_t bytes = shared->memory_bytes();
     return IndexCache::Loaded{std::move(shared), bytes};
   };
-  UNSHARD_ASSIGN_OR_RETURN(IndexCache::Value value,
-                           cache_->Get({cache_owner_, generation->shard, generation->serial, page},
-                                       deadline, std::ref(walk)));
+  const CacheKey key{cache_owner_, generation->shard, generation->serial, page};
+  if (ahead == Ahead::kCached) {
+    return std::static_pointer_cast<const IndexPage>(cache_->Peek(key));
+  }
+  UNSHARD_ASSIGN_OR_RETURN(IndexCache::Value value, cache_->Get(key, deadline, std::ref(walk)));
   return std::static_pointer_cast<const IndexPage>(std::move(value));
 }
 

@@ -123,7 +123,7 @@ void IsASweepWithGaps(const Cost& cost, std::uint64_t chunks) {
 
 TEST(SweepWindowsTest, ASweepInStorageOrderCostsAFewWindows) {
   const Cost cost = Shard(1024).Read(Ascending(1024));
-  EXPECT_EQ(cost.requests, 12u) << "3 chunks, then windows that double";
+  EXPECT_EQ(cost.requests, 14u) << "2 chunks, windows that double, smaller ones at the end";
   IsASweep(cost, 1024);
   IsASweep(Shard(4096).Read(Ascending(4096)), 4096);
 }
@@ -221,16 +221,18 @@ TEST(SweepWindowsTest, ShardsInTurnsAreSweptEachForItself) {
   EXPECT_LE(requests, 2 * 20u);
 }
 
-TEST(SweepWindowsTest, BehindALargeWindowTwoOthersAreUnderWay) {
+TEST(SweepWindowsTest, AheadOfReadsInStorageOrderTheWireHasAlwaysSomethingToBring) {
   const Shard shard(8192);
-  SweepWindows sweeps(4 * kBudget);
+  SweepWindows sweeps(kBudget);
   for (std::uint64_t i = 0; i < 4096; ++i) {
     const SweepWindows::Read read{shard.id, shard.layout.chunks[i], i, shard.bytes};
     Note(sweeps, read, shard.layout, [](const auto&) {});
-    // From here on windows have their largest size, and one is read behind which two are asked for.
-    if (i >= 2048) {
-      EXPECT_GE(sweeps.outstanding(), 2 * SweepWindows::kLargest - SweepWindows::kLargest / 16);
-      EXPECT_LE(sweeps.outstanding(), 3 * SweepWindows::kLargest);
+    EXPECT_LE(sweeps.outstanding(), SweepWindows::kAhead * (i + 1) * kSweptBytes);
+    EXPECT_LE(sweeps.outstanding(), SweepWindows::kFarthest);
+    // A window of 8 MiB is requested as soon as there is room for it.
+    const std::uint64_t least = SweepWindows::kFarthest / 4 * 3;
+    if (i >= 3) {
+      EXPECT_GE(sweeps.outstanding(), std::min(i * kSweptBytes, least) - kSweptBytes) << i;
     }
   }
 }
@@ -238,14 +240,14 @@ TEST(SweepWindowsTest, BehindALargeWindowTwoOthersAreUnderWay) {
 TEST(SweepWindowsTest, ASweepGoesOnInTheNextShard) {
   Shard shard(1024);
   SweepWindows sweeps(kBudget);
-  EXPECT_EQ(shard.Read(sweeps, Ascending(1024)).requests, 12u);
+  EXPECT_EQ(shard.Read(sweeps, Ascending(1024)).requests, 14u);
   for (shard.id.shard = 10; shard.id.shard < 13; ++shard.id.shard) {
     const Cost cost = shard.Read(sweeps, Ascending(1024));
-    EXPECT_EQ(cost.requests, 5u);  // of 2, 4, 8 and 16 MiB, and the rest
+    EXPECT_LE(cost.requests, 9u);  // the first of 2 MiB, and no chunk alone
     EXPECT_EQ(cost.bytes, 1024 * kSweptBytes);
   }
   shard.id.tree = 2;
-  EXPECT_EQ(shard.Read(sweeps, Ascending(1024)).requests, 12u);
+  EXPECT_EQ(shard.Read(sweeps, Ascending(1024)).requests, 14u);
 }
 
 TEST(SweepWindowsTest, AfterASweepASingleChunkOfTheNextShardCostsASmallPartOfIt) {
@@ -256,6 +258,58 @@ TEST(SweepWindowsTest, AfterASweepASingleChunkOfTheNextShardCostsASmallPartOfIt)
   const Cost one = shard.Read(sweeps, {500});
   EXPECT_EQ(one.requests, 1u);
   EXPECT_LE(one.bytes, shard.bytes / 16);
+}
+
+// Reads a shard in storage order. When it was announced that it ends: after so many reads, 0 for
+// never.
+std::uint64_t EndOf(SweepWindows& sweeps, const Shard& shard, std::uint64_t chunks) {
+  std::uint64_t end = 0;
+  for (std::uint64_t i = 0; i < chunks; ++i) {
+    const SweepWindows::Read read{shard.id, shard.layout.chunks[i], i, shard.bytes};
+    const SweepWindows::Place place = sweeps.Note(read);
+    if (place == SweepWindows::Place::kAlone) continue;
+    if (!sweeps.Begin(read, place, shard.layout, [](const auto&) {})) continue;
+    EXPECT_EQ(end, 0u) << "announced twice";
+    end = i + 1;
+  }
+  return end;
+}
+
+TEST(SweepWindowsTest, BeforeAShardEndsTheNextOneIsBegun) {
+  Shard shard(1024);
+  SweepWindows sweeps(kBudget);
+  EXPECT_EQ(EndOf(sweeps, shard, 1024), 513u);
+  const ReadAhead::Shard last = shard.id;
+  shard.id.shard = 10;
+  const SweepWindows::Read first{shard.id, shard.layout.chunks[0], 0, shard.bytes};
+  std::vector<ByteRange> requested;
+  const auto request = [&](const ByteRange& range) { requested.push_back(range); };
+  sweeps.GoOn(last, first, shard.layout, request);
+  ASSERT_EQ(requested.size(), 1u);
+  EXPECT_EQ(requested[0].begin, first.range.begin);
+  EXPECT_LE(requested[0].size, shard.bytes / SweepWindows::kPartOfSwept);
+  sweeps.GoOn(last, first, shard.layout, request);
+  EXPECT_EQ(requested.size(), 1u) << "not twice";
+  // The reads that come find it, and go on.
+  Note(sweeps, first, shard.layout, request);
+  for (const ByteRange& range : requested) EXPECT_NE(range, first.range);
+  EXPECT_NE(EndOf(sweeps, shard, 1024), 0u);
+  EXPECT_EQ(sweeps.outstanding(), 0u);
+}
+
+TEST(SweepWindowsTest, OnlyASweepOfHalfOfAShardAnnouncesItsEnd) {
+  const Shard shard(1024);
+  SweepWindows part(kBudget);
+  EXPECT_EQ(EndOf(part, shard, 512), 0u);
+  SweepWindows backwards(kBudget);
+  Order order = Ascending(1024);
+  std::reverse(order.begin(), order.end());
+  for (const std::uint64_t i : order) {
+    const SweepWindows::Read read{shard.id, shard.layout.chunks[i], i, shard.bytes};
+    const SweepWindows::Place place = backwards.Note(read);
+    if (place == SweepWindows::Place::kAlone) continue;
+    EXPECT_FALSE(backwards.Begin(read, place, shard.layout, [](const auto&) {}));
+  }
 }
 
 TEST(SweepWindowsTest, InTheNextShardReadsInNoOrderAreSingle) {
@@ -300,7 +354,7 @@ TEST(SweepWindowsTest, WhereOtherChunksFollowAPageWindowsGoOn) {
       if (!Note(sweeps, read, layout, [&](const auto&) { ++requests; })) ++requests;
     }
   }
-  EXPECT_EQ(requests, 12u);
+  EXPECT_EQ(requests, 14u);
 }
 
 TEST(SweepWindowsTest, WhatIsRequestedAndNotReadStaysBelowTheBudget) {
@@ -327,10 +381,10 @@ TEST(SweepWindowsTest, ASlowReadHalvesTheWindowsThatFollow) {
     for (int reader = 0; reader < 8; ++reader) sweeps.Slow(read);  // all waited for one window
     windows.clear();
   }
-  // Chunk 260 is in the window of 256 chunks that begins behind 3 + 4 + 8 + … + 128 others.
+  // Chunk 260 is in the window of 192 chunks that begins at chunk 192.
   ASSERT_GT(windows.size(), 2u);
-  for (const ByteRange& window : windows) EXPECT_LE(window.size, 128 * kSweptBytes);
-  EXPECT_EQ(windows[1].size, 128 * kSweptBytes);
+  for (const ByteRange& window : windows) EXPECT_LE(window.size, 96 * kSweptBytes);
+  EXPECT_EQ(windows[1].size, 96 * kSweptBytes);
 }
 
 }  // namespace
