@@ -33,26 +33,6 @@ std::string NumberText(double value) {
   return error == std::errc() ? std::string(text.data(), end) : std::string("nan");
 }
 
-// "64-128_0-64_0-64": x, y and z.
-std::string RangeName(const ChunkGrid& grid, std::span<const std::uint64_t> cell) {
-  std::string name;
-  for (std::size_t axis = grid.rank(); axis-- > 1;) {
-    const CellExtent extent = grid.Extent(cell, axis);
-    if (!name.empty()) name += '_';
-    name += std::to_string(extent.begin) + "-" + std::to_string(extent.end);
-  }
-  return name;
-}
-
-std::string BlockPath(std::span<const std::uint64_t> cell) {
-  std::string path;
-  for (std::size_t axis = cell.size(); axis-- > 0;) {
-    if (!path.empty()) path += '/';
-    path += std::to_string(cell[axis]);
-  }
-  return path;
-}
-
 }  // namespace
 
 std::string_view DialectName(ArrayDialect dialect) {
@@ -117,20 +97,6 @@ std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkG
     shape.push_back(static_cast<std::uint64_t>(extent.end - extent.begin));
   }
   return shape;
-}
-
-std::string ChunkKeyOf(const ArrayMetadata& array, const ChunkGrid& grid,
-                       std::span<const std::uint64_t> cell) {
-  switch (array.dialect) {
-    case ArrayDialect::kPrecomputed:
-      return RangeName(grid, cell);
-    case ArrayDialect::kN5:
-      return BlockPath(cell);
-    case ArrayDialect::kZarr2:
-    case ArrayDialect::kZarr3:
-      break;
-  }
-  return ZarrChunkKey(array.key_encoding, cell);
 }
 
 ByteVector FillValueOf(const ArrayMetadata& array) {

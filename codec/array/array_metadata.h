@@ -80,12 +80,6 @@ bool ClipsChunks(ArrayDialect dialect);
 std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
                                         std::span<const std::uint64_t> cell);
 
-// The path of a chunk file of the unsharded array below its directory, or, for a shard, with a cell
-// of the grid of shards: "c/0/3", "0.3", "3/0" (N5: x first), "0-64_0-64_0-64" (precomputed; the
-// grid is GridOf's).
-std::string ChunkKeyOf(const ArrayMetadata& array, const ChunkGrid& grid,
-                       std::span<const std::uint64_t> cell);
-
 // Each of these is the value of `array`, or, where it has none, what its absence means: zeros of
 // one item.
 ByteVector FillValueOf(const ArrayMetadata& array);

@@ -17,9 +17,6 @@ constexpr std::size_t kRank = 4;  // channel, z, y, x
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr std::array kCodecMembers = {"encoding", "compressed_segmentation_block_size",
                                       "jpeg_quality", "png_level"};
-constexpr std::array kScaleMembers = {"key",         "size",         "resolution",
-                                      "chunk_sizes", "voxel_offset", "sharding"};
-constexpr std::array kInfoMembers = {"@type", "type", "data_type", "num_channels", "scales"};
 
 // The list [x, y, z] as z, y, x.
 Result<std::vector<JsonCursor>> ReversedItems(const JsonCursor& list) {
@@ -58,12 +55,12 @@ class ScaleParser {
  public:
   ScaleParser(const JsonCursor& scale, const VoxelForm& form) : cursor_(scale), form_(form) {}
 
-  Result<PrecomputedScale> Parse() {
+  Result<ArrayMetadata> Parse() {
     array_.dialect = ArrayDialect::kPrecomputed;
     array_.data_type = form_.type;
     array_.axis_names = {"channel", "z", "y", "x"};
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor key, cursor_.Member("key"));
-    UNSHARD_ASSIGN_OR_RETURN(scale_.key, key.String());
+    UNSHARD_RETURN_IF_ERROR(key.String());
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor size, cursor_.Member("size"));
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, ParseExtents(size, form_.channels, 0));
     UNSHARD_RETURN_IF_ERROR(TakeOrigin());
@@ -72,11 +69,7 @@ class ScaleParser {
     UNSHARD_RETURN_IF_ERROR(TakeChunkSizes());
     if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), cursor_.path());
     UNSHARD_RETURN_IF_ERROR(TakeCodec());
-    scale_.other_members = cursor_.value();
-    for (const char* member : kScaleMembers) scale_.other_members.Erase(member);
-    for (const char* member : kCodecMembers) scale_.other_members.Erase(member);
-    scale_.array = std::move(array_);
-    return std::move(scale_);
+    return std::move(array_);
   }
 
  private:
@@ -119,10 +112,8 @@ class ScaleParser {
     }
     for (const JsonCursor& item : items) {
       UNSHARD_ASSIGN_OR_RETURN(auto shape, ParseExtents(item, form_.channels, 1));
-      scale_.other_chunk_shapes.push_back(std::move(shape));
+      if (array_.chunk_shape.empty()) array_.chunk_shape = std::move(shape);
     }
-    array_.chunk_shape = std::move(scale_.other_chunk_shapes.front());
-    scale_.other_chunk_shapes.erase(scale_.other_chunk_shapes.begin());
     return {};
   }
 
@@ -139,7 +130,6 @@ class ScaleParser {
 
   const JsonCursor cursor_;
   const VoxelForm form_;
-  PrecomputedScale scale_;
   ArrayMetadata array_;
 };
 
@@ -156,72 +146,6 @@ Result<VoxelForm> ParseForm(const JsonCursor& document) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor channels, document.Member("num_channels"));
   UNSHARD_ASSIGN_OR_RETURN(form.channels, channels.Unsigned(1, kMostChannels));
   return form;
-}
-
-// Whether the volume's info can say what `array` is; `path` names its scale.
-Status CheckScale(const ArrayMetadata& array, const ArrayMetadata& first, const std::string& path) {
-  const auto refuse = [&](const std::string& expected) {
-    return Fail(ErrorCode::kInvalidArgument, path + ": expected " + expected);
-  };
-  if (array.rank() != kRank || array.chunk_shape.size() != kRank || array.origin.size() != kRank) {
-    return refuse("the four axes channel, z, y and x");
-  }
-  if (!(array.data_type == first.data_type) || array.shape[0] != first.shape[0]) {
-    return refuse("the data type and the channels of the first scale");
-  }
-  if (array.origin[0] != 0 || array.chunk_shape[0] != array.shape[0]) {
-    return refuse("chunks with all channels");
-  }
-  const ByteVector fill_value = FillValueOf(array);
-  if (std::any_of(fill_value.begin(), fill_value.end(),
-                  [](std::uint8_t byte) { return byte != 0; })) {
-    return refuse("a fill value of 0, which missing chunks of precomputed volumes have");
-  }
-  return {};
-}
-
-JsonValue SpatialExtents(const std::vector<std::uint64_t>& extents) {
-  return ExtentsJson({extents[3], extents[2], extents[1]});
-}
-
-Result<JsonValue> ResolutionOf(const ArrayMetadata& array, const std::string& path) {
-  std::vector<JsonValue> resolution;
-  for (std::size_t axis = kRank; axis-- > 1;) {
-    double nanometres = 1;
-    if (!array.units.empty() && array.units[axis]) {
-      const auto length = Nanometres(*array.units[axis]);
-      if (!length) {
-        return Fail(ErrorCode::kInvalidArgument, path + ": expected a unit of length, found \"" +
-                                                     DimensionUnitText(*array.units[axis]) + "\"");
-      }
-      nanometres = *length;
-    }
-    resolution.push_back(NumberJson(nanometres));
-  }
-  return JsonValue::Array(std::move(resolution));
-}
-
-Result<JsonValue> WriteScale(const PrecomputedScale& scale, const std::string& path) {
-  const ArrayMetadata& array = scale.array;
-  JsonValue document = JsonValue::Object();
-  document.Set("key", JsonValue::String(scale.key));
-  document.Set("size", SpatialExtents(array.shape));
-  std::vector<JsonValue> offset;
-  for (std::size_t axis = kRank; axis-- > 1;) {
-    offset.push_back(JsonValue::Number(std::to_string(array.origin[axis])));
-  }
-  document.Set("voxel_offset", JsonValue::Array(std::move(offset)));
-  std::vector<JsonValue> sizes{SpatialExtents(array.chunk_shape)};
-  for (const auto& shape : scale.other_chunk_shapes) sizes.push_back(SpatialExtents(shape));
-  document.Set("chunk_sizes", JsonValue::Array(std::move(sizes)));
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue resolution, ResolutionOf(array, path));
-  document.Set("resolution", std::move(resolution));
-  for (const auto& [key, value] : array.codec_json.members()) document.Set(key, value);
-  if (!array.sharding.is_null()) document.Set("sharding", array.sharding);
-  for (const auto& [key, value] : scale.other_members.members()) {
-    if (document.Find(key) == nullptr) document.Set(key, value);
-  }
-  return document;
 }
 
 }  // namespace
@@ -248,62 +172,23 @@ Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const
   return codec;
 }
 
-Result<PrecomputedVolume> ParsePrecomputedVolume(std::string_view text) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text));
-  return ParsePrecomputedVolume(JsonCursor(document, ""));
-}
-
-Result<PrecomputedVolume> ParsePrecomputedVolume(const JsonCursor& document) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto kind, document.OptionalMember("@type"));
+Result<std::vector<ArrayMetadata>> ParsePrecomputedScales(const JsonCursor& info) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto kind, info.OptionalMember("@type"));
   if (!kind.empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const std::string name, kind.front().String());
     if (name != "neuroglancer_multiscale_volume") {
       return kind.front().Expected("\"neuroglancer_multiscale_volume\"");
     }
   }
-  PrecomputedVolume volume;
-  UNSHARD_ASSIGN_OR_RETURN(const VoxelForm form, ParseForm(document));
-  UNSHARD_ASSIGN_OR_RETURN(const auto type, document.OptionalMember("type"));
-  if (!type.empty()) {
-    UNSHARD_ASSIGN_OR_RETURN(volume.type, type.front().String());
-  }
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales, document.Member("scales"));
+  UNSHARD_ASSIGN_OR_RETURN(const VoxelForm form, ParseForm(info));
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales, info.Member("scales"));
   UNSHARD_ASSIGN_OR_RETURN(const auto items, scales.Items());
+  std::vector<ArrayMetadata> arrays;
   for (const JsonCursor& item : items) {
-    UNSHARD_ASSIGN_OR_RETURN(PrecomputedScale scale, ScaleParser(item, form).Parse());
-    volume.scales.push_back(std::move(scale));
+    UNSHARD_ASSIGN_OR_RETURN(ArrayMetadata array, ScaleParser(item, form).Parse());
+    arrays.push_back(std::move(array));
   }
-  volume.other_members = document.value();
-  for (const char* member : kInfoMembers) volume.other_members.Erase(member);
-  return volume;
-}
-
-Result<JsonValue> WritePrecomputedVolume(const PrecomputedVolume& volume) {
-  if (volume.scales.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, "scales: expected at least one scale");
-  }
-  const ArrayMetadata& first = volume.scales.front().array;
-  const std::string type = DataTypeName(first.data_type);
-  if (!FindDataType(DataTypeDialect::kPrecomputedVolume, type)) {
-    return Fail(ErrorCode::kNotSupported, "precomputed volumes have no data type " + type);
-  }
-  std::vector<JsonValue> scales;
-  for (std::size_t i = 0; i < volume.scales.size(); ++i) {
-    const std::string path = "scales[" + std::to_string(i) + "]";
-    UNSHARD_RETURN_IF_ERROR(CheckScale(volume.scales[i].array, first, path));
-    UNSHARD_ASSIGN_OR_RETURN(JsonValue scale, WriteScale(volume.scales[i], path));
-    scales.push_back(std::move(scale));
-  }
-  JsonValue document = JsonValue::Object();
-  document.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
-  if (!volume.type.empty()) document.Set("type", JsonValue::String(volume.type));
-  document.Set("data_type", JsonValue::String(type));
-  document.Set("num_channels", JsonValue::Number(first.shape[0]));
-  document.Set("scales", JsonValue::Array(std::move(scales)));
-  for (const auto& [key, value] : volume.other_members.members()) {
-    if (document.Find(key) == nullptr) document.Set(key, value);
-  }
-  return document;
+  return arrays;
 }
 
 }  // namespace unshard

@@ -11,10 +11,7 @@
 namespace unshard {
 
 Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info) {
-  UNSHARD_ASSIGN_OR_RETURN(PrecomputedVolume volume, ParsePrecomputedVolume(JsonCursor(info, "")));
-  std::vector<ArrayMetadata> arrays;
-  for (PrecomputedScale& scale : volume.scales) arrays.push_back(std::move(scale.array));
-  return arrays;
+  return ParsePrecomputedScales(JsonCursor(info, ""));
 }
 
 Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,

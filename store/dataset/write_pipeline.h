@@ -117,8 +117,6 @@ class WritePipeline {
   // Publishes all that was committed before the call; in one tree, or everywhere.
   Status Flush(const ChunkTree& tree);
   Status Flush();
-  // From now on shards are published as soon as they are dirty.
-  void Hurry() { queue_.Hurry(); }
   // `committed` is called, from now on, after each commit with the tree that has the chunk. Once,
   // before chunks are committed.
   void OnCommit(std::function<void(const ChunkTree& tree)> committed) {

@@ -41,13 +41,6 @@ void DirtyShards::Force(const DirtyShard& shard) {
   Index(shard, entry);
 }
 
-void DirtyShards::Hurry() {
-  if (hurry_) return;
-  for (const auto& [shard, entry] : entries_) Unindex(shard, entry);
-  hurry_ = true;
-  for (const auto& [shard, entry] : entries_) Index(shard, entry);
-}
-
 std::optional<DirtyShard> DirtyShards::Due(Time now) const {
   if (by_due_.empty() || by_due_.begin()->first > now) return std::nullopt;
   return by_due_.begin()->second;
@@ -143,7 +136,7 @@ std::optional<Error> DirtyShards::LastError() const {
 DirtyShards::Time DirtyShards::DueTime(const Entry& entry) const {
   if (entry.forced) return Time::min();
   if (entry.error) return entry.not_before;
-  if (entry.complete || hurry_) return entry.last;
+  if (entry.complete) return entry.last;
   return std::min(entry.last + publish_after_, entry.first + kMostPauses * publish_after_);
 }
 

@@ -45,7 +45,6 @@ class DirtyShards {
   // Makes a shard that is not running the next to be chosen; one that runs is chosen again where
   // this attempt fails or does not cover what was added by now.
   void Force(const DirtyShard& shard);
-  void Hurry();
 
   // The shard whose time has come; the largest one that has not failed; the failed one whose turn
   // is next. Nothing where there is none. None of them runs.
@@ -82,7 +81,6 @@ class DirtyShards {
   void EndAttempt(Entry& entry);
 
   const std::chrono::milliseconds publish_after_;
-  bool hurry_ = false;
   Entries entries_;
   std::set<std::pair<Time, DirtyShard>> by_due_;            // all that do not run
   std::set<std::pair<std::int64_t, DirtyShard>> by_bytes_;  // of these, those that have not failed

@@ -421,12 +421,6 @@ Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room, const De
   return tl::unexpected<Error>(std::move(full));
 }
 
-void PublishQueue::Hurry() {
-  const std::lock_guard lock(state_->mutex);
-  state_->dirty.Hurry();
-  state_->work.notify_all();
-}
-
 bool PublishQueue::StoreIsAway() const { return state_->silent; }
 
 void PublishQueue::StoreAnswered() {

@@ -91,8 +91,6 @@ class PublishQueue {
   // It has answered a request of others: what waits for it is published. Where publishes go on to
   // fail they have their growing pause again, whatever other requests are answered.
   void StoreAnswered();
-  // From now on every dirty shard is published at once, without waiting for it to be idle.
-  void Hurry();
   [[nodiscard]] PublishProgress progress() const;
 
  private:

@@ -22,6 +22,7 @@
 #include "codec/n5/dataset.h"
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/array.h"
+#include "tests/support/chunk_paths.h"
 
 namespace unshard {
 namespace {
@@ -99,7 +100,7 @@ Result<ByteVector> Read(const fs::path& directory) {
   GridCell cell(array.rank());
   for (std::uint64_t index = 0; index < grid.cell_count(); ++index) {
     CellOfLinearIndex(grid.grid_shape(), index, cell);
-    const std::string key = ChunkKeyOf(array, grid, cell);
+    const std::string key = ChunkPathOf(array, cell);
     if (!fs::exists(directory / key)) continue;
     const auto shape = ChunkShapeAt(array, grid, cell);
     auto chunk = array.codec->Decode(ReadFile(directory / key), shape);
@@ -138,7 +139,7 @@ Result<ByteVector> Write(const fs::path& directory, const fs::path& target,
     if (announced && *announced != encoded.size()) {
       return Fail(ErrorCode::kInternal, "the size of a chunk is not what was announced");
     }
-    WriteFile(target / ChunkKeyOf(array, grid, cell), AsText(encoded));
+    WriteFile(target / ChunkPathOf(array, cell), AsText(encoded));
   }
   return ByteVector();
 }

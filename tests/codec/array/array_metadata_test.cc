@@ -38,18 +38,6 @@ class Chunks : public testing::Test {
   const std::vector<std::uint64_t> last_{0, 1, 3, 4};
 };
 
-TEST_F(Chunks, HaveTheKeysOfTheirFormat) {
-  ArrayMetadata array = Array(ArrayDialect::kPrecomputed);
-  EXPECT_EQ(ChunkKeyOf(array, *GridOf(array), last_), "266-310_192-200_0-36");
-  array = Array(ArrayDialect::kN5);
-  EXPECT_EQ(ChunkKeyOf(array, *GridOf(array), last_), "4/3/1/0");
-  array = Array(ArrayDialect::kZarr3);
-  EXPECT_EQ(ChunkKeyOf(array, *GridOf(array), last_), "c/0/1/3/4");
-  array = Array(ArrayDialect::kZarr2);
-  array.key_encoding = {ChunkKeyEncoding::Kind::kV2, '.'};
-  EXPECT_EQ(ChunkKeyOf(array, *GridOf(array), last_), "0.1.3.4");
-}
-
 TEST_F(Chunks, AreClippedAtTheEndExceptInZarr) {
   ArrayMetadata array = Array(ArrayDialect::kPrecomputed);
   const std::vector<std::uint64_t> clipped{1, 36, 8, 44};

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/json/parser.h"
-#include "codec/json/writer.h"
+#include "tests/support/chunk_paths.h"
 
 namespace unshard {
 namespace {
@@ -21,12 +21,15 @@ constexpr const char* kInfo = R"({
     {"key": "8_8_40", "size": [150, 100, 100], "voxel_offset": [0, 0, 0],
      "chunk_sizes": [[64, 32, 16], [8, 8, 8]], "resolution": [8, 9, 40], "encoding": "raw"}]})";
 
-TEST(PrecomputedVolume, ScalesAreArraysOfChannelsPlanesRowsAndColumns) {
-  const auto volume = ParsePrecomputedVolume(kInfo);
-  ASSERT_TRUE(volume) << volume.error().message;
-  ASSERT_EQ(volume->scales.size(), 2u);
-  const ArrayMetadata& array = volume->scales[0].array;
-  EXPECT_EQ(volume->scales[0].key, "4_4_40");
+Result<std::vector<ArrayMetadata>> ScalesOf(std::string_view text) {
+  return ParsePrecomputedScales(JsonCursor(ParseJson(text).value(), ""));
+}
+
+TEST(PrecomputedScales, ScalesAreArraysOfChannelsPlanesRowsAndColumns) {
+  const auto scales = ScalesOf(kInfo);
+  ASSERT_TRUE(scales) << scales.error().message;
+  ASSERT_EQ(scales->size(), 2u);
+  const ArrayMetadata& array = scales->front();
   EXPECT_EQ(array.shape, (std::vector<std::uint64_t>{2, 100, 200, 300}));
   EXPECT_EQ(array.chunk_shape, (std::vector<std::uint64_t>{2, 16, 32, 64}));
   EXPECT_EQ(array.origin, (std::vector<std::int64_t>{0, 0, -5, 10}));
@@ -34,23 +37,20 @@ TEST(PrecomputedVolume, ScalesAreArraysOfChannelsPlanesRowsAndColumns) {
   EXPECT_EQ(array.units[2], (DimensionUnit{4.5, "nm"}));
   EXPECT_EQ(array.axis_names[3], "x");
   EXPECT_EQ(array.sharding.Find("hash")->text(), "identity");
-  EXPECT_EQ(volume->scales[1].other_chunk_shapes,
-            (std::vector<std::vector<std::uint64_t>>{{2, 8, 8, 8}}));
-  EXPECT_EQ(*WritePrecomputedVolume(*volume), ParseJson(kInfo).value());
+  EXPECT_EQ(scales->back().chunk_shape, (std::vector<std::uint64_t>{2, 16, 32, 64}));
 }
 
-TEST(PrecomputedVolume, AChunkIsClippedAndItsChannelsFollowEachOther) {
-  const auto volume = ParsePrecomputedVolume(kInfo);
-  const ArrayMetadata& array = volume->scales[0].array;
+TEST(PrecomputedScales, AChunkIsClippedAndItsChannelsFollowEachOther) {
+  const ArrayMetadata array = ScalesOf(kInfo).value().front();
   const ChunkGrid grid = GridOf(array).value();
   const std::vector<std::uint64_t> last{0, 6, 6, 4};
-  EXPECT_EQ(ChunkKeyOf(array, grid, last), "266-310_187-195_96-100");
+  EXPECT_EQ(ChunkPathOf(array, last), "266-310_187-195_96-100");
   const auto shape = ChunkShapeAt(array, grid, last);
   EXPECT_EQ(shape, (std::vector<std::uint64_t>{2, 4, 8, 44}));
   EXPECT_EQ(array.codec->EncodedSize(shape), 2u * 4 * 8 * 44 * 2);
 }
 
-TEST(PrecomputedVolume, FailuresNameTheMember) {
+TEST(PrecomputedScales, FailuresNameTheMember) {
   struct Case {
     const char* text;
     const char* replacement;
@@ -72,40 +72,11 @@ TEST(PrecomputedVolume, FailuresNameTheMember) {
   for (const Case& one : cases) {
     std::string text = kInfo;
     text.replace(text.find(one.text), std::string(one.text).size(), one.replacement);
-    const auto volume = ParsePrecomputedVolume(text);
-    ASSERT_FALSE(volume) << one.replacement;
-    EXPECT_EQ(volume.error().code, one.code) << volume.error().message;
-    EXPECT_TRUE(volume.error().message.starts_with(one.message)) << volume.error().message;
+    const auto scales = ScalesOf(text);
+    ASSERT_FALSE(scales) << one.replacement;
+    EXPECT_EQ(scales.error().code, one.code) << scales.error().message;
+    EXPECT_TRUE(scales.error().message.starts_with(one.message)) << scales.error().message;
   }
-}
-
-TEST(PrecomputedVolume, WhatAnInfoCannotSayIsRefused) {
-  const PrecomputedVolume original = ParsePrecomputedVolume(kInfo).value();
-  const auto written = [&](const auto& change) {
-    PrecomputedVolume volume = original;
-    change(volume.scales[1].array);
-    return WritePrecomputedVolume(volume);
-  };
-  EXPECT_EQ(written([](ArrayMetadata& array) { array.chunk_shape[0] = 1; }).error().message,
-            "scales[1]: expected chunks with all channels");
-  EXPECT_EQ(written([](ArrayMetadata& array) {
-              array.fill_value = ByteVector{1, 0};
-            })
-                .error()
-                .code,
-            ErrorCode::kInvalidArgument);
-  EXPECT_EQ(written([](ArrayMetadata& array) {
-              array.units[1] = DimensionUnit{1, "s"};
-            })
-                .error()
-                .message,
-            "scales[1]: expected a unit of length, found \"s\"");
-  EXPECT_EQ(written([](ArrayMetadata& array) { array.data_type.size = 4; }).error().code,
-            ErrorCode::kInvalidArgument);
-  PrecomputedVolume volume = original;
-  for (auto& scale : volume.scales) scale.array.data_type = {DataType::Kind::kFloat, 2};
-  EXPECT_EQ(WritePrecomputedVolume(volume).error().message,
-            "precomputed volumes have no data type float16");
 }
 
 }  // namespace

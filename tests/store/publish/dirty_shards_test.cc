@@ -89,18 +89,5 @@ TEST(DirtyShardsTest, ASmallerVersionMakesTheShardSmaller) {
   EXPECT_EQ(dirty.chunks(), 2);
 }
 
-TEST(DirtyShardsTest, HurryMakesAllDueButNotWhatHasFailed) {
-  DirtyShards dirty(milliseconds(1000));
-  dirty.Add({0, 1}, 1, 1, false, At(0));
-  dirty.Add({0, 2}, 1, 1, false, At(0));
-  dirty.Begin({0, 1});
-  dirty.FailUntil({0, 1}, Error{ErrorCode::kUnavailable, "no", 0}, milliseconds(500), At(500));
-  dirty.Hurry();
-  EXPECT_EQ(dirty.Due(At(0)), (DirtyShard{0, 2}));
-  dirty.Begin({0, 2});
-  EXPECT_FALSE(dirty.Due(At(499)));
-  EXPECT_EQ(dirty.Due(At(500)), (DirtyShard{0, 1}));
-}
-
 }  // namespace
 }  // namespace unshard

@@ -619,19 +619,6 @@ TEST_F(PublishQueueTest, AnInterruptedCallerWaitsNoLongerAndThePublishGoesOn) {
   EXPECT_TRUE(queue_->FlushAll());
 }
 
-TEST_F(PublishQueueTest, HurryPublishesAllAndWhateverComes) {
-  Start();
-  Add(1);
-  Add(2);
-  Settle();
-  EXPECT_EQ(Order(), Shards());
-  queue_->Hurry();
-  ASSERT_TRUE(Eventually([&] { return queue_->progress().dirty_shards == 0; }));
-  Add(3);
-  ASSERT_TRUE(Eventually([&] { return queue_->progress().dirty_shards == 0; }));
-  EXPECT_EQ(Order(), Shards({1, 2, 3}));
-}
-
 TEST_F(PublishQueueTest, TheEndWaitsForRunningPublishesAndStartsNoOthers) {
   Start();
   Hold(1);
