@@ -6,11 +6,9 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <new>
 #include <string>
-#include <utility>
 
 #include "codec/compression/compressor.h"
 
@@ -181,15 +179,12 @@ class DeflateStream {
 };
 
 ByteVector Deflate(const Container& container, ByteSpan plain, int level) {
-  // The level of a dataset, and that of a first try.
-  thread_local std::array<std::unique_ptr<DeflateStream>, 2> streams;
+  thread_local std::unique_ptr<DeflateStream> stream;  // what a thread encodes is of one dataset
   level = std::clamp(level, 0, 9);
-  for (const auto& stream : streams) {
-    if (stream && stream->Is(container, level)) return stream->Deflate(plain);
+  if (!stream || !stream->Is(container, level)) {
+    stream = std::make_unique<DeflateStream>(container, level);
   }
-  std::swap(streams[0], streams[1]);
-  streams[0] = std::make_unique<DeflateStream>(container, level);
-  return streams[0]->Deflate(plain);
+  return stream->Deflate(plain);
 }
 
 // An upper bound for the size of one member of `plain_size` bytes: that of zlib with default

@@ -16,9 +16,6 @@ std::optional<std::uint64_t> ShardIndexSize(const ShardingSpec& spec);
 
 // For data and minishard indexes; the same as TensorStore's.
 inline constexpr int kShardGzipLevel = 9;
-// For data that it shrinks to no less than five eighths: noisy voxels, which the level above
-// shrinks by one hundredth more at most, and takes half as long again.
-inline constexpr int kFastGzipLevel = 1;
 
 // Requires of both: the spec has a ShardIndexSize.
 std::unique_ptr<ShardAssembly> AssembleNeuroglancerShard(const ShardingSpec& spec,

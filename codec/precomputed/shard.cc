@@ -277,8 +277,6 @@ class NeuroglancerShardFormat : public ShardFormat {
 
   [[nodiscard]] Result<Bytes> EncodeEntry(Bytes plain) const override {
     if (stored_is_plain()) return plain;
-    ByteVector fast = GzipEncode(plain.span(), kFastGzipLevel);
-    if (fast.size() >= plain.size() / 8 * 5) return Bytes(std::move(fast));
     return Bytes(GzipEncode(plain.span(), kShardGzipLevel));
   }
 

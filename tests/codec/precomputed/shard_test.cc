@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
-#include <random>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -315,22 +314,6 @@ TEST(NeuroglancerShard, EntriesAreDecodedByTheDataEncoding) {
   EXPECT_EQ(gzip->DecodeEntry(plain, 1000).error().code, ErrorCode::kDataLoss);
   EXPECT_EQ(gzip->DecodeEntry(stored.Slice(0, 3), 1000).error().code, ErrorCode::kDataLoss);
   EXPECT_TRUE(gzip->DecodeEntry(Bytes(), 1000)->empty());
-}
-
-TEST(NeuroglancerShard, NoisyChunksAreEncodedFast) {
-  ShardingSpec spec;
-  spec.data_encoding = ShardEncoding::kGzip;
-  const auto format = MakeNeuroglancerShardFormat(spec);
-  // Of random values of so many bits each; 5 bits shrink to five eighths and the tables.
-  for (const auto& [bits, level] : {std::pair{3, 9}, std::pair{6, 1}}) {
-    ByteVector plain(32768);
-    std::mt19937 random(7);
-    for (std::uint8_t& byte : plain) byte = static_cast<std::uint8_t>(random() % (1U << bits));
-    ASSERT_NE(GzipEncode(plain, 1), GzipEncode(plain, 9));
-    const auto stored = format->EncodeEntry(Bytes(ByteVector(plain)));
-    ASSERT_TRUE(stored);
-    EXPECT_EQ(ByteVector(stored->span().begin(), stored->span().end()), GzipEncode(plain, level));
-  }
 }
 
 // All ids of so many bits, in the order of their numbers.
