@@ -82,6 +82,43 @@ JsonValue Named(const char* name, JsonValue configuration = {}) {
   return codec;
 }
 
+constexpr std::array<const char*, 3> kShuffles = {"noshuffle", "shuffle", "bitshuffle"};
+
+// The number of a shuffle in Zarr v2 and N5, in kShuffles. numcodecs' automatic choice (-1) is by
+// bits for items of one byte.
+std::size_t ShuffleOf(const JsonValue& configuration, const DataType& type) {
+  const JsonValue* shuffle = configuration.Find("shuffle");
+  if (shuffle == nullptr) return 1;
+  for (std::size_t i = 0; i < kShuffles.size(); ++i) {
+    if (TextOf(configuration, "shuffle") == kShuffles[i]) return i;
+  }
+  const double number = NumberOf(*shuffle).value_or(0);
+  if (number < 0) return type.size == 1 ? 2 : 1;
+  return std::min(static_cast<std::size_t>(number), kShuffles.size() - 1);
+}
+
+// The configuration of blosc where the shuffle is a number, as in Zarr v2 and N5.
+JsonValue BloscMembers(const JsonValue& configuration, const DataType& type) {
+  JsonValue members = JsonValue::Object();
+  for (const char* name : {"cname", "clevel"}) {
+    if (const JsonValue* value = configuration.Find(name)) members.Set(name, *value);
+  }
+  members.Set("shuffle", JsonValue::Number(std::uint64_t{ShuffleOf(configuration, type)}));
+  const JsonValue* blocksize = configuration.Find("blocksize");
+  members.Set("blocksize", blocksize ? *blocksize : JsonValue::Number(std::uint64_t{0}));
+  return members;
+}
+
+// The same in Zarr v3, which has names for the shuffle, and wants the size of items.
+JsonValue BloscInZarr3(const JsonValue& configuration, const DataType& type) {
+  if (!TextOf(configuration, "shuffle").empty()) return configuration;
+  JsonValue members = BloscMembers(configuration, type);
+  members.Set("shuffle", JsonValue::String(kShuffles[ShuffleOf(configuration, type)]));
+  const JsonValue* typesize = configuration.Find("typesize");
+  members.Set("typesize", typesize ? *typesize : JsonValue::Number(std::uint64_t{type.size}));
+  return members;
+}
+
 JsonValue Zarr3Codecs(const DataType& type, const ChunkEncoding& encoding) {
   JsonValue codecs = JsonValue::Array();
   auto& list = codecs.mutable_items();
@@ -100,23 +137,11 @@ JsonValue Zarr3Codecs(const DataType& type, const ChunkEncoding& encoding) {
                      {{"endian", JsonValue::String(encoding.big_endian ? "big" : "little")}})));
   }
   for (const Step& step : encoding.steps) {
-    list.push_back(Named(step.name.c_str(), step.configuration));
+    const bool blosc = step.name == "blosc";
+    list.push_back(Named(step.name.c_str(),
+                         blosc ? BloscInZarr3(step.configuration, type) : step.configuration));
   }
   return codecs;
-}
-
-// The configuration of blosc where the shuffle is a number, as in Zarr v2 and N5.
-JsonValue BloscMembers(const JsonValue& configuration) {
-  JsonValue members = JsonValue::Object();
-  for (const char* name : {"cname", "clevel"}) {
-    if (const JsonValue* value = configuration.Find(name)) members.Set(name, *value);
-  }
-  const std::string shuffle = TextOf(configuration, "shuffle");
-  const std::uint64_t number = shuffle == "shuffle" ? 1 : shuffle == "bitshuffle" ? 2 : 0;
-  members.Set("shuffle", JsonValue::Number(number));
-  const JsonValue* blocksize = configuration.Find("blocksize");
-  members.Set("blocksize", blocksize ? *blocksize : JsonValue::Number(std::uint64_t{0}));
-  return members;
 }
 
 JsonValue NumberOr(const JsonValue& configuration, const char* name, std::uint64_t otherwise) {
@@ -130,13 +155,13 @@ JsonValue WithFirst(const char* key, const char* value, const JsonValue& rest) {
   return made;
 }
 
-JsonValue Zarr2Compressor(const std::vector<Step>& steps) {
+JsonValue Zarr2Compressor(const DataType& type, const std::vector<Step>& steps) {
   if (steps.empty()) return {};
   const Step& step = steps.front();
   const auto level = [&](std::uint64_t otherwise) {
     return JsonValue::Object({{"level", NumberOr(step.configuration, "level", otherwise)}});
   };
-  if (step.name == "blosc") return WithFirst("id", "blosc", BloscMembers(step.configuration));
+  if (step.name == "blosc") return WithFirst("id", "blosc", BloscMembers(step.configuration, type));
   if (step.name == "gzip") return WithFirst("id", "gzip", level(5));
   if (step.name == "zstd") return WithFirst("id", "zstd", level(3));
   if (step.name == "numcodecs.zlib") return WithFirst("id", "zlib", level(1));
@@ -156,10 +181,11 @@ std::string Zarr2Type(const DataType& type, bool big_endian) {
   return std::string{order, letter} + std::to_string(type.size);
 }
 
-JsonValue N5Compression(const std::vector<Step>& steps) {
+JsonValue N5Compression(const DataType& type, const std::vector<Step>& steps) {
   if (steps.empty()) return JsonValue::Object({{"type", JsonValue::String("raw")}});
   const Step& step = steps.front();
-  if (step.name == "blosc") return WithFirst("type", "blosc", BloscMembers(step.configuration));
+  if (step.name == "blosc")
+    return WithFirst("type", "blosc", BloscMembers(step.configuration, type));
   if (step.name == "zstd") {
     return WithFirst("type", "zstd",
                      JsonValue::Object({{"level", NumberOr(step.configuration, "level", 3)}}));
@@ -256,7 +282,7 @@ Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
     case ArrayDialect::kZarr3:
       return Zarr3Codecs(type, encoding);
     case ArrayDialect::kZarr2:
-      json.Set("compressor", Zarr2Compressor(encoding.steps));
+      json.Set("compressor", Zarr2Compressor(type, encoding.steps));
       json.Set("filters", JsonValue());
       json.Set("order",
                JsonValue::String(
@@ -266,7 +292,7 @@ Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
     case ArrayDialect::kN5:
       break;
   }
-  return N5Compression(encoding.steps);
+  return N5Compression(type, encoding.steps);
 }
 
 }  // namespace unshard

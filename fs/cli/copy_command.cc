@@ -47,7 +47,9 @@ Status CreateDestination(const CopyCommand& command, const VolumeOptions& source
   VolumeOptions read = source;
   read.read_only = true;
   UNSHARD_ASSIGN_OR_RETURN(const OpenedDataset opened, OpenedDataset::Open(read, CopyLimits()));
-  auto described = DocumentsFor(command.create, opened.dataset());
+  auto described = opened.is_group()
+                       ? DocumentsForGroup(command.create, opened)
+                       : DocumentsFor(command.create, opened.datasets().front().source.dataset);
   if (!described) return Forward(std::move(described).error(), command.create.destination);
   std::vector<NewDocument> documents = *std::move(described);
   const auto created = IsCreated(command.create.destination, documents);

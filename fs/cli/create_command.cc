@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "fs/cli/mount_command.h"
 #include "store/dataset/dataset_creation.h"
 #include "store/dataset/source.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -292,6 +295,50 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
       const auto made,
       DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt));
   return TextsOf(made);
+}
+
+Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
+                                                   const OpenedDataset& source) {
+  if (!command.like.empty() || command.format.empty()) return DescribedDocuments(command);
+  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
+  if (schema.domain) {
+    return Wrong("--shape", "the source is a group, whose arrays keep their own shapes");
+  }
+  std::vector<NewDocument> all;
+  std::set<std::string> directories;
+  const auto add = [&](const std::string& path, std::vector<NewDocument> documents) {
+    for (NewDocument& document : documents) {
+      document.path = JoinPath(path, document.path);
+      all.push_back(std::move(document));
+    }
+    directories.insert(path);
+  };
+  const auto add_group = [&](const std::string& path, const SourceDataset& group) -> Status {
+    UNSHARD_ASSIGN_OR_RETURN(const auto made, DocumentsOfCopy(group, format, std::nullopt));
+    add(path, TextsOf(made));
+    return {};
+  };
+  for (const DatasetMember& dataset : source.datasets()) {
+    auto documents = DocumentsFor(command, dataset.source.dataset);
+    if (!documents) return Forward(std::move(documents).error(), dataset.path);
+    add(dataset.path, *std::move(documents));
+  }
+  // Only volumes have a document in precomputed.
+  if (format == ArrayDialect::kPrecomputed) return all;
+  for (const DatasetMember& group : source.groups()) {
+    UNSHARD_RETURN_IF_ERROR(add_group(group.path, group.source.dataset));
+  }
+  // Zarr wants a document in each group, where N5 does without.
+  SourceDataset plain;
+  plain.dialect = format;
+  for (const DatasetMember& dataset : source.datasets()) {
+    for (std::string above = dataset.path; !above.empty();) {
+      above = ParentPath(above);
+      if (!directories.contains(above)) UNSHARD_RETURN_IF_ERROR(add_group(above, plain));
+    }
+  }
+  return all;
 }
 
 int RunCreate(const CreateCommand& command) {

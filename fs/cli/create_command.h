@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/pyramid/pyramid.h"
+#include "store/copy/opened_dataset.h"
 #include "store/dataset/dataset_creation.h"
 
 namespace unshard {
@@ -38,6 +39,11 @@ Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command
 // its levels, names, units, and what else the arguments leave open.
 Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
                                               const SourceDataset& source);
+
+// The same for all datasets of a group, each at its path, with the attributes of the groups. Fails
+// where the arguments say what cannot hold for all of them: a shape, levels.
+Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
+                                                   const OpenedDataset& source);
 
 // Returns the exit status of the program. After a failure nothing is left at the destination.
 int RunCreate(const CreateCommand& command);

@@ -70,31 +70,41 @@ Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(const VolumeOptions& sour
   read.read_only = true;
   CopyLimits limits = ChooseLimits(!source.url.empty(), !destination.url.empty());
   UNSHARD_ASSIGN_OR_RETURN(OpenedDataset from, OpenedDataset::Open(read, limits));
-  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset to, OpenedDataset::Open(destination, limits));
+  std::vector<std::string> paths;
+  for (const DatasetMember& dataset : from.datasets()) paths.push_back(dataset.path);
+  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset to, OpenedDataset::OpenAt(destination, paths, limits));
   if (!to.parts().replacer) {
     return Fail(ErrorCode::kReadOnly,
                 to.Describe() + ": can only be read; name a directory, or a URL of s3:// or gs://");
   }
-  const std::size_t levels = from.dataset().levels.size();
-  if (to.dataset().levels.size() != levels) {
-    return Fail(ErrorCode::kInvalidArgument, to.Describe() +
-                                                 ": expected as many levels as the source has, " +
-                                                 std::to_string(levels) + ", found " +
-                                                 std::to_string(to.dataset().levels.size()));
-  }
   std::unique_ptr<DatasetCopy> copy(new DatasetCopy(std::move(from), std::move(to), limits));
-  for (std::size_t level = 0; level < levels; ++level) {
-    UNSHARD_RETURN_IF_ERROR(copy->AddLevel(level));
-  }
+  for (std::size_t i = 0; i < paths.size(); ++i) UNSHARD_RETURN_IF_ERROR(copy->AddDataset(i));
   return copy;
 }
 
-Status DatasetCopy::AddLevel(std::size_t number) {
-  UNSHARD_ASSIGN_OR_RETURN(StoredArray from, source_.OpenLevel(number));
+Status DatasetCopy::AddDataset(std::size_t number) {
+  const DatasetMember& to = destination_.datasets()[number];
+  const std::size_t levels = source_.datasets()[number].source.levels.size();
+  if (to.source.levels.size() != levels) {
+    return Fail(ErrorCode::kInvalidArgument, destination_.store()->Describe(to.path) +
+                                                 ": expected as many levels as the source has, " +
+                                                 std::to_string(levels) + ", found " +
+                                                 std::to_string(to.source.levels.size()));
+  }
+  for (std::size_t level = 0; level < levels; ++level) {
+    UNSHARD_RETURN_IF_ERROR(AddLevel(number, level));
+  }
+  return {};
+}
+
+Status DatasetCopy::AddLevel(std::size_t dataset, std::size_t number) {
+  const DatasetMember& source = source_.datasets()[dataset];
+  const DatasetMember& destination = destination_.datasets()[dataset];
+  UNSHARD_ASSIGN_OR_RETURN(StoredArray from, source_.OpenLevel(source, number));
   Level level;
-  UNSHARD_ASSIGN_OR_RETURN(level.to, destination_.OpenLevel(number));
-  const auto axes = AxesOf(source_.dataset(), from.array);
-  auto map = MatchArrays(from.array, axes, WithNames(level.to.array, destination_.dataset()));
+  UNSHARD_ASSIGN_OR_RETURN(level.to, destination_.OpenLevel(destination, number));
+  const auto axes = AxesOf(source.source.dataset, from.array);
+  auto map = MatchArrays(from.array, axes, WithNames(level.to.array, destination.source.dataset));
   if (!map) return Forward(std::move(map).error(), level.to.path);
   auto copy = ArrayCopy::Make(from.array, level.to.array, *std::move(map));
   if (!copy) return Forward(std::move(copy).error(), level.to.path);

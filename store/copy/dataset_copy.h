@@ -1,5 +1,6 @@
 // Copies a dataset into another one that is there: an array, or all levels of a pyramid, whatever
-// the formats, the shards and the places of the two. fs/SEMANTICS.md, "Copying".
+// the formats, the shards and the places of the two; of a group, all datasets in it, each to its
+// path. fs/SEMANTICS.md, "Copying".
 #pragma once
 
 #include <functional>
@@ -19,8 +20,8 @@ namespace unshard {
 class DatasetCopy {
  public:
   // Opens both, and compares them: nothing is written. Fails with kInvalidArgument, naming what
-  // differs, where the destination has another number of levels, another shape or data type; and
-  // naming the codec where its chunks cannot be written.
+  // differs, where the destination lacks a dataset, has another number of levels, another shape or
+  // data type; and naming the codec where its chunks cannot be written.
   static Result<std::unique_ptr<DatasetCopy>> Open(const VolumeOptions& source,
                                                    const VolumeOptions& destination);
 
@@ -42,7 +43,9 @@ class DatasetCopy {
   };
   DatasetCopy(OpenedDataset source, OpenedDataset destination, const CopyLimits& limits);
 
-  Status AddLevel(std::size_t level);
+  // Numbers count the datasets of the source, and the levels of one.
+  Status AddDataset(std::size_t number);
+  Status AddLevel(std::size_t dataset, std::size_t number);
   Status CanWrite(const Level& level) const;
   Status CopyLevel(const Level& level);
   Status VerifyLevel(const Level& level);

@@ -6,50 +6,84 @@
 
 namespace unshard {
 
-Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const CopyLimits& limits) {
-  OpenedDataset opened;
-  UNSHARD_ASSIGN_OR_RETURN(opened.parts_, OpenSource(options, nullptr));
-  opened.store_ = opened.parts_.store;
-  if (!opened.store_->capabilities().lists) {
-    opened.store_ = opened.catalog_ = std::make_shared<CatalogStore>(opened.store_);
+Status OpenedDataset::OpenStore(const VolumeOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(parts_, OpenSource(options, nullptr));
+  store_ = parts_.store;
+  if (!store_->capabilities().lists) {
+    store_ = catalog_ = std::make_shared<CatalogStore>(store_);
   }
-  UNSHARD_ASSIGN_OR_RETURN(auto source, ReadViewSource(*opened.store_, "", opened.catalog_.get()));
-  if (!source || source->levels.empty()) {
-    return Fail(ErrorCode::kNotFound,
-                opened.Describe() +
-                    ": expected an array, a precomputed volume or a multiscale "
-                    "group; " +
-                    (source ? "name one of the arrays in the group"
+  return {};
+}
+
+tl::unexpected<Error> OpenedDataset::Missing(const std::string& path, bool is_group) const {
+  return Fail(ErrorCode::kNotFound,
+              store_->Describe(path) +
+                  ": expected an array, a precomputed volume or a multiscale group; " +
+                  (is_group ? "name one of the arrays in the group"
                             : "found no document of one (info, zarr.json, .zarray, "
                               "attributes.json)"));
+}
+
+Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const CopyLimits& limits) {
+  OpenedDataset opened;
+  UNSHARD_RETURN_IF_ERROR(opened.OpenStore(options));
+  UNSHARD_ASSIGN_OR_RETURN(opened.members_, FindMembers(*opened.store_, opened.catalog_.get()));
+  if (opened.datasets().empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto root,
+                             ReadViewSource(*opened.store_, "", opened.catalog_.get()));
+    return opened.Missing("", root.has_value());
   }
-  opened.source_ = *std::move(source);
+  opened.OpenTrees(limits);
+  return opened;
+}
+
+Result<OpenedDataset> OpenedDataset::OpenAt(const VolumeOptions& options,
+                                            const std::vector<std::string>& paths,
+                                            const CopyLimits& limits) {
+  OpenedDataset opened;
+  UNSHARD_RETURN_IF_ERROR(opened.OpenStore(options));
+  for (const std::string& path : paths) {
+    UNSHARD_ASSIGN_OR_RETURN(auto source,
+                             ReadViewSource(*opened.store_, path, opened.catalog_.get()));
+    if (!source || source->levels.empty()) return opened.Missing(path, source.has_value());
+    opened.members_.datasets.push_back({path, *std::move(source)});
+  }
+  opened.OpenTrees(limits);
+  return opened;
+}
+
+void OpenedDataset::OpenTrees(const CopyLimits& limits) {
   StoredTrees::Parts parts;
-  parts.store = opened.store_;
+  parts.store = store_;
   parts.cache = std::make_shared<IndexCache>(limits.index_bytes);
-  parts.reader = std::make_shared<ChunkReader>(std::make_shared<ByteBudgetCache>(0),
-                                               limits.chunk_bytes, std::make_shared<ReadCounters>(),
-                                               opened.store_->capabilities());
+  parts.reader =
+      std::make_shared<ChunkReader>(std::make_shared<ByteBudgetCache>(0), limits.chunk_bytes,
+                                    std::make_shared<ReadCounters>(), store_->capabilities());
   parts.shards.max_index_bytes = limits.index_bytes;
   parts.shards.max_wrapped_bytes = limits.wrapped_bytes;
   parts.shards.immutable = true;  // each shard is read once
   parts.max_chunk_bytes = limits.chunk_bytes;
-  opened.trees_ = std::make_shared<StoredTrees>(std::move(parts));
-  return opened;
+  trees_ = std::make_shared<StoredTrees>(std::move(parts));
 }
 
 std::vector<std::string> OpenedDataset::Documents() const {
   std::vector<std::string> keys;
-  for (const auto& [key, info] : source_.documents) keys.push_back(key);
+  for (const DatasetMember& dataset : datasets()) {
+    for (const auto& [name, info] : dataset.source.documents) {
+      keys.push_back(JoinPath(dataset.path, name));
+    }
+  }
   return keys;
 }
 
-Result<StoredArray> OpenedDataset::OpenLevel(std::size_t level) const {
-  const ViewSource::Level& stored = source_.levels[level];
-  const ArrayMetadata& array = source_.dataset.levels[level].array;
+Result<StoredArray> OpenedDataset::OpenLevel(const DatasetMember& dataset,
+                                             std::size_t level) const {
+  const ViewSource::Level& stored = dataset.source.levels[level];
+  const ArrayMetadata& array = dataset.source.dataset.levels[level].array;
   auto tree = trees_->OpenLevel(stored, array);
   if (!tree) {
-    return Forward(std::move(tree).error(), store_->Describe(JoinPath("", source_.document)));
+    return Forward(std::move(tree).error(),
+                   store_->Describe(JoinPath(dataset.path, dataset.source.document)));
   }
   const bool sharded = stored.precomputed_shards || stored.zarr_shards;
   return StoredArray{store_->Describe(stored.directory), array, *std::move(tree), sharded};

@@ -1,4 +1,4 @@
-// The arrays of a dataset, to be copied from or into.
+// The arrays of a dataset, or of all datasets in a group, to be copied from or into.
 #pragma once
 
 #include <cstddef>
@@ -7,36 +7,50 @@
 #include <vector>
 
 #include "store/copy/chunk_source.h"
+#include "store/copy/dataset_members.h"
 #include "store/copy/limits.h"
 #include "store/dataset/catalog_store.h"
 #include "store/dataset/source.h"
 #include "store/dataset/stored_trees.h"
-#include "store/dataset/view_source.h"
 
 namespace unshard {
 
-// A dataset whose arrays are open.
+// Datasets whose arrays are open.
 class OpenedDataset {
  public:
-  // Opens `options.source`. Fails, naming it, where no array or pyramid is there.
+  // Opens the dataset at `options.source` or, where that is a group, all in it. Fails, naming it,
+  // where no array or pyramid is there.
   static Result<OpenedDataset> Open(const VolumeOptions& options, const CopyLimits& limits);
+  // Opens the datasets at these paths below `options.source`, and no others. Fails, naming the
+  // first that is missing.
+  static Result<OpenedDataset> OpenAt(const VolumeOptions& options,
+                                      const std::vector<std::string>& paths,
+                                      const CopyLimits& limits);
 
   [[nodiscard]] const SourceParts& parts() const { return parts_; }
   [[nodiscard]] const std::shared_ptr<ObjectStore>& store() const { return store_; }
-  [[nodiscard]] const SourceDataset& dataset() const { return source_.dataset; }
+  // At least one; that at "" is the only one.
+  [[nodiscard]] const std::vector<DatasetMember>& datasets() const { return members_.datasets; }
+  // The groups that they lie in.
+  [[nodiscard]] const std::vector<DatasetMember>& groups() const { return members_.groups; }
+  [[nodiscard]] bool is_group() const { return !datasets().front().path.empty(); }
   // The keys of all documents that were read.
   [[nodiscard]] std::vector<std::string> Documents() const;
   [[nodiscard]] std::string Describe() const { return store_->Describe(""); }
   [[nodiscard]] bool is_remote() const { return !store_->capabilities().keeps_replaced_versions; }
-  // One a level of dataset(), in its order.
-  Result<StoredArray> OpenLevel(std::size_t level) const;
+  // One a level of a dataset, in its order. Requires: `dataset` is one of datasets().
+  Result<StoredArray> OpenLevel(const DatasetMember& dataset, std::size_t level) const;
 
  private:
+  Status OpenStore(const VolumeOptions& options);
+  void OpenTrees(const CopyLimits& limits);
+  [[nodiscard]] tl::unexpected<Error> Missing(const std::string& path, bool is_group) const;
+
   SourceParts parts_;
   std::shared_ptr<ObjectStore> store_;
   std::shared_ptr<CatalogStore> catalog_;  // null where the store lists
   std::shared_ptr<StoredTrees> trees_;
-  ViewSource source_;
+  DatasetMembers members_;
 };
 
 }  // namespace unshard

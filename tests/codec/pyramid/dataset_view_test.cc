@@ -178,6 +178,30 @@ TEST(DatasetView, BlocksThatAreTheSameBytesAreCopiedAndKeepTheirCompression) {
   EXPECT_EQ(TextOf(*n5.documents[0].content.Find("compression"), "type"), "gzip");
 }
 
+TEST(DatasetView, TheShuffleOfBloscIsSaidAsEachFormatSaysIt) {
+  const auto n5 = [](const std::string& type, const std::string& shuffle) {
+    return Array(ArrayDialect::kN5, R"({"dimensions":[8],"blockSize":[4],"dataType":")" + type +
+                                        R"(","compression":{"type":"blosc","cname":"lz4",)" +
+                                        R"("clevel":5,"shuffle":)" + shuffle +
+                                        R"(,"blocksize":0}})");
+  };
+  const auto zarr3 = [](const SourceDataset& source) {
+    const PresentedDataset shown = Present(source, ArrayDialect::kZarr3);
+    EXPECT_EQ(shown.levels[0].array.form, BlockForm::kStripHeader);
+    return CompactJson(shown.documents[0].content.Find("codecs")->items().back());
+  };
+  EXPECT_EQ(zarr3(n5("float32", "1")),
+            R"({"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"shuffle",)"
+            R"("blocksize":0,"typesize":4}})");
+  EXPECT_NE(zarr3(n5("float32", "0")).find("\"noshuffle\""), std::string::npos);
+  EXPECT_NE(zarr3(n5("uint8", "2")).find("\"bitshuffle\""), std::string::npos);
+  EXPECT_NE(zarr3(n5("uint8", "-1")).find("\"bitshuffle\""), std::string::npos);
+  EXPECT_NE(zarr3(n5("uint16", "-1")).find("\"shuffle\""), std::string::npos);
+  const PresentedDataset zarr2 = Present(n5("uint16", "2"), ArrayDialect::kZarr2);
+  EXPECT_EQ(CompactJson(*zarr2.documents[0].content.Find("compressor")),
+            R"({"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0})");
+}
+
 TEST(DatasetView, EdgesOfChunksDecideWhetherTheyCanBeCopied) {
   EXPECT_EQ(FormOf(Volume(Scale("[32,32,16]", "[0,0,0]", "[8,8,30]"), "uint16", "1"),
                    ArrayDialect::kZarr3),

@@ -22,7 +22,7 @@ class TaskWalkTest : public testing::Test {
     options.read_only = true;
     const auto opened = OpenedDataset::Open(options, {});
     EXPECT_TRUE(opened) << opened.error().message;
-    return *opened->OpenLevel(0);
+    return *opened->OpenLevel(opened->datasets().front(), 0);
   }
 
   StoredArray Volume(const std::string& size, const std::string& sharding) {
