@@ -13,7 +13,7 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kShards = 8, kMinishards = 4, kChunks = 256;
+constexpr std::uint64_t kListedShards = 8, kMinishards = 4, kListedChunks = 256;
 
 // Counts how many opens are under way at the same time, each of which waits for a second one.
 class Together {
@@ -44,7 +44,7 @@ class RemoteListing : public testing::TestWithParam<bool> {
         Capabilities{.lists = GetParam(), .keeps_replaced_versions = false});
     counting_ = std::make_shared<CountingStore>(memory_);
     std::map<std::uint64_t, std::string> chunks;
-    for (std::uint64_t i = 0; i < kChunks; ++i) chunks[i] = "chunk " + std::to_string(i);
+    for (std::uint64_t i = 0; i < kListedChunks; ++i) chunks[i] = "chunk " + std::to_string(i);
     for (const auto& [key, bytes] : source_.Encode(chunks)) {
       memory_->Put(JoinPath(source_.directory, key), bytes);
     }
@@ -75,13 +75,13 @@ class RemoteListing : public testing::TestWithParam<bool> {
 TEST_P(RemoteListing, CostsEachIndexPageOnceAndThoseOfSeveralShardsAtATime) {
   Together together;
   counting_->OnOpen([&](std::string_view) { together.Arrive(); });
-  EXPECT_EQ(List(2 * kChunks), kChunks);
-  EXPECT_EQ(together.arrived(), kShards);
-  EXPECT_EQ(counting_->total().opens, kShards);
-  EXPECT_LE(counting_->total().reads, kShards * kMinishards);
+  EXPECT_EQ(List(2 * kListedChunks), kListedChunks);
+  EXPECT_EQ(together.arrived(), kListedShards);
+  EXPECT_EQ(counting_->total().opens, kListedShards);
+  EXPECT_LE(counting_->total().reads, kListedShards * kMinishards);
   EXPECT_EQ(counting_->total().lists, GetParam() ? 1u : 0u);
   counting_->Reset();
-  EXPECT_EQ(List(2 * kChunks), kChunks);
+  EXPECT_EQ(List(2 * kListedChunks), kListedChunks);
   EXPECT_EQ(counting_->total().opens + counting_->total().reads, 0u) << "all is cached";
 }
 
