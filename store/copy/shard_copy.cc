@@ -47,6 +47,18 @@ class Feed {
   std::vector<std::optional<Bytes>> batch_;
 };
 
+// One of those that make chunks at a time; waits for its turn.
+class MakersTurn {
+ public:
+  explicit MakersTurn(std::counting_semaphore<>& making) : making_(making) { making_.acquire(); }
+  ~MakersTurn() { making_.release(); }
+  MakersTurn(const MakersTurn&) = delete;
+  MakersTurn& operator=(const MakersTurn&) = delete;
+
+ private:
+  std::counting_semaphore<>& making_;
+};
+
 }  // namespace
 
 struct ShardCopy::Present {
@@ -159,10 +171,11 @@ Result<std::vector<ShardChange>> ShardCopy::MakeAll(const ChunkPlan& plan,
 Status ShardCopy::CopyMade(const CopyTask& task, const std::string& key, const ChunkPlan& plan,
                            const Present& present) {
   StagedChunks staged(limits_.staged_bytes);
-  parts_.making->acquire();
-  auto all = MakeAll(plan, staged);
-  parts_.making->release();
-  UNSHARD_ASSIGN_OR_RETURN(std::vector<ShardChange> changes, std::move(all));
+  std::vector<ShardChange> changes;
+  {
+    const MakersTurn turn(*parts_.making);
+    UNSHARD_ASSIGN_OR_RETURN(changes, MakeAll(plan, staged));
+  }
   if (present.missing && changes.empty()) return {};
   bool same = !present.missing && changes.size() == present.chunks.size();
   for (std::size_t i = 0; same && i < changes.size(); ++i) {
