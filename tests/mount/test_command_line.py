@@ -19,7 +19,7 @@ import time
 import pytest
 
 from mount_data import VersionedVolume, VersionedZarr, refused
-from mounting import MountFailed, guardian_of, mounted_at, remove_tree, wait_until
+from mounting import MountFailed, freeze, guardian_of, mounted_at, remove_tree, wait_until
 
 NOBODY = pwd.getpwnam("nobody")
 BOUND = 30
@@ -238,7 +238,7 @@ def test_wrong_arguments_end_with_2(run_unshard, arguments):
 def test_umount_does_not_wait_for_ever_for_a_mount_that_does_not_answer(source, point, run_unshard):
     assert run_unshard("mount", source.path, point).returncode == 0
     daemon, = daemons_of(point)
-    os.kill(daemon, signal.SIGSTOP)
+    freeze(daemon)
     try:
         done = run_unshard("umount", point)
         assert done.returncode == 1 and "does not answer" in done.stderr

@@ -13,7 +13,7 @@ import tempfile
 import pytest
 
 from mount_data import VersionedVolume, refused
-from mounting import mounted_at, wait_until
+from mounting import freeze, mounted_at, wait_until
 from write_data import PATIENT, WriteCase, damaged, write_file
 
 NOBODY = pwd.getpwnam("nobody")
@@ -77,7 +77,7 @@ def test_list_waits_for_no_mount_that_does_not_answer(work, mount, run_unshard):
     assert run_unshard("mount", source, point, "-o", "ro").returncode == 0
     os.kill(json.loads((point / ".unshard/status.json").read_text())["pid"], signal.SIGKILL)
     assert wait_until(lambda: run_unshard("status", point).returncode != 0, BOUND)
-    os.kill(stopped.process.pid, signal.SIGSTOP)
+    freeze(stopped.process.pid)
     try:
         dead, silent, serving = listed(run_unshard, point, stopped.path, sound.path)
         assert dead[0]["state"] == "dead" and f"unshard umount {point}" in dead[1]

@@ -46,6 +46,21 @@ def wait_until(condition, seconds, pause=0.01):
     return True
 
 
+def freeze(pid):
+    """Stops a process until SIGCONT. The signal alone only asks for it: on a loaded machine other
+    threads go on for a while."""
+    def frozen():
+        try:
+            states = [task.read_text().rpartition(")")[2].split()[0]
+                      for task in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
+        except OSError:  # a thread has ended
+            return False
+        return set(states) == {"T"}
+
+    os.kill(pid, signal.SIGSTOP)
+    assert wait_until(frozen, 60), pid
+
+
 class Mount:
     """One `unshard mount -f SRC MNT` under way. Use through the `mount` fixture or `with`.
 

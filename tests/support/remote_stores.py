@@ -13,7 +13,7 @@ import urllib.request
 import botocore.config
 import botocore.session
 
-from mounting import wait_until
+from mounting import freeze, wait_until
 
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
 USER, SECRET = "unshard-tests", "unshard-tests-secret"
@@ -34,7 +34,7 @@ class Server:
 
     def pause(self):
         """It answers nobody any more, until `go_on`."""
-        self.process.send_signal(signal.SIGSTOP)
+        freeze(self.process.pid)
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
