@@ -7,7 +7,6 @@
 
 #include "codec/array/document.h"
 #include "codec/core/lower_case.h"
-#include "codec/json/parser.h"
 #include "codec/voxel/volume_codec.h"
 
 namespace unshard {
@@ -181,6 +180,8 @@ Result<std::vector<ArrayMetadata>> ParsePrecomputedScales(const JsonCursor& info
     }
   }
   UNSHARD_ASSIGN_OR_RETURN(const VoxelForm form, ParseForm(info));
+  UNSHARD_ASSIGN_OR_RETURN(const auto type, info.OptionalMember("type"));
+  if (!type.empty()) UNSHARD_RETURN_IF_ERROR(type.front().String());
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor scales, info.Member("scales"));
   UNSHARD_ASSIGN_OR_RETURN(const auto items, scales.Items());
   std::vector<ArrayMetadata> arrays;

@@ -89,12 +89,13 @@ constexpr std::array<const char*, 3> kShuffles = {"noshuffle", "shuffle", "bitsh
 std::size_t ShuffleOf(const JsonValue& configuration, const DataType& type) {
   const JsonValue* shuffle = configuration.Find("shuffle");
   if (shuffle == nullptr) return 1;
+  const std::string name = TextOf(configuration, "shuffle");
   for (std::size_t i = 0; i < kShuffles.size(); ++i) {
-    if (TextOf(configuration, "shuffle") == kShuffles[i]) return i;
+    if (name == kShuffles[i]) return i;
   }
   const double number = NumberOf(*shuffle).value_or(0);
   if (number < 0) return type.size == 1 ? 2 : 1;
-  return std::min(static_cast<std::size_t>(number), kShuffles.size() - 1);
+  return static_cast<std::size_t>(std::min(number, 2.0));
 }
 
 // The configuration of blosc where the shuffle is a number, as in Zarr v2 and N5.
@@ -184,8 +185,9 @@ std::string Zarr2Type(const DataType& type, bool big_endian) {
 JsonValue N5Compression(const DataType& type, const std::vector<Step>& steps) {
   if (steps.empty()) return JsonValue::Object({{"type", JsonValue::String("raw")}});
   const Step& step = steps.front();
-  if (step.name == "blosc")
+  if (step.name == "blosc") {
     return WithFirst("type", "blosc", BloscMembers(step.configuration, type));
+  }
   if (step.name == "zstd") {
     return WithFirst("type", "zstd",
                      JsonValue::Object({{"level", NumberOr(step.configuration, "level", 3)}}));

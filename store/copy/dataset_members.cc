@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "store/object/directories_in.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -46,12 +47,8 @@ class MemberWalk {
  private:
   Status VisitMembers(const std::string& path, std::size_t depth) {
     if (!store_.capabilities().lists) return {};
-    std::vector<std::string> names;
-    UNSHARD_RETURN_IF_ERROR(store_.List(path, CallerDeadline(), [&](const ListEntry& entry) {
-      if (entry.kind == ObjectInfo::Kind::kDirectory) names.emplace_back(entry.name);
-      return names.size() <= kMostDirectories;
-    }));
-    std::sort(names.begin(), names.end());
+    UNSHARD_ASSIGN_OR_RETURN(const auto names,
+                             DirectoriesIn(store_, path, kMostDirectories, CallerDeadline()));
     for (const std::string& name : names) {
       UNSHARD_RETURN_IF_ERROR(Visit(JoinPath(path, name), depth + 1));
     }

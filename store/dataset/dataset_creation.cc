@@ -21,6 +21,7 @@
 
 #include "codec/json/parser.h"
 #include "store/dataset/source.h"
+#include "store/object/directories_in.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 
@@ -260,12 +261,7 @@ class DocumentWalk {
   Status VisitMembers(const std::string& directory, std::vector<std::string> members,
                       std::size_t depth) {
     if (store_.capabilities().lists) {
-      members.clear();
-      UNSHARD_RETURN_IF_ERROR(store_.List(directory, deadline_, [&](const ListEntry& entry) {
-        if (entry.kind == ObjectInfo::Kind::kDirectory) members.emplace_back(entry.name);
-        return members.size() <= kMaxDocuments;
-      }));
-      std::sort(members.begin(), members.end());
+      UNSHARD_ASSIGN_OR_RETURN(members, DirectoriesIn(store_, directory, kMaxDocuments, deadline_));
     }
     for (const std::string& member : members) {
       UNSHARD_RETURN_IF_ERROR(Visit(JoinPath(directory, member), depth + 1));

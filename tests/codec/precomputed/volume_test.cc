@@ -59,6 +59,7 @@ TEST(PrecomputedScales, FailuresNameTheMember) {
   };
   const Case cases[] = {
       {"\"uint16\"", "\"complex64\"", ErrorCode::kNotSupported, "data_type: the data type"},
+      {"\"type\": \"image\"", "\"type\": 5", ErrorCode::kDataLoss, "type: expected"},
       {"\"num_channels\": 2", "\"num_channels\": 0", ErrorCode::kDataLoss, "num_channels: "},
       {"[300, 200, 100]", "[300, 200]", ErrorCode::kDataLoss, "scales[0].size: expected three"},
       {"[64, 32, 16]", "[64, 0, 16]", ErrorCode::kDataLoss, "scales[0].chunk_sizes[0][1]: "},
