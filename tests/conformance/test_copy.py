@@ -307,7 +307,8 @@ def test_a_copy_that_was_killed_goes_on(options, unshard_binary, copy, work):
         assert all(there.get(path) == inode for path, inode in kept.items())
         kept = there
     copy(work / "source", work / "to", *options)
-    assert all(inodes(work / "to").get(path) == inode for path, inode in kept.items())
+    there = inodes(work / "to")
+    assert all(there.get(path) == inode for path, inode in kept.items())
     assert left_over(work / "to") == []
     same(voxels_of(work / "to", options[1]), wanted)
     assert tree(work / "to") == tree(work / "whole")
