@@ -65,6 +65,8 @@ const char* const kMountFooter =
     "  umask=OCTAL,fmask=OCTAL,dmask=OCTAL\n"
     "                          permissions that all, files, directories lack\n"
     "  allow_other             let other users in (see fuse.conf(5))\n"
+    "  no_io_uring             take requests from /dev/fuse also where the kernel offers\n"
+    "                          them over io_uring, which is faster\n"
     "\n"
     "Examples:\n"
     "  unshard mount segmentation /mnt/seg\n"

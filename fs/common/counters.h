@@ -46,6 +46,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
 // change them.
 struct Counters {
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Operation::kCount)> requests{};
+  std::atomic<std::uint64_t> over_io_uring{0};  // of all requests
   std::atomic<std::uint64_t> errors{0};
   std::atomic<std::uint64_t> bytes_read{0};
   std::atomic<std::uint64_t> bytes_spliced{0};
@@ -53,8 +54,9 @@ struct Counters {
   std::atomic<std::uint64_t> shards_changed{0};
   std::atomic<std::uint64_t> entries_invalidated{0};
 
-  void Count(Operation operation) {
+  void Count(Operation operation, bool came_over_io_uring = false) {
     requests[static_cast<std::size_t>(operation)].fetch_add(1, std::memory_order_relaxed);
+    if (came_over_io_uring) over_io_uring.fetch_add(1, std::memory_order_relaxed);
   }
 };
 

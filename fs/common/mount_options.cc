@@ -227,6 +227,7 @@ Status ApplyWord(std::string_view word, MountOptions& options) {
   if (word == "anonymous") return void(options.anonymous = true), Status{};
   if (word == "allow_http") return void(options.allow_http = true), Status{};
   if (word == "allow_other") return void(options.allow_other = true), Status{};
+  if (word == "no_io_uring") return void(options.no_io_uring = true), Status{};
   if (Contains(kForKernel, word)) return options.kernel_options.emplace_back(word), Status{};
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) {
@@ -319,6 +320,7 @@ std::string DescribeOptions(const MountOptions& options) {
   object.Set("single_writer", JsonValue::Boolean(options.single_writer));
   object.Set("anonymous", JsonValue::Boolean(options.anonymous));
   object.Set("allow_http", JsonValue::Boolean(options.allow_http));
+  object.Set("no_io_uring", JsonValue::Boolean(options.no_io_uring));
   return WriteJson(object) + "\n";
 }
 

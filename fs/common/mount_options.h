@@ -29,6 +29,7 @@ struct MountOptions : VolumeOptions {
   std::optional<mode_t> file_mask;       // where given, instead of `umask`
   std::optional<mode_t> directory_mask;  // likewise
   bool allow_other = false;
+  bool no_io_uring = false;  // requests are read from /dev/fuse, whatever the kernel offers
   bool foreground = false;
   bool verbose = false;
   // Options for the kernel and fusermount3, passed on as they are: "nosuid", "nodev", …

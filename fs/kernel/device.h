@@ -13,6 +13,8 @@ namespace unshard {
 //    at a time;
 //  - adds FUSE_NO_EXPORT_SUPPORT: no file handles for NFS servers;
 //  - adds FUSE_PASSTHROUGH where the context says so (fs/kernel/backing_files.h);
+//  - accepts FUSE over io_uring where the context wants it and the kernel offers it
+//    (fs/kernel/ring_queues.h): replies to requests that came that way go back that way;
 //  - then raises the mount's read-ahead, so that one READ asks for a whole chunk of usual size.
 //    Only root may; for other users the read-ahead stays.
 // Call it once, between mounting and serving. The session's user data must be a FuseContext.

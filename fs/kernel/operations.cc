@@ -1,14 +1,17 @@
 #include "fs/kernel/operations.h"
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 
 #include "fs/kernel/replies.h"
+#include "fs/kernel/ring_queues.h"
 #include "fs/kernel/write_operations.h"
 #include "store/object/log.h"
 
@@ -40,7 +43,7 @@ void Init(void* user_data, fuse_conn_info* connection) {
   context.opendir_is_optional =
       !writable && (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   context.parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
-  context.first_reply = true;
+  context.handshake = Handshake::kReply;
   if (context.on_ready) context.on_ready();
 }
 
@@ -116,6 +119,35 @@ void OpenDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   });
 }
 
+// Without a copy in this process: spliced, or read into the memory that the reply is taken from.
+void ReplySlice(fuse_req_t request, const FileSlice& slice) {
+  RingEntry* const entry = RingQueues::Current();
+  if (entry == nullptr) {
+    fuse_bufvec buffer = FUSE_BUFVEC_INIT(slice.range.size);
+    buffer.buf[0].flags =
+        static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY);
+    buffer.buf[0].fd = slice.descriptor;
+    buffer.buf[0].pos = static_cast<off_t>(slice.range.begin);
+    fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
+    return;
+  }
+  const std::span<std::byte> room = entry->payload();
+  const std::size_t size = std::min<std::uint64_t>(slice.range.size, room.size());
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t read = pread(slice.descriptor, room.data() + done, size - done,
+                               static_cast<off_t>(slice.range.begin + done));
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) {
+      fuse_reply_err(request, errno);
+      return;
+    }
+    if (read == 0) break;
+    done += static_cast<std::size_t>(read);
+  }
+  fuse_reply_buf(request, reinterpret_cast<const char*>(room.data()), done);
+}
+
 void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
           fuse_file_info* file) {
   Guarded(request, Operation::kRead, node, [&](VolumeFs& fs) {
@@ -135,12 +167,7 @@ void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
     const auto& slice = std::get<FileSlice>(*piece);
     counters.bytes_read.fetch_add(slice.range.size, std::memory_order_relaxed);
     counters.bytes_spliced.fetch_add(slice.range.size, std::memory_order_relaxed);
-    fuse_bufvec buffer = FUSE_BUFVEC_INIT(slice.range.size);
-    buffer.buf[0].flags =
-        static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY);
-    buffer.buf[0].fd = slice.descriptor;
-    buffer.buf[0].pos = static_cast<off_t>(slice.range.begin);
-    fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
+    ReplySlice(request, slice);
   });
 }
 

@@ -5,13 +5,21 @@
 #include <fuse_lowlevel.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "fs/kernel/backing_files.h"
 #include "fs/volume_fs.h"
 #include "store/local/file_descriptor.h"
 
 namespace unshard {
+
+class RingQueues;
+
+// How far FUSE_INIT has come: what the kernel offers is seen, and its reply is the next that is
+// written, and it is over.
+enum class Handshake : std::uint8_t { kOffer, kReply, kDone };
 
 // What the callbacks share; the session's user data. Outlives the session.
 struct FuseContext {
@@ -26,10 +34,14 @@ struct FuseContext {
   std::function<void()> on_ready;  // called once, when the kernel has accepted the session
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
   bool opendir_is_optional = false;
-  bool parallel_directories = false;     // the kernel can take requests for one directory at once
-  bool passes_through = false;           // files of the source are given to the kernel
-  BackingFiles backing_files;            // of writable mounts
-  std::atomic<bool> first_reply{false};  // set from Init() until its reply is written
+  bool parallel_directories = false;  // the kernel can take requests for one directory at once
+  bool passes_through = false;        // files of the source are given to the kernel
+  BackingFiles backing_files;         // of writable mounts
+  bool wants_rings = false;           // requests are to come over io_uring
+  bool may_have_rings = false;        // the kernel offers that
+  std::unique_ptr<RingQueues> rings;  // null: requests are read from /dev/fuse
+  fuse_session* session = nullptr;
+  std::atomic<Handshake> handshake{Handshake::kOffer};
 };
 
 fuse_lowlevel_ops FuseOperations(bool writable);

@@ -12,6 +12,7 @@
 
 #include "fs/kernel/interrupts.h"
 #include "fs/kernel/operations.h"
+#include "fs/kernel/ring_queues.h"
 #include "store/object/deadline.h"
 
 namespace unshard {
@@ -50,7 +51,7 @@ template <class Body>
 void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
   const FuseContext& context = ContextOf(request);
   VolumeFs& fs = *context.fs;
-  if (!fs.IsControl(node)) fs.counters().Count(operation);
+  if (!fs.IsControl(node)) fs.counters().Count(operation, RingQueues::Current() != nullptr);
   const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
   try {
     std::optional<InterruptStop> stop;

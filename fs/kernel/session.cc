@@ -24,6 +24,7 @@
 #include "fs/kernel/mount_record.h"
 #include "fs/kernel/mount_table.h"
 #include "fs/kernel/operations.h"
+#include "fs/kernel/ring_queues.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mount_status.h"
 #include "store/local/cross_host_locks.h"
@@ -309,7 +310,10 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
     context.fs = fs.get();
     context.threads = ThreadsFor(context);
     context.passes_through = fs->writable() && geteuid() == 0;
+    // A request of a remote mount may wait for long, and one behind it in its queue with it.
+    context.wants_rings = !context.is_remote && !options.no_io_uring;
     UNSHARD_ASSIGN_OR_RETURN(session, MakeSession(options, context));
+    context.session = session.get();
     if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
       return Fail(ErrorCode::kPermissionDenied,
                   options.mount_point +
@@ -341,6 +345,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
       stop_telling();
     });
     served = Loop(session.get(), options.mount_point, context.threads);
+    context.rings.reset();
   }
   // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
   // is under way.

@@ -62,6 +62,8 @@ std::vector<Metric> Metrics(Superblock& superblock) {
   const CacheCounters indexes = superblock.parts.indexes->counters();
   const CacheCounters decoded = superblock.parts.decoded->counters();
   std::vector<Metric> metrics{
+      {"over_io_uring_total", "Of all requests, those that came over io_uring.",
+       counters.over_io_uring},
       {"errors_total", "Failed requests.", counters.errors},
       {"bytes_read_total", "Bytes given to readers.", counters.bytes_read},
       {"bytes_spliced_total", "Of these, bytes that were spliced from shards.",
@@ -125,6 +127,7 @@ JsonValue CountersObject(Superblock& superblock) {
   store.Set("data_reads", JsonValue::Number(superblock.parts.reads->data_reads));
   JsonValue object = JsonValue::Object();
   object.Set("requests", std::move(requests));
+  object.Set("over_io_uring", JsonValue::Number(counters.over_io_uring));
   object.Set("errors", JsonValue::Number(counters.errors));
   object.Set("bytes_read", JsonValue::Number(counters.bytes_read));
   object.Set("bytes_spliced", JsonValue::Number(counters.bytes_spliced));

@@ -858,7 +858,7 @@ def test_help_shows_examples_and_every_option(run_unshard):
     done = run_unshard("mount", "--help")
     assert done.returncode == 0
     for word in ("view=", "list=", "uid=", "gid=", "umask=", "ttl=", "watch=", "immutable", "morton=",
-                 "memory=", "allow_other", "ro,rw", "spool=", "spool_size=", "spool_files=",
+                 "memory=", "allow_other", "no_io_uring", "ro,rw", "spool=", "spool_size=", "spool_files=",
                  "publish_after=", "publish_threads=", "sync=", "strict", "-f", "-v"):
         assert word in done.stdout, word
 

@@ -96,6 +96,8 @@ TEST(MountOptionsTest, OptionsOfWritingAreTakenOver) {
   EXPECT_TRUE(Applied("anonymous").anonymous);
   EXPECT_FALSE(by_default.allow_http);
   EXPECT_TRUE(Applied("allow_http").allow_http);
+  EXPECT_FALSE(by_default.no_io_uring);
+  EXPECT_TRUE(Applied("no_io_uring").no_io_uring);
   const MountOptions all = Applied(
       "spool=/var/spool/a=b,spool_size=1M,spool_files=1,publish_after=0.25,"
       "publish_threads=64,sync=store,strict");

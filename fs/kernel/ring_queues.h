@@ -1,0 +1,80 @@
+// FUSE over io_uring, of Linux 6.14 on: threads that take requests from the connection's ring
+// queues, one for each processor, instead of reading /dev/fuse. A thread runs on the processor of
+// the program that waits for it, so that neither has to be woken on another one.
+//
+// 1. The kernel offers it in FUSE_INIT where its administrator has switched it on
+//    (/sys/module/fuse/parameters/enable_uring). Before the reply accepts the offer each queue has
+//    threads with an io_uring: from the reply on the kernel holds requests back until each queue
+//    has an entry, and then sends nothing to /dev/fuse but FORGET and INTERRUPT.
+// 2. After the reply each thread registers its entry. Where the kernel does not take one of these,
+//    requests would wait for ever: the mount is ended.
+// 3. The kernel gives a request to an idle entry of the caller's queue. A thread whose request
+//    leaves fewer than kSpare of them starts another thread, up to a limit: a request that finds
+//    none waits until one of the busy ones has replied, though another may be registered meanwhile.
+// 4. The end of the connection ends all threads, and so does the eventfd.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "fs/kernel/ring_entry.h"
+#include "store/local/file_descriptor.h"
+
+namespace unshard {
+
+class RingQueues {
+ public:
+  // Serves one request, as a read of /dev/fuse returns it, in the calling thread.
+  using Serve = std::function<void(std::span<std::byte> request)>;
+
+  // Step 1. Null, with the reason in the log, where this process gets no io_uring.
+  // `most_threads`: of each queue. Blocks signals in the threads as the caller has them blocked.
+  static std::unique_ptr<RingQueues> Make(int device, unsigned most_threads, Serve serve);
+  // Step 4. Waits for the threads, and so for the requests that they serve.
+  ~RingQueues();
+  RingQueues(const RingQueues&) = delete;
+  RingQueues& operator=(const RingQueues&) = delete;
+
+  // Step 2. `payload_size`: see RingEntry::Register().
+  void Start(std::size_t payload_size);
+
+  // The entry whose request the calling thread serves; null: none.
+  static RingEntry* Current();
+
+ private:
+  struct Queue {
+    std::atomic<int> idle{0};  // threads that wait for a request, or soon will
+    std::atomic<unsigned> threads{0};
+  };
+
+  RingQueues(int device, unsigned queues, unsigned most_threads, Serve serve);
+  enum class Need : std::uint8_t { kFirst, kSpare };  // of a thread: for step 1, or 3
+  void AddThread(std::uint16_t queue, Need need);
+  void Run(std::uint16_t queue, Need need);
+  std::unique_ptr<RingEntry> MakeEntry(std::uint16_t queue);
+  bool Register(RingEntry& entry, Need need);
+  void ServeAll(RingEntry& entry, std::uint16_t queue);
+
+  const int device_;
+  const unsigned most_threads_;
+  const Serve serve_;
+  const FileDescriptor ended_;  // an eventfd
+  std::vector<Queue> queues_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned made_ = 0;                 // guarded by mutex_: threads that have an io_uring
+  unsigned refused_ = 0;              // guarded by mutex_: threads that got none
+  std::size_t payload_size_ = 0;      // guarded by mutex_; 0: not started
+  bool ending_ = false;               // guarded by mutex_
+  std::vector<std::thread> threads_;  // guarded by mutex_
+};
+
+}  // namespace unshard
