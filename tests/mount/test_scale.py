@@ -315,8 +315,8 @@ def test_of_very_many_arrays_only_those_are_read_that_somebody_looks_at(in_memor
     mounted.unmount()
 
 
-def test_info_tells_of_all_arrays(work, run_unshard):
+def test_info_tells_of_all_arrays(in_memory, run_unshard):
     count = SEARCHED_AHEAD + 100
-    source = crowd(work / "source", count)
+    source = crowd(in_memory / "source", count)
     told = json.loads(run_unshard("info", "--json", source).stdout)
     assert len(told["datasets"]) == count + 1
