@@ -20,7 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Before a daemon: in a pid name space of its own the kernel does not tell it which process asks.
 # Killed there, it takes its guardian with it.
 OTHER_PIDS = ("unshare", "--pid", "--fork", "--kill-child")
-DEAD = (errno.ENOTCONN, errno.ECONNABORTED)  # what a call gets whose daemon was killed
+# What a call gets whose daemon was killed; the last two over io_uring only.
+DEAD = (errno.ENOTCONN, errno.ECONNABORTED, errno.ECANCELED, errno.EINTR)
 
 
 def flush(mounted):

@@ -12,6 +12,7 @@ from chunk_writer import WAYS, WHOLE
 from faults import (DEAD, OTHER_PIDS, SourceWatch, Writers, assert_ends, clear_away, flush,
                     guardian_of, kill, write_state)
 from history import History
+from io_uring import io_uring_if_offered
 from line_source import LineSource
 from mounting import daemon_of, wait_until
 
@@ -20,6 +21,17 @@ ENDS = 8
 HANG_ROUNDS = 15
 WRITERS = 8
 TWO_MOUNT_ROUNDS = 3
+
+
+@pytest.fixture(autouse=True)
+def io_uring():
+    with io_uring_if_offered():
+        yield
+
+
+def requests_of(number):
+    """Half of the rounds, with and without a pid name space, read requests from the device."""
+    return ",no_io_uring" if number % 4 in (1, 2) else ""
 
 
 def pids_of(number):
@@ -33,7 +45,8 @@ def test_nothing_acknowledged_is_lost_by_killing_the_daemon_again_and_again(work
     publishes = 0
     with SourceWatch(source, pause=0.2) as watch:
         for number in range(ROUNDS):
-            mounted = mount_again(source, "publish_after=0.1", prefix=pids_of(number))
+            mounted = mount_again(source, f"publish_after=0.1{requests_of(number)}",
+                                  prefix=pids_of(number))
             with Writers() as writers:
                 for writer in range(WRITERS):
                     own = list(range(writer, source.count, WRITERS))
@@ -73,7 +86,8 @@ def test_a_mount_that_is_told_to_end_under_load_publishes_all_and_ends(work, mou
     source = LineSource(str(work / "source"), "zarr/", shards=4, per_shard=32).create()
     journal, rng = work / "journal", random.Random(5)
     for number in range(ENDS):
-        mounted = mount_again(source, "publish_after=0.05", prefix=pids_of(number))
+        mounted = mount_again(source, f"publish_after=0.05{requests_of(number)}",
+                              prefix=pids_of(number))
         # Who writes in place joins others, and would mix with what these write in pieces; from
         # another pid name space it may have to wait for them until it is EBUSY.
         ways, pieces = (WHOLE, 2) if pids_of(number) else (WAYS, 1)
@@ -105,7 +119,8 @@ def test_nothing_hangs_where_a_daemon_is_killed_that_names_are_changed_through(
     source = LineSource(str(work / "source"), "zarr/", shards=2, per_shard=8).create()
     journal, rng = work / "journal", random.Random(6)
     for number in range(HANG_ROUNDS):
-        mounted = mount_again(source, "publish_after=0", prefix=pids_of(number))
+        mounted = mount_again(source, f"publish_after=0{requests_of(number)}",
+                              prefix=pids_of(number))
         with Writers() as writers:
             for writer in range(4):
                 writers.start(source, mounted.path, journal, writer, 60, ("rename", "unlink"),
@@ -133,7 +148,8 @@ def test_nothing_hangs_where_a_read_only_mount_is_killed_while_its_source_change
             writers.start(source, changing.path, journal, writer, 60, ("rename", "unlink"))
         writers.await_ready()
         for number in range(HANG_ROUNDS // 2):
-            mounted = mount(source.path, "ro", point=work / "readers", prefix=pids_of(number))
+            mounted = mount(source.path, f"ro{requests_of(number)}", point=work / "readers",
+                            prefix=pids_of(number))
             with Writers() as readers:
                 for reader in range(4):
                     readers.start(source, mounted.path, journal, 10 + reader, 60, ("read",))
@@ -152,8 +168,9 @@ def test_of_two_mounts_that_are_killed_one_after_the_other_each_keeps_what_it_ac
     journal, rng = work / "journal", random.Random(7)
     shared = list(range(1, source.count, 2))
     for number in range(TWO_MOUNT_ROUNDS):
-        both = [mount(source.path, f"spool={spools},publish_after=0.1", point=work / name,
-                      prefix=pids_of(number)) for name in ("first", "second")]
+        options = f"spool={spools},publish_after=0.1{requests_of(number)}"
+        both = [mount(source.path, options, point=work / name, prefix=pids_of(number))
+                for name in ("first", "second")]
         with Writers() as of_first, Writers() as of_second:
             for writer in range(WRITERS):
                 programs = (of_first, of_second)[writer % 2]

@@ -1,6 +1,7 @@
 """Switches FUSE over io_uring on for mounts that begin meanwhile, also those of other tests."""
 
 import contextlib
+import fcntl
 import pathlib
 
 import pytest
@@ -21,11 +22,19 @@ def setting(path, value):
 
 
 @contextlib.contextmanager
+def io_uring_if_offered():
+    """One test program at a time: each puts back what it has found."""
+    with open(__file__) as lock, contextlib.ExitStack() as settings:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if SWITCH.exists():
+            settings.enter_context(setting(SWITCH, "Y"))
+        yield
+
+
 def io_uring_switched_on():
     if not SWITCH.exists():
         pytest.skip(f"{SWITCH} is not there: FUSE over io_uring needs Linux 6.14")
-    with setting(SWITCH, "Y"):
-        yield
+    return io_uring_if_offered()
 
 
 def over_io_uring(mounted):
