@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
+#include <string>
+
+#include "store/object/log.h"
 
 namespace unshard {
 namespace {
@@ -95,9 +97,14 @@ std::span<std::byte> RingEntry::Wait() {
     const int code = io_uring_wait_cqe(&uring_, &completed);
     if (code == -EINTR) continue;
     if (code < 0) return {};
-    const bool is_request = completed->user_data == kRequest && completed->res >= 0;
+    const bool ends = completed->user_data == kEnd;
+    const int why = completed->res;
     io_uring_cqe_seen(&uring_, completed);
-    return is_request ? Assemble() : std::span<std::byte>();
+    if (!ends && why >= 0) return Assemble();
+    if (!ends && why != -ENOTCONN && why != -ECONNABORTED && why != -ECANCELED) {
+      LogWarning(std::string("FUSE over io_uring: a ring entry ends: ") + std::strerror(-why));
+    }
+    return {};
   }
 }
 
@@ -120,26 +127,29 @@ std::span<std::byte> RingEntry::Assemble() {
 }
 
 ssize_t RingEntry::Reply(const iovec* parts, int count) {
+  fuse_out_header header{};
+  std::memcpy(&header, parts[0].iov_base, sizeof(header));
   const std::span<std::byte> room = payload();
   std::size_t size = 0;
   for (int i = 1; i < count; ++i) {
-    if (parts[i].iov_len > room.size() - size) {
-      errno = EINVAL;
-      return -1;
+    if (parts[i].iov_len > room.size() - size) {  // the kernel asks for no such reply
+      header.error = -EIO;
+      size = 0;
+      break;
     }
     std::byte* const at = room.data() + size;
     if (parts[i].iov_base != at) std::memcpy(at, parts[i].iov_base, parts[i].iov_len);
     size += parts[i].iov_len;
   }
   Headers& headers = HeadersIn(memory_);
-  std::memcpy(headers.in_out, parts[0].iov_base, sizeof(fuse_out_header));
+  std::memcpy(headers.in_out, &header, sizeof(header));
   headers.state.payload_size = static_cast<std::uint32_t>(size);
   unique_ = 0;
   if (const int code = Submit(kCommitAndFetch, commit_id_); code < 0) {
     errno = -code;
     return -1;
   }
-  return static_cast<ssize_t>(sizeof(fuse_out_header) + size);
+  return static_cast<ssize_t>(sizeof(header) + size);
 }
 
 std::span<std::byte> RingEntry::payload() const {

@@ -116,11 +116,8 @@ void RingQueues::AddThread(std::uint16_t queue, Need need) {
 void RingQueues::Run(std::uint16_t queue, Need need) {
   RunOn(queue);
   const auto entry = MakeEntry(queue);
-  if (entry && Register(*entry, need)) {
-    ServeAll(*entry, queue);
-  } else {
-    --queues_[queue].idle;
-  }
+  if (entry && Register(*entry, need)) ServeAll(*entry, queue);
+  --queues_[queue].idle;
 }
 
 // Step 1. Null, with a line in the log: refused.
