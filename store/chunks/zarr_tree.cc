@@ -26,6 +26,21 @@ bool HoldsAny(const IndexPage& page, const std::vector<UnpublishedChunks::Differ
                      [](const auto& each) { return !each.removed; });
 }
 
+// Whether the slots of a shard are in C order of the array's own dimensions: the index is not
+// nested, and no transpose stands before it.
+bool SlotsFollowGrid(const ZarrShardedArray& array,
+                     const std::vector<std::uint64_t>& chunks_per_shard) {
+  if (array.format->page_count() != 1) return false;
+  std::uint64_t step = 1;
+  for (std::size_t d = chunks_per_shard.size(); d-- > 0; step *= chunks_per_shard[d]) {
+    if (chunks_per_shard[d] == 1 || array.grid.grid_shape()[d] == 1) continue;
+    GridCell cell(chunks_per_shard.size());
+    cell[d] = 1;
+    if (array.locator->Locate(cell).slot != step) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ZarrPositions::ZarrPositions(const ZarrShardedArray& array) {
@@ -60,6 +75,7 @@ ZarrTree::ZarrTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
   for (std::size_t d = 0; d < array.grid.rank(); ++d) {
     chunks_per_shard_.push_back(array.shard_grid.chunk_shape()[d] / array.grid.chunk_shape()[d]);
   }
+  slots_follow_grid_ = positions_.end() > 0 && SlotsFollowGrid(array, chunks_per_shard_);
 }
 
 std::uint64_t ZarrTree::ChunksInShard(std::uint64_t shard) const {
@@ -95,8 +111,11 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
     last.page = nullptr;
     UNSHARD_ASSIGN_OR_RETURN(const auto generation, ListedGeneration(slot.shard));
     UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page, CallerDeadline()));
-    // An index is in C order, the last dimension fastest: the slots of a row are consecutive.
-    last.unpublished = UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1));
+    // The last dimension is the fastest: the slots of a row are consecutive.
+    last.unpublished =
+        slots_follow_grid_
+            ? UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1))
+            : UnpublishedInPage(slot.shard, slot.page, 0, ~std::uint64_t{0});
     last.slot = slot;
   }
   const auto& unpublished = last.unpublished;
@@ -163,13 +182,13 @@ Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& ind
     cell[d] = d < indices.size() ? indices[d] : cell[d] * chunks_per_shard_[d];
     if (d >= indices.size()) slots *= chunks_per_shard_[d];
   }
-  const std::uint64_t page_count = shards().format().page_count();
-  if (page_count == 1) {
-    // The slots of a shard are in C order: those that share their first indices are consecutive.
+  if (slots_follow_grid_) {
+    // The slots that share their first indices are consecutive.
     const std::uint64_t first = array_.locator->Locate(cell).slot;
     UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, 0, CallerDeadline()));
     return HoldsAny(*page, UnpublishedInPage(shard, 0, first, first + (slots - 1)), first, slots);
   }
+  const std::uint64_t page_count = shards().format().page_count();
   for (std::uint64_t page = 0; page < page_count; ++page) {
     UNSHARD_ASSIGN_OR_RETURN(const auto index_page, ShownPage(generation, page));
     for (const IndexEntry& entry : index_page->entries()) {

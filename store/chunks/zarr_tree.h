@@ -117,6 +117,7 @@ class ZarrTree final : public FlatTree {
   const ZarrPositions positions_;
   const ZarrNames names_;
   std::vector<std::uint64_t> chunks_per_shard_;  // along each dimension
+  bool slots_follow_grid_ = false;               // in C order of the array's dimensions
   std::vector<std::uint64_t> first_of_level_;    // position of the first directory of a level
 };
 

@@ -375,6 +375,8 @@ def chosen_arrays():
         Array("few-chunks", (64, 64), (16, 16), [Level((4, 4))], present=0.03),
         Array("shard-is-one-chunk", (9, 9), (4, 4), [Level((4, 4))], present=0.6),
         Array("transposed-before", (20, 14, 9), (8, 12, 4), [Level((4, 3, 2), (2, 0, 1))]),
+        Array("transposed-and-sparse", (44, 9, 14), (8, 6, 4), [Level((2, 3, 2), (2, 0, 1))],
+              present=0.08),
         Array("transposed-before-and-after", (20, 14, 9), (8, 12, 4),
               [Level((4, 3, 2), (1, 2, 0), (BIG,), "start")],
               codecs=(transpose((2, 1, 0)), BIG, ZSTD)),

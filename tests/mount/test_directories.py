@@ -486,3 +486,44 @@ def test_the_directory_of_an_empty_scale_is_listed_before_the_first_chunk_and_af
     if kind == "zarr-nested":
         (case.source.path / "c/0").rmdir()  # of the shards; it is left in the source
     check(mount(case.top, f"ro,list={listing}"))
+
+
+@pytest.mark.parametrize("separator", ["/", "."])
+@pytest.mark.parametrize("order", [[2, 0, 1], [1, 2, 0], [0, 1, 2]], ids=str)
+def test_chunks_of_transposed_shards_are_listed_before_and_after_they_are_published(
+        work, mount, order, separator):
+    """The slots of such a shard are in another order than the names."""
+    import tensorstore as ts
+
+    chunk, shard, shape = (2, 3, 2), (4, 6, 8), (9, 14, 15)
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+    ts.open({
+        "driver": "zarr3", "kvstore": f"file://{work}/source/", "create": True, "metadata": {
+            "shape": shape, "data_type": "uint8", "fill_value": 0,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shard}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": separator}},
+            "codecs": [{"name": "transpose", "configuration": {"order": order}},
+                       {"name": "sharding_indexed", "configuration": {
+                           "chunk_shape": [chunk[axis] for axis in order], "codecs": [little],
+                           "index_codecs": [little, {"name": "crc32c"}]}}]}}).result()
+    made = mount(work / "source", f"{PATIENT},spool={work}/spools")
+
+    def listed():
+        return {str(path.relative_to(made.path)) for path in made.path.rglob("*")
+                if path.is_file() and path.name != "zarr.json"}
+
+    cells = list(np.ndindex(*(-(-s // c) for s, c in zip(shape, chunk))))
+    names = [separator.join(["c", *map(str, cell)]) for cell in cells]
+    rng = random.Random(f"{order}{separator}")
+    expected = set()
+    for _ in range(3):
+        for name in rng.sample(names, 8):
+            if name in expected:
+                os.unlink(made.path / name)
+            else:
+                (made.path / name).parent.mkdir(parents=True, exist_ok=True)
+                (made.path / name).write_bytes(bytes(rng.randbytes(12)))
+            expected ^= {name}
+            assert listed() == expected
+        flush(made)
+        assert listed() == expected
