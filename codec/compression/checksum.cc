@@ -1,6 +1,6 @@
 #include "codec/compression/checksum.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <utility>
@@ -85,15 +85,15 @@ class Checksum final : public BytesCodec {
   const bool at_start_;
 };
 
-// zlib takes a null pointer, which no bytes may have, for a request of the initial value.
+// libdeflate takes a null pointer, which no bytes may have, for a request of the initial value.
 std::uint32_t ExtendCrc32(std::uint32_t checksum, ByteSpan bytes) {
   if (bytes.empty()) return checksum;
-  return static_cast<std::uint32_t>(crc32_z(checksum, bytes.data(), bytes.size()));
+  return libdeflate_crc32(checksum, bytes.data(), bytes.size());
 }
 
 std::uint32_t ExtendAdler32(std::uint32_t checksum, ByteSpan bytes) {
   if (bytes.empty()) return checksum;
-  return static_cast<std::uint32_t>(adler32_z(checksum, bytes.data(), bytes.size()));
+  return libdeflate_adler32(checksum, bytes.data(), bytes.size());
 }
 
 DigestFactory DigestOf(const ChecksumFunction& function) {

@@ -37,7 +37,7 @@ tl::unexpected<Error> NoMemory(const char* format);
 // kResourceExhausted: the format takes at most `limit` bytes.
 tl::unexpected<Error> TooLargeToEncode(const char* format, std::uint64_t limit);
 
-// zlib and bzip2 count in 32 bits.
+// bzip2 counts in 32 bits.
 inline unsigned Clamp32(std::size_t size) {
   return static_cast<unsigned>(std::min(size, std::size_t{1} << 30));
 }

@@ -1,9 +1,10 @@
-// Inflate by isa-l, which is several times faster than zlib; deflate by zlib, whose output does not
-// depend on the processor.
+// Inflate by isa-l, which is faster than zlib and libdeflate and decodes in steps; deflate by
+// libdeflate, which is faster than zlib, and whose output, unlike isa-l's, does not depend on the
+// processor.
 #include "codec/compression/gzip.h"
 
 #include <isa-l/igzip_lib.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <memory>
@@ -15,19 +16,22 @@
 namespace unshard {
 namespace {
 
-constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // both libraries count in 32 bits
+constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // isa-l counts in 32 bits
 constexpr std::uint64_t kMinMemberSize = 18;            // header and trailer
 constexpr std::uint64_t kMaxRatio = 1032;               // of deflate
 
 // The container of a deflate stream.
 struct Container {
   const char* name;
-  std::uint32_t isal_flag;  // for inflate
-  int window_bits;          // for deflate
-  bool has_members;         // several may follow each other, and zeros the last
+  bool has_members;  // several may follow each other, and zeros the last
+  std::uint32_t isal_flag;
+  decltype(&libdeflate_gzip_compress) compress;
+  decltype(&libdeflate_gzip_compress_bound) compress_bound;
 };
-constexpr Container kGzip{"gzip", ISAL_GZIP, 15 + 16, true};
-constexpr Container kZlib{"zlib", ISAL_ZLIB, 15, false};
+constexpr Container kGzip{"gzip", true, ISAL_GZIP, libdeflate_gzip_compress,
+                          libdeflate_gzip_compress_bound};
+constexpr Container kZlib{"zlib", false, ISAL_ZLIB, libdeflate_zlib_compress,
+                          libdeflate_zlib_compress_bound};
 
 std::string InflateFailure(const Container& container, int code) {
   switch (code) {
@@ -126,72 +130,33 @@ Result<ByteVector> Inflate(const Container& container, ByteSpan stored, std::uin
       std::min(expected_bytes, std::max(stored.size() * kUsualRatio, kSmall)));
 }
 
-// A deflate stream that is used again: to make one takes as long as to deflate some KiB, since zlib
-// takes 268 KB of fresh memory each time.
-class DeflateStream {
- public:
-  DeflateStream(const Container& container, int level) : container_(&container), level_(level) {
-    constexpr int kDefaultMemory = 8;
-    if (deflateInit2(&stream_, level, Z_DEFLATED, container.window_bits, kDefaultMemory,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
-      throw std::bad_alloc();  // the only failure with these arguments
-    }
-    header_.os = 255;  // unknown: zlib would write the system that it was built for
-    if (&container == &kGzip) deflateSetHeader(&stream_, &header_);
+struct FreeCompressor {
+  void operator()(libdeflate_compressor* compressor) const {
+    libdeflate_free_compressor(compressor);
   }
-  ~DeflateStream() { deflateEnd(&stream_); }
-  DeflateStream(const DeflateStream&) = delete;
-  DeflateStream& operator=(const DeflateStream&) = delete;
-
-  [[nodiscard]] bool Is(const Container& container, int level) const {
-    return container_ == &container && level_ == level;
-  }
-
-  // The same bytes as those of a new stream.
-  ByteVector Deflate(ByteSpan plain) {
-    deflateReset(&stream_);
-    ByteVector stored(deflateBound(&stream_, plain.size()));
-    std::size_t written = 0;
-    stream_.avail_in = 0;
-    int code = Z_OK;
-    do {
-      if (stream_.avail_in == 0) {
-        const std::size_t step = std::min(plain.size(), kMaxStep);
-        stream_.next_in = Unconst<Bytef>(plain.data());
-        stream_.avail_in = static_cast<uInt>(step);
-        plain = plain.subspan(step);
-      }
-      const std::size_t room = std::min(stored.size() - written, kMaxStep);
-      stream_.next_out = stored.data() + written;
-      stream_.avail_out = static_cast<uInt>(room);
-      code = deflate(&stream_, plain.empty() ? Z_FINISH : Z_NO_FLUSH);
-      written += room - stream_.avail_out;
-    } while (code == Z_OK);
-    stored.resize(written);
-    return stored;
-  }
-
- private:
-  const Container* const container_;
-  const int level_;
-  z_stream stream_{};
-  gz_header header_{};
 };
 
-ByteVector Deflate(const Container& container, ByteSpan plain, int level) {
-  thread_local std::unique_ptr<DeflateStream> stream;  // what a thread encodes is of one dataset
-  level = std::clamp(level, 0, 9);
-  if (!stream || !stream->Is(container, level)) {
-    stream = std::make_unique<DeflateStream>(container, level);
+// A thread uses its last compressor again: one takes 670 KB, of which 256 KB are hash tables.
+libdeflate_compressor& CompressorOf(int level) {
+  thread_local std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor;
+  thread_local int its_level = -1;  // what a thread encodes is of one dataset
+  if (its_level != level) {
+    compressor.reset();
+    its_level = -1;
+    compressor.reset(libdeflate_alloc_compressor(level));
+    if (!compressor) throw std::bad_alloc();  // the only failure with a level that exists
+    its_level = level;
   }
-  return stream->Deflate(plain);
+  return *compressor;
 }
 
-// An upper bound for the size of one member of `plain_size` bytes: that of zlib with default
-// memory, which stores incompressible data in blocks.
-std::uint64_t LargestMember(std::uint64_t plain_size) {
-  return plain_size + (plain_size >> 12) + (plain_size >> 14) + (plain_size >> 25) + 7 +
-         kMinMemberSize;
+ByteVector Deflate(const Container& container, ByteSpan plain, int level) {
+  libdeflate_compressor& compressor = CompressorOf(std::clamp(level, 0, 9));
+  const std::size_t most = container.compress_bound(&compressor, plain.size());
+  const auto stored = std::make_unique_for_overwrite<std::uint8_t[]>(most);
+  const std::size_t size =
+      container.compress(&compressor, plain.data(), plain.size(), stored.get(), most);
+  return {stored.get(), stored.get() + size};
 }
 
 template <const Container& container>
@@ -217,11 +182,19 @@ Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
 
 ByteVector GzipEncode(ByteSpan plain, int level) { return Deflate(kGzip, plain, level); }
 
+// Both store incompressible data in blocks: libdeflate in blocks of no less than 5000 bytes with a
+// header of 5 each; zlib adds 7 bytes and less than that for each block.
+std::uint64_t MaxGzipSize(std::uint64_t plain_size) {
+  constexpr std::uint64_t kMinBlock = 5000;
+  constexpr std::uint64_t kBlockHeader = 5;
+  return plain_size + (plain_size / kMinBlock + 1) * kBlockHeader + 2 + kMinMemberSize;
+}
+
 std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t stored_size) {
   if (trailer.size() != 4 || stored_size < kMinMemberSize) return std::nullopt;
   const std::uint64_t claim = LoadU32Le(trailer.data());
   if (claim / kMaxRatio > stored_size) return std::nullopt;
-  if (stored_size > LargestMember(claim)) return std::nullopt;
+  if (stored_size > MaxGzipSize(claim)) return std::nullopt;
   return claim;
 }
 

@@ -21,6 +21,10 @@ Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
 // 0 stores.
 ByteVector GzipEncode(ByteSpan plain, int level = 6);
 
+// An upper bound for the size of one member of `plain_size` bytes, without a name, by zlib or by
+// GzipEncode. Modulo 2^64.
+std::uint64_t MaxGzipSize(std::uint64_t plain_size);
+
 // The plain size that the last four bytes of a buffer, `trailer`, announce, where it is plausible
 // for a single member of `stored_size` bytes; nothing where only decoding finds the size.
 std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t stored_size);

@@ -137,9 +137,10 @@ class MinishardWalk : public IndexWalk {
 
   // Fails before the index is fetched where it exceeds the limit once it is decoded.
   [[nodiscard]] Status CheckStoredSize(std::uint64_t stored_size) const {
-    constexpr std::uint64_t kGzipOverhead = 1024;  // beyond 1/1024 of incompressible data
+    constexpr std::uint64_t kHeader = 1024;  // with a name and such
     const bool gzip = spec_.minishard_index_encoding == ShardEncoding::kGzip;
-    const std::uint64_t overhead = gzip ? max_index_bytes_ / 1024 + kGzipOverhead : 0;
+    const std::uint64_t overhead =
+        gzip ? MaxGzipSize(max_index_bytes_) - max_index_bytes_ + kHeader : 0;
     if (stored_size <= max_index_bytes_ || stored_size - max_index_bytes_ <= overhead) return {};
     return Fail(ErrorCode::kResourceExhausted, "index of " + Name() + ": expected at most " +
                                                    std::to_string(max_index_bytes_) +

@@ -3,7 +3,7 @@
 // and finds the end of an image without decoding pixels, which no decoder does.
 #include "codec/voxel/image_check.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <array>
@@ -79,7 +79,7 @@ Status CheckPngHeader(ByteSpan start, const ImageForm& form) {
   }
   const std::uint8_t* const frame = start.data() + kPngSignature.size();
   const std::uint8_t* const header = frame + 8;
-  const auto crc = static_cast<std::uint32_t>(crc32_z(0, frame + 4, 4 + 13));
+  const std::uint32_t crc = libdeflate_crc32(0, frame + 4, 4 + 13);
   if (LoadU32Be(frame) != 13 || AsText({frame + 4, 4}) != "IHDR" || LoadU32Be(header + 13) != crc) {
     return RefuseChunk(kPng, "expected a sound IHDR after the signature");
   }

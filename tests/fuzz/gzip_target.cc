@@ -1,4 +1,4 @@
-// Arbitrary bytes as gzip: bounded output, and never other data than zlib finds.
+// Arbitrary bytes as gzip: bounded output, never other data than zlib finds, and back.
 #include <zlib.h>
 
 #include <algorithm>
@@ -42,11 +42,14 @@ void FuzzGzip(ByteSpan input) {
   }
   if (input.size() >= 4) PlausibleGzipSize(input.last(4), input.size());
   if (input.size() > 4096) return;
-  const ByteVector stored = GzipEncode(input, 1);
-  Require(GzipDecode(stored, input.size()) == ByteVector(input.begin(), input.end()),
-          "what is encoded is decoded");
-  Require(PlausibleGzipSize(ByteSpan(stored).last(4), stored.size()) == input.size(),
-          "our own trailers announce the size");
+  const ByteVector copy(input.begin(), input.end());
+  for (const int level : {1, 6, 9}) {
+    const ByteVector stored = GzipEncode(input, level);
+    Require(GzipDecode(stored, input.size()) == copy, "what is encoded is decoded");
+    Require(InflateWithZlib(stored) == copy, "zlib decodes what is encoded");
+    Require(PlausibleGzipSize(ByteSpan(stored).last(4), stored.size()) == input.size(),
+            "our own trailers announce the size");
+  }
 }
 
 }  // namespace unshard

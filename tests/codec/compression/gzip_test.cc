@@ -52,6 +52,28 @@ TEST(Gzip, DecodesWhatItEncodes) {
   }
 }
 
+// Sizes around those where libdeflate begins another block, and zlib another stored one.
+TEST(Gzip, EveryLevelStaysWithinTheBound) {
+  for (const std::size_t size :
+       {0UL, 5UL, 4999UL, 5001UL, 10'001UL, 65'535UL, 65'537UL, 300'001UL}) {
+    for (const unsigned range : {2U, 200U, 256U}) {
+      for (int level = 0; level <= 9; ++level) {
+        const ByteVector plain = Noise(size, range);
+        const ByteVector stored = GzipEncode(plain, level);
+        EXPECT_LE(stored.size(), MaxGzipSize(size)) << size << " at " << level;
+        EXPECT_EQ(Announced(stored), size) << size << " at " << level;
+        EXPECT_EQ(GzipDecode(stored, size), plain) << size << " at " << level;
+      }
+    }
+  }
+}
+
+TEST(Gzip, LevelsThatDoNotExistAreTheNearest) {
+  const ByteVector plain = Noise(10'000, 16);
+  EXPECT_EQ(GzipEncode(plain, -1), GzipEncode(plain, 0));
+  EXPECT_EQ(GzipEncode(plain, 12), GzipEncode(plain, 9));
+}
+
 TEST(Gzip, OutputDoesNotDependOnWhatTheThreadEncodedBefore) {
   const auto in_new_thread = [](const ByteVector& plain, int level) {
     ByteVector stored;
