@@ -1,37 +1,47 @@
-// Directories that this process has made durable, so that the next file in one of them costs no
+// Directories whose names this process has fsynced, so that the next file in one of them costs no
 // fsync of the directories above it.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "store/local/file_system.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 
-// Of one file system, under which other processes may remove and rename directories. Thread-safe.
+// Of one file system, under which other processes may make, remove and rename directories: each of
+// these changes the time of the directory that has the name, so that it is fsynced again. One that
+// changed a moment ago is fsynced each time, since a clock tick may hold a later change as well.
+// Thread-safe.
 class DurableDirectories {
  public:
-  // Makes the directory `path` and all above it that are missing. On return their names are
-  // durable.
+  // `now`: the clock of the file system.
+  explicit DurableDirectories(std::function<timespec()> now = TimeNow) : now_(std::move(now)) {}
+
+  // Makes the directory `path` and all above it that are missing, and fsyncs the names of those
+  // that are there. One that this process may not open is left to who made it. Costs a stat for
+  // each level where nothing has changed.
   Status Make(FileSystem& files, const std::string& path);
 
  private:
-  // Another directory may get the inode number of one that was removed, but is born later.
-  struct Identity {
+  // A directory before it was fsynced: the same as long as no name in it changes.
+  struct Synced {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    timespec born{};
+    timespec changed{};
   };
-  Status MakeOne(FileSystem& files, const std::string& path);
-  [[nodiscard]] bool IsKnown(const std::string& path, const FileStatus& status) const;
+  Status SyncNamesIn(FileSystem& files, const std::string& path, bool has_new);
+  [[nodiscard]] bool IsSynced(const std::string& path, const FileStatus& status) const;
   void Remember(const std::string& path, const FileStatus& status);
 
+  const std::function<timespec()> now_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Identity> known_;  // guarded by mutex_; at most kMostKnown
+  std::unordered_map<std::string, Synced> synced_;  // guarded by mutex_; at most kMostSynced
 };
 
 }  // namespace unshard

@@ -30,7 +30,6 @@ struct FileStatus {
   std::uint32_t mode = 0;
   timespec modified{};
   timespec changed{};
-  timespec born{};  // of directories, by FileSystem::Stat; zero where the file system does not say
 };
 
 // One open file. Its methods may be called from several threads at a time.

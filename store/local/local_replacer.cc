@@ -1,9 +1,10 @@
 // How a file is replaced:
 //
-//   1. Where the file is missing make its directory, durably. Open `<file>.__lock` (made where it
-//      is missing), wait for its exclusive OFD lock, a limited time, and open the path again:
-//      unless both are the same file another writer has renamed it, and we start over. TensorStore
-//      does the same, so that both may write one dataset.
+//   1. Make its directory where it is missing, durably: another process may have made it, and the
+//      file, and fsynced neither. Open `<file>.__lock` (made where it is missing), wait for its
+//      exclusive OFD lock, a limited time, and open the path again: unless both are the same file
+//      another writer has renamed it, and we start over. TensorStore does the same, so that both
+//      may write one dataset.
 //   2. Make `<file>.new.__lock` anew. Open the base: the file as it is now, or, where it is
 //      missing, the pair of the obsolete form. Give the new file the owner, mode and attributes of
 //      the base before there are bytes in it: a process that may not read the base may not read
@@ -288,8 +289,7 @@ Status LocalReplacer::MakeDurable(const std::string& directory) {
 
 Result<std::unique_ptr<ObjectReplacement>> LocalReplacer::Begin(const ReplacedObject& object,
                                                                 const Deadline& deadline) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto there, files_->Stat(object.key));
-  if (!there) UNSHARD_RETURN_IF_ERROR(directories_.Make(*files_, ParentPath(object.key)));
+  UNSHARD_RETURN_IF_ERROR(directories_.Make(*files_, ParentPath(object.key)));
   UNSHARD_ASSIGN_OR_RETURN(ShardLock lock,
                            ShardLock::Acquire(*files_, object.key, timeouts_, deadline));  // 1
   auto replacement = std::make_unique<LocalReplacement>(files_, object, std::move(lock));

@@ -24,13 +24,6 @@ constexpr mode_t kPrivateFileMode = 0600;
 constexpr mode_t kPrivateDirectoryMode = 0700;
 constexpr mode_t kPermissions = 0777;
 
-timespec BirthOf(int descriptor) {
-  struct statx status {};
-  if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return {};
-  if ((status.stx_mask & STATX_BTIME) == 0) return {};
-  return {static_cast<time_t>(status.stx_btime.tv_sec), status.stx_btime.tv_nsec};
-}
-
 class PosixFileSystem final : public FileSystem {
  public:
   PosixFileSystem(std::unique_ptr<RootDirectory> root, NewFiles modes, Directories directories)
@@ -131,11 +124,7 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
 Result<std::optional<FileStatus>> PosixFileSystem::Stat(const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor descriptor, root_->OpenBeneath(path, O_PATH));
   if (!descriptor.valid()) return std::nullopt;
-  auto status = StatDescriptor(descriptor.get(), [&] { return Describe(path); });
-  if (status && status->kind == FileStatus::Kind::kDirectory) {
-    status->born = BirthOf(descriptor.get());
-  }
-  return status;
+  return StatDescriptor(descriptor.get(), [&] { return Describe(path); });
 }
 
 Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {

@@ -52,7 +52,6 @@ FileStatus StatusOf(std::uint64_t number, const DiskNode& node) {
   status.kind = node.directory ? FileStatus::Kind::kDirectory : FileStatus::Kind::kFile;
   status.device = 1;
   status.inode = number;
-  status.born.tv_sec = static_cast<time_t>(number);  // numbers are never used twice
   status.size = node.now.size();
   status.links = node.links;
   status.mode = node.directory ? 040777 : 0100000 | node.mode;

@@ -21,6 +21,7 @@ struct SimulatedDiskOptions {
   bool counts_reads = false;            // Read, Stat and List are operations that can fail as well
   std::uint64_t capacity = UINT64_MAX;  // of all files together; beyond it writes fail (ENOSPC)
   bool failed_sync_evicts = false;      // after a failed Sync the lost bytes cannot be read either
+  bool clock_stands = false;            // all names change within one tick
   std::uint64_t seed = 1;               // of what is torn and what is lost
 };
 

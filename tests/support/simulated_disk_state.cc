@@ -121,10 +121,12 @@ std::uint64_t SimulatedDisk::State::Make(const DiskName& name, bool directory) {
 }
 
 void SimulatedDisk::State::Change(NameChange change) {
+  if (!options.clock_stands) ++ticks;
   if (change.gone) {
     auto& names = nodes.at(change.gone->directory).names;
     --nodes.at(names.at(change.gone->name)).links;
     names.erase(change.gone->name);
+    nodes.at(change.gone->directory).modified = ticks;
   }
   if (change.made) {
     auto& names = nodes.at(change.made->directory).names;
@@ -132,8 +134,8 @@ void SimulatedDisk::State::Change(NameChange change) {
     if (replaced != names.end()) --nodes.at(replaced->second).links;
     names[change.made->name] = change.node;
     ++nodes.at(change.node).links;
+    nodes.at(change.made->directory).modified = ticks;
   }
-  ++ticks;
   name_changes.push_back(std::move(change));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "store/local/posix_file_system.h"
 #include "tests/support/simulated_disk.h"
 #include "tests/support/temporary_directory.h"
@@ -57,6 +59,45 @@ TEST(DurableDirectoriesTest, ADirectoryThatTookThePlaceOfAnotherIsSynced) {
   EXPECT_TRUE(Survives(disk, "c/0/0"));
 }
 
+TEST(DurableDirectoriesTest, ADirectoryAboveThatTookThePlaceOfAnotherIsSynced) {
+  SimulatedDisk disk;
+  DurableDirectories directories;
+  ASSERT_TRUE(directories.Make(disk, "c/0"));
+  ASSERT_TRUE(disk.Rename("c", "old"));
+  ASSERT_TRUE(disk.SyncDirectory(""));
+  ASSERT_TRUE(disk.MakeDirectory("c"));
+  ASSERT_TRUE(disk.Rename("old/0", "c/0"));
+  EXPECT_FALSE(Survives(disk, "c/0/0"));
+  ASSERT_TRUE(directories.Make(disk, "c/0"));
+  EXPECT_TRUE(Survives(disk, "c/0/0"));
+}
+
+TEST(DurableDirectoriesTest, ADirectoryThatLeftAndCameBackIsSynced) {
+  SimulatedDisk disk;
+  DurableDirectories directories;
+  ASSERT_TRUE(directories.Make(disk, "c/0"));
+  ASSERT_TRUE(disk.Rename("c/0", "c/1"));
+  ASSERT_TRUE(disk.SyncDirectory("c"));
+  ASSERT_TRUE(disk.Rename("c/1", "c/0"));
+  ASSERT_TRUE(directories.Make(disk, "c/0"));
+  EXPECT_TRUE(Survives(disk, "c/0/0"));
+}
+
+TEST(DurableDirectoriesTest, WithinOneTickOfTheClockNothingIsKnown) {
+  SimulatedDisk disk({.clock_stands = true});
+  timespec now{};
+  DurableDirectories directories([&] { return now; });
+  ASSERT_TRUE(directories.Make(disk, "c/0"));
+  ASSERT_TRUE(disk.Remove("c/0"));
+  ASSERT_TRUE(disk.SyncDirectory("c"));
+  ASSERT_TRUE(disk.MakeDirectory("c/0"));
+  EXPECT_EQ(OperationsOf(disk, directories, "c/0"), 2u) << "both directories above it are synced";
+  EXPECT_TRUE(Survives(disk, "c/0/0"));
+  now.tv_sec = 60;
+  EXPECT_EQ(OperationsOf(disk, directories, "c/0"), 2u);
+  EXPECT_EQ(OperationsOf(disk, directories, "c/0"), 0u) << "later changes have another time";
+}
+
 TEST(DurableDirectoriesTest, AFailedSyncIsRepeated) {
   SimulatedDisk disk;
   DurableDirectories directories;
@@ -74,24 +115,25 @@ TEST(DurableDirectoriesTest, AFileInTheWayIsAFailure) {
   EXPECT_FALSE(DurableDirectories().Make(disk, "../c"));
 }
 
-// Directories of the disk that the tests run on have a time of birth, or are synced each time.
-TEST(DurableDirectoriesTest, OnlyDirectoriesHaveATimeOfBirth) {
+// A file system that keeps its times as Linux does.
+TEST(DurableDirectoriesTest, ADirectoryOfThisMachineIsKnownOnceItsTimeIsPast) {
   const TemporaryDirectory directory;
   const auto files = OpenPosixFileSystem(directory.path());
   ASSERT_TRUE(files);
-  ASSERT_TRUE((*files)->MakeDirectory("c"));
-  const auto first = (*files)->Stat("c");
-  ASSERT_TRUE(first && *first);
-  ASSERT_TRUE((*files)->MakeDirectory("c/0"));
-  const auto later = (*files)->Stat("c");
-  ASSERT_TRUE(later && *later);
-  EXPECT_EQ((*first)->born.tv_sec, (*later)->born.tv_sec);
-  EXPECT_EQ((*first)->born.tv_nsec, (*later)->born.tv_nsec)
-      << "although its change time is another";
-  directory.Write("file", "text");
-  const auto file = (*files)->Stat("file");
-  ASSERT_TRUE(file && *file);
-  EXPECT_EQ((*file)->born.tv_sec, 0);
+  DurableDirectories directories([] {
+    timespec later = TimeNow();
+    later.tv_sec += 60;
+    return later;
+  });
+  const auto changed_time = [&] { return (*(*files)->Stat("c"))->changed; };
+  ASSERT_TRUE(directories.Make(**files, "c/0"));
+  const timespec before = changed_time();
+  directory.Write("c/0/0", "a shard");
+  const timespec same = changed_time();
+  EXPECT_EQ(std::pair(same.tv_sec, same.tv_nsec), std::pair(before.tv_sec, before.tv_nsec));
+  ASSERT_TRUE(directories.Make(**files, "c/1"));
+  const timespec after = changed_time();
+  EXPECT_NE(std::pair(after.tv_sec, after.tv_nsec), std::pair(before.tv_sec, before.tv_nsec));
 }
 
 }  // namespace

@@ -50,6 +50,23 @@ TEST(LocalReplacerTest, WhatAnEarlierProcessHasCommittedIsMadeDurable) {
   }
 }
 
+// Another process has made the directory and the file, and died before it had fsynced either.
+TEST(LocalReplacerTest, TheDirectoriesAboveAFileThatIsThereAreMadeDurable) {
+  for (const bool is_there : {false, true}) {
+    const auto disk = std::make_shared<SimulatedDisk>();
+    ASSERT_TRUE(disk->MakeDirectory("c") && disk->MakeDirectory("c/0"));
+    if (is_there) {
+      ASSERT_TRUE(disk->Open("c/0/0", {.write = true, .create = true}));
+    }
+    auto replacement = MakeLocalReplacer(disk)->Begin({"c/0/0", std::nullopt}, {});
+    ASSERT_TRUE(replacement);
+    ASSERT_TRUE((*replacement)->Write(0, AsBytes("new!")));
+    ASSERT_TRUE((*replacement)->Commit([]() -> Status { return {}; }));
+    ASSERT_TRUE((*replacement)->MakeDurable());
+    EXPECT_EQ(disk->AfterPowerLoss(Survival::kNothing, 1)->Text("c/0/0"), "new!") << is_there;
+  }
+}
+
 // Each write is an inotify event for whoever watches the directory.
 TEST(LocalReplacerTest, ChunksThatFollowOneAnotherAreWrittenTogether) {
   constexpr std::uint64_t kChunk = std::uint64_t{64} << 10;
