@@ -146,17 +146,17 @@ Result<ByteVector> ChunkConversion::Present(ByteSpan stored, const GridCell& cel
   return Convert(stored, cell);
 }
 
-Result<ByteVector> ChunkConversion::Join(std::span<const std::optional<Bytes>> stored,
-                                         const GridCell& cell) const {
+Result<ByteVector> ChunkConversion::Join(const PartReader& read, const GridCell& cell) const {
   const auto none = std::vector<std::uint64_t>(array_.stored.rank(), 0);
   const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
   Voxels shown = Reshape({array_.stored.data_type, none, {}}, array_.axes, shape, fill_);
   const std::vector<GridCell> cells = StoredCells(cell);
   for (std::size_t part = 0; part < cells.size(); ++part) {
-    if (!stored[part]) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const std::optional<Bytes> stored, read(part));
+    if (!stored) continue;
     const auto part_shape = ChunkShapeAt(array_.stored, stored_grid_, cells[part]);
     UNSHARD_ASSIGN_OR_RETURN(const Voxels voxels,
-                             array_.stored.codec->Decode(stored[part]->span(), part_shape));
+                             array_.stored.codec->Decode(stored->span(), part_shape));
     VoxelBox box{none, PlaceOf(cells[part]), {}};
     const auto extents = MapList<std::uint64_t>(array_.axes, voxels.shape, 1);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {

@@ -1,9 +1,10 @@
 // Chunks of a stored array as those of the array that presents it. codec/FORMATS.md, "Views".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "codec/grid/chunk_grid.h"
@@ -55,9 +56,11 @@ class ChunkConversion {
   [[nodiscard]] Result<ByteVector> Convert(ByteSpan stored, const GridCell& cell) const;
   // The presented chunk of a stored one, in whichever form it comes from it.
   [[nodiscard]] Result<ByteVector> Present(ByteSpan stored, const GridCell& cell) const;
-  // The presented chunk of stored ones, those of StoredCells; without bytes: absent.
-  [[nodiscard]] Result<ByteVector> Join(std::span<const std::optional<Bytes>> stored,
-                                        const GridCell& cell) const;
+  // The presented chunk of stored ones, those of StoredCells: `read` gives the bytes of one of
+  // them, nothing where it is absent. Each is decoded before the next one is read, so that one of
+  // them is in memory at a time, beside the presented chunk. Fails as Convert and `read` do.
+  using PartReader = std::function<Result<std::optional<Bytes>>(std::size_t part)>;
+  [[nodiscard]] Result<ByteVector> Join(const PartReader& read, const GridCell& cell) const;
   // A chunk of the source's fill value.
   [[nodiscard]] Result<ByteVector> Absent(const GridCell& cell) const;
 

@@ -127,18 +127,15 @@ Result<ContentPtr> JoinedChunks::ContentOf(const JoinedVersion::Part& part) cons
 
 Result<Bytes> JoinedChunks::Encode(const JoinedVersion& version, const GridCell& cell) const {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
-  std::vector<std::optional<Bytes>> stored;
-  for (const JoinedVersion::Part& part : version.parts) {
-    std::optional<Bytes>& bytes = stored.emplace_back();
-    const auto content = ContentOf(part);
-    if (!content) return InChunk(content.error(), part.chunk);
-    if (!*content) continue;
-    auto all = ReadAll(**content, max_chunk_bytes());
-    if (!all) return InChunk(std::move(all).error(), part.chunk);
-    bytes = *std::move(all);
-  }
-  auto encoded = conversion().Join(stored, cell);
-  if (!encoded) return InChunk(std::move(encoded).error(), version.parts.front().chunk);
+  std::size_t last = 0;  // for messages
+  const auto read = [&](std::size_t at) -> Result<std::optional<Bytes>> {
+    last = at;
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, ContentOf(version.parts[at]));
+    if (!content) return std::nullopt;
+    return ReadAll(*content, max_chunk_bytes());
+  };
+  auto encoded = conversion().Join(read, cell);
+  if (!encoded) return InChunk(std::move(encoded).error(), version.parts[last].chunk);
   return Bytes(*std::move(encoded));
 }
 

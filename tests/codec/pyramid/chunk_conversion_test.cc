@@ -204,6 +204,10 @@ void ExpectChannelsOf(const Voxels& shown, const std::vector<Voxels>& stored) {
   }
 }
 
+ChunkConversion::PartReader PartsOf(std::vector<std::optional<Bytes>> chunks) {
+  return [chunks = std::move(chunks)](std::size_t part) { return chunks.at(part); };
+}
+
 TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
   std::mt19937 random(3);
   for (const char* codecs : {kLittle, kBigGzip}) {
@@ -226,7 +230,7 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
           chunks.emplace_back(*stored.codec->Encode(voxels.back()));
         }
       }
-      const auto joined = conversion.Join(chunks, cell);
+      const auto joined = conversion.Join(PartsOf(chunks), cell);
       ASSERT_TRUE(joined) << joined.error().message;
       EXPECT_EQ(joined->size(), conversion.SizeOf(cell));
       const auto decoded =
@@ -236,10 +240,9 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
       const auto restored = conversion.Restore(*joined, cell);
       ASSERT_TRUE(restored) << restored.error().message;
       ASSERT_EQ(restored->size(), 2U);
-      EXPECT_EQ(*conversion.Join(std::vector<std::optional<Bytes>>{Bytes(restored->front()),
-                                                                   Bytes(restored->back())},
-                                 cell),
-                *joined);
+      EXPECT_EQ(
+          *conversion.Join(PartsOf({Bytes(restored->front()), Bytes(restored->back())}), cell),
+          *joined);
       EXPECT_EQ(conversion.RestoreRemoved(cell)->size(), 2U);
     });
   }

@@ -7,6 +7,7 @@
 
 #include "codec/compression/gzip.h"
 #include "store/dataset/dataset_tree.h"
+#include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
 
@@ -37,8 +38,8 @@ class PresentedTreeTest : public testing::Test {
     options.max_chunk_bytes = kCache;
     const auto reader = std::make_shared<ChunkReader>(
         options.encoded, kCache, std::make_shared<ReadCounters>(), store_->capabilities());
-    datasets_ = std::make_unique<DatasetTree>(store_, nullptr, std::make_shared<IndexCache>(kCache),
-                                              reader, options);
+    datasets_ = std::make_unique<DatasetTree>(
+        counting_, nullptr, std::make_shared<IndexCache>(kCache), reader, options);
     const Status found = datasets_->Discover();
     EXPECT_TRUE(found) << found.error().message;
     const auto trees = datasets_->trees();
@@ -116,6 +117,7 @@ class PresentedTreeTest : public testing::Test {
   }
 
   std::shared_ptr<MemoryStore> store_ = std::make_shared<MemoryStore>();
+  std::shared_ptr<CountingStore> counting_ = std::make_shared<CountingStore>(store_);
   std::unique_ptr<DatasetTree> datasets_;
 };
 
@@ -234,6 +236,31 @@ TEST_F(PresentedTreeTest, AllChannelsAreOneChunkOfAVolume) {
   tree->chunks().Invalidate("a/1.0.0.1");
   EXPECT_EQ(*Read(*tree, "2-4_0-1_0-1"), std::nullopt);
   EXPECT_EQ(Listed(*tree), (std::set<std::string>{"0-2_0-1_0-1"}));
+}
+
+// However many channels there are, the bytes of one of them are in memory at a time.
+TEST_F(PresentedTreeTest, EachChannelIsDecodedBeforeTheNextOneIsRead) {
+  store_->Put("a/.zarray",
+              R"({"zarr_format":2,"shape":[3,1,1,2],"chunks":[1,1,1,2],"dtype":"|u1",)"
+              R"("compressor":{"id":"gzip","level":1},"fill_value":0,"order":"C","filters":null})");
+  for (const char* channel : {"a/0.0.0.0", "a/1.0.0.0", "a/2.0.0.0"}) {
+    store_->Put(channel, AsText(GzipEncode(AsBytes("ab"))));
+  }
+  store_->Put("a/1.0.0.0", "no gzip");
+  const auto tree = Open(PrecomputedView());
+  ASSERT_TRUE(tree);
+  counting_->Reset();
+  const auto broken = Read(*tree, "0-2_0-1_0-1");
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, ErrorCode::kDataLoss);
+  EXPECT_NE(broken.error().message.find("a/1.0.0.0"), std::string::npos) << broken.error().message;
+  const auto read = [&](const std::string& key) {
+    const AccessCounts counts = counting_->of(key);
+    return counts.reads + counts.slices;
+  };
+  EXPECT_EQ(read("a/0.0.0.0"), 1U);
+  EXPECT_EQ(read("a/1.0.0.0"), 1U);
+  EXPECT_EQ(read("a/2.0.0.0"), 0U);
 }
 
 }  // namespace
