@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "store/object/log.h"
 #include "store/spool/recovery.h"
@@ -12,22 +13,60 @@
 namespace unshard {
 namespace {
 
-// A version that counts only with another one counts without it from now on.
-Status CountAlone(FileSystem& files, SpooledChunk& chunk) {
-  SpooledChunk alone = chunk;
-  alone.only_with = 0;
+// A version counts only with another one from now on; with 0: alone.
+Status CountOnlyWith(FileSystem& files, SpooledChunk& chunk, std::uint64_t other) {
+  SpooledChunk renamed = chunk;
+  renamed.only_with = other;
   UNSHARD_RETURN_IF_ERROR(
-      files.Rename(SealedPath(kChunksDirectory, chunk), SealedPath(kChunksDirectory, alone)));
-  chunk = std::move(alone);
+      files.Rename(SealedPath(kChunksDirectory, chunk), SealedPath(kChunksDirectory, renamed)));
+  chunk = std::move(renamed);
   return {};
 }
 
-// Removes a version that no caller has been given.
-Status TakeBack(Spool::State& state, SpoolDirectory& directory, const SpooledChunk& chunk) {
+Status CountAlone(FileSystem& files, SpooledChunk& chunk) { return CountOnlyWith(files, chunk, 0); }
+
+Status TakeBackOne(Spool::State& state, SpoolDirectory& directory, const SpooledChunk& chunk) {
   UNSHARD_RETURN_IF_ERROR(state.files->Remove(SealedPath(kChunksDirectory, chunk)));
   const std::lock_guard lock(state.mutex);
   state.ForgetVersion(directory, chunk);
   return {};
+}
+
+// What has been removed leaves `unwanted`.
+Status TryToTakeBack(Spool::State& state, SpoolDirectory& directory, UnwantedVersions& unwanted) {
+  std::vector<SpooledChunk>& chunks = unwanted.chunks;
+  if (chunks.front().sequence == unwanted.last) {
+    for (auto chunk = chunks.begin() + 1; chunk != chunks.end(); ++chunk) {
+      if (chunk->only_with != 0) continue;
+      UNSHARD_RETURN_IF_ERROR(CountOnlyWith(*state.files, *chunk, unwanted.last));
+    }
+  }
+  while (!chunks.empty()) {
+    if (unwanted.in_order && chunks.front().sequence != unwanted.last) {
+      UNSHARD_RETURN_IF_ERROR(state.SyncRound(directory));
+      unwanted.in_order = false;
+    }
+    UNSHARD_RETURN_IF_ERROR(TakeBackOne(state, directory, chunks.front()));
+    chunks.erase(chunks.begin());
+  }
+  return {};
+}
+
+// Removes the versions of a commit that failed: no caller has been given them. Where even that
+// fails they are in the way of no other version, and it is tried again later.
+void TakeBack(Spool::State& state, SpoolDirectory& directory, UnwantedVersions unwanted) {
+  if (unwanted.chunks.empty()) return;
+  const Status done = TryToTakeBack(state, directory, unwanted);
+  if (done || unwanted.chunks.empty()) return;
+  LogWarning(done.error().message);
+  const std::lock_guard lock(state.mutex);
+  for (const SpooledChunk& chunk : unwanted.chunks) {
+    SpoolVersion* const version = state.FindVersion(chunk);
+    if (version == nullptr) continue;
+    version->superseded = true;
+    state.superseded.insert_or_assign(chunk.sequence, chunk);
+  }
+  state.unwanted.push_back(std::move(unwanted));
 }
 
 Status Seal(Spool::State& state, SpoolDirectory& directory, StagedFile::State& file,
@@ -37,6 +76,22 @@ Status Seal(Spool::State& state, SpoolDirectory& directory, StagedFile::State& f
 }
 
 }  // namespace
+
+void TakeBackUnwanted(Spool::State& state) {
+  std::vector<UnwantedVersions> all;
+  {
+    const std::lock_guard lock(state.mutex);
+    all = std::exchange(state.unwanted, {});
+  }
+  for (UnwantedVersions& unwanted : all) {
+    SpoolDirectory* directory = nullptr;
+    {
+      const std::lock_guard lock(state.mutex);
+      directory = state.FindDirectory(unwanted.chunks.front().dataset);
+    }
+    TakeBack(state, *directory, std::move(unwanted));
+  }
+}
 
 Status EndMoves(FileSystem& files, const std::string& path, std::vector<SpooledChunk>& chunks) {
   std::unordered_map<std::uint64_t, const SpooledChunk*> there;
@@ -81,11 +136,10 @@ Status SealTogether(Spool::State& state, SpoolDirectory& directory,
     if (done && chunk.only_with != 0) done = CountAlone(*state.files, chunk);
   }
   if (done) return {};
-  // The last one first, without which the others do not count; where it stays, all stay.
-  for (Status back; back && sealed > 0;) {
-    back = TakeBack(state, directory, chunks[--sealed]);
-    if (!back) LogWarning(back.error().message);
-  }
+  // The last one first, without which the others do not count.
+  UnwantedVersions unwanted{last, false, {}};
+  while (sealed > 0) unwanted.chunks.push_back(chunks[--sealed]);
+  TakeBack(state, directory, std::move(unwanted));
   return done;
 }
 
@@ -99,11 +153,10 @@ Status SealMove(Spool::State& state, SpoolDirectory& directory, StagedFile::Stat
   if (done) done = CountAlone(*state.files, move.removal);
   if (!done) {
     // Where the copy may come back, the removal that needs it has to stay.
-    Status back;
-    if (copied) back = TakeBack(state, directory, move.copy);
-    if (copied && back) back = state.SyncRound(directory);
-    if (back) back = TakeBack(state, directory, move.removal);
-    if (!back) LogWarning(back.error().message);
+    UnwantedVersions unwanted{move.copy.sequence, copied, {}};
+    if (copied) unwanted.chunks.push_back(move.copy);
+    unwanted.chunks.push_back(move.removal);
+    TakeBack(state, directory, std::move(unwanted));
     return done;
   }
   const std::lock_guard lock(state.mutex);

@@ -25,8 +25,8 @@ namespace unshard {
 struct SpoolDirectory;
 
 // Seals `files` as `chunks`, which have all that the files do not say themselves, get that, and are
-// in order of sequence. Fails as sealing does; none of them counts then, unless even that cannot be
-// written.
+// in order of sequence. Fails as sealing does; none of them counts then or, where even that cannot
+// be written, all of them do for the next Open(), unless TakeBackUnwanted() comes before it.
 Status SealTogether(Spool::State& state, SpoolDirectory& directory,
                     const std::vector<StagedFile::State*>& files,
                     std::vector<SpooledChunk>& chunks);
@@ -36,6 +36,9 @@ Status SealTogether(Spool::State& state, SpoolDirectory& directory,
 // be written.
 Status SealMove(Spool::State& state, SpoolDirectory& directory, StagedFile::State& copy,
                 StagedFile::State& removal, Spool::SealedMove& move);
+
+// Tries again to remove what commits that failed could not remove.
+void TakeBackUnwanted(Spool::State& state);
 
 // Ends what was cut off, among all whole files of the directory `path`: one that counts only with
 // another one which is there counts from now on, any other such one is removed, also from `chunks`.

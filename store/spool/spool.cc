@@ -71,6 +71,7 @@ Result<std::shared_ptr<StagedFile>> Spool::Reserve() {
 }
 
 Result<std::shared_ptr<StagedFile>> Spool::StageFile(bool may_be_spare) {
+  TakeBackUnwanted(*state_);
   UNSHARD_RETURN_IF_ERROR(state_->Charge(1, 0));
   std::unique_ptr<StagedFile::State> spare;
   if (may_be_spare) spare = state_->StageSpare();
@@ -231,6 +232,7 @@ std::vector<SpooledChunk> Spool::Damaged() {
 
 Result<bool> Spool::RemoveIfEmpty() {
   FileSystem& files = *state_->files;
+  TakeBackUnwanted(*state_);
   {
     const std::lock_guard lock(state_->mutex);
     const bool no_chunks =

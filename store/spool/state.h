@@ -42,6 +42,13 @@ struct SpoolVersion {
   std::shared_ptr<const char> readers = std::make_shared<const char>();
 };
 
+// Versions of a commit that failed which could not be removed.
+struct UnwantedVersions {
+  std::uint64_t last = 0;  // the sequence of the one without which the others do not count
+  bool in_order = false;   // the others are not removed before its removal is fsynced
+  std::vector<SpooledChunk> chunks;  // of one dataset; the last one first, where it was sealed
+};
+
 // One directory of sealed chunks.
 struct SpoolDirectory {
   std::string path;     // "chunks/<dataset>"
@@ -93,6 +100,8 @@ struct Spool::State {
   // Empty files in staging/ that discarded versions have left, to be written again: making and
   // removing a file costs a file system more than both of these.
   std::vector<std::string> spare_files;
+  // Superseded, each of them: they are in the way of no other version.
+  std::vector<UnwantedVersions> unwanted;
 
   // Counts files and bytes up; ENOSPC where the cap does not allow it.
   Status Charge(std::uint64_t more_files, std::uint64_t more_bytes);

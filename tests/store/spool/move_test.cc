@@ -194,6 +194,31 @@ TEST_P(SpoolMove, AFailureLeavesBothAsTheyWere) {
   }
 }
 
+// What fails goes on to fail, so that nothing can be taken back either, until the disk recovers.
+TEST(SpoolMoveAfterFailures, WhatCouldNotBeTakenBackIsRemovedLater) {
+  for (std::uint64_t point = 1;; ++point) {
+    SCOPED_TRACE("operation " + std::to_string(point));
+    const auto disk = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.seed = point});
+    auto spool = Spool::Open(disk, {.source = kMovedSource});
+    ASSERT_TRUE(spool);
+    auto staged = (*spool)->Stage();
+    ASSERT_TRUE(staged && (*staged)->Write(0, AsBytes("moved")));
+    disk->ResetCount();
+    disk->FailAt(point, EIO, true);
+    const bool moved = (*spool)->SealMove(**staged, "a", {"to", {}}, {"from", {}}).has_value();
+    disk->ClearFaults();
+    if (moved) return;
+    staged->reset();
+    ASSERT_TRUE((*spool)->Stage());
+    EXPECT_EQ((*spool)->usage().files, 0U);
+    EXPECT_EQ((*spool)->usage().bytes, 0U);
+    for (const std::string& path : disk->Paths()) {
+      EXPECT_EQ(path.find(",s"), std::string::npos) << path << " is sealed";
+    }
+    if (HasFailure()) return;
+  }
+}
+
 TEST(SpoolMoveNames, AreCheckedBeforeAnythingHappens) {
   const auto disk = std::make_shared<SimulatedDisk>();
   auto spool = Spool::Open(disk, {.source = kMovedSource});

@@ -115,6 +115,35 @@ TEST_F(SpoolTogether, AFailureLeavesNone) {
   }
 }
 
+// What fails goes on to fail, so that nothing can be taken back either, until the disk recovers.
+TEST_F(SpoolTogether, WhatCouldNotBeTakenBackIsRemovedLater) {
+  for (std::uint64_t point = 1;; ++point) {
+    SCOPED_TRACE("operation " + std::to_string(point));
+    const auto disk = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.seed = point});
+    auto spool = Open(disk);
+    const auto first = Commit(**spool, "first");
+    ASSERT_TRUE(first);
+    disk->ResetCount();
+    disk->FailAt(point, EIO, true);
+    const bool committed = Commit(**spool, "second").has_value();
+    disk->ClearFaults();
+    if (committed) return;
+    const std::string found = Found(disk->AfterKill());
+    EXPECT_TRUE(found == "first" || found == "second") << found;
+    const auto third = Commit(**spool, "third");
+    ASSERT_TRUE(third);
+    EXPECT_EQ(Found(disk->AfterKill()), "third");
+    EXPECT_EQ((*spool)->usage().files, 2 * kParts);
+    for (const auto& chunks : {*first, *third}) {
+      for (const SpooledChunk& chunk : chunks) ASSERT_TRUE((*spool)->Discard(chunk));
+    }
+    EXPECT_EQ((*spool)->usage().files, 0U);
+    EXPECT_EQ((*spool)->usage().bytes, 0U);
+    EXPECT_EQ(Found(disk->AfterKill()), "");
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(SpoolTogether, AllSurviveAPowerLossOnceTheyAreSynced) {
   const auto disk = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.seed = 1});
   auto spool = Open(disk);
