@@ -150,8 +150,9 @@ Result<ObjectStore::Opened> CachingStore::Open(std::string_view key, const Range
     return std::move(opened);
   }
   const ObjectInfo& info = opened.version->info();
-  if (first.size == 0) ForgetOthers(key, info.generation);
-  if (!IsSettled(info) || !below_->Recall(key, info)) return std::move(opened);
+  const bool is_kept = IsSettled(info) && below_->Recall(key, info);
+  if (first.size == 0 || !is_kept) ForgetOthers(key, info.generation);
+  if (!is_kept) return std::move(opened);
   const bool whole = opened.first.size() == ClipRange(first, info.size).size;
   if (!opened.first.empty() && whole && !below.kept) {
     const Generation marked{BeforeTag(first) + info.generation.tag};
@@ -173,6 +174,11 @@ ObjectStore::Opened CachingStore::OpenCached(std::string_view key, const RangeRe
 std::shared_ptr<ObjectVersion> CachingStore::Recall(std::string_view key, const ObjectInfo& info) {
   auto version = below_->Recall(key, info);
   return version ? Keep(std::move(version), key, OpeningDigest(key, false)) : nullptr;
+}
+
+void CachingStore::Replaced(std::string_view key, const std::optional<ObjectInfo>& now) {
+  for (const bool of_end : {false, true}) cache_->Erase(OpeningDigest(key, of_end));
+  below_->Replaced(key, now);
 }
 
 Result<std::optional<ObjectInfo>> CachingStore::Stat(std::string_view key,

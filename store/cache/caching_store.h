@@ -18,8 +18,8 @@ namespace unshard {
 //   - Only versions that Recall() can make again are kept, and none of an object that was modified
 //     within the last seconds: it could be replaced within the second of its validator.
 //   - An entry belongs to the store's identity, the key, the generation and the exact range.
-//   - A read that meets kConditionFailed, and an Open that finds nothing or another version, make
-//     OpenCached find nothing of the version before.
+//   - A read that meets kConditionFailed, an Open that finds nothing or another version, and
+//     Replaced() make OpenCached find nothing of the version before.
 // Thread-safe.
 class CachingStore final : public ObjectStore {
  public:
@@ -32,6 +32,7 @@ class CachingStore final : public ObjectStore {
                       const Deadline& deadline) override;
   Opened OpenCached(std::string_view key, const RangeRequest& first) override;
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override;
+  void Replaced(std::string_view key, const std::optional<ObjectInfo>& now) override;
   std::string Identity() const override { return identity_; }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,

@@ -62,32 +62,42 @@ ObjectStore::Opened StoreWhileAway::Watched(Opened opened) const {
   return opened;
 }
 
-void StoreWhileAway::Remember(std::string_view key, const Known& known) {
-  const std::string name(key);
-  const std::lock_guard lock(mutex_);
-  older_.erase(name);
-  if (recent_.size() >= kMostRecent) older_ = std::exchange(recent_, {});
-  recent_.insert_or_assign(name, known);
+StoreWhileAway::Known* StoreWhileAway::FindLocked(const std::string& key) {
+  for (AllKnown* known : {&recent_, &older_}) {
+    if (const auto found = known->find(key); found != known->end()) return &found->second;
+  }
+  return nullptr;
 }
 
-void StoreWhileAway::Forget(std::string_view key) {
+void StoreWhileAway::Remember(std::string_view key, Known known) {
   const std::string name(key);
   const std::lock_guard lock(mutex_);
+  if (const Known* before = FindLocked(name)) known.replaced |= before->replaced;
   older_.erase(name);
-  recent_.erase(name);
+  if (recent_.size() >= kMostRecent) {
+    for (const auto& [forgotten, what] : older_) {
+      if (what.replaced) forgotten_replaced_.Add(forgotten);
+    }
+    older_ = std::exchange(recent_, {});
+  }
+  recent_.insert_or_assign(name, std::move(known));
+}
+
+void StoreWhileAway::RememberMissing(std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  // The number of names that do not exist is unlimited.
+  if (Known* known = FindLocked(std::string(key))) known->info.reset();
 }
 
 std::optional<StoreWhileAway::Known> StoreWhileAway::Find(std::string_view key) {
-  const std::string name(key);
   const std::lock_guard lock(mutex_);
-  for (const Infos* infos : {&recent_, &older_}) {
-    if (const auto found = infos->find(name); found != infos->end()) return found->second;
-  }
+  if (const Known* known = FindLocked(std::string(key))) return *known;
+  if (forgotten_replaced_.MayHold(key)) return Known{std::nullopt, true};
   return std::nullopt;
 }
 
 void StoreWhileAway::Replaced(std::string_view key, const std::optional<ObjectInfo>& now) {
-  Remember(key, now);
+  Remember(key, {now, true});
   below_->Replaced(key, now);
 }
 
@@ -95,11 +105,11 @@ Result<std::optional<ObjectInfo>> StoreWhileAway::Stat(std::string_view key,
                                                        const Deadline& deadline) {
   auto found = below_->Stat(key, WhileAway(*contact_, deadline));
   if (found) {
-    *found ? Remember(key, *found) : Forget(key);
+    *found ? RememberSeen(key, **found) : RememberMissing(key);
     return found;
   }
   if (!NoteAway(*contact_, found.error())) return found;
-  if (const auto known = Find(key); known && *known) return *known;
+  if (const auto known = Find(key); known && known->info) return known->info;
   return found;
 }
 
@@ -107,7 +117,7 @@ Result<ObjectStore::Opened> StoreWhileAway::Open(std::string_view key, const Ran
                                                  const Deadline& deadline) {
   auto opened = below_->Open(key, first, WhileAway(*contact_, deadline));
   if (opened) {
-    opened->version ? Remember(key, opened->version->info()) : Forget(key);
+    opened->version ? RememberSeen(key, opened->version->info()) : RememberMissing(key);
     return Watched(*std::move(opened));
   }
   if (!NoteAway(*contact_, opened.error())) return opened;
@@ -120,7 +130,7 @@ Result<ObjectStore::Opened> StoreWhileAway::Open(std::string_view key, const Ran
 ObjectStore::Opened StoreWhileAway::OpenKnown(std::string_view key, const RangeRequest& first,
                                               const Deadline& deadline) {
   if (Opened cached = OpenCached(key, first); cached.version) return cached;
-  const Known info = Find(key).value_or(std::nullopt);
+  const std::optional<ObjectInfo> info = Find(key).value_or(Known()).info;
   if (!info || info->kind != ObjectInfo::Kind::kFile) return {};
   Opened known = Watched({below_->Recall(key, *info), {}});
   const ByteRange range = ClipRange(first, info->size);
@@ -137,8 +147,8 @@ ObjectStore::Opened StoreWhileAway::OpenCached(std::string_view key, const Range
   if (!cached.version) return {};
   const ObjectInfo& info = cached.version->info();
   const auto known = Find(key);
-  if (known && (!*known || (*known)->generation != info.generation)) return {};
-  if (!known) Remember(key, info);
+  if (known && (!known->info || known->info->generation != info.generation)) return {};
+  if (!known) RememberSeen(key, info);
   return cached;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "store/object/key_filter.h"
 #include "store/object/object_store.h"
 #include "store/object/store_contact.h"
 
@@ -17,8 +18,9 @@ namespace unshard {
 // what the store has said before: Stat and Open give the version that was seen last, or that this
 // process has put since, with bytes that a cache on the disk below has. Of what is not known, and
 // of bytes that are not cached, the request fails; nothing is said to be missing that was not asked
-// for. While the store is away requests have little time; each finds out anew whether it is.
-// Thread-safe.
+// for. Of an object that this process has put or removed no version from before is given, however
+// long ago that was: what it is now may be forgotten, and the request fails then. While the store
+// is away requests have little time; each finds out anew whether it is. Thread-safe.
 class StoreWhileAway final : public ObjectStore {
  public:
   StoreWhileAway(std::shared_ptr<ObjectStore> below, std::shared_ptr<const StoreContact> contact);
@@ -41,21 +43,29 @@ class StoreWhileAway final : public ObjectStore {
  private:
   Opened Watched(Opened opened) const;
   Opened OpenKnown(std::string_view key, const RangeRequest& first, const Deadline& deadline);
-  // What is known of an object that was seen, or that this process has replaced. Nothing in the
-  // latter: no version of it can be given.
-  using Known = std::optional<ObjectInfo>;
-  void Remember(std::string_view key, const Known& known);
-  void Forget(std::string_view key);
-  [[nodiscard]] std::optional<Known> Find(std::string_view key);
+  // What is known of an object that was seen, or that this process has replaced.
+  struct Known {
+    std::optional<ObjectInfo> info;  // nothing: no version of it can be given
+    bool replaced = false;
+  };
+  using AllKnown = std::unordered_map<std::string, Known>;
 
-  using Infos = std::unordered_map<std::string, Known>;
+  void Remember(std::string_view key, Known known);
+  void RememberSeen(std::string_view key, const ObjectInfo& info) { Remember(key, {info, false}); }
+  // The store has none.
+  void RememberMissing(std::string_view key);
+  // Nothing where it is not known; no version where one from before may be all that is.
+  [[nodiscard]] std::optional<Known> Find(std::string_view key);
+  [[nodiscard]] Known* FindLocked(const std::string& key);
+
   const std::shared_ptr<ObjectStore> below_;
   const std::shared_ptr<const StoreContact> contact_;
   std::mutex mutex_;
-  // What the store has said of keys. Guarded by mutex_. Once `recent_` is full it becomes `older_`,
-  // and what has not been used since is forgotten.
-  Infos recent_;
-  Infos older_;
+  // All guarded by mutex_. Once `recent_` is full it becomes `older_`, and what was in that is
+  // forgotten, but for the fact that it was replaced.
+  AllKnown recent_;
+  AllKnown older_;
+  KeyFilter forgotten_replaced_;
 };
 
 }  // namespace unshard

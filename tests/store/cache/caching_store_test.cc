@@ -164,6 +164,22 @@ TEST_F(CachingStoreTest, AnObjectThatWasModifiedAMomentAgoIsNotKept) {
   EXPECT_EQ(cache_->counters().written, 0u);
 }
 
+TEST_F(CachingStoreTest, WhatWasReplacedAMomentAgoIsNotOpenedFromTheDisk) {
+  const RangeRequest first = RangeRequest::At(0, 80);
+  for (const char* key : {"by another process", "by this one"}) {
+    memory_->Put(key, std::string(100, 'a'));
+    ASSERT_TRUE(store_->Open(key, first, kNone));
+    ASSERT_TRUE((cache_->Flush(), store_->OpenCached(key, first).version));
+    memory_->Put(key, std::string(100, 'b'));
+    memory_->SetModified(key, TimeNow());
+  }
+  ASSERT_TRUE(store_->Open("by another process", first, kNone));
+  store_->Replaced("by this one", *memory_->Stat("by this one", kNone));
+  cache_->Flush();
+  EXPECT_FALSE(store_->OpenCached("by another process", first).version);
+  EXPECT_FALSE(store_->OpenCached("by this one", first).version);
+}
+
 TEST_F(CachingStoreTest, VersionsThatCannotBeToldApartAreNotKept) {
   const auto local = std::make_shared<MemoryStore>();
   local->Put("object", std::string(100, 'a'));

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "store/cache/caching_store.h"
+#include "store/object/key_filter.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/store_that_goes_away.h"
 #include "tests/support/temporary_directory.h"
@@ -121,6 +122,65 @@ TEST_F(StoreWhileAwayTest, WhatThisProcessHasReplacedIsNotSaidAgain) {
   EXPECT_TRUE(store.Open("put", kAll, Deadline::None()));
   below_->away = true;
   EXPECT_TRUE(store.Open("put", none, Deadline::None()));
+}
+
+// An answer of before may reach the cache late.
+TEST_F(StoreWhileAwayTest, WhatThisProcessHasReplacedIsNotSaidAgainHoweverMuchItHasReplacedSince) {
+  TemporaryDirectory folder;
+  const auto cache = DiskCache::Open(folder.path() + "/cache", {1 << 20, 1 << 20});
+  ASSERT_TRUE(cache);
+  const auto caching = std::make_shared<CachingStore>(below_, *cache);
+  StoreWhileAway store(caching, contact_);
+  for (const char* key : {"put", "removed", "asked", "never replaced"}) {
+    memory_->Put(key, std::string(50, 'x'));
+    ASSERT_TRUE(store.Open(key, kAll, Deadline::None()));
+  }
+  store.Replaced("put", *memory_->Stat("put", Deadline::None()));
+  store.Replaced("removed", std::nullopt);
+  store.Replaced("asked", std::nullopt);
+  for (int i = 0; i < 100'000; ++i) store.Replaced("shard " + std::to_string(i), std::nullopt);
+  memory_->Remove("asked");
+  ASSERT_EQ(*store.Stat("asked", Deadline::None()), std::nullopt);
+  memory_->Put("asked", std::string(50, 'x'));
+  for (const char* key : {"put", "removed", "asked", "never replaced"}) {
+    ASSERT_TRUE(caching->Open(key, kAll, Deadline::None()));
+  }
+  (*cache)->Flush();
+  below_->away = true;
+  for (const char* key : {"put", "removed", "asked"}) {
+    EXPECT_FALSE(store.Stat(key, Deadline::None())) << key;
+    EXPECT_FALSE(store.Open(key, kAll, Deadline::None())) << key;
+    EXPECT_EQ(store.OpenCached(key, kAll).version, nullptr) << key;
+  }
+  EXPECT_TRUE(store.Open("never replaced", kAll, Deadline::None()));
+}
+
+TEST_F(StoreWhileAwayTest, WhatWasRemovedIsNotSaidAgainOnceItWasAskedFor) {
+  TemporaryDirectory folder;
+  const auto cache = DiskCache::Open(folder.path() + "/cache", {1 << 20, 1 << 20});
+  ASSERT_TRUE(cache);
+  const auto caching = std::make_shared<CachingStore>(below_, *cache);
+  StoreWhileAway store(caching, contact_);
+  memory_->Put("removed", std::string(50, 'x'));
+  store.Replaced("removed", std::nullopt);
+  ASSERT_TRUE(caching->Open("removed", kAll, Deadline::None()));
+  (*cache)->Flush();
+  memory_->Remove("removed");
+  EXPECT_EQ(*store.Stat("removed", Deadline::None()), std::nullopt);
+  below_->away = true;
+  EXPECT_FALSE(store.Open("removed", kAll, Deadline::None()));
+}
+
+TEST(KeyFilterTest, HoldsWhatWasAddedAndLittleElse) {
+  KeyFilter filter;
+  EXPECT_FALSE(filter.MayHold(""));
+  for (int i = 0; i < 100'000; ++i) filter.Add("c/" + std::to_string(i));
+  int others = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    ASSERT_TRUE(filter.MayHold("c/" + std::to_string(i)));
+    others += filter.MayHold("d/" + std::to_string(i)) ? 1 : 0;
+  }
+  EXPECT_LT(others, 5'000);
 }
 
 TEST_F(StoreWhileAwayTest, OtherFailuresArePassedOn) {
