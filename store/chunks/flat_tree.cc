@@ -15,8 +15,7 @@ constexpr std::uint64_t kFirstLargeCookie = std::uint64_t{1} << 61;
 constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
 // After so many unreadable index pages the rest of a shard is left out.
 constexpr int kMaxDamagedPages = 16;
-// Index pages of remote shards that are loaded at a time, of shards that have so many at most.
-constexpr std::size_t kPagesAtOnce = 32;
+// Index pages of remote shards are loaded ahead of shards that have so many at most.
 constexpr std::uint64_t kMostPagesAhead = 4096;
 
 // The number of a file among those of its chunk: one bit of a cookie.
@@ -35,8 +34,14 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
   if (ListsWholeGrid(mode)) return ListWholeGrid(cursor);
   const auto parse = [this](std::string_view name) { return shards().keys().Parse(name); };
   const bool begins = cookie == 0;
-  UNSHARD_ASSIGN_OR_RETURN(
-      const auto numbers, lists_ ? lister_.List(directory(), parse, begins) : ProbedShards(begins));
+  ShardLister::Numbers numbers;
+  if (lists_) {
+    const auto since = begins ? shards().options().clock() : ShardLister::kAnyAge;
+    UNSHARD_ASSIGN_OR_RETURN(const auto listing, lister_.List(directory(), parse, since));
+    numbers = listing.numbers;
+  } else {
+    UNSHARD_ASSIGN_OR_RETURN(numbers, ProbedShards(begins));
+  }
   const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   std::vector<std::uint64_t> all;
   if (!unpublished.empty()) {
@@ -87,25 +92,36 @@ Status FlatTree::ListWholeGrid(const Cursor& cursor) {
   return {};
 }
 
-bool FlatTree::HasPages(std::uint64_t shard) const {
+FlatTree::Has FlatTree::HasPages(std::uint64_t shard) const {
+  using Trust = ShardSet::Trust;
   const Deadline deadline = CallerDeadline();
-  const auto known = shards().Current(shard, deadline, ShardSet::Trust::kKnown);
-  if (!known || !*known) return false;
+  const auto known = shards().Current(shard, deadline, Trust::kKnown);
+  if (!known || !*known) return Has::kNothing;
   for (std::uint64_t page = 0; page < shards().format().page_count(); ++page) {
     const auto cached = shards().Page(*known, page, deadline, ShardSet::Ahead::kCached);
-    if (!cached || !*cached) return false;
+    if (!cached || !*cached) return Has::kNothing;
   }
-  return true;
+  if (!lists_) return Has::kAll;
+  const auto fresh = shards().Current(shard, deadline, Trust::kFresh);
+  return fresh && *fresh ? Has::kAll : Has::kPagesToValidate;
 }
 
-// Loads what the first of these shards has, unless it is there, and with it what is listed next:
-// several pages at a time, of several shards, where each costs the way to a remote store. The
-// listing meets the failures again.
+// Several pages at a time, of several shards, or several shards whose ttl is over, where each costs
+// the way to a remote store. The listing meets the failures again.
 void FlatTree::LoadPages(Shards following) const {
   const std::uint64_t page_count = shards().format().page_count();
   if (!remote_ || page_count == 0 || page_count > kMostPagesAhead) return;
-  if (HasPages(following.front())) return;
+  const Has has = HasPages(following.front());
+  if (has == Has::kAll) return;
   const std::size_t group = std::clamp<std::size_t>(kPagesAtOnce / page_count, 1, following.size());
+  if (has == Has::kPagesToValidate) {
+    const auto most = following.first(std::min(kPagesAtOnce, following.size()));
+    const auto end = std::find_if(most.begin(), most.end(), [&](std::uint64_t shard) {
+      return HasPages(shard) != Has::kPagesToValidate;
+    });
+    ForEachInParallel(static_cast<std::size_t>(end - most.begin()), kPagesAtOnce,
+                      [&](std::size_t i) { static_cast<void>(ListedGeneration(most[i])); });
+  }
   const Deadline deadline = CallerDeadline();
   ForEachInParallel(group * page_count, kPagesAtOnce, [&](std::size_t i) {
     const auto generation = ListedGeneration(following[i % group]);

@@ -31,7 +31,7 @@ class FlatTree : public ShardedTree {
       : ShardedTree(ordinal, std::move(shards), std::move(reader)),
         lists_(store->capabilities().lists),
         remote_(!store->capabilities().keeps_replaced_versions),
-        lister_(std::move(store), WatchOf(this->shards())),
+        lister_(std::move(store), WatchOf(this->shards()), this->shards().options().clock),
         probe_(this->shards()) {}
 
   using ShardedTree::Position;
@@ -67,6 +67,14 @@ class FlatTree : public ShardedTree {
   // found.
   Result<ShardGenerationPtr> ListedGeneration(std::uint64_t shard) const;
   [[nodiscard]] ShardLister& lister() { return lister_; }
+  // Whether each request costs the way to a remote store.
+  [[nodiscard]] bool remote() const { return remote_; }
+  // Loads what the first of these shards has, unless it is there, and with it what is listed next.
+  // Nothing where the store is not remote. `following`: ascending, more than kPagesAtOnce are not
+  // needed.
+  static constexpr std::size_t kPagesAtOnce = 32;
+  using Shards = std::span<const std::uint64_t>;
+  void LoadPages(Shards following) const;
 
  private:
   struct Cursor {
@@ -75,10 +83,8 @@ class FlatTree : public ShardedTree {
     const DamageVisitor& damaged;
   };
   Status ListWholeGrid(const Cursor& cursor);
-  // Ascending.
-  using Shards = std::span<const std::uint64_t>;
-  void LoadPages(Shards shards) const;
-  [[nodiscard]] bool HasPages(std::uint64_t shard) const;
+  enum class Has { kNothing, kPagesToValidate, kAll };
+  [[nodiscard]] Has HasPages(std::uint64_t shard) const;
   // False: the visitor has ended the listing.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
   Result<bool> ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor);

@@ -19,23 +19,26 @@ void ShardLister::Remember(std::uint64_t epoch, const std::string& store_directo
   const std::lock_guard lock(mutex_);
   if (epoch != epoch_) return;
   if (Find(store_directory) == nullptr) {
-    recent_.push_front({store_directory, nullptr, false, std::nullopt});
+    recent_.push_front({store_directory, nullptr, {}, false, std::nullopt});
     if (recent_.size() > kRemembered) recent_.pop_back();
   }
   change(recent_.front());
 }
 
-Result<ShardLister::Numbers> ShardLister::List(const std::string& store_directory,
-                                               const NameParser& parse, bool begins) {
+Result<ShardLister::Listing> ShardLister::List(const std::string& store_directory,
+                                               const NameParser& parse, Time since) {
   // Before the listing, so that each change after it gives an event.
   const bool watched = watch_(store_directory);
+  const Time begun = clock_();
   std::uint64_t epoch = 0;
   {
     const std::lock_guard lock(mutex_);
     epoch = epoch_;
     const Known* known = Find(store_directory);
-    const bool usable = known != nullptr && known->numbers;
-    if (usable && (!begins || (watched && known->numbers_are_watched))) return known->numbers;
+    if (known != nullptr && known->numbers) {
+      if (watched && known->numbers_are_watched) return Listing{known->numbers, begun};
+      if (known->read >= since) return Listing{known->numbers, known->read};
+    }
   }
   std::vector<std::uint64_t> numbers;
   UNSHARD_RETURN_IF_ERROR(
@@ -48,9 +51,10 @@ Result<ShardLister::Numbers> ShardLister::List(const std::string& store_director
   auto listed = std::make_shared<const std::vector<std::uint64_t>>(std::move(numbers));
   Remember(epoch, store_directory, [&](Known& known) {
     known.numbers = listed;
+    known.read = begun;
     known.numbers_are_watched = watched;
   });
-  return listed;
+  return Listing{listed, begun};
 }
 
 Result<std::optional<timespec>> ShardLister::Modified(const std::string& store_directory) {

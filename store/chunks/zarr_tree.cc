@@ -5,9 +5,14 @@
 
 #include "codec/grid/chunk_key.h"
 #include "store/object/key.h"
+#include "store/object/parallel.h"
 
 namespace unshard {
 namespace {
+
+// Directories of which a listing finds out at a time whether they hold chunks: each costs several
+// requests, one after the other.
+constexpr std::size_t kRowsAtOnce = 16;
 
 // Whether one of the `slots` slots from `first` on has a chunk. `unpublished`: the overlay of these
 // slots.
@@ -126,21 +131,23 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
   return last.page->Find(slot.slot).has_value();
 }
 
-Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in) {
+Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in, Time since) {
   if (unpublished() && unpublished()->HoldsChunks(ordinal(), in)) return true;
   const GridCell indices = names_.Indices(in);
   GridCell shard_cell;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     shard_cell.push_back(indices[d] / chunks_per_shard_[d]);
   }
-  return HoldsChunksIn(StoreDirectory(in), shard_cell, indices);
+  // What the listing has probed holds for its directories, too.
+  return HoldsChunksIn(StoreDirectory(in), shard_cell, indices,
+                       lists() ? since : ShardLister::kAnyAge);
 }
 
-Result<ShardLister::Numbers> ZarrTree::StoredIndices(const std::string& store_directory,
-                                                     const GridCell& shard_cell, bool begins) {
+Result<ShardLister::Listing> ZarrTree::StoredIndices(const std::string& store_directory,
+                                                     const GridCell& shard_cell, Time since) {
   const auto parse = [](std::string_view name) { return ParseDecimal(name); };
-  if (lists()) return lister().List(store_directory, parse, begins);
-  UNSHARD_ASSIGN_OR_RETURN(const auto present, ProbedShards(begins));
+  if (lists()) return lister().List(store_directory, parse, since);
+  UNSHARD_ASSIGN_OR_RETURN(const auto present, ProbedShards(since != ShardLister::kAnyAge));
   std::vector<std::uint64_t> indices;  // ascending: shards are numbered in C order
   GridCell cell(array_.grid.rank());
   for (const std::uint64_t shard : *present) {
@@ -149,22 +156,22 @@ Result<ShardLister::Numbers> ZarrTree::StoredIndices(const std::string& store_di
     const bool below = std::equal(shard_cell.begin(), shard_cell.end(), cell.begin());
     if (below && (indices.empty() || indices.back() != index)) indices.push_back(index);
   }
-  return std::make_shared<const std::vector<std::uint64_t>>(std::move(indices));
+  return ShardLister::Listing{
+      std::make_shared<const std::vector<std::uint64_t>>(std::move(indices)), since};
 }
 
-// `shard_cell`: the indices of the shard grid that lead to `store_directory`.
 Result<bool> ZarrTree::HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
-                                     const GridCell& indices) {
+                                     const GridCell& indices, Time since) {
   const std::vector<std::uint64_t>& shape = array_.shard_grid.grid_shape();
-  // What the listing has probed holds for its directories, too.
-  UNSHARD_ASSIGN_OR_RETURN(const auto numbers, StoredIndices(store_directory, shard_cell, lists()));
-  for (const std::uint64_t number : *numbers) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored, StoredIndices(store_directory, shard_cell, since));
+  for (const std::uint64_t number : *stored.numbers) {
     if (number >= shape[shard_cell.size()]) break;
     shard_cell.push_back(number);
     const Result<bool> holds =
         shard_cell.size() == shape.size()
             ? ShardHoldsChunks(LinearIndex(shape, shard_cell), indices)
-            : HoldsChunksIn(JoinPath(store_directory, std::to_string(number)), shard_cell, indices);
+            : HoldsChunksIn(JoinPath(store_directory, std::to_string(number)), shard_cell, indices,
+                            since);
     shard_cell.pop_back();
     if (!holds || *holds) return holds;
   }
@@ -207,8 +214,8 @@ Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const List
     const Match match = Child(in, index);
     const bool directory = match.kind == Match::Kind::kDirectory;
     if (!run.all && !std::binary_search(run.others.begin(), run.others.end(), index)) {
-      const auto present =
-          directory ? HoldsChunks(match.directory) : IsPresent(match.chunk, run.end - index, last);
+      const auto present = directory ? HoldsChunks(match.directory, run.since)
+                                     : IsPresent(match.chunk, run.end - index, last);
       if (!present) {
         if (!std::exchange(reported, true)) damaged(present.error());
         // A shard that is not nested has one index for the whole run.
@@ -258,31 +265,63 @@ Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mo
   const std::uint64_t extent = array_.grid.grid_shape()[dimension];
   bool more = true;
   if (ListsWholeGrid(mode) || (mode == ListMode::kGrid && in.level < depth())) {
-    return ListIndices(in, {cookie, extent, true}, visitor, damaged, more);
+    return ListIndices(in, {cookie, extent, true, {}, {}}, visitor, damaged, more);
   }
   const std::uint64_t per_shard = chunks_per_shard_[dimension];
   GridCell shard_cell;
   for (const std::uint64_t index : names_.Indices(in)) {
     shard_cell.push_back(index / chunks_per_shard_[shard_cell.size()]);
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto stored,
-                           StoredIndices(StoreDirectory(in), shard_cell, cookie == 0));
-  std::vector<std::uint64_t> numbers = *stored;
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto stored,
+      StoredIndices(StoreDirectory(in), shard_cell, cookie == 0 ? Begun() : ShardLister::kAnyAge));
+  std::vector<std::uint64_t> numbers = *stored.numbers;
   Run run;
+  run.since = stored.read;
   for (const GridDirectory& other : others) {
     run.others.push_back(names_.Indices(other).back());
     numbers.push_back(run.others.back() / per_shard);
   }
   std::sort(run.others.begin(), run.others.end());
   numbers = WithUnpublished(in, numbers);
-  auto number = std::lower_bound(numbers.begin(), numbers.end(), cookie / per_shard);
-  for (; number != numbers.end() && more; ++number) {
-    if (*number >= array_.shard_grid.grid_shape()[dimension]) break;
+  const std::uint64_t end = array_.shard_grid.grid_shape()[dimension];
+  numbers.erase(std::lower_bound(numbers.begin(), numbers.end(), end), numbers.end());
+  const auto first = std::lower_bound(numbers.begin(), numbers.end(), cookie / per_shard);
+  for (auto number = first; number != numbers.end() && more; ++number) {
     run.begin = std::max(cookie, *number * per_shard);
     run.end = std::min(extent, (*number + 1) * per_shard);
+    // What a listing that goes on begins with was loaded before.
+    if (run.begin == *number * per_shard) {
+      LoadRows(in, numbers, static_cast<std::size_t>(number - numbers.begin()), run.since);
+    }
     UNSHARD_RETURN_IF_ERROR(ListIndices(in, run, visitor, damaged, more));
   }
   return {};
+}
+
+// A program that goes through all directories lists each directory of the store many times.
+ShardLister::Time ZarrTree::Begun() const {
+  const Time now = shards().options().clock();
+  if (!remote()) return now;
+  return now - std::chrono::milliseconds(shards().options().ttl_milliseconds);
+}
+
+void ZarrTree::LoadRows(const GridDirectory& in, Rows rows, std::size_t from, Time since) {
+  if (!remote()) return;
+  const std::uint64_t per_shard = chunks_per_shard_[names_.IndexCount(in)];
+  if (in.level == depth()) {
+    std::vector<std::uint64_t> shards;
+    for (const std::uint64_t row : rows.subspan(from, std::min(kPagesAtOnce, rows.size() - from))) {
+      shards.push_back(Child(in, row * per_shard).chunk.slot.shard);
+    }
+    return LoadPages(shards);
+  }
+  if (from % kRowsAtOnce != 0) return;
+  const Rows next = rows.subspan(from, std::min(kRowsAtOnce, rows.size() - from));
+  if (next.size() == 1) return;
+  ForEachInParallel(next.size(), kRowsAtOnce, [&](std::size_t i) {
+    static_cast<void>(HoldsChunks(Child(in, next[i] * per_shard).directory, since));
+  });
 }
 
 void ZarrTree::ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,

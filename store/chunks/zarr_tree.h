@@ -1,6 +1,7 @@
 // Trees of Zarr v3 arrays.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "codec/zarr3/chunk_names.h"
@@ -93,15 +94,19 @@ class ZarrTree final : public FlatTree {
   // Whether a chunk of the last directory level exists. `row`: how many chunks from this one on
   // will be looked up.
   Result<bool> IsPresent(const ChunkRef& chunk, std::uint64_t row, LastPage& last);
+  using Time = ShardLister::Time;
+  // What was read of store directories since then will do for a new listing.
+  [[nodiscard]] Time Begun() const;
   // Whether a chunk is in, or below, a directory. Reads the indexes of the shards there until one
-  // is found.
-  Result<bool> HoldsChunks(const GridDirectory& in);
+  // is found. `since`: what was read of store directories before does not count.
+  Result<bool> HoldsChunks(const GridDirectory& in, Time since);
   // The indices of the shard grid after those in `shard_cell`, which lead to `store_directory`,
-  // that shards have. `begins`: a new listing.
-  Result<ShardLister::Numbers> StoredIndices(const std::string& store_directory,
-                                             const GridCell& shard_cell, bool begins);
+  // that shards have.
+  Result<ShardLister::Listing> StoredIndices(const std::string& store_directory,
+                                             const GridCell& shard_cell, Time since);
+  // `shard_cell`: as above; the same on return.
   Result<bool> HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
-                             const GridCell& indices);
+                             const GridCell& indices, Time since);
   Result<bool> ShardHoldsChunks(std::uint64_t shard, const GridCell& indices);
   // A run of indices in a directory, and which of them are listed.
   struct Run {
@@ -109,7 +114,12 @@ class ZarrTree final : public FlatTree {
     std::uint64_t end = 0;
     bool all = false;                     // otherwise those that are present, and `others`
     std::vector<std::uint64_t> others{};  // ascending
+    Time since;                           // as for HoldsChunks
   };
+  // Loads, several at a time, what the listing of a directory needs to know of the next of its
+  // `rows`, each of which has a run. `from`: the row that is listed next.
+  using Rows = std::span<const std::uint64_t>;
+  void LoadRows(const GridDirectory& in, Rows rows, std::size_t from, Time since);
   Status ListIndices(const GridDirectory& in, const Run& run, const ListVisitor& visitor,
                      const DamageVisitor& damaged, bool& more);
 

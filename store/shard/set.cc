@@ -66,10 +66,11 @@ Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline
                                              Trust trust) {
   Locked locked(mutex_);
   const auto found = shards_.find(shard);
-  const bool usable =
-      found != shards_.end() &&
-      (trust == Trust::kWithinTtl ? IsFresh(*found->second) : found->second->IsUncontradicted());
-  if (!usable && trust == Trust::kKnown) return ShardGenerationPtr();
+  const bool within_ttl = trust == Trust::kWithinTtl || trust == Trust::kFresh;
+  const bool usable = found != shards_.end() &&
+                      (within_ttl ? IsFresh(*found->second) : found->second->IsUncontradicted());
+  const bool asks = trust == Trust::kWithinTtl || trust == Trust::kUncontradicted;
+  if (!usable && !asks) return ShardGenerationPtr();
   if (!usable) {
     const bool may_be_cached = trust == Trust::kUncontradicted || options_.immutable;
     return Revalidate(locked, shard, deadline,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,14 +21,20 @@ std::optional<std::uint64_t> Number(std::string_view name) {
 class ShardListerTest : public testing::Test {
  protected:
   std::vector<std::uint64_t> List(const std::string& directory, bool begins) {
-    const auto numbers = lister_.List(directory, Number, begins);
-    EXPECT_TRUE(numbers);
-    return numbers ? **numbers : std::vector<std::uint64_t>();
+    now_ += std::chrono::seconds(1);
+    return ListSince(directory, begins ? now_ : ShardLister::kAnyAge);
+  }
+  std::vector<std::uint64_t> ListSince(const std::string& directory, ShardLister::Time since) {
+    const auto listing = lister_.List(directory, Number, since);
+    EXPECT_TRUE(listing);
+    return listing ? *listing->numbers : std::vector<std::uint64_t>();
   }
   std::shared_ptr<MemoryStore> memory_ = std::make_shared<MemoryStore>();
   std::shared_ptr<CountingStore> store_ = std::make_shared<CountingStore>(memory_);
   std::set<std::string> watched_;
-  ShardLister lister_{store_, [this](const std::string& key) { return watched_.contains(key); }};
+  ShardLister::Time now_{};
+  ShardLister lister_{store_, [this](const std::string& key) { return watched_.contains(key); },
+                      [this] { return now_; }};
 };
 
 TEST_F(ShardListerTest, NumbersAreSortedAndOtherNamesLeftOut) {
@@ -46,6 +53,17 @@ TEST_F(ShardListerTest, TheStoreIsAskedOncePerListing) {
   EXPECT_EQ(store_->total().lists, 2u);
 }
 
+TEST_F(ShardListerTest, WhatWasReadSinceWillDo) {
+  memory_->Put("a/1", "x");
+  List("a", true);
+  const auto read = now_;
+  now_ += std::chrono::seconds(5);
+  memory_->Put("a/2", "x");
+  EXPECT_EQ(ListSince("a", read), std::vector<std::uint64_t>{1});
+  EXPECT_EQ(ListSince("a", read + std::chrono::seconds(1)), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(store_->total().lists, 2u);
+}
+
 TEST_F(ShardListerTest, WhatIsForgottenIsReadAnew) {
   memory_->Put("a/1", "x");
   List("a", true);
@@ -55,10 +73,10 @@ TEST_F(ShardListerTest, WhatIsForgottenIsReadAnew) {
 }
 
 TEST_F(ShardListerTest, OnlyTheLastFewDirectoriesAreRemembered) {
-  for (int i = 0; i < 65; ++i) memory_->Put("d" + std::to_string(i) + "/1", "x");
-  for (int i = 0; i < 65; ++i) List("d" + std::to_string(i), true);
+  for (int i = 0; i < 129; ++i) memory_->Put("d" + std::to_string(i) + "/1", "x");
+  for (int i = 0; i < 129; ++i) List("d" + std::to_string(i), true);
   store_->Reset();
-  List("d64", false);
+  List("d128", false);
   EXPECT_EQ(store_->total().lists, 0u);
   List("d0", false);
   EXPECT_EQ(store_->total().lists, 1u);
@@ -103,15 +121,17 @@ TEST_F(ShardListerTest, WhatIsMissingIsNotRemembered) {
 
 TEST_F(ShardListerTest, WhatWasReadBeforeAChangeIsForgottenWithIt) {
   memory_->Put("a/1", "x");
-  ShardLister lister(store_, [](const std::string&) { return true; });
+  ShardLister lister(
+      store_, [](const std::string&) { return true; }, [] { return ShardLister::Time(); });
   // The change comes while the directory is being read.
   const auto parse = [&](std::string_view name) {
     lister.Forget();
     return Number(name);
   };
-  ASSERT_TRUE(lister.List("a", parse, true));
+  const ShardLister::Time now{};
+  ASSERT_TRUE(lister.List("a", parse, now));
   memory_->Put("a/2", "x");
-  EXPECT_EQ(**lister.List("a", Number, true), (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(*lister.List("a", Number, now)->numbers, (std::vector<std::uint64_t>{1, 2}));
 }
 
 }  // namespace
