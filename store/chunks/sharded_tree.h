@@ -23,6 +23,7 @@ class ShardedTree : public ChunkTree {
 
   [[nodiscard]] ChunkStore& chunks() override { return chunks_; }
   [[nodiscard]] ShardSet& shards() const { return *shards_; }
+  [[nodiscard]] const std::shared_ptr<ShardSet>& shared_shards() const { return shards_; }
   [[nodiscard]] bool IsShardKey(std::string_view key) const override;
 
   // Where the entry of a chunk is stored.

@@ -2,9 +2,13 @@
 // of a sweep.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "store/chunks/read_ahead.h"
+#include "store/object/background_call.h"
 #include "store/object/index_cache.h"
 #include "store/shard/set.h"
 
@@ -29,13 +33,22 @@ class SweepReader {
                      const Deadline& deadline);
 
  private:
-  [[nodiscard]] CacheKey LayoutKey(const ShardedTree& tree, const ShardGeneration& generation,
+  [[nodiscard]] CacheKey LayoutKey(std::uint64_t ordinal, const ShardGeneration& generation,
                                    std::uint64_t page) const;
-  void GoOn(const ShardedTree& tree, const ShardGeneration& last, const Deadline& deadline);
+  // What is known of a tree, which may be gone before a request for it has ended.
+  struct Tree {
+    std::uint64_t ordinal = 0;
+    std::shared_ptr<ShardSet> shards;
+  };
+  void GoOn(const ShardedTree& tree, const ShardGeneration& last, bool may_ask,
+            const Deadline& deadline);
+  void GoOnIn(const Tree& tree, const ReadAhead::Shard& last, const ShardGenerationPtr& next,
+              const std::shared_ptr<const IndexPage>& page, const Deadline& deadline);
 
   const std::shared_ptr<ByteBudgetCache> cache_;
   const std::uint64_t layout_owner_;
   const std::unique_ptr<SweepWindows> windows_;
+  BackgroundCall asking_;  // declared last: its call uses the others
 };
 
 }  // namespace unshard

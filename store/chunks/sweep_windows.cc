@@ -76,6 +76,7 @@ SweepWindows::Sweep& SweepWindows::Find(const ReadAhead::Shard& shard) {
 // `sweep`: of a shard that is read for the first time. `last`: of the shard that was read before.
 void SweepWindows::Continue(Sweep& sweep, const Sweep& last) {
   if (!last.sweeps || last.shard.tree != sweep.shard.tree) return;
+  sweep.follows = last.goes_on && sweep.shard.shard == last.shard.shard + 1;
   sweep.before = last.before + last.swept;
   const std::uint64_t first = std::min(sweep.before / kPartOfSwept, kUsual);
   if (first <= kFirst || Outstanding(last) > Requested(last) / kPartUnread) return;
@@ -161,11 +162,11 @@ SweepWindows::Place SweepWindows::Note(const Read& read) {
   return follows ? Place::kSweeps : Place::kJumps;
 }
 
-bool SweepWindows::Begin(const Read& read, Place place, const Layout& layout,
-                         const std::function<void(const ByteRange&)>& request) {
+SweepWindows::Ends SweepWindows::Begin(const Read& read, Place place, const Layout& layout,
+                                       const std::function<void(const ByteRange&)>& request) {
   const std::lock_guard lock(mutex_);
   Sweep& sweep = Find(read.shard);
-  if (!sweep.sweeps) return false;
+  if (!sweep.sweeps) return Ends::kNo;
   sweep.window =
       std::max(sweep.window, std::min(read.range.size * kChunksOfFirst, sweep.farthest / 2));
   MakeRoom(sweep);
@@ -199,7 +200,8 @@ bool SweepWindows::Begin(const Read& read, Place place, const Layout& layout,
   const bool goes_on = ends && !sweep.goes_on && sweep.backwards < kBackwardsEnough &&
                        sweep.swept >= read.shard_bytes / 2;
   sweep.goes_on |= goes_on;
-  return goes_on;
+  if (!goes_on) return Ends::kNo;
+  return sweep.expected || sweep.follows ? Ends::kAgain : Ends::kOnce;
 }
 
 void SweepWindows::GoOn(const ReadAhead::Shard& last, const Read& first, const Layout& layout,

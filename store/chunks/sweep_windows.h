@@ -25,7 +25,8 @@
 //      begins a window, and does not wait for several round trips again. Once half of a shard is
 //      read and all of it is requested, that window may be requested before the next shard is read
 //      at all: a small part of what was swept, since the reader may want nothing more. Where it
-//      is read, more is requested ahead there.
+//      is read, more is requested ahead there. The index of the next shard may be asked for only
+//      once the reader has gone on so: before that it costs a request that may be for nothing.
 #pragma once
 
 #include <cstdint>
@@ -83,9 +84,14 @@ class SweepWindows {
   // there are none. It is called with the mutex of this object held, so that a reader whose chunk
   // counts as requested finds that request; it must not wait.
   //
-  // True: the shard is about to end, and GoOn may be called for the one that follows it. Once for
+  // Whether the shard is about to end, and GoOn may be called for the one that follows it. Once for
   // each sweep of a shard.
-  bool Begin(const Read& read, Place place, const Layout& layout,
+  enum class Ends {
+    kNo,
+    kOnce,
+    kAgain,  // and the sweep has come to this shard from the end of the one before
+  };
+  Ends Begin(const Read& read, Place place, const Layout& layout,
              const std::function<void(const ByteRange&)>& request);
   // Calls `request` for a window in the next shard, which `first` is likely to be read from first.
   // `last`: the shard that ends. Does nothing where the next shard was read already.
@@ -125,8 +131,9 @@ class SweepWindows {
     int backwards = 0;         // grows with reads before all recent ones, until one is behind them
     std::int64_t step = 0;     // from the read before the last one to the last one
     bool sweeps = false;
-    bool goes_on = false;   // GoOn was announced
+    bool goes_on = false;   // its end was announced
     bool expected = false;  // begun by GoOn
+    bool follows = false;   // begun where the shard before had ended
     std::uint64_t window = kFirst;
     std::uint64_t farthest = kFarthest;                // ahead of reads in storage order
     std::uint64_t before = 0;                          // bytes that were swept in the shards before

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -112,6 +113,54 @@ TEST_F(RemoteSweep, InStorageOrderItCostsAFewRequestsAndNoByteTwice) {
   Sweep(Ascending());
   EXPECT_EQ(Requests(), kCost);
   EXPECT_EQ(BytesRead(), kChunks * kChunkBytes);
+}
+
+// Four shards, of kChunks / 4 each.
+class RemoteSweepOfFourShards : public RemoteSweep {
+ protected:
+  static constexpr std::uint64_t kInShard = kChunks / 4;
+
+  void SetUp() override { Open(ZarrSource({kChunks * kChunkBytes}, {kChunkBytes}, {kInShard})); }
+
+  void SweepShard(std::uint64_t shard) {
+    for (std::uint64_t i = 0; i < kInShard; ++i) EXPECT_EQ(Version(shard * kInShard + i), 1);
+  }
+  [[nodiscard]] AccessCounts Of(std::uint64_t shard) const {
+    return counting_->of(JoinPath(source_.directory, source_.keys->Key(shard)));
+  }
+  [[nodiscard]] bool IsBegun(std::uint64_t shard) const {
+    for (int i = 0; i < 1000 && Of(shard).requests() < 2; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return Of(shard).requests() == 2;
+  }
+};
+
+// As programs go through chunks that have not listed them.
+TEST_F(RemoteSweepOfFourShards, TheIndexOfTheNextOneIsAskedForOnceTheSweepHasGoneOn) {
+  SweepShard(0);
+  EXPECT_EQ(Of(1).requests(), 0u) << "the reader may want nothing more";
+  SweepShard(1);
+  EXPECT_TRUE(IsBegun(2)) << "the open, and one window";
+  EXPECT_EQ(Of(3).requests(), 0u);
+  SweepShard(2);
+  EXPECT_TRUE(IsBegun(3));
+  SweepShard(3);
+  EXPECT_EQ(BytesRead(), kChunks * kChunkBytes) << "no byte twice";
+  EXPECT_LE(Of(3).requests(), Of(1).requests()) << "it costs no more than without";
+}
+
+TEST_F(RemoteSweepOfFourShards, WhereTheNextOneIsMissingTheReaderDoesNotAskForItAgain) {
+  memory_->Remove(JoinPath(source_.directory, source_.keys->Key(2)));
+  SweepShard(0);
+  SweepShard(1);
+  for (int i = 0; i < 1000 && Of(2).opens < 1; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  const auto facts = tree_->chunks().Latest({source_.SlotOf(2 * kInShard), ChunkPart::kPlain});
+  ASSERT_TRUE(facts);
+  EXPECT_FALSE(*facts);
+  EXPECT_EQ(Of(2).requests(), 1u);
 }
 
 // Two shards, of kChunks / 2 each.

@@ -268,7 +268,8 @@ std::uint64_t EndOf(SweepWindows& sweeps, const Shard& shard, std::uint64_t chun
     const SweepWindows::Read read{shard.id, shard.layout.chunks[i], i, shard.bytes};
     const SweepWindows::Place place = sweeps.Note(read);
     if (place == SweepWindows::Place::kAlone) continue;
-    if (!sweeps.Begin(read, place, shard.layout, [](const auto&) {})) continue;
+    const auto ends = sweeps.Begin(read, place, shard.layout, [](const auto&) {});
+    if (ends == SweepWindows::Ends::kNo) continue;
     EXPECT_EQ(end, 0u) << "announced twice";
     end = i + 1;
   }
@@ -308,7 +309,8 @@ TEST(SweepWindowsTest, OnlyASweepOfHalfOfAShardAnnouncesItsEnd) {
     const SweepWindows::Read read{shard.id, shard.layout.chunks[i], i, shard.bytes};
     const SweepWindows::Place place = backwards.Note(read);
     if (place == SweepWindows::Place::kAlone) continue;
-    EXPECT_FALSE(backwards.Begin(read, place, shard.layout, [](const auto&) {}));
+    EXPECT_EQ(backwards.Begin(read, place, shard.layout, [](const auto&) {}),
+              SweepWindows::Ends::kNo);
   }
 }
 

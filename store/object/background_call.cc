@@ -1,0 +1,36 @@
+#include "store/object/background_call.h"
+
+#include <system_error>
+#include <utility>
+
+#include "store/object/catch_exceptions.h"
+#include "store/object/thread_without_signals.h"
+
+namespace unshard {
+
+BackgroundCall::~BackgroundCall() {
+  stop_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundCall::Start(Call call) {
+  const std::lock_guard lock(mutex_);
+  if (running_) return;
+  if (thread_.joinable()) thread_.join();  // it has nothing left to do
+  const auto run = [this, call = std::move(call)] {
+    static_cast<void>(CatchExceptions([&]() -> Status {
+      call(stop_.get_token());
+      return {};
+    }));
+    const std::lock_guard ended(mutex_);
+    running_ = false;
+  };
+  try {
+    thread_ = StartWithoutSignals(run);
+    running_ = true;
+  } catch (const std::system_error&) {
+    // Nobody waits for it.
+  }
+}
+
+}  // namespace unshard
