@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "store/object/error_number.h"
 #include "store/object/log.h"
 
 namespace unshard {
