@@ -29,7 +29,7 @@ void BackgroundCall::Start(Call call) {
     thread_ = StartWithoutSignals(run);
     running_ = true;
   } catch (const std::system_error&) {
-    // Nobody waits for it.
+    // No caller waits for it.
   }
 }
 

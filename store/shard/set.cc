@@ -56,19 +56,13 @@ ShardSet::ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
 
 ShardSet::~ShardSet() = default;
 
-bool ShardSet::IsFresh(const Shard& entry) const {
-  if (!entry.IsUncontradicted()) return false;
-  return entry.watched || options_.immutable ||
-         options_.clock() - entry.refreshed < std::chrono::milliseconds(options_.ttl_milliseconds);
-}
-
 Result<ShardGenerationPtr> ShardSet::Current(std::uint64_t shard, const Deadline& deadline,
                                              Trust trust) {
   Locked locked(mutex_);
   const auto found = shards_.find(shard);
   const bool within_ttl = trust == Trust::kWithinTtl || trust == Trust::kFresh;
-  const bool usable = found != shards_.end() &&
-                      (within_ttl ? IsFresh(*found->second) : found->second->IsUncontradicted());
+  const bool usable = found != shards_.end() && (within_ttl ? found->second->IsFresh(options_)
+                                                            : found->second->IsUncontradicted());
   const bool asks = trust == Trust::kWithinTtl || trust == Trust::kUncontradicted;
   if (!usable && !asks) return ShardGenerationPtr();
   if (!usable) {

@@ -218,7 +218,6 @@ class ShardSet {
 
   Shard& Remember(Locked& locked, std::uint64_t shard);
   void Trim(Locked& locked);
-  [[nodiscard]] bool IsFresh(const Shard& entry) const;
   using Origin = ShardOpener::Origin;
   Result<ShardGenerationPtr> Revalidate(Locked& locked, std::uint64_t shard,
                                         const Deadline& deadline, Origin origin = Origin::kStore);

@@ -73,6 +73,12 @@ struct ShardSet::Shard {
   [[nodiscard]] bool IsUncontradicted() const {
     return current && !failed && refreshed_epoch >= stale_since;
   }
+  // The same, and the store need not be asked: by its events, or within the ttl.
+  [[nodiscard]] bool IsFresh(const ShardSetOptions& options) const {
+    if (!IsUncontradicted()) return false;
+    return watched || options.immutable ||
+           options.clock() - refreshed < std::chrono::milliseconds(options.ttl_milliseconds);
+  }
 
   [[nodiscard]] bool Idle() const {
     if (refresh || (announced && announced != current)) return false;
