@@ -90,8 +90,8 @@ TEST(ShardWriter, PrecomputedShardWithoutChunksIsAnEmptyIndex) {
   EXPECT_EQ(EncodeNeuroglancerShard(spec, {}), ByteVector(64, 0));
 }
 
-// Recorded from encoders that had layouts of their own, before they ran assemblies. The bytes of gzip
-// are those of its library.
+// Recorded from encoders that had layouts of their own, before they ran assemblies. The bytes of
+// gzip are those of its library.
 TEST(ShardWriter, LayoutsNeverChange) {
   std::mt19937_64 random(7);
   std::vector<std::uint32_t> found;
