@@ -105,9 +105,11 @@ Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
 Status CommitAs(Superblock& superblock, const std::shared_ptr<StagedInode>& staged,
                 StagedInode::Purpose purpose) {
   const StagedInode::Purpose before = staged->purpose();
+  staged->SetOnTrial(true);
   superblock.staged_files->ChangePurpose(staged, std::move(purpose));
   const Status committed = superblock.staged_files->Commit(*staged);
   if (!committed) superblock.staged_files->ChangePurpose(staged, before);
+  staged->SetOnTrial(false);
   return committed;
 }
 

@@ -203,7 +203,7 @@ void StagedFiles::Release(Handle& file) {
     staged->SetFlushed(file.flushed_, false);
     last = staged->Close(file.writable()) == 0;
   }
-  if (last && id && staged->dirty()) {
+  if (last && id && staged->dirty() && !staged->on_trial()) {
     if (const Status committed = CommitAtRelease(*staged, *id); !committed) {
       Error error = committed.error();
       if (UnpackGridNode(staged->node())) parts_.written.LeaveArithmeticNode(*id);

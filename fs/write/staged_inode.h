@@ -89,6 +89,10 @@ class StagedInode {
   [[nodiscard]] bool is_scratch() const { return As<Scratch>().has_value(); }
   // A scratch file becomes a chunk or a document by being renamed onto its name.
   void SetPurpose(Purpose purpose);
+  // Its purpose may be taken back, with the rename that failed: the RELEASE of a file that was
+  // closed before must not commit it meanwhile.
+  void SetOnTrial(bool on_trial) { on_trial_ = on_trial; }
+  [[nodiscard]] bool on_trial() const { return on_trial_; }
   // Written to since it was last committed.
   [[nodiscard]] bool dirty() const;
 
@@ -110,6 +114,7 @@ class StagedInode {
   const std::shared_ptr<Spool> spool_;
   const std::uint64_t inode_;
   std::atomic<std::uint64_t> node_{0};
+  std::atomic<bool> on_trial_{false};
   std::mutex counting_mutex_;  // taken before mutex_
   mutable std::mutex mutex_;
   Purpose purpose_;                       // guarded by mutex_, like all below
