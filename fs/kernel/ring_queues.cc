@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -19,10 +20,11 @@
 namespace unshard {
 namespace {
 
-constexpr int kSpare = 2;
-// More than one request needs, so that programs that ask one at a time start no thread.
-constexpr unsigned kFirstThreads = kSpare + 1;
 constexpr unsigned kMostQueues = 256;
+
+// Of each queue at first: enough for the requests that arrive together, but not thousands on a
+// machine of many processors.
+unsigned FirstThreads(unsigned queues) { return std::clamp(64 / queues, 3U, 16U); }
 
 thread_local RingEntry* current_entry = nullptr;
 
@@ -58,7 +60,7 @@ std::unique_ptr<RingQueues> RingQueues::Make(int device, unsigned most_threads, 
   const unsigned count = PossibleProcessors();
   if (count == 0) return nullptr;
   std::unique_ptr<RingQueues> queues(new RingQueues(device, count, most_threads, std::move(serve)));
-  const unsigned first = kFirstThreads * count;
+  const unsigned first = FirstThreads(count) * count;
   for (unsigned i = 0; i < first; ++i) {
     queues->AddThread(static_cast<std::uint16_t>(i % count), Need::kFirst);
   }
@@ -73,6 +75,7 @@ std::unique_ptr<RingQueues> RingQueues::Make(int device, unsigned most_threads, 
 RingQueues::RingQueues(int device, unsigned queues, unsigned most_threads, Serve serve)
     : device_(device),
       most_threads_(most_threads),
+      spare_(static_cast<int>(FirstThreads(queues) / 2) + 1),
       serve_(std::move(serve)),
       ended_(eventfd(0, EFD_CLOEXEC)),
       queues_(queues) {}
@@ -159,7 +162,7 @@ void RingQueues::ServeAll(RingEntry& entry, std::uint16_t number) {
   for (;;) {
     const std::span<std::byte> request = entry.Wait();
     if (request.empty()) break;
-    if (--queue.idle < kSpare && queue.threads < most_threads_) AddThread(number, Need::kSpare);
+    if (--queue.idle < spare_ && queue.threads < most_threads_) AddThread(number, Need::kSpare);
     serve_(request);
     ++queue.idle;
   }

@@ -9,7 +9,7 @@
 // 2. After the reply each thread registers its entry. Where the kernel does not take one of these,
 //    requests would wait for ever: the mount is ended.
 // 3. The kernel gives a request to an idle entry of the caller's queue. A thread whose request
-//    leaves fewer than kSpare of them starts another thread, up to a limit: a request that finds
+//    leaves fewer than spare_ of them starts another thread, up to a limit: a request that finds
 //    none waits until one of the busy ones has replied, though another may be registered meanwhile.
 // 4. The end of the connection ends all threads, and so does the eventfd.
 #pragma once
@@ -64,7 +64,8 @@ class RingQueues {
   void ServeAll(RingEntry& entry, std::uint16_t queue);
 
   const int device_;
-  const unsigned most_threads_;
+  const unsigned most_threads_;  // of each queue
+  const int spare_;              // idle threads of each queue
   const Serve serve_;
   const FileDescriptor ended_;  // an eventfd
   std::vector<Queue> queues_;

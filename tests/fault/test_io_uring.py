@@ -43,14 +43,14 @@ def test_readers_do_not_wait_behind_writers_that_wait_for_their_disk(work, mount
         with concurrent.futures.ThreadPoolExecutor(writers_count) as writers:
             subprocess.run(["fsfreeze", "-f", disk.path], check=True)
             try:
-                written = [writers.submit(put, mounted, source, chunk, 2)
-                           for chunk in range(writers_count)]
-
                 def waiting():
                     return sum(" D " in open(f"{tasks}/{task}/stat").read()
                                for task in os.listdir(tasks))
 
-                assert wait_until(lambda: waiting() >= writers_count, 60), waiting()
+                written = []
+                for chunk in range(writers_count):
+                    written.append(writers.submit(put, mounted, source, chunk, 2))
+                    assert wait_until(lambda: waiting() >= len(written), 60), waiting()
                 before = over_io_uring(mounted)
                 for chunk in range(writers_count, source.count):
                     for processor in os.sched_getaffinity(0):
