@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -347,13 +348,13 @@ def test_the_system_calls_of_one_chunk_are_few(kind, work, mount_again, spools):
 
 
 # Of the thread that publishes. Opened are: the metadata, before and right before the rename; the shard,
-# twice for its status, once as the base and once as the new version that readers get; the lock file,
+# once for its status, once as the base and once as the new version that readers get; the lock file,
 # made and twice looked at; the new version, which is made, and gone under that name afterwards; the
 # staged file, and again to be emptied; the directory, to rename, to fsync, and to remove the lock.
-PUBLISH = {"openat2": 16, "newfstatat": 22, "pread64": 3, "renameat": 2, "unlinkat": 1, "fsync": 2}
-# Beside that the obsolete pair of files is removed, where it is there. The indexes of 8 minishards
-# are read as well.
-PUBLISH_PRECOMPUTED = {**PUBLISH, "openat2": 18, "unlinkat": 3, "pread64": 19}
+PUBLISH = {"openat2": 15, "newfstatat": 21, "pread64": 3, "renameat": 2, "unlinkat": 1, "fsync": 2}
+# Beside that the obsolete pair of files is removed, where it is there. The directory of the scale has
+# a name, so the status of both directories is read. The indexes of 8 minishards are read as well.
+PUBLISH_PRECOMPUTED = {**PUBLISH, "openat2": 19, "newfstatat": 23, "unlinkat": 3, "pread64": 19}
 # Of a chunk, for its fingerprint; and of each index on the way to it, by the next look-up, where the
 # publish does not leave the only one behind.
 READ_ELSEWHERE = {"zarr.": 1, "precomputed": 3}
@@ -368,6 +369,7 @@ def test_the_system_calls_of_one_publish_are_few(kind, work, mount_again, spools
     rounds = 8
     traced = "openat2,newfstatat,pread64,renameat,unlinkat,fsync,fdatasync"
     mounted = mount_again(source, NEVER, prefix=strace(work / "trace", traced))
+    time.sleep(0.1)  # names that have just changed are fsynced again
     overwrite(mounted, source, rounds)
     flush(mounted)
     begun = len(traced_calls(work / "trace"))
@@ -391,7 +393,7 @@ def test_the_system_calls_of_one_publish_are_few(kind, work, mount_again, spools
 
 
 # Of a new shard: the file, and its directory after the rename. A directory that is made for it is
-# fsynced in the one above, those above that once.
+# fsynced in the one above, those above that once, and again as long as they have just changed.
 FSYNCS_OF_NEW_SHARDS = {"zarr/": lambda shards: 3 * shards + 1, "zarr.": lambda shards: 2 * shards,
                         "precomputed": lambda shards: 2 * shards + 1}
 
@@ -407,7 +409,8 @@ def test_directories_that_are_durable_are_not_fsynced_for_each_new_shard(kind, w
     mounted.unmount()
     fsyncs = [arguments for _, _, arguments, _ in traced_calls(work / "trace")
               if source.path in arguments]
-    assert len(fsyncs) == FSYNCS_OF_NEW_SHARDS[kind](source.shards), fsyncs
+    least = FSYNCS_OF_NEW_SHARDS[kind](source.shards)
+    assert least <= len(fsyncs) <= least + source.shards, fsyncs
     assert source.read_values() == {chunk: (1, 1) for chunk in range(source.count)}
 
 
