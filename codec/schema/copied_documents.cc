@@ -89,13 +89,22 @@ Status StoreAs(ArrayDialect format, const Schema& wanted, std::size_t level, Jso
   return {};
 }
 
+Result<PresentedDataset> Present(const SourceDataset& source, ArrayDialect to) {
+  return source.dialect == to ? PresentUnshardedDataset(source) : PresentDataset(source, to, {});
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, ArrayDialect to) {
+  UNSHARD_ASSIGN_OR_RETURN(const PresentedDataset shown, Present(source, to));
+  std::vector<std::string> paths;
+  for (const PresentedDataset::Level& level : shown.levels) paths.push_back(level.path);
+  return paths;
+}
 
 Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
                                                      const std::optional<Schema>& wanted) {
-  UNSHARD_ASSIGN_OR_RETURN(PresentedDataset shown, source.dialect == to
-                                                       ? PresentUnshardedDataset(source)
-                                                       : PresentDataset(source, to, {}));
+  UNSHARD_ASSIGN_OR_RETURN(PresentedDataset shown, Present(source, to));
   for (std::size_t level = 0; wanted && level < shown.levels.size(); ++level) {
     const std::string directory =
         to == ArrayDialect::kPrecomputed ? std::string() : shown.levels[level].path;

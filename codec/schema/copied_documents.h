@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "codec/pyramid/pyramid.h"
@@ -18,5 +19,8 @@ namespace unshard {
 // cannot be satisfied.
 Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
                                                      const std::optional<Schema>& wanted);
+
+// The directories of the levels of such a dataset, below its own. Fails as DocumentsOfCopy does.
+Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, ArrayDialect to);
 
 }  // namespace unshard

@@ -14,6 +14,7 @@
 #include "fs/common/readable.h"
 #include "store/copy/dataset_copy.h"
 #include "store/dataset/source.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -42,15 +43,30 @@ Result<bool> IsCreated(const std::string& destination, const std::vector<NewDocu
   return true;
 }
 
-Status CreateDestination(const CopyCommand& command, const VolumeOptions& source) {
+// A copy of a directory into itself would find its own files the next time.
+Status ExpectApart(const VolumeOptions& source, const VolumeOptions& destination) {
+  namespace fs = std::filesystem;
+  if (source.url.empty() != destination.url.empty()) return {};
+  const auto place = [](const VolumeOptions& options) {
+    if (!options.url.empty()) return options.source;
+    std::error_code unknown;
+    const fs::path path = fs::weakly_canonical(fs::absolute(options.source, unknown), unknown);
+    return (path.has_filename() ? path : path.parent_path()).string();
+  };
+  const std::string from = place(source), to = place(destination);
+  if (from.empty() || !IsAtOrBelow(to, from)) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              destination.source + ": lies in the source; name a place outside of it");
+}
+
+Status CreateDestination(const CopyCommand& command, const OpenedDataset& source) {
   if (!DescribesNewDataset(command.create)) return {};
-  VolumeOptions read = source;
-  read.read_only = true;
-  UNSHARD_ASSIGN_OR_RETURN(const OpenedDataset opened, OpenedDataset::Open(read, CopyLimits()));
-  auto described = opened.is_group()
-                       ? DocumentsForGroup(command.create, opened)
-                       : DocumentsFor(command.create, opened.datasets().front().source.dataset);
+  auto described = source.is_single()
+                       ? DocumentsFor(command.create, source.datasets().front().source.dataset)
+                       : DocumentsForGroup(command.create, source);
   if (!described) return Forward(std::move(described).error(), command.create.destination);
+  UNSHARD_ASSIGN_OR_RETURN(const auto places, LevelPlacesFor(command.create, source));
+  UNSHARD_RETURN_IF_ERROR(CheckPlaces(*source.store(), source.members(), places));
   std::vector<NewDocument> documents = *std::move(described);
   const auto created = IsCreated(command.create.destination, documents);
   if (created && *created) return {};
@@ -69,34 +85,55 @@ Result<std::string> Show(const CopyCommand& command, const CopyCounters& counter
   return text.str();
 }
 
-Status Verify(const CopyCommand& command, const VolumeOptions& source,
-              const VolumeOptions& destination) {
-  // Opened anew: as whoever reads the destination afterwards.
-  UNSHARD_ASSIGN_OR_RETURN(const auto copy, DatasetCopy::Open(source, destination));
+// " and 2 files" where there are any.
+std::string AndFiles(std::uint64_t files) {
+  return files == 0 ? "" : " and " + Counted(files, "file");
+}
+
+struct Both {
+  std::shared_ptr<const OpenedDataset> source;
+  VolumeOptions destination;
+  CopyLimits limits;
+};
+
+Status Verify(const CopyCommand& command, const Both& both) {
+  // The destination is opened anew: as whoever reads it afterwards.
+  UNSHARD_ASSIGN_OR_RETURN(const auto copy,
+                           DatasetCopy::Open(both.source, both.destination, both.limits));
   const CopyCounters& done = copy->counters();
   UNSHARD_ASSIGN_OR_RETURN(const std::string took,
                            Show(command, done, [&] { return copy->Verify(); }));
   if (command.quiet) return {};
-  std::cout << "verified " << Counted(done.chunks, "chunk") << " (" << ReadableBytes(done.bytes)
-            << ") in " << took << "; every voxel is that of the source\n";
+  std::cout << "verified " << Counted(done.chunks, "chunk") << AndFiles(done.files) << " ("
+            << ReadableBytes(done.bytes) << ") in " << took
+            << "; every voxel is that of the source\n";
   return {};
 }
 
+void ShowCopied(const CopyCounters& done, const std::string& took) {
+  std::cout << "copied " << Counted(done.chunks, "chunk") << AndFiles(done.files) << " ("
+            << ReadableBytes(done.bytes) << ") in " << took << "; " << Counted(done.shards, "shard")
+            << " written, " << Counted(done.kept_shards, "shard")
+            << (done.kept_files > 0 ? ", " : " and ") << Counted(done.kept_chunks, "chunk")
+            << AndFiles(done.kept_files) << " were there already\n";
+}
+
 Status Copy(const CopyCommand& command) {
-  UNSHARD_ASSIGN_OR_RETURN(const VolumeOptions source, OptionsOf(command.source));
-  UNSHARD_ASSIGN_OR_RETURN(const VolumeOptions destination, OptionsOf(command.create.destination));
-  UNSHARD_RETURN_IF_ERROR(CreateDestination(command, source));
-  UNSHARD_ASSIGN_OR_RETURN(const auto copy, DatasetCopy::Open(source, destination));
-  const CopyCounters& done = copy->counters();
+  UNSHARD_ASSIGN_OR_RETURN(VolumeOptions source, OptionsOf(command.source));
+  source.read_only = true;
+  Both both;
+  UNSHARD_ASSIGN_OR_RETURN(both.destination, OptionsOf(command.create.destination));
+  UNSHARD_RETURN_IF_ERROR(ExpectApart(source, both.destination));
+  both.limits = ChooseLimits(!source.url.empty(), !both.destination.url.empty());
+  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset opened, OpenedDataset::Open(source, both.limits));
+  both.source = std::make_shared<const OpenedDataset>(std::move(opened));
+  UNSHARD_RETURN_IF_ERROR(CreateDestination(command, *both.source));
+  UNSHARD_ASSIGN_OR_RETURN(const auto copy,
+                           DatasetCopy::Open(both.source, both.destination, both.limits));
   UNSHARD_ASSIGN_OR_RETURN(const std::string took,
-                           Show(command, done, [&] { return copy->Run(); }));
-  if (!command.quiet) {
-    std::cout << "copied " << Counted(done.chunks, "chunk") << " (" << ReadableBytes(done.bytes)
-              << ") in " << took << "; " << Counted(done.shards, "shard") << " written, "
-              << Counted(done.kept_shards, "shard") << " and " << Counted(done.kept_chunks, "chunk")
-              << " were there already\n";
-  }
-  return command.verify ? Verify(command, source, destination) : Status();
+                           Show(command, copy->counters(), [&] { return copy->Run(); }));
+  if (!command.quiet) ShowCopied(copy->counters(), took);
+  return command.verify ? Verify(command, both) : Status();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -258,6 +259,55 @@ Result<std::vector<NewDocument>> DocumentsLike(const std::string& source) {
   return ReadDocuments(*parts.store, CallerDeadline());
 }
 
+// The names of the axes of its arrays, as lists of the format have them; "": without a name.
+std::vector<std::string> AxisNames(const SourceDataset& dataset, ArrayDialect format) {
+  const ArrayMetadata& array = dataset.levels.front().array;
+  std::vector<std::string> names(array.rank());
+  const auto geometry = ReadGeometry(dataset);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (geometry && geometry->axes.size() == names.size()) {
+      names[i] = geometry->axes[i].name;
+    } else if (i < array.axis_names.size()) {
+      names[i] = array.axis_names[i].value_or("");
+    }
+  }
+  if (format == ArrayDialect::kN5) std::reverse(names.begin(), names.end());
+  return names;
+}
+
+// A list of the axes `of`, for the axes `names`; nothing where one of these is not among the
+// others.
+std::optional<std::vector<std::string>> PickAxes(const std::vector<std::string>& list,
+                                                 const std::vector<std::string>& of,
+                                                 const std::vector<std::string>& names) {
+  std::vector<std::string> picked;
+  for (const std::string& name : names) {
+    const auto found = std::find(of.begin(), of.end(), name);
+    if (name.empty() || found == of.end()) return std::nullopt;
+    picked.push_back(list[static_cast<std::size_t>(found - of.begin())]);
+  }
+  return picked;
+}
+
+// Labels of an image may lack its channels. A list with one item for each axis of another dataset
+// means the axes of the same names in this one. Precomputed volumes all have the same axes.
+CreateCommand ForAxesOf(const SourceDataset& dataset, const CreateCommand& command,
+                        ArrayDialect format, const std::vector<DatasetMember>& all) {
+  CreateCommand adapted = command;
+  if (format == ArrayDialect::kPrecomputed) return adapted;
+  const std::vector<std::string> names = AxisNames(dataset, format);
+  for (std::vector<std::string>* list : {&adapted.chunk, &adapted.shard}) {
+    if (list->empty() || list->size() == names.size()) continue;
+    for (const DatasetMember& other : all) {
+      const std::vector<std::string> of = AxisNames(other.source.dataset, format);
+      if (of.size() != list->size()) continue;
+      if (auto picked = PickAxes(*list, of, names)) *list = *std::move(picked);
+      break;
+    }
+  }
+  return adapted;
+}
+
 Status Create(const CreateCommand& command) {
   UNSHARD_ASSIGN_OR_RETURN(auto documents, DescribedDocuments(command));
   return CreateDataset(command.destination, std::move(documents));
@@ -303,7 +353,8 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
   UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
   if (schema.domain) {
-    return Wrong("--shape", "the source is a group, whose arrays keep their own shapes");
+    return Wrong("--shape", "the source has several datasets (" + source.datasets().back().path +
+                                " is one), which keep their own shapes");
   }
   std::vector<NewDocument> all;
   std::set<std::string> directories;
@@ -320,13 +371,15 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
     return {};
   };
   for (const DatasetMember& dataset : source.datasets()) {
-    auto documents = DocumentsFor(command, dataset.source.dataset);
+    const SourceDataset& described = dataset.source.dataset;
+    auto documents =
+        DocumentsFor(ForAxesOf(described, command, format, source.datasets()), described);
     if (!documents) return Forward(std::move(documents).error(), dataset.path);
     add(dataset.path, *std::move(documents));
   }
   // Only volumes have a document in precomputed.
   if (format == ArrayDialect::kPrecomputed) return all;
-  for (const DatasetMember& group : source.groups()) {
+  for (const DatasetMember& group : source.members().groups) {
     UNSHARD_RETURN_IF_ERROR(add_group(group.path, group.source.dataset));
   }
   // Zarr wants a document in each group, where N5 does without.
@@ -339,6 +392,21 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
     }
   }
   return all;
+}
+
+Result<std::vector<LevelPlace>> LevelPlacesFor(const CreateCommand& command,
+                                               const OpenedDataset& source) {
+  std::vector<LevelPlace> places;
+  if (!command.like.empty() || command.format.empty()) return places;
+  if (!command.shape.empty() || !command.schema.empty()) return places;
+  UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
+  for (const DatasetMember& dataset : source.datasets()) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto levels, LevelsOfCopy(dataset.source.dataset, format));
+    for (const std::string& level : levels) {
+      places.push_back({dataset.path, ResolvePath(dataset.path, level).value_or(level)});
+    }
+  }
+  return places;
 }
 
 int RunCreate(const CreateCommand& command) {

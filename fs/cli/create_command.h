@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/pyramid/pyramid.h"
+#include "store/copy/copy_places.h"
 #include "store/copy/opened_dataset.h"
 #include "store/dataset/dataset_creation.h"
 
@@ -44,6 +45,11 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
 // where the arguments say what cannot hold for all of them: a shape, levels.
 Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
                                                    const OpenedDataset& source);
+
+// Where the levels of these datasets are to be; none where the arguments, or what is named by
+// `like`, decide that.
+Result<std::vector<LevelPlace>> LevelPlacesFor(const CreateCommand& command,
+                                               const OpenedDataset& source);
 
 // Returns the exit status of the program. After a failure nothing is left at the destination.
 int RunCreate(const CreateCommand& command);

@@ -12,6 +12,7 @@
 #include "store/copy/try_each.h"
 #include "store/dataset/dataset_tree.h"
 #include "store/local/posix_file_system.h"
+#include "store/object/log.h"
 #include "store/publish/can_publish.h"
 
 namespace unshard {
@@ -57,34 +58,35 @@ CopyLimits ChooseLimits(bool source_is_remote, bool destination_is_remote) {
   return limits;
 }
 
-DatasetCopy::DatasetCopy(OpenedDataset source, OpenedDataset destination, const CopyLimits& limits)
+DatasetCopy::DatasetCopy(std::shared_ptr<const OpenedDataset> source, OpenedDataset destination,
+                         const CopyLimits& limits)
     : source_(std::move(source)),
       destination_(std::move(destination)),
+      formats_(destination_.datasets()),
       limits_(limits),
       decoded_(std::make_shared<ByteBudgetCache>(limits.decoded_bytes)),
       making_(std::make_shared<std::counting_semaphore<>>(limits.makers)) {}
 
-Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(const VolumeOptions& source,
-                                                       const VolumeOptions& destination) {
-  VolumeOptions read = source;
-  read.read_only = true;
-  CopyLimits limits = ChooseLimits(!source.url.empty(), !destination.url.empty());
-  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset from, OpenedDataset::Open(read, limits));
+Result<std::unique_ptr<DatasetCopy>> DatasetCopy::Open(std::shared_ptr<const OpenedDataset> source,
+                                                       const VolumeOptions& destination,
+                                                       const CopyLimits& limits) {
   std::vector<std::string> paths;
-  for (const DatasetMember& dataset : from.datasets()) paths.push_back(dataset.path);
+  for (const DatasetMember& dataset : source->datasets()) paths.push_back(dataset.path);
   UNSHARD_ASSIGN_OR_RETURN(OpenedDataset to, OpenedDataset::OpenAt(destination, paths, limits));
   if (!to.parts().replacer) {
     return Fail(ErrorCode::kReadOnly,
                 to.Describe() + ": can only be read; name a directory, or a URL of s3:// or gs://");
   }
-  std::unique_ptr<DatasetCopy> copy(new DatasetCopy(std::move(from), std::move(to), limits));
+  UNSHARD_RETURN_IF_ERROR(
+      CheckPlaces(*source->store(), source->members(), LevelPlacesOf(to.datasets())));
+  std::unique_ptr<DatasetCopy> copy(new DatasetCopy(std::move(source), std::move(to), limits));
   for (std::size_t i = 0; i < paths.size(); ++i) UNSHARD_RETURN_IF_ERROR(copy->AddDataset(i));
   return copy;
 }
 
 Status DatasetCopy::AddDataset(std::size_t number) {
   const DatasetMember& to = destination_.datasets()[number];
-  const std::size_t levels = source_.datasets()[number].source.levels.size();
+  const std::size_t levels = source_->datasets()[number].source.levels.size();
   if (to.source.levels.size() != levels) {
     return Fail(ErrorCode::kInvalidArgument, destination_.store()->Describe(to.path) +
                                                  ": expected as many levels as the source has, " +
@@ -98,9 +100,9 @@ Status DatasetCopy::AddDataset(std::size_t number) {
 }
 
 Status DatasetCopy::AddLevel(std::size_t dataset, std::size_t number) {
-  const DatasetMember& source = source_.datasets()[dataset];
+  const DatasetMember& source = source_->datasets()[dataset];
   const DatasetMember& destination = destination_.datasets()[dataset];
-  UNSHARD_ASSIGN_OR_RETURN(StoredArray from, source_.OpenLevel(source, number));
+  UNSHARD_ASSIGN_OR_RETURN(StoredArray from, source_->OpenLevel(source, number));
   Level level;
   UNSHARD_ASSIGN_OR_RETURN(level.to, destination_.OpenLevel(destination, number));
   const auto axes = AxesOf(source.source.dataset, from.array);
@@ -125,18 +127,34 @@ Status DatasetCopy::CanWrite(const Level& level) const {
   return Forward(std::move(status).error(), level.to.path);
 }
 
+FileCopy DatasetCopy::MakeFileCopy() const {
+  const SourceParts& parts = destination_.parts();
+  return FileCopy({source_->store(), destination_.store(), parts.replacer, parts.files, counters_},
+                  limits_);
+}
+
 Status DatasetCopy::Run() {
   const SourceParts& parts = destination_.parts();
+  const DatasetMembers& members = source_->members();
+  for (const std::string& loss : LossesOf(*source_->store(), members, formats_)) LogWarning(loss);
   for (const std::string& document : destination_.Documents()) {
     if (!parts.files) break;
     UNSHARD_RETURN_IF_ERROR(RemoveLeftLocks(*parts.files, *parts.replacer, document));
   }
   for (const Level& level : levels_) UNSHARD_RETURN_IF_ERROR(CopyLevel(level));
+  FileCopy files = MakeFileCopy();
+  for (const FileDirectory& directory : FilesToCopy(members, formats_)) {
+    UNSHARD_RETURN_IF_ERROR(files.Run(directory));
+  }
   return {};
 }
 
 Status DatasetCopy::Verify() {
   for (const Level& level : levels_) UNSHARD_RETURN_IF_ERROR(VerifyLevel(level));
+  FileCopy files = MakeFileCopy();
+  for (const FileDirectory& directory : FilesToCopy(source_->members(), formats_)) {
+    UNSHARD_RETURN_IF_ERROR(files.Verify(directory));
+  }
   return {};
 }
 

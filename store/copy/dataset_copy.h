@@ -1,6 +1,6 @@
 // Copies a dataset into another one that is there: an array, or all levels of a pyramid, whatever
-// the formats, the shards and the places of the two; of a group, all datasets in it, each to its
-// path. fs/SEMANTICS.md, "Copying".
+// the formats, the shards and the places of the two; all datasets in a group, and beside the levels
+// of a pyramid, and the files there, each to its path. fs/SEMANTICS.md, "Copies".
 #pragma once
 
 #include <functional>
@@ -11,6 +11,8 @@
 #include "store/copy/chunk_files.h"
 #include "store/copy/chunk_maker.h"
 #include "store/copy/copy_counters.h"
+#include "store/copy/copy_places.h"
+#include "store/copy/file_copy.h"
 #include "store/copy/limits.h"
 #include "store/copy/opened_dataset.h"
 #include "store/copy/task_walk.h"
@@ -19,18 +21,22 @@ namespace unshard {
 
 class DatasetCopy {
  public:
-  // Opens both, and compares them: nothing is written. Fails with kInvalidArgument, naming what
-  // differs, where the destination lacks a dataset, has another number of levels, another shape or
-  // data type; and naming the codec where its chunks cannot be written.
-  static Result<std::unique_ptr<DatasetCopy>> Open(const VolumeOptions& source,
-                                                   const VolumeOptions& destination);
+  // Opens the destination, and compares both: nothing is written. Fails with kInvalidArgument,
+  // naming what differs, where the destination lacks a dataset, has another number of levels,
+  // another shape or data type, or has levels where other members of the source belong; and naming
+  // the codec where its chunks cannot be written.
+  static Result<std::unique_ptr<DatasetCopy>> Open(std::shared_ptr<const OpenedDataset> source,
+                                                   const VolumeOptions& destination,
+                                                   const CopyLimits& limits);
 
-  // Returns once every chunk is in the destination, durably. After a failure, and after the process
-  // has ended, all shards are whole or as they were; another call goes on from there. Starts
-  // threads. Once.
+  // Returns once every chunk and file is in the destination, durably. After a failure, and after
+  // the process has ended, all shards and files are whole or as they were; another call goes on
+  // from there. What the format of the destination cannot hold is left out, with a line in the log.
+  // Starts threads. Once.
   Status Run();
-  // Reads every chunk of both, and compares their voxels. Fails with kDataLoss, naming the chunk
-  // and its first voxel that differs. Counts what it has compared. Once, in place of Run().
+  // Reads every chunk of both, and compares their voxels, and the bytes of files. Fails with
+  // kDataLoss, naming the chunk and its first voxel that differs, or the file. Counts what it has
+  // compared. Once, in place of Run().
   Status Verify();
   // While Run() runs, from any thread.
   [[nodiscard]] const CopyCounters& counters() const { return *counters_; }
@@ -41,7 +47,8 @@ class DatasetCopy {
     std::shared_ptr<const ArrayCopy> copy;
     std::shared_ptr<const ChunkSource> source;
   };
-  DatasetCopy(OpenedDataset source, OpenedDataset destination, const CopyLimits& limits);
+  DatasetCopy(std::shared_ptr<const OpenedDataset> source, OpenedDataset destination,
+              const CopyLimits& limits);
 
   // Numbers count the datasets of the source, and the levels of one.
   Status AddDataset(std::size_t number);
@@ -49,6 +56,7 @@ class DatasetCopy {
   Status CanWrite(const Level& level) const;
   Status CopyLevel(const Level& level);
   Status VerifyLevel(const Level& level);
+  [[nodiscard]] FileCopy MakeFileCopy() const;
   Result<bool> IsEmpty(const Level& level) const;
   // What one worker does with each task, and at its end.
   struct Worker {
@@ -60,8 +68,9 @@ class DatasetCopy {
   Result<Worker> MakeWorker(const Level& level, const std::shared_ptr<const ChunkMaker>& maker,
                             bool was_empty);
 
-  const OpenedDataset source_;
+  const std::shared_ptr<const OpenedDataset> source_;
   const OpenedDataset destination_;
+  const FormatsByPath formats_;  // of the destination
   const CopyLimits limits_;
   const std::shared_ptr<CopyCounters> counters_ = std::make_shared<CopyCounters>();
   const std::shared_ptr<ByteBudgetCache> decoded_;

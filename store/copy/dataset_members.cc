@@ -1,10 +1,17 @@
+// 1. Each directory is read for a dataset once. That of an array is not entered.
+// 2. The levels of a pyramid are noted when it is read, before any directory below it is visited:
+//    they are not entered either.
+// 3. A directory without a dataset that has an `info` is one of precomputed objects, and is taken
+//    as a whole: it may hold millions of files, which are listed only when they are copied.
+// 4. Every other directory is listed once, for the directories in it and for whether it has files.
 #include "store/copy/dataset_members.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <utility>
 
-#include "store/object/directories_in.h"
+#include "store/dataset/dataset_tree.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -12,52 +19,85 @@ namespace {
 
 constexpr std::size_t kMostDepth = 16;
 constexpr std::size_t kMostDirectories = 100000;
+// https://ngff.openmicroscopy.org: where the labels of an image are.
+constexpr const char* kLabels = "labels";
 
 class MemberWalk {
  public:
   MemberWalk(ObjectStore& store, CatalogStore* catalog) : store_(store), catalog_(catalog) {}
 
   Status Visit(const std::string& path, std::size_t depth) {
-    if (++visited_ > kMostDirectories || depth > kMostDepth) {
-      return Fail(ErrorCode::kResourceExhausted,
-                  store_.Describe(path) +
-                      ": too many directories in the group, or too deep: copy "
-                      "the groups in it one by one");
-    }
-    UNSHARD_ASSIGN_OR_RETURN(auto source, ReadViewSource(store_, path, catalog_));
-    if (source && !source->levels.empty()) {
+    if (++visited_ > kMostDirectories || depth > kMostDepth) return TooMany(path);
+    UNSHARD_ASSIGN_OR_RETURN(auto source, ReadViewSource(store_, path, catalog_));  // step 1
+    if (!source) return VisitUndescribed(path, depth);
+    if (source->dataset.kind == SourceDataset::Kind::kArray) {
       found_.datasets.push_back({path, *std::move(source)});
       return {};
     }
-    // Directories between two groups need no document of their own in N5.
-    if (source) found_.groups.push_back({path, *std::move(source)});
-    if (!source && path.empty()) return {};
-    return VisitMembers(path, depth);
+    const bool is_group = source->levels.empty();
+    for (const ViewSource::Level& level : source->levels)
+      levels_.insert(level.directory);  // step 2
+    if (!is_group && catalog_ != nullptr && IsZarr(source->dataset.dialect)) {
+      catalog_->AddDirectory(JoinPath(path, kLabels));
+    }
+    (is_group ? found_.groups : found_.datasets).push_back({path, *std::move(source)});
+    // What a group holds is not all mentioned.
+    if (is_group && path.empty() && !store_.capabilities().lists) return {};
+    return VisitMembers(path, depth, true);
   }
 
-  DatasetMembers Take() {
-    std::erase_if(found_.groups, [&](const DatasetMember& group) {
-      return std::none_of(
-          found_.datasets.begin(), found_.datasets.end(),
-          [&](const DatasetMember& dataset) { return IsAtOrBelow(dataset.path, group.path); });
-    });
-    return std::move(found_);
-  }
+  DatasetMembers Take() { return std::move(found_); }
 
  private:
-  Status VisitMembers(const std::string& path, std::size_t depth) {
-    if (!store_.capabilities().lists) return {};
-    UNSHARD_ASSIGN_OR_RETURN(const auto names,
-                             DirectoriesIn(store_, path, kMostDirectories, CallerDeadline()));
+  // Directories between two groups need no document of their own in N5.
+  Status VisitUndescribed(const std::string& path, std::size_t depth) {
+    if (path.empty()) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const auto info,
+                             store_.Stat(JoinPath(path, kInfoDocument), CallerDeadline()));
+    if (info && info->kind == ObjectInfo::Kind::kFile) {  // step 3
+      if (!store_.capabilities().lists) return {};
+      found_.files.push_back({path, FileDirectory::Kind::kObjects, false});
+      return {};
+    }
+    return VisitMembers(path, depth, false);
+  }
+
+  Status VisitMembers(const std::string& path, std::size_t depth, bool has_documents) {  // step 4
+    std::vector<std::string> names;
+    bool files = false;
+    UNSHARD_RETURN_IF_ERROR(store_.List(path, CallerDeadline(), [&](const ListEntry& entry) {
+      if (IsLeftOver(entry.name)) return true;
+      if (entry.kind == ObjectInfo::Kind::kDirectory) {
+        names.emplace_back(entry.name);
+      } else {
+        files |= !has_documents || !IsMetadataOfAnyFormat(entry.name);
+      }
+      return names.size() <= kMostDirectories;
+    }));
+    if (files && store_.capabilities().lists && !levels_.contains(path)) {
+      found_.files.push_back({path, FileDirectory::Kind::kPlain, has_documents});
+    }
+    std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
-      UNSHARD_RETURN_IF_ERROR(Visit(JoinPath(path, name), depth + 1));
+      const std::string member = JoinPath(path, name);
+      if (levels_.contains(member)) continue;
+      UNSHARD_RETURN_IF_ERROR(Visit(member, depth + 1));
     }
     return {};
+  }
+
+  tl::unexpected<Error> TooMany(const std::string& path) const {
+    return Fail(
+        ErrorCode::kResourceExhausted,
+        store_.Describe(path) +
+            ": too many directories in the group (more than 100000, or 16 levels): copy the "
+            "groups in it one by one");
   }
 
   ObjectStore& store_;
   CatalogStore* const catalog_;
   std::size_t visited_ = 0;
+  std::set<std::string> levels_;  // the directories of levels of pyramids
   DatasetMembers found_;
 };
 
@@ -67,6 +107,15 @@ Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog) {
   MemberWalk walk(store, catalog);
   UNSHARD_RETURN_IF_ERROR(walk.Visit("", 0));
   return walk.Take();
+}
+
+bool IsMetadataOfAnyFormat(std::string_view name) {
+  return IsMetadataName(name) || name == ".zmetadata";
+}
+
+bool IsLeftOver(std::string_view name) {
+  return name.ends_with(".__lock") || name.starts_with(".unshard-copy-") ||
+         name.starts_with(".unshard-probe-");
 }
 
 }  // namespace unshard

@@ -1,7 +1,8 @@
-// The datasets of a tree of groups.
+// The datasets of a tree of groups, and the files beside them.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/dataset/view_source.h"
@@ -13,15 +14,36 @@ struct DatasetMember {
   ViewSource source;
 };
 
-struct DatasetMembers {
-  std::vector<DatasetMember> datasets;  // arrays and pyramids, by path
-  std::vector<DatasetMember> groups;    // above them, those that have documents
+// A directory with files that belong to no array.
+struct FileDirectory {
+  enum class Kind {
+    kPlain,    // the files directly in it
+    kObjects,  // all below it, which an `info` of its own describes: precomputed meshes, skeletons,
+               // annotations, segment properties
+  };
+  std::string path;
+  Kind kind = Kind::kPlain;
+  // kPlain: the metadata documents in it are those of a dataset or a group, and none of the files.
+  bool has_documents = false;
 };
 
-// The dataset at the root or, where that is a group, all below it; what lies in an array or a
-// pyramid is not looked at. Empty where there are none. `catalog`: null where the store lists; a
-// store that does not has no members but the root. Fails, naming document and field, where one
-// cannot be read, and with kResourceExhausted where there are more than any tree has.
+struct DatasetMembers {
+  std::vector<DatasetMember> datasets;  // arrays and pyramids, each before those below it
+  std::vector<DatasetMember> groups;    // that have documents
+  std::vector<FileDirectory> files;
+};
+
+// All below the root: what lies in a group, and what lies in a pyramid beside its levels. The
+// directories of arrays and levels are not searched. Empty where there is no dataset. `catalog`:
+// null where the store lists. A store that does not has a dataset at its root, what the metadata of
+// a pyramid mention (the labels of OME-Zarr need no mention), and no files. Fails, naming document
+// and field, where one cannot be read, and with kResourceExhausted where there are more directories
+// than any tree has.
 Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog);
+
+// Documents of groups and datasets, and what zarr-python 2 makes of all of them.
+bool IsMetadataOfAnyFormat(std::string_view name);
+// Whether a name is that of what publishing and copying leave when they are killed.
+bool IsLeftOver(std::string_view name);
 
 }  // namespace unshard

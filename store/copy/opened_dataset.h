@@ -18,8 +18,8 @@ namespace unshard {
 // Datasets whose arrays are open.
 class OpenedDataset {
  public:
-  // Opens the dataset at `options.source` or, where that is a group, all in it. Fails, naming it,
-  // where no array or pyramid is there.
+  // Opens the dataset at `options.source` and those beside its levels or, where that is a group,
+  // all in it. Fails, naming it, where no array or pyramid is there.
   static Result<OpenedDataset> Open(const VolumeOptions& options, const CopyLimits& limits);
   // Opens the datasets at these paths below `options.source`, and no others. Fails, naming the
   // first that is missing.
@@ -29,11 +29,14 @@ class OpenedDataset {
 
   [[nodiscard]] const SourceParts& parts() const { return parts_; }
   [[nodiscard]] const std::shared_ptr<ObjectStore>& store() const { return store_; }
-  // At least one; that at "" is the only one.
+  // At least one, each before those below it.
   [[nodiscard]] const std::vector<DatasetMember>& datasets() const { return members_.datasets; }
-  // The groups that they lie in.
-  [[nodiscard]] const std::vector<DatasetMember>& groups() const { return members_.groups; }
-  [[nodiscard]] bool is_group() const { return !datasets().front().path.empty(); }
+  // The same with groups and files; of a dataset that was opened at paths, without these.
+  [[nodiscard]] const DatasetMembers& members() const { return members_; }
+  // Whether there is one dataset, and that at the root.
+  [[nodiscard]] bool is_single() const {
+    return datasets().size() == 1 && datasets().front().path.empty();
+  }
   // The keys of all documents that were read.
   [[nodiscard]] std::vector<std::string> Documents() const;
   [[nodiscard]] std::string Describe() const { return store_->Describe(""); }

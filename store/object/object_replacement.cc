@@ -8,10 +8,10 @@ constexpr int kAttempts = 8;
 
 }  // namespace
 
-Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan bytes) {
+Status ReplaceObject(ObjectReplacer& store, const std::string& key, const FillVersion& fill) {
   for (int i = 0; i < kAttempts; ++i) {
     UNSHARD_ASSIGN_OR_RETURN(const auto replacement, store.Begin({key, std::nullopt}, {}));
-    UNSHARD_RETURN_IF_ERROR(replacement->Write(0, bytes));
+    UNSHARD_RETURN_IF_ERROR(fill(*replacement));
     UNSHARD_ASSIGN_OR_RETURN(Committed committed,
                              replacement->Commit([]() -> Status { return {}; }));
     switch (committed.outcome) {
@@ -25,6 +25,10 @@ Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan byt
     }
   }
   return Fail(ErrorCode::kConflict, store.Describe(key) + ": other writers keep replacing it");
+}
+
+Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan bytes) {
+  return ReplaceObject(store, key, [&](NewVersion& version) { return version.Write(0, bytes); });
 }
 
 }  // namespace unshard

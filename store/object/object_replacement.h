@@ -146,9 +146,13 @@ class ObjectReplacer {
   [[nodiscard]] virtual std::string Describe(const std::string& key) const = 0;
 };
 
-// Replaces or creates a small object: readers see all old bytes or all new ones, also after a power
-// loss. Returns once the new ones are durable. kConflict where other writers replaced it first many
-// times in a row.
+// Replaces or creates an object of the bytes that `fill` writes, once for each attempt. Readers see
+// all old bytes or all new ones, also after a power loss. Returns once the new ones are durable.
+// Fails as `fill` does, and with kConflict where other writers replaced the object first many times
+// in a row.
+using FillVersion = std::function<Status(NewVersion&)>;
+Status ReplaceObject(ObjectReplacer& store, const std::string& key, const FillVersion& fill);
+// The same, of these bytes.
 Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan bytes);
 
 }  // namespace unshard

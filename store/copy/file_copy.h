@@ -1,0 +1,54 @@
+// Copies files that belong to no array, byte by byte.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/copy/copy_counters.h"
+#include "store/copy/dataset_members.h"
+#include "store/copy/limits.h"
+#include "store/local/file_system.h"
+#include "store/object/object_replacement.h"
+#include "store/object/object_store.h"
+
+namespace unshard {
+
+// Used by one thread; starts others.
+class FileCopy {
+ public:
+  struct Parts {
+    std::shared_ptr<ObjectStore> from;
+    std::shared_ptr<ObjectStore> to;
+    std::shared_ptr<ObjectReplacer> replacer;
+    std::shared_ptr<FileSystem> files;  // null where `to` is remote
+    std::shared_ptr<CopyCounters> counters;
+  };
+  FileCopy(Parts parts, const CopyLimits& limits) : parts_(std::move(parts)), limits_(limits) {}
+
+  // Each file goes to the path that it has, whole and durably. One that is there already, of the
+  // same size and with the same first and last 64 KiB, is kept. What is no file (a socket) is left
+  // out, with a line in the log. Fails naming the file.
+  Status Run(const FileDirectory& directory);
+  // Compares all bytes. Fails with kDataLoss, naming the file and its first byte that differs.
+  Status Verify(const FileDirectory& directory);
+
+ private:
+  using FileWork = std::function<Status(const std::string& key)>;
+  Status ForEach(const FileDirectory& directory, const FileWork& work);
+  // The files directly in `path`; the directories in it are added to `below`.
+  Status ForEachIn(const std::string& path, const FileDirectory& directory, const FileWork& work,
+                   std::vector<std::string>& below);
+  Status WorkOn(std::vector<std::string>& keys, const FileWork& work) const;
+  Status Copy(const std::string& key) const;
+  Status Compare(const std::string& key) const;
+  [[nodiscard]] Result<ObjectStore::Opened> OpenSource(const std::string& key) const;
+  [[nodiscard]] Result<bool> IsThere(const std::string& key,
+                                     const ObjectStore::Opened& source) const;
+
+  const Parts parts_;
+  const CopyLimits limits_;
+};
+
+}  // namespace unshard
