@@ -15,11 +15,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "codec/json/parser.h"
+#include "store/dataset/mentioned_names.h"
 #include "store/dataset/source.h"
 #include "store/object/directories_in.h"
 #include "store/object/key.h"
@@ -211,29 +213,34 @@ class Creation {
 constexpr std::uint64_t kMostCreatedBytes = JsonLimits().max_bytes;
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxDocuments = 100000;
+// https://ngff.openmicroscopy.org: where the labels of an image are, mentioned or not.
+constexpr const char* kLabels = "labels";
+
+// What the documents of one directory say of the directories below it.
+struct Below {
+  bool entered = true;  // false: there are chunks, and no documents
+  std::vector<std::string> mentioned;
+};
 
 class DocumentWalk {
  public:
   DocumentWalk(ObjectStore& store, const Deadline& deadline) : store_(store), deadline_(deadline) {}
 
   Status Visit(const std::string& directory, std::size_t depth) {
-    bool array = false;
-    std::vector<std::string> named;
+    if (!visited_.insert(directory).second) return {};
+    if (depth > kMaxDepth) return TooMany(directory, "16 levels of directories");
+    Below below;
     for (const std::string_view name : kDocumentNames) {
       const std::string path = JoinPath(directory, name);
       UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, path, kMostCreatedBytes, deadline_));
       if (!object) continue;
-      if (documents_.size() >= kMaxDocuments) {
-        return Fail(ErrorCode::kResourceExhausted, "more than 100000 documents");
-      }
+      if (documents_.size() >= kMaxDocuments) return TooMany(directory, "100000 documents");
       const auto document = ParseJson(object->text);
       if (!document) return Forward(document.error(), store_.Describe(path));
-      array |= IsArray(name, *document);
-      AddLevels(*document, named);
+      Describe(directory, name, *document, below);
       documents_.push_back({path, std::move(object->text)});
     }
-    if (array || depth == kMaxDepth) return {};
-    return VisitMembers(directory, std::move(named), depth);
+    return below.entered ? VisitMembers(directory, below, depth) : Status();
   }
 
   std::vector<NewDocument> Take() { return std::move(documents_); }
@@ -242,35 +249,60 @@ class DocumentWalk {
   static bool IsArray(std::string_view name, const JsonValue& document) {
     if (name == "zarr.json") return TextOf(document, "node_type") == "array";
     if (name == "attributes.json") return document.Find("dimensions") != nullptr;
-    return name == ".zarray" || name == "info";
+    return name == ".zarray";
   }
 
-  // The paths of levels that OME-Zarr names.
-  static void AddLevels(const JsonValue& document, std::vector<std::string>& paths) {
-    const JsonValue* attributes = document.Find("attributes");
-    const JsonValue* ome = attributes != nullptr ? attributes->Find("ome") : &document;
-    if (ome == nullptr) return;
-    for (const JsonValue& multiscale : ItemsOf(*ome, "multiscales")) {
-      for (const JsonValue& level : ItemsOf(multiscale, "datasets")) {
-        const std::string path = TextOf(level, "path");
-        if (CheckKey(path)) paths.push_back(path);
+  void Describe(const std::string& directory, std::string_view name, const JsonValue& document,
+                Below& below) {
+    const bool is_info = name == "info";
+    // Beside the scales of a volume are the directories of meshes and such, each with its `info`.
+    if (IsArray(name, document) || (is_info && document.Find("scales") == nullptr)) {
+      below.entered = false;
+    }
+    for (const JsonValue& scale : ItemsOf(document, "scales")) {
+      if (!is_info) break;
+      if (const auto path = ResolvePath(directory, TextOf(scale, "key"))) scales_.insert(*path);
+    }
+    if (!store_.capabilities().lists) AddMentioned(directory, name, document, below);
+  }
+
+  // With the directories between this one and each of them.
+  static void AddMentioned(const std::string& directory, std::string_view name,
+                           const JsonValue& document, Below& below) {
+    std::vector<std::string> names = NamesMentionedIn(name, document).directories;
+    if (!names.empty() && name != "info") names.emplace_back(kLabels);
+    for (const std::string& member : names) {
+      std::string path = ResolvePath(directory, member).value_or(directory);
+      for (; path != directory && IsAtOrBelow(path, directory); path = ParentPath(path)) {
+        below.mentioned.push_back(path);
       }
     }
   }
 
-  Status VisitMembers(const std::string& directory, std::vector<std::string> members,
-                      std::size_t depth) {
+  Status VisitMembers(const std::string& directory, const Below& below, std::size_t depth) {
+    std::vector<std::string> members = below.mentioned;
     if (store_.capabilities().lists) {
-      UNSHARD_ASSIGN_OR_RETURN(members, DirectoriesIn(store_, directory, kMaxDocuments, deadline_));
+      UNSHARD_ASSIGN_OR_RETURN(const auto names,
+                               DirectoriesIn(store_, directory, kMaxDocuments, deadline_));
+      for (const std::string& name : names) members.push_back(JoinPath(directory, name));
     }
+    std::sort(members.begin(), members.end());
     for (const std::string& member : members) {
-      UNSHARD_RETURN_IF_ERROR(Visit(JoinPath(directory, member), depth + 1));
+      if (scales_.contains(member)) continue;
+      UNSHARD_RETURN_IF_ERROR(Visit(member, depth + 1));
     }
     return {};
   }
 
+  tl::unexpected<Error> TooMany(const std::string& directory, const char* limit) const {
+    return Fail(ErrorCode::kResourceExhausted,
+                store_.Describe(directory) + ": more than " + limit + " in one dataset");
+  }
+
   ObjectStore& store_;
   const Deadline& deadline_;
+  std::set<std::string> visited_;
+  std::set<std::string> scales_;  // directories of volumes without documents
   std::vector<NewDocument> documents_;
 };
 

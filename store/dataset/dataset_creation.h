@@ -20,9 +20,11 @@ struct NewDocument {
 // (kInvalidArgument), or the store cannot be written to. The documents may be in any order. Blocks.
 Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents);
 
-// The documents of every array, scale and group of a store, as they are there. A group's members
-// are listed; where the store does not list, they are those that OME-Zarr names. Fails where there
-// is no dataset at the root.
+// The documents of every array, scale and group of a store, as they are there, and of the meshes,
+// skeletons, annotations and segment properties beside the scales of a volume. Members are listed;
+// where the store does not list, they are those that the documents mention, and the labels of
+// OME-Zarr. Fails where there is no dataset at the root, and with kResourceExhausted where there
+// are more documents, or they lie deeper, than in any dataset.
 Result<std::vector<NewDocument>> ReadDocuments(ObjectStore& store, const Deadline& deadline);
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-"""`unshard copy` of pyramids with more in them than levels: labels, other arrays,
+"""`unshard copy` and `create --like` of pyramids with more in them than levels: labels, other arrays,
 files. Readers of the format of the copy find all of it."""
 
 import functools
@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import shutil
+import subprocess
 import threading
 
 import numpy as np
@@ -255,3 +256,36 @@ def test_labels_behind_a_web_server(copy, work):
     import zarr
     image = zarr.open_group(work / "copy", mode="r")
     assert ome(image["labels"])["labels"] == ["cells", "deep/nuclei"]
+
+
+@pytest.mark.parametrize("format", SOURCES)
+def test_create_like_an_image_with_labels(format, copy, work, unshard_binary):
+    voxels, files = make_pyramid(work / "source", format)
+    done = subprocess.run([unshard_binary, "create", work / "new", "--like", work / "source"],
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    documents = {"zarr.json", ".zgroup", ".zattrs", ".zarray", "attributes.json"}
+    there = {name for name, content in tree(work / "new").items() if content is not None}
+    assert there == {name for name, content in tree(work / "source").items()
+                     if content is not None and name.rsplit("/")[-1] in documents}
+    for name in there:
+        assert (work / "new" / name).read_bytes() == (work / "source" / name).read_bytes()
+    # Readers find empty arrays, and can write them.
+    empty = {path: [np.zeros_like(level) for level in levels] for path, levels in voxels.items()}
+    check_voxels(work / "new", format, empty)
+    if format.startswith("zarr"):
+        check_as_ome_zarr(work / "new", empty)
+    copy(work / "source", work / "new", "--verify")
+    check_voxels(work / "new", format, voxels)
+    check_files(work / "new", files)
+
+
+def test_create_like_a_volume_with_meshes(copy, work, unshard_binary):
+    make_volume(work / "source")
+    subprocess.run([unshard_binary, "create", work / "new", "--like", work / "source"], check=True)
+    # What `info` names is there, and shards of meshes can be written into it.
+    assert {name for name, content in tree(work / "new").items() if content is not None} == \
+        {"info", "mesh/info", "properties/info"}
+    assert not voxels_of(work / "new", "precomputed").any()
+    copy(work / "source", work / "new", "--verify")
+    assert (work / "new" / "mesh/0.shard").read_bytes() == (work / "source" / "mesh/0.shard").read_bytes()
