@@ -83,7 +83,6 @@ void CurlTransfer::SetOptions(const CurlOptions& options, const CurlEnvironment&
   SetOption(handle, CURLOPT_URL, request_.url.c_str());
   SetMethod(handle);
   SetOption(handle, CURLOPT_HTTPHEADER, fields_);
-  SetOption(handle, CURLOPT_PRIVATE, this);
   SetOption(handle, CURLOPT_ERRORBUFFER, error_text_.data());
   SetOption(handle, CURLOPT_HEADERFUNCTION, &CurlTransfer::OnHeader);
   SetOption(handle, CURLOPT_HEADERDATA, this);

@@ -1,18 +1,40 @@
+// The HTTP transport: one thread, which sleeps in epoll, and libcurl's requests for sockets and
+// times.
+//
+//   1. Start() hands a request over to the thread; a stop of its caller hands over its number. Each
+//      wakes the thread only where it sleeps. Nothing else is shared between threads, and no lock
+//      is held.
+//   2. The thread takes over what there is, and ends the requests that were stopped.
+//   3. It ends the requests whose deadline has passed: the first ones of an ordered set.
+//   4. It sends those that wait, of those that may be sent already the one that has waited longest
+//      first, as many at a time as the limit allows.
+//   5. It sleeps until a socket is ready, the first deadline, the first time to send a request,
+//      libcurl's own next time, or until it is woken.
+//   6. It lets libcurl go on with the sockets that are ready, and with those requests whose time
+//      libcurl has asked for. Requests that are answered are ended: the callback runs last.
+//
+// So a turn costs what happens in it, and not the number of requests in flight.
 #include "store/http/curl_transport.h"
 
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdint>
-#include <list>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "store/http/concurrency_limit.h"
 #include "store/http/curl_transfer.h"
+#include "store/http/socket_events.h"
+#include "store/object/hand_over.h"
 #include "store/object/thread_without_signals.h"
 
 namespace unshard {
@@ -20,53 +42,81 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kWaiting = "waiting for the server";
+
 struct FreeMulti {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
 
-// Sends the requests that other threads add. All but Add and Stop is for the network thread.
+// All but Add and Stop is for the network thread.
 class Reactor {
  public:
   explicit Reactor(const CurlOptions& options);
-  [[nodiscard]] bool usable() const { return multi_ != nullptr; }
+  [[nodiscard]] bool usable() const { return multi_ != nullptr && events_.usable(); }
 
-  // Thread-safe. False: after Stop.
-  bool Add(std::unique_ptr<CurlTransfer>& transfer);
+  // Thread-safe. After Stop the request ends at once.
+  void Add(std::unique_ptr<CurlTransfer> transfer);
   void Stop();
 
   // Returns after Stop, when every request has ended.
   void Run();
 
  private:
-  struct Wake {
+  // Of requests, in the order in which they were taken over, from 1.
+  using Number = std::uint64_t;
+  struct Message {
+    std::unique_ptr<CurlTransfer> added;  // null: a request is stopped
+    Number stopped_one = 0;
+  };
+  using Times = std::set<std::pair<Clock::time_point, Number>>;
+  struct NoteStop {
     Reactor* reactor;
-    void operator()() const { curl_multi_wakeup(reactor->multi_.get()); }
+    Number number;
+    void operator()() const {
+      Message message{nullptr, number};
+      reactor->Put(message);
+    }
   };
   struct Entry {
+    Number number = 0;
     std::unique_ptr<CurlTransfer> transfer;
+    Clock::time_point send_at;
     bool running = false;
-    // Declared last: its destructor waits for a wake-up that is under way.
-    std::optional<std::stop_callback<Wake>> on_stop;
+    // Declared last: its destructor waits for a call that is under way.
+    std::optional<std::stop_callback<NoteStop>> on_stop;
   };
-  using Entries = std::list<Entry>;
+  using Entries = std::map<Number, Entry>;
 
-  bool TakeAdded();  // false: after Stop
+  static int OnSocket(CURL* handle, curl_socket_t socket, int what, void* reactor, void* known);
+  static int OnTime(CURLM* multi, long milliseconds, void* reactor);
+  bool Put(Message& message);
+  static void Refuse(CurlTransfer& transfer);
+  void TakeOver();
+  void Begin(std::unique_ptr<CurlTransfer> transfer);
   void EndLate();
-  void StartWaiting();
+  void SendWaiting();
+  void Sleep();
+  void GoOn(curl_socket_t socket, int events);
   void EndAnswered();
   void End(Entries::iterator entry, Result<HttpResponse> result);
-  [[nodiscard]] int PollMilliseconds() const;
+  [[nodiscard]] Clock::time_point SleepUntil();
 
   const CurlOptions options_;
   const CurlEnvironment environment_;
-  const std::unique_ptr<CURLM, FreeMulti> multi_;
-  std::mutex mutex_;
-  std::list<std::unique_ptr<CurlTransfer>> added_;  // guarded by mutex_
-  bool stopped_ = false;                            // guarded by mutex_
+  SocketEvents events_;
+  HandOver<Message> messages_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> sleeps_{false};  // or is about to
   // All below: the network thread's.
   ConcurrencyLimit limit_;
-  Entries entries_;  // oldest first
+  Entries entries_;
+  Number last_ = 0;
+  Times deadlines_;  // of all entries
+  Times waiting_;    // when those that do not run may be sent
   std::size_t running_ = 0;
+  Clock::time_point next_time_ = Clock::time_point::max();  // libcurl's
+  // Declared last: its end calls back.
+  const std::unique_ptr<CURLM, FreeMulti> multi_;
 };
 
 CURLM* NewMulti() {
@@ -77,126 +127,190 @@ CURLM* NewMulti() {
 Reactor::Reactor(const CurlOptions& options)
     : options_(options),
       environment_(ReadCurlEnvironment()),
-      multi_(NewMulti()),
-      limit_(std::max<std::size_t>(1, options.connections_per_host)) {
-  if (!multi_) return;
+      limit_(std::max<std::size_t>(1, options.connections_per_host)),
+      multi_(NewMulti()) {
+  if (!usable()) return;
   const auto connections =
       static_cast<long>(std::max<std::size_t>(1, options.connections_per_host));
-  curl_multi_setopt(multi_.get(), CURLMOPT_MAX_HOST_CONNECTIONS, connections);
-  curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
-  curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  CURLM* const multi = multi_.get();
+  curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, connections);
+  curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &Reactor::OnSocket);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &Reactor::OnTime);
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
 }
 
-bool Reactor::Add(std::unique_ptr<CurlTransfer>& transfer) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopped_) return false;
-    added_.push_back(std::move(transfer));
+// `known`: what curl_multi_assign has given this socket.
+int Reactor::OnSocket(CURL*, curl_socket_t socket, int what, void* reactor, void* known) {
+  auto& self = *static_cast<Reactor*>(reactor);
+  if (what == CURL_POLL_REMOVE) {
+    self.events_.Unwatch(socket);
+    return 0;
   }
-  curl_multi_wakeup(multi_.get());
+  const auto wanted = what == CURL_POLL_IN    ? SocketEvents::For::kReading
+                      : what == CURL_POLL_OUT ? SocketEvents::For::kWriting
+                                              : SocketEvents::For::kBoth;
+  self.events_.Watch(socket, wanted, known != nullptr);
+  if (known == nullptr) curl_multi_assign(self.multi_.get(), socket, &self);
+  return 0;
+}
+
+int Reactor::OnTime(CURLM*, long milliseconds, void* reactor) {
+  auto& self = *static_cast<Reactor*>(reactor);
+  self.next_time_ = milliseconds < 0 ? Clock::time_point::max()
+                                     : Clock::now() + std::chrono::milliseconds(milliseconds);
+  return 0;
+}
+
+// Step 1. The thread looks for messages after it has set `sleeps_`.
+bool Reactor::Put(Message& message) {
+  if (!messages_.Put(message)) return false;
+  if (sleeps_.load() && sleeps_.exchange(false)) events_.Wake();
   return true;
 }
 
+void Reactor::Add(std::unique_ptr<CurlTransfer> transfer) {
+  Message message{std::move(transfer)};
+  if (!Put(message)) Refuse(*message.added);
+}
+
 void Reactor::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-  }
-  curl_multi_wakeup(multi_.get());
+  stopped_ = true;
+  events_.Wake();
+}
+
+void Reactor::Refuse(CurlTransfer& transfer) {
+  transfer.TakeDone()(Fail(ErrorCode::kUnavailable, "the store is being closed"));
 }
 
 void Reactor::Run() {
-  while (TakeAdded()) {
+  while (!stopped_) {
+    TakeOver();
     EndLate();
-    StartWaiting();
-    int still_running = 0;
-    curl_multi_perform(multi_.get(), &still_running);
+    SendWaiting();
+    Sleep();
     EndAnswered();
-    curl_multi_poll(multi_.get(), nullptr, 0, PollMilliseconds(), nullptr);
+  }
+  for (const Message& message : messages_.Close()) {
+    if (message.added) Refuse(*message.added);
   }
   while (!entries_.empty()) {
     End(entries_.begin(), Fail(ErrorCode::kUnavailable, "the store is being closed"));
   }
 }
 
-bool Reactor::TakeAdded() {
-  std::list<std::unique_ptr<CurlTransfer>> added;
-  bool stopped = false;
-  {
-    const std::lock_guard lock(mutex_);
-    added = std::exchange(added_, {});
-    stopped = stopped_;
-  }
-  for (auto& transfer : added) {
-    Entry& entry = entries_.emplace_back();
-    entry.transfer = std::move(transfer);
-    const std::stop_token& stop = entry.transfer->request().deadline.stop;
-    if (stop.stop_possible()) entry.on_stop.emplace(stop, Wake{this});
-  }
-  return !stopped;
-}
-
-void Reactor::EndLate() {
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const auto at = entry++;
-    const Deadline& deadline = at->transfer->request().deadline;
-    if (Status in_time = deadline.Check("waiting for the server"); !in_time) {
-      End(at, tl::unexpected<Error>(std::move(in_time).error()));
+// Step 2.
+void Reactor::TakeOver() {
+  if (messages_.empty()) return;
+  for (Message& message : messages_.Take()) {
+    if (message.added) {
+      Begin(std::move(message.added));
+    } else if (const auto entry = entries_.find(message.stopped_one); entry != entries_.end()) {
+      End(entry, FailErrno(EINTR, kWaiting));
     }
   }
 }
 
-void Reactor::StartWaiting() {
+void Reactor::Begin(std::unique_ptr<CurlTransfer> transfer) {
+  const Number number = ++last_;
+  Entry& entry = entries_[number];
+  entry.number = number;
+  entry.transfer = std::move(transfer);
+  const HttpRequest& request = entry.transfer->request();
+  entry.send_at = std::max(Clock::now(), request.not_before);
+  deadlines_.emplace(request.deadline.at, number);
+  waiting_.emplace(entry.send_at, number);
+  const std::stop_token& stop = request.deadline.stop;
+  if (stop.stop_possible()) entry.on_stop.emplace(stop, NoteStop{this, number});
+}
+
+// Step 3.
+void Reactor::EndLate() {
+  if (deadlines_.empty()) return;
   const auto now = Clock::now();
-  for (auto entry = entries_.begin(); entry != entries_.end() && running_ < limit_.limit();) {
-    const auto at = entry++;
-    if (at->running || at->transfer->request().not_before > now) continue;
-    CURL* const handle = at->transfer->Prepare(options_, environment_);
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    End(entries_.find(deadlines_.begin()->second), FailErrno(ETIMEDOUT, kWaiting));
+  }
+}
+
+// Step 4.
+void Reactor::SendWaiting() {
+  if (waiting_.empty()) return;
+  const auto now = Clock::now();
+  while (!waiting_.empty() && running_ < limit_.limit() && waiting_.begin()->first <= now) {
+    const auto at = entries_.find(waiting_.begin()->second);
+    Entry& entry = at->second;
+    if (entry.transfer->request().deadline.stop.stop_requested()) {
+      End(at, FailErrno(EINTR, kWaiting));
+      continue;
+    }
+    CURL* const handle = entry.transfer->Prepare(options_, environment_);
+    if (handle != nullptr) curl_easy_setopt(handle, CURLOPT_PRIVATE, &entry);
     if (handle == nullptr || curl_multi_add_handle(multi_.get(), handle) != CURLM_OK) {
       End(at, Fail(ErrorCode::kResourceExhausted, "no memory for a request"));
       continue;
     }
-    at->running = true;
+    waiting_.erase(waiting_.begin());
+    entry.running = true;
     ++running_;
   }
+}
+
+// Steps 5 and 6.
+void Reactor::Sleep() {
+  const auto& all_ready = events_.Wait(SleepUntil());
+  sleeps_ = false;
+  for (const SocketEvents::Ready& ready : all_ready) {
+    GoOn(ready.socket,
+         (ready.readable ? CURL_CSELECT_IN : 0) | (ready.writable ? CURL_CSELECT_OUT : 0));
+  }
+  if (next_time_ > Clock::now()) return;
+  next_time_ = Clock::time_point::max();
+  GoOn(CURL_SOCKET_TIMEOUT, 0);
+}
+
+void Reactor::GoOn(curl_socket_t socket, int events) {
+  int still_running = 0;
+  curl_multi_socket_action(multi_.get(), socket, events, &still_running);
+}
+
+Clock::time_point Reactor::SleepUntil() {
+  auto until = next_time_;
+  if (!deadlines_.empty()) until = std::min(until, deadlines_.begin()->first);
+  const bool may_send = !waiting_.empty() && running_ < limit_.limit();
+  if (may_send) until = std::min(until, waiting_.begin()->first);
+  sleeps_ = until > Clock::now();
+  return messages_.empty() && !stopped_ ? until : Clock::time_point::min();
 }
 
 void Reactor::EndAnswered() {
   int left = 0;
   while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
-    const CURL* const handle = message->easy_handle;
     const CURLcode code = message->data.result;
-    const auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
-      return each.transfer->handle() == handle;
-    });
-    if (entry == entries_.end()) continue;
+    Entry* entry = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &entry);
     auto result = entry->transfer->Finish(code);
     const bool throttled = result && (result->status == 429 || result->status == 503);
     limit_.Answered(throttled, entry->transfer->sent(), Clock::now());
-    End(entry, std::move(result));
+    End(entries_.find(entry->number), std::move(result));
   }
 }
 
-void Reactor::End(Entries::iterator entry, Result<HttpResponse> result) {
-  if (entry->running) {
-    curl_multi_remove_handle(multi_.get(), entry->transfer->handle());
+void Reactor::End(Entries::iterator at, Result<HttpResponse> result) {
+  Entry& entry = at->second;
+  if (entry.running) {
+    curl_multi_remove_handle(multi_.get(), entry.transfer->handle());
     --running_;
+  } else {
+    waiting_.erase({entry.send_at, entry.number});
   }
-  const auto done = entry->transfer->TakeDone();
-  entries_.erase(entry);
+  deadlines_.erase({entry.transfer->request().deadline.at, entry.number});
+  const auto done = entry.transfer->TakeDone();
+  entries_.erase(at);
   done(std::move(result));
-}
-
-int Reactor::PollMilliseconds() const {
-  auto next = Clock::now() + std::chrono::seconds(1);
-  for (const Entry& entry : entries_) {
-    const HttpRequest& request = entry.transfer->request();
-    next = std::min(next, request.deadline.at);
-    if (!entry.running && running_ < limit_.limit()) next = std::min(next, request.not_before);
-  }
-  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
-  return static_cast<int>(std::max<std::int64_t>(0, wait.count()));
 }
 
 class CurlTransport final : public HttpTransport {
@@ -224,9 +338,7 @@ class CurlTransport final : public HttpTransport {
     }
     std::call_once(
         started_, [&] { thread_ = StartWithoutSignals([reactor = reactor_] { reactor->Run(); }); });
-    auto transfer = std::make_unique<CurlTransfer>(std::move(request), std::move(done));
-    if (reactor_->Add(transfer)) return;
-    transfer->TakeDone()(Fail(ErrorCode::kUnavailable, "the store is being closed"));
+    reactor_->Add(std::make_unique<CurlTransfer>(std::move(request), std::move(done)));
   }
 
  private:

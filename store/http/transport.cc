@@ -1,9 +1,8 @@
 #include "store/http/transport.h"
 
-#include <condition_variable>
-#include <mutex>
-#include <optional>
 #include <utility>
+
+#include "store/object/awaited_result.h"
 
 namespace unshard {
 
@@ -24,22 +23,11 @@ std::string_view MethodName(HttpRequest::Method method) {
 }
 
 Result<HttpResponse> Send(HttpTransport& transport, HttpRequest request) {
-  // Shared with the callback, which the transport may still run after the wait has failed.
-  struct Outcome {
-    std::mutex mutex;
-    std::condition_variable_any done;
-    std::optional<Result<HttpResponse>> result;  // guarded by mutex
-  };
-  const auto outcome = std::make_shared<Outcome>();
+  const auto outcome = std::make_shared<AwaitedResult<HttpResponse>>();
   // The transport ends the request at its deadline, and its error says more than ours.
-  transport.Start(std::move(request), [outcome](Result<HttpResponse> result) {
-    const std::lock_guard lock(outcome->mutex);
-    outcome->result = std::move(result);
-    outcome->done.notify_one();
-  });
-  std::unique_lock lock(outcome->mutex);
-  outcome->done.wait(lock, [&] { return outcome->result.has_value(); });
-  return *std::move(outcome->result);
+  transport.Start(std::move(request),
+                  [outcome](Result<HttpResponse> result) { outcome->Bring(std::move(result)); });
+  return outcome->Wait();
 }
 
 }  // namespace unshard

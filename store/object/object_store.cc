@@ -1,9 +1,8 @@
 #include "store/object/object_store.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
+#include "store/object/awaited_result.h"
 #include "store/object/read_through.h"
 
 namespace unshard {
@@ -48,22 +47,10 @@ ByteRange ClipRange(const RangeRequest& range, std::uint64_t object_size) {
 }
 
 Result<ReadResult> ObjectVersion::Read(const RangeRequest& range, const Deadline& deadline) {
-  // Shared with the callback: after a timeout here the read ends later than this function.
-  struct Outcome {
-    std::mutex mutex;
-    std::condition_variable_any done;
-    std::optional<Result<ReadResult>> result;  // guarded by mutex
-  };
-  const auto outcome = std::make_shared<Outcome>();
-  StartRead(range, deadline, [outcome](Result<ReadResult> result) {
-    const std::lock_guard lock(outcome->mutex);
-    outcome->result = std::move(result);
-    outcome->done.notify_one();
-  });
-  std::unique_lock lock(outcome->mutex);
-  UNSHARD_RETURN_IF_ERROR(WaitUntil(outcome->done, lock, deadline, "waiting for the store",
-                                    [&] { return outcome->result.has_value(); }));
-  return *std::move(outcome->result);
+  const auto outcome = std::make_shared<AwaitedResult<ReadResult>>();
+  StartRead(range, deadline,
+            [outcome](Result<ReadResult> result) { outcome->Bring(std::move(result)); });
+  return outcome->Wait(deadline, "waiting for the store");
 }
 
 Result<std::optional<WholeObject>> ReadWhole(ObjectStore& store, std::string_view key,

@@ -6,6 +6,10 @@
 #include <atomic>
 #include <cerrno>
 #include <future>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
 
 #include "tests/support/http_servers.h"
 
@@ -56,6 +60,79 @@ TEST_F(CurlTransportTest, MayEndInACallback) {
   });
   ended.get_future().wait();
   EXPECT_FALSE(transport);
+}
+
+// Each at its own time, whatever the order in which they were started.
+TEST_F(CurlTransportTest, RequestsEndAtTheirOwnDeadlines) {
+  const auto transport = MakeCurlTransport({});
+  const auto now = std::chrono::steady_clock::now();
+  std::mutex mutex;
+  std::vector<int> ended;  // guarded by mutex
+  std::promise<void> all;
+  for (const int hundredths : {30, 10, 20}) {
+    HttpRequest request = Request();
+    request.deadline.at = now + std::chrono::milliseconds(hundredths * 10);
+    transport->Start(std::move(request), [&, hundredths](const Result<HttpResponse>& response) {
+      ASSERT_FALSE(response);
+      EXPECT_EQ(response.error().system_errno, ETIMEDOUT);
+      EXPECT_GE(std::chrono::steady_clock::now(), now + std::chrono::milliseconds(hundredths * 10));
+      const std::lock_guard lock(mutex);
+      ended.push_back(hundredths);
+      if (ended.size() == 3) all.set_value();
+    });
+  }
+  all.get_future().wait();
+  EXPECT_EQ(ended, (std::vector<int>{10, 20, 30}));
+}
+
+TEST_F(CurlTransportTest, AStopEndsNoOtherRequest) {
+  const auto transport = MakeCurlTransport({});
+  for (const bool sent : {true, false}) {
+    proxy_.Break(sent ? "stall\nstatus 404\n" : "status 404\n");
+    std::stop_source stop;
+    std::promise<int> stopped;
+    HttpRequest request = Request();
+    request.deadline.stop = stop.get_token();
+    if (!sent) request.not_before = std::chrono::steady_clock::now() + std::chrono::hours(1);
+    transport->Start(std::move(request), [&](const Result<HttpResponse>& response) {
+      stopped.set_value(response ? 0 : response.error().system_errno);
+    });
+    while (sent && proxy_.TakeRequests().empty()) std::this_thread::yield();
+    std::promise<int> other;
+    transport->Start(Request(), [&](const Result<HttpResponse>& response) {
+      other.set_value(response ? response->status : 0);
+    });
+    EXPECT_EQ(other.get_future().get(), 404);
+    stop.request_stop();
+    EXPECT_EQ(stopped.get_future().get(), EINTR);
+  }
+}
+
+TEST_F(CurlTransportTest, WhatIsStoppedBeforeIsNotSent) {
+  const auto transport = MakeCurlTransport({});
+  std::stop_source stop;
+  stop.request_stop();
+  HttpRequest request = Request();
+  request.deadline.stop = stop.get_token();
+  const auto response = Send(*transport, std::move(request));
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().system_errno, EINTR);
+  EXPECT_TRUE(proxy_.TakeRequests().empty());
+}
+
+TEST_F(CurlTransportTest, NoRequestIsSentBeforeItsTime) {
+  const auto transport = MakeCurlTransport({});
+  proxy_.Break("status 404\nstatus 200;field Content-Length 0\n");
+  const auto at = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  std::promise<std::chrono::steady_clock::time_point> later;
+  HttpRequest second = Request();
+  second.not_before = at;
+  transport->Start(std::move(second), [&](const Result<HttpResponse>& response) {
+    EXPECT_EQ(response ? response->status : 0, 200);
+    later.set_value(std::chrono::steady_clock::now());
+  });
+  EXPECT_EQ(Send(*transport, Request())->status, 404) << "it does not wait for the other one";
+  EXPECT_GE(later.get_future().get(), at);
 }
 
 TEST_F(CurlTransportTest, ARequestMayStartAnother) {
