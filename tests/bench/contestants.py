@@ -56,6 +56,7 @@ class Mounted:
     """A file system in user space. `command(dataset, point)` runs it in the foreground."""
 
     shows_files = True
+    reads_chunks = True
 
     def __init__(self, name, command, work):
         self.name = name

@@ -67,6 +67,7 @@ class Bench:
 
     def run(self, dataset, workload, contestants):
         """{contestant: {round: sample}}. Every round begins with somebody else."""
+        contestants = [each for each in contestants if each.reads_chunks or workload.command]
         samples = {each.name: {} for each in contestants}
         for number in range(self.repeat):
             turn = number % len(contestants)

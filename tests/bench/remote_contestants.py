@@ -1,10 +1,13 @@
 """Who reads a dataset behind a server. `address` is the server's own, or that of a proxy before it."""
 
 import json
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 
 import dataset as datasets
 from contestants import HERE, Mounted, run_json
@@ -19,6 +22,7 @@ class Curl:
     It knows the ranges beforehand, and keeps nothing."""
 
     shows_files = False
+    reads_chunks = True
 
     def __init__(self, name, build, server, address):
         self.name, self.program = name, build / "bench_range_reader"
@@ -41,6 +45,7 @@ class TensorStore:
 
     name = "tensorstore"
     shows_files = False
+    reads_chunks = True
 
     def __init__(self, server, address):
         self.server, self.address = server, address
@@ -57,6 +62,31 @@ class TensorStore:
 
     def _url(self, dataset):
         return self.server.url(self.address, path_of(dataset, "sharded")) + "/"
+
+
+class UnshardCopy:
+    """unshard copy of the sharded dataset into files; without a mount, and only the copy."""
+
+    name = "unshard copy"
+    shows_files = False
+    reads_chunks = False
+
+    def __init__(self, binary, server, address):
+        self.binary, self.server, self.address = binary, server, address
+
+    def copy(self, dataset):
+        environment, url = self.server.copied(self.address, path_of(dataset, "sharded"))
+        with tempfile.TemporaryDirectory(dir=MEMORY_DIRECTORY) as directory:
+            target = pathlib.Path(directory) / "copy"
+            subprocess.run([self.binary, "create", target, "--like", dataset.plain], check=True,
+                           stdout=subprocess.DEVNULL)
+            before = time.perf_counter()
+            subprocess.run([self.binary, "copy", "-q", url, target], check=True,
+                           env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+            seconds = time.perf_counter() - before
+            copied = (target / dataset.scale).rglob("*")
+            return {"seconds": seconds,
+                    "bytes": sum(path.stat().st_size for path in copied if path.is_file())}
 
 
 def unshard(name, binary, options, server, address, work):
@@ -95,6 +125,7 @@ def line_up(arguments, server, address, work, proxied=None):
         everybody.append(Curl("proxied curl", arguments.build, server, proxied))
     everybody.append(unshard("unshard", arguments.build / "unshard", arguments.options, server,
                              address, work))
+    everybody.append(UnshardCopy(arguments.build / "unshard", server, address))
     if arguments.other:
         everybody.append(unshard("other", arguments.other, arguments.other_options, server, address,
                                  work))

@@ -40,10 +40,11 @@ def row(dataset, workload, samples, with_targets):
                         for name, each in samples.items()},
               "mounts": {name: mounting(each.values()) for name, each in samples.items()
                          if all("memory" in sample for sample in each.values())}}
-    if with_targets and "unshard" in samples:
+    if with_targets:
         goals = {"curl": RANDOM_TARGET} if workload.readers else COPY_TARGETS
         result["targets"] = [
-            {"to": name, "ratio": ratio, "reached": speed(samples, "unshard", name)["median"]}
+            {"of": own, "to": name, "ratio": ratio, "reached": speed(samples, own, name)["median"]}
+            for own in ("unshard", "unshard copy") if own in samples
             for name, ratio in goals.items() if name in samples]
     return result
 
@@ -61,16 +62,15 @@ def show_row(one, names):
     curl = f"{one['curl_chunks_per_second']:.0f}/s {one['curl_mib_per_second']:.0f} MiB/s"
     cells = [f"{one['name']:<12}{curl:>20}"]
     for name in names[1:]:
-        value = one["speed"][name]
-        text = show(value["median"])
-        if name == "unshard":
+        value = one["speed"].get(name)
+        text = show(value["median"]) if value else "-"
+        if name == "unshard" and value:
             text += f" ({show(value['low'])}-{show(value['high'])})"
         cells.append(f"{text:>{width(name)}}")
     for goal in one.get("targets", []):
-        reached = "" if goal["to"] == "curl" else f" {show(goal['reached'])}"
-        whose = "" if goal["to"] == "curl" else f" × {goal['to']}:"
         verdict = "met" if goal["reached"] >= goal["ratio"] else "MISSED"
-        cells.append(f">= {goal['ratio']:g}{whose}{reached} {verdict}")
+        own = "" if goal["of"] == "unshard" else f"{goal['of']} "
+        cells.append(f"{own}>= {goal['ratio']:g} × {goal['to']}: {show(goal['reached'])} {verdict}")
     return "  ".join(cells) + "\n" + show_costs(one)
 
 

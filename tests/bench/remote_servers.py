@@ -67,6 +67,10 @@ class Nginx:
         """For unshard: variables of its environment, the URL, mount options."""
         return {}, self.url(address, path), []
 
+    def copied(self, address, path):
+        """The same for unshard copy, which has no mount options."""
+        return {}, self.url(address, path)
+
     def url(self, address, path):
         return f"http://{address}/plain/{path}"
 
@@ -149,6 +153,10 @@ class Versitygw:
     def source(self, address, path):
         self._upload(path)
         return {"AWS_ENDPOINT_URL": f"http://{address}"}, f"s3://{self.BUCKET}/{path}", ["anonymous"]
+
+    def copied(self, address, path):
+        environment, url, _ = self.source(address, path)
+        return {**environment, "AWS_NO_SIGN_REQUEST": "true"}, url
 
     def rclone(self, address, path):
         self._upload(path)
