@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "codec/core/byte_range.h"
 #include "codec/pyramid/chunk_files.h"
 #include "store/chunks/joined_chunks.h"
+#include "store/object/parallel.h"
 
 namespace unshard {
 
@@ -14,6 +16,11 @@ namespace {
 
 // Chunks that are looked for before a directory counts as one that holds some.
 constexpr std::uint64_t kMostProbes = 65536;
+// What is loaded at a time for a listing of a remote store: index pages, of so many names at most,
+// or those of directories.
+constexpr std::size_t kPagesAtOnce = 32;
+constexpr std::uint64_t kNamesAtOnce = 4096;
+constexpr std::uint64_t kDirectoriesAtOnce = 16;
 
 // Chunks have the size that their encoding gives; what they hold is seen when they are decoded.
 class PresentedCheck final : public ChunkCheck {
@@ -53,23 +60,32 @@ class PresentedTree::Presence {
                        [&](const ChunkRef& one) { return HoldsStored(one.slot); });
   }
 
+  static Result<std::shared_ptr<const IndexPage>> Load(const ShardedTree& stored,
+                                                       const ShardSlot& slot) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation,
+                             stored.shards().Current(slot.shard, CallerDeadline()));
+    return stored.ShownPage(generation, slot.page);
+  }
+  // Whether that costs no request now.
+  static bool IsThere(const ShardedTree& stored, const ShardSlot& slot) {
+    const Deadline deadline = CallerDeadline();
+    ShardSet& shards = stored.shards();
+    const auto fresh = shards.Current(slot.shard, deadline, ShardSet::Trust::kFresh);
+    if (!fresh || !*fresh) return false;
+    const auto page = shards.Page(*fresh, slot.page, deadline, ShardSet::Ahead::kCached);
+    return page && *page;
+  }
+
  private:
   bool HoldsStored(const ShardSlot& slot) {
     if (!known_ || slot_.shard != slot.shard || slot_.page != slot.page) {
       known_ = true;
       slot_ = slot;
-      auto page = Load(slot);
+      auto page = Load(*tree_.stored(), slot);
       if (!page) damaged_(page.error());
       page_ = page ? *std::move(page) : nullptr;
     }
     return page_ && page_->Find(slot.slot);
-  }
-
-  Result<std::shared_ptr<const IndexPage>> Load(const ShardSlot& slot) {
-    const ShardedTree& stored = *tree_.stored();
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation,
-                             stored.shards().Current(slot.shard, CallerDeadline()));
-    return stored.ShownPage(generation, slot.page);
   }
 
   const PresentedTree& tree_;
@@ -99,7 +115,8 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
       nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
       chunks_(MakeChunks(parts)),
       transcoded_(dynamic_cast<TranscodedChunks*>(chunks_.get())),
-      lists_all_(!parts.store_lists || conversion_->shows_absent()),
+      lists_all_(!parts.store.lists || conversion_->shows_absent()),
+      remote_(!parts.store.keeps_replaced_versions),
       writable_(parts.written != nullptr),
       lossy_(parts.lossy),
       check_(std::make_shared<PresentedCheck>(conversion_)) {
@@ -175,6 +192,44 @@ bool PresentedTree::HoldsAny(const GridDirectory& in, Presence& presence,
   return false;
 }
 
+// The listing meets the failures again.
+std::uint64_t PresentedTree::LoadPagesFrom(const GridDirectory& in, std::uint64_t first,
+                                           std::uint64_t count) const {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  std::vector<ShardSlot> missing;
+  std::uint64_t number = first;
+  for (; number < count && number - first < kNamesAtOnce && missing.size() < kPagesAtOnce;
+       ++number) {
+    // Of a chunk that joins several stored ones, the first.
+    const ShardSlot slot = NameAt(in, number).chunk.slot;
+    if (!seen.emplace(slot.shard, slot.page).second) continue;
+    if (!Presence::IsThere(*stored_, slot)) missing.push_back(slot);
+  }
+  if (missing.size() > 1) {
+    ForEachInParallel(missing.size(), kPagesAtOnce, [&](std::size_t i) {
+      static_cast<void>(Presence::Load(*stored_, missing[i]));
+    });
+  }
+  return number;
+}
+
+std::uint64_t PresentedTree::LoadFrom(const GridDirectory& in, std::uint64_t first,
+                                      std::uint64_t count) const {
+  if (!remote_) return count;
+  if (NameAt(in, first).kind == Match::Kind::kChunk) return LoadPagesFrom(in, first, count);
+  if (!writable_) return count;  // all are listed
+  const std::uint64_t end = std::min(count, first + kDirectoriesAtOnce);
+  if (end - first > 1) {
+    ForEachInParallel(end - first, kDirectoriesAtOnce, [&](std::size_t i) {
+      const DamageVisitor ignored = [](const Error&) {};
+      Presence presence(*this, ignored);
+      std::uint64_t probes = kMostProbes;
+      HoldsAny(NameAt(in, first + i).directory, presence, probes);
+    });
+  }
+  return end;
+}
+
 // A cookie is the number of the next name.
 Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
                            const ListVisitor& visitor, const DamageVisitor& damaged,
@@ -183,7 +238,9 @@ Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMo
   const bool all = lists_all_ || mode == ListMode::kGrid;
   Presence presence(*this, damaged);
   const std::uint64_t count = grid_.cell_count() == 0 ? 0 : NameCount(in);
+  std::uint64_t loaded = cookie;
   for (std::uint64_t number = cookie; number < count; ++number) {
+    if (!all && number == loaded) loaded = LoadFrom(in, number, count);
     const Match match = NameAt(in, number);
     const bool is_chunk = match.kind == Match::Kind::kChunk;
     if (is_chunk && !all && !presence.Holds(match.chunk)) continue;

@@ -12,13 +12,15 @@
 #include "store/chunks/presented_chunks.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/chunks/transcoded_chunks.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
 // References to chunks are those of the stored tree. Listings have the chunks that are present and
 // all directories of the grid, on writable mounts only those that hold chunks, so that a tree can
 // be removed; those of a store that cannot list, and views that present absent chunks, have all
-// chunks of the grid. Immutable but for caches; thread-safe.
+// chunks of the grid. A remote store is asked for several index pages at a time. Immutable but for
+// caches; thread-safe.
 class PresentedTree final : public ChunkTree {
  public:
   struct Parts {
@@ -28,7 +30,7 @@ class PresentedTree final : public ChunkTree {
     std::shared_ptr<const ChunkConversion> conversion;
     std::shared_ptr<ByteBudgetCache> cache;  // of encoded chunks
     std::uint64_t max_chunk_bytes = 0;       // of the voxels of one chunk
-    bool store_lists = true;
+    Capabilities store;
     std::shared_ptr<CommittedVersions> written;  // null: it is only read
     bool lossy = false;                          // chunks may be stored in an encoding that loses
   };
@@ -83,6 +85,11 @@ class PresentedTree final : public ChunkTree {
   // in one directory all cells, in C order.
   [[nodiscard]] std::uint64_t NameCount(const GridDirectory& in) const;
   [[nodiscard]] Match NameAt(const GridDirectory& in, std::uint64_t number) const;
+  // Loads what the listing of a directory needs to know of its names from `first` on, several pages
+  // at a time, where each costs the way to a remote store. Returns the first name after those.
+  std::uint64_t LoadFrom(const GridDirectory& in, std::uint64_t first, std::uint64_t count) const;
+  std::uint64_t LoadPagesFrom(const GridDirectory& in, std::uint64_t first,
+                              std::uint64_t count) const;
   // Whether a directory holds a chunk, at any depth, as far as looking at `probes` tells.
   bool HoldsAny(const GridDirectory& in, Presence& presence, std::uint64_t& probes) const;
 
@@ -95,6 +102,7 @@ class PresentedTree final : public ChunkTree {
   TranscodedChunks* const transcoded_;         // null where the conversion joins
   std::vector<std::uint64_t> first_of_level_;  // position of the first directory of a level
   const bool lists_all_;
+  const bool remote_;  // each request costs the way to the store
   const bool writable_;
   const bool lossy_;
   const std::shared_ptr<const ChunkCheck> check_;

@@ -41,7 +41,7 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
       tree_parts_{[this] { return stored_.NextOrdinal(); },
                   options.encoded,
                   options.max_chunk_bytes,
-                  store_->capabilities().lists,
+                  store_->capabilities(),
                   options.view_options,
                   options.written,
                   options.lossy} {}

@@ -32,7 +32,7 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
     tree.conversion = std::make_shared<const ChunkConversion>(*std::move(conversion));
     tree.cache = parts.encoded;
     tree.max_chunk_bytes = parts.max_chunk_bytes;
-    tree.store_lists = parts.store_lists;
+    tree.store = parts.store;
     tree.written = parts.written;
     tree.lossy = parts.lossy;
     UNSHARD_ASSIGN_OR_RETURN(const auto made, PresentedTree::Make(std::move(tree)));

@@ -15,6 +15,7 @@
 #include "store/chunks/committed_versions.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/object/index_cache.h"
+#include "store/object/object_store.h"
 
 namespace unshard {
 
@@ -53,7 +54,7 @@ struct TreeParts {
   std::function<std::uint32_t()> ordinal;  // the number of the next tree
   std::shared_ptr<ByteBudgetCache> encoded;
   std::uint64_t max_chunk_bytes = 0;
-  bool store_lists = true;
+  Capabilities store;
   ViewOptions options;
   // PresentedTree::Parts
   std::shared_ptr<CommittedVersions> written = nullptr;

@@ -19,6 +19,7 @@ import pytest
 
 from mount_data import PrecomputedVolume, ZarrTree
 from mounting import MountFailed, wait_until
+from test_remote_budgets import trips
 
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
 USER, SECRET = "unshard-tests", "unshard-tests-secret"
@@ -277,6 +278,32 @@ def test_a_listing_costs_one_request_a_thousand_names(s3, proxy, mount):
     proxy.requests()
     assert sorted(os.listdir(remote.path / "many"), key=int) == [str(each) for each in range(1100)]
     assert len([line for line in proxy.requests() if "list-type" in line and "max-keys=1000" in line]) == 2
+
+
+# Of arrays of 12 shards below each of 4 columns, and of a shard for each of 12 columns: an N5 view has
+# a directory a column, with a name a row.
+@pytest.mark.parametrize("access, asked, most", [("ro", "rows/2", 2), ("rw", "rows/2", 2), ("rw", "columns", 2)])
+def test_a_listing_of_a_view_waits_for_few_requests_in_a_row(access, asked, most, s3, proxy, mount, work):
+    import zarr
+
+    folder = work / "viewed"
+    for name, shape, shards in (("rows", (48, 8), (4, 2)), ("columns", (8, 24), (8, 2))):
+        array = zarr.create_array(folder / name, shape=shape, dtype="u1", chunks=(2, 2), shards=shards,
+                                  compressors=None, filters=None, fill_value=0)
+        array[...] = 1
+    upload(s3.client, BUCKET, folder)
+    remote = mount(f"s3://{BUCKET}/data/{asked.split('/')[0]}", f"{access},ttl=600,view=n5",
+                   environment=signed(proxy.url))
+    folder = remote.path / "/".join(asked.split("/")[1:])
+    assert folder.is_dir()
+    times = work / "proxy" / "times"
+    before = len(times.read_text().splitlines())
+    (work / "proxy" / "delay").write_text("0.4")
+    expected = 24 if asked.startswith("rows") else 12
+    assert len([name for name in os.listdir(folder) if name.isdigit()]) == expected
+    lines = [line.split() for line in times.read_text().splitlines()[before:]]
+    requests = [(float(begun), float(ended)) for begun, ended, *_ in lines]
+    assert len(requests) >= 12 and trips(requests) <= most, lines
 
 
 def test_datasets_are_created_in_buckets(s3, run_unshard, work):
