@@ -58,10 +58,10 @@ Result<Entry> ChunkNode::SetAttributes(OpenFile*, const AttributeChange& change,
     }
     if (*change.size != now.attributes.size) return Truncate(*change.size, thread);
   }
-  const WrittenVersionPtr latest = FindLatest().latest;
-  if (latest && latest->removed) return StaleName();
+  const Seen seen = FindLatest();
+  if (IsRemoved(seen)) return StaleName();
   if (change.modified) {
-    SetShownTime(superblock(), *tree_, chunk_, latest, *change.modified);
+    SetShownTime(superblock(), *tree_, chunk_, seen.latest, *change.modified);
   }
   return GetAttributes();
 }

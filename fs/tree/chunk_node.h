@@ -43,6 +43,10 @@ class ChunkNode : public Node {
     WrittenVersionPtr latest;
     bool current = false;
   };
+  // Whether the chunk was removed, and its name with it: a view may present it all the same.
+  [[nodiscard]] bool IsRemoved(const Seen& seen) const {
+    return seen.latest && seen.latest->removed && !tree_->chunks().shows_absent();
+  }
   [[nodiscard]] virtual Seen FindLatest() const = 0;
   // FindLatest() has found the latest version, and the kernel has no dentry of it that it uses
   // without a look-up.

@@ -97,7 +97,7 @@ Result<OpenFilePtr> OpenForWriting(Superblock& sb, const ChunkNode& node,
   UNSHARD_ASSIGN_OR_RETURN(OpenFilePtr joined, JoinWriter(sb, node, chunk, request));
   if (joined) return joined;
   const bool nameless = HasNoName(sb, node, request);
-  const bool removed = seen.latest && seen.latest->removed;
+  const bool removed = node.IsRemoved(seen);
   const bool remembered = !node.IsUnremembered(seen);
   const bool elsewhere =
       (remembered && !sb.choice.IsContended(id)) || sb.open_versions.Find(node.id()).has_value();

@@ -41,6 +41,7 @@ class PresentedChunks : public ChunkStore {
   Status ForEachPresent(const ChunkGeneration& generation, const ChunkVisitor& visitor) override;
   ChunkChanges Invalidate(const std::string& key) override;
   [[nodiscard]] bool has_forgotten() const override { return source().has_forgotten(); }
+  [[nodiscard]] bool shows_absent() const override { return conversion().shows_absent(); }
   [[nodiscard]] ChunkStoreCounters counters() const override { return source().counters(); }
   [[nodiscard]] std::optional<std::string> ReplacedKey(const ChunkRef& chunk) const override {
     return source().ReplacedKey(chunk);

@@ -351,6 +351,34 @@ def test_files_are_created_renamed_truncated_and_removed_in_a_view(sources, moun
     assert not open_level(written.path, "precomputed", None, 0, 3).read().result().any()
 
 
+@pytest.mark.parametrize("view,name,header", [("n5", "0/0/0", 16),
+                                              ("precomputed", "1_1_1/0-16_0-16_0-8", 0)])
+def test_a_chunk_is_written_that_another_view_has_removed(view, name, header, mount, work):
+    """Its file stays in a view of another fill value: no program has seen the name go."""
+    import zarr
+
+    options = {"shape": (16, 32, 32), "chunks": (8, 16, 16), "shards": (16, 32, 32),
+               "dtype": "uint8", "fill_value": 7, "compressors": None,
+               "dimension_names": ["z", "y", "x"]}
+    zarr.create_array(work / "filled", **options)[:] = 1
+    mounted = mount(work / "filled", f"view=all,{PATIENT}")
+    removed, chunk = mounted.path / "native/c/0/0/0", mounted.path / view / name
+    rng = np.random.default_rng(SEED)
+    for mode in ("r+b", "wb"):
+        removed.unlink()
+        shown = chunk.read_bytes()
+        assert set(shown[header:]) == {7}
+        os.utime(chunk, (5, 5))
+        assert chunk.stat().st_mtime == 5
+        voxels = rng.integers(8, 256, (8, 16, 16), dtype="uint8")
+        with open(chunk, mode) as file:
+            file.write(shown[:header] + voxels.tobytes())
+        assert chunk.read_bytes() == shown[:header] + voxels.tobytes()
+        assert removed.exists()
+    flush(mounted)
+    same(zarr.open_array(work / "filled", mode="r")[:8, :16, :16], voxels)
+
+
 def test_documents_of_a_view_are_kept(sources, mount, work):
     source = sources(ShardedZarr)
     written = Written(source, mount, work, "view=n5")
