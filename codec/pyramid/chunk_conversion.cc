@@ -14,8 +14,9 @@ constexpr std::uint64_t kMostParts = 1024;
 // Into how many chunks the channels of a presented chunk are divided where they are stored. Fails
 // where these are too many.
 Result<std::uint64_t> PartsOf(const PresentedArray& array) {
+  if (array.shown.dialect != ArrayDialect::kPrecomputed) return 1;  // may have no axis at all
   const auto& axis = array.axes[kChannels];
-  if (array.shown.dialect != ArrayDialect::kPrecomputed || !axis) return 1;
+  if (!axis) return 1;
   const std::uint64_t channels = array.stored.shape[*axis];
   const std::uint64_t together = array.stored.chunk_shape[*axis];
   if (channels <= together || array.shown.chunk_shape[kChannels] != channels) return 1;

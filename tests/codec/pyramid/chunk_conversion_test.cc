@@ -104,6 +104,22 @@ Voxels RandomVoxels(const ArrayMetadata& array, const ChunkGrid& grid, const Gri
   return voxels;
 }
 
+TEST(ChunkConversionTest, AnArrayMayHaveNoAxes) {
+  const std::string document =
+      R"({"zarr_format":3,"node_type":"array","shape":[],"data_type":"uint16",)"
+      R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},)"
+      R"("chunk_key_encoding":{"name":"default"},"fill_value":7,"codecs":)";
+  const SourceDataset scalar = Array(ArrayDialect::kZarr3, document + kLittle + "}");
+  for (const ArrayDialect to : {ArrayDialect::kZarr2, ArrayDialect::kN5}) {
+    const ChunkConversion conversion = Conversion(scalar, to);
+    const auto shown = conversion.Present(ByteVector{1, 2}, GridCell());
+    ASSERT_TRUE(shown) << shown.error().message;
+    const auto restored = conversion.Restore(*shown, GridCell());
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(restored->front(), (ByteVector{1, 2}));
+  }
+}
+
 TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
   std::mt19937 random(1);
   ForEachPair([&](const ChunkConversion& conversion) {
