@@ -429,7 +429,9 @@ Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std:
     if (as_stored) continue;
     if (dataset.source) {
       DirectoryOverlay& overlay = to.overlays[document.directory];
-      overlay.closed |= document.directory != dataset.path && !document.directory.empty();
+      // In the root of a view are other datasets as well.
+      overlay.closed |=
+          document.directory != dataset.path && document.directory != dataset.view_root;
       overlay.computed.push_back(
           Document{document.name, std::make_shared<const std::string>(std::move(document.text)),
                    object.info});

@@ -379,6 +379,29 @@ def test_a_chunk_is_written_that_another_view_has_removed(view, name, header, mo
     same(zarr.open_array(work / "filled", mode="r")[:8, :16, :16], voxels)
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_arrays_without_axes_are_presented_and_written(version, mount, work):
+    """Groups of xarray have them beside other arrays."""
+    import zarr
+
+    group = zarr.create_group(work / "scalars", zarr_format=version)
+    group.create_array("scalar", shape=(), dtype="int32")[...] = 42
+    group.create_array("line", shape=(4,), chunks=(2,), dtype="int32")[:] = range(4)
+    mounted = mount(work / "scalars", f"view=all,{PATIENT}")
+    formats = {"native": f"zarr{version}", "zarr3": "zarr3", "zarr2": "zarr2", "n5": "n5"}
+    value = 42
+    for view in formats:
+        value += 1
+        open_level(mounted.path / view, formats[view], "scalar", 0, 0).write(value).result()
+        for other in formats:
+            root = mounted.path / other
+            assert open_level(root, formats[other], "scalar", 0, 0).read().result() == value
+            same(open_level(root, formats[other], "line", 0, 1).read().result(),
+                 np.arange(4, dtype="int32"))
+    flush(mounted)
+    assert zarr.open_array(work / "scalars" / "scalar", zarr_format=version)[...] == value
+
+
 def test_documents_of_a_view_are_kept(sources, mount, work):
     source = sources(ShardedZarr)
     written = Written(source, mount, work, "view=n5")
