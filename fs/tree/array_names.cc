@@ -1,6 +1,5 @@
 #include "fs/tree/array_names.h"
 
-#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -20,31 +19,26 @@ std::string_view Below(std::string_view path, const std::string& directory) {
 
 }  // namespace
 
-bool HasArraysBelow(const std::vector<std::string>& arrays, const std::string& directory) {
-  return std::any_of(arrays.begin(), arrays.end(),
-                     [&](const std::string& path) { return !Below(path, directory).empty(); });
-}
-
-Status ArraysDirectory::ListArrays(const std::vector<std::string>& found,
-                                   const FilesOfArray& files_of, const Listing& listing) const {
+Status ArraysDirectory::ListArrays(const FoundArrays& found, const FilesOfArray& files_of,
+                                   const Listing& listing) const {
   if (!ListDots(inode(), listing)) return {};
-  std::set<std::pair<std::string, bool>> names;  // and whether it is a directory
-  for (const std::string& path : found) {
-    const std::string_view below = Below(path, arrays_);
-    if (below.empty() && !(path.empty() && arrays_.empty())) continue;
-    const std::size_t end = below.find('/');
-    if (end != std::string_view::npos) {
-      names.emplace(below.substr(0, end), true);
-    } else {
-      for (std::string& name : files_of(path)) names.emplace(std::move(name), false);
+  const auto collect = [&](std::vector<DirectorySnapshots::Name>& collected) -> Status {
+    std::set<std::pair<std::string, bool>> names;  // and whether it is a directory
+    for (const std::string& path : found()) {
+      const std::string_view below = Below(path, arrays_);
+      if (below.empty() && !(path.empty() && arrays_.empty())) continue;
+      const std::size_t end = below.find('/');
+      if (end != std::string_view::npos) {
+        names.emplace(below.substr(0, end), true);
+      } else {
+        for (std::string& name : files_of(path)) names.emplace(std::move(name), false);
+      }
     }
-  }
-  std::uint64_t at = kAfterDots;
-  for (const auto& [name, is_directory] : names) {
-    if (++at <= listing.cookie) continue;
-    const std::uint64_t inode_of_name = StableInode(JoinPath(Path(), name));
-    if (!listing.visitor({name, inode_of_name, is_directory, at, std::nullopt})) return {};
-  }
+    for (const auto& [name, is_directory] : names) collected.push_back({name, is_directory});
+    return {};
+  };
+  const auto inode_of = [](const std::string& path, bool) { return StableInode(path); };
+  UNSHARD_RETURN_IF_ERROR(ListSnapshot(superblock(), Path(), collect, listing, inode_of));
   return {};
 }
 

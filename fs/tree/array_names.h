@@ -13,9 +13,6 @@
 
 namespace unshard {
 
-// Whether one of the arrays is below `directory` ("": the source).
-bool HasArraysBelow(const std::vector<std::string>& arrays, const std::string& directory);
-
 // One of these directories: of the arrays below `arrays` ("": the source).
 class ArraysDirectory : public Directory {
  public:
@@ -28,9 +25,11 @@ class ArraysDirectory : public Directory {
   [[nodiscard]] const std::string& arrays() const { return arrays_; }
   // The names of the files of the array at a path.
   using FilesOfArray = std::function<std::vector<std::string>(const std::string& array)>;
-  // Lists the files of those of `found` that are directly in here, and the directories of those
-  // further below.
-  Status ListArrays(const std::vector<std::string>& found, const FilesOfArray& files_of,
+  // The paths of the arrays in here and below.
+  using FoundArrays = std::function<std::vector<std::string>()>;
+  // Lists the files of those that are directly in here, and the directories of those further below.
+  // A listing that is read in pieces calls the two functions when it begins.
+  Status ListArrays(const FoundArrays& found, const FilesOfArray& files_of,
                     const Listing& listing) const;
 
  private:

@@ -37,7 +37,8 @@ bool ListDots(std::uint64_t inode, const Listing& listing) {
 }
 
 Result<bool> ListSnapshot(Superblock& superblock, const std::string& path,
-                          const NameCollector& collect, const Listing& listing) {
+                          const NameCollector& collect, const Listing& listing,
+                          const InodeOfPath& inode_of) {
   const std::uint64_t number = listing.cookie >> kNumberShift;
   auto snapshot = number == 0 ? nullptr : superblock.snapshots.Get(number);
   if (!snapshot) {
@@ -49,7 +50,9 @@ Result<bool> ListSnapshot(Superblock& superblock, const std::string& path,
   std::uint64_t at = number == 0 ? 0 : listing.cookie - (number << kNumberShift);
   for (; at < snapshot->names.size(); ++at) {
     const DirectorySnapshots::Name& name = snapshot->names[at];
-    const std::uint64_t inode = InodeOfName(JoinPath(path, name.name), name.directory);
+    const std::string named = JoinPath(path, name.name);
+    const std::uint64_t inode =
+        inode_of ? inode_of(named, name.directory) : InodeOfName(named, name.directory);
     if (!listing.visitor({name.name, inode, name.directory, base + at + 1, std::nullopt})) {
       return false;
     }

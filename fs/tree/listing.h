@@ -33,8 +33,12 @@ bool ListDots(std::uint64_t inode, const Listing& listing);
 
 // Names that are collected when a listing begins, and kept until it ends.
 using NameCollector = std::function<Status(std::vector<DirectorySnapshots::Name>&)>;
+// The inode of a path below the mount point.
+using InodeOfPath = std::function<std::uint64_t(const std::string& path, bool directory)>;
+// `inode_of`: null for those of the source's files and directories.
 Result<bool> ListSnapshot(Superblock& superblock, const std::string& path,
-                          const NameCollector& collect, const Listing& listing);
+                          const NameCollector& collect, const Listing& listing,
+                          const InodeOfPath& inode_of = nullptr);
 
 // Names of a directory of the source for which `shown` is true (none of them where it is null),
 // those of its overlay, and scratch files; sorted. `shown_as`: its path below the mount point.

@@ -1,6 +1,5 @@
 #include "fs/tree/schema_files.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "codec/json/writer.h"
@@ -11,13 +10,8 @@
 namespace unshard {
 namespace {
 
-// The paths of all arrays and scales that have been found.
-std::vector<std::string> FoundArrays(Superblock& superblock) {
-  std::vector<std::string> paths;
-  for (const FoundDataset& found : superblock.parts.datasets->found()) {
-    if (!found.shape.empty()) paths.push_back(found.path);
-  }
-  return paths;
+const DatasetIndex& IndexOf(const Superblock& superblock) {
+  return superblock.parts.datasets->index();
 }
 
 std::string ShownPath(const std::string& arrays) {
@@ -28,9 +22,8 @@ std::string ShownPath(const std::string& arrays) {
 
 std::vector<std::string> SchemaNames(Superblock& superblock) {
   std::vector<std::string> names;
-  const std::vector<std::string> all = FoundArrays(superblock);
-  if (HasArraysBelow(all, "")) names.emplace_back(kSchemaDirectory);
-  if (std::find(all.begin(), all.end(), "") != all.end()) {
+  if (IndexOf(superblock).HasArraysBelow("")) names.emplace_back(kSchemaDirectory);
+  if (IndexOf(superblock).HasArray("")) {
     names.push_back(std::string(kSchemaDirectory) + std::string(kSchemaSuffix));
   }
   return names;
@@ -56,7 +49,7 @@ Status SchemaDirectory::List(const Listing& listing) {
     if (array.empty()) return {};  // its schema is beside this directory
     return {BaseName(array) + std::string(kSchemaSuffix)};
   };
-  return ListArrays(FoundArrays(superblock()), files_of, listing);
+  return ListArrays([&] { return IndexOf(superblock()).ArraysIn(arrays()); }, files_of, listing);
 }
 
 Result<Entry> SchemaFileName::Lookup(pid_t) {
@@ -73,7 +66,7 @@ Result<Entry> SchemaFileName::Lookup(pid_t) {
 
 Result<Entry> SchemaDirectoryName::Lookup(pid_t) {
   Superblock& sb = superblock();
-  if (!HasArraysBelow(FoundArrays(sb), arrays_)) return Entry{0, {}, 0};
+  if (!IndexOf(sb).HasArraysBelow(arrays_)) return Entry{0, {}, 0};
   const std::string identity = "schemas:" + arrays_;
   const NodePtr node = sb.nodes.Refer(identity, [&](NodeId id) {
     return std::make_shared<SchemaDirectory>(sb, id, StableInode(path()), arrays_);

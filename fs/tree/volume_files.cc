@@ -80,7 +80,7 @@ Status FilesDirectory::List(const Listing& listing) {
     }
     return names;
   };
-  return ListArrays(arrays.Found(), files_of, listing);
+  return ListArrays([&] { return arrays.FoundIn(this->arrays()); }, files_of, listing);
 }
 
 Result<Entry> FilesDirectoryName::Lookup(pid_t) { return ReferFilesDirectory(superblock(), ""); }

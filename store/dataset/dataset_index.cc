@@ -97,6 +97,8 @@ void DatasetIndex::Put(const std::string& path, std::shared_ptr<Contribution> co
   const std::shared_ptr<const Contribution> before =
       std::exchange(known, std::shared_ptr<const Contribution>(std::move(contribution)));
   for (const std::string& at : touched) PutOverlay(at);
+  CountArrays(*known, true);
+  if (before) CountArrays(*before, false);
 
   std::set<std::uint32_t> served;
   for (const ServedTree& one : known->trees) {
@@ -113,6 +115,17 @@ void DatasetIndex::Put(const std::string& path, std::shared_ptr<Contribution> co
   }
 }
 
+void DatasetIndex::CountArrays(const Contribution& contribution, bool is_added) {
+  for (const FoundDataset& found : contribution.found) {
+    if (found.shape.empty() || found.fault) continue;
+    if (is_added) {
+      ++arrays_[found.path];
+    } else if (const auto array = arrays_.find(found.path); --array->second == 0) {
+      arrays_.erase(array);
+    }
+  }
+}
+
 void DatasetIndex::Register(const std::shared_ptr<ChunkTree>& tree, const ServedTree& served,
                             const std::string& home) {
   const std::uint32_t ordinal = tree->ordinal();
@@ -120,6 +133,7 @@ void DatasetIndex::Register(const std::shared_ptr<ChunkTree>& tree, const Served
   const bool presented = tree == served.tree;
   Registered& registered = trees_[ordinal];
   registered.tree = tree;
+  registered.stored = served.stored;
   registered.home = home;
   registered.stored_in = stored_in;
   registered.presented =
@@ -175,6 +189,7 @@ void DatasetIndex::Retire(const std::shared_ptr<ChunkTree>& tree,
   by_directory_.erase({oldest->second.stored_in, oldest->first});
   stored_in_.erase({oldest->second.stored_in, oldest->first});
   released.push_back(std::move(oldest->second.tree));
+  released.push_back(std::move(oldest->second.stored));
   trees_.erase(oldest);
 }
 
@@ -236,6 +251,19 @@ std::vector<std::shared_ptr<ChunkTree>> DatasetIndex::TreesNear(const std::strin
   return near;
 }
 
+std::optional<ServedTree> DatasetIndex::ServedIn(const std::string& directory) const {
+  const std::shared_lock lock(mutex_);
+  for (auto at = by_directory_.lower_bound({directory, 0});
+       at != by_directory_.end() && at->first == directory; ++at) {
+    const Registered& registered = trees_.at(at->second);
+    if (registered.tree->retired() || !registered.presented) continue;
+    if (registered.stored_in == directory) {
+      return ServedTree{registered.tree, registered.stored, {}};
+    }
+  }
+  return std::nullopt;
+}
+
 bool DatasetIndex::ServesTreesIn(const std::string& path) const {
   const auto near = TreesNear(path);
   return std::any_of(near.begin(), near.end(), [&](const auto& tree) {
@@ -275,6 +303,31 @@ std::vector<FoundDataset> DatasetIndex::found() const {
     all.insert(all.end(), contribution->found.begin(), contribution->found.end());
   }
   return all;
+}
+
+std::vector<std::string> DatasetIndex::ArraysIn(const std::string& directory) const {
+  std::vector<std::string> paths;
+  const std::shared_lock lock(mutex_);
+  if (arrays_.contains(directory)) paths.push_back(directory);
+  const std::string prefix = directory.empty() ? std::string() : directory + "/";
+  for (auto at = arrays_.lower_bound(prefix); at != arrays_.end() && at->first.starts_with(prefix);
+       ++at) {
+    if (at->first != directory) paths.push_back(at->first);
+  }
+  return paths;
+}
+
+bool DatasetIndex::HasArray(const std::string& path) const {
+  const std::shared_lock lock(mutex_);
+  return arrays_.contains(path);
+}
+
+bool DatasetIndex::HasArraysBelow(const std::string& directory) const {
+  const std::shared_lock lock(mutex_);
+  const std::string prefix = directory.empty() ? std::string() : directory + "/";
+  // A path that is not empty.
+  const auto first = directory.empty() ? arrays_.upper_bound(prefix) : arrays_.lower_bound(prefix);
+  return first != arrays_.end() && first->first.starts_with(prefix);
 }
 
 }  // namespace unshard

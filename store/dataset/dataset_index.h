@@ -111,6 +111,9 @@ class DatasetIndex {
   [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> trees() const;
   // Those rooted at `key`, above or below it.
   [[nodiscard]] std::vector<std::shared_ptr<ChunkTree>> TreesNear(const std::string& key) const;
+  // The tree, of those that are presented, whose chunks are stored in this directory; of several
+  // the first. Its `layout` is empty. Nothing where there is none.
+  [[nodiscard]] std::optional<ServedTree> ServedIn(const std::string& directory) const;
   // Whether a tree that is served is rooted at `path` or below it.
   [[nodiscard]] bool ServesTreesIn(const std::string& path) const;
   // The directory of the document that a tree comes from; nothing where it retired long ago.
@@ -119,10 +122,16 @@ class DatasetIndex {
   // both; else null.
   [[nodiscard]] std::shared_ptr<ChunkTree> SuccessorOf(const ChunkTree& tree) const;
   [[nodiscard]] std::vector<FoundDataset> found() const;
+  // The paths of all arrays and scales without a fault, of a directory and below it; sorted.
+  [[nodiscard]] std::vector<std::string> ArraysIn(const std::string& directory) const;
+  [[nodiscard]] bool HasArray(const std::string& path) const;
+  // Whether there are any below it.
+  [[nodiscard]] bool HasArraysBelow(const std::string& directory) const;
 
  private:
   struct Registered {
     std::shared_ptr<ChunkTree> tree;
+    std::shared_ptr<ShardedTree> stored;  // what it comes from, or itself
     std::string home;
     std::string stored_in;  // the directory of its chunks in the store
     bool presented = true;  // false: only others that come from it are
@@ -132,6 +141,8 @@ class DatasetIndex {
   void Register(const std::shared_ptr<ChunkTree>& tree, const ServedTree& served,
                 const std::string& home);
   void PutOverlay(const std::string& at);
+  // Counts the arrays of a contribution that begins to be there, or no longer is.
+  void CountArrays(const Contribution& contribution, bool is_added);
   // A contribution no longer serves the tree; the last one retires it.
   void Drop(const std::shared_ptr<ChunkTree>& tree, const std::string& path,
             std::vector<std::shared_ptr<ChunkTree>>& released);
@@ -150,6 +161,8 @@ class DatasetIndex {
   // Of those as which chunks are stored.
   std::set<std::pair<std::string, std::uint32_t>> stored_in_;
   std::deque<std::uint32_t> retired_;  // in trees_, oldest first
+  // The paths of arrays, and how many contributions have each.
+  std::map<std::string, std::size_t> arrays_;
 };
 
 // Adds the directories between `path`, which holds the document, and the trees that it names to the

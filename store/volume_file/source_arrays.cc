@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint32_t kFirstOrdinal = std::uint32_t{1} << 31;
 // Beyond so many, what is known of arrays is read again.
 constexpr std::size_t kMostKnown = 4096;
+// Datasets, whose metadata may be large, that are read anew only after a change.
+constexpr std::size_t kMostRead = 4;
 // With view=all there is one tree for each view; what is written through this one is seen at once.
 constexpr std::string_view kReadView = "native";
 
@@ -35,31 +37,21 @@ SourceArrays::SourceArrays(const VolumeParts& parts, const VolumeOptions& option
 
 std::string SourceArrays::KeyOf(const std::string& path) const { return JoinPath(root_, path); }
 
-std::vector<std::string> SourceArrays::Found() const {
-  std::vector<std::string> paths;
-  for (const FoundDataset& found : parts_.datasets->found()) {
-    if (found.shape.empty() || found.fault || !IsAtOrBelow(found.path, root_)) continue;
-    if (root_.empty()) {
-      paths.push_back(found.path);
-    } else {
-      paths.push_back(found.path.substr(std::min(root_.size() + 1, found.path.size())));
-    }
-  }
+std::vector<std::string> SourceArrays::FoundIn(const std::string& directory) const {
+  std::vector<std::string> paths = parts_.datasets->index().ArraysIn(KeyOf(directory));
+  if (root_.empty()) return paths;
+  for (std::string& path : paths) path.erase(0, std::min(root_.size() + 1, path.size()));
   return paths;
 }
 
 bool SourceArrays::HasDatasets(const std::string& directory) {
-  const auto holds = [&] {
-    const std::vector<std::string> all = Found();
-    return std::any_of(all.begin(), all.end(), [&](const std::string& path) {
-      return path != directory && IsAtOrBelow(path, directory);
-    });
-  };
-  if (holds()) return true;
   const std::string key = KeyOf(directory);
+  const DatasetIndex& index = parts_.datasets->index();
+  if (index.HasArraysBelow(key)) return true;
   parts_.datasets->Find(key);
-  const auto examined = parts_.datasets->index().ContributionAt(key);
-  return (examined && !examined->found.empty() && examined->found.front().shape.empty()) || holds();
+  const auto examined = index.ContributionAt(key);
+  return (examined && !examined->found.empty() && examined->found.front().shape.empty()) ||
+         index.HasArraysBelow(key);
 }
 
 bool SourceArrays::IsFresh(const Known& known) const {
@@ -124,8 +116,9 @@ Result<std::optional<SourceArrays::Place>> SourceArrays::Locate(const std::strin
     at = ParentPath(at);
     datasets.push_back(at);
   }
-  if (const auto served = ServedIn(key).tree) {
-    if (const auto home = parts_.datasets->index().HomeOf(*served)) datasets.push_back(*home);
+  const DatasetIndex& index = parts_.datasets->index();
+  if (const auto served = index.ServedIn(key)) {
+    if (const auto home = index.HomeOf(*served->tree)) datasets.push_back(*home);
   }
   datasets.push_back(key);
   std::optional<Error> failed;
@@ -157,11 +150,7 @@ Result<std::optional<SourceArrays::Place>> SourceArrays::LocateIn(const std::str
 }
 
 Result<SourceArrays::DescribedPtr> SourceArrays::Read(const std::string& dataset) const {
-  DescribedPtr last;
-  {
-    const std::lock_guard lock(mutex_);
-    if (last_dataset_ == dataset) last = last_read_;
-  }
+  const DescribedPtr last = ReadBefore(dataset);
   bool current = last && options_.immutable;
   if (last && !current) {
     UNSHARD_ASSIGN_OR_RETURN(current, AreCurrent(last->documents));
@@ -180,17 +169,32 @@ Result<SourceArrays::DescribedPtr> SourceArrays::Read(const std::string& dataset
     const std::string& directory = read->source.levels[i].directory;
     if (!read->levels.emplace(directory, i).second) read->shared.insert(directory);
   }
-  const std::lock_guard lock(mutex_);
-  last_dataset_ = dataset;
-  last_read_ = read;
+  Remember(dataset, read);
   return read;
+}
+
+SourceArrays::DescribedPtr SourceArrays::ReadBefore(const std::string& dataset) const {
+  const std::lock_guard lock(mutex_);
+  for (auto at = last_read_.begin(); at != last_read_.end(); ++at) {
+    if (at->first != dataset) continue;
+    last_read_.splice(last_read_.begin(), last_read_, at);
+    return at->second;
+  }
+  return nullptr;
+}
+
+void SourceArrays::Remember(const std::string& dataset, DescribedPtr described) const {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(last_read_, [&](const auto& one) { return one.first == dataset; });
+  last_read_.emplace_front(dataset, std::move(described));
+  if (last_read_.size() > kMostRead) last_read_.pop_back();
 }
 
 Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& place) {
   const ArrayMetadata& metadata = place.described->source.dataset.levels[place.level].array;
   parts_.datasets->Find(place.dataset);
   parts_.datasets->Find(key);
-  const Served served = ServedIn(key);
+  const ServedTree served = parts_.datasets->index().ServedIn(key).value_or(ServedTree{});
   if (!served.stored && IsSharded(place.described->source.levels[place.level])) {
     return Fail(ErrorCode::kUnavailable,
                 parts_.store->Describe(key) + ": its chunks are not presented at the moment");
@@ -213,21 +217,6 @@ Result<SourceArrayPtr> SourceArrays::Open(const std::string& key, const Place& p
   array->served = served.tree;
   UNSHARD_ASSIGN_OR_RETURN(array->chunks, DecodedChunks::Make(std::move(chunks)));
   return array;
-}
-
-SourceArrays::Served SourceArrays::ServedIn(const std::string& directory) const {
-  const DatasetIndex& index = parts_.datasets->index();
-  for (const auto& tree : index.TreesNear(directory)) {
-    const auto home = tree->retired() ? std::nullopt : index.HomeOf(*tree);
-    const auto contribution = home ? index.ContributionAt(*home) : nullptr;
-    if (!contribution) continue;
-    for (const ServedTree& served : contribution->trees) {
-      if (served.tree == tree && served.stored->directory() == directory) {
-        return {served.tree, served.stored};
-      }
-    }
-  }
-  return {};
 }
 
 // Nothing is notified of changes of these objects: each read asks for the version, where that costs

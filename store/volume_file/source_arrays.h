@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codec/volume_file/volume_file.h"
@@ -37,9 +39,9 @@ class SourceArrays {
   // `parts`: those of an open volume. `options`: the same as of the volume.
   SourceArrays(const VolumeParts& parts, const VolumeOptions& options);
 
-  // The paths below the source of all arrays and scales that have been found so far; "": the source
-  // is one.
-  [[nodiscard]] std::vector<std::string> Found() const;
+  // The paths below the source of all arrays and scales that have been found so far in a directory
+  // of it, and below; "": the source is one.
+  [[nodiscard]] std::vector<std::string> FoundIn(const std::string& directory) const;
   // Whether datasets are known in, or below, a directory of the source. Reads its metadata where
   // they have not been read yet.
   bool HasDatasets(const std::string& directory);
@@ -83,16 +85,13 @@ class SourceArrays {
   // Nothing where no document describes an array at `key`.
   Result<std::optional<Place>> Locate(const std::string& key) const;
   Result<std::optional<Place>> LocateIn(const std::string& dataset, const std::string& key) const;
-  // What a directory describes; null where it describes nothing. The last one is kept while its
-  // documents stay as they are: the levels of a long one are asked for one after the other.
+  // What a directory describes; null where it describes nothing. The last few are kept while their
+  // documents stay as they are: levels of one are asked for one after the other, and of arrays in
+  // a group, group and array in turn.
   Result<DescribedPtr> Read(const std::string& dataset) const;
+  [[nodiscard]] DescribedPtr ReadBefore(const std::string& dataset) const;
+  void Remember(const std::string& dataset, DescribedPtr described) const;
   Result<SourceArrayPtr> Open(const std::string& key, const Place& place);
-  // The tree that serves what is stored in a directory, and the stored one; null where none does.
-  struct Served {
-    std::shared_ptr<const ChunkTree> tree;
-    std::shared_ptr<ShardedTree> stored;
-  };
-  [[nodiscard]] Served ServedIn(const std::string& directory) const;
   Result<std::shared_ptr<ShardedTree>> OpenPlain(const std::string& directory,
                                                  const ArrayMetadata& array);
 
@@ -105,8 +104,8 @@ class SourceArrays {
   std::atomic<std::uint64_t> last_serial_{0};
   mutable std::mutex mutex_;
   std::map<std::string, Known> known_;  // guarded by mutex_
-  mutable std::string last_dataset_;    // guarded by mutex_
-  mutable DescribedPtr last_read_;      // guarded by mutex_
+  // By dataset, the latest first. Guarded by mutex_.
+  mutable std::list<std::pair<std::string, DescribedPtr>> last_read_;
 };
 
 }  // namespace unshard

@@ -52,6 +52,34 @@ TEST_F(FilesTest, EachArrayIsAFileOfEachFormatThatCanHoldIt) {
   EXPECT_EQ(refused.error().message, "files/half.nii: nii has no type for float16");
 }
 
+TEST_F(FilesTest, AListingInPiecesLooksAtEachArrayOnceAndReadsTheirGroupOnce) {
+  constexpr std::size_t kArrays = 50;
+  source_.Write("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
+  for (std::size_t i = 0; i < kArrays; ++i) {
+    source_.Write("a" + std::to_string(i) + "/zarr.json",
+                  R"({"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4]}},"fill_value":0,
+        "chunk_key_encoding":{"name":"default"},"codecs":[{"name":"bytes"}]})");
+  }
+  options_.ttl_milliseconds = 0;
+  MountWith({"npy"});
+  ASSERT_TRUE(Find("files"));
+  store_->Reset();
+  EXPECT_EQ(Names("files").size(), kArrays);
+  EXPECT_EQ(store_->of("zarr.json").opens, 1U);
+  for (std::size_t i = 0; i < kArrays; ++i) {
+    EXPECT_EQ(store_->of("a" + std::to_string(i) + "/zarr.json").opens, 1U) << i;
+  }
+  store_->Reset();
+  EXPECT_EQ(Names("files").size(), kArrays);
+  const std::uint64_t in_one_piece = store_->total().requests();
+  for (const std::size_t piece : {3U, 7U}) {
+    store_->Reset();
+    EXPECT_EQ(Names("files", piece).size(), kArrays);
+    EXPECT_EQ(store_->total().requests(), in_one_piece) << piece;
+  }
+}
+
 TEST_F(FilesTest, AnArrayThatIsTheSourceIsCalledVolume) {
   Write("", ZarrSource({8}, {4}, {2}), {{0, "abcd"}});
   MountWith({"raw", "npy"});

@@ -99,7 +99,7 @@ class SourceArraysTest : public testing::Test {
 TEST_F(SourceArraysTest, EachRangeOfAFileHasTheVoxelsOfItsChunks) {
   WriteVolume({1});
   Open();
-  EXPECT_EQ(arrays_->Found(), std::vector<std::string>{"8_8_8"});
+  EXPECT_EQ(arrays_->FoundIn(""), std::vector<std::string>{"8_8_8"});
   const ContentPtr npy = File("8_8_8", "npy");
   ASSERT_TRUE(npy);
   ASSERT_GT(npy->size(), kVoxels);
@@ -129,7 +129,7 @@ TEST_F(SourceArraysTest, AxesAreThoseOfTheFileAndItemsAreCutAnywhere) {
   for (char i = 0; i < 16; ++i) chunk += std::string("\1") + i;
   source_.Write("c/0/0/0", chunk);
   Open();
-  EXPECT_EQ(arrays_->Found(), std::vector<std::string>{""});
+  EXPECT_EQ(arrays_->FoundIn(""), std::vector<std::string>{""});
   std::string in_c_order, x_fastest;
   for (char i = 0; i < 16; ++i) in_c_order += std::string(1, i) + "\1";
   for (int i = 0; i < 8; ++i) in_c_order += "\2\1";
