@@ -88,8 +88,16 @@ class ChainBuilder {
   }
 
   Status TakeBytesCodec(const Codec& codec) {
-    UNSHARD_ASSIGN_OR_RETURN(auto made,
-                             MakeBytesCodec(codec.name, codec.configuration(), codec.json_path));
+    const JsonValue* configuration = codec.configuration();
+    // Without a shuffle `typesize` may be left out: TensorStore then writes the size of the items.
+    JsonValue sized;
+    if (codec.name == "blosc" && items_ && chain_.bytes_steps.empty() && configuration != nullptr &&
+        configuration->Find("typesize") == nullptr) {
+      sized = *configuration;
+      sized.Set("typesize", JsonValue::Number(std::uint64_t{items_->size}));
+      configuration = &sized;
+    }
+    UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(codec.name, configuration, codec.json_path));
     if (!made) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
     chain_.bytes_steps.push_back({std::move(made), ConfigurationOf(codec)});
     return {};

@@ -156,6 +156,27 @@ def same_files(path, new):
     assert compared > 0, f"{path} has no chunks"
 
 
+def through_tensorstore_zarr3(folder, array_codec, values, chunks, chain):
+    """TensorStore writes, unshard reads; unshard writes, TensorStore reads, and has written the same."""
+    path, new = folder / "array", folder / "new"
+    store = ts.open({"driver": "zarr3", "kvstore": f"file://{path}/", **WRITE_ALL, "metadata": {
+        "shape": values.shape, "data_type": ts.dtype(values.dtype).name, "codecs": chain,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}}}},
+        create=True).result()
+    store.write(values).result()
+    found = subprocess.run([array_codec, "read", path], capture_output=True)
+    assert found.returncode == 0, found.stderr.decode()
+    assert found.stdout == np.ascontiguousarray(values).tobytes()
+    done = subprocess.run([array_codec, "write", path, new], capture_output=True,
+                          input=np.ascontiguousarray(values).tobytes())
+    assert done.returncode == 0, done.stderr.decode()
+    again = ts.open({"driver": "zarr3", "kvstore": f"file://{new}/"}).result()
+    np.testing.assert_array_equal(again.read().result(), values)
+    if not OTHER_STREAMS & {name for each in chain for name in (
+            each["name"], each.get("configuration", {}).get("cname"))}:
+        same_files(path, new)
+
+
 @pytest.mark.parametrize("dtype", TYPES + ["bfloat16"])
 def test_tensorstore_zarr3(tmp_path, array_codec, dtype):
     kinds = TYPES + ["bfloat16"]
@@ -168,23 +189,20 @@ def test_tensorstore_zarr3(tmp_path, array_codec, dtype):
     endian = draw.choice(["little", "big"])
     chain = [{"name": "transpose", "configuration": {"order": order}},
              {"name": "bytes", "configuration": {"endian": endian}}] + codecs
-    path, new = tmp_path / "array", tmp_path / "new"
-    store = ts.open({"driver": "zarr3", "kvstore": f"file://{path}/", **WRITE_ALL, "metadata": {
-        "shape": shape, "data_type": ts.dtype(numpy_type).name, "codecs": chain,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}}}},
-        create=True).result()
-    store.write(values).result()
-    found = subprocess.run([array_codec, "read", path], capture_output=True)
-    assert found.returncode == 0, found.stderr.decode()
-    assert found.stdout == np.ascontiguousarray(values).tobytes()
-    done = subprocess.run([array_codec, "write", path, new], capture_output=True,
-                          input=np.ascontiguousarray(values).tobytes())
-    assert done.returncode == 0, done.stderr.decode()
-    again = ts.open({"driver": "zarr3", "kvstore": f"file://{new}/"}).result()
-    np.testing.assert_array_equal(again.read().result(), values)
-    if not OTHER_STREAMS & {name for each in codecs for name in (
-            each["name"], each.get("configuration", {}).get("cname"))}:
-        same_files(path, new)
+    through_tensorstore_zarr3(tmp_path, array_codec, values, chunks, chain)
+
+
+# TensorStore leaves `typesize` out of the metadata where nothing is shuffled.
+@pytest.mark.parametrize("shuffle", ["noshuffle", "shuffle", "bitshuffle"])
+def test_blosc_of_tensorstore_zarr3(tmp_path, array_codec, shuffle):
+    rng, _ = draws(12, len(shuffle))
+    for dtype in ("|u1", "<u2", "<f8", "<c16"):
+        values = values_of(rng, dtype, [9, 30])
+        blosc = {"cname": "lz4", "clevel": 5, "blocksize": 0, "shuffle": shuffle,
+                 "typesize": values.dtype.itemsize}
+        through_tensorstore_zarr3(tmp_path / dtype[1:], array_codec, values, [4, 16], [
+            {"name": "bytes", "configuration": {"endian": "little"}},
+            {"name": "blosc", "configuration": blosc}])
 
 
 N5_COMPRESSIONS = [
