@@ -125,7 +125,7 @@ Result<ContentPtr> JoinedChunks::ContentOf(const JoinedVersion::Part& part) cons
   return Fail(ErrorCode::kConflict, "a later version has been written");
 }
 
-Result<Bytes> JoinedChunks::Encode(const JoinedVersion& version, const GridCell& cell) const {
+Result<Bytes> JoinedChunks::EncodeAnew(const JoinedVersion& version, const GridCell& cell) const {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
   std::size_t last = 0;  // for messages
   const auto read = [&](std::size_t at) -> Result<std::optional<Bytes>> {
@@ -142,7 +142,7 @@ Result<Bytes> JoinedChunks::Encode(const JoinedVersion& version, const GridCell&
 Result<Bytes> JoinedChunks::Encoded(const ChunkRef& chunk, const ChunkGeneration& generation) {
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   const JoinedVersionPtr version = JoinedVersionOf(generation);
-  return Cached(cell, version->serial, 0, [&] { return Encode(*version, cell); });
+  return Cached(cell, version->serial, 0, [&] { return EncodeAnew(*version, cell); });
 }
 
 Result<FilePiece> JoinedChunks::Read(const ChunkRef& chunk, const ChunkGeneration& generation,

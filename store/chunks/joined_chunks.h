@@ -50,7 +50,7 @@ class JoinedChunks final : public PresentedChunks {
   // Its bytes; null where it is absent. kConflict where they are gone.
   Result<ContentPtr> ContentOf(const JoinedVersion::Part& part) const;
   Result<Bytes> Encoded(const ChunkRef& chunk, const ChunkGeneration& generation);
-  Result<Bytes> Encode(const JoinedVersion& version, const GridCell& cell) const;
+  Result<Bytes> EncodeAnew(const JoinedVersion& version, const GridCell& cell) const;
 
   const std::shared_ptr<CommittedVersions> written_;
   const CurrentChunks current_;

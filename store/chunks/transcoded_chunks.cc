@@ -181,10 +181,10 @@ Result<Bytes> TranscodedChunks::ReadStored(const Version& version, std::uint64_t
 
 Result<Bytes> TranscodedChunks::Encoded(const Version& version, const GridCell& cell) {
   const ShardGenerationPtr shard = ShardGenerationOf(version.generation);
-  return Cached(cell, shard ? shard->serial : 0, kStored, [&] { return Encode(version, cell); });
+  return Cached(cell, shard ? shard->serial : 0, kStored, [&] { return EncodeAnew(version, cell); });
 }
 
-Result<Bytes> TranscodedChunks::Encode(const Version& version, const GridCell& cell) {
+Result<Bytes> TranscodedChunks::EncodeAnew(const Version& version, const GridCell& cell) {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
   UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(version.chunk, version.generation));
   Result<ByteVector> encoded;

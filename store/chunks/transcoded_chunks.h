@@ -60,7 +60,7 @@ class TranscodedChunks final : public PresentedChunks {
                                      std::uint64_t offset, std::uint64_t size);
   // The presented chunk, encoded; that of the fill value where it is absent.
   Result<Bytes> Encoded(const Version& version, const GridCell& cell);
-  Result<Bytes> Encode(const Version& version, const GridCell& cell);
+  Result<Bytes> EncodeAnew(const Version& version, const GridCell& cell);
   // The chunk as it is presented, of stored bytes; of the fill value without.
   [[nodiscard]] Result<Bytes> EncodeBytes(const ContentPtr& stored, const GridCell& cell) const;
 };
