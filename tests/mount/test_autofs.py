@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from mount_data import VersionedVolume
-from mounting import wait_until
+from mounting import OWN_NAMESPACE, wait_until
 
 BOUND = 60
 
@@ -47,7 +47,7 @@ def test_automount_mounts_what_somebody_looks_at(needs_autofs, work, unshard_bin
     (work / "auto.master").write_text(f"{work}/auto {work}/auto.map --timeout=300\n")
     (work / "auto.map").write_text(f"volume -fstype=unshard,ro :{source.path}\n")
     done = subprocess.run(
-        ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+        [*OWN_NAMESPACE, "sh", "-c",
          SCRIPT.format(work=work, name=source.names[0])],
         capture_output=True, text=True, timeout=BOUND)
     log = (work / "log").read_text() if (work / "log").exists() else ""

@@ -19,7 +19,7 @@ import time
 import pytest
 
 from mount_data import VersionedVolume, VersionedZarr, refused
-from mounting import MountFailed, freeze, guardian_of, mounted_at, remove_tree, wait_until
+from mounting import OWN_NAMESPACE, MountFailed, freeze, guardian_of, mounted_at, remove_tree, wait_until
 
 NOBODY = pwd.getpwnam("nobody")
 BOUND = 30
@@ -533,7 +533,7 @@ def by_mount_program(source, point, work, unshard_binary):
     def run(script):
         whole = IN_NAMESPACE.format(helpers=work / "sbin", point=point, name=source.names[0],
                                     wanted=work / "wanted", script=script)
-        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", whole],
+        done = subprocess.run([*OWN_NAMESPACE, "sh", "-c", whole],
                               capture_output=True, text=True, timeout=BOUND)
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         assert ended(point) and not os.path.exists("/sbin/mount.unshard")
@@ -613,7 +613,7 @@ class Syslog:
         places = {"dev": self.folder / "dev", "point": point, "name": name, "source": source,
                   "program": self.program, "messages": self.folder / "messages"}
         script = WITH_SYSLOG.format(mount=mount.format(**places), **places)
-        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
+        done = subprocess.run([*OWN_NAMESPACE, "sh", "-c", script],
                               capture_output=True, text=True, timeout=BOUND)
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         assert ended(point)
@@ -690,7 +690,7 @@ class Nobody:
         os.mknod(device, 0o666 | stat.S_IFCHR, os.stat("/dev/fuse").st_rdev)
         device.chmod(0o666)
         self.holder = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+            [*OWN_NAMESPACE, "sh", "-c",
              'mount --bind "$0" /dev/fuse && echo ready && exec sleep 300', device],
             stdout=subprocess.PIPE, text=True)
         assert self.holder.stdout.readline() == "ready\n"

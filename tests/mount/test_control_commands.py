@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from mount_data import VersionedVolume
-from mounting import mounted_at, wait_until
+from mounting import OWN_NAMESPACE, mounted_at, wait_until
 from write_data import PATIENT, WriteCase, damaged
 
 BOUND = 30
@@ -255,7 +255,7 @@ def test_daemons_that_are_left_alone_in_a_mount_namespace_publish_and_end(work, 
     places["bytes"].write_bytes(bytes(source.size(1)))
     script = ALONE.format(program=unshard_binary, source=source.path, name=source.names[0],
                           **places)
-    done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
+    done = subprocess.run([*OWN_NAMESPACE, "sh", "-c", script],
                           capture_output=True, text=True, timeout=BOUND)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     daemons = [int(line.rpartition(":")[2]) for line in done.stdout.splitlines()]

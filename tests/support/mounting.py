@@ -61,6 +61,10 @@ def freeze(pid):
     assert wait_until(frozen, 60), pid
 
 
+# Runs a command in a mount namespace without the mounts of the tests beside this one.
+OWN_NAMESPACE = (str(pathlib.Path(__file__).with_name("own_namespace")), "--")
+
+
 class Mount:
     """One `unshard mount -f SRC MNT` under way. Use through the `mount` fixture or `with`.
 
