@@ -123,7 +123,9 @@ void OpenDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
 void ReplySlice(fuse_req_t request, const FileSlice& slice) {
   RingEntry* const entry = RingQueues::Current();
   if (entry == nullptr) {
-    fuse_bufvec buffer = FUSE_BUFVEC_INIT(slice.range.size);
+    fuse_bufvec buffer{};
+    buffer.count = 1;
+    buffer.buf[0].size = slice.range.size;
     buffer.buf[0].flags =
         static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY);
     buffer.buf[0].fd = slice.descriptor;

@@ -58,6 +58,7 @@ class RangesTree final : public FlatTree {
     if (!locator_->CellAt(slot, chunk.cell)) return std::nullopt;
     return chunk;
   }
+  using FlatTree::Position;
   std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
     return chunk.slot.shard;
   }

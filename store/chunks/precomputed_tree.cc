@@ -58,6 +58,7 @@ class PrecomputedTree final : public FlatTree {
     return chunk;
   }
 
+  using FlatTree::Position;
   std::optional<std::uint64_t> Position(const ChunkRef& chunk) const override {
     if (!locator_ || chunk.part != ChunkPart::kPlain) return std::nullopt;
     return order_.NumberOf(chunk.slot.slot);

@@ -229,7 +229,8 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
   for (const char* codecs : {kLittle, kBigGzip}) {
     const ChunkConversion conversion = Conversion(Channels(codecs), ArrayDialect::kPrecomputed);
     ASSERT_TRUE(conversion.joins() && conversion.CanRestore());
-    const auto& [stored, shown, axes, form] = conversion.array();
+    const ArrayMetadata& stored = conversion.array().stored;
+    const ArrayMetadata& shown = conversion.array().shown;
     const auto stored_grid = GridOf(stored);
     ForEachCell(conversion, [&](const GridCell& cell) {
       const std::vector<GridCell> cells = conversion.StoredCells(cell);
@@ -269,7 +270,8 @@ TEST(ChunkConversionTest, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
   std::mt19937 random(4);
   const ChunkConversion conversion = Conversion(Channels(kLittle, 1), ArrayDialect::kPrecomputed);
   EXPECT_FALSE(conversion.joins());
-  const auto& [stored, shown, axes, form] = conversion.array();
+  const ArrayMetadata& stored = conversion.array().stored;
+  const ArrayMetadata& shown = conversion.array().shown;
   const auto stored_grid = GridOf(stored);
   ForEachCell(conversion, [&](const GridCell& cell) {
     const Voxels voxels = RandomVoxels(stored, *stored_grid, conversion.StoredCell(cell), random);
