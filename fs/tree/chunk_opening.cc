@@ -39,11 +39,26 @@ StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
   return same && latest->Hold() ? latest : nullptr;
 }
 
+// The same bytes, which stay: where a store does not keep replaced versions, a publish of any chunk
+// of the shard may take those of `base` away before the first write. What cannot be read for
+// another reason is left to that.
+Result<ContentPtr> Kept(const Superblock& sb, ContentPtr base) {
+  const std::uint64_t most = sb.options.memory_bytes / kEncodedShare;
+  const bool stays = sb.parts.store->capabilities().keeps_replaced_versions;
+  if (!base || stays || base->size() > most) return base;
+  auto bytes = ReadAll(*base, most);
+  if (bytes) return MakeBytesContent(*std::move(bytes));
+  if (bytes.error().code != ErrorCode::kConflict) return base;
+  return tl::unexpected<Error>(std::move(bytes).error());
+}
+
 // The contents that a staged inode of a chunk begins with; null: empty.
 Result<ContentPtr> BaseOf(Superblock& sb, const StagedInode::Chunk& chunk) {
-  UNSHARD_ASSIGN_OR_RETURN(ContentPtr base, sb.writes->Current(chunk.tree, chunk.chunk));
-  if (!base || !chunk.gzipped) return base;
-  return EncodedContent(sb, *chunk.tree, *base);
+  for (int i = 1;; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr base, sb.writes->Current(chunk.tree, chunk.chunk));
+    auto kept = base && chunk.gzipped ? EncodedContent(sb, *chunk.tree, *base) : Kept(sb, base);
+    if (kept || kept.error().code != ErrorCode::kConflict || i == kLastTries) return kept;
+  }
 }
 
 // A new staged inode for a chunk, held.

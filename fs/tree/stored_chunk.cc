@@ -133,6 +133,10 @@ Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const See
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree()->chunks().LatestIn(chunk(), *generation));
   const bool later = remembered && Latest() != nullptr;
   if (later || !facts) return std::nullopt;
+  if (!sb.parts.store->capabilities().keeps_replaced_versions) {
+    const Status loaded = tree()->chunks().Load(chunk(), *facts);
+    if (!loaded && loaded.error().code == ErrorCode::kConflict) return std::nullopt;
+  }
   auto content = OpenStoredContent(tree(), chunk(), *facts);
   if (!content && content.error().code == ErrorCode::kConflict) return std::nullopt;
   if (!content) return tl::unexpected<Error>(std::move(content).error());

@@ -15,6 +15,11 @@ Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblo
   if (!content && content.error().code == ErrorCode::kConflict) return std::nullopt;
   if (!content) return tl::unexpected<Error>(content.error());
   if (!*content) return std::nullopt;
+  // Of what is published the bytes are read now, as those of other stored chunks.
+  if (!superblock.parts.store->capabilities().keeps_replaced_versions) {
+    const auto read = (*content)->Read(0, 1);
+    if (!read && read.error().code == ErrorCode::kConflict) return std::nullopt;
+  }
   const std::uint64_t size = (*content)->size();
   return ChunkNode::Version{*std::move(content),
                             {inode, size, superblock.parts.written->ModifiedOf(*version)}};

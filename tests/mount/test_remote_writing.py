@@ -117,6 +117,25 @@ def test_chunks_are_written_and_read_back_by_another_mount_and_by_tensorstore(ar
     assert (state["publishes"], state["conflicts"], state["dirty_chunks"]) == (4, 0, 0)
 
 
+def test_chunks_that_are_open_stay_while_their_shard_is_replaced(array):
+    """The store keeps no replaced version, and each publish replaces all chunks of a shard."""
+    mounted = array.mount()
+    names = [mounted.path / array.source.name(chunk) for chunk in range(8)]
+    for chunk, name in enumerate(names):
+        write_file(name, bytes_of(chunk))
+    flush(mounted)
+    read, written = os.open(names[1], os.O_RDONLY), os.open(names[5], os.O_RDWR)
+    write_file(names[7], bytes_of(7, 2))
+    flush(mounted)
+    try:
+        os.pwrite(written, b"x" * 100, 0)
+        assert os.pread(read, 4096, 0) == bytes_of(1)
+    finally:
+        os.close(read)
+        os.close(written)
+    assert names[5].read_bytes() == b"x" * 100 + bytes_of(5)[100:]
+
+
 def test_a_shard_that_is_emptied_stays_as_an_empty_one(array):
     mounted = array.mount()
     names = [mounted.path / array.source.name(chunk) for chunk in range(8)]
