@@ -181,7 +181,8 @@ Result<Bytes> TranscodedChunks::ReadStored(const Version& version, std::uint64_t
 
 Result<Bytes> TranscodedChunks::Encoded(const Version& version, const GridCell& cell) {
   const ShardGenerationPtr shard = ShardGenerationOf(version.generation);
-  return Cached(cell, shard ? shard->serial : 0, kStored, [&] { return EncodeAnew(version, cell); });
+  return Cached(cell, shard ? shard->serial : 0, kStored,
+                [&] { return EncodeAnew(version, cell); });
 }
 
 Result<Bytes> TranscodedChunks::EncodeAnew(const Version& version, const GridCell& cell) {
