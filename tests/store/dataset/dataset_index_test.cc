@@ -9,10 +9,10 @@
 namespace unshard {
 namespace {
 
-using Paths = std::vector<std::string>;
+using ArrayPaths = std::vector<std::string>;
 
 // A contribution with arrays at these paths.
-std::shared_ptr<Contribution> Arrays(const Paths& paths) {
+std::shared_ptr<Contribution> Arrays(const ArrayPaths& paths) {
   auto contribution = std::make_shared<Contribution>();
   for (const std::string& path : paths) {
     FoundDataset found;
@@ -30,10 +30,10 @@ TEST(DatasetIndexArrays, AreThoseInADirectoryAndBelowIt) {
   index.Put("a/b", Arrays({"a/b"}));
   index.Put("a-b", Arrays({"a-b"}));
   index.Put("a", Arrays({"a"}));
-  EXPECT_EQ(index.ArraysIn(""), (Paths{"a", "a-b", "a/b", "v/16_16_16", "v/8_8_8"}));
-  EXPECT_EQ(index.ArraysIn("a"), (Paths{"a", "a/b"}));
-  EXPECT_EQ(index.ArraysIn("v"), (Paths{"v/16_16_16", "v/8_8_8"}));
-  EXPECT_EQ(index.ArraysIn("v/8"), Paths{});
+  EXPECT_EQ(index.ArraysIn(""), (ArrayPaths{"a", "a-b", "a/b", "v/16_16_16", "v/8_8_8"}));
+  EXPECT_EQ(index.ArraysIn("a"), (ArrayPaths{"a", "a/b"}));
+  EXPECT_EQ(index.ArraysIn("v"), (ArrayPaths{"v/16_16_16", "v/8_8_8"}));
+  EXPECT_EQ(index.ArraysIn("v/8"), ArrayPaths{});
   EXPECT_TRUE(index.HasArraysBelow("") && index.HasArraysBelow("a") && index.HasArraysBelow("v"));
   EXPECT_FALSE(index.HasArraysBelow("a-b") || index.HasArraysBelow("v/8_8_8"));
   EXPECT_TRUE(index.HasArray("a/b"));
@@ -43,7 +43,7 @@ TEST(DatasetIndexArrays, AreThoseInADirectoryAndBelowIt) {
 TEST(DatasetIndexArrays, TheSourceItselfIsNotBelowIt) {
   DatasetIndex index;
   index.Put("", Arrays({""}));
-  EXPECT_EQ(index.ArraysIn(""), Paths{""});
+  EXPECT_EQ(index.ArraysIn(""), ArrayPaths{""});
   EXPECT_TRUE(index.HasArray(""));
   EXPECT_FALSE(index.HasArraysBelow(""));
 }
@@ -53,9 +53,9 @@ TEST(DatasetIndexArrays, FollowChangesAndEndWithTheLastThatHasThem) {
   index.Put("a", Arrays({"a/0", "a/1"}));
   index.Put("a/1", Arrays({"a/1"}));
   index.Put("a", Arrays({"a/0", "a/2"}));
-  EXPECT_EQ(index.ArraysIn(""), (Paths{"a/0", "a/1", "a/2"}));
+  EXPECT_EQ(index.ArraysIn(""), (ArrayPaths{"a/0", "a/1", "a/2"}));
   index.Put("a/1", Arrays({}));
-  EXPECT_EQ(index.ArraysIn(""), (Paths{"a/0", "a/2"}));
+  EXPECT_EQ(index.ArraysIn(""), (ArrayPaths{"a/0", "a/2"}));
   auto broken = Arrays({"a/0"});
   broken->found.front().fault = Error{ErrorCode::kDataLoss, "broken", 0};
   index.Put("a", broken);
