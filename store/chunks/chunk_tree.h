@@ -184,10 +184,8 @@ class ChunkTree {
  protected:
   // Empty where chunks have ids. Requires: a chunk of the tree.
   [[nodiscard]] GridCell CellOf(const ChunkRef& chunk) const { return FileOf(chunk)->cell; }
-  // Null where there is no overlay, or it is empty.
-  [[nodiscard]] const UnpublishedChunks* unpublished() const {
-    return unpublished_ && !unpublished_->empty() ? unpublished_.get() : nullptr;
-  }
+  // Null where there is no overlay: nothing is written.
+  [[nodiscard]] const UnpublishedChunks* unpublished() const { return unpublished_.get(); }
 
  private:
   const std::uint32_t ordinal_;

@@ -372,6 +372,6 @@ std::vector<std::uint64_t> CommittedVersions::Shards(std::uint32_t tree) const {
   return shards;
 }
 
-bool CommittedVersions::empty() const { return spooled_.load(std::memory_order_relaxed) == 0; }
+bool CommittedVersions::empty() const { return spooled_.load(std::memory_order_acquire) == 0; }
 
 }  // namespace unshard

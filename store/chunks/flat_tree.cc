@@ -24,6 +24,10 @@ std::uint64_t PartIndex(const ChunkNames& names, ChunkPart part) {
   return static_cast<std::uint64_t>(std::find(parts.begin(), parts.end(), part) - parts.begin());
 }
 
+bool IsMissingOrEmpty(const ShardGeneration& generation) {
+  return !generation.object || generation.object->info().size == 0;
+}
+
 }  // namespace
 
 Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
@@ -34,6 +38,8 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
   if (ListsWholeGrid(mode)) return ListWholeGrid(cursor);
   const auto parse = [this](std::string_view name) { return shards().keys().Parse(name); };
   const bool begins = cookie == 0;
+  // Before the shards: see AfterPublishes().
+  const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   ShardLister::Numbers numbers;
   if (lists_) {
     const auto since = begins ? shards().options().clock() : ShardLister::kAnyAge;
@@ -42,7 +48,6 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
   } else {
     UNSHARD_ASSIGN_OR_RETURN(numbers, ProbedShards(begins));
   }
-  const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   std::vector<std::uint64_t> all;
   if (!unpublished.empty()) {
     std::set_union(numbers->begin(), numbers->end(), unpublished.begin(), unpublished.end(),
@@ -132,11 +137,14 @@ void FlatTree::LoadPages(Shards following) const {
 }
 
 Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
-  const auto generation = ListedGeneration(shard);
+  auto generation = ListedGeneration(shard);
   if (!generation) return cursor.damaged(generation.error()), true;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
-  if (!(*generation)->object || (*generation)->object->info().size == 0) {
-    return ListUnpublished(*generation, cursor);
+  if (IsMissingOrEmpty(**generation)) {
+    const std::vector<std::uint64_t> pages = UnpublishedPages(shard);
+    generation = AfterPublishes(*generation);
+    if (!generation) return cursor.damaged(generation.error()), true;
+    if (IsMissingOrEmpty(**generation)) return ListUnpublished(*generation, pages, cursor);
   }
   const std::uint64_t page_count = shards().format().page_count();
   int damaged_pages = 0;
@@ -155,11 +163,13 @@ Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
   return true;
 }
 
-// Lists the overlay of a shard that is missing in the store, or empty.
-Result<bool> FlatTree::ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor) {
+// Lists the overlay of a shard that is missing in the store, or empty: these pages.
+Result<bool> FlatTree::ListUnpublished(const ShardGenerationPtr& generation,
+                                       const std::vector<std::uint64_t>& pages,
+                                       const Cursor& cursor) {
   const std::uint64_t shard = generation->shard;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
-  for (const std::uint64_t page : UnpublishedPages(shard)) {
+  for (const std::uint64_t page : pages) {
     if (resumed && page < cursor.last->slot.page) continue;
     const auto index_page = ShownPage(generation, page);
     if (!index_page) return cursor.damaged(index_page.error()), true;

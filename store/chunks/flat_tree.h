@@ -87,7 +87,8 @@ class FlatTree : public ShardedTree {
   [[nodiscard]] Has HasPages(std::uint64_t shard) const;
   // False: the visitor has ended the listing.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
-  Result<bool> ListUnpublished(const ShardGenerationPtr& generation, const Cursor& cursor);
+  Result<bool> ListUnpublished(const ShardGenerationPtr& generation,
+                               const std::vector<std::uint64_t>& pages, const Cursor& cursor);
   Result<bool> ListPage(std::uint64_t shard, std::uint64_t page, const IndexPage& index_page,
                         const Cursor& cursor);
   Result<std::uint64_t> Cookie(const ChunkRef& chunk);

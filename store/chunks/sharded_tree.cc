@@ -39,8 +39,9 @@ Status ShardedTree::ForEachPresent(const ShardGenerationPtr& generation,
 
 Result<std::shared_ptr<const IndexPage>> ShardedTree::ShownPage(
     const ShardGenerationPtr& generation, std::uint64_t page) const {
-  UNSHARD_ASSIGN_OR_RETURN(auto stored, shards().Page(generation, page, CallerDeadline()));
   const auto differences = UnpublishedInPage(generation->shard, page, 0, ~std::uint64_t{0});
+  UNSHARD_ASSIGN_OR_RETURN(const auto now, AfterPublishes(generation));
+  UNSHARD_ASSIGN_OR_RETURN(auto stored, shards().Page(now, page, CallerDeadline()));
   if (differences.empty()) return stored;
   std::vector<IndexEntry> entries;
   entries.reserve(stored->entries().size() + differences.size());
@@ -66,19 +67,24 @@ Result<std::shared_ptr<const IndexPage>> ShardedTree::ShownPage(
   return std::make_shared<const IndexPage>(std::move(entries));
 }
 
+Result<ShardGenerationPtr> ShardedTree::AfterPublishes(const ShardGenerationPtr& seen) const {
+  if (unpublished() == nullptr) return seen;
+  return shards().Current(seen->shard, CallerDeadline(), ShardSet::Trust::kUncontradicted);
+}
+
 std::vector<UnpublishedChunks::Difference> ShardedTree::UnpublishedInPage(
     std::uint64_t shard, std::uint64_t page, std::uint64_t first, std::uint64_t last) const {
-  if (unpublished() == nullptr) return {};
+  if (unpublished() == nullptr || unpublished()->empty()) return {};
   return unpublished()->InPage(ordinal(), shard, page, first, last);
 }
 
 std::vector<std::uint64_t> ShardedTree::UnpublishedShards() const {
-  if (unpublished() == nullptr) return {};
+  if (unpublished() == nullptr || unpublished()->empty()) return {};
   return unpublished()->Shards(ordinal());
 }
 
 std::vector<std::uint64_t> ShardedTree::UnpublishedPages(std::uint64_t shard) const {
-  if (unpublished() == nullptr) return {};
+  if (unpublished() == nullptr || unpublished()->empty()) return {};
   return unpublished()->Pages(ordinal(), shard);
 }
 

@@ -41,7 +41,8 @@ class ShardedTree : public ChunkTree {
                         const std::function<void(const ChunkRef&)>& visitor);
 
   // The entries of an index page with the overlay applied, for listings. Those of unpublished
-  // chunks have no valid range.
+  // chunks have no valid range. `generation`: the current one a moment ago; what has been published
+  // since is in the page as well.
   Result<std::shared_ptr<const IndexPage>> ShownPage(const ShardGenerationPtr& generation,
                                                      std::uint64_t page) const;
 
@@ -84,6 +85,10 @@ class ShardedTree : public ChunkTree {
   // an entry.
   static bool HoldsNothing(const ShardGeneration& generation, const IndexPage& page);
 
+  // A publish first has its generation of the shard known, and then takes its chunks out of the
+  // overlay. So the overlay is looked at before the shard: what leaves it in between is in this
+  // generation. `seen`: the current one a moment before the overlay was looked at.
+  Result<ShardGenerationPtr> AfterPublishes(const ShardGenerationPtr& seen) const;
   // How listings differ from a page of a shard in the slots from `first` to `last`.
   [[nodiscard]] std::vector<UnpublishedChunks::Difference> UnpublishedInPage(
       std::uint64_t shard, std::uint64_t page, std::uint64_t first, std::uint64_t last) const;

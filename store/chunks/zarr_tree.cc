@@ -114,13 +114,14 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
   const ShardSlot& slot = chunk.slot;
   if (!last.page || last.slot.shard != slot.shard || last.slot.page != slot.page) {
     last.page = nullptr;
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation, ListedGeneration(slot.shard));
-    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page, CallerDeadline()));
     // The last dimension is the fastest: the slots of a row are consecutive.
     last.unpublished =
         slots_follow_grid_
             ? UnpublishedInPage(slot.shard, slot.page, slot.slot, slot.slot + (row - 1))
             : UnpublishedInPage(slot.shard, slot.page, 0, ~std::uint64_t{0});
+    // After the overlay: see AfterPublishes().
+    UNSHARD_ASSIGN_OR_RETURN(const auto generation, ListedGeneration(slot.shard));
+    UNSHARD_ASSIGN_OR_RETURN(last.page, shards().Page(generation, slot.page, CallerDeadline()));
     last.slot = slot;
   }
   const auto& unpublished = last.unpublished;
@@ -132,7 +133,8 @@ Result<bool> ZarrTree::IsPresent(const ChunkRef& chunk, std::uint64_t row, LastP
 }
 
 Result<bool> ZarrTree::HoldsChunks(const GridDirectory& in, Time since) {
-  if (unpublished() && unpublished()->HoldsChunks(ordinal(), in)) return true;
+  const UnpublishedChunks* const overlay = unpublished();
+  if (overlay && !overlay->empty() && overlay->HoldsChunks(ordinal(), in)) return true;
   const GridCell indices = names_.Indices(in);
   GridCell shard_cell;
   for (std::size_t d = 0; d < indices.size(); ++d) {
@@ -192,8 +194,10 @@ Result<bool> ZarrTree::ShardHoldsChunks(std::uint64_t shard, const GridCell& ind
   if (slots_follow_grid_) {
     // The slots that share their first indices are consecutive.
     const std::uint64_t first = array_.locator->Locate(cell).slot;
-    UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(generation, 0, CallerDeadline()));
-    return HoldsAny(*page, UnpublishedInPage(shard, 0, first, first + (slots - 1)), first, slots);
+    const auto unpublished = UnpublishedInPage(shard, 0, first, first + (slots - 1));
+    UNSHARD_ASSIGN_OR_RETURN(const auto now, AfterPublishes(generation));
+    UNSHARD_ASSIGN_OR_RETURN(const auto page, shards().Page(now, 0, CallerDeadline()));
+    return HoldsAny(*page, unpublished, first, slots);
   }
   const std::uint64_t page_count = shards().format().page_count();
   for (std::uint64_t page = 0; page < page_count; ++page) {
@@ -232,12 +236,13 @@ Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const List
 
 // The numbers of a directory level, with those that only unpublished shards have.
 std::vector<std::uint64_t> ZarrTree::WithUnpublished(
-    const GridDirectory& in, const std::vector<std::uint64_t>& stored) const {
+    const GridDirectory& in, const std::vector<std::uint64_t>& stored,
+    const std::vector<std::uint64_t>& unpublished) const {
   const std::size_t dimension = names_.IndexCount(in);
   const GridCell indices = names_.Indices(in);
   std::vector<std::uint64_t> numbers = stored;
   GridCell shard_cell(array_.grid.rank());
-  for (const std::uint64_t shard : UnpublishedShards()) {
+  for (const std::uint64_t shard : unpublished) {
     CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
     bool below = true;
     for (std::size_t d = 0; d < dimension; ++d) {
@@ -272,6 +277,8 @@ Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mo
   for (const std::uint64_t index : names_.Indices(in)) {
     shard_cell.push_back(index / chunks_per_shard_[shard_cell.size()]);
   }
+  // Before the shards: see AfterPublishes().
+  const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   UNSHARD_ASSIGN_OR_RETURN(
       const auto stored,
       StoredIndices(StoreDirectory(in), shard_cell, cookie == 0 ? Begun() : ShardLister::kAnyAge));
@@ -283,7 +290,7 @@ Status ZarrTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mo
     numbers.push_back(run.others.back() / per_shard);
   }
   std::sort(run.others.begin(), run.others.end());
-  numbers = WithUnpublished(in, numbers);
+  numbers = WithUnpublished(in, numbers, unpublished);
   const std::uint64_t end = array_.shard_grid.grid_shape()[dimension];
   numbers.erase(std::lower_bound(numbers.begin(), numbers.end(), end), numbers.end());
   const auto first = std::lower_bound(numbers.begin(), numbers.end(), cookie / per_shard);

@@ -83,7 +83,8 @@ class ZarrTree final : public FlatTree {
   void ForEachDirectoryIn(std::span<const std::uint64_t> shard_indices,
                           const std::function<void(const GridDirectory&)>& visitor) const;
   [[nodiscard]] std::vector<std::uint64_t> WithUnpublished(
-      const GridDirectory& in, const std::vector<std::uint64_t>& stored) const;
+      const GridDirectory& in, const std::vector<std::uint64_t>& stored,
+      const std::vector<std::uint64_t>& unpublished) const;
   // The index page of the last chunk that was looked up: its neighbours are mostly in the same
   // page.
   struct LastPage {
