@@ -69,43 +69,59 @@ StoreWhileAway::Known* StoreWhileAway::FindLocked(const std::string& key) {
   return nullptr;
 }
 
-void StoreWhileAway::Remember(std::string_view key, Known known) {
-  const std::string name(key);
+std::uint64_t StoreWhileAway::replacements() {
   const std::lock_guard lock(mutex_);
-  if (const Known* before = FindLocked(name)) known.replaced |= before->replaced;
-  older_.erase(name);
+  return replacements_;
+}
+
+void StoreWhileAway::RememberLocked(const std::string& key, Known known) {
+  older_.erase(key);
   if (recent_.size() >= kMostRecent) {
     for (const auto& [forgotten, what] : older_) {
-      if (what.replaced) forgotten_replaced_.Add(forgotten);
+      if (what.replaced > 0) forgotten_replaced_.Add(forgotten);
     }
     older_ = std::exchange(recent_, {});
   }
-  recent_.insert_or_assign(name, std::move(known));
+  recent_.insert_or_assign(key, std::move(known));
 }
 
-void StoreWhileAway::RememberMissing(std::string_view key) {
+void StoreWhileAway::RememberSeen(std::string_view key, const ObjectInfo& info,
+                                  std::uint64_t asked) {
+  const std::string name(key);
+  const std::lock_guard lock(mutex_);
+  const Known* const before = FindLocked(name);
+  const std::uint64_t replaced = before != nullptr ? before->replaced : 0;
+  if (replaced <= asked) RememberLocked(name, {info, replaced});
+}
+
+void StoreWhileAway::RememberMissing(std::string_view key, std::uint64_t asked) {
   const std::lock_guard lock(mutex_);
   // The number of names that do not exist is unlimited.
-  if (Known* known = FindLocked(std::string(key))) known->info.reset();
+  Known* const known = FindLocked(std::string(key));
+  if (known != nullptr && known->replaced <= asked) known->info.reset();
 }
 
 std::optional<StoreWhileAway::Known> StoreWhileAway::Find(std::string_view key) {
   const std::lock_guard lock(mutex_);
   if (const Known* known = FindLocked(std::string(key))) return *known;
-  if (forgotten_replaced_.MayHold(key)) return Known{std::nullopt, true};
+  if (forgotten_replaced_.MayHold(key)) return Known{};
   return std::nullopt;
 }
 
 void StoreWhileAway::Replaced(std::string_view key, const std::optional<ObjectInfo>& now) {
-  Remember(key, {now, true});
+  {
+    const std::lock_guard lock(mutex_);
+    RememberLocked(std::string(key), {now, ++replacements_});
+  }
   below_->Replaced(key, now);
 }
 
 Result<std::optional<ObjectInfo>> StoreWhileAway::Stat(std::string_view key,
                                                        const Deadline& deadline) {
+  const std::uint64_t asked = replacements();
   auto found = below_->Stat(key, WhileAway(*contact_, deadline));
   if (found) {
-    *found ? RememberSeen(key, **found) : RememberMissing(key);
+    *found ? RememberSeen(key, **found, asked) : RememberMissing(key, asked);
     return found;
   }
   if (!NoteAway(*contact_, found.error())) return found;
@@ -115,9 +131,11 @@ Result<std::optional<ObjectInfo>> StoreWhileAway::Stat(std::string_view key,
 
 Result<ObjectStore::Opened> StoreWhileAway::Open(std::string_view key, const RangeRequest& first,
                                                  const Deadline& deadline) {
+  const std::uint64_t asked = replacements();
   auto opened = below_->Open(key, first, WhileAway(*contact_, deadline));
   if (opened) {
-    opened->version ? RememberSeen(key, opened->version->info()) : RememberMissing(key);
+    opened->version ? RememberSeen(key, opened->version->info(), asked)
+                    : RememberMissing(key, asked);
     return Watched(*std::move(opened));
   }
   if (!NoteAway(*contact_, opened.error())) return opened;
@@ -143,12 +161,13 @@ ObjectStore::Opened StoreWhileAway::OpenKnown(std::string_view key, const RangeR
 
 // A cache may still have the version before the one that is known.
 ObjectStore::Opened StoreWhileAway::OpenCached(std::string_view key, const RangeRequest& first) {
+  const std::uint64_t asked = replacements();
   Opened cached = Watched(below_->OpenCached(key, first));
   if (!cached.version) return {};
   const ObjectInfo& info = cached.version->info();
   const auto known = Find(key);
   if (known && (!known->info || known->info->generation != info.generation)) return {};
-  if (!known) RememberSeen(key, info);
+  if (!known) RememberSeen(key, info, asked);
   return cached;
 }
 

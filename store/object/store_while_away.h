@@ -1,6 +1,7 @@
 // What can still be said of objects while their store does not answer.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,14 +47,17 @@ class StoreWhileAway final : public ObjectStore {
   // What is known of an object that was seen, or that this process has replaced.
   struct Known {
     std::optional<ObjectInfo> info;  // nothing: no version of it can be given
-    bool replaced = false;
+    std::uint64_t replaced = 0;      // which of this process's replacements was its last; 0: none
   };
   using AllKnown = std::unordered_map<std::string, Known>;
 
-  void Remember(std::string_view key, Known known);
-  void RememberSeen(std::string_view key, const ObjectInfo& info) { Remember(key, {info, false}); }
+  // An answer to what was asked before a replacement may be of the version that was replaced: it is
+  // not remembered. `asked`: the number of replacements when the request was sent.
+  [[nodiscard]] std::uint64_t replacements();
+  void RememberSeen(std::string_view key, const ObjectInfo& info, std::uint64_t asked);
   // The store has none.
-  void RememberMissing(std::string_view key);
+  void RememberMissing(std::string_view key, std::uint64_t asked);
+  void RememberLocked(const std::string& key, Known known);
   // Nothing where it is not known; no version where one from before may be all that is.
   [[nodiscard]] std::optional<Known> Find(std::string_view key);
   [[nodiscard]] Known* FindLocked(const std::string& key);
@@ -66,6 +70,7 @@ class StoreWhileAway final : public ObjectStore {
   AllKnown recent_;
   AllKnown older_;
   KeyFilter forgotten_replaced_;
+  std::uint64_t replacements_ = 0;
 };
 
 }  // namespace unshard

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,16 +19,21 @@ class StoreThatGoesAway final : public ObjectStore,
 
   std::atomic<bool> away = false;
   std::atomic<ErrorCode> failure = ErrorCode::kUnavailable;
+  // Called between what the store below says and the answer. Not to be set while others ask.
+  std::function<void()> before_answer = [] {};
 
   Capabilities capabilities() const override { return below_->capabilities(); }
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override {
     if (away) return Failure();
-    return below_->Stat(key, deadline);
+    auto found = below_->Stat(key, deadline);
+    before_answer();
+    return found;
   }
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override {
     if (away) return Failure();
     UNSHARD_ASSIGN_OR_RETURN(Opened opened, below_->Open(key, first, deadline));
+    before_answer();
     return Opened{Wrapped(std::move(opened.version)), std::move(opened.first)};
   }
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override {

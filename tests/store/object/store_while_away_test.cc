@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "store/cache/caching_store.h"
 #include "store/object/key_filter.h"
@@ -122,6 +123,29 @@ TEST_F(StoreWhileAwayTest, WhatThisProcessHasReplacedIsNotSaidAgain) {
   EXPECT_TRUE(store.Open("put", kAll, Deadline::None()));
   below_->away = true;
   EXPECT_TRUE(store.Open("put", none, Deadline::None()));
+}
+
+TEST_F(StoreWhileAwayTest, AnAnswerOfBeforeAReplacementIsNotSaidAgain) {
+  for (const bool existed : {true, false}) {
+    for (const bool opens : {true, false}) {
+      below_->away = false;
+      const std::string key = std::to_string(existed) + std::to_string(opens);
+      if (existed) {
+        memory_->Put(key, "old");
+        EXPECT_EQ(Size(key), "3");
+      }
+      bool replaced = false;
+      below_->before_answer = [&] {
+        if (std::exchange(replaced, true)) return;
+        memory_->Put(key, "newer");
+        store_.Replaced(key, *memory_->Stat(key, Deadline::None()));
+      };
+      EXPECT_EQ(opens ? Open(key) : Size(key), existed ? opens ? "old" : "3" : "-");
+      below_->away = true;
+      EXPECT_EQ(Size(key), "5");
+      below_->before_answer = [] {};
+    }
+  }
 }
 
 // An answer of before may reach the cache late.
