@@ -14,11 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "store/copy/modified.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 
 namespace unshard {
 namespace {
+
+// `found`: what is there, with a size and a time.
+template <class Found>
+bool IsLike(const Found& found, const ChunkFiles::Wanted& wanted) {
+  return (!wanted.size || *wanted.size == found.size) &&
+         !IsLater(wanted.no_earlier, found.modified);
+}
 
 constexpr const char* kScratchPrefix = ".unshard-copy-";
 constexpr const char* kLockName = "lock";
@@ -67,9 +75,9 @@ class LocalChunkFiles final : public ChunkFiles {
     for (const Waiting& file : waiting_) (void)files().Remove(file.scratch);
   }
 
-  Result<bool> Has(const std::string& key, std::optional<std::uint64_t> size) override {
+  Result<bool> Has(const std::string& key, const Wanted& wanted) override {
     UNSHARD_ASSIGN_OR_RETURN(const auto found, files().Stat(key));
-    return found && found->kind == FileStatus::Kind::kFile && (!size || *size == found->size);
+    return found && found->kind == FileStatus::Kind::kFile && IsLike(*found, wanted);
   }
 
   Status Put(const std::string& key, const Bytes& chunk) override {
@@ -135,10 +143,10 @@ class RemoteChunkFiles final : public ChunkFiles {
   RemoteChunkFiles(std::shared_ptr<ObjectStore> store, std::shared_ptr<ObjectReplacer> replacer)
       : store_(std::move(store)), replacer_(std::move(replacer)) {}
 
-  Result<bool> Has(const std::string& key, std::optional<std::uint64_t> size) override {
+  Result<bool> Has(const std::string& key, const Wanted& wanted) override {
     UNSHARD_ASSIGN_OR_RETURN(const auto opened,
                              store_->Open(key, RangeRequest::At(0, 0), CallerDeadline()));
-    return opened.version && (!size || *size == opened.version->info().size);
+    return opened.version && IsLike(opened.version->info(), wanted);
   }
 
   Status Put(const std::string& key, const Bytes& chunk) override {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +19,12 @@ namespace unshard {
 class ChunkFiles {
  public:
   virtual ~ChunkFiles() = default;
-  // Whether a chunk is there, of `size` where that is given.
-  virtual Result<bool> Has(const std::string& key, std::optional<std::uint64_t> size) = 0;
+  // What a chunk that is kept is like.
+  struct Wanted {
+    std::optional<std::uint64_t> size;  // nothing: any
+    timespec no_earlier{};              // when it was written
+  };
+  virtual Result<bool> Has(const std::string& key, const Wanted& wanted) = 0;
   // Readers see the whole chunk, or none; at the latest once Finish has returned they see it, and
   // it is durable.
   virtual Status Put(const std::string& key, const Bytes& chunk) = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codec/pyramid/chunk_files.h"
+#include "store/copy/modified.h"
 #include "store/copy/try_each.h"
 
 namespace unshard {
@@ -80,6 +81,15 @@ std::optional<std::uint64_t> ChunkMaker::SizeOf(const ChunkPlan& plan, std::size
   if (copy_->form() == BlockForm::kCopy) return stored;
   if (copy_->form() != BlockForm::kAddHeader || !source_->stored_is_plain()) return std::nullopt;
   return stored + N5BlockHeader(copy_->to().chunk_shape).size();
+}
+
+timespec ChunkMaker::ModifiedOf(const ChunkPlan& plan, std::size_t made) {
+  timespec latest{};
+  for (const std::size_t source : plan.made[made].sources) {
+    const timespec& modified = plan.chunks[source].generation->modified;
+    if (IsLater(modified, latest)) latest = modified;
+  }
+  return latest;
 }
 
 std::size_t ChunkMaker::BatchAt(const ChunkPlan& plan, std::size_t first) const {

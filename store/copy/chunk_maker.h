@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,6 +47,8 @@ class ChunkMaker {
   // The size of a chunk as it will be stored, where that follows from the plan; then it is written
   // also where every voxel has the fill value.
   [[nodiscard]] std::optional<std::uint64_t> SizeOf(const ChunkPlan& plan, std::size_t made) const;
+  // When the last of the source's objects that it is made from was changed.
+  [[nodiscard]] static timespec ModifiedOf(const ChunkPlan& plan, std::size_t made);
   // How many chunks, from number `first` on, fit into one call of Make.
   [[nodiscard]] std::size_t BatchAt(const ChunkPlan& plan, std::size_t first) const;
   // The chunks from number `first` on as they are to be stored; nothing where every voxel has the

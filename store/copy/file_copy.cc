@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/copy/left_locks.h"
+#include "store/copy/modified.h"
 #include "store/copy/try_each.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
@@ -121,6 +122,7 @@ Result<bool> FileCopy::IsThere(const std::string& key, const ObjectStore::Opened
                            parts_.to->Open(key, RangeRequest::At(0, kCompared), CallerDeadline()));
   const std::uint64_t size = source.version->info().size;
   if (!there.version || there.version->info().size != size) return false;
+  if (IsLater(source.version->info().modified, there.version->info().modified)) return false;
   const std::uint64_t start = std::min(kCompared, size);
   if (!IsEqual(there.first.span(), source.first.span().first(start))) return false;
   if (size == start) return true;

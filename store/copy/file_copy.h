@@ -28,8 +28,9 @@ class FileCopy {
   FileCopy(Parts parts, const CopyLimits& limits) : parts_(std::move(parts)), limits_(limits) {}
 
   // Each file goes to the path that it has, whole and durably. One that is there already, of the
-  // same size and with the same first and last 64 KiB, is kept. What is no file (a socket) is left
-  // out, with a line in the log. Fails naming the file.
+  // same size, with the same first and last 64 KiB, and written no earlier than that of the source
+  // was changed, is kept. What is no file (a socket) is left out, with a line in the log. Fails
+  // naming the file.
   Status Run(const FileDirectory& directory);
   // Compares all bytes. Fails with kDataLoss, naming the file and its first byte that differs.
   Status Verify(const FileDirectory& directory);

@@ -37,9 +37,9 @@ Status PlainCopy::KeepPresent(const CopyTask& task, ChunkPlan& plan) {
         const std::string key = KeyOf(task.slots[i]);
         const std::size_t made = number[i];
         const bool wanted = made < plan.made.size();
-        UNSHARD_ASSIGN_OR_RETURN(
-            const bool there,
-            parts_.files->Has(key, wanted ? parts_.maker->SizeOf(plan, made) : std::nullopt));
+        ChunkFiles::Wanted like;
+        if (wanted) like = {parts_.maker->SizeOf(plan, made), ChunkMaker::ModifiedOf(plan, made)};
+        UNSHARD_ASSIGN_OR_RETURN(const bool there, parts_.files->Has(key, like));
         if (wanted) kept[made] = there ? 1 : 0;
         return there && !wanted ? parts_.files->Remove(key) : Status();
       }));

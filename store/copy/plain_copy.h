@@ -24,8 +24,8 @@ class PlainCopy {
   };
   PlainCopy(Parts parts, const CopyLimits& limits) : parts_(std::move(parts)), limits_(limits) {}
 
-  // Chunks that are there, of their size where that is known, are kept; those that the source lacks
-  // are removed. Fails naming the chunk.
+  // Chunks that are there, of their size where that is known, and written no earlier than what they
+  // are made from, are kept; those that the source lacks are removed. Fails naming the chunk.
   Status Run(const CopyTask& task);
   // Once after all tasks.
   Status Finish() { return parts_.files->Finish(); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "store/copy/left_locks.h"
+#include "store/copy/modified.h"
 #include "store/object/key.h"
 #include "store/shard/object.h"
 
@@ -65,6 +66,7 @@ struct ShardCopy::Present {
   std::optional<ShardObject> object;  // as it is indexed
   std::vector<StoredChunk> chunks;
   bool missing = true;
+  timespec modified{};
 };
 
 ShardCopy::ShardCopy(Parts parts, const CopyLimits& limits)
@@ -79,6 +81,7 @@ Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task,
                            parts_.store->Open(key, RangeRequest::At(0, 0), CallerDeadline()));
   Present present;
   present.missing = !opened.version;
+  if (opened.version) present.modified = opened.version->info().modified;
   const ShardObject object(parts_.store->Describe(key), std::move(opened.version));
   UNSHARD_ASSIGN_OR_RETURN(present.object, object.Decoded(format, limits_.wrapped_bytes));
   UNSHARD_ASSIGN_OR_RETURN(ShardIndex index,
@@ -95,6 +98,7 @@ Result<bool> ShardCopy::Holds(const Present& present, const ChunkPlan& plan) con
     if (PlaceOf(chunk) != PlaceOf(plan.made[i].slot) || chunk.range == kDamagedRange) return false;
     const auto size = parts_.maker->SizeOf(plan, i);
     if (size && *size != chunk.range.size) return false;
+    if (IsLater(ChunkMaker::ModifiedOf(plan, i), present.modified)) return false;
   }
   if (plan.made.empty()) return true;
   for (const std::size_t i : {std::size_t{0}, plan.made.size() - 1}) {

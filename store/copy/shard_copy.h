@@ -1,8 +1,9 @@
 // Copies one shard of the new array.
 //
 //   1. Plan which chunks the shard will have, and read the index of what is there already. Where
-//      that has these chunks, and of these sizes as far as they are known, compare the first and
-//      the last one, byte by byte: a shard that passes is kept.
+//      that has these chunks, of these sizes as far as they are known, and was written no earlier
+//      than what they are made from, compare the first and the last one, byte by byte: a shard that
+//      passes is kept.
 //   2. Where stored bytes are copied, their sizes are known: publish the shard, reading and
 //      checking its chunks as they are written. Else make all chunks first, since only then it is
 //      known which have nothing but the fill value, and publish the shard unless it is that

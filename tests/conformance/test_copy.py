@@ -184,6 +184,25 @@ def test_what_is_there_already_is_not_written_again(options, sources, copy, work
     assert inodes(work / "copy").keys() == before.keys()
 
 
+@pytest.mark.parametrize("layout", [["--codec", "raw"], ["--codec", "gzip"],
+                                    ["--codec", "raw", "--shard", "64,64,64"],
+                                    ["--codec", "gzip", "--shard", "64,64,64"]], ids=" ".join)
+def test_what_changed_in_the_source_is_copied_again(layout, sources, copy, work):
+    """Also where no chunk has another size, and none of those that are compared has changed."""
+    layout = ["--format", "zarr3", "--chunk", "8,8,8", *layout]
+    copy(sources(Zarr).path, work / "from", *layout)
+    copy(work / "from", work / "copy", "--like", work / "from")
+    before = inodes(work / "copy")
+    array = opened(work / "from", "zarr3", "0")
+    array[20, 9, 9] = int(array[20, 9, 9].read().result()) ^ 1
+    copy(work / "from", work / "copy")
+    copy(work / "from", work / "copy", "--verify")
+    again = inodes(work / "copy")
+    changed = [path for path in before if again[path] != before[path]]
+    assert [path.relative_to(work / "copy/0/c").parts[:1] for path in changed] == [
+        ("0",) if "--shard" in layout else ("2",)]
+
+
 def test_chunks_that_the_source_lacks_go(sources, copy, work):
     import tensorstore as ts
 

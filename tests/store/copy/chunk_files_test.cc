@@ -73,12 +73,22 @@ TEST(LocalChunkFiles, SizesAreComparedWhereTheyAreKnown) {
   const auto disk = std::make_shared<SimulatedDisk>();
   ASSERT_TRUE(PutAll(disk));
   const auto files = MakeLocalChunkFiles(*CopyScratch::Make(disk));
-  EXPECT_TRUE(*files->Has("c/0/0", 5));
-  EXPECT_FALSE(*files->Has("c/0/0", 6));
-  EXPECT_TRUE(*files->Has("c/0/0", std::nullopt));
-  EXPECT_FALSE(*files->Has("c/7/0", std::nullopt));
+  EXPECT_TRUE(*files->Has("c/0/0", {5}));
+  EXPECT_FALSE(*files->Has("c/0/0", {6}));
+  EXPECT_TRUE(*files->Has("c/0/0", {}));
+  EXPECT_FALSE(*files->Has("c/7/0", {}));
   ASSERT_TRUE(files->Remove("c/0/0"));
-  EXPECT_FALSE(*files->Has("c/0/0", std::nullopt));
+  EXPECT_FALSE(*files->Has("c/0/0", {}));
+}
+
+TEST(LocalChunkFiles, AChunkThatIsOlderThanItsSourceIsNoCopyOfIt) {
+  const auto disk = std::make_shared<SimulatedDisk>();
+  ASSERT_TRUE(PutAll(disk));
+  const auto files = MakeLocalChunkFiles(*CopyScratch::Make(disk));
+  timespec time = (*disk->Stat("c/0/0"))->modified;
+  EXPECT_TRUE(*files->Has("c/0/0", {5, time}));
+  time.tv_sec += 1;
+  EXPECT_FALSE(*files->Has("c/0/0", {5, time}));
 }
 
 TEST(LocalChunkFiles, AFullDiskIsSaid) {

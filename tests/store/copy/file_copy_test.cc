@@ -91,6 +91,23 @@ TEST_F(FileCopyTest, OfWhatIsThereTheSizeAndBothEndsAreCompared) {
   EXPECT_EQ(Text(*to_, "a/large"), text);
 }
 
+TEST_F(FileCopyTest, AFileThatWasChangedAfterItsCopyIsCopiedAgain) {
+  std::string text = Large(kMiB);
+  from_->Put("a/large", text);
+  ASSERT_TRUE(Copy(kPlainFiles));
+  text[text.size() / 2] ^= 1;
+  from_->Put("a/large", text);
+  to_->SetModified("a/large", {100, 5});
+  for (const timespec& changed : {timespec{99, 9}, timespec{100, 5}}) {
+    from_->SetModified("a/large", changed);
+    ASSERT_TRUE(Copy(kPlainFiles));
+    EXPECT_NE(Text(*to_, "a/large"), text) << "no copy was made before the change";
+  }
+  from_->SetModified("a/large", {100, 6});
+  ASSERT_TRUE(Copy(kPlainFiles));
+  EXPECT_EQ(Text(*to_, "a/large"), text);
+}
+
 TEST_F(FileCopyTest, SmallFilesAreComparedAsAWhole) {
   const std::string text = Large(100 << 10);
   from_->Put("a/small", text);
