@@ -15,21 +15,31 @@ BackgroundCall::~BackgroundCall() {
 
 void BackgroundCall::Start(Call call) {
   const std::lock_guard lock(mutex_);
-  if (running_) return;
+  if (running_) {
+    following_ = std::move(call);
+    return;
+  }
   if (thread_.joinable()) thread_.join();  // it has nothing left to do
-  const auto run = [this, call = std::move(call)] {
+  try {
+    thread_ = StartWithoutSignals([this, call = std::move(call)] { Run(call); });
+    running_ = true;
+  } catch (const std::system_error&) {
+    // No caller waits for it.
+  }
+}
+
+void BackgroundCall::Run(Call call) {
+  while (true) {
     static_cast<void>(CatchExceptions([&]() -> Status {
       call(stop_.get_token());
       return {};
     }));
-    const std::lock_guard ended(mutex_);
-    running_ = false;
-  };
-  try {
-    thread_ = StartWithoutSignals(run);
-    running_ = true;
-  } catch (const std::system_error&) {
-    // No caller waits for it.
+    const std::lock_guard lock(mutex_);
+    if (!following_ || stop_.stop_requested()) {
+      running_ = false;
+      return;
+    }
+    call = std::exchange(following_, nullptr);
   }
 }
 

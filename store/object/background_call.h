@@ -19,15 +19,19 @@ class BackgroundCall {
   BackgroundCall(const BackgroundCall&) = delete;
   BackgroundCall& operator=(const BackgroundCall&) = delete;
 
-  // Begins `call`. Does nothing while another one is under way, or where the system allows no more
-  // threads; what it throws is ignored.
+  // Begins `call`, or has it follow the one that is under way, in place of one that waits for that
+  // already. Does nothing where the system allows no more threads; what a call throws is ignored.
   void Start(Call call);
 
  private:
+  void Run(Call call);
+
   std::mutex mutex_;
   std::stop_source stop_;
-  bool running_ = false;  // guarded by mutex_
-  std::thread thread_;    // guarded by mutex_
+  // All guarded by mutex_.
+  bool running_ = false;
+  Call following_;  // null: none
+  std::thread thread_;
 };
 
 }  // namespace unshard
