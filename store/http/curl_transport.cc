@@ -338,7 +338,9 @@ class CurlTransport final : public HttpTransport {
     }
     std::call_once(
         started_, [&] { thread_ = StartWithoutSignals([reactor = reactor_] { reactor->Run(); }); });
-    reactor_->Add(std::make_unique<CurlTransfer>(std::move(request), std::move(done)));
+    // The callback may end this transport before Add returns.
+    const std::shared_ptr<Reactor> reactor = reactor_;
+    reactor->Add(std::make_unique<CurlTransfer>(std::move(request), std::move(done)));
   }
 
  private:
