@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "store/dataset/dataset_tree.h"
+#include "store/dataset/mentioned_names.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -19,8 +20,6 @@ namespace {
 
 constexpr std::size_t kMostDepth = 16;
 constexpr std::size_t kMostDirectories = 100000;
-// https://ngff.openmicroscopy.org: where the labels of an image are.
-constexpr const char* kLabels = "labels";
 
 class MemberWalk {
  public:
@@ -38,7 +37,7 @@ class MemberWalk {
     for (const ViewSource::Level& level : source->levels)
       levels_.insert(level.directory);  // step 2
     if (!is_group && catalog_ != nullptr && IsZarr(source->dataset.dialect)) {
-      catalog_->AddDirectory(JoinPath(path, kLabels));
+      catalog_->AddDirectory(JoinPath(path, kLabelsDirectory));
     }
     (is_group ? found_.groups : found_.datasets).push_back({path, *std::move(source)});
     // What a group holds is not all mentioned.

@@ -213,8 +213,6 @@ class Creation {
 constexpr std::uint64_t kMostCreatedBytes = JsonLimits().max_bytes;
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxDocuments = 100000;
-// https://ngff.openmicroscopy.org: where the labels of an image are, mentioned or not.
-constexpr const char* kLabels = "labels";
 
 // What the documents of one directory say of the directories below it.
 struct Below {
@@ -270,7 +268,7 @@ class DocumentWalk {
   static void AddMentioned(const std::string& directory, std::string_view name,
                            const JsonValue& document, Below& below) {
     std::vector<std::string> names = NamesMentionedIn(name, document).directories;
-    if (!names.empty() && name != "info") names.emplace_back(kLabels);
+    if (!names.empty() && name != "info") names.emplace_back(kLabelsDirectory);
     for (const std::string& member : names) {
       std::string path = ResolvePath(directory, member).value_or(directory);
       for (; path != directory && IsAtOrBelow(path, directory); path = ParentPath(path)) {

@@ -12,6 +12,9 @@
 
 namespace unshard {
 
+// https://ngff.openmicroscopy.org: where the labels of an image are, mentioned or not.
+inline constexpr const char* kLabelsDirectory = "labels";
+
 struct MentionedNames {
   // Relative to the directory of the document, as it spells them; may begin with "../".
   std::vector<std::string> directories;
