@@ -41,6 +41,8 @@ class Plain:
 
     name = "plain"
     shows_files = True
+    reads_chunks = True
+    mount_seconds = 0
 
     def start(self, dataset):
         self.root = dataset.plain

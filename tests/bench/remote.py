@@ -144,17 +144,17 @@ def measure(arguments, makes, data, work, repeat, document):
                     write_lists(dataset, work)
                 if chosen:
                     measure_at(arguments, dataset, chosen, Bench(
-                        size, repeat, server, arguments.build / "bench_chunk_reader"), latency, work,
-                        document)
+                        size, repeat, server, arguments.build / "bench_chunk_reader"), latency, data,
+                        work, document)
     finally:
         server.stop()
 
 
-def measure_at(arguments, dataset, chosen, bench, latency, work, document):
+def measure_at(arguments, dataset, chosen, bench, latency, data, work, document):
     server = bench.server
     with proxy(arguments, server, latency) as address:
-        contestants = (line_up(arguments, server, address, work) if latency else
-                       line_up(arguments, server, server.address, work, proxied=address))
+        contestants = (line_up(arguments, data, server, address, work) if latency else
+                       line_up(arguments, data, server, server.address, work, proxied=address))
         names = [each.name for each in contestants]
         way = f"{latency:g} ms added" + (f", {arguments.wire:g} Mbit/s" if latency and arguments.wire else "")
         print(remote_report.show_header(dataset, server.name, way, names))

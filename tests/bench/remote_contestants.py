@@ -10,7 +10,7 @@ import tempfile
 import time
 
 import dataset as datasets
-from contestants import HERE, Mounted, run_json
+from contestants import HERE, Mounted, Plain, find_passthrough, passthrough, run_json
 from remote_dataset import path_of
 from workloads import MEMORY_DIRECTORY
 
@@ -117,7 +117,14 @@ def s3fs(server, address, work):
     return Mounted("s3fs", command, work)
 
 
-def line_up(arguments, server, address, work, proxied=None):
+def near(arguments, data, work):
+    """What no server could serve faster: the unsharded files of this machine, and these through the
+    kernel's requests to a file system that only passes them on."""
+    program = find_passthrough(data / "tools", download=not arguments.smoke)
+    return [Plain(), *([passthrough(program, work)] if program else [])]
+
+
+def line_up(arguments, data, server, address, work, proxied=None):
     """All that are to be had. `proxied`: the address of a proxy without delay, which curl is measured
     through as well."""
     everybody = [Curl("curl", arguments.build, server, address)]
@@ -134,5 +141,6 @@ def line_up(arguments, server, address, work, proxied=None):
         everybody.append(rclone(server, address, work))
     if shutil.which("s3fs") and server.speaks_s3:
         everybody.append(s3fs(server, address, work))
+    everybody += near(arguments, data, work)
     wanted = arguments.contestants.split(",") if arguments.contestants else None
     return [each for each in everybody if not wanted or each.name in wanted + ["curl"]]

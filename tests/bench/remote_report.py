@@ -39,7 +39,7 @@ def row(dataset, workload, samples, with_targets):
               "asked": {name: per_chunk(each, "bytes", lambda s: chunks_of(s) * edge ** 3)
                         for name, each in samples.items()},
               "mounts": {name: mounting(each.values()) for name, each in samples.items()
-                         if all("memory" in sample for sample in each.values())}}
+                         if all(sample.get("memory") for sample in each.values())}}
     if with_targets:
         goals = {"curl": RANDOM_TARGET} if workload.readers else COPY_TARGETS
         result["targets"] = [
