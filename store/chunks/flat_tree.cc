@@ -1,6 +1,7 @@
 #include "store/chunks/flat_tree.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
 #include "store/object/log.h"
@@ -15,8 +16,11 @@ constexpr std::uint64_t kFirstLargeCookie = std::uint64_t{1} << 61;
 constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
 // After so many unreadable index pages the rest of a shard is left out.
 constexpr int kMaxDamagedPages = 16;
-// Index pages of remote shards are loaded ahead of shards that have so many at most.
+// Index pages are loaded ahead of shards that have so many at most.
 constexpr std::uint64_t kMostPagesAhead = 4096;
+// What loads slower than this waits for a disk, or a file server, which serves several at a time.
+constexpr std::chrono::microseconds kSlowLoad{200};
+constexpr std::size_t kDiskReadsAtOnce = 8;
 
 // The number of a file among those of its chunk: one bit of a cookie.
 std::uint64_t PartIndex(const ChunkNames& names, ChunkPart part) {
@@ -111,24 +115,34 @@ FlatTree::Has FlatTree::HasPages(std::uint64_t shard) const {
   return fresh && *fresh ? Has::kAll : Has::kPagesToValidate;
 }
 
-// Several pages at a time, of several shards, or several shards whose ttl is over, where each costs
-// the way to a remote store. The listing meets the failures again.
+bool FlatTree::LoadsFast(std::uint64_t shard) const {
+  const auto& clock = shards().options().clock;
+  const auto begun = clock();
+  if (const auto generation = ListedGeneration(shard)) {
+    static_cast<void>(shards().Page(*generation, 0, CallerDeadline()));
+  }
+  return clock() - begun < kSlowLoad;
+}
+
+// Several pages at a time, of several shards, or several shards whose ttl is over, where each is
+// waited for. The listing meets the failures again.
 void FlatTree::LoadPages(Shards following) const {
   const std::uint64_t page_count = shards().format().page_count();
-  if (!remote_ || page_count == 0 || page_count > kMostPagesAhead) return;
+  if (page_count == 0 || page_count > kMostPagesAhead) return;
   const Has has = HasPages(following.front());
-  if (has == Has::kAll) return;
+  if (has == Has::kAll || (!remote_ && LoadsFast(following.front()))) return;
+  const std::size_t threads = remote_ ? kPagesAtOnce : kDiskReadsAtOnce;
   const std::size_t group = std::clamp<std::size_t>(kPagesAtOnce / page_count, 1, following.size());
   if (has == Has::kPagesToValidate) {
     const auto most = following.first(std::min(kPagesAtOnce, following.size()));
     const auto end = std::find_if(most.begin(), most.end(), [&](std::uint64_t shard) {
       return HasPages(shard) != Has::kPagesToValidate;
     });
-    ForEachInParallel(static_cast<std::size_t>(end - most.begin()), kPagesAtOnce,
+    ForEachInParallel(static_cast<std::size_t>(end - most.begin()), threads,
                       [&](std::size_t i) { static_cast<void>(ListedGeneration(most[i])); });
   }
   const Deadline deadline = CallerDeadline();
-  ForEachInParallel(group * page_count, kPagesAtOnce, [&](std::size_t i) {
+  ForEachInParallel(group * page_count, threads, [&](std::size_t i) {
     const auto generation = ListedGeneration(following[i % group]);
     if (!generation) return;
     const auto loaded = shards().Page(*generation, i / group, deadline);

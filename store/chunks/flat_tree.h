@@ -69,9 +69,11 @@ class FlatTree : public ShardedTree {
   [[nodiscard]] ShardLister& lister() { return lister_; }
   // Whether each request costs the way to a remote store.
   [[nodiscard]] bool remote() const { return remote_; }
-  // Loads what the first of these shards has, unless it is there, and with it what is listed next.
-  // Nothing where the store is not remote. `following`: ascending, more than kPagesAtOnce are not
-  // needed.
+  enum class Has { kNothing, kPagesToValidate, kAll };
+  [[nodiscard]] Has HasPages(std::uint64_t shard) const;
+  // Loads what the first of these shards has, unless it is there, and with it what is listed next,
+  // where that is slow: the store is remote, or its disk takes long. `following`: ascending, more
+  // than kPagesAtOnce are not needed.
   static constexpr std::size_t kPagesAtOnce = 32;
   using Shards = std::span<const std::uint64_t>;
   void LoadPages(Shards following) const;
@@ -83,8 +85,8 @@ class FlatTree : public ShardedTree {
     const DamageVisitor& damaged;
   };
   Status ListWholeGrid(const Cursor& cursor);
-  enum class Has { kNothing, kPagesToValidate, kAll };
-  [[nodiscard]] Has HasPages(std::uint64_t shard) const;
+  // Loads one page of a shard; true where the page cache had it, or a disk as fast.
+  [[nodiscard]] bool LoadsFast(std::uint64_t shard) const;
   // False: the visitor has ended the listing.
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
   Result<bool> ListUnpublished(const ShardGenerationPtr& generation,

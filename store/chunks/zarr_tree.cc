@@ -1,6 +1,7 @@
 #include "store/chunks/zarr_tree.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "codec/grid/chunk_key.h"
@@ -314,16 +315,18 @@ ShardLister::Time ZarrTree::Begun() const {
 }
 
 void ZarrTree::LoadRows(const GridDirectory& in, Rows rows, std::size_t from, Time since) {
-  if (!remote()) return;
   const std::uint64_t per_shard = chunks_per_shard_[names_.IndexCount(in)];
   if (in.level == depth()) {
+    const auto shard_of = [&](std::uint64_t row) {
+      return Child(in, row * per_shard).chunk.slot.shard;
+    };
+    if (HasPages(shard_of(rows[from])) == Has::kAll) return;
+    const Rows next = rows.subspan(from, std::min(kPagesAtOnce, rows.size() - from));
     std::vector<std::uint64_t> shards;
-    for (const std::uint64_t row : rows.subspan(from, std::min(kPagesAtOnce, rows.size() - from))) {
-      shards.push_back(Child(in, row * per_shard).chunk.slot.shard);
-    }
+    std::transform(next.begin(), next.end(), std::back_inserter(shards), shard_of);
     return LoadPages(shards);
   }
-  if (from % kRowsAtOnce != 0) return;
+  if (!remote() || from % kRowsAtOnce != 0) return;
   const Rows next = rows.subspan(from, std::min(kRowsAtOnce, rows.size() - from));
   if (next.size() == 1) return;
   ForEachInParallel(next.size(), kRowsAtOnce, [&](std::size_t i) {
