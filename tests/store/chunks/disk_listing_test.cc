@@ -80,7 +80,8 @@ TEST_F(DiskListing, OpensTheNextShardsAtATimeAfterOneThatWasSlow) {
     met.notify_all();
     if (opens == 1) now_ = now_.load() + microseconds(300);
     // The second open ends when there is a third.
-    if (opens == 2) alone = !met.wait_for(lock, std::chrono::seconds(10), [&] { return opens > 2; });
+    if (opens == 2)
+      alone = !met.wait_for(lock, std::chrono::seconds(10), [&] { return opens > 2; });
   });
   EXPECT_EQ(List(), kChunks);
   EXPECT_FALSE(alone);
