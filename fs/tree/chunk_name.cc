@@ -184,9 +184,9 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   UNSHARD_RETURN_IF_ERROR(copy.CommitWith([&](StagedFile& bytes) -> Status {
     // The bytes that are removed are those that have just been copied.
     if (const auto stored_in = content->stored_in()) {
-      UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, bytes.Crc32c());
+      UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t checksum, bytes.Checksum());
       removal.replaces = std::make_shared<const StoredChunkPrint>(
-          StoredChunkPrint{{false, bytes.size(), crc32c}, stored_in});
+          StoredChunkPrint{{false, bytes.size(), checksum}, stored_in});
     }
     return sb.writes->CommitMove(put, bytes, removal);
   }));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "store/chunks/sharded_chunks.h"
 #include "store/chunks/sharded_tree.h"
 
@@ -145,13 +145,13 @@ Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes) {
   return Bytes(std::move(all));
 }
 
-Result<std::uint32_t> Crc32cOf(ChunkContent& content) {
-  std::uint32_t crc = 0;
+Result<std::uint32_t> ChecksumOf(ChunkContent& content) {
+  std::uint32_t sum = 0;
   UNSHARD_RETURN_IF_ERROR(ForEachPiece(content, [&](std::uint64_t, ByteSpan piece) {
-    crc = Crc32cExtend(crc, piece);
+    sum = ExtendChecksum(sum, piece);
     return Status{};
   }));
-  return crc;
+  return sum;
 }
 
 }  // namespace unshard

@@ -39,8 +39,8 @@ ContentPtr MakeTextContent(std::shared_ptr<const std::string> text);
 Result<Bytes> InMemory(FilePiece piece);
 // All bytes in memory. Fails with kResourceExhausted where they are more than `max_bytes`.
 Result<Bytes> ReadAll(ChunkContent& content, std::uint64_t max_bytes);
-// The crc32c of all bytes, read in pieces.
-Result<std::uint32_t> Crc32cOf(ChunkContent& content);
+// The checksum of all bytes, read in pieces.
+Result<std::uint32_t> ChecksumOf(ChunkContent& content);
 // Calls `take` with pieces of the content in order, until it fails.
 Status ForEachPiece(ChunkContent& content,
                     const std::function<Status(std::uint64_t offset, ByteSpan)>& take);

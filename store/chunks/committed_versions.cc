@@ -6,7 +6,7 @@ namespace unshard {
 
 ChunkFingerprint FingerprintOf(const WrittenVersion& version) {
   if (version.removed) return {};
-  return {false, version.size, version.crc32c};
+  return {false, version.size, version.checksum};
 }
 
 CommittedVersions::PlaceInShard CommittedVersions::PlaceOf(const ChunkRef& chunk) {

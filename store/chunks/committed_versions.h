@@ -80,7 +80,7 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   // The kernel was allowed to cache the dentry of this version's node.
   std::atomic<bool> remembered = false;
   std::uint64_t size = 0;
-  std::uint32_t crc32c = 0;
+  std::uint32_t checksum = 0;
   std::uint64_t inode = 0;  // st_ino
 
   // Guarded by the mutex of CommittedVersions.

@@ -81,8 +81,8 @@ Result<StoredChunkPrint> CurrentChunks::StoredFingerprint(const std::shared_ptr<
     UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree->chunks().Latest(chunk));
     if (!facts) return StoredChunkPrint{};
     const ContentPtr content = MakeStoredContent(tree, chunk, *facts);
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOf(*content));
-    return PrintIn(facts->generation, {false, content->size(), crc});
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t sum, ChecksumOf(*content));
+    return PrintIn(facts->generation, {false, content->size(), sum});
   };
   // A shard that another process replaces or overwrites meanwhile is read again: the commit that
   // waits for the fingerprint is not at fault.

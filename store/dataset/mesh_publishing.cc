@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "store/local/memory_file.h"
 
@@ -35,7 +35,7 @@ void Append(std::vector<WrittenVersionPtr>& to, const MeshFiles& files) {
 // The change puts the manifest that the shard has already: only the fragments are new.
 void KeepManifest(ShardChange& change, const ContentPtr& manifest, const Bytes& bytes,
                   std::uint64_t max_bytes) {
-  const ChunkFingerprint there{false, bytes.size(), Crc32c(bytes.span())};
+  const ChunkFingerprint there{false, bytes.size(), Checksum(bytes.span())};
   change.expected = there;
   change.also_expected.reset();
   change.seen_in.reset();

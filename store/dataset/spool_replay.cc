@@ -90,7 +90,7 @@ SpoolReplay::Fate SpoolReplay::FateOf(const CommittedVersions::Spooled& spooled)
   if (!place) return quarantined("the source has no place for this chunk any more");
   const auto stored = current_.StoredFingerprint(place->tree, place->chunk);
   ChunkFingerprint own;
-  if (!chunk.removed) own = {false, chunk.size, chunk.crc32c};
+  if (!chunk.removed) own = {false, chunk.size, chunk.checksum};
   if (stored && stored->fingerprint == own) return {Fate::Kind::kPublished, "", *place};
   if (WasPut(AttemptKey(*place), spooled)) return {Fate::Kind::kPublished, "", *place};
   if (terms.layout && *terms.layout != place->tree->layout_digest()) {

@@ -22,7 +22,7 @@ void SpooledVersions::MakeLatest(std::vector<Sealed> all) {
     version->number = ++last_number_;
     version->removed = sealed.chunk.removed;
     version->size = sealed.chunk.size;
-    version->crc32c = sealed.chunk.crc32c;
+    version->checksum = sealed.chunk.checksum;
     version->spool = std::move(sealed.spool);
     version->spooled = std::move(sealed.chunk);
     versions.push_back(version);

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "store/object/log.h"
 #include "store/publish/jitter.h"
 
@@ -17,9 +17,9 @@ constexpr int kAttempts = 8;
 constexpr std::chrono::milliseconds kFirstPause{10};
 constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
 
-Result<std::uint32_t> Crc32cOfObject(ObjectVersion& object) {
+Result<std::uint32_t> ChecksumOfObject(ObjectVersion& object) {
   const std::uint64_t size = object.info().size;
-  std::uint32_t crc = 0;
+  std::uint32_t sum = 0;
   for (std::uint64_t at = 0; at < size; at += kPieceBytes) {
     const std::uint64_t piece = std::min(kPieceBytes, size - at);
     UNSHARD_ASSIGN_OR_RETURN(const ReadResult read,
@@ -27,9 +27,9 @@ Result<std::uint32_t> Crc32cOfObject(ObjectVersion& object) {
     if (read.state != ReadResult::State::kFound || read.value.size() != piece) {
       return Fail(ErrorCode::kConflict, "the object was replaced while it was compared");
     }
-    crc = Crc32cExtend(crc, read.value.span());
+    sum = ExtendChecksum(sum, read.value.span());
   }
-  return crc;
+  return sum;
 }
 
 // Whether an object has these bytes. Reads them only where their number is right.
@@ -37,8 +37,8 @@ Result<bool> HasBytes(const std::shared_ptr<ObjectVersion>& object,
                       const ChunkFingerprint& expected) {
   if (!object || expected.absent) return !object && expected.absent;
   if (object->info().size != expected.size) return false;
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc, Crc32cOfObject(*object));
-  return crc == expected.crc32c;
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t sum, ChecksumOfObject(*object));
+  return sum == expected.checksum;
 }
 
 std::optional<ObjectInfo> InfoOf(const std::shared_ptr<ObjectVersion>& object) {
@@ -148,11 +148,11 @@ Result<Committed> FilePublishing::Commit(const std::string& key, const WaitingPt
   if (file->removed()) return replacement.Remove(committing);
   UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> bytes, file->spool->Open(file->chunk));
   UNSHARD_ASSIGN_OR_RETURN(
-      const std::uint32_t crc,
-      ReadWithCrc32c(*bytes, {0, file->chunk.size}, 0, [&](std::uint64_t at, ByteSpan piece) {
+      const std::uint32_t sum,
+      ReadWithChecksum(*bytes, {0, file->chunk.size}, 0, [&](std::uint64_t at, ByteSpan piece) {
         return replacement.Write(at, piece);
       }));
-  if (crc != file->chunk.crc32c) {
+  if (sum != file->chunk.checksum) {
     return Fail(ErrorCode::kDataLoss,
                 file->spool->Describe(file->chunk) + ": its bytes are not those that were written");
   }

@@ -22,7 +22,7 @@ bool ShowsFile(const FileState& state) {
 
 ChunkFingerprint ContentPrint(const WaitingFile& file) {
   if (file.removed()) return {};
-  return {false, file.chunk.size, file.chunk.crc32c};
+  return {false, file.chunk.size, file.chunk.checksum};
 }
 
 std::string KeyOf(const SpooledChunk& chunk) { return JoinPath(chunk.dataset, chunk.chunk); }

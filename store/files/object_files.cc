@@ -77,7 +77,7 @@ class ObjectFiles::OpenObject final : public File {
     return inode_->Write(offset, bytes);
   }
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override {
-    const auto copied = ReadWithCrc32c(source, range, 0, [&](std::uint64_t at, ByteSpan piece) {
+    const auto copied = ReadWithChecksum(source, range, 0, [&](std::uint64_t at, ByteSpan piece) {
       return inode_->Write(offset + at, piece);
     });
     if (!copied) return tl::unexpected<Error>(copied.error());

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "store/object/time_now.h"
 
 namespace unshard {
@@ -17,7 +17,7 @@ constexpr int kRoomTries = 64;  // where other writers take the room that was wa
 
 ChunkFingerprint StoredPrint(const std::optional<ObjectInfo>& stored) {
   if (!stored) return {};
-  return {false, stored->size, Crc32c(AsBytes(stored->generation.tag))};
+  return {false, stored->size, Checksum(AsBytes(stored->generation.tag))};
 }
 
 ObjectInode::ObjectInode(std::shared_ptr<const FileStaging> staging, std::uint64_t number,

@@ -25,7 +25,7 @@ struct FileStaging {
   std::function<Status(std::uint64_t bytes)> await_room;
 };
 
-// What the store has under a key, as the seal of a whole file says it: its length, and the crc32c
+// What the store has under a key, as the seal of a whole file says it: its length, and the checksum
 // of its validator.
 ChunkFingerprint StoredPrint(const std::optional<ObjectInfo>& stored);
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "store/object/object_store.h"
 
 namespace unshard {
 
-Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::uint32_t crc,
-                                     const PieceVisitor& visit) {
+Result<std::uint32_t> ReadWithChecksum(File& file, const ByteRange& range, std::uint32_t sum,
+                                       const PieceVisitor& visit) {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
   // Not filled with zeros before, as a vector would be.
   const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(
@@ -22,11 +22,11 @@ Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::ui
                                             std::to_string(range.size) + " bytes, found " +
                                             std::to_string(done + found));
     }
-    crc = Crc32cExtend(crc, piece);
+    sum = ExtendChecksum(sum, piece);
     if (visit) UNSHARD_RETURN_IF_ERROR(visit(done, piece));
     done += found;
   }
-  return crc;
+  return sum;
 }
 
 Status FileSystem::SyncAll() {

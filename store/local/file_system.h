@@ -110,12 +110,12 @@ class FileSystem {
   [[nodiscard]] virtual std::string Describe(const std::string& path) const = 0;
 };
 
-// Reads `range` of a file piece by piece, a MiB each, and gives the crc32c of its bytes, which
-// continues `crc`. `visit` gets each piece and how far it is from the start of the range; its
+// Reads `range` of a file piece by piece, a MiB each, and gives the checksum of its bytes, which
+// continues `sum`. `visit` gets each piece and how far it is from the start of the range; its
 // failure ends the reading. kDataLoss where the file ends before the range does.
 using PieceVisitor = std::function<Status(std::uint64_t at, ByteSpan piece)>;
-Result<std::uint32_t> ReadWithCrc32c(File& file, const ByteRange& range, std::uint32_t crc = 0,
-                                     const PieceVisitor& visit = nullptr);
+Result<std::uint32_t> ReadWithChecksum(File& file, const ByteRange& range, std::uint32_t sum = 0,
+                                       const PieceVisitor& visit = nullptr);
 
 // Makes the directory `path` and all above it that are missing, each durable before the next.
 Status MakeDirectories(FileSystem& files, const std::string& path);

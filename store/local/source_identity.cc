@@ -37,9 +37,9 @@ std::string DocumentText(FileSystem& files) {
     if (!file || !*file) continue;
     const auto status = (*file)->Stat();
     if (!status) return "";
-    const auto crc = ReadWithCrc32c(**file, {0, status->size});
-    if (!crc) return "";
-    return std::string(name) + " " + std::to_string(status->size) + " " + std::to_string(*crc);
+    const auto sum = ReadWithChecksum(**file, {0, status->size});
+    if (!sum) return "";
+    return std::string(name) + " " + std::to_string(status->size) + " " + std::to_string(*sum);
   }
   return "";
 }

@@ -20,8 +20,8 @@ struct SourceIdentity {
   // When the directory was made: never changes, and tells it from a later one with its inode
   // number. "" where the file system does not record that.
   std::string born;
-  // Name, size and crc32c of the metadata document in it; "" where there is none. Changes with each
-  // edit, so that it only decides where the numbers cannot.
+  // Name, size and checksum of the metadata document in it; "" where there is none. Changes with
+  // each edit, so that it only decides where the numbers cannot.
   std::string document;
   // Of a source in a remote store, "https://host/bucket/prefix", without any secret; "" for
   // directories. Nothing else is set beside it.

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "codec/precomputed/mesh_manifest.h"
 #include "store/publish/coalesced_reads.h"
 
@@ -262,22 +262,22 @@ Result<bool> Planner::HoldsExpected(const ShardChange& change, const StoredChunk
 Result<ChunkFingerprint> Planner::Fingerprint(const StoredChunk& chunk) {
   if (!request_.format->stored_is_plain()) {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, Plain(chunk));
-    return ChunkFingerprint{false, plain.size(), Crc32c(plain.span())};
+    return ChunkFingerprint{false, plain.size(), Checksum(plain.span())};
   }
   if (chunk.range.size > kPiece) return FingerprintOfBytes(chunk.range);
   UNSHARD_ASSIGN_OR_RETURN(const Bytes plain, reads_.Read(chunk.range));
-  return ChunkFingerprint{false, plain.size(), Crc32c(plain.span())};
+  return ChunkFingerprint{false, plain.size(), Checksum(plain.span())};
 }
 
 Result<ChunkFingerprint> Planner::FingerprintOfBytes(const ByteRange& range) const {
-  std::uint32_t crc32c = 0;
+  std::uint32_t checksum = 0;
   for (std::uint64_t done = 0; done < range.size;) {
     const std::uint64_t size = std::min(kPiece, range.size - done);
     UNSHARD_ASSIGN_OR_RETURN(const Bytes piece, base_.Read({range.begin + done, size}));
-    crc32c = Crc32cExtend(crc32c, piece.span());
+    checksum = ExtendChecksum(checksum, piece.span());
     done += size;
   }
-  return ChunkFingerprint{false, range.size, crc32c};
+  return ChunkFingerprint{false, range.size, checksum};
 }
 
 }  // namespace

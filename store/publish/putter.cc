@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "codec/precomputed/mesh_manifest.h"
 
 namespace unshard {
@@ -90,8 +90,8 @@ Result<PutChunk> ShardPutter::PutChanged(const PlannedChunk& chunk, std::uint64_
   if (change.stored) return PutStored(chunk, at);
   UNSHARD_ASSIGN_OR_RETURN(const auto source, OpenSource(chunk, change.open, change.size));
   if (request_.format->stored_is_plain() && !request_.has_leading) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, CopyNew(*source, change.size, at));
-    UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, change.put, crc32c));
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t checksum, CopyNew(*source, change.size, at));
+    UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, change.put, checksum));
     put.stored = change.size;
     return put;
   }
@@ -119,8 +119,8 @@ Result<std::uint64_t> ShardPutter::PutLeading(const PlannedChunk& chunk, std::ui
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto source,
                            OpenSource(chunk, change.open_leading, change.leading_size));
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t crc32c, CopyNew(*source, change.leading_size, at));
-  if (change.leading) UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, change.leading->put, crc32c));
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint32_t checksum, CopyNew(*source, change.leading_size, at));
+  if (change.leading) UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, change.leading->put, checksum));
   return change.leading_size;
 }
 
@@ -137,7 +137,7 @@ Result<std::uint64_t> ShardPutter::PutEncoded(const PlannedChunk& chunk, File& s
   if (found != plain.size()) {
     return Fail(ErrorCode::kDataLoss, Describe(chunk) + ": its new bytes end early");
   }
-  UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, chunk.change->put, Crc32c(plain)));
+  UNSHARD_RETURN_IF_ERROR(CheckNew(chunk, chunk.change->put, Checksum(plain)));
   if (request_.has_leading) {
     const auto announced = MeshFragmentBytes(plain);
     if (!announced || *announced != leading) {
@@ -181,18 +181,18 @@ Result<std::shared_ptr<File>> ShardPutter::OpenSource(
 // After a failed write-back the page cache may differ from what was written.
 Status ShardPutter::CheckNew(const PlannedChunk& chunk,
                              const std::optional<ChunkFingerprint>& expected,
-                             std::uint32_t crc32c) const {
-  if (!expected || expected->absent || expected->crc32c == crc32c) return {};
+                             std::uint32_t checksum) const {
+  if (!expected || expected->absent || expected->checksum == checksum) return {};
   return Fail(ErrorCode::kDataLoss,
               Describe(chunk) + ": its new bytes are not those that were written");
 }
 
 Result<std::uint32_t> ShardPutter::CopyNew(File& source, std::uint64_t size, std::uint64_t at) {
-  auto crc32c = ReadWithCrc32c(source, {0, size}, 0, [&](std::uint64_t done, ByteSpan piece) {
+  auto checksum = ReadWithChecksum(source, {0, size}, 0, [&](std::uint64_t done, ByteSpan piece) {
     return Write(at + done, piece);
   });
-  if (!crc32c) return Forward(std::move(crc32c).error(), base_.described() + ": its new bytes");
-  return crc32c;
+  if (!checksum) return Forward(std::move(checksum).error(), base_.described() + ": its new bytes");
+  return checksum;
 }
 
 Status ShardPutter::Write(std::uint64_t at, ByteSpan bytes) {

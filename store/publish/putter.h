@@ -44,11 +44,12 @@ class ShardPutter {
       const PlannedChunk& chunk, const std::function<Result<std::shared_ptr<File>>()>& open,
       std::uint64_t size) const;
   // The bytes of a file in the spool. Not by the kernel: file systems that clone would give each
-  // chunk an extent of its own, and first write out a file that is about to go. Gives their crc32c.
+  // chunk an extent of its own, and first write out a file that is about to go. Gives their
+  // checksum.
   Result<std::uint32_t> CopyNew(File& source, std::uint64_t size, std::uint64_t at);
   [[nodiscard]] Status CheckNew(const PlannedChunk& chunk,
                                 const std::optional<ChunkFingerprint>& expected,
-                                std::uint32_t crc32c) const;
+                                std::uint32_t checksum) const;
   Status Write(std::uint64_t at, ByteSpan bytes);
   Status CopyBase(const ByteRange& range, std::uint64_t at);
   Status FlushCopy();

@@ -21,7 +21,8 @@ namespace unshard {
 namespace {
 
 constexpr std::uint64_t kMaxOwnerBytes = std::uint64_t{64} << 10;
-constexpr const char* kLayoutVersion = "1";
+// Checksums of version 1 were the crc32c.
+constexpr const char* kLayoutVersion = "2";
 constexpr int kAttempts = 20;
 // A process that tests whether a spool has an owner holds its lock for a moment: try again.
 constexpr std::chrono::milliseconds kLookerPause{10};
@@ -90,7 +91,8 @@ Result<SpoolOwner> ParseOwner(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(owner.version, Member(document, "version"));
   if (owner.version != kLayoutVersion) {
     return Fail(ErrorCode::kNotSupported, "owner.version: expected " + std::string(kLayoutVersion) +
-                                              ", found " + owner.version);
+                                              ", found " + owner.version +
+                                              "; the release that made this spool publishes it");
   }
   UNSHARD_ASSIGN_OR_RETURN(owner.source, Member(document, "source"));
   owner.source = UnescapeBytes(owner.source);

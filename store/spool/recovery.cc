@@ -62,9 +62,9 @@ Result<bool> IsWhole(FileSystem& files, SpooledChunk& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
   chunk.committed = status.modified;
   if (status.size != chunk.size) return false;
-  auto crc = ReadWithCrc32c(*file, {0, chunk.size});
-  if (!crc) return Forward(std::move(crc).error(), files.Describe(path));
-  return *crc == chunk.crc32c;
+  auto sum = ReadWithChecksum(*file, {0, chunk.size});
+  if (!sum) return Forward(std::move(sum).error(), files.Describe(path));
+  return *sum == chunk.checksum;
 }
 
 // Step 3 for one directory, whose whole chunks are given, the earliest first.

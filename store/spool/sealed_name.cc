@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "store/object/object_store.h"
 #include "store/spool/spool.h"
 
@@ -57,13 +57,13 @@ bool ReadFingerprint(SealReader& reader, ChunkFingerprint& fingerprint) {
   fingerprint.absent = fingerprint.unknown || reader.Take("-a");
   if (fingerprint.absent) return true;
   return reader.Take("-b") && reader.TakeNumber(fingerprint.size) && reader.Take("-") &&
-         reader.TakeHex(fingerprint.crc32c);
+         reader.TakeHex(fingerprint.checksum);
 }
 
 std::string FingerprintText(const ChunkFingerprint& fingerprint) {
   if (fingerprint.unknown) return "-u";
   if (fingerprint.absent) return "-a";
-  return "-b" + std::to_string(fingerprint.size) + '-' + Hex(fingerprint.crc32c);
+  return "-b" + std::to_string(fingerprint.size) + '-' + Hex(fingerprint.checksum);
 }
 
 bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
@@ -72,7 +72,7 @@ bool ReadSeal(std::string_view seal, SpooledChunk& chunk) {
   chunk.removed = reader.Take("r");
   if (!chunk.removed) {
     if (!reader.Take("f") || !reader.TakeNumber(chunk.size) || !reader.Take("-")) return false;
-    if (!reader.TakeHex(chunk.crc32c)) return false;
+    if (!reader.TakeHex(chunk.checksum)) return false;
   }
   SealTerms& terms = chunk.terms;
   if (!ReadFingerprint(reader, terms.base)) return false;
@@ -124,7 +124,7 @@ std::string DatasetDirectory(std::string_view dataset) {
   if (dataset.empty()) return "%2E";
   std::string name = EscapeName(dataset);
   if (name.size() <= kMaxDatasetName) return name;
-  return name.substr(0, kMaxDatasetName) + '%' + Hex(Crc32c(AsBytes(dataset)));
+  return name.substr(0, kMaxDatasetName) + '%' + Hex(Checksum(AsBytes(dataset)));
 }
 
 std::string DatasetPathText(std::string_view dataset) { return std::string(dataset) + '\n'; }
@@ -139,7 +139,7 @@ std::optional<std::string> ParseDatasetPath(std::string_view text,
 
 std::string SealedName(const SpooledChunk& chunk) {
   std::string name = EscapeName(chunk.chunk) + ",s" + std::to_string(chunk.sequence);
-  name += chunk.removed ? "-r" : "-f" + std::to_string(chunk.size) + '-' + Hex(chunk.crc32c);
+  name += chunk.removed ? "-r" : "-f" + std::to_string(chunk.size) + '-' + Hex(chunk.checksum);
   const SealTerms& terms = chunk.terms;
   name += FingerprintText(terms.base);
   if (terms.other_base) name += FingerprintText(*terms.other_base);

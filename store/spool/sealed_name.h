@@ -12,7 +12,7 @@ inline constexpr std::size_t kMaxFileName = 255;
 
 // The directory of a dataset below chunks/ and conflicts/: its path with "/" written "%2F" and "%"
 // written "%25"; "%2E" for the source itself. A path that is too long for a name is cut and ends
-// with its crc32c, so that only `.path` has it whole.
+// with its checksum, so that only `.path` has it whole.
 std::string DatasetDirectory(std::string_view dataset);
 
 // What the file `.path` in that directory says, and the dataset that it names; nothing for text

@@ -17,11 +17,11 @@
 // removed.
 //
 // The seal says all there is to know about the file: sequence, kind (chunk or removal), length and
-// crc32c of the file, length and crc32c of what it replaces, and a digest of the layout that it was
-// written for. A file of the source that is no chunk, and waits to be stored whole under its own
-// key, is sealed in the same way, marked as one. Renaming seals. A file whose bytes do
-// not match its seal was torn by a power loss before it was fsynced, or damaged since: which of
-// the two is not known, so it is quarantined and reported.
+// checksum (codec/core/checksum.h) of the file, length and checksum of what it replaces, and a
+// digest of the layout that it was written for. A file of the source that is no chunk, and waits to
+// be stored whole under its own key, is sealed in the same way, marked as one. Renaming seals. A
+// file whose bytes do not match its seal was torn by a power loss before it was fsynced, or damaged
+// since: which of the two is not known, so it is quarantined and reported.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@
 
 namespace unshard {
 
-// What a committed chunk replaced: nothing, or plain bytes with this length and crc32c.
+// What a committed chunk replaced: nothing, or plain bytes with this length and checksum.
 struct ChunkFingerprint {
   static ChunkFingerprint Unknown() { return {true, 0, 0, true}; }
   bool absent = true;
   std::uint64_t size = 0;
-  std::uint32_t crc32c = 0;
+  std::uint32_t checksum = 0;
   // Not known, since the store did not answer: whatever is there is replaced, but in strict mode.
   bool unknown = false;
   friend bool operator==(const ChunkFingerprint&, const ChunkFingerprint&) = default;
@@ -52,7 +52,7 @@ struct ChunkFingerprint {
 
 // What a seal says beside what the spool knows by itself.
 struct SealTerms {
-  // Of a whole file: its length, and the crc32c of its validator in the store.
+  // Of a whole file: its length, and the checksum of its validator in the store.
   ChunkFingerprint base;
   // The version before this one, where it was in the spool as well: the store may have that by now.
   std::optional<ChunkFingerprint> other_base = std::nullopt;
@@ -72,7 +72,7 @@ struct SpooledChunk {
   // spool.
   std::uint64_t only_with = 0;
   std::uint64_t size = 0;
-  std::uint32_t crc32c = 0;
+  std::uint32_t checksum = 0;
   SealTerms terms;
   timespec committed{};
 };
@@ -123,7 +123,7 @@ class StagedFile {
   Status Sync();
   [[nodiscard]] std::uint64_t size() const;
   // Of all bytes; without reading them where they were written in order.
-  Result<std::uint32_t> Crc32c();
+  Result<std::uint32_t> Checksum();
   [[nodiscard]] File& file();
 
   struct State;
@@ -155,7 +155,7 @@ class Spool {
   Result<std::shared_ptr<StagedFile>> Reserve();
   // Commits: the staged file becomes `dataset`/`chunk`, or a removal of it where `staged` is null.
   // From return on it survives the end of this process. `staged` is sealed then: its bytes can
-  // still be read through it, and never be changed. Gives sequence, crc and time. Fails, with
+  // still be read through it, and never be changed. Gives sequence, checksum and time. Fails, with
   // `staged` as it was, with kInvalidArgument and ENAMETOOLONG where the name of the chunk is too
   // long for a file name, and with ENOSPC where a removal finds the cap reached.
   Result<SpooledChunk> Seal(StagedFile* staged, const std::string& dataset,

@@ -97,10 +97,10 @@ void KeepLatest(std::vector<SpoolFile>& files) {
 Result<bool> FitsItsSeal(File& file, const SpooledChunk& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file.Stat());
   if (status.size != chunk.size) return false;
-  const auto crc = ReadWithCrc32c(file, {0, chunk.size});
-  if (!crc && crc.error().code == ErrorCode::kDataLoss) return false;  // it became shorter
-  UNSHARD_RETURN_IF_ERROR(crc);
-  return *crc == chunk.crc32c;
+  const auto sum = ReadWithChecksum(file, {0, chunk.size});
+  if (!sum && sum.error().code == ErrorCode::kDataLoss) return false;  // it became shorter
+  UNSHARD_RETURN_IF_ERROR(sum);
+  return *sum == chunk.checksum;
 }
 
 Status CopyChunk(FileSystem& spool, const SpoolFile& from, FileSystem& to,

@@ -1,6 +1,6 @@
 #include "store/spool/staged_file.h"
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "store/spool/state.h"
 
 namespace unshard {
@@ -34,7 +34,7 @@ void StagedFile::State::ForgetSumFrom(std::uint64_t offset) {
 
 Result<std::uint32_t> StagedFile::State::Checksum() {
   if (summed < size) {
-    UNSHARD_ASSIGN_OR_RETURN(sum, ReadWithCrc32c(*file, {summed, size - summed}, sum));
+    UNSHARD_ASSIGN_OR_RETURN(sum, ReadWithChecksum(*file, {summed, size - summed}, sum));
     summed = size;
   }
   return sum;
@@ -72,7 +72,7 @@ Status StagedFile::Write(std::uint64_t offset, ByteSpan bytes) {
   if (!written) {
     state_->Recount();
   } else if (offset == state_->summed) {
-    state_->sum = Crc32cExtend(state_->sum, bytes);
+    state_->sum = ExtendChecksum(state_->sum, bytes);
     state_->summed = *end;
   }
   return written;
@@ -113,7 +113,7 @@ std::uint64_t StagedFile::size() const {
   return state_->size;
 }
 
-Result<std::uint32_t> StagedFile::Crc32c() {
+Result<std::uint32_t> StagedFile::Checksum() {
   const std::lock_guard lock(state_->mutex);
   return state_->Checksum();
 }

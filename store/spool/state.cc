@@ -150,7 +150,7 @@ Status Spool::State::SealAs(SpoolDirectory& directory, StagedFile::State& from,
                             SpooledChunk& sealed) {
   UNSHARD_RETURN_IF_ERROR(from.CheckUnsealed());
   sealed.size = from.size;
-  UNSHARD_ASSIGN_OR_RETURN(sealed.crc32c, from.Checksum());
+  UNSHARD_ASSIGN_OR_RETURN(sealed.checksum, from.Checksum());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, from.file->Stat());
   sealed.committed = status.modified;
   UNSHARD_RETURN_IF_ERROR(files->Rename(from.path, SealedPath(kChunksDirectory, sealed)));

@@ -16,10 +16,11 @@ constexpr std::size_t kMaxRemoved = 4096;
 
 // Puts the bytes of a sealed chunk into `to`, which is durable on return.
 Status CopyChecked(File& from, File& to, const SpooledChunk& chunk) {
-  auto crc = ReadWithCrc32c(from, {0, chunk.size}, 0,
-                            [&](std::uint64_t at, ByteSpan piece) { return to.Write(at, piece); });
-  if (!crc) return Forward(std::move(crc).error(), chunk.chunk);
-  if (*crc == chunk.crc32c) return to.Sync();
+  auto sum = ReadWithChecksum(from, {0, chunk.size}, 0, [&](std::uint64_t at, ByteSpan piece) {
+    return to.Write(at, piece);
+  });
+  if (!sum) return Forward(std::move(sum).error(), chunk.chunk);
+  if (*sum == chunk.checksum) return to.Sync();
   return Fail(ErrorCode::kDataLoss, "the bytes of " + chunk.chunk + " are damaged");
 }
 

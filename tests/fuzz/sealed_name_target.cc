@@ -14,7 +14,7 @@ void FuzzSealedName(ByteSpan input) {
   if (const auto chunk = ParseSealedName(name)) {
     Require(SealedName(*chunk) == name, "sealed names are strict");
     Require(CheckKey(chunk->chunk).has_value() && !chunk->chunk.empty(), "chunks are keys");
-    Require(!chunk->removed || (chunk->size == 0 && chunk->crc32c == 0), "removals are empty");
+    Require(!chunk->removed || (chunk->size == 0 && chunk->checksum == 0), "removals are empty");
   }
   if (const auto text = UnescapeName(name)) {
     Require(EscapeName(*text) == name, "escapes are strict");

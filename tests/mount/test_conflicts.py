@@ -7,11 +7,14 @@ has touched is published.
 import json
 import os
 import pathlib
+import struct
 
+import google_crc32c
+import numpy as np
 import pytest
 
 from mounting import MountFailed, kill
-from write_data import KINDS, PATIENT, WriteCase, ZarrSource, flush, write_file
+from write_data import CRC32C, KINDS, LITTLE, PATIENT, WriteCase, ZarrSource, flush, write_file
 
 NAMES = ("changed", "removed", "taken", "created")  # the roles of chunks that conflict
 
@@ -99,6 +102,30 @@ def test_what_somebody_else_has_changed_stays_and_its_neighbours_are_published(c
     case.put(conflicts.chunk["taken"], 3)
     flush(mounted)
     case.check_source()
+
+
+def test_chunks_that_end_in_their_own_crc32c_are_distinguished(work, mount):
+    class Checksummed(ZarrSource):
+        CODECS = [LITTLE, CRC32C]
+
+    def chunk(version):
+        data = np.full(ZarrSource.CHUNK, version, ZarrSource.DTYPE).tobytes()
+        return data + struct.pack("<I", google_crc32c.value(data))
+
+    source = Checksummed(work / "source")
+    ours, theirs = "c/0/0", "c/0/1"
+    source.fill({ours: chunk(1), theirs: chunk(1)})
+    mounted = mount(source.path, f"{PATIENT},spool={work / 'spools'}")
+    for name in (ours, theirs):
+        write_file(mounted.path / name, chunk(2))
+    kill(mounted)
+    source.fill({theirs: chunk(3)})
+    mounted = mount(source.path, f"{PATIENT},spool={work / 'spools'}")
+    assert (mounted.path / ours).read_bytes() == chunk(2)
+    assert (mounted.path / theirs).read_bytes() == chunk(3)
+    assert mounted.status()["write"]["conflicts"] == 1
+    flush(mounted)
+    assert source.stored() == {ours: chunk(2), theirs: chunk(3)}
 
 
 def test_what_was_set_aside_is_told_of_and_its_bytes_are_where_it_says(some_conflicts, run_unshard):

@@ -4,13 +4,19 @@ import fcntl
 import json
 import os
 import shutil
+import zlib
 
-import google_crc32c
 import pytest
 
 from mount_data import VersionedVolume
 from mounting import kill
 from write_data import PATIENT, WriteCase, damaged
+
+
+def checksum(data):
+    """CRC-32/BZIP2: the CRC of zlib with the bits of each byte, and of the result, reversed."""
+    mirrored = bytes(int(f"{byte:08b}"[::-1], 2) for byte in data)
+    return int(f"{zlib.crc32(mirrored):032b}"[::-1], 2)
 
 
 class LeftSpool:
@@ -21,7 +27,7 @@ class LeftSpool:
         (path / "staging").mkdir(parents=True)
         (path / "owner").write_text(json.dumps({
             "source": str(source), "host": "elsewhere", "boot": "some-boot", "process": "4711",
-            "version": "1"}))
+            "version": "2"}))
 
     def put(self, dataset, chunk, data, sequence, top="chunks"):
         """Seals a chunk, or a removal where `data` is None. Returns the file."""
@@ -30,7 +36,7 @@ class LeftSpool:
         (folder / ".path").write_text(dataset + "\n")
         seal = f"s{sequence}-r-a"
         if data is not None:
-            seal = f"s{sequence}-f{len(data)}-{google_crc32c.value(data):08x}-a"
+            seal = f"s{sequence}-f{len(data)}-{checksum(data):08x}-a"
         path = folder / f"{chunk.replace('/', '%2F')},{seal}"
         path.write_bytes(data or b"")
         return path

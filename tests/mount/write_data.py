@@ -67,6 +67,7 @@ class ZarrSource:
 
     SHAPE, CHUNK, PER_SHARD = (180, 250), (48, 64), (2, 2)
     DTYPE = np.dtype("<u2")
+    CODECS = [LITTLE]
 
     def __init__(self, path, separator="/", location="end", attributes=None):
         self.path, self.separator, self.location = path, separator, location
@@ -84,7 +85,7 @@ class ZarrSource:
             "chunk_key_encoding": {"name": "default",
                                    "configuration": {"separator": self.separator}},
             "codecs": [{"name": "sharding_indexed", "configuration": {
-                "chunk_shape": list(self.CHUNK), "codecs": [LITTLE],
+                "chunk_shape": list(self.CHUNK), "codecs": self.CODECS,
                 "index_codecs": self.index_codecs, "index_location": self.location}}]}
 
     def key(self, cell):

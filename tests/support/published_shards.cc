@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "codec/precomputed/shard.h"
 #include "codec/zarr3/metadata.h"
 #include "tests/support/index_walking.h"
@@ -139,7 +139,7 @@ std::string ChunkText(std::uint64_t seed, std::size_t size) {
 ChunkFingerprint FingerprintOf(const ShardContent& content, const PlacedAt& place) {
   const auto found = content.find(place);
   if (found == content.end()) return {};
-  return {false, found->second.size(), Crc32c(AsBytes(found->second))};
+  return {false, found->second.size(), Checksum(AsBytes(found->second))};
 }
 
 std::function<Result<std::shared_ptr<File>>()> ChangeMaker::Source(const std::string& text) {

@@ -1,10 +1,13 @@
-// crc32c, murmurhash3 and the compressed Morton code against published vectors.
+// crc32c, the checksum of versions, murmurhash3 and the compressed Morton code against published
+// vectors.
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "codec/core/checksum.h"
 #include "codec/core/crc32c.h"
 #include "codec/grid/morton.h"
 #include "codec/precomputed/murmurhash3.h"
@@ -27,6 +30,24 @@ TEST(Crc32c, IsContinued) {
   for (std::size_t at = 0; at <= bytes.size(); ++at) {
     EXPECT_EQ(Crc32cExtend(Crc32c(bytes.first(at)), bytes.subspan(at)), 0xe3069283U) << at;
   }
+}
+
+TEST(Checksum, MatchesItsPublishedVectorAndIsContinued) {
+  const ByteSpan bytes = AsBytes("123456789");
+  for (std::size_t at = 0; at <= bytes.size(); ++at) {
+    EXPECT_EQ(ExtendChecksum(Checksum(bytes.first(at)), bytes.subspan(at)), 0xfc891918U) << at;
+  }
+}
+
+TEST(Checksum, BytesWithTheirOwnCrc32cAreDistinguished) {
+  const auto with_crc32c = [](std::string text) {
+    const std::uint32_t crc = Crc32c(AsBytes(text));
+    for (int shift = 0; shift < 32; shift += 8) text += static_cast<char>(crc >> shift);
+    return text;
+  };
+  const std::string a = with_crc32c("one"), b = with_crc32c("two");
+  EXPECT_EQ(Crc32c(AsBytes(a)), Crc32c(AsBytes(b)));
+  EXPECT_NE(Checksum(AsBytes(a)), Checksum(AsBytes(b)));
 }
 
 TEST(MurmurHash3, MatchesReferenceVectors) {

@@ -1,7 +1,7 @@
 // What readers see of a chunk before, while and after it is committed and published.
 #include "store/chunks/current_chunks.h"
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "tests/support/writing_parts.h"
 
 namespace unshard {
@@ -59,7 +59,7 @@ TEST_F(CurrentChunksTest, TheFingerprintIsThatOfTheShardsBytes) {
   };
   const auto stored = print("a/0");
   ASSERT_TRUE(stored);
-  EXPECT_EQ(stored->fingerprint, (ChunkFingerprint{false, 1, Crc32c(AsBytes("a"))}));
+  EXPECT_EQ(stored->fingerprint, (ChunkFingerprint{false, 1, Checksum(AsBytes("a"))}));
   EXPECT_EQ(stored->in, (*memory_->Stat("a/0", Deadline::None()))->generation);
   const auto absent = print("a/2");
   ASSERT_TRUE(absent);

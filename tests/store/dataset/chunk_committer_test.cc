@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "codec/compression/gzip.h"
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "tests/support/writing_parts.h"
 
 namespace unshard {
@@ -20,7 +20,7 @@ class ChunkCommitterTest : public WritingParts {
     return parts_->committer.CommitBytes(commit, *staged);
   }
   static ChunkFingerprint Print(std::string_view text) {
-    return {false, text.size(), Crc32c(AsBytes(text))};
+    return {false, text.size(), Checksum(AsBytes(text))};
   }
   SealTerms TermsOf(const WrittenVersionPtr& version) {
     return parts_->written->SpooledOf(*version)->chunk.terms;
@@ -55,7 +55,7 @@ TEST_F(ChunkCommitterTest, OfAGzipFileTheChunkInItIsCommitted) {
   const auto version = CommitGzipped("a/0", AsText(GzipEncode(AsBytes("x"))));
   ASSERT_TRUE(version) << version.error().message;
   EXPECT_EQ(Current("a/0"), "x");
-  EXPECT_EQ((*version)->crc32c, Crc32c(AsBytes("x")));
+  EXPECT_EQ((*version)->checksum, Checksum(AsBytes("x")));
   for (const std::string& wrong :
        {std::string("x"), std::string(AsText(GzipEncode(AsBytes("two bytes"))))}) {
     const auto refused = CommitGzipped("a/1", wrong);

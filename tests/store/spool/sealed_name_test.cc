@@ -12,7 +12,7 @@ TEST(SealedName, SaysAllThereIsToKnow) {
   chunk.chunk = "c/0/3";
   chunk.sequence = 17;
   chunk.size = 4096;
-  chunk.crc32c = 0x1a2b3c4d;
+  chunk.checksum = 0x1a2b3c4d;
   chunk.terms.base = {false, 512, 0x5e6f7a8b};
   EXPECT_EQ(SealedName(chunk), "c%2F0%2F3,s17-f4096-1a2b3c4d-b512-5e6f7a8b");
   const auto parsed = ParseSealedName(SealedName(chunk));
@@ -21,7 +21,7 @@ TEST(SealedName, SaysAllThereIsToKnow) {
   EXPECT_EQ(parsed->sequence, 17U);
   EXPECT_FALSE(parsed->removed);
   EXPECT_EQ(parsed->size, 4096U);
-  EXPECT_EQ(parsed->crc32c, 0x1a2b3c4dU);
+  EXPECT_EQ(parsed->checksum, 0x1a2b3c4dU);
   EXPECT_EQ(parsed->terms.base, chunk.terms.base);
 }
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "store/spool/sealed_name.h"
 #include "tests/support/temporary_directory.h"
 
@@ -37,7 +37,7 @@ class SpoolContentsTest : public testing::Test {
     sealed.sequence = sequence;
     sealed.removed = removed;
     sealed.size = bytes.size();
-    sealed.crc32c = Crc32c(AsBytes(bytes));
+    sealed.checksum = Checksum(AsBytes(bytes));
     const stdfs::path folder = spool() / top / DatasetDirectory(dataset);
     WriteFile(folder / ".path", DatasetPathText(dataset));
     last_ = folder / SealedName(sealed);

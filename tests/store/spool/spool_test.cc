@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "codec/core/crc32c.h"
+#include "codec/core/checksum.h"
 #include "tests/support/simulated_disk.h"
 #include "tests/support/temporary_directory.h"
 
@@ -67,7 +67,7 @@ class SpoolTest : public testing::Test {
 TEST_F(SpoolTest, ASealedChunkIsReadBackAndRecovered) {
   const SpooledChunk sealed = Sealed("0-64_0-64_0-64", "voxels", {false, 5, 77});
   EXPECT_EQ(sealed.size, 6U);
-  EXPECT_EQ(sealed.crc32c, Crc32c(AsBytes("voxels")));
+  EXPECT_EQ(sealed.checksum, Checksum(AsBytes("voxels")));
   EXPECT_EQ(Text(sealed), "voxels");
   const auto removal = spool_->Seal(nullptr, "", "c/0/1", {});
   ASSERT_TRUE(removal);
@@ -104,7 +104,7 @@ TEST_F(SpoolTest, ASealedFileIsReadThroughItsHandleAndNeverChanged) {
 TEST_F(SpoolTest, ChecksumsFollowEveryWayOfWriting) {
   const auto source = Staged("0123456789");
   const auto check = [&](StagedFile& staged, std::string_view expected) {
-    EXPECT_EQ(staged.Crc32c().value_or(0), Crc32c(AsBytes(expected))) << expected;
+    EXPECT_EQ(staged.Checksum().value_or(0), Checksum(AsBytes(expected))) << expected;
     EXPECT_EQ(staged.size(), expected.size());
   };
   const auto staged = Staged("abc");
@@ -134,7 +134,7 @@ TEST_F(SpoolTest, WrittenInOrderACrcCostsNoRead) {
   const auto staged = Staged("one");
   ASSERT_TRUE(staged->Write(3, AsBytes("two")));
   disk.FailEvery(DiskOperation::kRead, EIO);
-  EXPECT_EQ(staged->Crc32c().value_or(0), Crc32c(AsBytes("onetwo")));
+  EXPECT_EQ(staged->Checksum().value_or(0), Checksum(AsBytes("onetwo")));
   EXPECT_TRUE(spool_->Seal(staged.get(), "8_8_8", "x", {}));
 }
 
@@ -183,7 +183,7 @@ TEST_F(SpoolTest, AFailedWriteIsNotCounted) {
   EXPECT_EQ(staged->Write(0, AsBytes(large)).error().system_errno, ENOSPC);
   EXPECT_EQ(spool_->usage().bytes, 5U);
   EXPECT_EQ(staged->size(), 5U);
-  EXPECT_EQ(staged->Crc32c().value_or(0), Crc32c(AsBytes("small")));
+  EXPECT_EQ(staged->Checksum().value_or(0), Checksum(AsBytes("small")));
 }
 
 TEST_F(SpoolTest, DiscardedChunksAreNotFoundAndOpenFilesStay) {
