@@ -18,6 +18,7 @@ from mounting import wait_until
 from object_sources import build_meshes, volume_info
 from precomputed_sources import Scale, Volume, build
 from shard_container import MURMUR, Sharding, write_values
+from test_views import Precomputed
 from zarr_sources import ZSTD, LITTLE, Array, Level
 from zarr_sources import build as build_array
 
@@ -71,6 +72,12 @@ server {{
 """
 
 
+class Pyramid(Precomputed):
+    """Its levels end at the same place."""
+
+    shapes = [(16, 32, 48), (16, 16, 24)]
+
+
 @pytest.fixture(scope="module")
 def served(module_work, module_mount):
     """(directory with `source` and `view` of the same datasets, the URL of both, the access log)."""
@@ -91,6 +98,8 @@ def served(module_work, module_mount):
         codecs=(LITTLE, ZSTD), extra={"dimension_names": ["z", "y", "x"]}))
     module_mount(source, point=module_work / "served" / "view")
     module_mount(source / "array", "view=precomputed", point=module_work / "served" / "volume")
+    Pyramid(source / "pyramid", 1)
+    module_mount(source / "pyramid", "ro,view=all", point=module_work / "served" / "views")
     port = free_port()
     configuration = put_file(module_work / "nginx.conf", nginx_configuration(module_work, port))
     binary = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -125,7 +134,7 @@ def viewer(module_work):
     neuroglancer.stop()
 
 
-def picture(viewer, layer, url, position, view3d, scales, units=None):
+def picture(viewer, layer, url, position, view3d, scales, units=None, voxels_per_pixel=0.3):
     """The pixels that the viewer shows once every visible chunk has arrived."""
     import neuroglancer
     kinds = {"segmentation": neuroglancer.SegmentationLayer, "image": neuroglancer.ImageLayer}
@@ -141,7 +150,7 @@ def picture(viewer, layer, url, position, view3d, scales, units=None):
         state.show_axis_lines = False
         state.show_scale_bar = False
         state.position = position
-        state.cross_section_scale = 0.3
+        state.cross_section_scale = voxels_per_pixel
     taken = []
     thread = threading.Thread(target=lambda: taken.append(viewer.screenshot(size=SIZE)), daemon=True)
     thread.start()
@@ -174,6 +183,38 @@ def test_the_view_is_drawn_as_the_source(served, viewer, name):
     colours = len(np.unique(pictures["source"].reshape(-1, 4), axis=0))
     assert colours > 20, f"the picture of the source shows just {colours} colours"
     np.testing.assert_array_equal(pictures["view"], pictures["source"])
+
+
+# The source in Neuroglancer's words, the directory of a level, and where it takes the first voxel to
+# be. To it, translations of OME-Zarr are those of centres; it reads no offset of N5. The source is
+# precomputed itself.
+OFFSET = np.array(Pyramid.offset[::-1])
+VIEWS = {"precomputed": ("precomputed://{}", "scale%20{}", OFFSET),
+         "zarr3": ("{}|zarr3:", "{}", OFFSET - 0.5), "zarr2": ("{}|zarr2:", "{}", OFFSET - 0.5),
+         "n5": ("{}|n5:", "s{}", np.zeros(3))}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_view_of_a_pyramid_is_drawn_as_the_source(served, viewer, view):
+    """Voxels of another size, or half a voxel beside their place, would be another picture."""
+    _, url, log = served
+    source, level, first = VIEWS[view]
+    resolution = [float(each) for each in Pyramid.resolution[::-1]]
+
+    def draw(source, first, voxels_per_pixel):
+        return picture(viewer, "image", source, [float(each) for each in first + [24, 16, 3.5]], False,
+                       resolution, "nm", voxels_per_pixel)
+
+    before = log.stat().st_size
+    for voxels_per_pixel in (0.12, 1.5):  # the first level, and the second one
+        wanted = draw(f"precomputed://{url}/source/pyramid", OFFSET, voxels_per_pixel)
+        assert len(np.unique(wanted.reshape(-1, 4), axis=0)) > 20
+        drawn = draw(source.format(f"{url}/views/{view}"), first, voxels_per_pixel)
+        np.testing.assert_array_equal(drawn, wanted)
+    requests = log.read_text()[before:]
+    for number in range(2):
+        directory = f"/views/{view}/{level.format(number)}/"
+        assert re.search(rf"GET {directory}\S*\d \S+ 200", requests), directory
 
 
 def test_what_was_written_into_another_view_is_drawn_there_and_from_the_source(served, viewer):
