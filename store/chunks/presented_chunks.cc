@@ -59,7 +59,9 @@ Result<Bytes> PresentedChunks::Cached(const GridCell& cell, std::uint64_t versio
     const std::uint64_t size = encoded.size() + sizeof(Bytes);
     return ByteBudgetCache::Loaded{std::make_shared<const Bytes>(std::move(encoded)), size};
   };
-  UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(key, CallerDeadline(), load));
+  // The stored bytes, the voxels, and what is made of them: about as many each, at most.
+  const std::uint64_t needs = 3 * std::min(conversion().voxel_bytes(), max_chunk_bytes());
+  UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(key, CallerDeadline(), load, needs));
   return *std::static_pointer_cast<const Bytes>(value);
 }
 

@@ -12,6 +12,7 @@ struct MemoryShares {
   explicit MemoryShares(std::uint64_t cap)
       : index_cache(cap / 8 * 3),
         decoded_cache(cap / 4),
+        decoding(cap / 4),
         index(cap / 8),
         wrapped_shard(cap / 4),
         chunk(cap / 8),
@@ -19,6 +20,7 @@ struct MemoryShares {
 
   std::uint64_t index_cache;    // all index pages that are kept
   std::uint64_t decoded_cache;  // all decoded chunks that are kept, and all that is prefetched
+  std::uint64_t decoding;       // what views and files of whole arrays decode and encode at a time
   // At most, of one:
   std::uint64_t index;            // all pages of one shard
   std::uint64_t wrapped_shard;    // a shard that is encoded as a whole

@@ -94,7 +94,7 @@ Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChang
   if (all_views && !writes_all) {
     parts.store = views = std::make_shared<AllViewsStore>(source.store);
   }
-  parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache);
+  parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache, memory.decoding);
   // The kernel prefetches from files of a directory.
   if (!source.store->capabilities().keeps_replaced_versions) {
     parts.store = std::make_shared<PrefetchingStore>(parts.store, parts.decoded);

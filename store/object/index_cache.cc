@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "store/object/byte_gate.h"
 #include "store/object/catch_exceptions.h"
 
 namespace unshard {
@@ -53,13 +54,14 @@ std::uint64_t NewCacheOwner() {
 struct ByteBudgetCache::State {
   using Entries = std::list<Entry>;
 
-  explicit State(std::uint64_t max) : max_bytes(max) {}
+  State(std::uint64_t max, std::uint64_t max_loading) : max_bytes(max), loading(max_loading) {}
 
   // Returns the evicted entries, to be destroyed after the lock.
   Entries Insert(const CacheKey& key, const Loaded& loaded);
   Entries Remove(const CacheKey& key);
 
   const std::uint64_t max_bytes;
+  ByteGate loading;
   mutable std::mutex mutex;
   // All guarded by mutex.
   Entries entries;  // most recently used first
@@ -94,13 +96,13 @@ ByteBudgetCache::State::Entries ByteBudgetCache::State::Remove(const CacheKey& k
   return removed;
 }
 
-ByteBudgetCache::ByteBudgetCache(std::uint64_t max_bytes)
-    : state_(std::make_unique<State>(max_bytes)) {}
+ByteBudgetCache::ByteBudgetCache(std::uint64_t max_bytes, std::uint64_t max_loading)
+    : state_(std::make_unique<State>(max_bytes, max_loading)) {}
 
 ByteBudgetCache::~ByteBudgetCache() = default;
 
 Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const Deadline& deadline,
-                                                    const Loader& load) {
+                                                    const Loader& load, std::uint64_t needs) {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
   bool missed = false;
@@ -123,8 +125,14 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const D
   state.flights.emplace(key, flight);
   lock.unlock();
 
+  ByteGate::Pass room;  // until the value is in the cache, whose budget it counts towards then
   // After an uncaught exception the other threads would wait for ever.
-  Result<Loaded> loaded = CatchExceptions(load);
+  Result<Loaded> loaded = CatchExceptions([&]() -> Result<Loaded> {
+    if (needs != 0) {
+      UNSHARD_ASSIGN_OR_RETURN(room, state.loading.Enter(needs, deadline));
+    }
+    return load();
+  });
   const bool in_time = loaded || deadline.Check("");
 
   lock.lock();

@@ -33,7 +33,7 @@ struct CacheCounters {
 // without a lock, and concurrent misses of one key share one load (also its failure, which is not
 // kept). Where a load fails after the deadline of the thread that runs it, the other threads do not
 // share that failure: one of them runs it again. A value larger than the whole budget is returned
-// but not kept.
+// but not kept. Loads that say what memory they need wait until those under way leave room for it.
 class ByteBudgetCache {
  public:
   using Value = std::shared_ptr<const void>;
@@ -43,11 +43,15 @@ class ByteBudgetCache {
   };
   using Loader = std::function<Result<Loaded>()>;
 
-  explicit ByteBudgetCache(std::uint64_t max_bytes);
+  // `max_loading`: the memory of all loads under way that say what they need; 0: no limit.
+  explicit ByteBudgetCache(std::uint64_t max_bytes, std::uint64_t max_loading = 0);
   ~ByteBudgetCache();
 
-  // `deadline` ends the wait for another thread's load; `load` itself has to heed it.
-  Result<Value> Get(const CacheKey& key, const Deadline& deadline, const Loader& load);
+  // `deadline` ends the wait for another thread's load, and for room; `load` itself has to heed it.
+  // `needs`: the memory of the load, in bytes; 0: it does not wait for room. Inside of a load that
+  // does, only those may be run that do not.
+  Result<Value> Get(const CacheKey& key, const Deadline& deadline, const Loader& load,
+                    std::uint64_t needs = 0);
   // Inserts a value that was not loaded by Get.
   void Put(const CacheKey& key, Loaded loaded);
   // The value if it is cached; null otherwise. Starts no load; counts neither a hit nor a miss.

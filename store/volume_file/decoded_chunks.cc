@@ -37,7 +37,10 @@ DecodedChunks::DecodedChunks(Parts parts, ChunkGrid grid)
     : parts_(std::move(parts)),
       grid_(std::move(grid)),
       current_(parts_.written),
-      clips_(ClipsChunks(parts_.array.dialect)) {}
+      clips_(ClipsChunks(parts_.array.dialect)),
+      decoding_bytes_(2 * std::min(parts_.max_chunk_bytes,
+                                   VoxelBytes(parts_.array.data_type, parts_.array.chunk_shape)
+                                       .value_or(parts_.max_chunk_bytes))) {}
 
 std::uint64_t DecodedChunks::ExtentOf(std::uint64_t cell, std::size_t axis) const {
   const std::uint64_t whole = grid_.chunk_shape()[axis];
@@ -109,7 +112,8 @@ Result<DecodedChunks::VoxelsPtr> DecodedChunks::GetOnce(const ChunkRef& chunk,
       return Decode(facts ? MakeStoredContent(parts_.tree, chunk, *facts) : nullptr, cell);
     };
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(key, CallerDeadline(), load));
+  UNSHARD_ASSIGN_OR_RETURN(const auto value,
+                           parts_.cache->Get(key, CallerDeadline(), load, decoding_bytes_));
   return std::static_pointer_cast<const Voxels>(value);
 }
 

@@ -59,6 +59,7 @@ class DecodedChunks {
   const ChunkGrid grid_;
   const CurrentChunks current_;
   const bool clips_;
+  const std::uint64_t decoding_bytes_;  // of a chunk: its stored bytes, and its voxels
   const std::uint64_t cache_owner_ = NewCacheOwner();
 };
 

@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from judging import SEED
-from mounting import MountFailed, wait_until
+from mounting import MountFailed, daemon_of, wait_until
 from remote_stores import BUCKET, upload
 from test_view_writing import buckets, open_level  # noqa: F401
 from test_views import (FACTOR, SOURCES, Colours, N5, Precomputed, ShardedZarr, Zarr2, paths_in,
@@ -446,6 +447,49 @@ def test_what_sequential_and_random_access_cost(large, mount, measured):
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         os.pread(file.fileno(), 2, 128)
     assert decoded(mounted) - before <= 16
+
+
+MEBI = 1 << 20
+CAP = 64 * MEBI
+
+
+@pytest.fixture(scope="module")
+def large_chunks(module_work):
+    """64 chunks of 8 MiB, an eighth of the cap, which is the most that is decoded."""
+    import zarr
+
+    path = module_work / "large chunks"
+    array = zarr.create_array(path, shape=(512, 1024, 1024), chunks=(128, 256, 256), dtype="uint8",
+                              compressors=zarr.codecs.ZstdCodec(level=1), dimension_names=[*"zyx"])
+    block = np.random.default_rng(6).integers(0, 4, (128, 256, 256), dtype="uint8")
+    for z, y, x in np.ndindex(4, 4, 4):
+        array[z * 128:(z + 1) * 128, y * 256:(y + 1) * 256, x * 256:(x + 1) * 256] = block
+    return path
+
+
+@pytest.mark.parametrize("options", ["files=raw", "view=precomputed"])
+def test_memory_stays_within_the_cap_however_many_read(options, large_chunks, mount):
+    """Each reader has a chunk of its own decoded."""
+    mounted = mount(large_chunks, f"{options},memory={CAP >> 20}M")
+    chunks = [path for path in mounted.path.rglob("*-*_*-*_*-*") if path.is_file()]
+    if options.startswith("files"):
+        chunks = [mounted.path / "files" / "volume.raw"]
+
+    def read(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(2):
+            with open(chunks[rng.integers(len(chunks))], "rb", buffering=0) as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+                offset = int(rng.integers(os.fstat(file.fileno()).st_size // 4096)) * 4096
+                assert len(os.pread(file.fileno(), 4096, offset)) == 4096
+
+    with concurrent.futures.ThreadPoolExecutor(48) as pool:
+        list(pool.map(read, range(48)))
+    status = pathlib.Path(f"/proc/{daemon_of(mounted)}/status").read_text()
+    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+    print(f"{options}: VmHWM {peak / MEBI:.1f} MiB")
+    # The program itself, its libraries and threads, and the cap.
+    assert peak <= CAP + 48 * MEBI
 
 
 def test_a_reader_that_is_killed_ends(mount, work):

@@ -144,6 +144,34 @@ TEST(IndexCacheTest, ALoadThatGivesUpAtItsOwnDeadlineIsRunByAnotherWhoWaits) {
   loader.join();
 }
 
+TEST(IndexCacheTest, LoadsThatNeedMemoryWaitForRoom) {
+  ByteBudgetCache cache(10000, 100);
+  std::atomic<int> needed{0}, most{0};
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t page = 0; page < 8; ++page) {
+      threads.emplace_back([&, page] {
+        const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+          const int now = needed += 40;
+          int seen = most;
+          while (now > seen && !most.compare_exchange_weak(seen, now)) {
+          }
+          std::this_thread::yield();
+          // One that needs none is not held up.
+          EXPECT_TRUE(cache.Get(Key(page + 100), Deadline::None(), Value(1, 1)));
+          needed -= 40;
+          return Value(static_cast<int>(page), 1)();
+        };
+        EXPECT_EQ(IntOf(*cache.Get(Key(page), Deadline::None(), load, 40)), page);
+      });
+    }
+  }
+  EXPECT_LE(most, 80);
+  // What failed has left.
+  const auto fail = [] { return Result<ByteBudgetCache::Loaded>(Fail(ErrorCode::kInternal, "")); };
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(cache.Get(Key(50), Deadline::None(), fail, 90));
+}
+
 TEST(IndexCacheTest, APutValueTakesTheKeysPlaceAndCountsNothing) {
   ByteBudgetCache cache(1000);
   cache.Put(Key(1), {std::make_shared<const int>(7), 100});
