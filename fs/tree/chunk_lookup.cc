@@ -162,7 +162,12 @@ Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTre
     // The chunk was removed or renamed after the thread was redirected.
     if (staged) superblock.writers.TakeRedirect(thread, staged);
   }
-  return LookupLatest(superblock, tree, chunk);
+  UNSHARD_ASSIGN_OR_RETURN(Entry entry, LookupLatest(superblock, tree, chunk));
+  // What is opened for writing next is empty, and not as large as this version.
+  if (superblock.writable() && superblock.writers.IsEmptied(ChunkId::Of(*tree, chunk))) {
+    entry.attributes_milliseconds = 0;
+  }
+  return entry;
 }
 
 Result<Entry> LookupChunkName(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,

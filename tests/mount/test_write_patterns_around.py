@@ -86,6 +86,21 @@ def test_directories_of_deep_keys_are_there_before_and_after_others_are_publishe
     assert (root / "4/5/1").read_bytes() == b"abcd"
 
 
+def test_pattern_09_what_is_opened_after_a_chunk_was_emptied_has_no_size(work, mount):
+    case = WriteCase("zarr-nested", work, mount, f"{PATIENT},view=all")
+    case.root = case.mount.path / "native/data"
+    name = case.present()[0]
+    case.put(name, 1)
+    write_file(case.path(name), b"")
+    assert wait_until(lambda: "still empty" in case.reasons(), 10)
+    with open(case.path(name), "r+b") as next_one:
+        assert os.fstat(next_one.fileno()).st_size == 0
+        next_one.seek(0, os.SEEK_END)
+        next_one.write(case.bytes_for(name, 2))
+    case.expected[name] = case.bytes_for(name, 2)
+    case.check(quiet=False)
+
+
 def test_a_file_of_the_source_beside_chunk_directories_is_one_for_every_call(work, mount):
     def prepare(source, options):
         for name in ("README", "old", "taken"):
