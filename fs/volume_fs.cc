@@ -149,9 +149,9 @@ Result<Entry> VolumeFs::MakeDirectory(NodeId parent, std::string_view name) {
   return found->MakeDirectory();
 }
 
-Status VolumeFs::RemoveDirectory(NodeId parent, std::string_view name) {
+Status VolumeFs::RemoveDirectory(NodeId parent, std::string_view name, pid_t thread) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedIn found, Find(parent, name));
-  return found->RemoveDirectory();
+  return found->RemoveDirectory(thread);
 }
 
 Status VolumeFs::FlushAll() { return writable() ? superblock_.writes->Flush() : Status{}; }

@@ -74,7 +74,7 @@ class VolumeFs {
                 bool replace);
   Result<Entry> Link(NodeId node, NodeId new_parent, std::string_view new_name);
   Result<Entry> MakeDirectory(NodeId parent, std::string_view name);
-  Status RemoveDirectory(NodeId parent, std::string_view name);
+  Status RemoveDirectory(NodeId parent, std::string_view name, pid_t thread = 0);
   // Publishes all that was committed before the call.
   Status FlushAll();
   // The mount is ending: waits less long for shards that other writers have locked.

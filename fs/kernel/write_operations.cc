@@ -208,7 +208,7 @@ void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode
 void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
   Guarded(request, Operation::kRmdir, parent, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
-    Answer(request, "rmdir", parent, name, fs.RemoveDirectory(parent, name));
+    Answer(request, "rmdir", parent, name, fs.RemoveDirectory(parent, name, ThreadOf(request)));
   });
 }
 

@@ -160,20 +160,31 @@ Result<Entry> GridDirectoryNode::Stat() {
   return Entry{id(), {inode(), 0, modified, true}, superblock().Timeout()};
 }
 
-Result<Entry> GridDirectoryName::Lookup(pid_t) {
-  return ReferGridDirectory(superblock(), tree_, in_);
+Result<Entry> GridDirectoryName::Lookup(pid_t thread) {
+  const pid_t missing_for = superblock().removed.MissingFor(path());
+  if (missing_for != 0 && missing_for == thread) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool empty, IsEmpty());
+    if (empty) return Entry{0, {}, 0};
+  }
+  UNSHARD_ASSIGN_OR_RETURN(Entry entry, ReferGridDirectory(superblock(), tree_, in_));
+  if (missing_for != 0) entry.timeout_milliseconds = 0;
+  return entry;
+}
+
+Result<bool> GridDirectoryName::IsEmpty() const {
+  return GridDirectoryNode(superblock(), kRootNode, 0, tree_, in_).IsEmpty();
 }
 
 Result<Entry> GridDirectoryName::MakeDirectory() {
+  superblock().removed.Made(path());
   return ReferGridDirectory(superblock(), tree_, in_);
 }
 
-Status GridDirectoryName::RemoveDirectory() {
-  GridDirectoryNode directory(superblock(), kRootNode, 0, tree_, in_);
-  UNSHARD_ASSIGN_OR_RETURN(const bool empty, directory.IsEmpty());
+Status GridDirectoryName::RemoveDirectory(pid_t thread) {
+  UNSHARD_ASSIGN_OR_RETURN(const bool empty, IsEmpty());
   if (!empty) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path() + ": is not empty");
   // The kernel has marked its inode dead (S_DEAD).
-  superblock().removed.Add(path());
+  superblock().removed.Add(path(), thread);
   return {};
 }
 

@@ -50,14 +50,17 @@ class GridDirectoryName final : public Name {
   // Succeeds for a directory of the grid, which always exists: a program that creates a tree
   // without looking goes on. Where the kernel has a dentry of it, it answers EEXIST itself.
   Result<Entry> MakeDirectory() override;
-  // Only checks that it is empty: a directory of the grid always exists.
-  Status RemoveDirectory() override;
+  // Only checks that it is empty: a directory of the grid always exists, but for `thread`
+  // (fs/tree/removed_directories.h).
+  Status RemoveDirectory(pid_t thread) override;
   Status RenameTo(Name& to, bool replace) override;
 
  protected:
   [[nodiscard]] tl::unexpected<Error> Refuse() const override;
 
  private:
+  [[nodiscard]] Result<bool> IsEmpty() const;
+
   const std::shared_ptr<ChunkTree> tree_;
   const GridDirectory in_;
 };

@@ -26,7 +26,7 @@ Status Name::Remove() { return Refuse(); }
 
 Result<Entry> Name::MakeDirectory() { return Refuse(); }
 
-Status Name::RemoveDirectory() { return Refuse(); }
+Status Name::RemoveDirectory(pid_t) { return Refuse(); }
 
 Status Name::MustBeNew() {
   UNSHARD_ASSIGN_OR_RETURN(const bool there, Exists());

@@ -51,7 +51,7 @@ class Name {
   virtual Result<Entry> MakeFile(pid_t thread);
   virtual Status Remove();
   virtual Result<Entry> MakeDirectory();
-  virtual Status RemoveDirectory();
+  virtual Status RemoveDirectory(pid_t thread);
   // EEXIST where there is such a file.
   Status MustBeNew();
 

@@ -77,7 +77,7 @@ Result<Entry> ScratchName::MakeDirectory() {
   return ReferScratchDirectory(superblock(), made);
 }
 
-Status ScratchName::RemoveDirectory() {
+Status ScratchName::RemoveDirectory(pid_t) {
   return superblock().scratch.RemoveDirectory(directory(), name());
 }
 

@@ -21,7 +21,7 @@ class ScratchName final : public Name {
   Result<Created> Create(const OpenRequest& request) override;
   Status Remove() override;
   Result<Entry> MakeDirectory() override;
-  Status RemoveDirectory() override;
+  Status RemoveDirectory(pid_t thread) override;
   Status RenameTo(Name& to, bool replace) override;
   Status TakeScratch(const ScratchName& from, bool replace) override;
   // Only within one directory: in another the file would be lost with the scratch files.

@@ -25,6 +25,11 @@ Status MakeShownDirectory(Superblock& sb, const std::string& path) {
   return status ? Status() : MakeDirectories(*sb.parts.files, path);
 }
 
+// Whether nothing is in a directory that chunks belong into.
+Result<bool> HoldsNothing(Superblock& sb, const std::string& path) {
+  return SourceDirectory(sb, kRootNode, 0, path, false).IsEmpty();
+}
+
 }  // namespace
 
 bool SourceName::IsPlainDocument() const {
@@ -36,9 +41,22 @@ Result<bool> SourceName::Exists() {
   return status.has_value();
 }
 
-Result<Entry> SourceName::Lookup(pid_t) {
+Result<Entry> SourceName::Lookup(pid_t thread) {
   Superblock& sb = superblock();
   if (shown_ == Shown::kHidden) return sb.Missing();
+  const pid_t missing_for = sb.removed.MissingFor(path());
+  if (missing_for == 0) return LookupShown();
+  if (missing_for == thread) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool empty, HoldsNothing(sb, path()));
+    if (empty) return Entry{0, {}, 0};
+  }
+  UNSHARD_ASSIGN_OR_RETURN(Entry entry, LookupShown());
+  entry.timeout_milliseconds = 0;
+  return entry;
+}
+
+Result<Entry> SourceName::LookupShown() const {
+  Superblock& sb = superblock();
   sb.parts.watcher->Watch(directory());
   if (shown_ == Shown::kNeeded) return ReferDirectory(sb, path(), false, sb.ModifiedOf(path()));
   if (sb.writable()) {
@@ -98,19 +116,21 @@ Status SourceName::Remove() {
 Result<Entry> SourceName::MakeDirectory() {
   Superblock& sb = superblock();
   UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, directory()));
+  const bool again = sb.removed.Made(path());
   UNSHARD_ASSIGN_OR_RETURN(const bool made, sb.parts.files->MakeDirectory(path()));
-  if (!made) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
+  if (!made && !again) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
   return Lookup(0);
 }
 
-// Directories that chunks belong into always exist: removing one only checks that it is empty.
-Status SourceName::RemoveDirectory() {
+// Directories that chunks belong into always exist, but for who removes them: removing one only
+// checks that it is empty.
+Status SourceName::RemoveDirectory(pid_t thread) {
   Superblock& sb = superblock();
   const auto overlay = sb.parts.datasets->Find(path());
   if (overlay && !overlay->trees.empty()) {
-    SourceDirectory directory(sb, kRootNode, 0, path(), false);
-    UNSHARD_ASSIGN_OR_RETURN(const bool empty, directory.IsEmpty());
+    UNSHARD_ASSIGN_OR_RETURN(const bool empty, HoldsNothing(sb, path()));
     if (!empty) return FailWith(ENOTEMPTY, ErrorCode::kInvalidArgument, path() + ": is not empty");
+    sb.removed.Add(path(), thread);
   } else {
     UNSHARD_ASSIGN_OR_RETURN(const bool removed, sb.parts.files->Remove(path()));
     if (!removed) return IsGone(path());

@@ -23,7 +23,7 @@ class SourceName final : public Name {
   Result<Created> Create(const OpenRequest& request) override;
   Status Remove() override;
   Result<Entry> MakeDirectory() override;
-  Status RemoveDirectory() override;
+  Status RemoveDirectory(pid_t thread) override;
   Status RenameTo(Name& to, bool replace) override { return to.TakeSource(*this, replace); }
   Status TakeScratch(const ScratchName& from, bool replace) override;
   Status TakeSource(const SourceName& from, bool replace) override;
@@ -42,6 +42,7 @@ class SourceName final : public Name {
   // It is the document of a dataset that is presented as it is stored.
   [[nodiscard]] bool IsPlainDocument() const;
 
+  [[nodiscard]] Result<Entry> LookupShown() const;
   [[nodiscard]] Result<Entry> LookupUnknown(const Error& error) const;
 
   const bool opaque_;

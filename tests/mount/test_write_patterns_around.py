@@ -54,6 +54,8 @@ def test_pattern_23_directories_of_chunks_are_made_removed_and_there_already(cas
         for _ in range(2):
             made.rmdir()
             assert "3" not in os.listdir(case.root / "c")
+            refused(errno.ENOENT, made.rmdir)
+            made.mkdir()
         refused(errno.EINVAL, os.mkdir, case.root / "c/4")
         refused(errno.EINVAL, os.mkdir, made / "0")
         case.put("c/3/0", 1)

@@ -5,6 +5,7 @@ The libraries are in test_write_libraries.py. Each test compares byte for byte t
 flushes, and has peers read the shards of the source (write_data.py).
 """
 
+import errno
 import os
 import shutil
 import subprocess
@@ -526,6 +527,34 @@ def test_mkdir_p_of_every_legal_directory(work, mount):
     for name in case.names[:6]:
         case.put(name, 1)
     run("rmdir", case.root / "c/0", code=1)
+    case.check(quiet=False)
+
+
+@pytest.mark.parametrize("kind", ["zarr-nested", "precomputed-raw"])
+def test_who_removes_a_directory_of_chunks_makes_it_again(work, mount, kind):
+    case = WriteCase(kind, work, mount, share=1)
+    name = case.names[-1]
+    directory = case.path(name).parent
+    shutil.rmtree(directory)
+    assert not directory.exists()
+    run("test", "-d", directory)  # others find it, as ever
+    refused(errno.ENOENT, write_file, case.path(name), b"")
+    directory.mkdir()
+    refused(errno.EEXIST, directory.mkdir)
+    case.expected = {other: data for other, data in case.expected.items()
+                     if case.path(other).parent != directory}
+    case.put(name, 1)
+    os.unlink(case.path(name))
+    del case.expected[name]
+    # Both remove the empty directory, and make it.
+    case.lay_out(work / "plain", [name], 2)
+    packed = work / "packed.tar"
+    run("tar", "-C", work / "plain", "-cf", packed, ".")
+    run("timeout", "20", "tar", "-C", case.root, "-x", "--keep-newer-files", "-f", packed)
+    case.expect([name], 2)
+    case.check(quiet=False)
+    os.unlink(case.path(name))
+    run("mv", "-T", work / "plain" / os.path.dirname(name), directory)
     case.check(quiet=False)
 
 
