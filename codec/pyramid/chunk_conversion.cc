@@ -202,6 +202,15 @@ Result<std::vector<ByteVector>> ChunkConversion::EncodeStored(const Voxels& voxe
   return encoded;
 }
 
+Status ChunkConversion::CanHold(const Voxels& shown) const {
+  if (array_.stored.data_type.kind != DataType::Kind::kBool) return {};
+  const auto other = std::find_if(shown.bytes.begin(), shown.bytes.end(),
+                                  [](std::uint8_t value) { return value > 1; });
+  if (other == shown.bytes.end()) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              "an array of bool: expected voxels of 0 and 1, found " + std::to_string(*other));
+}
+
 Result<std::vector<ByteVector>> ChunkConversion::Restore(ByteSpan shown,
                                                          const GridCell& cell) const {
   const ByteVector header = form() == BlockForm::kAddHeader || form() == BlockForm::kStripHeader
@@ -215,6 +224,7 @@ Result<std::vector<ByteVector>> ChunkConversion::Restore(ByteSpan shown,
     if (error.code == ErrorCode::kDataLoss) error.code = ErrorCode::kInvalidArgument;
     return tl::unexpected<Error>(std::move(error));
   }
+  UNSHARD_RETURN_IF_ERROR(CanHold(*voxels));
   if (form() == BlockForm::kCopy) return One(ByteVector(shown.begin(), shown.end()));
   if (form() == BlockForm::kAddHeader && shown.size() > header.size() &&
       std::equal(header.begin(), header.end(), shown.begin())) {

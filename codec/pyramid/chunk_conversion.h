@@ -87,6 +87,8 @@ class ChunkConversion {
         stored_grid_(std::move(stored_grid)),
         shown_grid_(std::move(shown_grid)) {}
 
+  // Whether the stored type has these values: bool has no others than 0 and 1.
+  [[nodiscard]] Status CanHold(const Voxels& shown) const;
   [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels, const GridCell& cell) const;
   // The stored chunks of presented voxels, or of none.
   [[nodiscard]] Result<std::vector<ByteVector>> EncodeStored(const Voxels& voxels,

@@ -285,6 +285,28 @@ def test_what_would_lose_is_refused_without_lossy(sources, mount, work):
     assert chunk.read_bytes() == before
 
 
+@pytest.mark.parametrize("encoding", ["jxl", "compresso"])
+def test_encodings_that_are_only_decoded_are_read_and_never_written(encoding, mount, work):
+    from cloudvolume import CloudVolume
+
+    dtype = "uint8" if encoding == "jxl" else "uint32"
+    kind = "image" if encoding == "jxl" else "segmentation"
+    info = CloudVolume.create_new_info(1, kind, dtype, encoding, [8, 8, 8], [0, 0, 0], [20, 18, 8],
+                                       chunk_size=[16, 16, 8])
+    voxels = np.random.default_rng([SEED, 15]).integers(0, 200, (20, 18, 8, 1)).astype(dtype)
+    volume = CloudVolume(f"file://{work / 'source'}", info=info, progress=False, compress=False)
+    volume.commit_info()
+    volume[:] = voxels
+    wanted = np.asarray(volume[:])[..., 0].T.astype(int)
+    mounted = mount(work / "source", "view=zarr3,lossy=yes")
+    found = open_level(mounted.path, "zarr3", "0", 0, 3).read().result().astype(int)
+    # CloudVolume's libjxl is of another version.
+    assert np.abs(found - wanted).max() <= (1 if encoding == "jxl" else 0)
+    with pytest.raises(OSError) as caught:
+        open(mounted.path / "0" / "c" / "0" / "0" / "0", "r+b")
+    assert caught.value.errno == 30 and encoding in mounted.log()
+
+
 def test_what_may_lose_is_close_to_what_was_written(sources, mount, work):
     source = sources(Jpeg)
     written = Written(source, mount, work, f"view=zarr3,lossy=yes,{PATIENT}")
@@ -377,6 +399,66 @@ def test_a_chunk_is_written_that_another_view_has_removed(view, name, header, mo
         assert removed.exists()
     flush(mounted)
     same(zarr.open_array(work / "filled", mode="r")[:8, :16, :16], voxels)
+
+
+AXES = {"xyz": (11, 12, 13), "xyzc": (11, 12, 13, 3), "zcyx": (5, 3, 9, 10), "zyxc": (5, 9, 10, 3),
+        "yx": (9, 10), "xy": (9, 10), "cyx": (3, 9, 10), "tzyx": (1, 5, 9, 10)}
+
+
+@pytest.mark.parametrize("names", AXES)
+def test_axes_are_found_by_their_names_and_written_back(names, mount, work):
+    """In any order: those of a volume are x, y, z, channel; what it lacks, it has once."""
+    import zarr
+
+    shape, rng = AXES[names], np.random.default_rng([SEED, 13])
+    chunks = [min(extent, 2 if name in "tc" else 4) for name, extent in zip(names, shape)]
+    array = zarr.create_array(work / "source", shape=shape, chunks=chunks, dtype="uint16",
+                              shards=[2 * extent for extent in chunks], dimension_names=[*names])
+    array[...] = rng.integers(0, 60000, shape, dtype="uint16")
+    mounted = mount(work / "source", f"view=all,{PATIENT}")
+    volume = open_level(mounted.path / "precomputed", "precomputed", "", 0, 4)
+    order = [names.index(name) for name in "tczyx" if name in names]
+    extents = [shape[names.index(name)] if name in names else 1 for name in "czyx"]
+    same(volume.read().result(), array[...].transpose(order).reshape(extents))
+    voxels = rng.integers(0, 60000, extents, dtype="uint16")
+    volume.write(voxels).result()
+    wanted = voxels.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
+    same(open_level(mounted.path / "n5", "n5", "", 0, len(shape)).read().result(), wanted)
+    flush(mounted)
+    same(zarr.open_array(work / "source", mode="r")[...], wanted)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd", "blosc"])
+@pytest.mark.parametrize("view", ["zarr3", "zarr2", "n5"])
+def test_chunks_that_are_written_compressed_are_stored_as_the_source_has_them(codec, view, sources, mount,
+                                                                             work):
+    written = Written(sources(Precomputed), mount, work, f"view={view},view_codec={codec},{PATIENT}", seed=8)
+    write(written, written.mounted.path, view, [by_tensorstore])
+    for path in (written.mounted.path / paths_in(written.source, view)[0]).rglob("*"):
+        assert not path.is_file() or path.stat().st_size == len(path.read_bytes())
+    written.check_source()
+
+
+def test_booleans_are_written_as_bytes_of_0_and_1(mount, work):
+    import zarr
+
+    rng = np.random.default_rng([SEED, 14])
+    array = zarr.create_array(work / "source", shape=(9, 14), chunks=(4, 5), shards=(8, 10), dtype="bool")
+    array[...] = rng.integers(0, 2, (9, 14)).astype(bool)
+    mounted = mount(work / "source", f"view=all,{PATIENT}")
+    for view, axes in (("n5", 2), ("precomputed", 4)):
+        voxels = rng.integers(0, 2, (9, 14), dtype="uint8")
+        level = open_level(mounted.path / view, view, "", 0, axes)
+        level.write(voxels.reshape(level.shape)).result()
+        same(zarr.open_array(mounted.path / "native", mode="r")[...], voxels.astype(bool))
+        chunk = next(path for path in (mounted.path / view).rglob("0*") if path.is_file())
+        before = chunk.read_bytes()
+        with pytest.raises(OSError) as caught:
+            with open(chunk, "wb", buffering=0) as file:
+                file.write(before[:-1] + b"\2")
+        assert caught.value.errno == 22 and chunk.read_bytes() == before
+    flush(mounted)
+    same(zarr.open_array(work / "source", mode="r")[...], voxels.astype(bool))
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -165,6 +165,27 @@ TEST(ChunkConversionTest, WhatIsNoChunkIsRefused) {
   });
 }
 
+// Views as N5 and precomputed show them as uint8.
+TEST(ChunkConversionTest, AnArrayOfBoolTakesNoOtherValues) {
+  const SourceDataset bools = Array(
+      ArrayDialect::kZarr3,
+      R"({"zarr_format":3,"node_type":"array","shape":[2,3],"data_type":"bool",)"
+      R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,3]}},)"
+      R"("chunk_key_encoding":{"name":"default"},"fill_value":true,"codecs":[{"name":"bytes"}]})");
+  for (const ArrayDialect to :
+       {ArrayDialect::kPrecomputed, ArrayDialect::kN5, ArrayDialect::kZarr2}) {
+    const ChunkConversion conversion = Conversion(bools, to);
+    const GridCell cell(conversion.shown_grid().rank(), 0);
+    ByteVector shown = *conversion.Present(ByteVector{0, 1, 1, 0, 0, 1}, cell);
+    EXPECT_EQ(conversion.Restore(shown, cell)->front(), (ByteVector{0, 1, 1, 0, 0, 1}));
+    shown.back() = 2;
+    const auto refused = conversion.Restore(shown, cell);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(refused.error().message.find("found 2"), std::string::npos);
+  }
+}
+
 // Readers of N5 and precomputed volumes take an absent chunk for zeros, those of Zarr for the fill
 // value.
 TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
