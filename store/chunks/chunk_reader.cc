@@ -36,7 +36,8 @@ ChunkReader::ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t
       fetched_owner_(NewCacheOwner()),
       reads_whole_(!store.keeps_replaced_versions),
       counters_(std::move(counters)),
-      sweeps_(decoded_, max_chunk_bytes) {}
+      sweeps_(decoded_, max_chunk_bytes),
+      decoding_(max_chunk_bytes) {}
 
 bool ChunkReader::SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk) {
   if (chunk.part == ChunkPart::kFragments) return false;
@@ -207,6 +208,16 @@ CacheKey ChunkReader::KeyOf(const ShardedTree& tree, const ShardSlot& slot,
           generation->serial, slot.slot};
 }
 
+// As many as the decoded chunk seems to have; DecodeEntry looks after the cap.
+std::uint64_t ChunkReader::DecodingBytes(const ShardedTree& tree, const ShardSlot& slot,
+                                         const Bytes& stored) const {
+  if (tree.shards().format().stored_is_plain()) return 0;
+  if (const std::uint64_t size = tree.PlainSize(slot); size != 0) return size;
+  if (stored.size() < kTrailerBytes) return stored.size();
+  return PlausibleGzipSize(stored.span().last(kTrailerBytes), stored.size())
+      .value_or(max_chunk_bytes_);
+}
+
 Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     ShardedTree& tree, const ShardSlot& slot, const ShardGenerationPtr& generation,
     const ByteRange& entry) {
@@ -219,6 +230,9 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
     }
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(Bytes stored, ReadChunk(tree, slot, generation, entry));
+    // Once nothing is waited for any more: no request of a store is held up by others.
+    UNSHARD_ASSIGN_OR_RETURN(const ByteGate::Pass room,
+                             decoding_.Enter(DecodingBytes(tree, slot, stored), CallerDeadline()));
     auto plain = tree.shards().format().DecodeEntry(stored, max_chunk_bytes_);
     if (!plain) {
       Error error = InShard(plain.error(), *generation);

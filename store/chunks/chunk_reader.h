@@ -12,6 +12,7 @@
 #include "store/chunks/chunk_store.h"
 #include "store/chunks/read_ahead.h"
 #include "store/chunks/sweep_reader.h"
+#include "store/object/byte_gate.h"
 #include "store/object/index_cache.h"
 #include "store/shard/set.h"
 
@@ -29,7 +30,8 @@ struct ReadCounters {
 class ChunkReader {
  public:
   // Decoded chunks are kept in `decoded` until they have been read whole; one of them may have at
-  // most `max_chunk_bytes`, and all that is prefetched from a remote store together as well.
+  // most `max_chunk_bytes`, all that are being decoded together as well, and so may all that is
+  // prefetched from a remote store.
   // `store`: what the store of the trees can do.
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
               std::shared_ptr<ReadCounters> counters, const Capabilities& store = {});
@@ -101,6 +103,8 @@ class ChunkReader {
                                                       const ByteRange& range);
   CacheKey KeyOf(const ShardedTree& tree, const ShardGenerationPtr& generation,
                  const ByteRange& range) const;
+  [[nodiscard]] std::uint64_t DecodingBytes(const ShardedTree& tree, const ShardSlot& slot,
+                                            const Bytes& stored) const;
   Result<std::shared_ptr<const DecodedChunk>> Decoded(ShardedTree& tree, const ShardSlot& slot,
                                                       const ShardGenerationPtr& generation,
                                                       const ByteRange& entry);
@@ -121,6 +125,7 @@ class ChunkReader {
   const std::shared_ptr<ReadCounters> counters_;
   ReadAhead read_ahead_;  // where the kernel prefetches
   SweepReader sweeps_;    // where each request counts
+  ByteGate decoding_;
   // Look-ups since the last read.
   std::atomic<std::uint32_t> unread_lookups_{0};
   std::atomic<bool> trailers_used_{false};
