@@ -13,6 +13,7 @@ import pytest
 import tensorstore as ts
 import zarr
 
+import remote_stores
 from judging import SEED
 from schema_constraints import Schemas
 
@@ -23,8 +24,9 @@ DOCUMENTS = {"precomputed": "info", "zarr3": "zarr.json", "zarr2": ".zarray",
 SETS = 60  # of each format
 
 
-def run(*arguments):
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+def run(*arguments, environment=None):
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **(environment or {})})
 
 
 def printed(*arguments):
@@ -406,6 +408,27 @@ def test_a_failure_leaves_nothing(work):
     done = run("create", work / "target", "--like", work / "source")
     assert done.returncode == 1, done.stderr
     assert os.listdir(work / "target") == ["c"]
+
+
+@pytest.mark.parametrize("kind", remote_stores.KINDS)
+def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
+    source = zarr.create_group(work / "source")
+    source.create_array("b", shape=(4,), dtype="uint8")
+    source.create_array("c", shape=(4,), dtype="uint8")
+    bucket = remote_stores.open_bucket(kind, work)
+    try:
+        url = f"{kind}://{remote_stores.BUCKET}/target"
+        bucket.put("target/c/zarr.json", b"another document")
+        done = run("create", url, "--like", work / "source", environment=bucket.environment)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+        assert list(bucket.keys("target")) == ["target/c/zarr.json"]
+        done = run("create", f"{url}2", "--like", work / "source", environment=bucket.environment)
+        assert done.returncode == 0, done.stderr
+        assert bucket.get("target2/c/zarr.json") == (work / "source/c/zarr.json").read_bytes()
+        done = run("create", f"{url}2", "--like", work / "source", environment=bucket.environment)
+        assert done.returncode == 1 and "there is a dataset already" in done.stderr
+    finally:
+        bucket.server.stop()
 
 
 @pytest.mark.parametrize("arguments, expected", [

@@ -9,6 +9,8 @@ import pytest
 import tensorstore as ts
 import zarr
 
+import remote_stores
+
 VALUES = np.random.default_rng(3).integers(0, 60000, (20, 33, 17), dtype=np.uint16)
 
 
@@ -81,6 +83,31 @@ def test_new_arrays_are_stored_in_shards(source, mount, write, shard, stored):
     assert len(files_below(source / "a")) == 1 + shards
     for found in read_by_both(source / "a"):
         np.testing.assert_array_equal(found, VALUES)
+
+
+@pytest.mark.parametrize("kind", remote_stores.KINDS)
+def test_new_arrays_in_a_bucket_are_stored_in_shards(kind, source, mount, work, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    bucket = remote_stores.open_bucket(kind, work)
+    try:
+        remote_stores.upload(bucket, source, "group")
+        mounted = mount(f"{bucket.scheme}://{remote_stores.BUCKET}/group",
+                        f"shard=2c,spool={work / 'spools'}", environment=bucket.environment)
+        by_zarr_python(mounted.path, "a")
+        by_tensorstore(mounted.path, "b")
+        for name in "ab":
+            assert document(mounted.path / name)["chunk_grid"]["configuration"]["chunk_shape"] == [5, 8, 4]
+            for found in read_by_both(mounted.path / name):
+                np.testing.assert_array_equal(found, VALUES)
+        mounted.unmount()
+        remote_stores.download(bucket, "group", work / "stored")
+    finally:
+        bucket.server.stop()
+    for name in "ab":
+        stored = zarr.open_array(work / "stored" / name, mode="r")
+        assert stored.shards == (10, 16, 8) and len(files_below(work / "stored" / name)) == 1 + 2 * 3 * 3
+        np.testing.assert_array_equal(stored[:], VALUES)
 
 
 def test_attributes_are_changed_and_arrays_grow_as_usual(source, mount):
