@@ -45,7 +45,7 @@ std::optional<Entry> ReferFirstVersion(Superblock& sb, const WrittenChunk::Writt
   if (sb.writers.HasWriter(ChunkId::Of(*tree, chunk))) return std::nullopt;
   auto entry = ReferArithmetic(tree, chunk);
   if (!entry) return std::nullopt;
-  if (sb.open_versions.IsTaken(entry->node)) {
+  if (sb.open_versions.IsWriters(entry->node)) {
     sb.Forget(entry->node, 1);
     return std::nullopt;
   }

@@ -42,7 +42,7 @@ Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>&
   const auto position = use == NodeUse::kCached ? tree->Position(chunk) : std::nullopt;
   if (position) {
     const auto id = PackGridNode({tree->ordinal(), generation.number, *position});
-    if (id && !superblock.open_versions.IsTaken(*id)) {
+    if (id && !superblock.open_versions.IsWriters(*id)) {
       return Entry{*id, attributes, superblock.Timeout()};
     }
   }

@@ -50,8 +50,11 @@ class OpenVersions {
   [[nodiscard]] bool AwaitFree(NodeId node);
   // The staged inode that has the node, or had it last; null where none has.
   [[nodiscard]] StagedPtr StagedAt(NodeId node) const;
-  // A writer has, or had, taken the node over: no look-up or open is answered with it any more.
+  // A writer has, or had, taken the node over: no open is answered with it any more.
   [[nodiscard]] bool IsTaken(NodeId node) const;
+  // The same, or a writer has created the node. Of these the file may have lost its name since, and
+  // another one have got that: no look-up by others is answered with either.
+  [[nodiscard]] bool IsWriters(NodeId node) const { return StagedAt(node) != nullptr; }
   // The kernel has forgotten the node.
   void Forget(NodeId node);
 

@@ -244,3 +244,19 @@ def test_what_others_change_in_the_source_is_seen_by_names_that_the_kernel_knows
         assert (ours / "other").read_bytes() == b"a file now"
         (theirs / "other").unlink()
     assert names_told(case) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chunk_that_is_created_again_is_not_the_file_that_was_removed(kind, work, mount):
+    case = WriteCase(kind, work, mount)
+    name = case.absent()[0]
+    removed = os.open(case.path(name), os.O_RDWR | os.O_CREAT)
+    os.write(removed, b"of the removed file")
+    os.unlink(case.path(name))
+    case.put(name, 1)
+    case.check(quiet=False)
+    os.pwrite(removed, b"OF", 0)
+    assert os.pread(removed, 100, 0) == b"OF the removed file"
+    case.check_mount()
+    os.close(removed)
+    case.check(quiet=False)
