@@ -53,14 +53,15 @@ Status VolumeFs::ReadDirectory(NodeId id, std::uint64_t cookie, bool with_attrib
   return directory->List({id, cookie, with_attributes, visitor, superblock_.options.list});
 }
 
-bool VolumeFs::ListingIsKept(NodeId id) {
+ListingUse VolumeFs::OpenDirectory(NodeId id) {
   // Directories of a bucket have no time of their own by which the kernel would notice a change.
   const Capabilities store = superblock_.parts.store->capabilities();
   const bool may_change = store.lists && !store.keeps_replaced_versions;
-  if (may_change && !superblock_.options.immutable) return false;
+  if (may_change && !superblock_.options.immutable) return ListingUse::kNotKept;
   const NodePtr node = superblock_.At(id);
   const Directory* const directory = node ? node->directory() : nullptr;
-  return directory != nullptr && directory->ListingIsKept();
+  if (directory == nullptr || !directory->ListingIsKept()) return ListingUse::kNotKept;
+  return superblock_.kept_listings.Opened(id) ? ListingUse::kKept : ListingUse::kKeptAnew;
 }
 
 bool VolumeFs::LoadsAtOpen() const {

@@ -14,6 +14,10 @@
 
 namespace unshard {
 
+// kKept: the kernel keeps listings of the directory, and the last one is right. kKeptAnew: it keeps
+// them from now on.
+enum class ListingUse { kNotKept, kKeptAnew, kKept };
+
 // Each request of the kernel as a method, which resolves the node and passes the request on to it.
 // Thread-safe. Failures are not logged here: the caller reports each failed request once, with
 // Report(). StaleName() (fs/common/request_failures.h) is no error and not reported.
@@ -47,8 +51,8 @@ class VolumeFs {
   // Names after `cookie` (0: all) until the visitor returns false.
   Status ReadDirectory(NodeId node, std::uint64_t cookie, bool with_attributes,
                        const DirectoryVisitor& visitor);
-  // Whether the kernel may keep the listing of a directory.
-  [[nodiscard]] bool ListingIsKept(NodeId node);
+  // Whether the kernel may keep the listing of a directory that is opened.
+  [[nodiscard]] ListingUse OpenDirectory(NodeId node);
   // The value of user.unshard.*; nothing where the node has no such attribute.
   Result<std::optional<std::string>> GetExtendedAttribute(NodeId node, std::string_view name);
   [[nodiscard]] std::vector<std::string> ListExtendedAttributes(NodeId node);

@@ -114,7 +114,9 @@ void OpenDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
       fuse_reply_err(request, ENOSYS);
       return;
     }
-    file->cache_readdir = file->keep_cache = fs.ListingIsKept(node);
+    const ListingUse listing = fs.OpenDirectory(node);
+    file->cache_readdir = listing != ListingUse::kNotKept;
+    file->keep_cache = listing == ListingUse::kKept;
     fuse_reply_open(request, file);
   });
 }

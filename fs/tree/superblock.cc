@@ -31,6 +31,7 @@ void Superblock::StartWriting(WriteNotifications notifications) {
                                                   writing.look_again);
   staged_files = std::make_unique<StagedFiles>(StagedFiles::Parts{
       *writes, *parts.written, writers, open_versions, scratch,
+      [this] { kept_listings.Committed(); },
       [this](const auto& document, StagedFile& bytes, const timespec& modified) {
         return documents->Commit(document, bytes, modified);
       },

@@ -18,6 +18,7 @@
 #include "fs/tree/directory_snapshots.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/given_times.h"
+#include "fs/tree/kept_listings.h"
 #include "fs/tree/node.h"
 #include "fs/tree/node_table.h"
 #include "fs/tree/removed_directories.h"
@@ -96,6 +97,7 @@ struct Superblock {
   WriteNotifications writing;
   ScratchFiles scratch;
   RemovedDirectories removed;
+  KeptListings kept_listings;
   DirectoryMoves directory_moves;
   OpenWriters writers;
   NodeChoice choice;

@@ -159,7 +159,9 @@ Status StagedFiles::Commit(StagedInode& staged, WrittenVersionPtr* version) {
     if (version != nullptr) *version = sealed;
     return {};
   });
-  if (committed) parts_.writers.ForgetEmptied(ChunkId::Of(*chunk->tree, chunk->chunk));
+  if (!committed) return committed;
+  parts_.writers.ForgetEmptied(ChunkId::Of(*chunk->tree, chunk->chunk));
+  parts_.committed();
   return committed;
 }
 

@@ -28,6 +28,7 @@ class StagedFiles {
     OpenWriters& writers;
     OpenVersions& open_versions;
     ScratchFiles& scratch;
+    std::function<void()> committed;  // a chunk: listings have it
     std::function<Status(const StagedInode::Document&, StagedFile& bytes, const timespec& modified)>
         commit_document;
     // A commit at the release of `node` failed: RELEASE has no answer that would reach a program.

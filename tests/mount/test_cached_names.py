@@ -13,7 +13,7 @@ import pytest
 
 from mount_data import refused
 from mounting import wait_until
-from write_data import PATIENT, WriteCase, flush, write_file
+from write_data import PATIENT, WriteCase, flush, write_all, write_file
 
 KINDS = ["precomputed-raw", "zarr-nested"]
 
@@ -244,6 +244,21 @@ def test_what_others_change_in_the_source_is_seen_by_names_that_the_kernel_knows
         assert (ours / "other").read_bytes() == b"a file now"
         (theirs / "other").unlink()
     assert names_told(case) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_listing_of_before_a_commit_does_not_hide_the_chunk(kind, work, mount):
+    case = WriteCase(kind, work, mount)
+    name = case.absent()[0]
+    directory = case.path(name).parent
+    created = os.open(case.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    before = os.listdir(directory)
+    assert os.path.basename(name) not in before
+    write_all(created, case.bytes_for(name, 1))
+    os.close(created)
+    assert set(os.listdir(directory)) == {*before, os.path.basename(name)}
+    case.expect([name], 1)
+    case.check()
 
 
 @pytest.mark.parametrize("kind", KINDS)
