@@ -144,11 +144,14 @@ bool CommittedVersions::HoldsChunks(std::uint32_t tree, const GridDirectory& in)
 namespace {
 
 // The bytes that the store may hold when the successor of `version` is published. A version that is
-// superseded before its publish begins never reaches the store; one that is being published may be
-// there by then.
+// superseded before its publish begins never reaches the store; one that is being published, or
+// was, may be there by then.
 ReplacedBytes AfterLocked(const WrittenVersion& version) {
-  if (!version.spooled) return {FingerprintOf(version), std::nullopt, version.stored_in};
-  if (version.publishing) {
+  using Put = WrittenVersion::Put;
+  if (!version.spooled || version.put == Put::kYes) {
+    return {FingerprintOf(version), std::nullopt, version.stored_in};
+  }
+  if (version.publishing || version.put == Put::kPerhaps) {
     return {version.replaces.base, FingerprintOf(version), version.replaces.seen_in};
   }
   return version.replaces;
@@ -242,15 +245,39 @@ void CommittedVersions::Unspool(Shard& shard, WrittenVersion& version,
 }
 
 std::vector<CommittedVersions::Spooled> CommittedVersions::AbandonPublish(
-    const std::vector<WrittenVersionPtr>& versions) {
+    const std::vector<WrittenVersionPtr>& versions,
+    const std::optional<ShardSet::OwnPublish>& own) {
+  using Put = WrittenVersion::Put;
   std::vector<Spooled> discard;
   const std::lock_guard lock(mutex_);
+  const bool happened = own && own->certain;
+  if (happened) FollowPublish(versions, *own);
   for (const WrittenVersionPtr& version : versions) {
+    Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
     version->publishing = false;
+    if (own) version->put = happened ? Put::kYes : Put::kPerhaps;
+    if (happened) version->stored_in = own->published;
     if (!version->superseded || !version->spooled) continue;
-    Unspool(shards_[{version->tree->ordinal(), version->chunk.slot.shard}], *version, discard);
+    if (happened) ReplacedIs(shard, *version);
+    Unspool(shard, *version, discard);
   }
   return discard;
+}
+
+void CommittedVersions::FollowPublish(const std::vector<WrittenVersionPtr>& versions,
+                                      const ShardSet::OwnPublish& own) {
+  if (!own.base || versions.empty()) return;
+  const WrittenVersion& one = *versions.front();
+  for (auto& [place, each] : shards_[{one.tree->ordinal(), one.chunk.slot.shard}].versions) {
+    if (each->replaces.seen_in == own.base) each->replaces.seen_in = own.published;
+    if (each->stored_in == own.base) each->stored_in = own.published;
+  }
+}
+
+void CommittedVersions::ReplacedIs(Shard& shard, const WrittenVersion& version) {
+  const auto latest = shard.versions.find(PlaceOf(version.chunk));
+  if (latest == shard.versions.end()) return;
+  latest->second->replaces = {FingerprintOf(version), std::nullopt, version.stored_in};
 }
 
 CommittedVersions::Published CommittedVersions::EndPublish(
@@ -258,13 +285,7 @@ CommittedVersions::Published CommittedVersions::EndPublish(
     const std::optional<ShardSet::OwnPublish>& own) {
   Published published;
   const std::lock_guard lock(mutex_);
-  if (own && own->base && !versions.empty()) {
-    const WrittenVersion& one = *versions.front();
-    for (auto& [place, each] : shards_[{one.tree->ordinal(), one.chunk.slot.shard}].versions) {
-      if (each->replaces.seen_in == own->base) each->replaces.seen_in = own->published;
-      if (each->stored_in == own->base) each->stored_in = own->published;
-    }
-  }
+  if (own) FollowPublish(versions, *own);
   for (const WrittenVersionPtr& version : versions) {
     const DirtyShard at{version->tree->ordinal(), version->chunk.slot.shard};
     Shard& shard = shards_[at];
@@ -273,10 +294,7 @@ CommittedVersions::Published CommittedVersions::EndPublish(
     if (own) version->stored_in = own->published;
     Unspool(shard, *version, published.discard);
     if (version->superseded) {
-      const auto latest = shard.versions.find(PlaceOf(version->chunk));
-      if (latest != shard.versions.end()) {
-        latest->second->replaces = {FingerprintOf(*version), std::nullopt, version->stored_in};
-      }
+      ReplacedIs(shard, *version);
       continue;
     }
     ++published.chunks;

@@ -94,6 +94,10 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   // Until Replace() only seen_in is set.
   ReplacedBytes replaces;
   std::optional<Generation> stored_in;  // a version of the shard that has it, once it is published
+  // Of one that is in the spool: whether a publish that failed has put it into the store all the
+  // same.
+  enum class Put { kNo, kPerhaps, kYes };
+  Put put = Put::kNo;
   bool publishing = false;
   bool superseded = false;
 };
@@ -145,8 +149,11 @@ class CommittedVersions final : public UnpublishedChunks {
   // Returns all versions that are in the spool for a shard, marked as being published.
   std::vector<WrittenVersionPtr> BeginPublish(const DirtyShard& shard);
   // Removes that mark from versions that are not published after all. Returns those that were
-  // superseded meanwhile, to be discarded from the spool.
-  std::vector<Spooled> AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
+  // superseded meanwhile, to be discarded from the spool. `own`: the publish failed after it had
+  // replaced the shard, or may have.
+  std::vector<Spooled> AbandonPublish(
+      const std::vector<WrittenVersionPtr>& versions,
+      const std::optional<ShardSet::OwnPublish>& own = std::nullopt);
   // These versions of one shard are in the store now. Returns what is to be discarded from the
   // spool, and the decrease there for this shard. `own`: the publish, where it replaced the shard:
   // it left the chunks of all other versions unchanged.
@@ -216,6 +223,11 @@ class CommittedVersions final : public UnpublishedChunks {
   Replaced ReplaceLocked(const WrittenVersionPtr& version);
   void ForgetUnsynced(WrittenVersion& version);
   void Count(Shard& shard, const WrittenVersion& version, int sign);
+  // The store has this version, which the latest one replaces.
+  static void ReplacedIs(Shard& shard, const WrittenVersion& version);
+  // Our publish has left the chunks of all versions but its own as they were.
+  void FollowPublish(const std::vector<WrittenVersionPtr>& versions,
+                     const ShardSet::OwnPublish& own);
   void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard);
 
   mutable std::mutex mutex_;

@@ -85,7 +85,7 @@ class ShardPublish {
   std::size_t waiting_ = 0;                          // of versions_: halves of meshes
   Done earlier_;                                     // what an attempt before this one has put
   bool retired_ = false;  // the metadata were replaced while the shard was rewritten
-  // Of shards whose entries are one chunk each: what was replaced by what.
+  // Of shards whose entries are one chunk each: what was replaced by what, or may have been.
   std::optional<ShardSet::OwnPublish> own_;
 };
 
@@ -257,7 +257,7 @@ Result<Done> ShardPublish::EndFailed(const Versions& versions, Error error) {
     LogError(why->message);
     error = *std::move(why);
   }
-  parts_.versions->AbandonPublish(others);
+  parts_.versions->AbandonPublish(others, own_);
   if (!lost.empty()) {
     counters_.lost += lost.size();
     parts_.versions->Discard(parts_.versions->Withdraw(shard_, lost));

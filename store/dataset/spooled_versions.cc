@@ -84,8 +84,9 @@ Status SpooledVersions::PrepareToPublish(const std::vector<WrittenVersionPtr>& v
   return {};
 }
 
-void SpooledVersions::AbandonPublish(const std::vector<WrittenVersionPtr>& versions) {
-  Discard(written_->AbandonPublish(versions));
+void SpooledVersions::AbandonPublish(const std::vector<WrittenVersionPtr>& versions,
+                                     const std::optional<ShardSet::OwnPublish>& own) {
+  Discard(written_->AbandonPublish(versions, own));
 }
 
 CommittedVersions::Published SpooledVersions::EndPublish(

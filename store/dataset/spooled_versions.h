@@ -58,7 +58,8 @@ class SpooledVersions {
 
   // These are not published after all, or in the store now: see CommittedVersions. What has been
   // superseded meanwhile, or published, is discarded from its spool.
-  void AbandonPublish(const std::vector<WrittenVersionPtr>& versions);
+  void AbandonPublish(const std::vector<WrittenVersionPtr>& versions,
+                      const std::optional<ShardSet::OwnPublish>& own = std::nullopt);
   CommittedVersions::Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
                                           const std::optional<ShardSet::OwnPublish>& own);
   // These versions of a shard cannot be published: readers see the store again, as if they had

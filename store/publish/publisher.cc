@@ -230,6 +230,7 @@ Result<bool> Attempt::EndBy(End end) {
   });
   const bool nothing_happened = !ended || ended->outcome == Committed::Outcome::kConditionFailed;
   ShardSet::OwnPublish own{base_generation_, std::nullopt, nullptr};
+  own.certain = ended && ended->outcome != Committed::Outcome::kUnknown;
   if (ended && ended->object) {
     own.published = ended->object->generation;
     own.page = page_;

@@ -154,6 +154,7 @@ class ShardSet {
     std::optional<Generation> base;
     std::optional<Generation> published;
     std::shared_ptr<const IndexPage> page = nullptr;
+    bool certain = true;  // false: it is not known whether it has happened
   };
   // Makes refreshes of one shard wait, from just before our own publish replaces it until the
   // outcome is known. Its holder must not call Current() for this shard, which could wait for

@@ -117,7 +117,8 @@ Status MemoryReplacement::CopyBase(const ByteRange& range, std::uint64_t at) {
 }
 
 Result<Committed> MemoryReplacement::Replace(std::optional<Bytes> bytes) {
-  const auto lost = lost_.exchange(MemoryReplacer::Lost::kNothing);
+  using Lost = MemoryReplacer::Lost;
+  const auto lost = lost_ == Lost::kDurability ? Lost::kNothing : lost_.exchange(Lost::kNothing);
   const Committed unknown{Committed::Outcome::kUnknown, {}, {ErrorCode::kUnavailable, "lost", 0}};
   if (lost == MemoryReplacer::Lost::kRequest) return unknown;
   Committed committed = store_->ReplaceIf(object_.key, current_, std::move(bytes), attempt_);
@@ -147,6 +148,10 @@ Result<Committed> MemoryReplacement::Remove(const Committing& committing) {
 }
 
 Status MemoryReplacement::MakeDurable() {
+  auto fails = MemoryReplacer::Lost::kDurability;
+  if (lost_.compare_exchange_strong(fails, MemoryReplacer::Lost::kNothing)) {
+    return Fail(ErrorCode::kUnavailable, store_->Describe(object_.key) + ": is not durable");
+  }
   if (!current_ || !object_.obsolete) return {};
   store_->Remove(object_.obsolete->index);
   store_->Remove(object_.obsolete->data);

@@ -18,8 +18,9 @@ class MemoryReplacer final : public ObjectReplacer {
   explicit MemoryReplacer(std::shared_ptr<MemoryStore> store, bool starts_from_base = false)
       : store_(std::move(store)), starts_from_base_(starts_from_base) {}
 
-  // The answer to the next commit or removal is lost: on its way there, or on its way back.
-  enum class Lost { kNothing, kRequest, kAnswer };
+  // The answer to the next commit or removal is lost: on its way there, or on its way back. Or that
+  // succeeds, and cannot be made durable.
+  enum class Lost { kNothing, kRequest, kAnswer, kDurability };
   void LoseNext(Lost lost) { lost_ = lost; }
   // Every commit and removal fails as it does where nobody answers, until it is called again.
   void SetAway(bool away) { away_ = away; }

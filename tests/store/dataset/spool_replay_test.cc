@@ -96,6 +96,28 @@ TEST_F(SpoolReplayTest, TheVersionBeforeMayHaveBeenPublishedMeanwhile) {
   EXPECT_EQ(Current("a/0"), "y");
 }
 
+// The shard has been replaced by a publish that failed after that, or may have been.
+TEST_F(SpoolReplayTest, WhatAFailedPublishHasPutIsNoChangeByOthers) {
+  using Lost = MemoryReplacer::Lost;
+  ASSERT_TRUE(Commit("a/0", "x"));
+  replacer_->LoseNext(Lost::kDurability);
+  ASSERT_FALSE(Publish("a/0"));
+  ASSERT_TRUE(Commit("a/0", "y"));
+  const auto publishing = parts_->written->BeginPublish(ShardOf("a/0"));
+  ASSERT_TRUE(Commit("a/0", "z"));
+  ReplayAnew();
+  EXPECT_EQ(Quarantined() + Current("a/0"), "z");
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(parts_->publishing.counters().conflicts, 0u);
+  ASSERT_TRUE(Commit("a/1", "x"));
+  replacer_->LoseNext(Lost::kAnswer);
+  ASSERT_FALSE(Publish("a/1"));
+  ASSERT_TRUE(Commit("a/1", "y"));
+  ASSERT_TRUE(Commit("a/1", "z"));
+  ReplayAnew();
+  EXPECT_EQ(Quarantined() + Current("a/1"), "z");
+}
+
 // The process was killed before it knew of its own put, and another host has replaced that since.
 TEST_F(SpoolReplayTest, WhatWasPutAndReplacedSinceIsDiscarded) {
   ASSERT_TRUE(Commit("a/0", "x"));
