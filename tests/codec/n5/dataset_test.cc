@@ -6,6 +6,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "tests/support/broken_documents.h"
 
 namespace unshard {
 namespace {
@@ -15,12 +16,6 @@ constexpr const char* kDataset = R"({
   "compression": {"type": "gzip", "level": -1, "useZlib": false},
   "axes": ["x", "y", "z"], "units": ["nm", "nm", ""], "resolution": [4, 4.5, 1],
   "pixelResolution": {"unit": "nm"}})";
-
-std::string With(const char* key, const char* json) {
-  JsonValue document = ParseJson(kDataset).value();
-  document.Set(key, ParseJson(json).value());
-  return WriteJson(document);
-}
 
 TEST(N5Dataset, AxesAreReversed) {
   const auto array = ParseN5Dataset(kDataset);
@@ -37,7 +32,7 @@ TEST(N5Dataset, AxesAreReversed) {
 }
 
 TEST(N5Dataset, TheFirstVersionHadOneNameForTheCompression) {
-  JsonValue document = ParseJson(With("compressionType", "\"raw\"")).value();
+  JsonValue document = ParseJson(WithMember(kDataset, "compressionType", "\"raw\"")).value();
   document.Erase("compression");
   const auto array = ParseN5Dataset(WriteJson(document));
   ASSERT_TRUE(array) << array.error().message;
@@ -45,13 +40,7 @@ TEST(N5Dataset, TheFirstVersionHadOneNameForTheCompression) {
 }
 
 TEST(N5Dataset, FailuresNameTheMember) {
-  struct Case {
-    const char* key;
-    const char* json;
-    ErrorCode code;
-    const char* message;
-  };
-  const Case cases[] = {
+  const BrokenMember members[] = {
       {"dimensions", "[-1, 1, 1]", ErrorCode::kDataLoss, "dimensions[0]: expected"},
       {"blockSize", "[1, 1]", ErrorCode::kDataLoss, "blockSize: expected 3 extents"},
       {"blockSize", "[1, 1, 4294967296]", ErrorCode::kDataLoss, "blockSize[2]: expected"},
@@ -64,12 +53,7 @@ TEST(N5Dataset, FailuresNameTheMember) {
       {"axes", "[\"x\"]", ErrorCode::kDataLoss, "axes: expected"},
       {"resolution", "[1, 2]", ErrorCode::kDataLoss, "resolution: expected"},
       {"resolution", "[1, 2, \"a\"]", ErrorCode::kDataLoss, "resolution[2]: expected a number"}};
-  for (const Case& one : cases) {
-    const auto array = ParseN5Dataset(With(one.key, one.json));
-    ASSERT_FALSE(array) << one.key << ' ' << one.json;
-    EXPECT_EQ(array.error().code, one.code) << array.error().message;
-    EXPECT_TRUE(array.error().message.starts_with(one.message)) << array.error().message;
-  }
+  ExpectFailures(kDataset, members, [](const std::string& text) { return ParseN5Dataset(text); });
 }
 
 TEST(N5Dataset, TypesThatN5LacksAreRefused) {

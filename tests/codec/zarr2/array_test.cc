@@ -6,6 +6,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "tests/support/broken_documents.h"
 
 namespace unshard {
 namespace {
@@ -14,12 +15,6 @@ constexpr const char* kArray = R"({
   "zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": ">u2", "order": "F",
   "compressor": {"id": "zlib", "level": 1}, "filters": null, "fill_value": 3,
   "dimension_separator": "/"})";
-
-std::string With(const char* key, const char* json) {
-  JsonValue document = ParseJson(kArray).value();
-  document.Set(key, ParseJson(json).value());
-  return WriteJson(document);
-}
 
 TEST(Zarr2Array, IsReadAndWrittenAsItWas) {
   constexpr const char* kAttributes = R"({"_ARRAY_DIMENSIONS": ["y", "x"], "note": 1})";
@@ -40,7 +35,7 @@ TEST(Zarr2Array, IsReadAndWrittenAsItWas) {
 }
 
 TEST(Zarr2Array, ChunksHaveOrderAndBytesOfTheDocument) {
-  const auto array = ParseZarr2Array(With("compressor", "null"));
+  const auto array = ParseZarr2Array(WithMember(kArray, "compressor", "null"));
   ASSERT_TRUE(array) << array.error().message;
   const Voxels voxels{array->data_type, {2, 3}, {1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0}};
   const ByteVector encoded{0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6};
@@ -49,7 +44,7 @@ TEST(Zarr2Array, ChunksHaveOrderAndBytesOfTheDocument) {
 }
 
 TEST(Zarr2Array, WithoutASeparatorItIsADotAndWithoutAFillValueThereIsNone) {
-  JsonValue document = ParseJson(With("fill_value", "null")).value();
+  JsonValue document = ParseJson(WithMember(kArray, "fill_value", "null")).value();
   document.Erase("dimension_separator");
   const auto array = ParseZarr2Array(WriteJson(document));
   ASSERT_TRUE(array) << array.error().message;
@@ -65,7 +60,7 @@ TEST(Zarr2Array, EveryTypeOfVoxelsIsKnown) {
       {"<u8", "uint64"},    {"<f2", "float16"},     {">f4", "float32"}, {"<f8", "float64"},
       {"<c8", "complex64"}, {">c16", "complex128"}, {"|V3", "r24"},     {"bfloat16", "bfloat16"}};
   for (const auto& [dtype, name] : types) {
-    JsonValue document = ParseJson(With("fill_value", "null")).value();
+    JsonValue document = ParseJson(WithMember(kArray, "fill_value", "null")).value();
     document.Set("dtype", JsonValue::String(dtype));
     const auto array = ParseZarr2Array(WriteJson(document));
     ASSERT_TRUE(array) << array.error().message;
@@ -75,13 +70,7 @@ TEST(Zarr2Array, EveryTypeOfVoxelsIsKnown) {
 }
 
 TEST(Zarr2Array, FailuresNameTheMember) {
-  struct Case {
-    const char* key;
-    const char* json;
-    ErrorCode code;
-    const char* message;
-  };
-  const Case cases[] = {
+  const BrokenMember members[] = {
       {"zarr_format", "3", ErrorCode::kDataLoss, "zarr_format: expected"},
       {"chunks", "[2]", ErrorCode::kDataLoss, "chunks: expected 2 extents"},
       {"chunks", "[2, 0]", ErrorCode::kDataLoss, "chunks[1]: expected"},
@@ -99,12 +88,7 @@ TEST(Zarr2Array, FailuresNameTheMember) {
        "filters[0].id: the codec \"vlen-utf8\""},
       {"fill_value", "-1", ErrorCode::kDataLoss, "fill_value: expected"},
       {"dimension_separator", "\"-\"", ErrorCode::kDataLoss, "dimension_separator: expected"}};
-  for (const Case& one : cases) {
-    const auto array = ParseZarr2Array(With(one.key, one.json));
-    ASSERT_FALSE(array) << one.key << ' ' << one.json;
-    EXPECT_EQ(array.error().code, one.code) << array.error().message;
-    EXPECT_TRUE(array.error().message.starts_with(one.message)) << array.error().message;
-  }
+  ExpectFailures(kArray, members, [](const std::string& text) { return ParseZarr2Array(text); });
   const auto attributes = ParseZarr2Array(kArray, "[]");
   EXPECT_EQ(attributes.error().message.substr(0, 8), ".zattrs:");
 }

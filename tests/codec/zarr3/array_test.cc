@@ -6,6 +6,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "tests/support/broken_documents.h"
 
 namespace unshard {
 namespace {
@@ -23,13 +24,6 @@ constexpr const char* kSharded = R"({
     "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}],
   "attributes": {"note": [1, 2], "dimension_units": ["4 nm", null]},
   "dimension_names": ["y", null]})";
-
-// The document with one member replaced.
-std::string With(const char* key, const char* json) {
-  JsonValue document = ParseJson(kSharded).value();
-  document.Set(key, ParseJson(json).value());
-  return WriteJson(document);
-}
 
 TEST(Zarr3Array, AShardedOneIsDescribedByItsInnerChunks) {
   const auto array = ParseZarr3Array(kSharded);
@@ -76,20 +70,15 @@ TEST(Zarr3Array, AnOriginCannotBeWritten) {
 }
 
 TEST(Zarr3Array, UnitsOfAnotherFormRemainAttributes) {
-  const auto array = ParseZarr3Array(With("attributes", R"({"dimension_units": "nm"})"));
+  const auto array =
+      ParseZarr3Array(WithMember(kSharded, "attributes", R"({"dimension_units": "nm"})"));
   ASSERT_TRUE(array) << array.error().message;
   EXPECT_TRUE(array->units.empty());
   EXPECT_NE(array->attributes.Find("dimension_units"), nullptr);
 }
 
 TEST(Zarr3Array, FailuresNameTheMember) {
-  struct Case {
-    const char* key;
-    const char* json;
-    ErrorCode code;
-    const char* message;
-  };
-  const Case cases[] = {
+  const BrokenMember members[] = {
       {"zarr_format", "2", ErrorCode::kDataLoss, "zarr_format: expected"},
       {"node_type", "\"group\"", ErrorCode::kDataLoss, "node_type: expected \"array\""},
       {"data_type", "\"string\"", ErrorCode::kNotSupported, "data_type: \"string\""},
@@ -111,12 +100,7 @@ TEST(Zarr3Array, FailuresNameTheMember) {
       {"storage_transformers", "[{\"name\": \"x\"}]", ErrorCode::kNotSupported,
        "storage_transformers: "},
       {"attributes", "[]", ErrorCode::kDataLoss, "attributes: expected an object"}};
-  for (const Case& one : cases) {
-    const auto array = ParseZarr3Array(With(one.key, one.json));
-    ASSERT_FALSE(array) << one.key << ' ' << one.json;
-    EXPECT_EQ(array.error().code, one.code) << array.error().message;
-    EXPECT_TRUE(array.error().message.starts_with(one.message)) << array.error().message;
-  }
+  ExpectFailures(kSharded, members, [](const std::string& text) { return ParseZarr3Array(text); });
 }
 
 }  // namespace
