@@ -73,8 +73,7 @@ Result<JsonValue> NormaliseExtension(const JsonCursor& extension) {
         {{"name", JsonValue::String(ShortExtensionName(extension.value().text()))}});
   }
   if (!extension.value().is_object()) return extension.Expected("a name or an object with a name");
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor name_cursor, extension.Member("name"));
-  UNSHARD_ASSIGN_OR_RETURN(std::string name, name_cursor.String());
+  UNSHARD_ASSIGN_OR_RETURN(std::string name, extension.StringMember("name"));
   name = ShortExtensionName(name);
   JsonValue normalised = extension.value();
   const JsonValue* configuration = normalised.Find("configuration");

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/escaped_text.h"
 #include "codec/core/text.h"
 #include "codec/json/writer.h"
 
@@ -171,6 +172,22 @@ Result<std::vector<JsonCursor>> JsonCursor::Items(std::size_t max_items) const {
 Result<std::string> JsonCursor::String() const {
   if (!value_->is_string()) return Expected("a string");
   return value_->text();
+}
+
+Result<std::string> JsonCursor::StringMember(std::string_view key) const {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, Member(key));
+  return member.String();
+}
+
+Result<std::uint64_t> JsonCursor::UnsignedMember(std::string_view key, std::uint64_t min,
+                                                 std::uint64_t max) const {
+  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, Member(key));
+  return member.Unsigned(min, max);
+}
+
+Result<std::string> JsonCursor::EscapedMember(std::string_view key) const {
+  UNSHARD_ASSIGN_OR_RETURN(const std::string text, StringMember(key));
+  return UnescapeBytes(text);
 }
 
 Result<bool> JsonCursor::Boolean() const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,13 @@ class JsonCursor {
   // The items of an array with at most `max_items`.
   [[nodiscard]] Result<std::vector<JsonCursor>> Items(std::size_t max_items = 1u << 20) const;
   [[nodiscard]] Result<std::string> String() const;
+  // String() and Unsigned() of the member `key`.
+  [[nodiscard]] Result<std::string> StringMember(std::string_view key) const;
+  [[nodiscard]] Result<std::uint64_t> UnsignedMember(
+      std::string_view key, std::uint64_t min = 0,
+      std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) const;
+  // What EscapeBytes (codec/core/escaped_text.h) has made the string member `key` of.
+  [[nodiscard]] Result<std::string> EscapedMember(std::string_view key) const;
   [[nodiscard]] Result<bool> Boolean() const;
   // A whole number between the bounds, both inclusive. 3.0 and 3e0 count as 3.
   [[nodiscard]] Result<std::uint64_t> Unsigned(std::uint64_t min, std::uint64_t max) const;

@@ -57,8 +57,7 @@ Result<ChunkIdHash> ParseHash(const JsonCursor& sharding) {
 }
 
 Result<unsigned> ParseBits(const JsonCursor& sharding, std::string_view key, unsigned max) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, sharding.Member(key));
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bits, member.Unsigned(0, max));
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t bits, sharding.UnsignedMember(key, 0, max));
   return static_cast<unsigned>(bits);
 }
 

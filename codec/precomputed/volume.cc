@@ -58,8 +58,7 @@ class ScaleParser {
     array_.dialect = ArrayDialect::kPrecomputed;
     array_.data_type = form_.type;
     array_.axis_names = {"channel", "z", "y", "x"};
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor key, cursor_.Member("key"));
-    UNSHARD_RETURN_IF_ERROR(key.String());
+    UNSHARD_RETURN_IF_ERROR(cursor_.StringMember("key"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor size, cursor_.Member("size"));
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, ParseExtents(size, form_.channels, 0));
     UNSHARD_RETURN_IF_ERROR(TakeOrigin());
@@ -142,8 +141,8 @@ Result<VoxelForm> ParseForm(const JsonCursor& document) {
                 type_cursor.path() + ": the data type \"" + name + "\" is not known here");
   }
   form.type = *type;
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor channels, document.Member("num_channels"));
-  UNSHARD_ASSIGN_OR_RETURN(form.channels, channels.Unsigned(1, kMostChannels));
+  UNSHARD_ASSIGN_OR_RETURN(form.channels,
+                           document.UnsignedMember("num_channels", 1, kMostChannels));
   return form;
 }
 

@@ -184,8 +184,7 @@ DimensionUnits UnitsOf(const JsonValue& document, std::size_t rank) {
 Result<std::string> NameMember(const JsonCursor& json, std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(key));
   if (!member.value().is_object()) return member.String();
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor name, member.Member("name"));
-  return name.String();
+  return member.StringMember("name");
 }
 
 // Options that a document may leave out are set.
@@ -354,8 +353,7 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   array.domain = ResizableDomain(shape);
   UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "chunks", shape.size()));
   array.read_chunk = array.write_chunk;
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, json.Member("dtype"));
-  UNSHARD_ASSIGN_OR_RETURN(const std::string name, dtype.String());
+  UNSHARD_ASSIGN_OR_RETURN(const std::string name, json.StringMember("dtype"));
   array.dtype = Zarr2TypeName(name);
   const bool reversed = TextOf(document, "order") == "F";
   array.inner_order = reversed ? Reversed(shape.size()) : Identity(shape.size());

@@ -264,8 +264,7 @@ Result<ChunkLayout> ParseChunkLayout(const JsonCursor& json) {
              "grid_origin_soft_constraint", "chunk", "write_chunk", "read_chunk", "codec_chunk"}));
   ChunkLayout layout;
   if (json.value().Find("rank") != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("rank"));
-    UNSHARD_ASSIGN_OR_RETURN(const auto rank, member.Unsigned(0, kMaxRank));
+    UNSHARD_ASSIGN_OR_RETURN(const auto rank, json.UnsignedMember("rank", 0, kMaxRank));
     layout.rank = static_cast<std::size_t>(rank);
   }
   const auto take_order = [&layout](const JsonCursor& at, Strength strength) -> Status {

@@ -68,8 +68,7 @@ Result<Schema> Parse(const JsonValue& document) {
   Schema schema;
   const auto has = [&document](std::string_view name) { return document.Find(name) != nullptr; };
   if (has("rank")) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("rank"));
-    UNSHARD_ASSIGN_OR_RETURN(const auto rank, member.Unsigned(0, kMaxRank));
+    UNSHARD_ASSIGN_OR_RETURN(const auto rank, json.UnsignedMember("rank", 0, kMaxRank));
     schema.rank = static_cast<std::size_t>(rank);
   }
   if (has("dtype")) {

@@ -137,8 +137,7 @@ Result<Zarr3Codec> ParseCodec(const JsonCursor& json) {
     codec.name = json.value().text();
   } else {
     UNSHARD_RETURN_IF_ERROR(ExpectOnlyMembers(json, {"name", "configuration"}));
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor name, json.Member("name"));
-    UNSHARD_ASSIGN_OR_RETURN(codec.name, name.String());
+    UNSHARD_ASSIGN_OR_RETURN(codec.name, json.StringMember("name"));
   }
   const KnownCodec* const known = FindCodec(codec.name);
   if (known == nullptr) {

@@ -109,8 +109,7 @@ class ArrayParser {
   }
 
   Result<ArrayMetadata> Parse() {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor format, document_.Member("zarr_format"));
-    UNSHARD_RETURN_IF_ERROR(format.Unsigned(2, 2));
+    UNSHARD_RETURN_IF_ERROR(document_.UnsignedMember("zarr_format", 2, 2));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, document_.Member("shape"));
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, shape.UnsignedItems(0, kMaxExtent));
     array_.origin.assign(array_.rank(), 0);

@@ -57,8 +57,7 @@ class ArrayParser {
 
  private:
   [[nodiscard]] Status CheckKind() const {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor format, document_.Member("zarr_format"));
-    UNSHARD_RETURN_IF_ERROR(format.Unsigned(3, 3));
+    UNSHARD_RETURN_IF_ERROR(document_.UnsignedMember("zarr_format", 3, 3));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor node, document_.Member("node_type"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string type, node.String());
     if (type != "array") return node.Expected("\"array\"");

@@ -222,8 +222,7 @@ Result<Rewritten> RewriteArray(JsonValue& document, const std::string& path) {
 
 Result<Rewritten> RewriteNode(JsonValue& document, const std::string& path) {
   const JsonCursor cursor(document, path);
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor format, cursor.Member("zarr_format"));
-  UNSHARD_RETURN_IF_ERROR(format.Unsigned(3, 3));
+  UNSHARD_RETURN_IF_ERROR(cursor.UnsignedMember("zarr_format", 3, 3));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor type_cursor, cursor.Member("node_type"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string type, type_cursor.String());
   if (type == "array") return RewriteArray(document, path);

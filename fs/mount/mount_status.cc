@@ -13,12 +13,6 @@ namespace {
 
 constexpr JsonLimits kLimits{.max_bytes = std::size_t{16} << 20};
 
-Result<std::string> StringMember(const JsonCursor& cursor, std::string_view key) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, cursor.Member(key));
-  UNSHARD_ASSIGN_OR_RETURN(const std::string text, member.String());
-  return UnescapeBytes(text);
-}
-
 std::string OldestText(const SpoolStatus& write) {
   return write.oldest_milliseconds ? ", oldest " + ReadableAge(*write.oldest_milliseconds) : "";
 }
@@ -71,16 +65,16 @@ Result<MountStatus> ParseMountStatus(std::string text) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseJson(text, kLimits));
   const JsonCursor root(document, "status.json");
   MountStatus status;
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor pid, root.Member("pid"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto number, pid.Unsigned(1, std::numeric_limits<pid_t>::max()));
-  status.pid = static_cast<pid_t>(number);
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t pid,
+                           root.UnsignedMember("pid", 1, std::numeric_limits<pid_t>::max()));
+  status.pid = static_cast<pid_t>(pid);
   UNSHARD_ASSIGN_OR_RETURN(const auto name_space, root.OptionalMember("pid_namespace"));
   for (const JsonCursor& member : name_space) {
     UNSHARD_ASSIGN_OR_RETURN(status.pid_namespace,
                              member.Unsigned(0, std::numeric_limits<std::uint32_t>::max()));
   }
-  UNSHARD_ASSIGN_OR_RETURN(status.source, StringMember(root, "source"));
-  UNSHARD_ASSIGN_OR_RETURN(status.mount_point, StringMember(root, "mount_point"));
+  UNSHARD_ASSIGN_OR_RETURN(status.source, root.EscapedMember("source"));
+  UNSHARD_ASSIGN_OR_RETURN(status.mount_point, root.EscapedMember("mount_point"));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor read_only, root.Member("read_only"));
   UNSHARD_ASSIGN_OR_RETURN(status.read_only, read_only.Boolean());
   UNSHARD_ASSIGN_OR_RETURN(const auto write, root.OptionalMember("write"));

@@ -79,19 +79,12 @@ JsonValue ConflictsArray(const std::vector<SpoolConflict>& conflicts) {
   return JsonValue::Array(std::move(items));
 }
 
-Result<std::string> StringMember(const JsonCursor& cursor, std::string_view key) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, cursor.Member(key));
-  UNSHARD_ASSIGN_OR_RETURN(const std::string text, member.String());
-  return UnescapeBytes(text);
-}
-
 Result<SpoolConflict> ParseConflict(const JsonCursor& cursor) {
   SpoolConflict conflict;
-  UNSHARD_ASSIGN_OR_RETURN(conflict.dataset, StringMember(cursor, "dataset"));
-  UNSHARD_ASSIGN_OR_RETURN(conflict.chunk, StringMember(cursor, "chunk"));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sequence, cursor.Member("sequence"));
-  UNSHARD_ASSIGN_OR_RETURN(conflict.sequence, sequence.Unsigned(0, kAny));
-  UNSHARD_ASSIGN_OR_RETURN(conflict.path, StringMember(cursor, "path"));
+  UNSHARD_ASSIGN_OR_RETURN(conflict.dataset, cursor.EscapedMember("dataset"));
+  UNSHARD_ASSIGN_OR_RETURN(conflict.chunk, cursor.EscapedMember("chunk"));
+  UNSHARD_ASSIGN_OR_RETURN(conflict.sequence, cursor.UnsignedMember("sequence"));
+  UNSHARD_ASSIGN_OR_RETURN(conflict.path, cursor.EscapedMember("path"));
   return conflict;
 }
 
@@ -135,10 +128,9 @@ JsonValue SpoolStatusObject(const SpoolStatus& status) {
 
 Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor) {
   SpoolStatus status;
-  UNSHARD_ASSIGN_OR_RETURN(status.spool, StringMember(cursor, "spool"));
+  UNSHARD_ASSIGN_OR_RETURN(status.spool, cursor.EscapedMember("spool"));
   for (const NumberField& field : kNumbers) {
-    UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, cursor.Member(field.name));
-    UNSHARD_ASSIGN_OR_RETURN(status.*field.member, member.Unsigned(0, kAny));
+    UNSHARD_ASSIGN_OR_RETURN(status.*field.member, cursor.UnsignedMember(field.name));
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto oldest, cursor.OptionalMember("oldest_milliseconds"));
   for (const JsonCursor& member : oldest) {
@@ -147,8 +139,8 @@ Result<SpoolStatus> ParseSpoolStatus(const JsonCursor& cursor) {
   UNSHARD_ASSIGN_OR_RETURN(const auto failure, cursor.OptionalMember("last_failure"));
   for (const JsonCursor& member : failure) {
     PublishFailure& last = status.last_failure.emplace();
-    UNSHARD_ASSIGN_OR_RETURN(last.errno_name, StringMember(member, "errno"));
-    UNSHARD_ASSIGN_OR_RETURN(last.message, StringMember(member, "message"));
+    UNSHARD_ASSIGN_OR_RETURN(last.errno_name, member.EscapedMember("errno"));
+    UNSHARD_ASSIGN_OR_RETURN(last.message, member.EscapedMember("message"));
   }
   UNSHARD_ASSIGN_OR_RETURN(status.conflicting, ParseConflicts(cursor, "set_aside"));
   UNSHARD_ASSIGN_OR_RETURN(status.quarantined, ParseConflicts(cursor, "quarantined"));

@@ -30,12 +30,9 @@ Result<SpoolAttempt> Parse(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue value, ParseJson(text, {kMaxRecordBytes, 4}));
   const JsonCursor record(value, "attempt");
   SpoolAttempt attempt;
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor key, record.Member("key"));
-  UNSHARD_ASSIGN_OR_RETURN(const std::string escaped, key.String());
-  attempt.key = UnescapeBytes(escaped);
+  UNSHARD_ASSIGN_OR_RETURN(attempt.key, record.EscapedMember("key"));
   UNSHARD_RETURN_IF_ERROR(CheckKey(attempt.key));
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id, record.Member("id"));
-  UNSHARD_ASSIGN_OR_RETURN(attempt.id, id.String());
+  UNSHARD_ASSIGN_OR_RETURN(attempt.id, record.StringMember("id"));
   UNSHARD_ASSIGN_OR_RETURN(const auto upload, record.OptionalMember("upload"));
   for (const JsonCursor& each : upload) {
     UNSHARD_ASSIGN_OR_RETURN(attempt.upload, each.String());

@@ -60,23 +60,13 @@ std::string WriteOwner(const SpoolOwner& owner) {
   return WriteJson(document) + '\n';
 }
 
-Result<std::string> Member(const JsonCursor& document, std::string_view key) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, document.Member(key));
-  return member.String();
-}
-
-Result<std::uint64_t> NumberMember(const JsonCursor& document, std::string_view key) {
-  UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, document.Member(key));
-  return member.Unsigned(0, ~std::uint64_t{0});
-}
-
 Result<SourceIdentity> ParseIdentity(const JsonCursor& cursor) {
   SourceIdentity identity;
-  UNSHARD_ASSIGN_OR_RETURN(identity.machine, Member(cursor, "machine"));
-  UNSHARD_ASSIGN_OR_RETURN(identity.device, NumberMember(cursor, "device"));
-  UNSHARD_ASSIGN_OR_RETURN(identity.inode, NumberMember(cursor, "inode"));
-  UNSHARD_ASSIGN_OR_RETURN(identity.born, Member(cursor, "born"));
-  UNSHARD_ASSIGN_OR_RETURN(identity.document, Member(cursor, "document"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.machine, cursor.StringMember("machine"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.device, cursor.UnsignedMember("device"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.inode, cursor.UnsignedMember("inode"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.born, cursor.StringMember("born"));
+  UNSHARD_ASSIGN_OR_RETURN(identity.document, cursor.StringMember("document"));
   UNSHARD_ASSIGN_OR_RETURN(const auto url, cursor.OptionalMember("url"));
   for (const JsonCursor& member : url) {
     UNSHARD_ASSIGN_OR_RETURN(identity.url, member.String());
@@ -88,21 +78,20 @@ Result<SpoolOwner> ParseOwner(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue value, ParseJson(text, {kMaxOwnerBytes, 4}));
   const JsonCursor document(value, "owner");
   SpoolOwner owner;
-  UNSHARD_ASSIGN_OR_RETURN(owner.version, Member(document, "version"));
+  UNSHARD_ASSIGN_OR_RETURN(owner.version, document.StringMember("version"));
   if (owner.version != kLayoutVersion) {
     return Fail(ErrorCode::kNotSupported, "owner.version: expected " + std::string(kLayoutVersion) +
                                               ", found " + owner.version +
                                               "; the release that made this spool publishes it");
   }
-  UNSHARD_ASSIGN_OR_RETURN(owner.source, Member(document, "source"));
-  owner.source = UnescapeBytes(owner.source);
+  UNSHARD_ASSIGN_OR_RETURN(owner.source, document.EscapedMember("source"));
   UNSHARD_ASSIGN_OR_RETURN(const auto identity, document.OptionalMember("identity"));
   for (const JsonCursor& member : identity) {
     UNSHARD_ASSIGN_OR_RETURN(owner.identity, ParseIdentity(member));
   }
-  UNSHARD_ASSIGN_OR_RETURN(owner.host, Member(document, "host"));
-  UNSHARD_ASSIGN_OR_RETURN(owner.boot, Member(document, "boot"));
-  UNSHARD_ASSIGN_OR_RETURN(owner.process, Member(document, "process"));
+  UNSHARD_ASSIGN_OR_RETURN(owner.host, document.StringMember("host"));
+  UNSHARD_ASSIGN_OR_RETURN(owner.boot, document.StringMember("boot"));
+  UNSHARD_ASSIGN_OR_RETURN(owner.process, document.StringMember("process"));
   return owner;
 }
 
