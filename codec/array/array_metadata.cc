@@ -56,18 +56,16 @@ std::string DimensionUnitText(const DimensionUnit& unit) {
 }
 
 DimensionUnit ParseDimensionUnit(std::string_view text) {
-  text = Trimmed(text);
+  constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
+  text = Trimmed(text, kWhiteSpace);
   DimensionUnit unit;
-  std::string_view number = text;
-  if (number.starts_with('+')) number.remove_prefix(1);
+  const std::size_t sign = text.starts_with('+') || text.starts_with('-') ? 1 : 0;
   // from_chars would take "inf" and "nan" as well, which begin the names of units.
-  const std::size_t first = number.find_first_not_of('-');
-  const bool is_number = first != number.npos &&
-                         (number[first] == '.' || (number[first] >= '0' && number[first] <= '9'));
-  if (is_number) {
-    const char* const end = number.data() + number.size();
-    const auto [at, error] = std::from_chars(number.data(), end, unit.multiplier);
-    if (error == std::errc()) text = Trimmed({at, static_cast<std::size_t>(end - at)});
+  if (sign < text.size() && (IsDigit(text[sign]) || text[sign] == '.')) {
+    const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(begin, end, unit.multiplier);
+    if (error == std::errc()) text = Trimmed({at, static_cast<std::size_t>(end - at)}, kWhiteSpace);
   }
   unit.base = std::string(text);
   return unit;

@@ -33,7 +33,9 @@ struct DimensionUnit {
   std::string base;
   friend bool operator==(const DimensionUnit&, const DimensionUnit&) = default;
 };
-// "8.5 nm" and its inverse, as in Zarr's attribute `dimension_units`; "nm" is {1, "nm"}.
+// "8.5 nm" and its inverse, as in Zarr's attribute `dimension_units`; "nm" is {1, "nm"}. Any text
+// is a unit: a number at its beginning that a double holds is the multiplier, and the rest the
+// base.
 std::string DimensionUnitText(const DimensionUnit& unit);
 DimensionUnit ParseDimensionUnit(std::string_view text);
 // How many nanometres the unit is; nothing where it is no unit of length that is known here.

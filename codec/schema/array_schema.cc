@@ -175,7 +175,7 @@ DimensionUnits UnitsOf(const JsonValue& document, std::size_t rank) {
   if (texts == nullptr || texts->items().size() != rank) return units;
   for (const JsonValue& text : texts->items()) {
     if (!text.is_string() && !text.is_null()) return {};
-    units.push_back(text.is_null() ? std::nullopt : std::optional(ParseUnitText(text.text())));
+    units.push_back(text.is_null() ? std::nullopt : std::optional(ParseDimensionUnit(text.text())));
   }
   return units;
 }

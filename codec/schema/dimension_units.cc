@@ -12,35 +12,8 @@
 namespace unshard {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-std::size_t Digits(std::string_view text, std::size_t at) {
-  std::size_t count = 0;
-  while (at + count < text.size() && IsDigit(text[at + count])) ++count;
-  return count;
-}
-
-// The length of the decimal number that `text` begins with; 0 where it begins with none.
-std::size_t NumberLength(std::string_view text) {
-  std::size_t at = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-  const std::size_t whole = Digits(text, at);
-  at += whole;
-  std::size_t fraction = 0;
-  if (at < text.size() && text[at] == '.') {
-    fraction = Digits(text, at + 1);
-    if (whole > 0 || fraction > 0) at += 1 + fraction;
-  }
-  if (whole == 0 && fraction == 0) return 0;
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    const bool sign = at + 1 < text.size() && (text[at + 1] == '-' || text[at + 1] == '+');
-    const std::size_t exponent = Digits(text, at + (sign ? 2 : 1));
-    if (exponent > 0) at += (sign ? 2 : 1) + exponent;
-  }
-  return at;
-}
-
 Result<DimensionUnit> ParseUnit(const JsonCursor& json) {
-  if (json.value().is_string()) return ParseUnitText(json.value().text());
+  if (json.value().is_string()) return ParseDimensionUnit(json.value().text());
   if (json.value().is_number()) {
     UNSHARD_ASSIGN_OR_RETURN(const double number, NumberOf(json));
     return DimensionUnit{number, ""};
@@ -74,25 +47,6 @@ std::string UnitText(const DimensionUnit& unit) {
   if (unit.base.empty()) return SixDigits(unit.multiplier);
   if (unit.multiplier == 1) return unit.base;
   return SixDigits(unit.multiplier) + " " + unit.base;
-}
-
-DimensionUnit ParseUnitText(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  DimensionUnit unit;
-  std::size_t length = NumberLength(text);
-  if (length > 0) {
-    const std::string_view digits = text.substr(text.front() == '+' ? 1 : 0, length);
-    const auto [end, error] = std::from_chars(digits.data(), text.data() + length, unit.multiplier);
-    if (error == std::errc() && end == text.data() + length) {
-      while (length < text.size() && IsSpace(text[length])) ++length;
-      text.remove_prefix(length);
-    } else {
-      unit.multiplier = 1;  // outside the range of a double
-    }
-  }
-  unit.base = std::string(text);
-  return unit;
 }
 
 Result<DimensionUnits> ParseDimensionUnits(const JsonCursor& json) {

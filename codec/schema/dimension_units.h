@@ -21,8 +21,6 @@ bool AnyUnit(const DimensionUnits& units);
 
 // "8.5 nm", "nm" and "3", as TensorStore writes them: with six digits at most.
 std::string UnitText(const DimensionUnit& unit);
-// The inverse, for any text: a number at its beginning is the multiplier, and the rest the base.
-DimensionUnit ParseUnitText(std::string_view text);
 // A number with six digits at most, as in the keys of precomputed scales.
 std::string SixDigits(double value);
 
