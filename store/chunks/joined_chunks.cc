@@ -5,16 +5,13 @@
 #include <utility>
 
 #include "store/object/key.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 namespace {
 
 // Others may commit one of the chunks while all of them are looked up, each time.
 constexpr int kJoinTries = 64;
-
-bool IsLater(const timespec& a, const timespec& b) {
-  return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
 
 }  // namespace
 

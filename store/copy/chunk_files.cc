@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "store/copy/modified.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "codec/pyramid/chunk_files.h"
-#include "store/copy/modified.h"
 #include "store/copy/try_each.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 namespace {

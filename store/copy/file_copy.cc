@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "store/copy/left_locks.h"
-#include "store/copy/modified.h"
 #include "store/copy/try_each.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 namespace {

@@ -1,12 +1,11 @@
 #include "store/copy/shard_copy.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "store/copy/left_locks.h"
-#include "store/copy/modified.h"
 #include "store/object/key.h"
+#include "store/object/time_now.h"
 #include "store/shard/object.h"
 
 namespace unshard {

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "store/object/time_now.h"
+
 namespace unshard {
 namespace {
-
-bool Earlier(const timespec& a, const timespec& b) {
-  return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
 
 Bytes Joined(const Bytes& head, const Bytes& tail) {
   ByteVector both(head.span().begin(), head.span().end());
@@ -22,7 +20,9 @@ class ConcatenatedObject final : public ObjectVersion {
       : first_(std::move(first)), second_(std::move(second)) {
     info_.size = size;
     info_.generation.tag = first_->info().generation.tag + '+' + second_->info().generation.tag;
-    info_.modified = std::max(first_->info().modified, second_->info().modified, Earlier);
+    const timespec& first_modified = first_->info().modified;
+    const timespec& second_modified = second_->info().modified;
+    info_.modified = IsLater(second_modified, first_modified) ? second_modified : first_modified;
   }
 
   const ObjectInfo& info() const override { return info_; }
