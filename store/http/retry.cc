@@ -18,11 +18,6 @@ using std::chrono::milliseconds;
 // What a server may ask for at most; it also keeps sums of times from overflowing.
 constexpr std::uint64_t kMostRetryAfterSeconds = 24 * 3600;
 
-double RandomFraction() {
-  thread_local std::minstd_rand engine{std::random_device()()};
-  return std::uniform_real_distribution<double>(0, 1)(engine);
-}
-
 std::optional<milliseconds> RetryAfter(const HttpResponse& response) {
   const auto field = FindHeader(response.headers, "Retry-After");
   const auto seconds = field ? ParseRetryAfter(*field, std::time(nullptr)) : std::nullopt;
@@ -125,6 +120,11 @@ class Retrying final : public HttpTransport {
 };
 
 }  // namespace
+
+double RandomFraction() {
+  thread_local std::minstd_rand engine{std::random_device()()};
+  return std::uniform_real_distribution<double>(0, 1)(engine);
+}
 
 RetryDelays::RetryDelays(const RetryOptions& options, Random random)
     : options_(options), random_(std::move(random)), last_(options.least_delay) {}

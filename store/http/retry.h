@@ -20,6 +20,9 @@ struct RetryOptions {
   std::chrono::milliseconds timeout{30000};
 };
 
+// In [0, 1), of a generator that each thread has of its own.
+double RandomFraction();
+
 // The delays before the attempts after the first of one request: each is drawn between the least
 // one and three times the last one ("decorrelated jitter"), so that clients that failed together
 // do not come back together. Pure, but for the random numbers that it is given.
@@ -45,8 +48,8 @@ class RetryDelays {
 bool IsRetriedStatus(int status);
 
 // `transport`, with retries within each request's deadline; those that are sent once are passed on.
-// Answers that are still bad at the end
-// are passed on as they came. Follows redirects (store/http/redirects.h), but those to a directory.
+// Answers that are still bad at the end are passed on as they came. Follows redirects
+// (store/http/redirects.h), but those to a directory.
 std::shared_ptr<HttpTransport> WithRetries(std::shared_ptr<HttpTransport> transport,
                                            const RetryOptions& options);
 

@@ -1,7 +1,6 @@
 #include "store/remote/settled_write.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "store/http/retry.h"
@@ -12,11 +11,6 @@ namespace {
 using Kind = WriteAnswer::Kind;
 using Outcome = Committed::Outcome;
 using Now = std::optional<RemoteObject>;
-
-double RandomFraction() {
-  thread_local std::minstd_rand engine{std::random_device()()};
-  return std::uniform_real_distribution<double>(0, 1)(engine);
-}
 
 SettledWrite Ended(Outcome outcome) { return {Committed{outcome}, std::nullopt}; }
 
