@@ -5,6 +5,7 @@
 
 #include "fs/common/request_failures.h"
 #include "store/object/key.h"
+#include "store/object/keys_below.h"
 
 namespace unshard {
 
@@ -155,12 +156,10 @@ std::vector<ScratchFiles::Name> ScratchFiles::Names(const std::string& directory
 
 std::set<std::string> ScratchFiles::NamesAbove(const std::string& directory) const {
   std::set<std::string> names;
-  const std::string prefix = directory.empty() ? "" : directory + "/";
+  const std::size_t prefix = directory.empty() ? 0 : directory.size() + 1;
   const std::lock_guard lock(mutex_);
-  for (auto at = directories_.lower_bound(prefix);
-       at != directories_.end() && at->first.starts_with(prefix); ++at) {
-    const std::string below = at->first.substr(prefix.size());
-    if (!below.empty()) names.insert(below.substr(0, below.find('/')));
+  for (const auto& [path, in] : KeysBelow(directories_, directory)) {
+    names.insert(path.substr(prefix, path.find('/', prefix) - prefix));
   }
   return names;
 }

@@ -8,6 +8,7 @@
 
 #include "codec/pyramid/ome_multiscale.h"
 #include "store/object/key.h"
+#include "store/object/keys_below.h"
 
 namespace unshard {
 namespace {
@@ -37,11 +38,7 @@ class Places {
   // Whether something of the source has the path of a level, or lies below it; or is a dataset or a
   // file where a directory above the level has to be.
   Result<bool> AreTaken(const std::string& dataset, const std::string& level) const {
-    const std::string below = level + "/";
-    const auto next = members_.lower_bound(below);
-    if (members_.contains(level) || (next != members_.end() && next->starts_with(below))) {
-      return true;
-    }
+    if (members_.contains(level) || !KeysBelow(members_, level).empty()) return true;
     if (levels_.contains(level)) return false;
     for (std::string at = level; at != dataset && !at.empty(); at = ParentPath(at)) {
       if (datasets_.contains(at)) return true;

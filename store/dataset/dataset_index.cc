@@ -1,10 +1,12 @@
 #include "store/dataset/dataset_index.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <utility>
 
 #include "store/object/key.h"
+#include "store/object/keys_below.h"
 
 namespace unshard {
 namespace {
@@ -13,6 +15,13 @@ namespace {
 std::vector<std::shared_ptr<ChunkTree>> TreesOf(const ServedTree& served) {
   if (served.tree == served.stored) return {served.tree};
   return {served.tree, served.stored};
+}
+
+// The trees of exactly this directory.
+template <class ByDirectory>
+auto TreesIn(const ByDirectory& trees, const std::string& directory) {
+  constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
+  return KeyRange(trees.lower_bound({directory, 0}), trees.upper_bound({directory, kLast}));
 }
 
 void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
@@ -221,9 +230,8 @@ std::vector<std::shared_ptr<ShardedTree>> DatasetIndex::StoredIn(
     const std::string& directory) const {
   std::vector<std::shared_ptr<ShardedTree>> stored;
   const std::shared_lock lock(mutex_);
-  for (auto at = stored_in_.lower_bound({directory, 0});
-       at != stored_in_.end() && at->first == directory; ++at) {
-    const auto& tree = trees_.at(at->second).tree;
+  for (const auto& [in, ordinal] : TreesIn(stored_in_, directory)) {
+    const auto& tree = trees_.at(ordinal).tree;
     if (!tree->retired()) stored.push_back(std::dynamic_pointer_cast<ShardedTree>(tree));
   }
   return stored;
@@ -233,9 +241,8 @@ std::vector<std::shared_ptr<ChunkTree>> DatasetIndex::TreesNear(const std::strin
   std::vector<std::shared_ptr<ChunkTree>> near;
   const std::shared_lock lock(mutex_);
   const auto take = [&](const std::string& directory) {
-    for (auto at = by_directory_.lower_bound({directory, 0});
-         at != by_directory_.end() && at->first == directory; ++at) {
-      near.push_back(trees_.at(at->second).tree);
+    for (const auto& [in, ordinal] : TreesIn(by_directory_, directory)) {
+      near.push_back(trees_.at(ordinal).tree);
     }
   };
   for (std::string above = key; !above.empty();) {
@@ -253,9 +260,8 @@ std::vector<std::shared_ptr<ChunkTree>> DatasetIndex::TreesNear(const std::strin
 
 std::optional<ServedTree> DatasetIndex::ServedIn(const std::string& directory) const {
   const std::shared_lock lock(mutex_);
-  for (auto at = by_directory_.lower_bound({directory, 0});
-       at != by_directory_.end() && at->first == directory; ++at) {
-    const Registered& registered = trees_.at(at->second);
+  for (const auto& [in, ordinal] : TreesIn(by_directory_, directory)) {
+    const Registered& registered = trees_.at(ordinal);
     if (registered.tree->retired() || !registered.presented) continue;
     if (registered.stored_in == directory) {
       return ServedTree{registered.tree, registered.stored, {}};
@@ -309,11 +315,7 @@ std::vector<std::string> DatasetIndex::ArraysIn(const std::string& directory) co
   std::vector<std::string> paths;
   const std::shared_lock lock(mutex_);
   if (arrays_.contains(directory)) paths.push_back(directory);
-  const std::string prefix = directory.empty() ? std::string() : directory + "/";
-  for (auto at = arrays_.lower_bound(prefix); at != arrays_.end() && at->first.starts_with(prefix);
-       ++at) {
-    if (at->first != directory) paths.push_back(at->first);
-  }
+  for (const auto& [path, count] : KeysBelow(arrays_, directory)) paths.push_back(path);
   return paths;
 }
 
@@ -324,10 +326,7 @@ bool DatasetIndex::HasArray(const std::string& path) const {
 
 bool DatasetIndex::HasArraysBelow(const std::string& directory) const {
   const std::shared_lock lock(mutex_);
-  const std::string prefix = directory.empty() ? std::string() : directory + "/";
-  // A path that is not empty.
-  const auto first = directory.empty() ? arrays_.upper_bound(prefix) : arrays_.lower_bound(prefix);
-  return first != arrays_.end() && first->first.starts_with(prefix);
+  return !KeysBelow(arrays_, directory).empty();
 }
 
 }  // namespace unshard

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "store/object/key.h"
+#include "store/object/keys_below.h"
 
 namespace unshard {
 namespace {
@@ -74,49 +75,45 @@ bool FileTable::HasFileBelow(const std::string& directory) const {
 }
 
 bool FileTable::HasFileBelowLocked(const std::string& directory) const {
-  const std::string below = directory.empty() ? "" : directory + '/';
-  for (auto at = states_.lower_bound(below); at != states_.end(); ++at) {
-    if (!at->first.starts_with(below)) return false;
-    if (ShowsFile(at->second)) return true;
-  }
-  return false;
+  const auto below = KeysBelow(states_, directory);
+  return std::any_of(below.begin(), below.end(),
+                     [](const auto& file) { return ShowsFile(file.second); });
 }
 
 std::map<std::string, FileTable::Shown> FileTable::NamesIn(const std::string& directory) const {
   const std::lock_guard lock(mutex_);
-  const std::string below = directory.empty() ? "" : directory + '/';
+  const std::size_t prefix = directory.empty() ? 0 : directory.size() + 1;
   std::map<std::string, Shown> names;
-  for (auto at = states_.lower_bound(below); at != states_.end(); ++at) {
-    if (!at->first.starts_with(below)) break;
-    const std::string rest = at->first.substr(below.size());
+  for (const auto& [key, state] : KeysBelow(states_, directory)) {
+    const std::string rest = key.substr(prefix);
     const std::size_t slash = rest.find('/');
     if (slash != std::string::npos) {
-      if (ShowsFile(at->second)) names[rest.substr(0, slash)] = Shown::kDirectory;
-    } else if (ShowsFile(at->second)) {
+      if (ShowsFile(state)) names[rest.substr(0, slash)] = Shown::kDirectory;
+    } else if (ShowsFile(state)) {
       names[rest] = Shown::kFile;
-    } else if (at->second.is_removed()) {
+    } else if (state.is_removed()) {
       names.emplace(rest, Shown::kRemoved);
     }
   }
-  for (auto at = made_.lower_bound(below); at != made_.end() && at->starts_with(below); ++at) {
-    const std::string rest = at->substr(below.size());
-    if (!rest.empty()) names[rest.substr(0, rest.find('/'))] = Shown::kDirectory;
+  for (const std::string& key : KeysBelow(made_, directory)) {
+    const std::string rest = key.substr(prefix);
+    names[rest.substr(0, rest.find('/'))] = Shown::kDirectory;
   }
-  for (auto at = hidden_.lower_bound(below); at != hidden_.end() && at->starts_with(below); ++at) {
-    const std::string rest = at->substr(below.size());
-    if (!rest.empty() && rest.find('/') == std::string::npos) names.emplace(rest, Shown::kRemoved);
+  for (const std::string& key : KeysBelow(hidden_, directory)) {
+    if (key.find('/', prefix) == std::string::npos) {
+      names.emplace(key.substr(prefix), Shown::kRemoved);
+    }
   }
   return names;
 }
 
 std::vector<FileTable::Queued> FileTable::WaitingIn(const std::string& directory) const {
   const std::lock_guard lock(mutex_);
-  const std::string below = directory.empty() ? "" : directory + '/';
   std::vector<Queued> waiting;
-  for (auto at = states_.lower_bound(below); at != states_.end(); ++at) {
-    if (!at->first.starts_with(below)) break;
-    const bool inside = at->first.find('/', below.size()) == std::string::npos;
-    if (inside && at->second.waiting) waiting.push_back({at->second.queued, at->second.waiting});
+  for (const auto& [key, state] : KeysBelow(states_, directory)) {
+    if (ParentPath(key) == directory && state.waiting) {
+      waiting.push_back({state.queued, state.waiting});
+    }
   }
   return waiting;
 }
@@ -134,12 +131,9 @@ void FileTable::Show(const std::string& key) {
 void FileTable::Unhide(const std::string& key) {
   for (std::string at = ParentPath(key); !at.empty() && !hidden_.empty(); at = ParentPath(at)) {
     if (!hidden_.contains(at)) continue;
-    const std::string below = at + '/';
-    bool waits = false;
-    for (auto each = states_.lower_bound(below);
-         each != states_.end() && each->first.starts_with(below) && !waits; ++each) {
-      waits = each->second.is_removed();
-    }
+    const auto below = KeysBelow(states_, at);
+    const bool waits = std::any_of(below.begin(), below.end(),
+                                   [](const auto& file) { return file.second.is_removed(); });
     if (!waits) hidden_.erase(at);
   }
 }

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "store/object/key.h"
+#include "store/object/keys_below.h"
 
 namespace unshard {
 namespace {
@@ -28,11 +29,8 @@ template <class Sorted, class Visitor>
 void ForEachBelow(const Sorted& sorted, const std::string& top, const Visitor& visitor) {
   const auto self = sorted.find(top);
   if (self != sorted.end() && !visitor(KeyOf(*self))) return;
-  // The root is its own prefix, and has just been visited.
-  const std::string prefix = top.empty() ? top : top + '/';
-  for (auto at = sorted.lower_bound(prefix); at != sorted.end(); ++at) {
-    if (!KeyOf(*at).starts_with(prefix)) return;
-    if (at != self && !visitor(KeyOf(*at))) return;
+  for (const auto& each : KeysBelow(sorted, top)) {
+    if (!visitor(KeyOf(each))) return;
   }
 }
 
