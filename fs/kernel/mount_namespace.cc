@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -34,11 +32,8 @@ bool IsOfProcess1(const std::string& mount_namespace) {
 bool IsKeptByFile(const std::string& mount_namespace) {
   const auto is_it = [&](const MountEntry& entry) { return entry.root == mount_namespace; };
   for (const char* process : {"/proc/1", "/proc/self"}) {
-    std::ifstream file(std::string(process) + "/mountinfo");
-    std::ostringstream text;
-    text << file.rdbuf();
-    const auto table = ParseMountTable(text.str());
-    if (std::any_of(table.begin(), table.end(), is_it)) return true;
+    const auto table = ReadMountTable(process);
+    if (table && std::any_of(table->begin(), table->end(), is_it)) return true;
   }
   return false;
 }

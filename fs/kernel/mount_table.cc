@@ -141,12 +141,13 @@ std::vector<MountEntry> ParseMountTable(std::string_view text) {
   return table;
 }
 
-Result<std::vector<MountEntry>> ReadMountTable() {
-  std::ifstream file("/proc/self/mountinfo");
+Result<std::vector<MountEntry>> ReadMountTable(const std::string& process) {
+  const std::string path = process + "/mountinfo";
+  std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) {
-    return Fail(ErrorCode::kUnavailable, "/proc/self/mountinfo: cannot be read; mount /proc first");
+    return Fail(ErrorCode::kUnavailable, path + ": cannot be read; mount /proc first");
   }
   return ParseMountTable(text.str());
 }

@@ -27,9 +27,10 @@ struct MountEntry {
   [[nodiscard]] bool is_ours() const { return type == "fuse.unshard"; }
 };
 
-// Parses the text of /proc/self/mountinfo; lines of another form are left out.
+// Parses the text of /proc/PID/mountinfo; lines of another form are left out.
 std::vector<MountEntry> ParseMountTable(std::string_view text);
-Result<std::vector<MountEntry>> ReadMountTable();
+// `process`: its directory in /proc. Fails where the file cannot be read.
+Result<std::vector<MountEntry>> ReadMountTable(const std::string& process = "/proc/self");
 
 // The mount on top of those at exactly this path; nothing where none is.
 std::optional<MountEntry> TopMountAt(const std::vector<MountEntry>& table, std::string_view path);
