@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 
 JsonValue ExtentsJson(const std::vector<std::uint64_t>& extents) {
@@ -62,13 +64,9 @@ JsonValue NumberJson(double value) {
 
 Result<double> ParseNumber(const JsonCursor& number) {
   const std::string& text = number.value().text();
-  double value = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && at == text.data() + text.size();
-  if (!number.value().is_number() || !whole || !std::isfinite(value)) {
-    return number.Expected("a number");
-  }
-  return value;
+  const auto value = number.value().is_number() ? ParseNumber<double>(text) : std::nullopt;
+  if (!value || !std::isfinite(*value)) return number.Expected("a number");
+  return *value;
 }
 
 Status RefuseOrigin(const ArrayMetadata& array) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codec/array/base64.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -73,13 +74,9 @@ double ValueOf(const FloatLayout& layout, std::uint64_t bits) {
 }
 
 std::optional<std::uint64_t> ParseHexBits(const FloatLayout& layout, std::string_view text) {
-  text.remove_prefix(2);
-  std::uint64_t bits = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, bits, 16);
-  const bool fits = layout.bits() == 64 || bits >> layout.bits() == 0;
-  if (text.empty() || error != std::errc() || at != end || !fits) return std::nullopt;
-  return bits;
+  const auto bits = ParseNumber<std::uint64_t>(text.substr(2), 16);
+  const bool fits = bits && (layout.bits() == 64 || *bits >> layout.bits() == 0);
+  return fits ? bits : std::nullopt;
 }
 
 // The bits of a number, a bare or quoted name, or a hexadecimal string.
@@ -175,13 +172,6 @@ std::string FloatText(double value, std::uint32_t size) {
   return number;
 }
 
-std::string HexText(std::uint64_t bits, std::uint32_t size) {
-  constexpr std::string_view kHexDigits = "0123456789abcdef";
-  std::string text = "0x";
-  for (std::uint32_t i = 2 * size; i-- > 0;) text += kHexDigits[bits >> (4 * i) & 15];
-  return text;
-}
-
 // Quoted hexadecimal bits for a NaN that has no name.
 JsonValue WriteFloat(ByteSpan bytes, const FloatLayout& layout) {
   const std::uint64_t bits = LoadLittleEndian(bytes);
@@ -189,7 +179,7 @@ JsonValue WriteFloat(ByteSpan bytes, const FloatLayout& layout) {
   if (bits == layout.infinity()) return JsonValue::String("Infinity");
   if (bits == (layout.infinity() | layout.sign())) return JsonValue::String("-Infinity");
   if ((bits & layout.infinity()) == layout.infinity()) {
-    return JsonValue::String(HexText(bits, layout.size));
+    return JsonValue::String("0x" + HexText(bits, 2 * layout.size));
   }
   return JsonValue::Number(FloatText(ValueOf(layout, bits), layout.size));
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 
@@ -20,11 +22,6 @@ constexpr std::array<std::string_view, 7> kElementwise = {
     "scale_offset",       "cast_value",       "bitround",
     "numcodecs.bitround", "numcodecs.astype", "numcodecs.fixedscaleoffset",
     "numcodecs.quantize"};
-
-template <class Names>
-bool IsOneOf(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // Drafts of the specification had an order of "C", the identity, and "F", the reversal.
 void SpellOutOrder(JsonValue& codec, std::size_t rank) {

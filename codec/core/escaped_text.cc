@@ -3,7 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -13,12 +14,6 @@ constexpr std::uint32_t kFirstSurrogate = 0xD800;
 constexpr std::uint32_t kLastSurrogate = 0xDFFF;
 constexpr std::uint32_t kLastCodePoint = 0x10FFFF;
 constexpr std::uint32_t kLastControl = 0x9F;  // of the control characters from DEL on
-
-std::string HexDigits(char byte) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const auto value = static_cast<unsigned char>(byte);
-  return {kDigits[value >> 4], kDigits[value & 0xF]};
-}
 
 // The UTF-8 character at the front of `text`; size 0 where there is none: a stray or truncated
 // sequence, an overlong encoding, a surrogate, a number above U+10FFFF.
@@ -47,12 +42,6 @@ Character FrontCharacter(std::string_view text) {
   return {size, code};
 }
 
-std::optional<unsigned> HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return std::nullopt;
-}
-
 // `text`, in which each byte that belongs to no character, or to one that is not `is_plain`, is
 // replaced by `prefix` and its hexadecimal digits.
 template <typename IsPlain>
@@ -65,7 +54,9 @@ std::string Escaped(std::string_view text, std::string_view prefix, const IsPlai
     if (front.size != 0 && is_plain(front.code)) {
       escaped += text.substr(0, size);
     } else {
-      for (const char byte : text.substr(0, size)) escaped.append(prefix).append(HexDigits(byte));
+      for (const char byte : text.substr(0, size)) {
+        escaped.append(prefix).append(HexText(static_cast<unsigned char>(byte), 2));
+      }
     }
     text.remove_prefix(size);
   }
@@ -86,11 +77,10 @@ std::string UnescapeBytes(std::string_view text) {
       bytes += text[at];
       continue;
     }
-    if (text.size() - at < 3) return std::string(text);
-    const auto high = HexDigit(text[at + 1]);
-    const auto low = HexDigit(text[at + 2]);
-    if (!high || !low) return std::string(text);
-    bytes += static_cast<char>(*high * 16 + *low);
+    const std::string_view digits = text.substr(at + 1, 2);
+    const auto byte = ParseNumber<unsigned char>(digits, 16);
+    if (!byte || HexText(*byte, 2) != digits) return std::string(text);
+    bytes += static_cast<char>(*byte);
     at += 2;
   }
   return bytes;

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace unshard {
@@ -13,11 +17,45 @@ inline constexpr std::string_view kBlanks = " \t\r\n";
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// Whether `text` is one digit or more.
+inline bool IsDigits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
+}
+
+// The number that all of `text` is, as std::from_chars reads it: without blanks and '+'. Nothing
+// where it is none, or does not fit. `base`: of whole numbers, 10 unless it is given.
+template <class Number, class... Base>
+std::optional<Number> ParseNumber(std::string_view text, Base... base) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number, base...);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return number;
+}
+
 // Without the `blanks` at both ends.
 inline std::string_view Trimmed(std::string_view text, std::string_view blanks = kBlanks) {
   const std::size_t begin = text.find_first_not_of(blanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+inline constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+// The last `digits` hexadecimal digits of a number: "00ff".
+inline std::string HexText(std::uint64_t number, std::size_t digits) {
+  std::string text(digits, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number >>= 4) {
+    *digit = kHexDigits[number & 15];
+  }
+  return text;
+}
+
+// Two digits a byte.
+inline std::string HexText(std::span<const std::uint8_t> bytes) {
+  std::string text;
+  for (const std::uint8_t byte : bytes) text += HexText(byte, 2);
+  return text;
 }
 
 template <class Names>

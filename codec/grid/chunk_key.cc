@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <vector>
+
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -15,19 +16,11 @@ constexpr std::array<std::string_view, 5> kCompressionSuffixes = {".gz", ".br", 
 std::string_view TakeInteger(std::string_view& text) {
   std::size_t size = text.starts_with('-') ? 1 : 0;
   const std::size_t first_digit = size;
-  while (size < text.size() && text[size] >= '0' && text[size] <= '9') ++size;
+  while (size < text.size() && IsDigit(text[size])) ++size;
   if (size == first_digit) return {};
   const std::string_view integer = text.substr(0, size);
   text.remove_prefix(size);
   return integer;
-}
-
-template <class Integer>
-std::optional<Integer> ParseNumber(std::string_view text) {
-  Integer value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
@@ -155,10 +148,6 @@ std::optional<std::string_view> WithoutCompressionSuffix(std::string_view name) 
     }
   }
   return std::nullopt;
-}
-
-bool IsDigits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 std::optional<std::uint64_t> ParseDecimal(std::string_view text) {

@@ -25,8 +25,6 @@ enum class NameMatch {
 // "a" of "a.gz": the name without a suffix that CloudVolume probes for. Nothing where it has none.
 std::optional<std::string_view> WithoutCompressionSuffix(std::string_view name);
 
-// Whether `text` is one digit or more.
-bool IsDigits(std::string_view text);
 // An unsigned decimal without leading zeros that fits 64 bits ("0", "720575940379279312").
 std::optional<std::uint64_t> ParseDecimal(std::string_view text);
 

@@ -1,14 +1,14 @@
 #include "codec/json/meaning.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
+
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -31,16 +31,15 @@ std::optional<Decimal> ParseDecimal(std::string_view token) {
     std::string_view exponent = token.substr(mark + 1);
     if (exponent.starts_with('+')) exponent.remove_prefix(1);
     constexpr std::int64_t kLargest = 1'000'000'000;
-    const char* const end = exponent.data() + exponent.size();
-    const auto [at, error] = std::from_chars(exponent.data(), end, decimal.exponent);
-    const bool sane = decimal.exponent <= kLargest && decimal.exponent >= -kLargest;
-    if (error != std::errc() || at != end || !sane) return std::nullopt;
+    const auto number = ParseNumber<std::int64_t>(exponent);
+    if (!number || *number > kLargest || *number < -kLargest) return std::nullopt;
+    decimal.exponent = *number;
   }
   bool fraction = false;
   for (const char c : token.substr(0, mark)) {
     if (c == '.') {
       fraction = true;
-    } else if (c >= '0' && c <= '9') {
+    } else if (IsDigit(c)) {
       decimal.digits += c;
       if (fraction) --decimal.exponent;
     } else {
@@ -54,13 +53,6 @@ std::optional<Decimal> ParseDecimal(std::string_view token) {
   }
   if (decimal.digits.empty()) decimal.exponent = 0;
   return decimal;
-}
-
-std::optional<double> ParseDouble(std::string_view token) {
-  double value = 0;
-  const auto [at, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-  if (error != std::errc() || at != token.data() + token.size()) return std::nullopt;
-  return value;
 }
 
 bool IsFraction(std::string_view token) { return token.find_first_of(".eE") != token.npos; }
@@ -114,8 +106,8 @@ bool SameNumber(std::string_view a, std::string_view b) {
   if (*x == *y) return true;
   // Programs parse fractions as doubles and write these with the fewest digits that suffice.
   if (!IsFraction(a) || !IsFraction(b)) return false;
-  const auto c = ParseDouble(a);
-  return c && c == ParseDouble(b) && x->negative == y->negative;
+  const auto c = ParseNumber<double>(a);
+  return c && c == ParseNumber<double>(b) && x->negative == y->negative;
 }
 
 std::string CanonicalNumber(std::string_view token) {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 
 void WriteString(std::string_view text, std::string& out) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
   constexpr std::string_view kLetters = "\"\\bfnrt";
   out += '"';
@@ -17,9 +18,7 @@ void WriteString(std::string_view text, std::string& out) {
       out += '\\';
       out += kLetters[at];
     } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
+      out += "\\u00" + HexText(byte, 2);
     } else {
       out += c;
     }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "codec/compression/gzip.h"
 #include "codec/core/lower_case.h"
+#include "codec/core/text.h"
 #include "codec/precomputed/assembly.h"
 #include "codec/precomputed/murmurhash3.h"
 
@@ -62,12 +62,7 @@ Result<unsigned> ParseBits(const JsonCursor& sharding, std::string_view key, uns
 }
 
 std::string ShardNumberHex(const ShardingSpec& spec, std::uint64_t shard) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string digits(std::max(1U, (spec.shard_bits + 3) / 4), '0');
-  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, shard >>= 4) {
-    *digit = kHex[shard & 15];
-  }
-  return digits;
+  return HexText(shard, std::max(1U, (spec.shard_bits + 3) / 4));
 }
 
 // The shard number in "<hex><suffix>", with exactly the digits of ShardNumberHex.
@@ -75,10 +70,9 @@ std::optional<std::uint64_t> ParseHexName(const ShardingSpec& spec, std::string_
                                           std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   name.remove_suffix(suffix.size());
-  std::uint64_t shard = 0;
-  std::from_chars(name.data(), name.data() + name.size(), shard, 16);
-  if (LowBits(shard, spec.shard_bits) != shard) return std::nullopt;
-  return ShardNumberHex(spec, shard) == name ? std::optional(shard) : std::nullopt;
+  const auto shard = ParseNumber<std::uint64_t>(name, 16);
+  if (!shard || LowBits(*shard, spec.shard_bits) != *shard) return std::nullopt;
+  return ShardNumberHex(spec, *shard) == name ? shard : std::nullopt;
 }
 
 tl::unexpected<Error> FailIndex(const std::string& what) {

@@ -5,14 +5,16 @@
 #include <numeric>
 #include <string_view>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 
 using Step = ChunkEncoding::Step;
 
-bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
+constexpr std::array<std::string_view, 4> kZarr3Codecs = {"gzip", "zstd", "blosc", "crc32c"};
+constexpr std::array<std::string_view, 5> kCompressors = {"gzip", "zstd", "blosc", "numcodecs.zlib",
+                                                          "numcodecs.bz2"};
 
 // Whether the readers of a format know these codecs.
 bool CanSay(ArrayDialect dialect, const std::vector<Step>& steps) {
@@ -20,17 +22,11 @@ bool CanSay(ArrayDialect dialect, const std::vector<Step>& steps) {
     case ArrayDialect::kPrecomputed:
       return steps.empty();
     case ArrayDialect::kZarr3:
-      return std::all_of(steps.begin(), steps.end(), [](const Step& step) {
-        return IsOneOf(step.name, {"gzip", "zstd", "blosc", "crc32c"});
-      });
+      return std::all_of(steps.begin(), steps.end(),
+                         [](const Step& step) { return IsOneOf(kZarr3Codecs, step.name); });
     case ArrayDialect::kZarr2:
-      return steps.empty() ||
-             (steps.size() == 1 &&
-              IsOneOf(steps[0].name, {"gzip", "zstd", "blosc", "numcodecs.zlib", "numcodecs.bz2"}));
     case ArrayDialect::kN5:
-      return steps.empty() ||
-             (steps.size() == 1 &&
-              IsOneOf(steps[0].name, {"gzip", "zstd", "blosc", "numcodecs.zlib", "numcodecs.bz2"}));
+      return steps.empty() || (steps.size() == 1 && IsOneOf(kCompressors, steps[0].name));
   }
   return false;
 }

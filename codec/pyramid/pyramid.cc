@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "codec/core/lower_case.h"
+#include "codec/core/text.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/pyramid/ome_multiscale.h"
 #include "codec/pyramid/precomputed_scales.h"
@@ -112,13 +113,8 @@ JsonValue NumberList(std::span<const double> values) {
 
 std::optional<double> NumberOf(const JsonValue& value) {
   if (!value.is_number()) return std::nullopt;
-  const std::string& text = value.text();
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
-    return std::nullopt;
-  }
-  return number;
+  const auto number = ParseNumber<double>(value.text());
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::optional<std::vector<double>> NumbersOf(const JsonValue* value, std::size_t size) {

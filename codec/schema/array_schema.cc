@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/precomputed/shard.h"
@@ -130,22 +130,21 @@ JsonValue CodecOf(std::string_view driver) {
 // The float with these bits, "0x7fc00001".
 std::optional<double> FloatOfBits(const ElementType& type, std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
-  std::uint64_t bits = 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (type.size == 8) return std::bit_cast<double>(bits);
-  if (type.size == 4) return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
+  const auto bits = ParseNumber<std::uint64_t>(text.substr(2), 16);
+  if (!bits) return std::nullopt;
+  if (type.size == 8) return std::bit_cast<double>(*bits);
+  if (type.size == 4) return double{std::bit_cast<float>(static_cast<std::uint32_t>(*bits))};
   if (type.size != 2) return std::nullopt;
   if (type.name == "bfloat16") {
-    return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16)};
+    return double{std::bit_cast<float>(static_cast<std::uint32_t>(*bits) << 16)};
   }
-  const int exponent = static_cast<int>(bits >> 10 & 31);
-  const double fraction = static_cast<double>(bits & 1023);
+  const int exponent = static_cast<int>(*bits >> 10 & 31);
+  const double fraction = static_cast<double>(*bits & 1023);
   double value = exponent == 0   ? std::ldexp(fraction, -24)
                  : exponent < 31 ? std::ldexp(1024 + fraction, exponent - 25)
                  : fraction == 0 ? HUGE_VAL
                                  : std::nan("");
-  return (bits >> 15 & 1) != 0 ? -value : value;
+  return (*bits >> 15 & 1) != 0 ? -value : value;
 }
 
 // A value of a document as TensorStore prints it. What is none of the type's stays as it is.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "codec/core/text.h"
 #include "codec/schema/json_reading.h"
 
 namespace unshard {
@@ -62,10 +62,7 @@ Result<double> LooseNumber(const JsonCursor& json) {
   if (text == "NaN" || text == "Infinity" || text == "-Infinity") {
     return NumberOf(JsonCursor(number, json.path()));
   }
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && at == end && !text.empty()) return value;
+  if (const auto value = ParseNumber<double>(text)) return *value;
   return json.Expected("a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
 }
 

@@ -1,9 +1,10 @@
 #include "codec/schema/index_domain.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
+
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -30,21 +31,19 @@ constexpr BoundForm kExclusiveMax = {"exclusive_max", -kInfiniteIndex, kInfinite
                                      kInfiniteIndex + 1, "+inf"};
 constexpr BoundForm kShape = {"shape", 0, 2 * kInfiniteIndex + 1, 2 * kInfiniteIndex + 1, "+inf"};
 
-Result<std::int64_t> ParseNumber(const JsonCursor& json, const BoundForm& form) {
+Result<std::int64_t> ParseLimit(const JsonCursor& json, const BoundForm& form) {
   if (!json.value().is_string()) return json.Integer(form.min, form.max);
   const std::string& text = json.value().text();
   if (text == form.infinity) return form.infinite;
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && at == end && value >= form.min && value <= form.max) return value;
+  const auto value = ParseNumber<std::int64_t>(text);
+  if (value && *value >= form.min && *value <= form.max) return *value;
   return json.Expected("a whole number or \"" + std::string(form.infinity) + "\"");
 }
 
 Result<Bound> ParseBound(const JsonCursor& json, const BoundForm& form) {
   Bound bound;
   if (!json.value().is_array()) {
-    UNSHARD_ASSIGN_OR_RETURN(bound.value, ParseNumber(json, form));
+    UNSHARD_ASSIGN_OR_RETURN(bound.value, ParseLimit(json, form));
     return bound;
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto items, json.Items(kMaxRank));
@@ -52,7 +51,7 @@ Result<Bound> ParseBound(const JsonCursor& json, const BoundForm& form) {
     return json.Expected("a number, or an array of one number for an implicit bound");
   }
   bound.implicit = true;
-  UNSHARD_ASSIGN_OR_RETURN(bound.value, ParseNumber(items[0], form));
+  UNSHARD_ASSIGN_OR_RETURN(bound.value, ParseLimit(items[0], form));
   return bound;
 }
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <limits>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 
 Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::string_view> names) {
@@ -27,9 +29,7 @@ Result<double> NumberOf(const JsonCursor& value) {
   if (token == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (token == "Infinity") return kInfinity;
   if (token == "-Infinity") return -kInfinity;
-  double number = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
-  if (error == std::errc() && end == token.data() + token.size()) return number;
+  if (const auto number = ParseNumber<double>(token)) return *number;
   return value.Expected("a number within the range of a 64-bit floating-point number");
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -53,11 +54,9 @@ const KnownType* Find(DataTypeDialect dialect, std::string_view name) {
 // "r24" has 3 bytes.
 std::optional<std::uint32_t> RawBytes(std::string_view name) {
   if (name.size() < 2 || name[0] != 'r' || name[1] == '0') return std::nullopt;
-  std::uint32_t bits = 0;
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + 1, end, bits);
-  if (error != std::errc() || at != end || bits % 8 != 0) return std::nullopt;
-  return bits / 8;
+  const auto bits = ParseNumber<std::uint32_t>(name.substr(1));
+  if (!bits || *bits % 8 != 0) return std::nullopt;
+  return *bits / 8;
 }
 
 }  // namespace

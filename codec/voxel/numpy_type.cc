@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
+
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -30,11 +31,9 @@ std::optional<NumpyType> ParseNumpyType(std::string_view name) {
   const bool has_mark = mark == '<' || mark == '>' || mark == '|' || mark == '=';
   if (has_mark) name.remove_prefix(1);
   if (name.size() < 2 || name[1] == '0') return std::nullopt;
-  std::uint32_t size = 0;
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + 1, end, size);
+  const std::uint32_t size = ParseNumber<std::uint32_t>(name.substr(1)).value_or(0);
   constexpr std::uint32_t kLargest = 1u << 20;
-  if (error != std::errc() || at != end || size == 0 || size > kLargest) return std::nullopt;
+  if (size == 0 || size > kLargest) return std::nullopt;
   if (name[0] == 'V') return NumpyType{{Kind::kRaw, size}, false};
   for (const Letter& known : kLetters) {
     const auto& sizes = known.sizes;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "codec/compression/bytes_codec.h"
 #include "codec/core/byte_range.h"
+#include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/voxel/data_type.h"
 
@@ -27,18 +27,11 @@ constexpr std::array<std::string_view, 3> kSizedTypes = {"fixed_length_utf32",
 constexpr std::array<std::string_view, 3> kSizePreserving = {"transpose", "bitround",
                                                              "numcodecs.bitround"};
 
-template <class Names>
-bool IsOneOf(const Names& names, std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 // "r16" has 2 bytes.
 std::optional<std::uint64_t> RawBitsSize(std::string_view name) {
   if (name.size() < 2 || name[0] != 'r') return std::nullopt;
-  std::uint64_t bits = 0;
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + 1, end, bits);
-  if (error != std::errc() || at != end || bits == 0 || bits % 8 != 0) return std::nullopt;
+  const std::uint64_t bits = ParseNumber<std::uint64_t>(name.substr(1)).value_or(0);
+  if (bits == 0 || bits % 8 != 0) return std::nullopt;
   return bits / 8;
 }
 

@@ -1,10 +1,10 @@
 #include "codec/zarr3/shard_template.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "codec/core/byte_range.h"
+#include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/meaning.h"
@@ -63,9 +63,8 @@ Result<ShardTemplate> ParseShardTemplate(std::string_view text) {
     ShardTemplate::Extent extent;
     extent.in_chunks = one.ends_with('c');
     if (extent.in_chunks) one.remove_suffix(1);
-    const auto [rest, error] = std::from_chars(one.data(), one.data() + one.size(), extent.count);
-    if (error != std::errc() || rest != one.data() + one.size() || extent.count == 0 ||
-        extent.count > kMaxShardExtent) {
+    extent.count = ParseNumber<std::uint64_t>(one).value_or(0);
+    if (extent.count == 0 || extent.count > kMaxShardExtent) {
       return Fail(ErrorCode::kInvalidArgument,
                   "expected extents of shards, in elements (256x256x512) or chunks (8c, 1cx8cx8c)");
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "codec/core/text.h"
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
@@ -44,10 +44,7 @@ Result<ArrayDialect> FormatOf(const std::string& name) {
 // --- The schema of plain options
 
 Result<std::int64_t> WholeNumber(const std::string& option, const std::string& text) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && at == end) return value;
+  if (const auto value = ParseNumber<std::int64_t>(text)) return *value;
   return Wrong(option, "expected whole numbers separated by commas, found \"" + text + "\"");
 }
 

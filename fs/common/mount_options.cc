@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 
 #include "codec/core/escaped_text.h"
+#include "codec/core/text.h"
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
 #include "codec/volume_file/volume_file.h"
@@ -28,22 +28,6 @@ constexpr std::array<std::string_view, 5> kOwnerOptions = {"uid", "gid", "umask"
 constexpr double kMostSeconds = 86400.0 * 365;
 constexpr std::uint64_t kMostSpoolFiles = std::uint64_t{1} << 32;
 constexpr unsigned kMostPublishThreads = 64;
-
-template <class List>
-bool Contains(const List& list, std::string_view word) {
-  for (const std::string_view entry : list) {
-    if (entry == word) return true;
-  }
-  return false;
-}
-
-template <class T, class... Base>
-std::optional<T> ParseNumber(std::string_view text, Base... base) {
-  T value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
-  if (code != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
 
 tl::unexpected<Error> BadValue(std::string_view name, std::string_view value,
                                std::string_view expected) {
@@ -170,7 +154,7 @@ Status ApplyFiles(std::string_view name, std::string_view value, MountOptions& o
     if (FindVolumeFileFormat(format) == nullptr) {
       return BadValue(name, value, "some of npy, nii, nrrd and raw, with colons between them");
     }
-    if (!Contains(options.files, format)) options.files.emplace_back(format);
+    if (!IsOneOf(options.files, format)) options.files.emplace_back(format);
     if (colon == std::string_view::npos) return {};
     rest.remove_prefix(colon + 1);
   }
@@ -202,14 +186,14 @@ Status ApplyValue(std::string_view name, std::string_view value, MountOptions& o
   }
   if (name == "cache_size") return ApplyBytes(name, value, 16, options.cache_bytes);
   if (name == "memory") return ApplyBytes(name, value, 16, options.memory_bytes);
-  if (Contains(kOwnerOptions, name)) {
+  if (IsOneOf(kOwnerOptions, name)) {
     return ApplyOwnerValue(name, value, options);
   }
   return ApplyWritingValue(name, value, options);
 }
 
 Status ApplyWord(std::string_view word, MountOptions& options) {
-  if (word.empty() || Contains(kIgnored, word)) return {};
+  if (word.empty() || IsOneOf(kIgnored, word)) return {};
   if (word.starts_with("x-") || word.starts_with("X-") || word.starts_with("comment=")) return {};
   if (word == "immutable") return void(options.immutable = options.read_only = true), Status{};
   if (word == "ro") {
@@ -228,7 +212,7 @@ Status ApplyWord(std::string_view word, MountOptions& options) {
   if (word == "allow_http") return void(options.allow_http = true), Status{};
   if (word == "allow_other") return void(options.allow_other = true), Status{};
   if (word == "no_io_uring") return void(options.no_io_uring = true), Status{};
-  if (Contains(kForKernel, word)) return options.kernel_options.emplace_back(word), Status{};
+  if (IsOneOf(kForKernel, word)) return options.kernel_options.emplace_back(word), Status{};
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) {
     return UnknownOption(word);

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "codec/core/text.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -23,9 +24,8 @@ void ForEachProcess(const std::function<void(pid_t, const files::path&)>& visit)
   for (files::directory_iterator entry("/proc", failed), end; !failed && entry != end;
        entry.increment(failed)) {
     const std::string name = entry->path().filename().string();
-    pid_t pid = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (parsed.ptr == name.data() + name.size() && pid > 0) visit(pid, entry->path());
+    const pid_t pid = ParseNumber<pid_t>(name).value_or(0);
+    if (pid > 0) visit(pid, entry->path());
   }
 }
 

@@ -1,5 +1,6 @@
 #include "fs/tree/source_name.h"
 
+#include "codec/core/text.h"
 #include "fs/common/request_failures.h"
 #include "fs/tree/away_store.h"
 #include "fs/tree/passthrough_file.h"
@@ -87,7 +88,7 @@ Result<Entry> SourceName::LookupUnknown(const Error& error) const {
     return ReferDirectory(sb, path(), opaque_, sb.ModifiedOf(path()));
   }
   // In an array: a part of a nested chunk key.
-  const bool is_number = name().find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number = IsDigits(name());
   if (is_number || name() == "c") return tl::unexpected<Error>(error);
   return ReferUnknownFile(sb, path());
 }

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -28,6 +27,7 @@
 #include <vector>
 
 #include "codec/core/escaped_text.h"
+#include "codec/core/text.h"
 #include "codec/precomputed/access.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
@@ -238,13 +238,8 @@ std::optional<Arguments> Parse(const std::vector<std::string>& words) {
   Arguments arguments;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "--megabytes" && i + 1 < words.size()) {
-      const std::string& number = words[++i];
-      const char* end = number.data() + number.size();
-      const auto parsed = std::from_chars(number.data(), end, arguments.megabytes);
-      if (parsed.ec != std::errc() || parsed.ptr != end || arguments.megabytes < 1 ||
-          arguments.megabytes > kMaxMegabytes) {
-        return std::nullopt;
-      }
+      arguments.megabytes = ParseNumber<std::uint64_t>(words[++i]).value_or(0);
+      if (arguments.megabytes < 1 || arguments.megabytes > kMaxMegabytes) return std::nullopt;
     } else if (words[i].empty() || words[i].front() == '-' || !arguments.directory.empty()) {
       return std::nullopt;
     } else {

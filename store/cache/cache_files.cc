@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "codec/core/text.h"
 #include "store/object/key.h"
 
 namespace unshard {
@@ -17,7 +18,6 @@ constexpr char kUnfinished = 't';  // begins the names of files that are being w
 constexpr std::size_t kUnfinishedDigits = 16;
 constexpr std::int64_t kAbandonedSeconds = 600;
 constexpr std::int64_t kTouchSeconds = 60;
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 std::string UnfinishedName() {
   std::random_device random;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "codec/core/crc32c.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -37,19 +38,12 @@ CacheDigest DigestOf(std::initializer_list<std::string_view> parts) {
 }
 
 std::string CacheName(const CacheDigest& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string name;
-  for (const std::uint8_t byte : digest) {
-    name += kDigits[byte >> 4];
-    name += kDigits[byte & 15];
-  }
-  return name.insert(kDirectoryDigits, 1, '/');
+  return HexText(digest).insert(kDirectoryDigits, 1, '/');
 }
 
 bool IsCacheName(std::string_view name) {
   return name.size() == 2 * std::tuple_size_v<CacheDigest> - kDirectoryDigits &&
-         std::all_of(name.begin(), name.end(),
-                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+         name.find_first_not_of(kHexDigits) == std::string_view::npos;
 }
 
 ByteVector EncodeCacheEntry(const CacheDigest& digest, const CacheEntry& entry) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "codec/core/lower_case.h"
+#include "codec/core/text.h"
 #include "store/gcs/error_response.h"
 
 namespace unshard {
@@ -16,16 +17,13 @@ constexpr std::string_view kBuckets = "/storage/v1/b/";
 constexpr std::string_view kObjects = "/o/";
 constexpr std::size_t kMostDigits = 20;
 
-bool IsNumber(std::string_view text) {
-  return !text.empty() && text.size() <= kMostDigits &&
-         text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+bool IsGeneration(std::string_view text) { return IsDigits(text) && text.size() <= kMostDigits; }
 
 // Of an ETag that ReadObjectResponse has made; nothing of every other one.
 std::optional<std::string> GenerationIn(std::string_view tag) {
   if (tag.size() < 2 || tag.front() != '"' || tag.back() != '"') return std::nullopt;
   tag = tag.substr(1, tag.size() - 2);
-  if (!IsNumber(tag)) return std::nullopt;
+  if (!IsGeneration(tag)) return std::nullopt;
   return std::string(tag);
 }
 
@@ -102,7 +100,7 @@ Result<HttpResponse> ReadObjectResponse(HttpResponse response, GcsAccess access)
     response.status = 404;
   }
   const auto generation = FindHeader(response.headers, "x-goog-generation");
-  if (!generation || !IsNumber(*generation)) return response;
+  if (!generation || !IsGeneration(*generation)) return response;
   std::string tag = '"' + std::string(*generation) + '"';
   Erase(response.headers, "etag");
   response.headers.push_back({"ETag", std::move(tag)});

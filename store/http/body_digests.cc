@@ -11,6 +11,7 @@
 #include "codec/array/base64.h"
 #include "codec/core/bytes.h"
 #include "codec/core/crc32c.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -53,19 +54,9 @@ Result<Digest> DigestOf(const HttpBody& body, const EVP_MD* algorithm) {
 
 }  // namespace
 
-std::string HexadecimalOf(std::span<const unsigned char> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
 Result<std::string> Sha256Of(const HttpBody& body) {
   UNSHARD_ASSIGN_OR_RETURN(const Digest digest, DigestOf(body, EVP_sha256()));
-  return HexadecimalOf({digest.bytes.data(), digest.size});
+  return HexText({digest.bytes.data(), digest.size});
 }
 
 Result<std::string> Md5Of(const HttpBody& body) {

@@ -10,7 +10,6 @@
 namespace unshard {
 
 // Lower case.
-std::string HexadecimalOf(std::span<const unsigned char> bytes);
 
 // Read the whole body, a piece at a time; fail where it cannot be read.
 // In hexadecimal digits, for X-Amz-Content-Sha256.

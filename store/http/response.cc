@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include "codec/core/lower_case.h"
@@ -15,14 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-
-std::optional<std::uint64_t> ParseDigits(std::string_view text) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc() || stopped != end) return std::nullopt;
-  return number;
-}
 
 template <std::size_t kCount>
 std::optional<int> IndexOf(const std::array<std::string_view, kCount>& names,
@@ -64,14 +55,14 @@ std::optional<ContentRange> ParseContentRange(std::string_view value) {
   const std::string_view total = value.substr(slash + 1);
   ContentRange parsed;
   if (total != "*") {
-    parsed.total = ParseDigits(total);
+    parsed.total = ParseNumber<std::uint64_t>(total);
     if (!parsed.total) return std::nullopt;
   }
   if (range == "*") return parsed;
   const std::size_t dash = range.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const auto first = ParseDigits(range.substr(0, dash));
-  const auto last = ParseDigits(range.substr(dash + 1));
+  const auto first = ParseNumber<std::uint64_t>(range.substr(0, dash));
+  const auto last = ParseNumber<std::uint64_t>(range.substr(dash + 1));
   if (!first || !last || *last < *first) return std::nullopt;
   const auto end = CheckedAdd(*last, 1);
   if (!end || (parsed.total && *end > *parsed.total)) return std::nullopt;
@@ -80,7 +71,7 @@ std::optional<ContentRange> ParseContentRange(std::string_view value) {
 }
 
 std::optional<std::uint64_t> ParseContentLength(std::string_view value) {
-  return ParseDigits(Trimmed(value));
+  return ParseNumber<std::uint64_t>(Trimmed(value));
 }
 
 std::optional<EntityTag> ParseEntityTag(std::string_view value) {
@@ -107,7 +98,7 @@ std::optional<std::time_t> ParseHttpDate(std::string_view value) {
     return std::nullopt;
   }
   const auto number = [&](std::size_t begin, std::size_t size) {
-    return ParseDigits(value.substr(begin, size));
+    return ParseNumber<std::uint64_t>(value.substr(begin, size));
   };
   const auto day = number(5, 2);
   const auto month = IndexOf(kMonths, value.substr(8, 3));
@@ -131,7 +122,7 @@ std::optional<std::time_t> ParseHttpDate(std::string_view value) {
 }
 
 std::optional<std::uint64_t> ParseRetryAfter(std::string_view value, std::time_t now) {
-  if (const auto seconds = ParseDigits(Trimmed(value))) return seconds;
+  if (const auto seconds = ParseNumber<std::uint64_t>(Trimmed(value))) return seconds;
   const auto date = ParseHttpDate(value);
   if (!date) return std::nullopt;
   return *date > now ? static_cast<std::uint64_t>(*date - now) : 0;

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <random>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 
 constexpr std::size_t kDigits = 16;
-constexpr std::string_view kHexadecimal = "0123456789abcdef";
 
 bool IsAttemptId(std::string_view text) {
-  return text.size() == kDigits && text.find_first_not_of(kHexadecimal) == std::string_view::npos;
+  return text.size() == kDigits && text.find_first_not_of(kHexDigits) == std::string_view::npos;
 }
 
 }  // namespace
@@ -20,7 +21,7 @@ std::string NewAttemptId() {
   std::string id;
   while (id.size() < kDigits) {
     for (auto bits = random(); bits != 0 && id.size() < kDigits; bits >>= 4) {
-      id += kHexadecimal[bits & 15];
+      id += kHexDigits[bits & 15];
     }
   }
   return id;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <pugixml.hpp>
 #include <set>
 #include <utility>
 
 #include "codec/core/escaped_text.h"
+#include "codec/core/text.h"
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
 #include "store/http/url.h"
@@ -56,21 +56,15 @@ bool IsCode(std::string_view code) {
   });
 }
 
-std::optional<int> HexDigit(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
-  return std::nullopt;
-}
-
 // As encoding-type=url encodes: '+' is a space.
 std::string Unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto high = at + 2 < text.size() ? HexDigit(text[at + 1]) : std::nullopt;
-    const auto low = high ? HexDigit(text[at + 2]) : std::nullopt;
-    if (text[at] == '%' && low) {
-      plain += static_cast<char>(*high << 4 | *low);
+    const bool escapes = text[at] == '%' && at + 2 < text.size();
+    const auto byte = escapes ? ParseNumber<unsigned char>(text.substr(at + 1, 2), 16)
+                              : std::optional<unsigned char>();
+    if (byte) {
+      plain += static_cast<char>(*byte);
       at += 2;
     } else {
       plain += text[at] == '+' ? ' ' : text[at];
@@ -82,15 +76,6 @@ std::string Unescaped(std::string_view text) {
 bool IsName(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.size() <= kMaxName &&
          name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
-}
-
-std::optional<int> Number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty() || text[0] == '-') {
-    return std::nullopt;
-  }
-  return number;
 }
 
 std::optional<std::string> TextMember(const JsonValue& object, std::string_view name) {
@@ -300,7 +285,10 @@ std::optional<std::time_t> ParseIsoTime(std::string_view text) {
       text[16] != ':') {
     return std::nullopt;
   }
-  const auto part = [&](std::size_t at, std::size_t size) { return Number(text.substr(at, size)); };
+  const auto number = [](std::string_view digits) -> std::optional<int> {
+    return IsDigits(digits) ? ParseNumber<int>(digits) : std::nullopt;
+  };
+  const auto part = [&](std::size_t at, std::size_t size) { return number(text.substr(at, size)); };
   const auto year = part(0, 4), month = part(5, 2), day = part(8, 2);
   const auto hour = part(11, 2), minute = part(14, 2), second = part(17, 2);
   if (!year || !month || !day || !hour || !minute || !second || *month < 1 || *month > 12 ||
@@ -316,7 +304,7 @@ std::optional<std::time_t> ParseIsoTime(std::string_view text) {
   if (zone != "Z") {
     if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':')
       return std::nullopt;
-    const auto hours = Number(zone.substr(1, 2)), minutes = Number(zone.substr(4, 2));
+    const auto hours = number(zone.substr(1, 2)), minutes = number(zone.substr(4, 2));
     if (!hours || !minutes) return std::nullopt;
     offset = (zone[0] == '+' ? 1 : -1) * (*hours * 3600 + *minutes * 60);
   }

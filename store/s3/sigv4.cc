@@ -102,7 +102,7 @@ std::string Signature(const AwsCredentials& credentials, std::string_view date,
         std::string_view("aws4_request"), text}) {
     key = Hmac(TextOf(key), part);
   }
-  return HexadecimalOf(key);
+  return HexText(key);
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ Result<HttpRequest> SignRequest(HttpRequest request, const AwsCredentials& crede
   const auto announced =
       request.streamed ? FindHeader(request.headers, "X-Amz-Content-Sha256") : std::nullopt;
   const std::string body_digest =
-      announced ? std::string(*announced) : HexadecimalOf(Sha256(request.body));
+      announced ? std::string(*announced) : HexText(Sha256(request.body));
 
   std::erase_if(request.headers, [](const HttpHeader& header) {
     return IsOneOf(kOurFields, LowerCase(header.name));
@@ -139,8 +139,8 @@ Result<HttpRequest> SignRequest(HttpRequest request, const AwsCredentials& crede
                                 CanonicalQuery(url.query) + '\n' + fields.lines + '\n' +
                                 fields.names + '\n' + body_digest;
   const std::string place = day + '/' + scope.region + '/' + scope.service + "/aws4_request";
-  const std::string to_sign = std::string(kAlgorithm) + '\n' + date + '\n' + place + '\n' +
-                              HexadecimalOf(Sha256(canonical));
+  const std::string to_sign =
+      std::string(kAlgorithm) + '\n' + date + '\n' + place + '\n' + HexText(Sha256(canonical));
   request.headers.push_back(
       {"Authorization", std::string(kAlgorithm) + " Credential=" + credentials.access_key_id + '/' +
                             place + ",SignedHeaders=" + fields.names +

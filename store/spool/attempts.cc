@@ -1,9 +1,9 @@
 #include "store/spool/attempts.h"
 
-#include <charconv>
 #include <vector>
 
 #include "codec/core/escaped_text.h"
+#include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
@@ -19,11 +19,8 @@ constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kMaxSequences = std::size_t{1} << 22;
 
 std::optional<std::uint64_t> NumberOf(const std::string& name) {
-  std::uint64_t number = 0;
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data(), end, number);
-  if (error != std::errc() || at != end || std::to_string(number) != name) return std::nullopt;
-  return number;
+  const auto number = ParseNumber<std::uint64_t>(name);
+  return number && std::to_string(*number) == name ? number : std::nullopt;
 }
 
 Result<SpoolAttempt> Parse(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "codec/core/text.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/attempts.h"
@@ -163,7 +164,7 @@ Status SyncSealed(FileSystem& files, const SpooledChunk& chunk) {
 Status RemoveStaged(FileSystem& files) {
   UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, kStagingDirectory));
   for (const std::string& name : names) {
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (!IsDigits(name)) continue;
     UNSHARD_RETURN_IF_ERROR(files.Remove(std::string(kStagingDirectory) + '/' + name));
   }
   return {};

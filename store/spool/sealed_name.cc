@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "codec/core/checksum.h"
+#include "codec/core/text.h"
 #include "store/object/object_store.h"
 #include "store/spool/spool.h"
 
@@ -10,14 +11,8 @@ namespace unshard {
 namespace {
 
 constexpr std::size_t kMaxDatasetName = 200;
-constexpr std::size_t kHexDigits = 8;
 
-std::string Hex(std::uint32_t value) {
-  std::string text(kHexDigits, '0');
-  for (std::size_t at = kHexDigits; value != 0; value >>= 4)
-    text[--at] = "0123456789abcdef"[value & 15];
-  return text;
-}
+std::string Hex(std::uint32_t value) { return HexText(value, 8); }
 
 // Takes what is expected from the front of a name, strictly: each number in its one spelling.
 class SealReader {
@@ -39,12 +34,8 @@ class SealReader {
     return true;
   }
   bool TakeHex(std::uint32_t& number) {
-    if (rest_.size() < kHexDigits) return false;
-    const std::string_view digits = rest_.substr(0, kHexDigits);
-    if (digits.find_first_not_of("0123456789abcdef") != std::string_view::npos) return false;
-    std::from_chars(digits.data(), digits.data() + kHexDigits, number, 16);
-    rest_.remove_prefix(kHexDigits);
-    return true;
+    number = ParseNumber<std::uint32_t>(rest_.substr(0, 8), 16).value_or(0);
+    return Take(Hex(number));
   }
   [[nodiscard]] bool done() const { return rest_.empty(); }
 
