@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "store/dataset/dataset_tree.h"
+#include "store/dataset/document_names.h"
 #include "store/dataset/mentioned_names.h"
 #include "store/object/key.h"
 
@@ -106,10 +107,6 @@ Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog) {
   MemberWalk walk(store, catalog);
   UNSHARD_RETURN_IF_ERROR(walk.Visit("", 0));
   return walk.Take();
-}
-
-bool IsMetadataOfAnyFormat(std::string_view name) {
-  return IsMetadataName(name) || name == ".zmetadata";
 }
 
 bool IsLeftOver(std::string_view name) {

@@ -41,8 +41,6 @@ struct DatasetMembers {
 // than any tree has.
 Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog);
 
-// Documents of groups and datasets, and what zarr-python 2 makes of all of them.
-bool IsMetadataOfAnyFormat(std::string_view name);
 // Whether a name is that of what publishing and copying leave when they are killed.
 bool IsLeftOver(std::string_view name);
 

@@ -7,6 +7,7 @@
 
 #include "store/copy/left_locks.h"
 #include "store/copy/try_each.h"
+#include "store/dataset/document_names.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/object/time_now.h"

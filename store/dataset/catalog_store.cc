@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "codec/grid/chunk_key.h"
+#include "store/dataset/document_names.h"
 #include "store/object/key.h"
 #include "store/object/parallel.h"
 #include "store/object/time_now.h"
@@ -16,13 +17,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kFirstDocuments = {"zarr.json", "info", ".zgroup",
                                                              ".zarray", "attributes.json"};
-constexpr std::array<std::string_view, 7> kDocuments = {
-    "zarr.json", "info", ".zgroup", ".zarray", "attributes.json", ".zattrs", ".zmetadata"};
 
-bool IsDocument(std::string_view key) {
-  return std::find(kDocuments.begin(), kDocuments.end(), BaseName(std::string(key))) !=
-         kDocuments.end();
-}
+bool IsDocument(std::string_view key) { return IsMetadataOfAnyFormat(BaseName(key)); }
 
 // Whether `relative`, a path below a directory of chunks, is one of the directories between.
 bool IsChunkDirectory(const CatalogStore::ChunkDirectories& chunks, std::string_view relative) {

@@ -2,8 +2,6 @@
 // are shown rewritten.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +18,7 @@
 #include "store/dataset/catalog_store.h"
 #include "store/dataset/dataset_index.h"
 #include "store/dataset/directory_documents.h"
+#include "store/dataset/document_names.h"
 #include "store/dataset/path_locks.h"
 #include "store/dataset/stored_trees.h"
 #include "store/dataset/view_source.h"
@@ -31,18 +30,6 @@
 #include "store/views/views.h"
 
 namespace unshard {
-
-inline constexpr std::string_view kZarrDocument = "zarr.json";
-inline constexpr std::string_view kInfoDocument = "info";
-inline bool IsDocumentName(std::string_view name) {
-  return name == kZarrDocument || name == kInfoDocument;
-}
-// Documents of all formats.
-inline constexpr std::array<std::string_view, 6> kMetadataNames = {
-    kInfoDocument, kZarrDocument, ".zarray", ".zgroup", ".zattrs", "attributes.json"};
-inline bool IsMetadataName(std::string_view name) {
-  return std::find(kMetadataNames.begin(), kMetadataNames.end(), name) != kMetadataNames.end();
-}
 
 struct DatasetTreeOptions {
   MortonChoice morton = MortonChoice::kDetect;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codec/json/parser.h"
+#include "store/dataset/document_names.h"
 #include "store/dataset/mentioned_names.h"
 #include "store/object/key.h"
 #include "store/object/parallel.h"
@@ -31,7 +32,8 @@ Result<std::optional<WholeObject>> DirectoryDocuments::Read(const std::string& n
 void DirectoryDocuments::ReadAllAtOnce() {
   std::vector<std::string> names = catalog_->DocumentsIn(directory_);
   if (names.empty()) {
-    names = {"info", "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata", "attributes.json"};
+    names.assign(kMetadataNames.begin(), kMetadataNames.end());
+    names.emplace_back(kConsolidatedDocument);
   } else if (std::any_of(names.begin(), names.end(),
                          [](const auto& name) { return name == ".zgroup"; })) {
     // Its names are in these.

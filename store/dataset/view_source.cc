@@ -9,6 +9,7 @@
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/ome_multiscale.h"
 #include "store/dataset/directory_documents.h"
+#include "store/dataset/document_names.h"
 #include "store/dataset/layout.h"
 #include "store/object/key.h"
 
@@ -19,8 +20,6 @@ using Kind = SourceDataset::Kind;
 
 // More levels than any pyramid has.
 constexpr std::size_t kMostLevels = 64;
-constexpr std::array<std::string_view, 6> kMetadataDocuments = {
-    "info", "zarr.json", ".zarray", ".zgroup", ".zattrs", "attributes.json"};
 
 class Reader {
  public:
@@ -281,7 +280,7 @@ Result<std::optional<ViewSource>> Reader::Read() {
     UNSHARD_ASSIGN_OR_RETURN(found, ReadN5(attributes));
   }
   if (!found) return std::nullopt;
-  for (const std::string_view name : kMetadataDocuments) source_.hidden.emplace(name);
+  for (const std::string_view name : kMetadataNames) source_.hidden.emplace(name);
   source_.hidden.emplace(".zmetadata");
   for (const PyramidLevel& level : source_.dataset.levels) {
     const std::string first = level.path.substr(0, level.path.find('/'));
