@@ -24,7 +24,8 @@ std::string IdentityOf(const ChunkTree& tree, const WrittenVersion& version) {
 Result<Entry> ReferGzipped(Superblock& sb, const WrittenChunk::Written& written, NodeUse use,
                            Attributes attributes) {
   const auto& [tree, chunk, version, size] = written;
-  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr plain, sb.writes->ContentIn(tree, chunk, version));
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr plain,
+                           sb.writes->current().ContentIn(tree, chunk, version));
   if (!plain) return tl::unexpected<Error>(StaleNode());
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr gzipped, EncodedContent(sb, *tree, *plain));
   attributes.size = gzipped->size();
@@ -79,7 +80,8 @@ Result<std::optional<Entry>> LookupWritten(Superblock& sb, const std::shared_ptr
   for (int i = 0; i < kTries; ++i) {
     const WrittenVersionPtr version = sb.parts.written->Find(id);
     if (!version) return std::nullopt;
-    const auto size = sb.writes->SizeIn(tree, chunk.With(WrittenPart(chunk.part)), version);
+    const auto size =
+        sb.writes->current().SizeIn(tree, chunk.With(WrittenPart(chunk.part)), version);
     // A later version was committed meanwhile.
     if (!size && size.error().code == ErrorCode::kConflict) continue;
     UNSHARD_RETURN_IF_ERROR(size);

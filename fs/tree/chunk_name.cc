@@ -55,7 +55,7 @@ Result<Entry> ChunkName::Lookup(pid_t thread) {
 
 Result<bool> ChunkName::Exists() {
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr now,
-                           superblock().writes->Current(chunk_.tree, chunk_.ref));
+                           superblock().writes->current().Current(chunk_.tree, chunk_.ref));
   return now != nullptr;
 }
 
@@ -167,7 +167,8 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   if (!replace) UNSHARD_RETURN_IF_ERROR(MustBeNew());
   ChunkRef plain = source.ref;
   if (plain.part == ChunkPart::kStored) plain.part = ChunkPart::kPlain;
-  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content, sb.writes->Current(source.tree, plain));
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr content,
+                           sb.writes->current().Current(source.tree, plain));
   if (!content) return FailWith(ENOENT, ErrorCode::kNotFound, from.path() + ": is gone");
   if (!sb.choice.IsContended(IdOf(source)) && MayBeRemembered(sb, PurposeOf(source))) {
     sb.choice.NoteStale(IdOf(source));

@@ -55,7 +55,8 @@ Result<ContentPtr> Kept(const Superblock& sb, ContentPtr base) {
 // The contents that a staged inode of a chunk begins with; null: empty.
 Result<ContentPtr> BaseOf(Superblock& sb, const StagedInode::Chunk& chunk) {
   for (int i = 1;; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr base, sb.writes->Current(chunk.tree, chunk.chunk));
+    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr base,
+                             sb.writes->current().Current(chunk.tree, chunk.chunk));
     auto kept = base && chunk.gzipped ? EncodedContent(sb, *chunk.tree, *base) : Kept(sb, base);
     if (kept || kept.error().code != ErrorCode::kConflict || i == kLastTries) return kept;
   }

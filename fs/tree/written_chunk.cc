@@ -11,7 +11,7 @@ Result<std::optional<ChunkNode::Version>> OpenWritten(const Superblock& superblo
                                                       const WrittenVersionPtr& version,
                                                       std::uint64_t inode) {
   const ChunkRef chunk = node.chunk().With(WrittenPart(node.chunk().part));
-  auto content = superblock.writes->ContentIn(node.tree(), chunk, version);
+  auto content = superblock.writes->current().ContentIn(node.tree(), chunk, version);
   if (!content && content.error().code == ErrorCode::kConflict) return std::nullopt;
   if (!content) return tl::unexpected<Error>(content.error());
   if (!*content) return std::nullopt;
@@ -66,7 +66,8 @@ Result<Entry> UncommittedChunk::Stat() {
 }
 
 Result<std::optional<ChunkNode::Version>> UncommittedChunk::OpenVersion(const Seen&) {
-  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr now, superblock().writes->Current(tree(), chunk()));
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr now,
+                           superblock().writes->current().Current(tree(), chunk()));
   if (now) return std::nullopt;
   return NotCommitted();
 }

@@ -68,19 +68,8 @@ class WritePipeline {
   // Of the source.
   [[nodiscard]] ObjectReplacer& replacer() const { return *parts_.replacer; }
 
-  // As in CurrentChunks.
-  Result<ContentPtr> Current(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk) const {
-    return current_.Current(tree, chunk);
-  }
-  Result<ContentPtr> ContentIn(const std::shared_ptr<ChunkTree>& tree, const ChunkRef& chunk,
-                               const WrittenVersionPtr& version) const {
-    return current_.ContentIn(tree, chunk, version);
-  }
-  Result<std::optional<std::uint64_t>> SizeIn(const std::shared_ptr<ChunkTree>& tree,
-                                              const ChunkRef& chunk,
-                                              const WrittenVersionPtr& version) const {
-    return current_.SizeIn(tree, chunk, version);
-  }
+  // What readers see of chunks.
+  [[nodiscard]] const CurrentChunks& current() const { return current_; }
 
   // Whether the source is a store over a network, which may be away, and whether it is, as far as
   // is known.

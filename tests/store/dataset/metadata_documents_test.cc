@@ -73,7 +73,7 @@ class MetadataDocumentsTest : public testing::Test {
       const auto tree = Tree();
       const auto match = tree->Resolve({}, std::to_string(i));
       if (match.kind != NameKind::kChunk) break;
-      const auto content = volume_->writes()->Current(tree, match.chunk);
+      const auto content = volume_->writes()->current().Current(tree, match.chunk);
       EXPECT_TRUE(content) << content.error().message;
       const auto bytes = content && *content ? ReadAll(**content, 1) : Result<Bytes>(Bytes());
       text += bytes && bytes->size() == 1 ? static_cast<char>(bytes->span()[0]) : '.';

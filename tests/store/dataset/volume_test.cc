@@ -53,7 +53,7 @@ class VolumeTest : public testing::Test {
 
   // What readers of a writable volume see: "-" where there is no such chunk.
   std::string Current(const std::string& name) {
-    const auto content = volume_->writes()->Current(Tree(), Chunk(name));
+    const auto content = volume_->writes()->current().Current(Tree(), Chunk(name));
     EXPECT_TRUE(content) << content.error().message;
     if (!content || !*content) return "-";
     const auto bytes = ReadAll(**content, 100);
