@@ -28,6 +28,23 @@ namespace {
 // A directory with more entries than this is data, not a place to search for datasets.
 constexpr std::size_t kMaxSearchedEntries = 100000;
 
+// Of meshes with a file for each fragment, and of properties of segments: nothing is sharded.
+Status ReadOtherInfo(const std::string& path, const std::string& text, Contribution& to) {
+  const auto document = ParseJson(text);
+  if (!document->is_object()) {
+    if (!path.empty()) return {};
+    return JsonCursor(*document, "").Expected("an object");
+  }
+  const std::string type = TextOf(*document, "@type");
+  constexpr std::string_view kPrefix = "neuroglancer_";
+  if (!type.starts_with(kPrefix)) return {};
+  FoundDataset other;
+  other.path = path;
+  other.format = "precomputed " + type.substr(kPrefix.size());
+  to.found.push_back(other);
+  return {};
+}
+
 }  // namespace
 
 DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
@@ -241,22 +258,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     if (!ours) return {};
     return tl::unexpected<Error>(info.error());
   }
-  if (info->type == NeuroglancerInfo::Type::kOther) {
-    const auto document = ParseJson(object.text);
-    if (document->is_object()) {
-      // Meshes with a file for each fragment, properties of segments: nothing of it is sharded.
-      const JsonValue* type = document->Find("@type");
-      constexpr std::string_view kPrefix = "neuroglancer_";
-      if (type == nullptr || !type->is_string() || !type->text().starts_with(kPrefix)) return {};
-      FoundDataset other;
-      other.path = path;
-      other.format = "precomputed " + type->text().substr(kPrefix.size());
-      to.found.push_back(other);
-      return {};
-    }
-    if (!path.empty()) return {};
-    return JsonCursor(*document, "").Expected("an object");
-  }
+  if (info->type == NeuroglancerInfo::Type::kOther) return ReadOtherInfo(path, object.text, to);
   to.structure = object.text;
   to.overlays.try_emplace(path);
   StoredDataset dataset{path, "info", info->unsharded_text, {}, {}, {}};
@@ -270,7 +272,6 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
       to.found.push_back(FoundArray(*directory, "precomputed scale", referred.array));
     }
   }
-  const ContributionPtr before = GoodBefore(path);
   FoundDataset volume;
   volume.path = path;
   volume.format = NameOf(info->type);
@@ -280,6 +281,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     const bool is_document = found.path == path && found.shape.empty();
     is_document ? void(to.found.front() = found) : to.found.push_back(found);
   };
+  const ContributionPtr before = GoodBefore(path);
   for (const ShardedDirectory& sharded : info->sharded) {
     const auto directory = ResolvePath(path, sharded.directory);
     if (!directory) {

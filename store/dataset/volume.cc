@@ -38,14 +38,6 @@ Result<std::shared_ptr<DiskCache>> OpenDiskCache(const VolumeOptions& options,
   return nullptr;
 }
 
-Status Discover(DatasetTree& datasets, const SourceParts& source) {
-  Status discovered = datasets.Discover();
-  if (!discovered && discovered.error().code == ErrorCode::kNotFound) {
-    discovered.error().message += "; " + source.advice();
-  }
-  return discovered;
-}
-
 // Whether the store takes writes at all: where files are written in place each is asked for itself.
 Status CanWrite(const SourceParts& source, const VolumeOptions& options) {
   if (!source.replacer) {
@@ -69,95 +61,139 @@ Status DecideWriting(const SourceParts& source, VolumeOptions& options) {
   return {};
 }
 
-}  // namespace
+// Makes the parts of a volume from those of its source.
+class Opening {
+ public:
+  Opening(const SourceParts& source, const VolumeOptions& options)
+      : source_(source), options_(options), memory_(options.memory_bytes) {}
 
-Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChange on_change) {
-  const bool all_views = given.view == kAllViews;
-  if (all_views) on_change = ForEachView(on_change);
-  UNSHARD_ASSIGN_OR_RETURN(const SourceParts source, OpenSource(given, on_change));
-  VolumeOptions options = given;
-  UNSHARD_RETURN_IF_ERROR(DecideWriting(source, options));
-  // Below the views, so that what is cached or waits to be put is that of all of them.
-  const bool writes_all = all_views && !options.read_only;
-  VolumeParts parts;
-  const MemoryShares memory(options.memory_bytes);
-  parts.own_mount = source.own_mount;
-  parts.contact = source.contact;
-  parts.asked = source.store;
-  parts.store = source.store;
-  parts.watcher = source.watcher;
-  std::shared_ptr<AllViewsStore> views;
-  if (all_views) {
-    parts.watcher =
-        std::make_shared<WatchMonitor>(std::make_unique<AllViewsWatcher>(source.watcher));
-  }
-  if (all_views && !writes_all) {
-    parts.store = views = std::make_shared<AllViewsStore>(source.store);
-  }
-  parts.decoded = std::make_shared<ByteBudgetCache>(memory.decoded_cache, memory.decoding);
+  Result<VolumeParts> Run();
+
+ private:
+  [[nodiscard]] bool all_views() const { return options_.view == kAllViews; }
+  Status AddCaches();
+  void AddCatalog();
+  void MakeWritable();
+  void AddAllViews();
+  [[nodiscard]] DatasetTreeOptions TreeOptions() const;
+  Status Discover();
+
+  const SourceParts& source_;
+  const VolumeOptions& options_;
+  const MemoryShares memory_;
+  VolumeParts parts_;
+  std::shared_ptr<AllViewsStore> views_;  // null where the volume has one view
+};
+
+Status Opening::AddCaches() {
+  parts_.decoded = std::make_shared<ByteBudgetCache>(memory_.decoded_cache, memory_.decoding);
   // The kernel prefetches from files of a directory.
-  if (!source.store->capabilities().keeps_replaced_versions) {
-    parts.store = std::make_shared<PrefetchingStore>(parts.store, parts.decoded);
+  if (!source_.store->capabilities().keeps_replaced_versions) {
+    parts_.store = std::make_shared<PrefetchingStore>(parts_.store, parts_.decoded);
   }
-  UNSHARD_ASSIGN_OR_RETURN(parts.disk_cache, OpenDiskCache(options, *source.store));
-  if (parts.disk_cache) {
-    parts.store = std::make_shared<CachingStore>(parts.store, parts.disk_cache);
+  UNSHARD_ASSIGN_OR_RETURN(parts_.disk_cache, OpenDiskCache(options_, *source_.store));
+  if (parts_.disk_cache) {
+    parts_.store = std::make_shared<CachingStore>(parts_.store, parts_.disk_cache);
   }
-  if (!options.read_only && source.contact) {
-    parts.store = std::make_shared<StoreWhileAway>(parts.store, source.contact);
+  if (!options_.read_only && source_.contact) {
+    parts_.store = std::make_shared<StoreWhileAway>(parts_.store, source_.contact);
   }
-  if (!source.store->capabilities().lists) {
-    parts.store = parts.catalog = std::make_shared<CatalogStore>(parts.store);
-    if (all_views) {
-      for (const std::string_view view : AllViewNames()) parts.catalog->AddDirectory(view);
-    }
+  return {};
+}
+
+void Opening::AddCatalog() {
+  parts_.store = parts_.catalog = std::make_shared<CatalogStore>(parts_.store);
+  if (!all_views()) return;
+  for (const std::string_view view : AllViewNames()) parts_.catalog->AddDirectory(view);
+}
+
+void Opening::MakeWritable() {
+  parts_.written = std::make_shared<CommittedVersions>();
+  parts_.files = source_.files;
+  parts_.replacer = parts_.documents = source_.replacer;
+  if (parts_.files) return;
+  parts_.object_files = std::make_shared<ObjectFiles>(
+      parts_.store, source_.replacer, std::chrono::milliseconds(options_.ttl_milliseconds));
+  parts_.files = parts_.object_files;
+  parts_.documents = std::make_shared<DocumentReplacer>(parts_.object_files);
+  parts_.store = parts_.object_files->over();
+}
+
+void Opening::AddAllViews() {
+  parts_.store = views_ = std::make_shared<AllViewsStore>(parts_.store);
+  if (options_.read_only) return;
+  parts_.files = std::make_shared<AllViewsFiles>(parts_.files, views_);
+  parts_.source_replacer = parts_.replacer;
+  parts_.replacer = std::make_shared<AllViewsReplacer>(parts_.replacer);
+  parts_.documents = std::make_shared<AllViewsReplacer>(parts_.documents);
+}
+
+DatasetTreeOptions Opening::TreeOptions() const {
+  DatasetTreeOptions tree;
+  tree.morton = options_.morton;
+  tree.view = FindView(options_.view);
+  tree.view_options = FindViewCodec(options_.view_codec).value_or(ViewOptions());
+  tree.lossy = options_.lossy;
+  tree.encoded = parts_.decoded;
+  tree.max_chunk_bytes = memory_.chunk;
+  tree.catalog = parts_.catalog;
+  tree.max_directories = SearchedAhead(options_, *source_.store);
+  tree.shards.max_index_bytes = memory_.index;
+  tree.shards.max_wrapped_bytes = memory_.wrapped_shard;
+  tree.shards.ttl_milliseconds = options_.ttl_milliseconds;
+  tree.shards.immutable = options_.immutable;
+  tree.written = parts_.written;
+  return tree;
+}
+
+Status Opening::Discover() {
+  Status discovered = parts_.datasets->Discover();
+  if (!discovered && discovered.error().code == ErrorCode::kNotFound) {
+    discovered.error().message += "; " + source_.advice();
   }
-  parts.indexes = std::make_shared<IndexCache>(memory.index_cache);
-  parts.reader = std::make_shared<ChunkReader>(parts.decoded, memory.chunk, parts.reads,
-                                               parts.store->capabilities());
-  DatasetTreeOptions tree_options;
-  tree_options.morton = options.morton;
-  tree_options.view = FindView(options.view);
-  tree_options.view_options = FindViewCodec(options.view_codec).value_or(ViewOptions());
-  tree_options.lossy = options.lossy;
-  tree_options.encoded = parts.decoded;
-  tree_options.max_chunk_bytes = memory.chunk;
-  tree_options.catalog = parts.catalog;
-  tree_options.max_directories = SearchedAhead(options, *source.store);
-  tree_options.shards.max_index_bytes = memory.index;
-  tree_options.shards.max_wrapped_bytes = memory.wrapped_shard;
-  tree_options.shards.ttl_milliseconds = options.ttl_milliseconds;
-  tree_options.shards.immutable = options.immutable;
-  if (!options.read_only) {
-    parts.files = source.files;
-    parts.replacer = parts.documents = source.replacer;
-    if (!parts.files) {
-      parts.object_files = std::make_shared<ObjectFiles>(
-          parts.store, source.replacer, std::chrono::milliseconds(options.ttl_milliseconds));
-      parts.files = parts.object_files;
-      parts.documents = std::make_shared<DocumentReplacer>(parts.object_files);
-      parts.store = parts.object_files->over();
-    }
-    if (writes_all) {
-      parts.store = views = std::make_shared<AllViewsStore>(parts.store);
-      parts.files = std::make_shared<AllViewsFiles>(parts.files, views);
-      parts.source_replacer = parts.replacer;
-      parts.replacer = std::make_shared<AllViewsReplacer>(parts.replacer);
-      parts.documents = std::make_shared<AllViewsReplacer>(parts.documents);
-    }
-    parts.written = std::make_shared<CommittedVersions>();
-    tree_options.written = parts.written;
+  UNSHARD_RETURN_IF_ERROR(std::move(discovered));
+  for (const auto& [view, why] : parts_.datasets->refused_views()) {
+    if (views_) views_->Hide(view);
   }
-  parts.datasets = std::make_shared<DatasetTree>(parts.store, parts.watcher, parts.indexes,
-                                                 parts.reader, tree_options);
-  UNSHARD_RETURN_IF_ERROR(Discover(*parts.datasets, source));
-  if (all_views) {
-    for (const auto& [view, why] : parts.datasets->refused_views()) views->Hide(view);
-  }
-  for (const FoundDataset& found : parts.datasets->found()) {
+  for (const FoundDataset& found : parts_.datasets->found()) {
     LogDebug("/" + found.path + ": found: " + found.format +
              (found.description.empty() ? "" : ": " + found.description));
   }
+  return {};
+}
+
+Result<VolumeParts> Opening::Run() {
+  parts_.own_mount = source_.own_mount;
+  parts_.contact = source_.contact;
+  parts_.asked = source_.store;
+  parts_.store = source_.store;
+  parts_.watcher =
+      all_views()
+          ? std::make_shared<WatchMonitor>(std::make_unique<AllViewsWatcher>(source_.watcher))
+          : source_.watcher;
+  if (all_views() && options_.read_only) AddAllViews();
+  UNSHARD_RETURN_IF_ERROR(AddCaches());
+  if (!source_.store->capabilities().lists) AddCatalog();
+  parts_.indexes = std::make_shared<IndexCache>(memory_.index_cache);
+  parts_.reader = std::make_shared<ChunkReader>(parts_.decoded, memory_.chunk, parts_.reads,
+                                                parts_.store->capabilities());
+  if (!options_.read_only) MakeWritable();
+  // On top of all that is written, so that what is cached or waits to be put is that of all views.
+  if (all_views() && !options_.read_only) AddAllViews();
+  parts_.datasets = std::make_shared<DatasetTree>(parts_.store, parts_.watcher, parts_.indexes,
+                                                  parts_.reader, TreeOptions());
+  UNSHARD_RETURN_IF_ERROR(Discover());
+  return std::move(parts_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Volume>> Volume::Open(const VolumeOptions& given, OnChange on_change) {
+  if (given.view == kAllViews) on_change = ForEachView(on_change);
+  UNSHARD_ASSIGN_OR_RETURN(const SourceParts source, OpenSource(given, on_change));
+  VolumeOptions options = given;
+  UNSHARD_RETURN_IF_ERROR(DecideWriting(source, options));
+  UNSHARD_ASSIGN_OR_RETURN(VolumeParts parts, Opening(source, options).Run());
   auto volume = std::make_unique<Volume>(std::move(parts), options);
   if (options.read_only) return volume;
   UNSHARD_ASSIGN_OR_RETURN(OpenedSpools spools, OpenSpools(options));
