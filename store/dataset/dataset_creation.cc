@@ -23,7 +23,6 @@
 #include "codec/json/parser.h"
 #include "store/dataset/mentioned_names.h"
 #include "store/dataset/source.h"
-#include "store/object/directories_in.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 
@@ -280,9 +279,13 @@ class DocumentWalk {
   Status VisitMembers(const std::string& directory, const Below& below, std::size_t depth) {
     std::vector<std::string> members = below.mentioned;
     if (store_.capabilities().lists) {
-      UNSHARD_ASSIGN_OR_RETURN(const auto names,
-                               DirectoriesIn(store_, directory, kMaxDocuments, deadline_));
-      for (const std::string& name : names) members.push_back(JoinPath(directory, name));
+      const std::size_t most = members.size() + kMaxDocuments;
+      UNSHARD_RETURN_IF_ERROR(store_.List(directory, deadline_, [&](const ListEntry& entry) {
+        if (entry.kind == ObjectInfo::Kind::kDirectory) {
+          members.push_back(JoinPath(directory, entry.name));
+        }
+        return members.size() <= most;
+      }));
     }
     std::sort(members.begin(), members.end());
     for (const std::string& member : members) {
