@@ -5,6 +5,7 @@ UNSHARD_SAMPLE       the generator of sample datasets (default: beside the progr
 UNSHARD_STORE_TESTS  the unit tests of store (default: store_tests beside the program)
 UNSHARD_ARRAY_CODEC  reads and writes one array (default: array_codec beside the program)
 UNSHARD_CHUNK_CODEC  encodes and decodes one chunk (default: chunk_codec beside the program)
+UNSHARD_FROZEN_PYTHON  a Python with zarr 2.18 (default: as tests/run installs it)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
 UNSHARD_KEEP         set to anything: work directories stay for a look
 """
@@ -138,6 +139,30 @@ def run_unshard(unshard_binary):
                               text=True, timeout=timeout, **more)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def frozen_python(unshard_binary):
+    """A Python whose zarr is 2.18, the last one that knows only Zarr v2 and N5."""
+    default = unshard_binary.parent / ".cache" / "frozen" / "bin" / "python"
+    path = os.environ.get("UNSHARD_FROZEN_PYTHON", str(default))
+    assert os.access(path, os.X_OK), f"{path} is not there: set UNSHARD_FROZEN_PYTHON"
+    return path
+
+
+@pytest.fixture
+def no_credentials(monkeypatch):
+    """Nothing of the environment leads to a service: not the one of who runs the tests."""
+    for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "STORAGE_"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def no_settings_of_ours(no_credentials, monkeypatch, work):
+    """The same, and nothing of the home does."""
+    for name in ("HOME", "CLOUD_VOLUME_DIR", "CLOUD_FILES_DIR"):
+        monkeypatch.setenv(name, str(work / "home"))
+    (work / "home").mkdir()
 
 
 @pytest.fixture(scope="session")

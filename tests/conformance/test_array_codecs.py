@@ -36,15 +36,6 @@ def array_codec(unshard_binary):
     return path
 
 
-@pytest.fixture(scope="session")
-def frozen_python(unshard_binary):
-    """A Python whose zarr is 2.18, the last one that knows only Zarr v2 and N5."""
-    default = unshard_binary.parent / ".cache" / "frozen" / "bin" / "python"
-    path = os.environ.get("UNSHARD_FROZEN_PYTHON", str(default))
-    assert os.access(path, os.X_OK), f"{path} is not there: set UNSHARD_FROZEN_PYTHON"
-    return path
-
-
 def draws(*case):
     """The random numbers of one case, for arrays and for everything else."""
     return np.random.default_rng([SEED, *case]), random.Random(f"{SEED} {case}")

@@ -16,7 +16,7 @@ import remote_stores
 from judging import SEED, tree
 from test_views import (N5, SOURCES, Bytes, Colours, EvenLabels, Jpeg, ShardedZarr, Zarr, Zarr2,
                         paths_in, read, same)
-from test_views import frozen_python, sources  # noqa: F401 (fixtures)
+from test_views import sources  # noqa: F401 (fixtures)
 
 FORMATS = ["precomputed", "zarr3", "zarr2", "n5"]
 DRIVERS = {"precomputed": "neuroglancer_precomputed", "zarr3": "zarr3", "zarr2": "zarr", "n5": "n5"}

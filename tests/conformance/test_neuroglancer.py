@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from judging import put_file
-from mounting import wait_until
+from mounting import free_port, wait_until
 from object_sources import build_meshes, volume_info
 from precomputed_sources import Scale, Volume, build
 from shard_container import MURMUR, Sharding, write_values
@@ -42,12 +42,6 @@ def running(command, log):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def nginx_configuration(directory, port):

@@ -21,7 +21,7 @@ from remote_stores import BUCKET, download, open_bucket, upload
 from test_views import (FACTOR, PAIRS, SOURCES, VIEWS, BigEndianZarr, Bytes, ChannelsZarr,
                         CloudVolumeFiles, Colours, EvenLabels, FilledChannels, FilledZarr, Jpeg, N5,
                         Precomputed, RawBytesN5, Segmentation, ShardedChannels, ShardedZarr,
-                        SingleN5, SplitChannels, SplitChannelsN5, Zarr, Zarr2, frozen_python,
+                        SingleN5, SplitChannels, SplitChannelsN5, Zarr, Zarr2,
                         paths_in, read, same, sources)
 
 PATIENT = "publish_after=600"
@@ -615,9 +615,7 @@ def buckets(module_work):
     ("gcs", Zarr2, "zarr3"), ("gcs", N5, "all"), ("gcs", SplitChannels, "precomputed")],
     ids=lambda one: getattr(one, "__name__", one))
 def test_views_of_a_bucket_are_written(scheme, kind, view, sources, buckets, mount, work,
-                                       frozen_python, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
+                                       frozen_python, no_credentials):
     source, bucket = sources(kind), buckets(scheme)
     prefix = f"{kind.__name__}-{view}"
     upload(bucket, source.path, prefix)

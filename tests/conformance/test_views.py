@@ -341,15 +341,6 @@ def sources(module_work):
     return make
 
 
-@pytest.fixture(scope="module")
-def frozen_python(unshard_binary):
-    """A Python whose zarr is 2.18, which reads Zarr v2 and N5."""
-    default = unshard_binary.parent / ".cache" / "frozen" / "bin" / "python"
-    path = os.environ.get("UNSHARD_FROZEN_PYTHON", str(default))
-    assert os.access(path, os.X_OK), f"{path} is not there: set UNSHARD_FROZEN_PYTHON"
-    return path
-
-
 def paths_in(source, view):
     """Where the levels stand in a view."""
     if view in ("native", "raw", source.format):

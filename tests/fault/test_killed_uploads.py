@@ -1,7 +1,6 @@
 """A mount that is killed while it uploads an object in parts: the parts that it leaves in the bucket are
 dropped by the next mount, and what it had taken is put."""
 
-import os
 import pathlib
 import sys
 
@@ -20,10 +19,8 @@ LARGE = 72 << 20  # above what is put at once
 # radosgw completes uploads whatever their condition: only who writes alone uses them there.
 @pytest.fixture(params=[("versitygw", "us-east-1", ""), ("radosgw", "default", "single_writer")],
                 ids=lambda param: param[0])
-def bucket(request, work, monkeypatch):
+def bucket(request, work, no_credentials, monkeypatch):
     program, region, options = request.param
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(work))
     server = Server(SERVERS / program, work / "server")
     proxy = Server(SERVERS / "fault_proxy", server.url, work / "proxy")

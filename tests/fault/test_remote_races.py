@@ -20,6 +20,8 @@ from mounting import wait_until
 from networks import Network
 from remote_stores import BUCKET, SERVERS, S3Bucket, Server, download, upload
 
+pytestmark = pytest.mark.usefixtures("no_settings_of_ours")
+
 SECONDS = float(os.environ.get("UNSHARD_RACE_SECONDS", "60")) / 3
 MOUNTS, WRITERS = 4, 4  # writers of each mount
 FAULTS = ["lost=0.03", "never=0.02", "busy=0.03", "again=0.05", "seed=1"]
@@ -37,15 +39,6 @@ def bucket(request, work):
     yield made
     proxy.stop()
     server.stop()
-
-
-@pytest.fixture(autouse=True)
-def no_settings_of_ours(monkeypatch, work):
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    for name in ("HOME", "CLOUD_VOLUME_DIR", "CLOUD_FILES_DIR"):
-        monkeypatch.setenv(name, str(work / "home"))
-    (work / "home").mkdir()
 
 
 class Race:

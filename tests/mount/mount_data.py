@@ -9,6 +9,7 @@ import fcntl
 import gzip
 import json
 import os
+import pathlib
 import random
 import struct
 
@@ -19,6 +20,16 @@ MISSING = 2**64 - 1
 
 
 # ------------------------------------------------------------------------ written by the libraries
+
+
+def files_in(root):
+    """{path: bytes} of all files that listings lead to."""
+    found = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = pathlib.Path(folder, name)
+            found[str(path.relative_to(root))] = path.read_bytes()
+    return found
 
 
 class PrecomputedVolume:

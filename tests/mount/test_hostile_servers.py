@@ -4,7 +4,6 @@ The server is tests/servers/hostile_store, as a web server and as S3.
 """
 
 import errno
-import os
 import pathlib
 import subprocess
 import sys
@@ -46,9 +45,7 @@ def url(volume, tree, module_work):
 
 
 @pytest.fixture(autouse=True)
-def no_settings_of_ours(monkeypatch, work, url):
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
+def no_settings_of_ours(no_credentials, monkeypatch, work, url):
     monkeypatch.setenv("HOME", str(work / "home"))
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
 

@@ -11,7 +11,6 @@ import os
 import pathlib
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,9 +20,9 @@ import urllib.request
 
 import pytest
 
-from mount_data import (PrecomputedVolume, VersionedVolume, VersionedZarr, ZarrTree, kernel_caches,
+from mount_data import (PrecomputedVolume, VersionedVolume, VersionedZarr, ZarrTree, files_in, kernel_caches,
                         refused)
-from mounting import daemon_of, wait_until
+from mounting import daemon_of, free_port, wait_until
 from watch_chunks import version_of
 
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
@@ -62,11 +61,6 @@ def python_server(root, port):
     return server, url
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as at:
-        return at.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def served(module_work):
     """The directory that both servers serve: a precomputed volume, a Zarr tree."""
@@ -97,16 +91,6 @@ def plain_server(served):
     server, url = python_server(served, free_port())
     yield url
     server.stop()
-
-
-def files_in(root):
-    """{path: bytes} of all files that listings lead to."""
-    found = {}
-    for folder, _, names in os.walk(root):
-        for name in names:
-            path = pathlib.Path(folder, name)
-            found[str(path.relative_to(root))] = path.read_bytes()
-    return found
 
 
 LOCATIONS = ["plain", "tls", "whole", "untagged", "gzip", "near", "python"]

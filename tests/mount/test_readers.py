@@ -142,15 +142,6 @@ print("read")
 """
 
 
-@pytest.fixture(scope="module")
-def frozen_python(unshard_binary):
-    """A Python whose zarr is 2.18, the last one that knows only Zarr v2 and N5."""
-    default = unshard_binary.parent / ".cache" / "frozen" / "bin" / "python"
-    path = os.environ.get("UNSHARD_FROZEN_PYTHON", str(default))
-    assert os.access(path, os.X_OK), f"{path} is not there: set UNSHARD_FROZEN_PYTHON"
-    return path
-
-
 def in_frozen(python, script, *arguments):
     done = subprocess.run([python, "-W", "ignore", "-c", script, *map(str, arguments)], timeout=60,
                           capture_output=True, text=True)

@@ -18,13 +18,15 @@ import pytest
 
 from mounting import MountFailed, kill, wait_until
 from remote_stores import BUCKET, KINDS, SERVERS, Server, download, open_bucket, upload
-from write_data import PATIENT, ZarrSource, flush, write_file
+from write_data import PATIENT, flush, write_file
 
 from mount_data import refused
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fault"))
 from line_source import LineSource, value  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("no_settings_of_ours")
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -34,15 +36,6 @@ def store(request, module_work):
     bucket = open_bucket(request.param, work)
     yield bucket
     bucket.server.stop()
-
-
-@pytest.fixture(autouse=True)
-def no_settings_of_ours(monkeypatch, work):
-    for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "STORAGE_"))]:
-        monkeypatch.delenv(name)
-    for name in ("HOME", "CLOUD_VOLUME_DIR", "CLOUD_FILES_DIR"):
-        monkeypatch.setenv(name, str(work / "home"))
-    (work / "home").mkdir()
 
 
 class Remote:
@@ -92,6 +85,15 @@ def bytes_of(chunk, counter=1, writer=1):
     return value(chunk, writer, counter, 4096)
 
 
+def write_shard(array, mounted):
+    """The files of the chunks of the first shard, which is published."""
+    names = [mounted.path / array.source.name(chunk) for chunk in range(8)]
+    for chunk, name in enumerate(names):
+        write_file(name, bytes_of(chunk))
+    flush(mounted)
+    return names
+
+
 def stored_values(remote):
     """{chunk: (writer, counter)} as TensorStore reads what the store holds."""
     copy = remote.work / f"copy-{remote.mounts}-{os.urandom(4).hex()}"
@@ -120,10 +122,7 @@ def test_chunks_are_written_and_read_back_by_another_mount_and_by_tensorstore(ar
 def test_chunks_that_are_open_stay_while_their_shard_is_replaced(array):
     """The store keeps no replaced version, and each publish replaces all chunks of a shard."""
     mounted = array.mount()
-    names = [mounted.path / array.source.name(chunk) for chunk in range(8)]
-    for chunk, name in enumerate(names):
-        write_file(name, bytes_of(chunk))
-    flush(mounted)
+    names = write_shard(array, mounted)
     read, written = os.open(names[1], os.O_RDONLY), os.open(names[5], os.O_RDWR)
     write_file(names[7], bytes_of(7, 2))
     flush(mounted)
@@ -138,10 +137,7 @@ def test_chunks_that_are_open_stay_while_their_shard_is_replaced(array):
 
 def test_a_shard_that_is_emptied_stays_as_an_empty_one(array):
     mounted = array.mount()
-    names = [mounted.path / array.source.name(chunk) for chunk in range(8)]
-    for chunk, name in enumerate(names):
-        write_file(name, bytes_of(chunk))
-    flush(mounted)
+    names = write_shard(array, mounted)
     for name in names:
         name.unlink()
     flush(mounted)

@@ -17,7 +17,7 @@ import botocore.config
 import botocore.session
 import pytest
 
-from mount_data import PrecomputedVolume, ZarrTree
+from mount_data import PrecomputedVolume, ZarrTree, files_in
 from mounting import MountFailed, wait_until
 from test_remote_budgets import trips
 
@@ -106,27 +106,12 @@ def proxy(s3, work):
 
 
 @pytest.fixture(autouse=True)
-def no_settings_of_ours(monkeypatch, work):
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    for name in ("HOME", "CLOUD_VOLUME_DIR", "CLOUD_FILES_DIR"):
-        monkeypatch.setenv(name, str(work / "home"))
+def no_machine_role(no_settings_of_ours, monkeypatch):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    (work / "home").mkdir()
 
 
 def signed(url, **more):
     return {"AWS_ENDPOINT_URL": url, "AWS_ACCESS_KEY_ID": USER, "AWS_SECRET_ACCESS_KEY": SECRET, **more}
-
-
-def files_in(root):
-    """{path: bytes} of all files that listings lead to."""
-    found = {}
-    for folder, _, names in os.walk(root):
-        for name in names:
-            path = pathlib.Path(folder, name)
-            found[str(path.relative_to(root))] = path.read_bytes()
-    return found
 
 
 @pytest.mark.parametrize("access", ["signed", "anonymous", "other region"])

@@ -14,7 +14,7 @@ import tempfile
 
 import pytest
 
-from mounting import wait_until
+from mounting import free_port, wait_until
 from write_data import PATIENT, WriteCase, one_of_each  # noqa: F401
 
 BOUND = 60
@@ -51,12 +51,6 @@ read only = no
 def needs_root():
     if os.getuid() != 0:
         pytest.skip("needs root: smbd becomes the user of each request")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def processes_of_group(group):

@@ -15,6 +15,7 @@ import urllib.request
 import pytest
 
 from mount_data import drop_caches
+from mounting import free_port
 
 
 def run(*command, code=0, **more):
@@ -237,12 +238,6 @@ def test_file_and_md5sum_and_xargs_read_all_chunks(case, work):
 
 
 # -------------------------------------------------------------------------------------- web servers
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_for_port(port, process, log):

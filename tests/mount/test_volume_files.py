@@ -273,9 +273,7 @@ def test_what_is_written_to_chunks_is_seen_in_files(kind, mount, work, run_unsha
                                               ("gcs", Precomputed, "zarr2")],
                          ids=lambda one: getattr(one, "__name__", one))
 def test_files_of_a_bucket_have_what_is_written_into_views(scheme, kind, view, buckets, mount, work,
-                                                           monkeypatch):
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
+                                                           no_credentials):
     source, bucket = kind(work / "source", 77), buckets(scheme)
     prefix = f"{kind.__name__}-{view}"
     upload(bucket, source.path, prefix)

@@ -395,15 +395,6 @@ assert array.nchunks_initialized == 15, array.nchunks_initialized
 OLD_KINDS = ["DirectoryStore", "NestedDirectoryStore", "FSStore"]
 
 
-@pytest.fixture(scope="module")
-def frozen_python(unshard_binary):
-    """A Python whose zarr is 2.18, the last one that knows only Zarr v2 and N5."""
-    default = unshard_binary.parent / ".cache" / "frozen" / "bin" / "python"
-    path = os.environ.get("UNSHARD_FROZEN_PYTHON", str(default))
-    assert os.access(path, os.X_OK), f"{path} is not there: set UNSHARD_FROZEN_PYTHON"
-    return path
-
-
 @pytest.mark.parametrize("store", OLD_KINDS)
 def test_zarr_python_2_stores_write_and_delete_chunks_of_the_sharded_dataset(
         case, work, frozen_python, store):
