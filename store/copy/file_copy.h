@@ -27,10 +27,10 @@ class FileCopy {
   };
   FileCopy(Parts parts, const CopyLimits& limits) : parts_(std::move(parts)), limits_(limits) {}
 
-  // Each file goes to the path that it has, whole and durably. One that is there already, of the
-  // same size, with the same first and last 64 KiB, and written no earlier than that of the source
-  // was changed, is kept. What is no file (a socket) is left out, with a line in the log. Fails
-  // naming the file.
+  // Copies each file to the same path, whole and durably. A file of the destination is kept where
+  // it has the same size and the same first and last 64 KiB, and was written no earlier than that
+  // of the source was changed. What is no regular file (a socket) is left out, with a line in the
+  // log. Fails naming the file.
   Status Run(const FileDirectory& directory);
   // Compares all bytes. Fails with kDataLoss, naming the file and its first byte that differs.
   Status Verify(const FileDirectory& directory);

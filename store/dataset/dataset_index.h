@@ -1,6 +1,6 @@
 // The datasets that have been found in the source so far: the overlay of each directory, and all
-// chunk trees by number and by directory. The cost of a change or a look-up does not grow with the
-// number of datasets.
+// chunk trees by number and by directory. Changes and look-ups take logarithmic time in the number
+// of datasets.
 #pragma once
 
 #include <cstdint>

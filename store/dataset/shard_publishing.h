@@ -7,9 +7,8 @@
 //   3. Right before the new shard takes its name ask for the metadata once more, and record the
 //      attempt. Readers of the shard wait from here on, until the new one is the current
 //      generation.
-//   4. Discard the files from their spools. A version that is superseded while it is published
-//   stays
-//      there until now.
+//   4. Discard the files from their spools, also those of versions that were superseded while they
+//      were published.
 // Versions that cannot be published are quarantined in their spool, and readers see the store
 // again.
 #pragma once

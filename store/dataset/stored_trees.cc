@@ -43,8 +43,8 @@ Result<std::shared_ptr<ShardedTree>> StoredTrees::OpenLevel(const ViewSource::Le
                                                             const ArrayMetadata& array) {
   if (level.precomputed_shards) return OpenPrecomputed(level.directory, *level.precomputed_shards);
   if (level.zarr_shards) return OpenZarr(level.directory, *level.zarr_shards);
-  // Beside the view that passes them through, programs write these objects by their own names, and
-  // the other views are to have what they wrote at once: nothing is believed without a look.
+  // In the view that passes these objects through, programs write them by their own names. So that
+  // the other views present that at once, each look-up here revalidates.
   ShardSetOptions options = parts_.shards;
   if (parts_.shared) options.ttl_milliseconds = 0;
   const auto watcher = parts_.shared ? nullptr : parts_.watcher;

@@ -1,4 +1,4 @@
-// The trees that chunks are stored as: how each is opened, and who has the same one.
+// Opens the trees that chunks are stored as, and shares them between views.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace unshard {
 
-// Thread-safe. Whatever is opened has a number of its own.
+// Thread-safe. Each tree that is opened gets a new number.
 class StoredTrees {
  public:
   struct Parts {
@@ -35,7 +35,7 @@ class StoredTrees {
     ShardSetOptions shards;
     MortonChoice morton = MortonChoice::kDetect;
     std::uint64_t max_chunk_bytes = 0;
-    bool shared = false;  // views that are written stand side by side
+    bool shared = false;  // several views of the source can be written
   };
   explicit StoredTrees(Parts parts) : parts_(std::move(parts)) {}
 
@@ -49,14 +49,15 @@ class StoredTrees {
   Result<std::shared_ptr<ShardedTree>> OpenLevel(const ViewSource::Level& level,
                                                  const ArrayMetadata& array);
 
-  // What a tree was, or is to be, opened of.
+  // What identifies a stored tree.
   struct StoredAs {
     std::string directory;
     std::string layout;         // what else a view depends on included
     std::string stored_layout;  // ViewSource::Level
   };
   using Make = std::function<Result<std::shared_ptr<ShardedTree>>()>;
-  // The tree that another view has of the same, and that has not retired; else what `make` opens.
+  // The tree that another view has opened of the same and that has not retired; else what `make`
+  // opens.
   Result<std::shared_ptr<ShardedTree>> Share(const StoredAs& stored, const Make& make);
 
  private:

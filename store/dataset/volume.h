@@ -34,7 +34,7 @@ struct VolumeParts {
   // Of writable volumes; null otherwise.
   std::shared_ptr<FileSystem> files;
   std::shared_ptr<ObjectReplacer> replacer;  // of shards
-  // The same of keys without a view before them, where several stand side by side; else null.
+  // The same for keys without the name of a view, where all views are presented; else null.
   std::shared_ptr<ObjectReplacer> source_replacer;
   std::shared_ptr<ObjectReplacer> documents;  // of metadata documents
   // The same as `files` where these cannot be written in place; null elsewhere.

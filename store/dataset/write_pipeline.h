@@ -44,8 +44,8 @@ class WritePipeline {
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
     std::string spool_path;  // of this mount's own, for people
-    // Where several views stand side by side: CommittedTo::root, and the replacer
-    // without it; "" and null elsewhere.
+    // Where all views are presented: CommittedTo::root, and the replacer without it; else "" and
+    // null.
     std::string root = {};
     std::shared_ptr<ObjectReplacer> source_replacer = nullptr;
     // Notified of a shard whose chunks have to be revalidated, as if another process had replaced
@@ -131,8 +131,8 @@ class WritePipeline {
   [[nodiscard]] ChunkCommitter::StoreAway StoreAway();
   [[nodiscard]] PublishQueueOptions QueueOptions(const VolumeOptions& options);
   Result<PublishQueue::Done> Publish(const DirtyShard& shard);
-  // Returns once the object of a chunk stands in the source, if another view passes that through.
-  // Where it cannot be put now it is put later.
+  // Returns once the object of a chunk is in the source, if another view passes it through. Where
+  // it cannot be put now it is put later.
   void PutPassedThrough(const Commit& committed);
 
   // After a commit: what readers of other files than the chunk's see of it.

@@ -64,9 +64,9 @@ class FileTable {
  public:
   // The time of directories of which the store knows nothing.
   [[nodiscard]] const timespec& begun() const { return begun_; }
-  // A state of its own for a key of which nothing is known.
+  // A default state where nothing is known of the key.
   [[nodiscard]] FileState Find(const std::string& key) const;
-  // Changes the state of a key at once. One that says nothing any more is dropped.
+  // Changes the state of a key under the lock; a state that equals the default one is dropped.
   void Update(const std::string& key, const std::function<void(FileState& state)>& change);
   // The number of a key in the queue of publishes, and back.
   std::uint64_t QueueNumber(const std::string& key);

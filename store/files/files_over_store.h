@@ -1,5 +1,5 @@
-// An object store as the programs of one mount see it: files that were committed and are not in the
-// store yet stand in front of what it has.
+// An object store as the programs of one mount see it: files that were committed and are not put
+// yet hide the objects that they will replace.
 #pragma once
 
 #include <memory>

@@ -34,7 +34,7 @@ namespace unshard {
 // Thread-safe. Links are refused with EPERM, renames of directories with EXDEV.
 class ObjectFiles final : public FileSystem, public std::enable_shared_from_this<ObjectFiles> {
  public:
-  // `ttl`: how long what the store says of a name is believed.
+  // `ttl`: for how long an answer of the store about a name is reused.
   ObjectFiles(std::shared_ptr<ObjectStore> store, std::shared_ptr<ObjectReplacer> replacer,
               std::chrono::milliseconds ttl);
 
@@ -52,7 +52,7 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   };
   void Start(Committing committing);
 
-  // The source with the files that wait in front.
+  // The source, overlaid with the files that wait to be put.
   [[nodiscard]] const std::shared_ptr<ObjectStore>& over() const { return over_; }
   [[nodiscard]] FileTable& table() const { return *table_; }
   [[nodiscard]] ObjectStore& store() const { return *store_; }

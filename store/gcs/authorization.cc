@@ -130,7 +130,7 @@ class GcsAuthorization final : public HttpAuthorization {
   std::optional<Error> ErrorOf(const HttpRequest& sent,
                                const HttpResponse& response) const override {
     using Method = HttpRequest::Method;
-    // Who writes looks at the answer first (store/gcs/object_resource.h).
+    // Answers to writes are interpreted by the writer (store/gcs/object_resource.h).
     if (sent.method != Method::kGet && sent.method != Method::kHead) return std::nullopt;
     const bool with_token = FindHeader(sent.headers, "Authorization").has_value();
     if (response.status == 401 && with_token) {

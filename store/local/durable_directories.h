@@ -14,10 +14,9 @@
 
 namespace unshard {
 
-// Of one file system, under which other processes may make, remove and rename directories: each of
-// these changes the time of the directory that has the name, so that it is fsynced again. One that
-// changed a moment ago is fsynced each time, since a clock tick may hold a later change as well.
-// Thread-safe.
+// Of one file system. Other processes may make, remove and rename directories there: each of these
+// changes st_ctime of the parent, which is fsynced again then. A parent that changed within the
+// last clock tick is fsynced each time, since a later change may leave the same time. Thread-safe.
 class DurableDirectories {
  public:
   // `now`: the clock of the file system.

@@ -14,10 +14,10 @@ namespace unshard {
 // and 0700, whatever the umask.
 enum class NewFiles { kShared, kPrivate };
 
-// kOpenedEachTime: an operation on a name opens its directory beneath the root, wherever that
-// stands by then. kKeptOpen: the directories that were used last stay open, which saves two system
-// calls each time. For trees in which no other process replaces directories: one that was renamed
-// away would still be used.
+// kOpenedEachTime: an operation on a name opens its directory anew, by its path beneath the root.
+// kKeptOpen: the directories that were used last stay open, which saves two system calls each time;
+// only for trees in which no other process renames directories, since one that was renamed would
+// still be used.
 enum class Directories { kOpenedEachTime, kKeptOpen };
 
 // The directory `root` of this machine. Fails where it is no directory that can be opened. Nothing

@@ -11,8 +11,8 @@ namespace unshard {
 
 // As ObjectStore::Open, of an object that has the bytes of `second_key` behind those of
 // `first_key`. Its generation is made of both. Missing where both are; kDataLoss where one is.
-// Costs two requests where `first` lies within the first object, else one more read. With kBelieved
-// a missing first object is all it takes for missing, and costs one.
+// Costs two requests, and one more read where `first` ends beyond the first object. With kBelieved
+// the object is missing where the first one is, which costs one request.
 enum class MissingHalf { kChecked, kBelieved };
 Result<ObjectStore::Opened> OpenConcatenated(ObjectStore& store, std::string_view first_key,
                                              std::string_view second_key, const RangeRequest& first,

@@ -21,8 +21,8 @@ inline bool MeansAway(const Error& error) {
          error.system_errno != EPROTO && error.system_errno != EAGAIN;
 }
 
-// Between the transport, which hears of the store, and who knows whether it is away: the queue of
-// publishes. Thread-safe.
+// Connects the transport, which notices whether the store answers, with the queue of publishes,
+// which decides whether it is away. Thread-safe.
 class StoreContact {
  public:
   using Clock = std::chrono::steady_clock;

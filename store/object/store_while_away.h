@@ -15,13 +15,12 @@
 
 namespace unshard {
 
-// Forwards everything to the store below, and, where a request fails since that is away, answers by
-// what the store has said before: Stat and Open give the version that was seen last, or that this
-// process has put since, with bytes that a cache on the disk below has. Of what is not known, and
-// of bytes that are not cached, the request fails; nothing is said to be missing that was not asked
-// for. Of an object that this process has put or removed no version from before is given, however
-// long ago that was: what it is now may be forgotten, and the request fails then. While the store
-// is away requests have little time; each finds out anew whether it is. Thread-safe.
+// Forwards everything to the store below. Where a request fails because that is away, Stat and Open
+// answer from earlier answers: with the version that was seen last or that this process has put
+// since, and with bytes that a disk cache below has. They fail for objects that were never asked
+// for, and reads fail for bytes that are not cached. No version from before a replacement by this
+// process is ever given: where the newer one has been forgotten, the request fails. While the store
+// is away requests have a short deadline; each finds out anew whether it still is. Thread-safe.
 class StoreWhileAway final : public ObjectStore {
  public:
   StoreWhileAway(std::shared_ptr<ObjectStore> below, std::shared_ptr<const StoreContact> contact);

@@ -11,8 +11,7 @@ namespace unshard {
 // Used by one thread; holds one window in memory.
 class CoalescedReads {
  public:
-  // What lies between two ranges is read with them where it is no more than this: a request takes
-  // longer.
+  // Ranges with at most so many bytes between them are one read: a second request takes longer.
   static constexpr std::uint64_t kMostBetween = std::uint64_t{128} << 10;
   static constexpr std::uint64_t kMostTogether = std::uint64_t{8} << 20;
 

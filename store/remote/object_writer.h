@@ -121,7 +121,8 @@ class ObjectWriter {
   // The version, to be read on the condition that it still is the current one. Sends no request.
   virtual std::shared_ptr<ObjectVersion> Open(const std::string& key,
                                               const RemoteObject& object) = 0;
-  // Each of these is sent once: who asks again has looked before what became of the first.
+  // Put and Delete send their request once. Before it is sent again the caller has to find out, by
+  // Look, what became of the first one.
   virtual WriteAnswer Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) = 0;
   virtual WriteAnswer Delete(const std::string& key, const WriteCondition& condition) = 0;
   // Begins an upload of `size` bytes in parts of `part_bytes`; no part has been sent yet.

@@ -101,7 +101,7 @@ Status PartedWrite::Upload() {
 WriteAnswer PartedWrite::Complete() {
   if (!upload_) {
     if (Status uploaded = Upload(); !uploaded) {
-      // Of a conflict a look at the object tells.
+      // After a conflict the caller asks for the object as it is now.
       const auto kind = uploaded.error().code == ErrorCode::kConflict
                             ? WriteAnswer::Kind::kConditionFailed
                             : WriteAnswer::Kind::kFailed;

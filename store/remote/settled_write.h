@@ -6,11 +6,11 @@
 //   1. Send the write. It is conditional on the base, and marks the version with the attempt's id.
 //   2. Applied: done. Refused for good: an error. No connection: the object is unchanged; wait, and
 //      start over.
-//   3. Every other answer, and none, say too little: look at the object as it is now.
+//   3. Every other answer, or none: the outcome is not known. Ask for the object as it is now.
 //      a. It carries the attempt's id, as its own or as one of those before it: applied.
 //      b. It still is the base: not applied. Wait, longer each time, and start over.
 //      c. It is anything else, or missing: the condition has failed.
-//      d. It cannot be looked at: the outcome is unknown.
+//      d. The request for it fails: the outcome is unknown.
 //   4. After the last try the object is unchanged, or, where a try was never answered and may still
 //      be on its way, the outcome is unknown.
 #pragma once

@@ -25,8 +25,8 @@ class S3Authorization final : public HttpAuthorization {
   bool Renew(const HttpRequest& sent, const HttpResponse& response) override;
   [[nodiscard]] std::optional<Error> ErrorOf(const HttpRequest& sent,
                                              const HttpResponse& response) const override;
-  // Of requests that write, no error is made of an answer: who writes looks at it first. The same
-  // words for an answer that is no success.
+  // Answers to writes are interpreted by the writer, so that ErrorOf gives nothing for them. This
+  // gives, for an answer without success, what ErrorOf gives for a read.
   [[nodiscard]] Error Explain(const HttpResponse& response) const;
 
  private:

@@ -1,4 +1,4 @@
-// Where writers put the data of chunks in relation to the index page that locates them.
+// How far before an index page the data of its chunks begin.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace unshard {
 
-// Some writers put each index page right behind the data of its chunks (TensorStore), in all shards
-// of a scale. Each page that is loaded tells whether it stands so, and how many bytes they are:
-// where these are few, the next page and what stands before it are one request, and its chunk costs
-// no trip more. Thread-safe.
+// Some writers (TensorStore) put each index page right behind the data of its chunks, in all shards
+// of a scale. Whether that is so, and how many bytes the data are, is learned from each page that
+// is loaded. Where they are few, a page is requested together with the bytes before it: reading its
+// chunk costs no further round trip. Thread-safe.
 class DataBeforePages {
  public:
-  // The most that is requested with a page: on the wire it takes about as long as the trip that it
-  // saves.
+  // The most that is requested with a page: its transfer takes about as long as the round trip that
+  // it saves.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{512} << 10;
 
   // `stored`: the range of the page.
@@ -32,8 +32,8 @@ class DataBeforePages {
     bytes_.store(before ? stored.begin - begin : 0, std::memory_order_relaxed);
   }
 
-  // A page with what is likely to stand before it, behind the first `index_bytes` of the object;
-  // `page` itself where nothing is.
+  // The range of a page, extended to the data that are likely to precede it; never into the first
+  // `index_bytes` of the object. `page` itself where the data are elsewhere.
   [[nodiscard]] ByteRange With(const ByteRange& page, std::uint64_t index_bytes) const {
     const std::uint64_t learned = bytes_.load(std::memory_order_relaxed);
     // Pages differ a little.
