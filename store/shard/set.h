@@ -99,14 +99,17 @@ class ShardSet {
   [[nodiscard]] const ShardKeys& keys() const { return *keys_; }
   [[nodiscard]] const ShardSetOptions& options() const { return options_; }
 
-  // The generation that the store holds now, as far as known from events or within the ttl.
-  // `deadline` limits the waits of this method and of those below; an operation that other callers
-  // wait for as well goes on.
-  // With kUncontradicted a generation counts as current, however long ago it was validated, until
-  // an event or a failed read contradicts it: for callers that validate it by reading. With kKnown
-  // as well, and with kFresh as with kWithinTtl, but the store is not asked: null where it would
-  // be.
-  enum class Trust { kWithinTtl, kUncontradicted, kKnown, kFresh };
+  // When a generation that was validated earlier counts as current.
+  enum class Trust {
+    kWithinTtl,       // while it is watched, or within the ttl
+    kUncontradicted,  // until an event or a failed read contradicts it, however long ago it was
+                      // validated: for callers that validate it by reading
+    kFresh,           // as kWithinTtl, but no request is sent: null where one would be
+    kKnown,           // as kUncontradicted, in the same way
+  };
+  // The generation that the store holds now, as far as `trust` tells without a request. `deadline`
+  // limits the waits of this method and of those below; an operation that other callers wait for as
+  // well goes on.
   Result<ShardGenerationPtr> Current(std::uint64_t shard, const Deadline& deadline,
                                      Trust trust = Trust::kWithinTtl);
   // Whether a read that began at `when` or later has proved that the generation is current. Never
