@@ -1,4 +1,4 @@
-// A dataset in the documents of another format: what stands where. codec/FORMATS.md, "Views".
+// A dataset in the documents of another format: which of them are where. codec/FORMATS.md, "Views".
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ Result<PyramidGeometry> GeometryOfScales(const JsonValue& info,
 // The `key` of a scale, as TensorStore forms it of x, y, z: "8_8_40".
 std::string ScaleKey(const LevelPosition& position);
 
-// The scales of an info, in which each array, with its `origin`, stands at the `path` of its level.
+// The scales of an info, in which each array, with its `origin`, is at the `path` of its level.
 // Positions have the axes of the arrays: channel, z, y, x.
 Result<JsonValue> InfoOfLevels(const std::vector<PyramidLevel>& levels,
                                const std::vector<LevelPosition>& positions);

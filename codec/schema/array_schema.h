@@ -18,7 +18,7 @@ Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document);
 // From a `.zarray`.
 Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document);
 // From the `attributes.json` of a dataset, also of one with sharding_indexed (library 4.x), which
-// TensorStore does not have: its read chunks are the inner ones, and `codecs` stand in `codec`.
+// TensorStore does not have: its read chunks are the inner ones, and `codecs` are in `codec`.
 Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document);
 // From an `info`, for one of its scales.
 Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale);

@@ -114,7 +114,7 @@ class ShardFormat {
   // with outer codecs its first bytes, which may be all of it.
   [[nodiscard]] virtual RangeRequest opening_range() const = 0;
 
-  // Where all index pages of a shard stand one after another at the end of its object, as some
+  // Where all index pages of a shard follow one another at the end of its object, as some
   // writers put them: how many bytes that is. 0 where they do not, or where `opening`, the bytes of
   // the opening range, does not tell.
   [[nodiscard]] virtual std::uint64_t TrailingPageBytes(ByteSpan opening,

@@ -1,4 +1,4 @@
-// The voxels of a whole-volume file: in which order they stand, and which chunks a range of the
+// The voxels of a whole-volume file: which order they have, and which chunks a range of the
 // file takes them from. Pure; thread-safe.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace unshard {
 
 // All axes as the chunks have them.
 std::vector<std::size_t> StoredOrder(const VolumeFileSource& source);
-// A layout without a header whose axes stand in `order`, slowest first; axes that are left out have
+// A layout without a header whose axes are in `order`, slowest first; axes that are left out have
 // to be one voxel deep. Fails with kNotSupported where the file would have more than 2^63 bytes.
 Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
                                        std::vector<std::size_t> order);
-// Axes that stand in a file as x, y, z and channel: the slowest first, without those that the array
+// Axes that are in a file as x, y, z and channel: the slowest first, without those that the array
 // does not have. Fails with kNotSupported where the array is no image, or has a further axis.
 Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
                                             const VolumeFileSource& source);

@@ -40,7 +40,7 @@ struct VolumeFileSource {
       Fail(ErrorCode::kNotSupported, "none of the axes of this array is known to be x, y or z");
 };
 
-// What stands in the file. The voxels follow the header: little-endian, without gaps.
+// The parts of a file. The voxels follow the header: little-endian, without gaps.
 struct VolumeFileLayout {
   ByteVector header;
   // The axes of the array in the order of the file, slowest first.

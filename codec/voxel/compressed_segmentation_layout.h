@@ -1,4 +1,4 @@
-// Where the parts of a compressed_segmentation chunk stand.
+// Where the parts of a compressed_segmentation chunk are.
 //
 // In 32-bit little-endian words:
 //   1 word a channel  offset of the channel's data
@@ -8,7 +8,7 @@
 //   and in any order  packed indexes, for all positions of a full block; tables of labels, of which
 //                     several blocks may share one
 //
-// Channels stand at the offsets that the first words name, in any order.
+// Channels are at the offsets that the first words name, in any order.
 #pragma once
 
 #include <array>

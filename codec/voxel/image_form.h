@@ -3,7 +3,7 @@
 //
 // An image has a pixel for each voxel, in the order of the chunk (x fastest); width and height may
 // be anything with the right product. A pixel has a component for each channel. In an image the
-// components of one pixel stand together; in a chunk channels are planes, the slowest axis.
+// components of one pixel are adjacent; in a chunk channels are planes, the slowest axis.
 #pragma once
 
 #include <array>

@@ -40,7 +40,7 @@ bool Succeeds(png_structp png, const Function& function) {
   return true;
 }
 
-// What stands in a PNG in network byte order.
+// Integers of a PNG are in network byte order.
 void SwapBytes(png_structp png, const ImageForm& form) {
   if (form.component_size == 2 && std::endian::native == std::endian::little) png_set_swap(png);
 }

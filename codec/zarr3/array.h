@@ -19,7 +19,7 @@ Result<ArrayMetadata> ParseZarr3Array(std::string_view text);
 // The same for a document that is a tree, below `document`'s path.
 Result<ArrayMetadata> ParseZarr3Array(const JsonCursor& document);
 
-// The document of `array`, of any dialect: `sharding` stands in `codecs` where it is not null, else
+// The document of `array`, of any dialect: `sharding` is in `codecs` where it is not null, else
 // codec_json. Where shard_shape is set and `sharding` is null, the chain gets a sharding_indexed
 // with an index of little-endian numbers and crc32c at the end, as TensorStore writes it. Fails
 // with kInvalidArgument where `array` has an origin, which Zarr cannot say.

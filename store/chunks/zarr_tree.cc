@@ -33,7 +33,7 @@ bool HoldsAny(const IndexPage& page, const std::vector<UnpublishedChunks::Differ
 }
 
 // Whether the slots of a shard are in C order of the array's own dimensions: the index is not
-// nested, and no transpose stands before it.
+// nested, and no transpose precedes sharding_indexed.
 bool SlotsFollowGrid(const ZarrShardedArray& array,
                      const std::vector<std::uint64_t>& chunks_per_shard) {
   if (array.format->page_count() != 1) return false;

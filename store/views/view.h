@@ -33,7 +33,7 @@ struct StoredDataset {
   std::string view_root;  // the directory at which the view begins: "" or, of all, its name
 };
 
-// What stands where instead.
+// What a view presents of one dataset, and where.
 struct Presentation {
   struct Document {
     std::string directory;
