@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "codec/schema/sharding_choice.h"
 #include "codec/schema/zarr3_codec_resolution.h"
 #include "codec/schema/zarr3_codecs.h"
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -105,18 +105,6 @@ void SetLabels(const JsonValue* names, IndexDomain& domain) {
     labels.push_back(label);
   }
   for (std::size_t i = 0; i < labels.size(); ++i) domain.dimensions[i].label = labels[i];
-}
-
-std::vector<std::size_t> Identity(std::size_t rank) {
-  std::vector<std::size_t> order(rank);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  return order;
-}
-
-std::vector<std::size_t> Reversed(std::size_t rank) {
-  std::vector<std::size_t> order = Identity(rank);
-  std::reverse(order.begin(), order.end());
-  return order;
 }
 
 JsonValue CodecOf(std::string_view driver) {
@@ -232,7 +220,7 @@ std::optional<Shape> FirstInnerShape(const JsonValue& codecs, std::size_t rank) 
 // Sets what the chain decides.
 Status DescribeCodecs(const JsonCursor& codecs, Description& array) {
   array.codec = CodecOf("zarr3");
-  array.inner_order = Identity(array.domain.rank());
+  array.inner_order = IdentityOrder(array.domain.rank());
   array.read_chunk = array.write_chunk;
   auto chain = ParseZarr3Codecs(codecs);
   if (!chain || !HasLayout(*chain, array.domain.rank())) {
@@ -355,7 +343,7 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, json.StringMember("dtype"));
   array.dtype = Zarr2TypeName(name);
   const bool reversed = TextOf(document, "order") == "F";
-  array.inner_order = reversed ? Reversed(shape.size()) : Identity(shape.size());
+  array.inner_order = reversed ? ReversedOrder(shape.size()) : IdentityOrder(shape.size());
   const JsonValue* const fill = document.Find("fill_value");
   if (fill != nullptr && !fill->is_null()) {
     const ElementType* const type = FindElementType(array.dtype);
@@ -382,7 +370,7 @@ Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
   SetLabels(document.Find("axes"), array.domain);
   UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "blockSize", shape.size()));
   array.read_chunk = array.write_chunk;
-  array.inner_order = Reversed(shape.size());
+  array.inner_order = ReversedOrder(shape.size());
   UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "dataType"));
   array.codec = CodecOf("n5");
   if (const JsonValue* const codecs = document.Find("codecs")) {
@@ -428,7 +416,7 @@ Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale_index) 
     array.domain.dimensions.push_back(
         {offset[i], offset[i] + volume[i] - 1, false, false, kLabels[i]});
   }
-  array.inner_order = Reversed(kAxes);
+  array.inner_order = ReversedOrder(kAxes);
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sizes_member, scale.Member("chunk_sizes"));
   UNSHARD_ASSIGN_OR_RETURN(const auto sizes, sizes_member.Items());
   if (sizes.empty()) return sizes_member.Expected("at least one chunk size");

@@ -1,11 +1,11 @@
 #include "codec/schema/n5_creation.h"
 
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/json_reading.h"
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -43,9 +43,7 @@ Result<JsonValue> NewN5Dataset(const Schema& schema) {
   UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
   if (!type->n5) return CannotCreate("dtype: N5 has no " + std::string(type->name));
   ChunkLayout layout = schema.chunk_layout;
-  std::vector<std::size_t> reversed(domain.rank());
-  std::iota(reversed.rbegin(), reversed.rend(), std::size_t{0});
-  auto fixed = layout.SetInnerOrder(reversed, Strength::kHard);
+  auto fixed = layout.SetInnerOrder(ReversedOrder(domain.rank()), Strength::kHard);
   if (fixed) fixed = layout.SetGridOrigin(HardOrigin(std::vector<std::int64_t>(domain.rank(), 0)));
   if (!fixed) {
     return CannotCreate("chunk_layout: N5 has the reverse inner_order and the origin 0: " +

@@ -1,34 +1,17 @@
 #include "codec/schema/zarr3_codec_resolution.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "codec/schema/json_reading.h"
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
 
 tl::unexpected<Error> ResolutionContradiction(const std::string& what) {
   return Fail(ErrorCode::kInvalidArgument, "codec.codecs: " + what);
-}
-
-template <class T>
-std::vector<T> Transposed(const std::vector<T>& values, const std::vector<std::size_t>& order) {
-  std::vector<T> moved;
-  for (const std::size_t dimension : order) moved.push_back(values[dimension]);
-  return moved;
-}
-
-std::vector<std::size_t> Inverse(const std::vector<std::size_t>& order) {
-  std::vector<std::size_t> inverse(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) inverse[order[i]] = i;
-  return inverse;
-}
-
-bool IsIdentity(const std::vector<std::size_t>& order) {
-  return std::is_sorted(order.begin(), order.end());
 }
 
 std::vector<std::int64_t> ShapeOf(const JsonValue& array) {
@@ -61,7 +44,7 @@ Status Apply(const Zarr3Codec& transpose, Zarr3ChunkParameters& chunk, Zarr3Code
   }
   chunk.chunk_shape = Transposed(chunk.chunk_shape, order);
   chunk.read_chunk_shape = Transposed(chunk.read_chunk_shape, order);
-  if (chunk.inner_order) chunk.inner_order = Transposed(Inverse(order), *chunk.inner_order);
+  if (chunk.inner_order) chunk.inner_order = Transposed(InverseOrder(order), *chunk.inner_order);
   resolved.array_to_array.push_back(Transpose(order));
   return {};
 }
@@ -220,13 +203,12 @@ Zarr3ChunkLayout LayoutOfZarr3Codecs(const Zarr3CodecChain& chain,
     layout = LayoutOfZarr3Codecs(sharding.codecs.front(),
                                  ShapeOf(*sharding.options.Find("chunk_shape")));
   } else {
-    layout.inner_order.resize(shape.size());
-    std::iota(layout.inner_order.begin(), layout.inner_order.end(), std::size_t{0});
+    layout.inner_order = IdentityOrder(shape.size());
     layout.read_chunk_shape = shape;
   }
   for (auto order = orders.rbegin(); order != orders.rend(); ++order) {
     layout.inner_order = Transposed(*order, layout.inner_order);
-    layout.read_chunk_shape = Transposed(layout.read_chunk_shape, Inverse(*order));
+    layout.read_chunk_shape = Transposed(layout.read_chunk_shape, InverseOrder(*order));
   }
   return layout;
 }

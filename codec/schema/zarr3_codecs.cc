@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "codec/json/meaning.h"
 #include "codec/json/writer.h"
 #include "codec/schema/codec_options.h"
 #include "codec/schema/json_reading.h"
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -254,13 +254,8 @@ void SetDefaultOptions(Zarr3Codec& codec) {
 
 std::vector<std::size_t> TransposeOrder(const Zarr3Codec& transpose, std::size_t rank) {
   const JsonValue* const order = transpose.options.Find("order");
-  std::vector<std::size_t> permutation(rank);
-  std::iota(permutation.begin(), permutation.end(), std::size_t{0});
-  if (order->is_string()) {
-    if (order->text() == "F") std::reverse(permutation.begin(), permutation.end());
-    return permutation;
-  }
-  permutation.clear();
+  if (order->is_string()) return order->text() == "F" ? ReversedOrder(rank) : IdentityOrder(rank);
+  std::vector<std::size_t> permutation;
   for (const JsonValue& item : order->items()) permutation.push_back(std::stoul(item.text()));
   return permutation;
 }

@@ -1,14 +1,13 @@
 #include "codec/volume_file/body.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 
 std::vector<std::size_t> StoredOrder(const VolumeFileSource& source) {
-  std::vector<std::size_t> order(source.shape.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  return order;
+  return IdentityOrder(source.shape.size());
 }
 
 Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,

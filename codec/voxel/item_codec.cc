@@ -30,7 +30,7 @@ ChunkEncoding DescribeChain(const ItemChain& chain, bool big_endian) {
         encoding.items += " " + WriteJson(step.filter_configuration, 0);
       }
     } else {
-      order = order.empty() ? step.order : TransposedOrder(order, step.order);
+      order = order.empty() ? step.order : Transposed(order, step.order);
     }
   }
   if (chain.packing) encoding.items += ", packbits " + WriteJson(chain.packing_configuration, 0);
@@ -111,7 +111,7 @@ class ItemCodec final : public ChunkCodec {
         take(std::move(next));
       } else {
         take(Transpose(current, chain_.type.size, shape, step.order));
-        shape = TransposedShape(shape, step.order);
+        shape = Transposed(shape, step.order);
       }
     }
     if (chain_.packing) take(chain_.packing->Pack(current));
@@ -202,7 +202,7 @@ class ItemCodec final : public ChunkCodec {
     std::vector<std::vector<std::uint64_t>> shapes{{shape.begin(), shape.end()}};  // before steps
     for (const ArrayStep& step : chain_.array_steps) {
       const std::vector<std::uint64_t>& last = shapes.back();
-      shapes.push_back(IsFilter(step) ? last : TransposedShape(last, step.order));
+      shapes.push_back(IsFilter(step) ? last : Transposed(last, step.order));
     }
     for (std::size_t i = chain_.array_steps.size(); i-- > 0;) {
       const ArrayStep& step = chain_.array_steps[i];

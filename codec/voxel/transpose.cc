@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace unshard {
 namespace {
@@ -146,24 +147,22 @@ ByteVector Transpose(ByteSpan items, std::uint32_t item_size, std::span<const st
   return result;
 }
 
+std::vector<std::size_t> IdentityOrder(std::size_t rank) {
+  std::vector<std::size_t> order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+std::vector<std::size_t> ReversedOrder(std::size_t rank) {
+  std::vector<std::size_t> order(rank);
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  return order;
+}
+
 std::vector<std::size_t> InverseOrder(std::span<const std::size_t> order) {
   std::vector<std::size_t> inverse(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) inverse[order[i]] = i;
   return inverse;
-}
-
-std::vector<std::uint64_t> TransposedShape(std::span<const std::uint64_t> shape,
-                                           std::span<const std::size_t> order) {
-  std::vector<std::uint64_t> transposed;
-  for (const std::size_t axis : order) transposed.push_back(shape[axis]);
-  return transposed;
-}
-
-std::vector<std::size_t> TransposedOrder(std::span<const std::size_t> first,
-                                         std::span<const std::size_t> second) {
-  std::vector<std::size_t> order;
-  for (const std::size_t dimension : second) order.push_back(first[dimension]);
-  return order;
 }
 
 bool IsIdentity(std::span<const std::size_t> order) {

@@ -19,14 +19,19 @@ void ReverseBytes(std::span<std::uint8_t> bytes, std::uint32_t group_size);
 ByteVector Transpose(ByteSpan items, std::uint32_t item_size, std::span<const std::uint64_t> shape,
                      std::span<const std::size_t> order);
 
+// 0, 1, 2, …: the rearrangement that changes nothing. And all axes reversed.
+std::vector<std::size_t> IdentityOrder(std::size_t rank);
+std::vector<std::size_t> ReversedOrder(std::size_t rank);
 // `order` of the inverse rearrangement.
 std::vector<std::size_t> InverseOrder(std::span<const std::size_t> order);
-// `shape` with its axes rearranged.
-std::vector<std::uint64_t> TransposedShape(std::span<const std::uint64_t> shape,
-                                           std::span<const std::size_t> order);
-// The one order that has the effect of `first` and then `second`.
-std::vector<std::size_t> TransposedOrder(std::span<const std::size_t> first,
-                                         std::span<const std::size_t> second);
+// `values`, one an axis, as the axes are rearranged. Of an order of axes: the one order that has
+// the effect of both, first `values`, then `order`.
+template <class T>
+std::vector<T> Transposed(const std::vector<T>& values, std::span<const std::size_t> order) {
+  std::vector<T> transposed;
+  for (const std::size_t axis : order) transposed.push_back(values[axis]);
+  return transposed;
+}
 bool IsIdentity(std::span<const std::size_t> order);
 
 }  // namespace unshard

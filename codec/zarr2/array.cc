@@ -11,6 +11,7 @@
 #include "codec/voxel/filter.h"
 #include "codec/voxel/item_codec.h"
 #include "codec/voxel/numpy_type.h"
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -63,9 +64,7 @@ class ChainBuilder {
   Status TakeOrder(const JsonCursor& order, std::size_t rank) {
     UNSHARD_ASSIGN_OR_RETURN(const char letter, ParseLetter(order, 'C', 'F'));
     if (letter == 'C') return {};
-    ArrayStep reversal;
-    for (std::size_t axis = rank; axis-- > 0;) reversal.order.push_back(axis);
-    chain_.array_steps.push_back(std::move(reversal));
+    chain_.array_steps.push_back({ReversedOrder(rank), nullptr, {}});
     return {};
   }
 

@@ -1,9 +1,10 @@
 #include "codec/zarr3/sharding.h"
 
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -11,20 +12,6 @@ namespace {
 tl::unexpected<Error> ShardingNotSupported(const Codec& codec, std::string_view why) {
   return Fail(ErrorCode::kNotSupported,
               codec.json_path + ": \"" + codec.name + "\" " + std::string(why));
-}
-
-// Combines two transposes: the array axis of each dimension after `axes` and then `order`.
-std::vector<std::size_t> Permute(const std::vector<std::size_t>& axes,
-                                 const std::vector<std::size_t>& order) {
-  std::vector<std::size_t> permuted;
-  for (const std::size_t dimension : order) permuted.push_back(axes[dimension]);
-  return permuted;
-}
-
-std::vector<std::size_t> Identity(std::size_t rank) {
-  std::vector<std::size_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), std::size_t{0});
-  return axes;
 }
 
 Result<BytesCodecPtr> KnownBytesCodec(const Codec& codec, std::string_view unknown) {
@@ -56,7 +43,8 @@ Result<ZarrIndexEncoding> ParseIndexCodecs(const JsonCursor& codecs, std::size_t
       has_bytes = true;
     } else if (codec.name == "transpose") {
       UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, index_rank));
-      index.order = Permute(index.order.empty() ? Identity(index_rank) : index.order, order);
+      index.order =
+          Transposed(index.order.empty() ? IdentityOrder(index_rank) : index.order, order);
     } else {
       return ShardingNotSupported(codec, "hides the shard index: expected transpose or bytes");
     }
@@ -80,7 +68,7 @@ Result<bool> IndexIsAtStart(const JsonCursor& configuration) {
 class Resolver {
  public:
   explicit Resolver(const std::vector<std::uint64_t>& shard_shape)
-      : axes_(Identity(shard_shape.size())) {
+      : axes_(IdentityOrder(shard_shape.size())) {
     result_.chunk_shape = shard_shape;
   }
 
@@ -114,7 +102,7 @@ class Resolver {
   Status TakeArrayCodec(const Codec& codec) {
     if (codec.name == "transpose") {
       UNSHARD_ASSIGN_OR_RETURN(const auto order, TransposeOrder(codec, axes_.size()));
-      axes_ = Permute(axes_, order);
+      axes_ = Transposed(axes_, order);
     } else if (!IsElementwise(codec.name)) {
       return ShardingNotSupported(
           codec,

@@ -27,7 +27,7 @@ BytesStep Step(const std::string& name) {
 
 // The transpose as its definition has it.
 ByteVector TransposeByIndex(const Voxels& voxels, const std::vector<std::size_t>& order) {
-  const auto shape = TransposedShape(voxels.shape, order);
+  const auto shape = Transposed(voxels.shape, order);
   ByteVector result;
   const std::size_t count = voxels.bytes.size() / voxels.type.size;
   for (std::size_t target = 0; target < count; ++target) {
@@ -53,9 +53,8 @@ TEST(Transpose, EveryOrderOfEverySizeOfItemEqualsTheDefinition) {
     do {
       const ByteVector transposed = Transpose(voxels.bytes, size, voxels.shape, order);
       ASSERT_EQ(transposed, TransposeByIndex(voxels, order));
-      ASSERT_EQ(
-          Transpose(transposed, size, TransposedShape(voxels.shape, order), InverseOrder(order)),
-          voxels.bytes);
+      ASSERT_EQ(Transpose(transposed, size, Transposed(voxels.shape, order), InverseOrder(order)),
+                voxels.bytes);
     } while (std::next_permutation(order.begin(), order.end()));
   }
 }
