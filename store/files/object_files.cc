@@ -136,15 +136,19 @@ Result<std::shared_ptr<File>> ObjectFiles::Open(const std::string& path, const O
 
 ObjectFiles::OpenPtr ObjectFiles::Create(const std::string& path) {
   for (;;) {
-    // An object that waits to be removed is replaced instead.
     const FileState before = table_->Find(path);
-    ObjectInode::InStore in_store;
-    if (before.waiting) in_store.print = InStoreBelow(before);
-    const auto inode = std::make_shared<ObjectInode>(staging_, kCreated | ++last_inode_, path,
-                                                     ObjectInode::Base{}, TimeNow(), in_store);
-    inode->MarkDirty();
-    if (OpenPtr entered = Enter(path, inode, before)) return entered;
+    if (OpenPtr entered = Enter(path, NewInode(path, before), before)) return entered;
   }
+}
+
+ObjectFiles::InodePtr ObjectFiles::NewInode(const std::string& path, const FileState& before) {
+  // An object that waits to be removed is replaced instead.
+  ObjectInode::InStore in_store;
+  if (before.waiting) in_store.print = InStoreBelow(before);
+  auto inode = std::make_shared<ObjectInode>(staging_, kCreated | ++last_inode_, path,
+                                             ObjectInode::Base{}, TimeNow(), in_store);
+  inode->MarkDirty();
+  return inode;
 }
 
 Result<ObjectFiles::OpenPtr> ObjectFiles::OpenExisting(const std::string& path, Wanted wanted) {
@@ -386,9 +390,29 @@ Status ObjectFiles::Move(const OpenPtr& file, const std::string& from, const std
   return {};
 }
 
-Status ObjectFiles::Link(const std::string& from, const std::string&) {
-  return FailWith(EPERM, ErrorCode::kNotSupported,
-                  Joined(Describe(from), "object stores have no links; copy it"));
+// The copy gets its name once it is whole.
+Status ObjectFiles::Link(const std::string& from, const std::string& to) {
+  UNSHARD_RETURN_IF_ERROR(replacer_->CanReplace(to));
+  UNSHARD_ASSIGN_OR_RETURN(const OpenPtr source, OpenExisting(from, Wanted::kBytes));
+  if (!source) return FailErrno(ENOENT, Describe(from));
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, source->Stat());
+  if ((status.inode & kCreated) == 0) {
+    return FailWith(EPERM, ErrorCode::kNotSupported,
+                    Joined(Describe(from), "object stores have no links; copy it"));
+  }
+  const FileState before = table_->Find(to);
+  UNSHARD_ASSIGN_OR_RETURN(const OpenPtr file, OpenExisting(to, Wanted::kBytes));
+  UNSHARD_ASSIGN_OR_RETURN(const auto directory, Stat(to));
+  if (file || directory) return FailErrno(EEXIST, Describe(to));
+  const InodePtr copy = NewInode(to, before);
+  const auto write = [&](std::uint64_t at, ByteSpan piece) { return copy->Write(at, piece); };
+  UNSHARD_RETURN_IF_ERROR(ReadWithChecksum(*source, {0, status.size}, 0, write));
+  copy->SetModified(status.modified);
+  const OpenPtr entered = Enter(to, copy, before);
+  if (!entered || entered->inode() != copy) return FailErrno(EEXIST, Describe(to));
+  const Status committed = Commit(copy);
+  if (!committed) copy->Unlink();
+  return committed;
 }
 
 Result<bool> ObjectFiles::Remove(const std::string& path) {

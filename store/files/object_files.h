@@ -31,7 +31,7 @@
 
 namespace unshard {
 
-// Thread-safe. Links are refused with EPERM, renames of directories with EXDEV.
+// Thread-safe. Renames of directories are refused with EXDEV.
 class ObjectFiles final : public FileSystem, public std::enable_shared_from_this<ObjectFiles> {
  public:
   // `ttl`: for how long an answer of the store about a name is reused.
@@ -61,6 +61,8 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   Result<std::shared_ptr<File>> Open(const std::string& path, const OpenFlags& flags) override;
   Result<std::optional<FileStatus>> Stat(const std::string& path) override;
   Status Rename(const std::string& from, const std::string& to) override;
+  // A copy of a file that was created through this mount, for programs that link a temporary file
+  // to its name so as not to replace another; EPERM for others.
   Status Link(const std::string& from, const std::string& to) override;
   Result<bool> Remove(const std::string& path) override;
   Result<bool> MakeDirectory(const std::string& path) override;
@@ -92,6 +94,8 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   Result<InodePtr> InodeOfWaiting(const std::string& path, const FileState& state);
   Result<InodePtr> InodeOfStored(const std::string& path, Wanted wanted, const FileState& state);
   OpenPtr Create(const std::string& path);
+  // An empty file that is to be committed. `before`: the state of its path.
+  InodePtr NewInode(const std::string& path, const FileState& before);
   // The one inode that the table has for `path`, with one more open file: `made`, unless it has
   // another one of the same version. Null where what waits is no longer what it was in `known`.
   OpenPtr Enter(const std::string& path, const InodePtr& made, const FileState& known);

@@ -94,9 +94,11 @@ def test_new_arrays_in_a_bucket_are_stored_in_shards(kind, source, mount, work, 
         remote_stores.upload(bucket, source, "group")
         mounted = mount(f"{bucket.scheme}://{remote_stores.BUCKET}/group",
                         f"shard=2c,spool={work / 'spools'}", environment=bucket.environment)
+        names = ["a", "b", "deep/c"]  # a group that is missing is linked to its name
         by_zarr_python(mounted.path, "a")
         by_tensorstore(mounted.path, "b")
-        for name in "ab":
+        by_zarr_python(mounted.path, "deep/c")
+        for name in names:
             assert document(mounted.path / name)["chunk_grid"]["configuration"]["chunk_shape"] == [5, 8, 4]
             for found in read_by_both(mounted.path / name):
                 np.testing.assert_array_equal(found, VALUES)
@@ -104,7 +106,7 @@ def test_new_arrays_in_a_bucket_are_stored_in_shards(kind, source, mount, work, 
         remote_stores.download(bucket, "group", work / "stored")
     finally:
         bucket.server.stop()
-    for name in "ab":
+    for name in names:
         stored = zarr.open_array(work / "stored" / name, mode="r")
         assert stored.shards == (10, 16, 8) and len(files_below(work / "stored" / name)) == 1 + 2 * 3 * 3
         np.testing.assert_array_equal(stored[:], VALUES)

@@ -230,7 +230,8 @@ def test_files_that_are_no_chunks(array, work):
     os.utime(path / "notes" / "b.json", ns=(10**18, 10**18))
     os.truncate(path / "notes" / "b.json", 10)
     assert (path / "notes" / "b.json").stat().st_size == 10
-    refused(errno.EPERM, lambda: os.link(path / "notes" / "a.txt", path / "notes" / "linked"))
+    refused(errno.EPERM, lambda: os.link(path / "zarr.json", path / "notes" / "linked"))
+    refused(errno.EEXIST, lambda: os.link(path / "notes" / "b.json", path / "notes" / "a.txt"))
     refused(errno.EXDEV, lambda: os.rename(path / "notes", path / "renamed"))
     # Temporary files never get there, and nothing else does before its time.
     assert array.names() == ["zarr.json"]

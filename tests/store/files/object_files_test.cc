@@ -379,6 +379,28 @@ TEST_F(ObjectFilesTest, WhatObjectStoresCannotDo) {
   EXPECT_EQ(there.error().system_errno, EEXIST);
 }
 
+TEST_F(ObjectFilesTest, AFileThatWasCreatedIsLinkedToANameThatIsFree) {
+  memory_->Put("there", "1");
+  Write("d/temporary", "bytes");
+  for (const char* taken : {"there", "d", "d/temporary"}) {
+    const Status refused = files_->Link("d/temporary", taken);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().system_errno, EEXIST) << taken;
+  }
+  ASSERT_TRUE(files_->Link("d/temporary", "d/name"));
+  EXPECT_EQ(files_->Remove("d/temporary"), true);
+  EXPECT_EQ(Names("d"), "name");
+  ASSERT_TRUE(Publish());
+  EXPECT_EQ(Stored("d/name"), "bytes");
+  EXPECT_EQ(Stored("d/temporary"), "-");
+  // Also once it has been put.
+  ASSERT_TRUE(files_->Link("d/name", "d/another"));
+  EXPECT_EQ(Names("d"), "another name");
+  const Status missing = files_->Link("x", "y");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().system_errno, ENOENT);
+}
+
 TEST_F(ObjectFilesTest, TimesStayWhileTheStoreHasTheVersion) {
   Write("f", "1");
   ASSERT_TRUE(Open("f", kWrite)->SetModified({1000, 5}));
