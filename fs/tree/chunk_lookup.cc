@@ -27,7 +27,9 @@ Result<Entry> ReferGzipped(Superblock& sb, const WrittenChunk::Written& written,
   UNSHARD_ASSIGN_OR_RETURN(const ContentPtr plain,
                            sb.writes->current().ContentIn(tree, chunk, version));
   if (!plain) return tl::unexpected<Error>(StaleNode());
-  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr gzipped, EncodedContent(sb, *tree, *plain));
+  UNSHARD_ASSIGN_OR_RETURN(ContentPtr gzipped, EncodedContent(sb, *tree, *plain));
+  // For as long as the kernel remembers the name.
+  UNSHARD_ASSIGN_OR_RETURN(gzipped, sb.held_contents->Keep(std::move(gzipped)));
   attributes.size = gzipped->size();
   return ReferFreeNode(
       sb, "z:" + IdentityOf(*tree, *version), use, attributes, [&](NodeId id, NodeUse as) {

@@ -29,6 +29,9 @@ constexpr int kLastTries = 64;
 // An eighth of the memory cap, as for chunks that are decoded.
 constexpr std::uint64_t kEncodedShare = 8;
 
+// Other programs may replace a chunk each time it is read.
+constexpr int kBaseTries = 64;
+
 // The staged inode of the next version of this chunk under this name, held; null where there is
 // none.
 StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
@@ -39,27 +42,33 @@ StagedPtr JoinableWriter(Superblock& sb, const StagedInode::Chunk& chunk) {
   return same && latest->Hold() ? latest : nullptr;
 }
 
-// The same bytes, which stay: where a store does not keep replaced versions, a publish of any chunk
-// of the shard may take those of `base` away before the first write. What cannot be read for
-// another reason is left to that.
-Result<ContentPtr> Kept(const Superblock& sb, ContentPtr base) {
-  const std::uint64_t most = sb.options.memory_bytes / kEncodedShare;
-  const bool stays = sb.parts.store->capabilities().keeps_replaced_versions;
-  if (!base || stays || base->size() > most) return base;
-  auto bytes = ReadAll(*base, most);
-  if (bytes) return MakeBytesContent(*std::move(bytes));
-  if (bytes.error().code != ErrorCode::kConflict) return base;
-  return tl::unexpected<Error>(std::move(bytes).error());
-}
-
 // The contents that a staged inode of a chunk begins with; null: empty.
 Result<ContentPtr> BaseOf(Superblock& sb, const StagedInode::Chunk& chunk) {
-  for (int i = 1;; ++i) {
-    UNSHARD_ASSIGN_OR_RETURN(const ContentPtr base,
-                             sb.writes->current().Current(chunk.tree, chunk.chunk));
-    auto kept = base && chunk.gzipped ? EncodedContent(sb, *chunk.tree, *base) : Kept(sb, base);
-    if (kept || kept.error().code != ErrorCode::kConflict || i == kLastTries) return kept;
+  UNSHARD_ASSIGN_OR_RETURN(const ContentPtr base,
+                           sb.writes->current().Current(chunk.tree, chunk.chunk));
+  return base && chunk.gzipped ? EncodedContent(sb, *chunk.tree, *base) : base;
+}
+
+// The same as a staged inode with a spool file. That has a copy of them where they would not stay:
+// a store does not keep replaced versions, and a publish of any chunk of the shard may take them
+// away before the first write; or where they would take memory until then.
+Result<StagedPtr> StageBase(Superblock& sb, const StagedInode::Chunk& chunk, bool empty) {
+  ContentPtr base;
+  if (!empty) {
+    UNSHARD_ASSIGN_OR_RETURN(base, BaseOf(sb, chunk));
   }
+  auto staged = std::make_shared<StagedInode>(sb.writes->spool(), chunk, base,
+                                              InodeOfChunk(sb, *chunk.tree, chunk.chunk));
+  UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+  const bool stays = sb.parts.store->capabilities().keeps_replaced_versions;
+  if (base && (!stays || base->in_memory())) {
+    UNSHARD_RETURN_IF_ERROR(sb.staged_files->TakeBase(*staged, base->size()));
+  }
+  return staged;
+}
+
+bool IsConflict(const Result<StagedPtr>& staged) {
+  return !staged && staged.error().code == ErrorCode::kConflict;
 }
 
 // A new staged inode for a chunk, held.
@@ -69,13 +78,9 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(1));
   // An earlier open truncated the chunk, and nothing has been written since.
   const bool emptied = !truncate && sb.writers.IsEmptied(ChunkId::Of(*chunk.tree, chunk.chunk));
-  ContentPtr base;
-  if (!truncate && !emptied) {
-    UNSHARD_ASSIGN_OR_RETURN(base, BaseOf(sb, chunk));
-  }
-  auto staged = std::make_shared<StagedInode>(sb.writes->spool(), chunk, base,
-                                              InodeOfChunk(sb, *chunk.tree, chunk.chunk));
-  UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+  auto based = StageBase(sb, chunk, truncate || emptied);
+  for (int i = 1; i < kBaseTries && IsConflict(based); ++i) based = StageBase(sb, chunk, false);
+  UNSHARD_ASSIGN_OR_RETURN(const StagedPtr staged, std::move(based));
   // Its release reports it where nothing was written.
   if (truncate) staged->MarkTruncated();
   if (emptied) staged->StartOver();
@@ -156,6 +161,9 @@ Result<OpenFilePtr> OpenForReading(Superblock& sb, ChunkNode& node, const ChunkN
     UNSHARD_ASSIGN_OR_RETURN(version, LatestVersion(sb, node));
     pages = PageUse::kDirect;
   }
+  if (version && sb.held_contents) {
+    UNSHARD_ASSIGN_OR_RETURN(version->content, sb.held_contents->Keep(version->content));
+  }
   if (!version || !sb.open_versions.Opened(node.id(), version->shown)) {
     return AnswerStale(sb, node.chunk_id(), node.id(), request);
   }
@@ -234,6 +242,9 @@ Status CanWriteChunk(Superblock& superblock, ChunkTree& tree, const ChunkRef& ch
 
 Result<ContentPtr> EncodedContent(Superblock& superblock, ChunkTree& tree, ChunkContent& plain) {
   const std::uint64_t most = superblock.options.memory_bytes / kEncodedShare;
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto room,
+      superblock.gzipping.Enter(2 * std::min(plain.size(), most), CallerDeadline()));
   UNSHARD_ASSIGN_OR_RETURN(Bytes bytes, ReadAll(plain, most));
   UNSHARD_ASSIGN_OR_RETURN(bytes, tree.chunks().Encode(std::move(bytes)));
   return MakeBytesContent(std::move(bytes));

@@ -5,6 +5,7 @@
 #include "fs/tree/grid_directory.h"
 #include "fs/tree/source_directory.h"
 #include "fs/tree/stored_chunk.h"
+#include "store/dataset/memory_shares.h"
 
 namespace unshard {
 
@@ -14,6 +15,7 @@ Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount
       options(mount_options),
       mount_time(TimeNow()),
       arrays(options.files.empty() ? nullptr : std::make_unique<SourceArrays>(parts, options)),
+      gzipping(MemoryShares(options.memory_bytes).gzipping),
       writes(volume->writes()) {
   ReferDirectory(*this, "", false, TimeNow());  // the first node is kRootNode
 }
@@ -29,6 +31,8 @@ void Superblock::StartWriting(WriteNotifications notifications) {
   documents = std::make_unique<MetadataDocuments>(*parts.store, *parts.files, *parts.datasets,
                                                   *parts.documents, *writes, options.shard,
                                                   writing.look_again);
+  held_contents =
+      std::make_unique<HeldContents>(writes->spool(), MemoryShares(options.memory_bytes).held_open);
   staged_files = std::make_unique<StagedFiles>(StagedFiles::Parts{
       *writes, *parts.written, writers, open_versions, scratch,
       [this] { kept_listings.Committed(); },

@@ -23,6 +23,7 @@
 #include "fs/tree/node_table.h"
 #include "fs/tree/removed_directories.h"
 #include "fs/tree/volume_file_nodes.h"
+#include "fs/write/held_contents.h"
 #include "fs/write/node_choice.h"
 #include "fs/write/open_versions.h"
 #include "fs/write/open_writers.h"
@@ -32,6 +33,7 @@
 #include "store/dataset/all_views.h"
 #include "store/dataset/metadata_documents.h"
 #include "store/dataset/volume.h"
+#include "store/object/byte_gate.h"
 #include "store/volume_file/source_arrays.h"
 
 namespace unshard {
@@ -107,6 +109,8 @@ struct Superblock {
   std::mutex links_mutex;                       // one link at a time gives a chunk its name
   std::unique_ptr<MetadataDocuments> documents;
   std::unique_ptr<StagedFiles> staged_files;
+  std::unique_ptr<HeldContents> held_contents;
+  ByteGate gzipping;            // chunks for names with ".gz"
   WritePipeline* const writes;  // null where the mount is read-only
 };
 

@@ -124,6 +124,10 @@ Status StagedFiles::Reserve(StagedInode& staged) {
   return WithRoom(0, [&] { return staged.Reserve(); });
 }
 
+Status StagedFiles::TakeBase(StagedInode& staged, std::uint64_t bytes) {
+  return WithRoom(bytes, [&] { return staged.TakeBase(); });
+}
+
 // A request that waits for room counts as ended meanwhile, so that no invalidation waits for it.
 Status StagedFiles::AwaitRoom(std::uint64_t bytes) {
   return RequestEpoch::Outside([&] { return parts_.writes.WaitForRoom(bytes); });

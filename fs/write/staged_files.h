@@ -46,6 +46,8 @@ class StagedFiles {
 
   // Creates the spool file of the first write; fails with EMFILE or ENOSPC where there can be none.
   Status Reserve(StagedInode& staged);
+  // What it begins with, of `bytes` bytes, is kept there from now on: StagedInode::TakeBase.
+  Status TakeBase(StagedInode& staged, std::uint64_t bytes);
   // Returns once the spool has room for `bytes` more. Fails with EINTR where the caller is
   // interrupted.
   Status AwaitRoom(std::uint64_t bytes);

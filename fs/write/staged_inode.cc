@@ -38,6 +38,29 @@ Result<std::shared_ptr<StagedFile>> StagedInode::Fresh() {
   return spool_->Stage();
 }
 
+// `written`: whether what was read could be written.
+Status StagedInode::CopyBase(StagedFile& to, Status& written) const {
+  return ForEachPiece(*base_, [&](std::uint64_t offset, ByteSpan piece) {
+    return written = to.Write(offset, piece);
+  });
+}
+
+Status StagedInode::TakeBase() {
+  const std::lock_guard lock(mutex_);
+  if (staged_ || !base_) return {};
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> fresh, Fresh());
+  Status written;
+  const Status copied = CopyBase(*fresh, written);
+  if (copied) {
+    staged_ = std::move(fresh);
+    base_.reset();
+    return {};
+  }
+  if (fresh->Truncate(0)) reserved_ = std::move(fresh);
+  UNSHARD_RETURN_IF_ERROR(written);
+  return copied.error().code == ErrorCode::kConflict ? copied : Status();
+}
+
 // Makes `staged_` hold the present contents, in a file that belongs to no committed version.
 Status StagedInode::OwnBytes() {
   if (staged_ && !sealed_) return {};
@@ -45,8 +68,8 @@ Status StagedInode::OwnBytes() {
   if (staged_) {
     UNSHARD_RETURN_IF_ERROR(fresh->CopyFrom(staged_->file(), {0, staged_->size()}, 0));
   } else if (base_) {
-    UNSHARD_RETURN_IF_ERROR(ForEachPiece(
-        *base_, [&](std::uint64_t offset, ByteSpan piece) { return fresh->Write(offset, piece); }));
+    Status written;
+    UNSHARD_RETURN_IF_ERROR(CopyBase(*fresh, written));
   }
   staged_ = std::move(fresh);
   sealed_ = false;

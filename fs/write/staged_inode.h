@@ -39,6 +39,10 @@ class StagedInode {
   // Creates the spool file of the first write, so that an open for writing fails with EMFILE or
   // ENOSPC where there can be none. Released with the last writer.
   Status Reserve();
+  // Copies `base` into that file, so that it is read no more. Fails as Write does, with kConflict
+  // where the bytes are gone, and with nothing changed; where they cannot be read for another
+  // reason it succeeds, with nothing changed as well: the first write fails then.
+  Status TakeBase();
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Truncate(std::uint64_t size);
@@ -109,6 +113,7 @@ class StagedInode {
     return found != nullptr ? std::optional<Kind>(*found) : std::nullopt;
   }
   Result<std::shared_ptr<StagedFile>> Fresh();
+  [[nodiscard]] Status CopyBase(StagedFile& to, Status& written) const;
   Status OwnBytes();
 
   const std::shared_ptr<Spool> spool_;

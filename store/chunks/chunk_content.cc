@@ -57,6 +57,7 @@ class BytesContent final : public ChunkContent {
  public:
   explicit BytesContent(Bytes bytes) : bytes_(std::move(bytes)) {}
   std::uint64_t size() const override { return bytes_.size(); }
+  bool in_memory() const override { return true; }
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) override {
     const std::uint64_t begin = std::min<std::uint64_t>(offset, bytes_.size());
     return FilePiece(bytes_.Slice(begin, std::min<std::uint64_t>(size, bytes_.size() - begin)));

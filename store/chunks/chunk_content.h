@@ -18,6 +18,8 @@ class ChunkContent {
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   // Up to `size` bytes from `offset`, fewer only at the end.
   virtual Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size) = 0;
+  // Whether it takes memory for all its bytes for as long as it lives.
+  [[nodiscard]] virtual bool in_memory() const { return false; }
   // The version of the shard that holds them, where they are the plain bytes of a stored chunk.
   [[nodiscard]] virtual std::optional<Generation> stored_in() const { return std::nullopt; }
 };

@@ -36,6 +36,7 @@ ChunkReader::ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t
       fetched_owner_(NewCacheOwner()),
       reads_whole_(!store.keeps_replaced_versions),
       counters_(std::move(counters)),
+      being_read_(max_chunk_bytes),
       sweeps_(decoded_, max_chunk_bytes),
       decoding_(max_chunk_bytes) {}
 
@@ -108,10 +109,17 @@ bool ChunkReader::IsFetchedWhole(const ShardedTree& tree, const ByteRange& range
          range.size <= max_chunk_bytes_;
 }
 
+// Of a shard that is decoded whole chunks are slices, and who decodes it has room of its own.
+Result<ByteGate::Pass> ChunkReader::RoomToRead(const ShardedTree& tree, std::uint64_t bytes) {
+  if (tree.shards().format().is_wrapped()) return ByteGate::Pass();
+  return being_read_.Enter(bytes, CallerDeadline());
+}
+
 Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Fetched(
     ShardedTree& tree, const ShardSlot& slot, const ShardGenerationPtr& generation,
     const ByteRange& range) {
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
+    UNSHARD_ASSIGN_OR_RETURN(const ByteGate::Pass reading, RoomToRead(tree, range.size));
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     auto chunk = std::make_shared<DecodedChunk>();
     UNSHARD_ASSIGN_OR_RETURN(chunk->plain, ReadChunk(tree, slot, generation, range));
@@ -228,9 +236,10 @@ Result<std::shared_ptr<const ChunkReader::DecodedChunk>> ChunkReader::Decoded(
                   generation->key + ": a stored chunk of " + std::to_string(entry.size) +
                       " bytes is larger than the memory cap allows to decode");
     }
+    UNSHARD_ASSIGN_OR_RETURN(const ByteGate::Pass reading, RoomToRead(tree, entry.size));
     counters_->data_reads.fetch_add(1, std::memory_order_relaxed);
     UNSHARD_ASSIGN_OR_RETURN(Bytes stored, ReadChunk(tree, slot, generation, entry));
-    // Once nothing is waited for any more: no request of a store is held up by others.
+    // Once it is read: no request of a store is held up by what is decoded.
     UNSHARD_ASSIGN_OR_RETURN(const ByteGate::Pass room,
                              decoding_.Enter(DecodingBytes(tree, slot, stored), CallerDeadline()));
     auto plain = tree.shards().format().DecodeEntry(stored, max_chunk_bytes_);

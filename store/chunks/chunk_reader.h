@@ -30,8 +30,8 @@ struct ReadCounters {
 class ChunkReader {
  public:
   // Decoded chunks are kept in `decoded` until they have been read whole; one of them may have at
-  // most `max_chunk_bytes`, all that are being decoded together as well, and so may all that is
-  // prefetched from a remote store.
+  // most `max_chunk_bytes`, all that are being read together as well, and all that are being
+  // decoded, and so may all that is prefetched from a remote store.
   // `store`: what the store of the trees can do.
   ChunkReader(std::shared_ptr<ByteBudgetCache> decoded, std::uint64_t max_chunk_bytes,
               std::shared_ptr<ReadCounters> counters, const Capabilities& store = {});
@@ -97,6 +97,8 @@ class ChunkReader {
   Result<Bytes> ReadChunk(const ShardedTree& tree, const ShardSlot& slot,
                           const ShardGenerationPtr& generation, const ByteRange& range);
   [[nodiscard]] bool IsFetchedWhole(const ShardedTree& tree, const ByteRange& range) const;
+  // Room in memory for a stored chunk that is being read.
+  Result<ByteGate::Pass> RoomToRead(const ShardedTree& tree, std::uint64_t bytes);
   // The bytes of a range, cached as those of a decoded chunk.
   Result<std::shared_ptr<const DecodedChunk>> Fetched(ShardedTree& tree, const ShardSlot& slot,
                                                       const ShardGenerationPtr& generation,
@@ -123,6 +125,7 @@ class ChunkReader {
   const std::uint64_t fetched_owner_;
   const bool reads_whole_;
   const std::shared_ptr<ReadCounters> counters_;
+  ByteGate being_read_;
   ReadAhead read_ahead_;  // where the kernel prefetches
   SweepReader sweeps_;    // where each request counts
   ByteGate decoding_;

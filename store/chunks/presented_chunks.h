@@ -32,6 +32,8 @@ class PresentedChunks : public ChunkStore {
   // The stored chunks that a presented one comes from, as ChunkConversion::StoredCells.
   [[nodiscard]] std::vector<ChunkRef> StoredChunks(const ChunkRef& chunk) const;
 
+  // The bytes in memory of the voxels of the largest chunk.
+  [[nodiscard]] std::uint64_t voxel_bytes() const { return conversion().voxel_bytes(); }
   // Writing. The bytes of StoredChunks for a chunk that a program wrote into the view, or removed
   // from it. kInvalidArgument where `shown` is no such chunk.
   [[nodiscard]] Result<std::vector<ByteVector>> Restore(const ChunkRef& chunk,

@@ -9,6 +9,12 @@
 #include "store/chunks/presented_tree.h"
 
 namespace unshard {
+namespace {
+
+// By gzip, of chunks whose size is not known before.
+constexpr std::uint64_t kUsualInflation = 4;
+
+}  // namespace
 
 // A file that was opened before the array's metadata were replaced may be closed after that.
 Result<ChunkCommit> ChunkCommitter::InServedTree(const ChunkCommit& commit) const {
@@ -69,6 +75,9 @@ Result<ChunkCommitter::StoredCommits> ChunkCommitter::Stored(const ChunkCommit& 
                                                              StagedFile& staged) {
   const auto presented = AsPresented(commit.tree);
   if (!presented) return StoredCommits{{AsStored(commit), nullptr, &staged}};
+  // The voxels, and what they are made of or become.
+  UNSHARD_ASSIGN_OR_RETURN(const auto room,
+                           checks_.RoomFor(2 * presented->presented().voxel_bytes()));
   UNSHARD_ASSIGN_OR_RETURN(const Bytes shown, WholeOf(commit, staged));
   const ChunkRef chunk = commit.chunk.With(WrittenPart(commit.chunk.part));
   const auto stored = presented->presented().Restore(chunk, shown.span());
@@ -81,8 +90,9 @@ Result<ChunkCommitter::StoredCommits> ChunkCommitter::Stored(const ChunkCommit& 
 Result<ChunkCommitter::StoredCommits> ChunkCommitter::StoredRemoval(const ChunkCommit& commit) {
   if (RemovalIsChunk(commit)) {
     const ChunkRef chunk = commit.chunk.With(WrittenPart(commit.chunk.part));
-    UNSHARD_ASSIGN_OR_RETURN(const std::vector<ByteVector> bytes,
-                             AsPresented(commit.tree)->presented().RestoreRemoved(chunk));
+    const PresentedChunks& presented = AsPresented(commit.tree)->presented();
+    UNSHARD_ASSIGN_OR_RETURN(const auto room, checks_.RoomFor(2 * presented.voxel_bytes()));
+    UNSHARD_ASSIGN_OR_RETURN(const std::vector<ByteVector> bytes, presented.RestoreRemoved(chunk));
     return WithBytes(commit, bytes);
   }
   StoredCommits commits;
@@ -116,6 +126,9 @@ Result<Bytes> ChunkCommitter::WholeOf(const ChunkCommit& commit, StagedFile& sta
 
 Result<std::shared_ptr<StagedFile>> ChunkCommitter::Inflated(const ChunkCommit& commit,
                                                              StagedFile& staged) {
+  const std::uint64_t plain_bytes =
+      commit.tree->FixedSize(commit.chunk).value_or(kUsualInflation * staged.size());
+  UNSHARD_ASSIGN_OR_RETURN(const auto room, checks_.RoomFor(staged.size() + plain_bytes));
   UNSHARD_ASSIGN_OR_RETURN(const Bytes stored, WholeOf(commit, staged));
   auto plain = GzipDecode(stored.span(), checks_.max_chunk_bytes());
   if (!plain) {

@@ -53,6 +53,10 @@ Status CommitChecks::CanWrite(const ChunkTree& tree) const {
                           {limits_.max_index_bytes, limits_.max_wrapped_bytes});
 }
 
+Result<ByteGate::Pass> CommitChecks::RoomFor(std::uint64_t bytes) const {
+  return EnterGate(converting_, bytes, CallerDeadline());
+}
+
 Status CommitChecks::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, std::uint64_t size,
                                 const ReadStart& read) const {
   if (!ShardedOf(tree).shards().format().stored_is_plain() && size > limits_.max_chunk_bytes) {
@@ -61,7 +65,10 @@ Status CommitChecks::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, st
                     std::to_string(size));
   }
   if (chunk.part == ChunkPart::kFragments) return {};
-  ByteVector start(std::min(size, tree.check().NeededBytes(size)));
+  const std::uint64_t needed = std::min(size, tree.check().NeededBytes(size));
+  // What is decoded is decoded in pieces, or to the size of a chunk.
+  UNSHARD_ASSIGN_OR_RETURN(const auto room, RoomFor(needed));
+  ByteVector start(needed);
   UNSHARD_ASSIGN_OR_RETURN(const std::size_t bytes, read(start));
   start.resize(bytes);
   return tree.CheckChunk(chunk, size, start);

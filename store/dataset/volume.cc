@@ -140,6 +140,7 @@ DatasetTreeOptions Opening::TreeOptions() const {
   tree.max_directories = SearchedAhead(options_, *source_.store);
   tree.shards.max_index_bytes = memory_.index;
   tree.shards.max_wrapped_bytes = memory_.wrapped_shard;
+  tree.shards.decoding = std::make_shared<ByteGate>(memory_.wrapped_shard);
   tree.shards.ttl_milliseconds = options_.ttl_milliseconds;
   tree.shards.immutable = options_.immutable;
   tree.written = parts_.written;
@@ -218,6 +219,7 @@ void Volume::StartWriting(OpenedSpools spools, const OnChange& on_change) {
   parts.files = parts_.object_files;
   parts.datasets = parts_.datasets;
   parts.written = parts_.written;
+  parts.converting = &parts_.decoded->loading();
   parts.spools = spools_.spools;
   parts.spool_path = spools_.paths.front();
   parts.contact = parts_.contact;

@@ -76,7 +76,7 @@ WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
       sync_(options.sync),
       attempts_(std::make_shared<AttemptRecords>(parts_.source_replacer ? parts_.source_replacer
                                                                         : parts_.replacer)),
-      checks_(parts_.written, LimitsOf(options)),
+      checks_(parts_.written, LimitsOf(options), parts_.converting),
       current_(parts_.written),
       versions_(parts_.written, parts_.spools,
                 [this](const DirtyShard& shard, std::int64_t chunks, std::int64_t bytes,

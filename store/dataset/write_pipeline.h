@@ -41,6 +41,7 @@ class WritePipeline {
     std::shared_ptr<CommittedVersions> written;
     // Files of the source that are no shards; null where they are written in place.
     std::shared_ptr<ObjectFiles> files;
+    ByteGate* converting = nullptr;  // of CommitChecks; outlives this object
     // This mount's own spool first, then adopted ones.
     std::vector<std::shared_ptr<Spool>> spools;
     std::string spool_path;  // of this mount's own, for people

@@ -43,4 +43,10 @@ class ByteGate {
   const std::unique_ptr<State> state_;
 };
 
+// A pass of a gate; one of nothing, at once, where there is no gate.
+inline Result<ByteGate::Pass> EnterGate(ByteGate* gate, std::uint64_t bytes,
+                                        const Deadline& deadline) {
+  return gate != nullptr ? gate->Enter(bytes, deadline) : ByteGate::Pass();
+}
+
 }  // namespace unshard

@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "store/object/byte_gate.h"
 #include "store/object/catch_exceptions.h"
 
 namespace unshard {
@@ -178,6 +177,8 @@ void ByteBudgetCache::Erase(const CacheKey& key) {
     state_->flights.erase(found);
   }
 }
+
+ByteGate& ByteBudgetCache::loading() { return state_->loading; }
 
 CacheCounters ByteBudgetCache::counters() const {
   const std::lock_guard lock(state_->mutex);

@@ -9,6 +9,7 @@
 
 #include "codec/core/bytes.h"
 #include "codec/core/error.h"
+#include "store/object/byte_gate.h"
 #include "store/object/deadline.h"
 
 namespace unshard {
@@ -58,6 +59,8 @@ class ByteBudgetCache {
   Value Peek(const CacheKey& key);
   void Erase(const CacheKey& key);
   [[nodiscard]] CacheCounters counters() const;
+  // What loads wait for that say what memory they need: for other work of their kind.
+  [[nodiscard]] ByteGate& loading();
 
  private:
   struct State;

@@ -14,6 +14,7 @@
 
 #include "codec/shard/chunk_locator.h"
 #include "codec/shard/format.h"
+#include "store/object/byte_gate.h"
 #include "store/object/change_watcher.h"
 #include "store/object/index_cache.h"
 #include "store/object/object_store.h"
@@ -42,7 +43,10 @@ using ShardGenerationPtr = std::shared_ptr<const ShardGeneration>;
 struct ShardSetOptions {
   std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of one decoded index page
   std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of a shard decoded by outer codecs
-  std::uint32_t generation_count_limit = 1u << 9;              // counts run below this; 2 or more
+  // Where several sets share the memory for shards that are decoded by outer codecs; null: no
+  // limit.
+  std::shared_ptr<ByteGate> decoding = nullptr;
+  std::uint32_t generation_count_limit = 1u << 9;  // counts run below this; 2 or more
   // How long an unwatched shard counts as current after it was opened or, where the store does not
   // keep replaced versions, read.
   std::uint64_t ttl_milliseconds = 1000;

@@ -146,6 +146,8 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const D
                       ": is compressed as a whole and above the cap of " +
                       std::to_string(options_.max_wrapped_bytes) + " bytes");
     }
+    UNSHARD_ASSIGN_OR_RETURN(const auto room,
+                             EnterGate(options_.decoding.get(), 2 * size, deadline));
     HeldIndex whole = HeldOf(generation, Held::kOwn);
     if (whole.range != ByteRange{0, size}) {
       index_reads_.fetch_add(1, std::memory_order_relaxed);

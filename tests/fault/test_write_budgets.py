@@ -1,5 +1,6 @@
 """What writing costs: publishes, bytes, memory and kernel requests, counted exactly."""
 
+import concurrent.futures
 import errno
 import fcntl
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from faults import SmallDisk, flush, run, strace, traced_calls, write_state
@@ -205,6 +207,38 @@ def test_many_shards_at_once_stay_within_the_memory_cap(cap, work, mount_again):
     peak = peak_memory(mounted)
     print(f"memory={cap}M: VmHWM {peak / MEBI:.1f} MiB")
     assert peak <= cap * MEBI
+
+
+def test_chunks_of_a_view_that_many_write_at_once_stay_within_the_memory_cap(work, mount):
+    """Each joins four that are stored, one a channel; and what was written is kept for who has it open."""
+    import tensorstore as ts
+
+    shape = (4, 80, 128, 1024)
+    spec = {"driver": "zarr3", "kvstore": f"file://{work}/source/", "create": True, "metadata": {
+        "shape": shape, "dimension_names": list("czyx"), "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
+        "codecs": [{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": (1, 4, 128, 1024), "codecs": [{"name": "bytes"}]}}]}}
+    array = ts.open(spec).result()
+    mounted = mount(work / "source", f"{NEVER},memory=16M,view=precomputed")
+    values = np.random.default_rng(3).integers(1, 255, shape, np.uint8)
+    ts.open({"driver": "neuroglancer_precomputed", "kvstore": f"file://{mounted.path}/"}
+            ).result().write(values.T).result()
+    files = [pathlib.Path(folder) / name for folder, _, names in os.walk(mounted.path)
+             for name in names if name != "info"]
+    assert {file.stat().st_size for file in files} == {2 * MEBI} and len(files) == 20
+    written = {file: file.read_bytes() for file in files}
+    with concurrent.futures.ThreadPoolExecutor(len(files)) as pool:
+        list(pool.map(lambda file: file.write_bytes(written[file]), files))
+    opened = [os.open(file, flags) for file in files for flags in [os.O_RDWR, os.O_RDONLY]]
+    peak = peak_memory(mounted)
+    for each in opened:
+        os.close(each)
+    flush(mounted)
+    assert np.array_equal(array.read().result(), values)
+    print(f"VmHWM {peak / MEBI:.1f} MiB")
+    # The cap; the program itself, its libraries, and threads, each with the bytes of a request.
+    assert peak <= (16 + 48) * MEBI
 
 
 # ------------------------------------------------------------------------------------ kernel requests

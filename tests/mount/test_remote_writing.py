@@ -3,6 +3,7 @@
 What was written is read back through a second mount, and by peers from what the store holds.
 """
 
+import concurrent.futures
 import contextlib
 import errno
 import json
@@ -133,6 +134,32 @@ def test_chunks_that_are_open_stay_while_their_shard_is_replaced(array):
         os.close(read)
         os.close(written)
     assert names[5].read_bytes() == b"x" * 100 + bytes_of(5)[100:]
+
+
+def test_many_chunks_that_are_open_at_once_stay_within_the_memory_cap(remote, work):
+    """Where they are open for writing, too, their bytes have to stay; readers are many at a time."""
+    source = LineSource(str(work / "array"), "zarr/", shards=2, per_shard=32,
+                        chunk_bytes=1 << 20).create()
+    remote.upload(work / "array")
+    chunks = range(source.count)
+    first = remote.mount()
+    for chunk in chunks:
+        write_file(first.path / source.name(chunk), value(chunk, 1, 1, 1 << 20))
+    first.unmount()
+    mounted = remote.mount(f"{PATIENT},memory=16M")
+    names = [mounted.path / source.name(chunk) for chunk in chunks]
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        found = list(pool.map(lambda name: name.read_bytes(), names))
+    assert found == [value(chunk, 1, 1, 1 << 20) for chunk in chunks]
+    written = [os.open(name, os.O_RDWR) for name in names]
+    status = pathlib.Path(f"/proc/{mounted.status()['pid']}/status").read_text()
+    peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+    os.pwrite(written[5], value(5, 1, 2, 1 << 20), 0)
+    for each in written:
+        os.close(each)
+    assert names[5].read_bytes() == value(5, 1, 2, 1 << 20)
+    # The program itself, its libraries and threads, and the cap.
+    assert peak <= (16 + 40) << 20, peak
 
 
 def test_a_shard_that_is_emptied_stays_as_an_empty_one(array):

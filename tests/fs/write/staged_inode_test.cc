@@ -50,6 +50,61 @@ TEST_F(StagedInodeTest, ItIsWhatItBeganWithUntilItIsWritten) {
   EXPECT_TRUE(staged.dirty());
 }
 
+// Its bytes cannot be read.
+class Unreadable final : public ChunkContent {
+ public:
+  explicit Unreadable(ErrorCode why) : why_(why) {}
+  std::uint64_t size() const override { return 6; }
+  Result<FilePiece> Read(std::uint64_t, std::uint64_t) override { return Fail(why_, "unreadable"); }
+
+ private:
+  const ErrorCode why_;
+};
+
+TEST_F(StagedInodeTest, WhatItBeganWithIsReadOnce) {
+  std::weak_ptr<ChunkContent> base;
+  ContentPtr content = Content("before");
+  base = content;
+  StagedInode staged(spool_, StagedInode::Scratch{}, std::move(content), 1);
+  ASSERT_TRUE(staged.Reserve());
+  ASSERT_TRUE(staged.TakeBase());
+  EXPECT_TRUE(base.expired());
+  EXPECT_FALSE(staged.dirty());
+  EXPECT_EQ(Text(staged), "before");
+  EXPECT_EQ(spool_->usage().files, 1u);
+  EXPECT_EQ(spool_->usage().bytes, 6u);
+  ASSERT_TRUE(staged.Write(2, AsBytes("XY")));
+  EXPECT_EQ(Commit(staged, "0"), "beXYre");
+  EXPECT_EQ(spool_->usage().files, 1u);
+}
+
+TEST_F(StagedInodeTest, WhatCannotBeReadFailsAtTheFirstWriteAndIsNotNeededToTruncate) {
+  const auto unreadable = std::make_shared<Unreadable>(ErrorCode::kUnavailable);
+  StagedInode staged(spool_, StagedInode::Scratch{}, unreadable, 1);
+  ASSERT_TRUE(staged.TakeBase());
+  EXPECT_FALSE(staged.Write(0, AsBytes("a")));
+  ASSERT_TRUE(staged.Truncate(0));
+  ASSERT_TRUE(staged.Write(0, AsBytes("a")));
+  EXPECT_EQ(Text(staged), "a");
+  const auto replaced = std::make_shared<Unreadable>(ErrorCode::kConflict);
+  StagedInode other(spool_, StagedInode::Scratch{}, replaced, 2);
+  const Status taken = other.TakeBase();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kConflict);
+}
+
+TEST_F(StagedInodeTest, WhatItBeganWithIsLeftWhereTheSpoolHasNoRoomForIt) {
+  const std::shared_ptr<Spool> spool =
+      *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source", .max_bytes = 3});
+  StagedInode staged(spool, StagedInode::Scratch{}, Content("before"), 1);
+  ASSERT_TRUE(staged.Reserve());
+  const Status taken = staged.TakeBase();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().system_errno, ENOSPC);
+  EXPECT_EQ(Text(staged), "before");
+  EXPECT_EQ(spool->usage().bytes, 0u);
+}
+
 TEST_F(StagedInodeTest, WhoOpensItLearnsThatThereAreNoDescriptorsAndWhoHasOneWrites) {
   const std::shared_ptr<Spool> spool =
       *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source", .max_descriptors = 2});
