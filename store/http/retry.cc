@@ -127,18 +127,17 @@ double RandomFraction() {
 }
 
 RetryDelays::RetryDelays(const RetryOptions& options, Random random)
-    : options_(options), random_(std::move(random)), last_(options.least_delay) {}
+    : options_(options), random_(std::move(random)), whole_(options.least_delay) {}
 
 std::optional<milliseconds> RetryDelays::Next(bool unknown_host,
                                               std::optional<milliseconds> retry_after) {
   const int most = unknown_host ? options_.attempts_of_unknown_hosts : options_.attempts;
   if (attempts_ >= most) return std::nullopt;
   ++attempts_;
-  const auto least = static_cast<double>(options_.least_delay.count());
-  const auto span = static_cast<double>(last_.count()) * 3 - least;
-  const auto drawn = static_cast<std::int64_t>(least + random_() * std::max(span, 0.0));
-  last_ = std::min(milliseconds(drawn), options_.most_delay);
-  return std::max(last_, retry_after.value_or(milliseconds(0)));
+  whole_ = std::min(whole_ * 2, options_.most_delay);
+  const auto half = static_cast<double>(whole_.count()) / 2;
+  const milliseconds drawn(static_cast<std::int64_t>(half + random_() * half));
+  return std::max(drawn, retry_after.value_or(milliseconds(0)));
 }
 
 bool IsRetriedStatus(int status) {

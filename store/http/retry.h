@@ -12,9 +12,9 @@
 namespace unshard {
 
 struct RetryOptions {
-  int attempts = 8;                   // in all
-  int attempts_of_unknown_hosts = 3;  // where the name of the host is not known
-  std::chrono::milliseconds least_delay{50};
+  int attempts = 8;                           // in all
+  int attempts_of_unknown_hosts = 3;          // where the name of the host is not known
+  std::chrono::milliseconds least_delay{25};  // before the second one
   std::chrono::milliseconds most_delay{5000};
   // The deadline of requests that have none.
   std::chrono::milliseconds timeout{30000};
@@ -23,9 +23,9 @@ struct RetryOptions {
 // In [0, 1), of a generator that each thread has of its own.
 double RandomFraction();
 
-// The delays before the attempts after the first of one request: each is drawn between the least
-// one and three times the last one ("decorrelated jitter"), so that clients that failed together
-// do not come back together. Pure, but for the random numbers that it is given.
+// The delays before the attempts after the first of one request: each is drawn between half of a
+// delay that doubles and the whole ("equal jitter"), so that clients that failed together do not
+// come back together, and all take some seconds. Pure, but for the random numbers that it is given.
 class RetryDelays {
  public:
   // `random` returns a number in [0, 1).
@@ -41,7 +41,7 @@ class RetryDelays {
   const RetryOptions options_;
   const Random random_;
   int attempts_ = 1;
-  std::chrono::milliseconds last_;
+  std::chrono::milliseconds whole_;
 };
 
 // Whether the same request may succeed later: 408, 425, 429, 500, 502, 503, 504.

@@ -18,15 +18,25 @@ TEST(RetryDelaysTest, DelaysGrowUpToALimitAndEndWithTheAttempts) {
   options.least_delay = milliseconds(100);
   options.most_delay = milliseconds(2000);
   RetryDelays longest(options, [] { return 1.0; });
-  EXPECT_EQ(longest.Next(false, {}), milliseconds(300));
-  EXPECT_EQ(longest.Next(false, {}), milliseconds(900));
-  EXPECT_EQ(longest.Next(false, {}), milliseconds(2000));
-  EXPECT_EQ(longest.Next(false, {}), milliseconds(2000));
+  EXPECT_EQ(longest.Next(false, {}), milliseconds(200));
+  EXPECT_EQ(longest.Next(false, {}), milliseconds(400));
+  EXPECT_EQ(longest.Next(false, {}), milliseconds(800));
+  EXPECT_EQ(longest.Next(false, {}), milliseconds(1600));
   EXPECT_EQ(longest.Next(false, {}), milliseconds(2000));
   EXPECT_EQ(longest.Next(false, {}), std::nullopt);
   RetryDelays shortest(options, [] { return 0.0; });
   EXPECT_EQ(shortest.Next(false, {}), milliseconds(100));
-  EXPECT_EQ(shortest.Next(false, {}), milliseconds(100));
+  EXPECT_EQ(shortest.Next(false, {}), milliseconds(200));
+}
+
+TEST(RetryDelaysTest, AServerThatStartsAgainIsWaitedForWhateverIsDrawn) {
+  for (const double drawn : {0.0, 0.5, 1.0}) {
+    RetryDelays delays({}, [&] { return drawn; });
+    milliseconds all{0};
+    while (const auto delay = delays.Next(false, {})) all += *delay;
+    EXPECT_GE(all, milliseconds(3000));
+    EXPECT_LE(all, milliseconds(7000));
+  }
 }
 
 TEST(RetryDelaysTest, TheServerMayAskForMoreTime) {
