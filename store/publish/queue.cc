@@ -38,6 +38,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShortestPause{500};
 constexpr milliseconds kLongestPause{60000};
 constexpr milliseconds kLongestPauseOfAsking{5000};
+// What a store over a network denies it may allow without a word to this host: credentials that
+// have expired are renewed, rights are granted. Each attempt may send a whole shard in vain.
+constexpr milliseconds kShortestPauseOfDenied{10000};
+constexpr milliseconds kLongestPauseOfDenied{600000};
 // After these errors another attempt fails again, until a person has changed the source or an
 // option.
 bool IsPermanent(const Error& error) {
@@ -216,8 +220,11 @@ void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time 
   const bool is_away = options.is_away && options.is_away(error);
   const milliseconds before =
       is_away ? (away ? away->pause : unproven_pause) : dirty.Find(shard)->pause;
-  const milliseconds pause = std::clamp(before * 2, kShortestPause, kLongestPause);
-  const bool permanent = !is_away && IsPermanent(error);
+  const bool denied = options.is_away && error.code == ErrorCode::kPermissionDenied;
+  const milliseconds pause =
+      denied ? std::clamp(before * 2, kShortestPauseOfDenied, kLongestPauseOfDenied)
+             : std::clamp(before * 2, kShortestPause, kLongestPause);
+  const bool permanent = !is_away && !denied && IsPermanent(error);
   // EINTR: the mount is ending, and says itself what is left.
   if (error.system_errno != EINTR) {
     LogWarning(error.message + "; publishing " +

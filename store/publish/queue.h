@@ -3,8 +3,9 @@
 // A dirty shard is published when it is complete, when no chunk has been committed to it for a
 // while or it has been dirty for ten times as long, when the spool is above its high water (those
 // with most bytes first), when a caller waits for it, and when the queue is drained. A publish that
-// fails is repeated after a pause that grows to a minute; one that cannot succeed (the format
-// cannot be written, the directory is read-only) only when a caller waits for it. Chunks that
+// fails is repeated after a pause that grows to a minute, to ten minutes where a store over a
+// network denies it; one that cannot succeed (the format cannot be written, the directory is
+// read-only) only when a caller waits for it. Chunks that
 // arrive while their shard is published make it dirty again. Where the store as a whole is away all
 // shards wait together, and one at a time finds out whether it is back, or any other request that
 // the store answers: then all are published at once.

@@ -475,6 +475,20 @@ TEST_F(PublishQueueTest, FlushAllTriesEveryShardAndReturnsTheFirstError) {
   EXPECT_TRUE(queue_->FlushAll()) << "nothing is dirty";
 }
 
+TEST_F(PublishQueueTest, WhatAStoreOverANetworkDeniesIsTriedAgain) {
+  options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
+  Start();
+  FailWith(1, "expired", ErrorCode::kPermissionDenied);
+  Add(1, 1, true);
+  ASSERT_TRUE(WaitForFailures(1));
+  for (std::size_t before = 1; const int seconds : {10, 20, 40, 80, 160, 320, 600, 600}) {
+    clock_.Advance(std::chrono::seconds(seconds) - milliseconds(1));
+    EXPECT_EQ(Started().size(), before);
+    clock_.Advance(milliseconds(1));
+    ASSERT_TRUE(WaitForFailures(++before));
+  }
+}
+
 // As a signal does to a program that waits: what is under way goes on.
 TEST_F(PublishQueueTest, WhileTheStoreIsAwayOneAttemptAtATimeAsksForAll) {
   options_.is_away = [](const Error& error) { return error.code == ErrorCode::kUnavailable; };
