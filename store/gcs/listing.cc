@@ -33,14 +33,20 @@ Result<ListedPage> ParseGcsListPage(std::string_view text, std::string_view belo
   }
   ListedPage page;
   page.next = TextOf(answer, "nextPageToken");
+  const auto is_below = [&](std::string_view key) {
+    return !key.empty() && key.starts_with(below);
+  };
   for (const JsonValue& item : ItemsOf(answer, "items")) {
-    if (auto name = NameBelow(TextOf(item, "name"), below)) {
+    const std::string key = TextOf(item, "name");
+    page.any = page.any || is_below(key);
+    if (auto name = NameBelow(key, below)) {
       page.entries.push_back({*std::move(name), ObjectInfo::Kind::kFile});
     }
   }
   for (const JsonValue& prefix : ItemsOf(answer, "prefixes")) {
     std::string_view directory = prefix.is_string() ? std::string_view(prefix.text()) : "";
     if (!directory.ends_with('/')) continue;
+    page.any = page.any || is_below(directory);
     directory.remove_suffix(1);
     if (auto name = NameBelow(directory, below)) {
       page.entries.push_back({*std::move(name), ObjectInfo::Kind::kDirectory});

@@ -29,7 +29,7 @@ class BucketObjects final : public ObjectStore {
     std::string next;
     do {
       UNSHARD_ASSIGN_OR_RETURN(ListedPage page, list_(key, next, 1, deadline));
-      if (!page.entries.empty()) {
+      if (page.any) {
         ObjectInfo directory;
         directory.kind = ObjectInfo::Kind::kDirectory;
         return directory;

@@ -17,10 +17,11 @@ namespace unshard {
 using ListBucket = std::function<Result<ListedPage>(
     std::string_view directory, const std::string& next, std::size_t most, const Deadline&)>;
 
-// Objects are those of `files`. A directory is what the keys of objects go through: Stat finds one
-// by a listing, where there is no object of that key; Open takes one for missing, since looking for
-// it would double the requests for absent chunks. Without `list` there are no directories, and
-// listings are empty. Keeps no replaced versions; writes are conditional, by a replacer.
+// Objects are those of `files`. A directory is what the keys of objects go through, or end with
+// ("d/" is the directory d, and no file in it): Stat finds one by a listing, where there is no
+// object of that key; Open takes one for missing, since looking for it would double the requests
+// for absent chunks. Without `list` there are no directories, and listings are empty. Keeps no
+// replaced versions; writes are conditional, by a replacer.
 std::shared_ptr<ObjectStore> MakeBucketObjects(std::shared_ptr<ObjectStore> files, ListBucket list);
 
 }  // namespace unshard

@@ -23,6 +23,9 @@ struct ListedPage {
   };
   std::vector<Entry> entries;
   std::string next;  // what the next page is asked for with; "": this is the last one
+  // Whether there is an entry, or a key below the directory that no path can name, such as the
+  // "<directory>/" by which consoles make a folder.
+  bool any = !entries.empty();
 };
 
 // Callers of ListFrom stop anywhere within a page and come back: the pages that were asked for last

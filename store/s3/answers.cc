@@ -159,6 +159,7 @@ Result<ListedPage> ParseS3Page(std::string_view body, std::string_view prefix) {
     std::string key = ChildText(node, is_directory ? "Prefix" : "Key");
     if (escaped) key = Unescaped(key);
     if (!key.starts_with(prefix)) return BadAnswer("listing of what was asked for");
+    page.any = true;
     std::string name = key.substr(prefix.size());
     if (is_directory && name.ends_with('/')) name.pop_back();
     if (!IsName(name)) continue;

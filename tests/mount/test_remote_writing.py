@@ -278,6 +278,22 @@ def test_files_that_are_no_chunks(array, work):
     assert mounted.status()["write"]["conflicts"] == 0
 
 
+def test_folders_that_consoles_make_are_directories(array):
+    """An object whose key ends with a slash; without another below it nothing has a name in it."""
+    array.put("empty/", b"")
+    array.put("full/", b"")
+    array.put("full/a.txt", b"a")
+    mounted = array.mount()
+    listed = subprocess.run(["ls", "-lR", mounted.path], capture_output=True, text=True, timeout=60)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert os.listdir(mounted.path / "empty") == [] and os.listdir(mounted.path / "full") == ["a.txt"]
+    write_file(mounted.path / "empty" / "b.txt", b"b")
+    shutil.rmtree(mounted.path / "full")
+    flush(mounted)
+    assert [name for name in array.names() if "/" in name] == ["empty/", "empty/b.txt", "full/"]
+    assert os.listdir(mounted.path / "full") == []
+
+
 def test_attributes_are_edited_in_the_document_of_the_store(array):
     mounted = array.mount()
     document = json.loads((mounted.path / "zarr.json").read_text())

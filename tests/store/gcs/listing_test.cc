@@ -32,6 +32,15 @@ TEST(GcsListingTest, NamesOfObjectsAndDirectories) {
   EXPECT_EQ(ParseGcsListPage("{}", "")->next, "");
 }
 
+TEST(GcsListingTest, AFolderIsThereAlsoWithoutANameInIt) {
+  for (const char* const text : {R"({"items": [{"name": "a/"}]})", R"({"prefixes": ["a//"]})",
+                                 R"({"items": [{"name": "a/b"}]})"}) {
+    EXPECT_TRUE(ParseGcsListPage(text, "a/")->any) << text;
+  }
+  EXPECT_FALSE(ParseGcsListPage("{}", "a/")->any);
+  EXPECT_FALSE(ParseGcsListPage(R"({"items": [{"name": "b/"}]})", "a/")->any);
+}
+
 TEST(GcsListingTest, AnObjectHidesTheDirectoryOfItsName) {
   const char* const text = R"({"prefixes": ["a/"], "items": [{"name": "a"}]})";
   EXPECT_EQ(NamesIn(text, ""), (Names{{"a", kFile}}));

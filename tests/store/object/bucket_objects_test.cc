@@ -21,7 +21,11 @@ class BucketObjectsTest : public testing::Test {
           return Result<ListedPage>(pages_.at(next));
         });
   }
-  static ListedPage Empty(const std::string& next) { return {{}, next}; }
+  static ListedPage Empty(const std::string& next) {
+    ListedPage page;
+    page.next = next;
+    return page;
+  }
 
   const std::shared_ptr<MemoryStore> files_ = std::make_shared<MemoryStore>();
   std::map<std::string, ListedPage> pages_;
@@ -41,6 +45,13 @@ TEST_F(BucketObjectsTest, ADirectoryIsFoundBehindEmptyPages) {
   ASSERT_TRUE(found && *found);
   EXPECT_EQ((*found)->kind, ObjectInfo::Kind::kDirectory);
   EXPECT_EQ(requests_, 3);
+}
+
+TEST_F(BucketObjectsTest, ADirectoryMayHoldNothingThatHasAName) {
+  pages_[""].any = true;
+  const auto found = Open()->Stat("directory", Deadline::None());
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->kind, ObjectInfo::Kind::kDirectory);
 }
 
 TEST_F(BucketObjectsTest, WhatNoPageNamesIsMissing) {

@@ -69,6 +69,12 @@ TEST(S3PageTest, LeavesOutWhatNoPathCanName) {
       "a b/");
 }
 
+TEST(S3PageTest, AFolderIsThereAlsoWithoutANameInIt) {
+  EXPECT_TRUE(ParseS3Page(Page(File("a/")), "a/")->any);
+  EXPECT_TRUE(ParseS3Page(Page(Directory("a//")), "a/")->any);
+  EXPECT_FALSE(ParseS3Page(Page(""), "a/")->any);
+}
+
 TEST(S3PageTest, RefusesWhatIsNoListingOfThePrefix) {
   for (const std::string& body :
        {std::string(), std::string("text"), std::string("<Error/>"), Page(File("other/b")),
