@@ -15,6 +15,10 @@ namespace {
 // it decoded.
 constexpr std::uint32_t kUnreadLookups = 16;
 constexpr std::uint64_t kTrailerBytes = 4;
+// Others may replace a shard each time between its index and its chunk; who overwrites one in place
+// leaves nothing to read meanwhile.
+constexpr int kTriesOfReplaced = 16;
+constexpr int kTriesOfOverwritten = 3;
 constexpr std::size_t kMaxCorrected = 65536;
 
 Error InShard(const Error& error, const ShardGeneration& generation) {
@@ -47,13 +51,14 @@ bool ChunkReader::SizeIsFree(const ShardedTree& tree, const ChunkRef& chunk) {
 }
 
 Result<std::optional<ChunkFacts>> ChunkReader::Find(ShardedTree& tree, const ChunkRef& chunk) {
-  // A shard that is overwritten in place while its index is read is refreshed: the failed read has
-  // marked it stale. Only the thread that notifies the kernel may call Invalidate(): a change that
-  // it returned here would count as announced, and the kernel would never be notified of it.
-  constexpr int kTries = 3;
+  // A shard that is overwritten in place while its index is read, or replaced in a store that does
+  // not keep what was replaced, is refreshed: the failed read has marked it stale. Only the thread
+  // that notifies the kernel may call Invalidate(): a change that it returned here would count as
+  // announced, and the kernel would never be notified of it.
+  const int tries = reads_whole_ ? kTriesOfReplaced : kTriesOfOverwritten;
   for (int i = 1;; ++i) {
     auto found = FindNow(tree, chunk);
-    if (found || found.error().code != ErrorCode::kConflict || i == kTries) return found;
+    if (found || found.error().code != ErrorCode::kConflict || i == tries) return found;
   }
 }
 

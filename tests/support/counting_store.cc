@@ -83,6 +83,7 @@ Result<ObjectStore::Opened> CountingStore::Open(std::string_view key, const Rang
   tally_->Add(key, &AccessCounts::opens);
   if (on_open_) on_open_(key);
   UNSHARD_ASSIGN_OR_RETURN(Opened opened, below_->Open(key, first, deadline));
+  if (on_opened_) on_opened_(key);
   if (opened.version) {
     opened.version = std::make_shared<Handle>(std::move(opened.version), key, tally_);
   }

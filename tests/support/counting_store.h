@@ -47,6 +47,8 @@ class CountingStore final : public ObjectStore {
   void OnStat(std::function<void(std::string_view key)> told) { on_stat_ = std::move(told); }
   // Called before each Open.
   void OnOpen(std::function<void(std::string_view key)> told) { on_open_ = std::move(told); }
+  // Called after each Open, before its answer is given.
+  void OnOpened(std::function<void(std::string_view key)> told) { on_opened_ = std::move(told); }
 
   Capabilities capabilities() const override { return below_->capabilities(); }
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
@@ -71,6 +73,7 @@ class CountingStore final : public ObjectStore {
   const std::shared_ptr<ObjectStore> below_;
   std::function<void(std::string_view)> on_stat_;
   std::function<void(std::string_view)> on_open_;
+  std::function<void(std::string_view)> on_opened_;
   const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
 };
 

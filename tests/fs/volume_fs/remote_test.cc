@@ -282,6 +282,19 @@ TEST_F(Remote, AReplacedShardCostsOneWastedRequestAndNoError) {
   EXPECT_EQ(Text("0"), "AAAA");
 }
 
+TEST_F(Remote, AShardThatIsReplacedAgainAndAgainAfterItsIndexWasReadIsReadInTheEnd) {
+  const ShardedSource array = ZarrSource({4}, {1}, {4}, kFlat);
+  Put("", array, {{0, "a"}});
+  Mount();
+  std::string latest = "a";
+  store_->OnOpened([&](std::string_view key) {
+    if (key != "0" || latest.size() == 12) return;
+    latest += "a";
+    Put("", array, {{0, latest}});
+  });
+  EXPECT_EQ(Text("0"), std::string(12, 'a'));
+}
+
 TEST_F(Remote, AFileThatIsOpenNeverMixesGenerations) {
   const ShardedSource array = ZarrSource({4}, {1}, {4}, kFlat);
   Put("", array, {{0, "old0"}, {1, "old1"}});
