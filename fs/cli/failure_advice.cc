@@ -86,12 +86,14 @@ std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& sour
   return "try again; if it stays, look at the disk or network below " + source;
 }
 
+bool IsUrl(const std::string& source) { return Contains(source, "://"); }
+
 struct PlainAdvice {
   std::string_view errno_name;
   const char* advice;
 };
 // "SOURCE" and "MOUNT" are replaced by the paths.
-constexpr std::array<PlainAdvice, 14> kPlainAdvice = {{
+constexpr std::array<PlainAdvice, 15> kPlainAdvice = {{
     {"EPERM",
      "make this change in SOURCE, which the mount follows; writing, replacing, renaming "
      "and removing whole chunks works here"},
@@ -115,6 +117,10 @@ constexpr std::array<PlainAdvice, 14> kPlainAdvice = {{
     {"ENOTEMPTY", "remove what is in it first"},
     {"EFBIG", "write less: the limit is named above"},
     {"EMFILE", "mount from a shell with a higher `ulimit -n`"},
+    {"ETIMEDOUT",
+     "SOURCE, or the network before it, does not answer in time: try again once it does, nothing "
+     "of "
+     "this failure is remembered"},
     {"ENOMEM", "free memory, or mount with a smaller memory="},
 }};
 
@@ -146,6 +152,10 @@ std::string AdviceOn(const LoggedFailure& failure, const std::string& source,
                      const std::string& mount_point) {
   if (failure.errno_name == "EINVAL") return AdviceOnArgument(failure, source);
   if (failure.errno_name == "EIO") return AdviceOnDamage(failure, source, mount_point);
+  if (failure.errno_name == "EACCES" && IsUrl(source)) {
+    return "see what the credentials of the mount may do in " + source +
+           "; new ones are taken up without a new mount, but for those of its environment";
+  }
   for (const PlainAdvice& plain : kPlainAdvice) {
     if (plain.errno_name != failure.errno_name) continue;
     return Replaced(Replaced(plain.advice, "MOUNT", mount_point), "SOURCE", source);

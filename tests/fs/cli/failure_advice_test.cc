@@ -58,8 +58,9 @@ TEST(FailureAdviceTest, AFailureConcernsItsPathWhatHoldsItAndWhatItNames) {
 }
 
 TEST(FailureAdviceTest, EveryErrnoThatAMountAnswersHasAnAdvice) {
-  for (const int number : {EPERM, EACCES, EROFS, ESTALE, ENOSPC, EDQUOT, EXDEV, EBUSY, EISDIR,
-                           EEXIST, ENOTEMPTY, EFBIG, EMFILE, ENOMEM, EINVAL, EIO, EBADF}) {
+  for (const int number :
+       {EPERM, EACCES, EROFS, ESTALE, ENOSPC, EDQUOT, EXDEV, EBUSY, EISDIR, EEXIST, ENOTEMPTY,
+        EFBIG, EMFILE, ENOMEM, ETIMEDOUT, EINVAL, EIO, EBADF}) {
     LoggedFailure failure;
     failure.errno_name = ErrnoName(number);
     const std::string advice = AdviceOn(failure, "/data", "/mnt");
@@ -79,6 +80,12 @@ TEST(FailureAdviceTest, TheAdviceFitsTheReason) {
   EXPECT_NE(advice("read", {ErrorCode::kResourceExhausted, "x", 0}).find("memory="),
             std::string::npos);
   EXPECT_NE(advice("read", {ErrorCode::kInternal, "x", 0}).find("report"), std::string::npos);
+  EXPECT_NE(advice("open", {ErrorCode::kPermissionDenied, "x", EACCES}).find("ls -l"),
+            std::string::npos);
+  EXPECT_NE(AdviceOn(Logged("open", "a", {ErrorCode::kPermissionDenied, "x", EACCES}),
+                     "s3://bucket/data", "/mnt")
+                .find("credentials"),
+            std::string::npos);
   EXPECT_NE(advice("setattr", {ErrorCode::kInvalidArgument, "x", 0}).find("rename"),
             std::string::npos);
   EXPECT_NE(advice("create", {ErrorCode::kInvalidArgument, "the grid has no such chunk", 0})
