@@ -278,6 +278,52 @@ def test_files_that_are_no_chunks(array, work):
     assert mounted.status()["write"]["conflicts"] == 0
 
 
+def test_names_have_any_characters(remote, work):
+    source = LineSource(str(work / "array"), "zarr/", shards=1, per_shard=2).create()
+    remote.prefix += " a+b/100%/x%20y/\u00fc/'q\"~(p)*!"
+    remote.upload(work / "array")
+    mounted = remote.mount()
+    write_file(mounted.path / source.name(1), bytes_of(1))
+    names = ["f 1+2%25.txt", "\u00fcn\u00ef", "a;b&c=d?e#f", "dot.", "~x*'()!", "back\\slash", "a\nb\tc"]
+    (mounted.path / "sub dir+%").mkdir()
+    for name in names:
+        write_file(mounted.path / name, name.encode())
+        write_file(mounted.path / "sub dir+%" / name, name.encode())
+    flush(mounted)
+    stored = {each for name in names for each in (name, f"sub dir+%/{name}")}
+    assert set(remote.names()) == stored | {"zarr.json", "c/0/0"}
+    other = remote.mount("ro")
+    assert {*os.listdir(other.path)} == {*names, "c", "sub dir+%", "zarr.json"}
+    assert {*os.listdir(other.path / "sub dir+%")} == {*names}
+    assert all((other.path / name).read_bytes() == name.encode() for name in stored if "/" not in name)
+    assert (other.path / source.name(1)).read_bytes() == bytes_of(1)
+
+
+def test_a_bucket_that_is_gone_holds_back_what_was_written(array):
+    """NoSuchBucket is a 404, and no chunk is absent for that."""
+    if array.store.scheme != "s3":
+        pytest.skip("the emulator removes no bucket")
+    client, bucket = array.store.client, "unshard-gone"
+    document = {"Bucket": bucket, "Key": "zarr.json"}
+    client.create_bucket(Bucket=bucket)
+    client.put_object(**document, Body=array.get("zarr.json"))
+    mounted = array.make(f"s3://{bucket}", f"spool={array.work / 'spools'},{PATIENT},ttl=0",
+                         environment=array.store.environment)
+    names = [mounted.path / array.source.name(chunk) for chunk in (0, 9)]
+    write_file(names[0], bytes_of(0))
+    client.delete_object(**document)
+    client.delete_bucket(Bucket=bucket)
+    refused(errno.EIO, names[1].read_bytes)
+    refused(errno.EIO, lambda: os.listdir(mounted.path))
+    refused(errno.EIO, lambda: flush(mounted))
+    assert names[0].read_bytes() == bytes_of(0)
+    assert f"the bucket {bucket} does not exist" in mounted.control("errors")
+    client.create_bucket(Bucket=bucket)
+    client.put_object(**document, Body=array.get("zarr.json"))
+    flush(mounted)
+    assert client.get_object(Bucket=bucket, Key="c/0/0")["Body"].read()
+
+
 def test_folders_that_consoles_make_are_directories(array):
     """An object whose key ends with a slash; without another below it nothing has a name in it."""
     array.put("empty/", b"")
