@@ -1,6 +1,7 @@
 #include "fs/volume_fs.h"
 
 #include "fs/common/request_failures.h"
+#include "fs/tree/chunk_opening.h"
 #include "fs/tree/staged_node.h"
 
 namespace unshard {
@@ -93,13 +94,19 @@ std::vector<std::string> VolumeFs::ListExtendedAttributes(NodeId id) {
 
 Result<OpenFilePtr> VolumeFs::Open(NodeId id, const OpenRequest& request) {
   const NodePtr node = superblock_.At(id);
-  return node ? node->Open(request) : tl::unexpected<Error>(StaleNode());
+  if (!node) return tl::unexpected<Error>(StaleNode());
+  if (WasLedAstray(superblock_, id, request)) return StaleName();
+  auto file = node->Open(request);
+  EndOpen(superblock_, request.thread, file ? nullptr : &file.error());
+  return file;
 }
 
 Result<VolumeFs::Created> VolumeFs::Create(NodeId parent, std::string_view name,
                                            const OpenRequest& request) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedIn found, Find(parent, name));
-  return found->Create(request);
+  auto created = found->Create(request);
+  EndOpen(superblock_, request.thread, created ? nullptr : &created.error());
+  return created;
 }
 
 Result<Entry> VolumeFs::MakeFile(NodeId parent, std::string_view name, pid_t thread) {
@@ -117,8 +124,11 @@ Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const Attribute
   const NodePtr node = superblock_.At(id);
   auto staged = file != nullptr ? file->staged() : nullptr;
   if (!staged && node) staged = node->Staged();
-  if (staged) return SetStagedAttributes(superblock_, id, staged, file, change, thread);
-  return node ? node->SetAttributes(file, change, thread) : tl::unexpected<Error>(StaleNode());
+  if (!staged && !node) return tl::unexpected<Error>(StaleNode());
+  auto changed = staged ? SetStagedAttributes(superblock_, id, staged, file, change)
+                        : node->SetAttributes(file, change, thread);
+  EndOpen(superblock_, thread, changed ? nullptr : &changed.error());
+  return changed;
 }
 
 Status VolumeFs::SyncDirectory(NodeId id) {

@@ -10,6 +10,7 @@
 #include "fs/tree/staged_node.h"
 #include "fs/tree/stored_chunk.h"
 #include "fs/tree/superblock.h"
+#include "store/object/error_number.h"
 
 namespace unshard {
 namespace {
@@ -205,7 +206,6 @@ Result<Created> CreateChunk(Superblock& superblock, const StagedInode::Chunk& ch
   Superblock& sb = superblock;
   const ChunkId id = ChunkId::Of(*chunk.tree, chunk.chunk);
   sb.choice.Wrote(id);
-  sb.writers.Arrive(request.thread, id);
   StagedPtr staged = request.truncate ? nullptr : JoinableWriter(sb, chunk);
   if (!staged) {
     UNSHARD_ASSIGN_OR_RETURN(staged, StageChunk(sb, chunk, request.truncate));
@@ -264,7 +264,7 @@ tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of, const Stag
     return BeingWritten();
   }
   superblock.writers.NoteStale(request.thread, of, node);
-  superblock.writers.Redirect(request.thread, of, staged);
+  superblock.writers.Redirect(request, of, staged);
   return StaleName();
 }
 
@@ -294,6 +294,26 @@ Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId
   auto file = OpenStaged(superblock, node, staged, request);
   if (!file && IsStaleName(file.error())) return AnswerStale(superblock, of, node, request);
   return file;
+}
+
+bool WasLedAstray(Superblock& superblock, NodeId node, const OpenRequest& request) {
+  if (!superblock.writable()) return false;
+  const auto led_to = superblock.writers.EndOtherRedirects(request);
+  bool astray = false;
+  for (const auto& staged : led_to) {
+    const auto id = StagedFiles::WriterId(*staged);
+    if (!id || staged->node() != node) continue;
+    static_cast<void>(AnswerStale(superblock, *id, node, request));
+    astray = true;
+  }
+  superblock.staged_files->RedirectsEnded(led_to);
+  return astray;
+}
+
+void EndOpen(Superblock& superblock, pid_t thread, const Error* failure) {
+  if (!superblock.writable() || (failure != nullptr && ErrnoOf(*failure) == ESTALE)) return;
+  superblock.staged_files->RedirectsEnded(superblock.writers.EndRedirects(thread));
+  superblock.writers.Arrive(thread);
 }
 
 }  // namespace unshard

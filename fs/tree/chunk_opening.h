@@ -61,4 +61,12 @@ Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId
                               const std::shared_ptr<StagedInode>& staged,
                               const OpenRequest& request);
 
+// Before an OPEN of any node: whether its look-up led to `node` for an earlier open(2) of the
+// thread, which has failed on its way (fs/write/open_writers.h). It is to be answered with ESTALE
+// then: the next look-up leads past that.
+bool WasLedAstray(Superblock& superblock, NodeId node, const OpenRequest& request);
+// After an OPEN, CREATE or SETATTR by `thread`; `failure`: null where it succeeded. At ESTALE the
+// kernel tries once more; with every other answer the open(2), or truncate(2), is over.
+void EndOpen(Superblock& superblock, pid_t thread, const Error* failure);
+
 }  // namespace unshard

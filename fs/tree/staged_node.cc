@@ -64,13 +64,12 @@ Entry StagedEntry(const Superblock& superblock, NodeId node,
 
 Result<Entry> SetStagedAttributes(Superblock& superblock, NodeId node,
                                   const std::shared_ptr<StagedInode>& staged, const OpenFile* file,
-                                  const AttributeChange& change, pid_t thread) {
+                                  const AttributeChange& change) {
   if (change.size && *change.size != staged->size()) {
     const std::uint64_t more = *change.size - std::min(*change.size, staged->size());
     UNSHARD_RETURN_IF_ERROR(
         superblock.staged_files->WithRoom(more, [&] { return staged->Truncate(*change.size); }));
     if (file == nullptr && StagedFiles::WriterId(*staged)) {
-      superblock.writers.TakeRedirect(thread, staged);
       UNSHARD_RETURN_IF_ERROR(superblock.staged_files->Commit(*staged));
     }
   }
@@ -94,10 +93,6 @@ Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
   }
   OpenFilePtr file = superblock.staged_files->Open(staged, node, request);
   if (!file) return StaleName();
-  // Even where the chunk was removed meanwhile: later look-ups must not lead to this file.
-  superblock.writers.TakeRedirect(request.thread, staged);
-  const auto id = StagedFiles::WriterId(*staged);
-  if (id && request.write) superblock.writers.Arrive(request.thread, *id);
   if (request.truncate && staged->size() != 0) UNSHARD_RETURN_IF_ERROR(staged->Truncate(0));
   return file;
 }

@@ -35,7 +35,7 @@ Entry StagedEntry(const Superblock& superblock, NodeId node,
 // by path, which commits it as a close would.
 Result<Entry> SetStagedAttributes(Superblock& superblock, NodeId node,
                                   const std::shared_ptr<StagedInode>& staged, const OpenFile* file,
-                                  const AttributeChange& change, pid_t thread);
+                                  const AttributeChange& change);
 // One more open file on a staged inode, at `node`.
 Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
                                const std::shared_ptr<StagedInode>& staged,

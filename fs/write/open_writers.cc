@@ -96,12 +96,13 @@ bool OpenWriters::WaitForEnd(const ChunkId& chunk, const StagedPtr& staged) {
   return ended;
 }
 
-void OpenWriters::Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& staged) {
+void OpenWriters::Redirect(const OpenRequest& request, const ChunkId& chunk,
+                           const StagedPtr& staged) {
   Enter(chunk, staged);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    const bool replaced = at->thread == thread && at->chunk == chunk;
+    const bool replaced = at->thread == request.thread && at->chunk == chunk;
     if (!replaced && now - at->since < kRedirectLifetime) {
       ++at;
       continue;
@@ -110,7 +111,7 @@ void OpenWriters::Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& 
     at->staged->Release();
     at = waiting_.erase(at);
   }
-  waiting_.push_back({thread, chunk, staged, now});
+  waiting_.push_back({request.thread, request.truncate, chunk, staged, now});
 }
 
 OpenWriters::StagedPtr OpenWriters::Redirected(pid_t thread, const ChunkId& chunk) const {
@@ -143,11 +144,10 @@ bool OpenWriters::WasAnsweredStale(pid_t thread, const ChunkId& chunk,
   return false;
 }
 
-void OpenWriters::Arrive(pid_t thread, const ChunkId& chunk) {
+void OpenWriters::Arrive(pid_t thread) {
   if (thread == 0) return;
   const std::lock_guard lock(mutex_);
-  sent_away_.remove_if(
-      [&](const SentAway& sent) { return sent.thread == thread && sent.chunk == chunk; });
+  sent_away_.remove_if([&](const SentAway& sent) { return sent.thread == thread; });
 }
 
 void OpenWriters::TakeRedirect(pid_t thread, const StagedPtr& staged) {
@@ -159,6 +159,31 @@ void OpenWriters::TakeRedirect(pid_t thread, const StagedPtr& staged) {
   LeaveLocked(found->chunk, found->staged);
   found->staged->Release();
   waiting_.erase(found);
+}
+
+template <class Which>
+std::vector<OpenWriters::StagedPtr> OpenWriters::EndRedirectsIf(const Which& which) {
+  std::vector<StagedPtr> led_to;
+  const std::lock_guard lock(mutex_);
+  waiting_.remove_if([&](const Waiting& waiting) {
+    if (!which(waiting)) return false;
+    LeaveLocked(waiting.chunk, waiting.staged);
+    waiting.staged->Release();
+    led_to.push_back(waiting.staged);
+    return true;
+  });
+  return led_to;
+}
+
+std::vector<OpenWriters::StagedPtr> OpenWriters::EndRedirects(pid_t thread) {
+  return EndRedirectsIf([&](const Waiting& waiting) { return waiting.thread == thread; });
+}
+
+std::vector<OpenWriters::StagedPtr> OpenWriters::EndOtherRedirects(const OpenRequest& request) {
+  return EndRedirectsIf([&](const Waiting& waiting) {
+    return waiting.thread == request.thread &&
+           (!request.write || request.truncate != waiting.truncates);
+  });
 }
 
 }  // namespace unshard

@@ -11,6 +11,11 @@
 // its second one is not led to a staged inode either, waits until the chunk has no writer. Threads
 // with the number 0 (from another pid namespace) are indistinguishable: their open waits at once,
 // and fails with EBUSY where that takes too long.
+//
+// A thread has one open(2) at a time, which is over once an OPEN has succeeded or has failed
+// otherwise than with ESTALE: nothing is kept for it then. It can also fail at a look-up on its
+// way, which says nothing to us. A redirect that is left over then is recognised where the next
+// OPEN of the thread does not write, or differs in O_TRUNC.
 #pragma once
 
 #include <sys/types.h>
@@ -26,6 +31,7 @@
 #include <vector>
 
 #include "fs/common/node_id.h"
+#include "fs/write/open_file.h"
 #include "fs/write/staged_inode.h"
 #include "store/chunks/committed_versions.h"
 
@@ -55,14 +61,17 @@ class OpenWriters {
   [[nodiscard]] bool IsEmptied(const ChunkId& chunk) const;
 
   // Step 1. Takes over the caller's hold on `staged`, and counts it as a writer until
-  // TakeRedirect() or a time limit. Not for threads with the number 0.
-  void Redirect(pid_t thread, const ChunkId& chunk, const StagedPtr& staged);
+  // TakeRedirect(), EndRedirects() or a time limit. Not for threads with the number 0.
+  void Redirect(const OpenRequest& request, const ChunkId& chunk, const StagedPtr& staged);
   // Step 2: the staged inode with which this thread's look-up of the chunk is answered; null for
   // every other thread.
   StagedPtr Redirected(pid_t thread, const ChunkId& chunk) const;
-  // Ends the redirect: the thread has opened `staged`, whatever chunk that belongs to by now, or is
-  // no longer to be led there.
+  // Ends the redirect: the thread is no longer to be led to `staged`.
   void TakeRedirect(pid_t thread, const StagedPtr& staged);
+  // Ends all redirects of the thread; those of another open than `request` can be. Return where
+  // they led to.
+  std::vector<StagedPtr> EndRedirects(pid_t thread);
+  std::vector<StagedPtr> EndOtherRedirects(const OpenRequest& request);
 
   // An open of `node` for writing was answered with ESTALE: this thread's next open of the chunk
   // is the kernel's second attempt, and another ESTALE would reach the program.
@@ -71,9 +80,9 @@ class OpenWriters {
   // `from` is given.
   [[nodiscard]] bool WasAnsweredStale(pid_t thread, const ChunkId& chunk,
                                       std::optional<NodeId> from = std::nullopt) const;
-  // An open by `thread` has succeeded. Threads with the number 0 are indistinguishable: they all
+  // The open(2) of `thread` is over. Threads with the number 0 are indistinguishable: they all
   // count as sent away for some seconds.
-  void Arrive(pid_t thread, const ChunkId& chunk);
+  void Arrive(pid_t thread);
 
   // Returns once `staged` has no writer, or after kLongestWait: whether it has none. Does not wait
   // where kMostWaiters threads do already.
@@ -86,6 +95,7 @@ class OpenWriters {
   };
   struct Waiting {
     pid_t thread = 0;
+    bool truncates = false;
     ChunkId chunk;
     StagedPtr staged;
     std::chrono::steady_clock::time_point since;
@@ -100,6 +110,8 @@ class OpenWriters {
   static constexpr unsigned kMostWaiters = 16;
   static constexpr std::size_t kMostSentAway = 256;
   bool LeaveLocked(const ChunkId& chunk, const StagedPtr& staged);
+  template <class Which>
+  std::vector<StagedPtr> EndRedirectsIf(const Which& which);
   [[nodiscard]] bool WritesLocked(const ChunkId& chunk, const StagedPtr& staged) const;
 
   mutable std::mutex mutex_;

@@ -120,6 +120,12 @@ OpenFilePtr StagedFiles::Open(const StagedPtr& staged, NodeId node, const OpenRe
                                   opened == StagedInode::Opened::kDirect);
 }
 
+void StagedFiles::RedirectsEnded(const std::vector<StagedPtr>& led_to) {
+  for (const StagedPtr& staged : led_to) {
+    if (staged->opens() == 0) End(staged);
+  }
+}
+
 Status StagedFiles::Reserve(StagedInode& staged) {
   return WithRoom(0, [&] { return staged.Reserve(); });
 }
@@ -203,6 +209,8 @@ void StagedFiles::Release(Handle& file) {
   const StagedPtr staged = file.staged();
   std::optional<ChunkId> id;
   bool last = false;
+  // What is not committed yet must not end with a redirect.
+  const bool held = staged->Hold();
   {
     const std::lock_guard lock(staged->counting_mutex());
     id = WriterId(*staged);
@@ -220,6 +228,7 @@ void StagedFiles::Release(Handle& file) {
   }
   // Until here look-ups by readers lead to the committed version, and not to this file.
   if (id && file.writable()) parts_.writers.Leave(*id, staged);
+  if (held) staged->Release();
   if (last) End(staged);
 }
 

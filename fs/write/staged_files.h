@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "fs/write/open_file.h"
 #include "fs/write/open_versions.h"
@@ -43,6 +44,9 @@ class StagedFiles {
 
   // Opens one more file on `staged`, at `node`. Null where it has ended.
   OpenFilePtr Open(const StagedPtr& staged, NodeId node, const OpenRequest& request);
+
+  // Where redirects led to that have ended (OpenWriters): ends what nothing but they kept.
+  void RedirectsEnded(const std::vector<StagedPtr>& led_to);
 
   // Creates the spool file of the first write; fails with EMFILE or ENOSPC where there can be none.
   Status Reserve(StagedInode& staged);

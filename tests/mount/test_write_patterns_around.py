@@ -178,6 +178,31 @@ def test_more_files_than_the_mount_has_descriptors_are_refused_at_open(work, mou
     case.check(quiet=False)
 
 
+def test_who_has_failed_to_join_a_writer_reads_what_was_committed_since(work, mount):
+    case = WriteCase("zarr-nested", work,
+                     lambda *where: mount(*where, prefix=["prlimit", "--nofile=48:48"]), PATIENT)
+    name = case.absent()[0]
+    held = os.open(case.path(name), os.O_RDWR | os.O_CREAT)
+    os.write(held, case.bytes_for(name, 1))
+    os.fsync(held)
+    paths = [case.path(name).with_name(f"work{number}~") for number in range(48)]
+    scratch = []
+    with pytest.raises(OSError):
+        for path in paths:
+            scratch.append(os.open(path, os.O_WRONLY | os.O_CREAT))
+    refused(errno.EMFILE, os.open, case.path(name), os.O_WRONLY)
+    os.write(scratch[0], case.bytes_for(name, 2))
+    for descriptor in scratch:
+        os.close(descriptor)
+    os.rename(paths[0], case.path(name))
+    assert case.path(name).read_bytes() == case.bytes_for(name, 2)
+    for path in paths[1:len(scratch)]:
+        os.unlink(path)
+    os.close(held)
+    case.expect([name], 2)
+    case.check(quiet=False)
+
+
 def test_a_directory_that_is_removed_while_somebody_stands_in_it_takes_new_files_at_once(case):
     name = case.names[0]
     folder = case.path(name).parent

@@ -48,7 +48,7 @@ TEST_F(OpenWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
 TEST_F(OpenWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
   const auto staged = Staged();
   ASSERT_TRUE(staged->Hold());
-  writers_.Redirect(10, chunk_, staged);
+  writers_.Redirect({.write = true, .thread = 10}, chunk_, staged);
   EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
   EXPECT_EQ(writers_.Redirected(11, chunk_), nullptr);
   EXPECT_EQ(writers_.Redirected(10, other_), nullptr);
@@ -66,14 +66,51 @@ TEST_F(OpenWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
   const auto first = Staged();
   const auto second = Staged();
   ASSERT_TRUE(first->Hold() && second->Hold());
-  writers_.Redirect(10, chunk_, first);
-  writers_.Redirect(10, chunk_, second);
+  writers_.Redirect({.write = true, .thread = 10}, chunk_, first);
+  writers_.Redirect({.write = true, .thread = 10}, chunk_, second);
   EXPECT_EQ(writers_.Redirected(10, chunk_), second);
   EXPECT_TRUE(first->End());
   EXPECT_FALSE(second->End()) << "a thread is on its way to it";
   writers_.TakeRedirect(10, second);
   EXPECT_TRUE(second->End());
   EXPECT_FALSE(writers_.HasWriter(chunk_));
+}
+
+TEST_F(OpenWritersTest, NothingIsKeptForAThreadWhoseOpenIsOver) {
+  const auto staged = Staged();
+  const auto others = Staged();
+  ASSERT_TRUE(staged->Hold() && others->Hold());
+  writers_.Redirect({.write = true, .thread = 10}, chunk_, staged);
+  writers_.Redirect({.write = true, .thread = 11}, chunk_, others);
+  writers_.NoteStale(10, other_, 7);
+  EXPECT_EQ(writers_.EndRedirects(10), std::vector{staged});
+  writers_.Arrive(10);
+  EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
+  EXPECT_FALSE(writers_.IsWriter(chunk_, staged));
+  EXPECT_FALSE(writers_.WasAnsweredStale(10, other_));
+  EXPECT_TRUE(staged->End());
+  EXPECT_EQ(writers_.Redirected(11, chunk_), others);
+  EXPECT_TRUE(writers_.EndRedirects(10).empty());
+}
+
+TEST_F(OpenWritersTest, ARedirectIsForAnOpenOfTheSameKind) {
+  for (const bool truncate : {false, true}) {
+    const auto staged = Staged();
+    ASSERT_TRUE(staged->Hold());
+    OpenRequest request{.write = true, .truncate = truncate, .thread = 10};
+    writers_.Redirect(request, chunk_, staged);
+    EXPECT_TRUE(writers_.EndOtherRedirects(request).empty());
+    EXPECT_TRUE(writers_.EndOtherRedirects({.thread = 11}).empty());
+    EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
+    request.truncate = !truncate;
+    EXPECT_EQ(writers_.EndOtherRedirects(request), std::vector{staged});
+    ASSERT_TRUE(staged->Hold());
+    request.truncate = truncate;
+    writers_.Redirect(request, chunk_, staged);
+    EXPECT_EQ(writers_.EndOtherRedirects({.thread = 10}), std::vector{staged});
+    EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
+    EXPECT_TRUE(staged->End());
+  }
 }
 
 TEST_F(OpenWritersTest, WhoWaitsForAWriterIsWokenWhenItEnds) {
@@ -94,13 +131,13 @@ TEST_F(OpenWritersTest, AThreadThatWasSentAwayIsRememberedUntilItArrives) {
   EXPECT_FALSE(writers_.WasAnsweredStale(11, chunk_));
   writers_.NoteStale(10, chunk_, 8);
   EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_, 7));
-  writers_.Arrive(10, chunk_);
+  writers_.Arrive(10);
   EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_));
   // From another pid name space all threads have one number: one that arrives says nothing of the
   // others.
   writers_.NoteStale(0, chunk_, 7);
   writers_.NoteStale(0, chunk_, 8);
-  writers_.Arrive(0, chunk_);
+  writers_.Arrive(0);
   EXPECT_TRUE(writers_.WasAnsweredStale(0, chunk_, 7));
   EXPECT_TRUE(writers_.WasAnsweredStale(0, chunk_, 8));
 }
