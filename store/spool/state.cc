@@ -14,6 +14,10 @@ constexpr std::size_t kMaxSpareFiles = 4096;
 
 }  // namespace
 
+bool WasNotTried(const Error& error) {
+  return error.system_errno == EMFILE || error.system_errno == ENFILE;
+}
+
 std::string SealedPath(const char* top, const SpooledChunk& chunk) {
   return std::string(top) + '/' + DatasetDirectory(chunk.dataset) + '/' + SealedName(chunk);
 }
@@ -205,7 +209,7 @@ Status Spool::State::SyncRound(SpoolDirectory& directory) {
   directory.round_running = false;
   if (synced) {
     directory.round_done = round;
-  } else {
+  } else if (!WasNotTried(synced.error())) {
     directory.doubtful_below = sealed_until;
   }
   changed.notify_all();

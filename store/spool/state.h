@@ -27,7 +27,7 @@ enum class Durability : std::uint8_t {
   kSyncing,     // one thread fsyncs the file; others wait
   kFileSynced,  // the bytes are durable, their name may not be
   kDurable,
-  kLost,  // fsync failed: nothing is ever acknowledged about it
+  kLost,  // fsync(2) failed: nothing is ever acknowledged about it
 };
 
 struct SpoolVersion {
@@ -131,6 +131,9 @@ struct Spool::State {
   bool Recycle(const SpooledChunk& chunk);
 };
 
+// A sync failed for want of a descriptor, before any fsync(2): nothing is lost, and the next may
+// succeed.
+bool WasNotTried(const Error& error);
 // The path of a sealed chunk below the spool.
 std::string SealedPath(const char* top, const SpooledChunk& chunk);
 // Makes `<top>/<dataset>` with its `.path` where they are missing, and returns once they are

@@ -78,8 +78,10 @@ Result<bool> SyncFile(Spool::State& state, const SpooledChunk& chunk) {
   lock.unlock();
   auto synced = SyncBytes(state, std::move(file), chunk);
   lock.lock();
+  Durability reached = Durability::kFileSynced;
+  if (!synced) reached = WasNotTried(synced.error()) ? Durability::kUnsynced : Durability::kLost;
   // It is still known: discarding it waits for this fsync.
-  state.FindVersion(chunk)->durability = synced ? Durability::kFileSynced : Durability::kLost;
+  state.FindVersion(chunk)->durability = reached;
   state.held.erase(chunk.sequence);
   state.changed.notify_all();
   if (!synced) return tl::unexpected<Error>(std::move(synced).error());
@@ -158,6 +160,7 @@ Status RemoveVersions(Spool::State& state, SpoolDirectory& directory,
 Status SyncNames(Spool::State& state, SpoolDirectory& directory,
                  const std::vector<const SpooledChunk*>& chunks) {
   auto synced = state.SyncRound(directory);
+  if (!synced && WasNotTried(synced.error())) return synced;
   std::vector<std::vector<SpooledChunk>> removable;
   {
     const std::lock_guard lock(state.mutex);

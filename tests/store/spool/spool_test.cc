@@ -2,6 +2,7 @@
 #include "store/local/posix_file_system.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cerrno>
@@ -376,6 +377,35 @@ TEST_F(SpoolTest, AFailedSyncOfADirectoryPromisesNothing) {
   EXPECT_FALSE(spool_->Sync({one}));
   EXPECT_FALSE(spool_->Sync({other})) << "its name was among those that failed";
   EXPECT_TRUE(spool_->Sync({Sealed("x", "voxels")}));
+}
+
+TEST_F(SpoolTest, ASyncForWhichADirectoryCouldNotBeOpenedIsMadeLater) {
+  const SpooledChunk sealed = Sealed("x", "voxels");
+  disk_->FailEvery(DiskOperation::kSyncDirectory, EMFILE);
+  EXPECT_EQ(spool_->Sync({sealed}).error().system_errno, EMFILE);
+  disk_->ClearFaults();
+  const Status synced = spool_->Sync({sealed});
+  EXPECT_TRUE(synced) << synced.error().message;
+}
+
+TEST(SpoolDirectory, ASyncForWhichAFileCouldNotBeOpenedIsMadeLater) {
+  const TemporaryDirectory folder;
+  // No sealed file is held open.
+  auto spool = OpenSpool(*OpenPosixFileSystem(folder.path()),
+                         {.source = kSpooledSource, .max_descriptors = 0});
+  ASSERT_TRUE(spool) << spool.error().message;
+  const auto sealed = (*spool)->Seal((*(*spool)->Stage()).get(), "8_8_8", "x", {});
+  ASSERT_TRUE(sealed) << sealed.error().message;
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{3, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  Status synced = (*spool)->Sync({*sealed});
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_FALSE(synced);
+  EXPECT_EQ(synced.error().system_errno, EMFILE) << synced.error().message;
+  synced = (*spool)->Sync({*sealed});
+  EXPECT_TRUE(synced) << synced.error().message;
 }
 
 TEST_F(SpoolTest, ConflictsAreKeptAside) {
