@@ -17,6 +17,7 @@ namespace {
 // A publish has no more chunks than a shard, and than the spool has files.
 constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kMaxSequences = std::size_t{1} << 22;
+constexpr std::uint64_t kMaxSequence = ~std::uint64_t{0} - 1;
 
 std::optional<std::uint64_t> NumberOf(const std::string& name) {
   const auto number = ParseNumber<std::uint64_t>(name);
@@ -37,7 +38,7 @@ Result<SpoolAttempt> Parse(std::string_view text) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor sequences, record.Member("sequences"));
   UNSHARD_ASSIGN_OR_RETURN(const auto numbers, sequences.Items(kMaxSequences));
   for (const JsonCursor& each : numbers) {
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t number, each.Unsigned(0, ~std::uint64_t{0}));
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t number, each.Unsigned(0, kMaxSequence));
     attempt.sequences.push_back(number);
   }
   return attempt;

@@ -191,7 +191,13 @@ Status RecoverSpool(Spool::State& state) {
   UNSHARD_ASSIGN_OR_RETURN(const auto datasets, SortedNames(files, kChunksDirectory));
   for (const std::string& name : datasets) UNSHARD_RETURN_IF_ERROR(RecoverDataset(state, name));
   UNSHARD_ASSIGN_OR_RETURN(state.attempts, ReadAttempts(files));
-  if (!state.attempts.empty()) state.next_attempt = state.attempts.rbegin()->first + 1;
+  for (const auto& [number, attempt] : state.attempts) {
+    state.next_attempt = number + 1;
+    // Also of files that are gone: another one with such a number would count as published.
+    for (const std::uint64_t sequence : attempt.sequences) {
+      state.next_sequence = std::max(state.next_sequence, sequence + 1);
+    }
+  }
   std::sort(state.recovered.begin(), state.recovered.end(),
             [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
   return ListAside(state, kConflictsDirectory, state.conflicts);

@@ -8,7 +8,7 @@ namespace unshard {
 namespace {
 
 TEST(SpoolAttempts, TextAndBack) {
-  const SpoolAttempt attempt{"a/c/0/\x01", "0123456789abcdef", {17, 18, ~std::uint64_t{0}}};
+  const SpoolAttempt attempt{"a/c/0/\x01", "0123456789abcdef", {17, 18, ~std::uint64_t{0} - 1}};
   const auto parsed = ParseAttempt(AttemptText(attempt));
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->key, attempt.key);
@@ -63,6 +63,27 @@ TEST_F(SpoolWithAttempts, TheNextProcessFindsThoseThatWereNotForgotten) {
   const auto third = spool->RecordAttempt({"c", "three", {4}});
   ASSERT_TRUE(third);
   EXPECT_GT(*third, *second);
+}
+
+// Else what the next process commits would be taken for what the attempt has put, and dropped.
+TEST_F(SpoolWithAttempts, NumbersOfFilesThatAreGoneStayTakenWhileAnAttemptNamesThem) {
+  const auto seal = [&](Spool& spool) {
+    auto staged = spool.Stage();
+    EXPECT_TRUE(staged && (*staged)->Write(0, AsBytes("bytes")));
+    const auto sealed = spool.Seal(staged->get(), "a", "c/0", {});
+    EXPECT_TRUE(sealed);
+    return sealed.value_or(SpooledChunk());
+  };
+  auto spool = Open();
+  const SpooledChunk first = seal(*spool), second = seal(*spool);
+  ASSERT_TRUE(spool->RecordAttempt({"a", "one", {first.sequence, second.sequence}}));
+  ASSERT_TRUE(spool->Discard(first));
+  ASSERT_TRUE(spool->Discard(second));
+  spool.reset();
+  disk_ = disk_->AfterKill();
+  spool = Open();
+  EXPECT_TRUE(spool->TakeRecovered().empty());
+  EXPECT_GT(seal(*spool).sequence, second.sequence);
 }
 
 // Whatever happens to the power, a record is whole or not there.
