@@ -42,7 +42,7 @@ TEST(RetryDelaysTest, AServerThatStartsAgainIsWaitedForWhateverIsDrawn) {
 TEST(RetryDelaysTest, TheServerMayAskForMoreTime) {
   RetryDelays delays({}, [] { return 0.0; });
   EXPECT_EQ(delays.Next(false, milliseconds(7000)), milliseconds(7000));
-  EXPECT_EQ(delays.Next(false, milliseconds(1)), RetryOptions().least_delay);
+  EXPECT_EQ(delays.Next(false, milliseconds(1)), 2 * RetryOptions().least_delay);
 }
 
 TEST(RetryDelaysTest, AnUnknownHostIsAskedForLessOften) {
