@@ -94,8 +94,8 @@ struct WrittenVersion : std::enable_shared_from_this<WrittenVersion> {
   // Until Replace() only seen_in is set.
   ReplacedBytes replaces;
   std::optional<Generation> stored_in;  // a version of the shard that has it, once it is published
-  // Of one that is in the spool: whether a publish that failed has put it into the store all the
-  // same.
+  // Of one that is in the spool: whether a publish that failed, or was under way when its mount was
+  // killed, has put it into the store all the same.
   enum class Put { kNo, kPerhaps, kYes };
   Put put = Put::kNo;
   bool publishing = false;

@@ -12,6 +12,8 @@
 
 namespace unshard {
 
+using Put = WrittenVersion::Put;
+
 void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   std::vector<std::vector<SpooledChunk>> recovered;
   for (const auto& spool : spools) {
@@ -37,10 +39,13 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
         published[ParentPath(*key)].push_back(spooled);
         break;
       }
-      case Fate::Kind::kWaits:
-        versions_.Adopt(spooled, fate.place, fate.stored);
-        waiting.insert(AttemptKey(fate.place));
+      case Fate::Kind::kWaits: {
+        const std::string key = AttemptKey(fate.place);
+        const bool may_arrive = attempts_.Names(key, {spooled.spool, chunk.sequence});
+        versions_.Adopt(spooled, fate.place, fate.stored, may_arrive ? Put::kPerhaps : Put::kNo);
+        waiting.insert(key);
         break;
+      }
       case Fate::Kind::kQuarantined:
         versions_.Quarantine(spooled, fate.why);
         break;

@@ -39,8 +39,10 @@ void SpooledVersions::MakeLatest(std::vector<Sealed> all) {
 }
 
 void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place,
-                            const std::optional<StoredChunkPrint>& stored) {
+                            const std::optional<StoredChunkPrint>& stored,
+                            WrittenVersion::Put put) {
   auto version = std::make_shared<WrittenVersion>();
+  version->put = put;
   version->tree = place.tree;
   version->chunk = place.chunk;
   version->first = stored && stored->fingerprint.absent;

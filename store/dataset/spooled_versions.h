@@ -45,9 +45,11 @@ class SpooledVersions {
   };
   void MakeLatest(std::vector<Sealed> all);
   // The same for a file that an earlier mount, or a retired tree, left in a spool. `stored`: what
-  // its shard holds, which is what the file replaces; nothing where that is not known.
+  // its shard holds, which is what the file replaces; nothing where that is not known. `put`:
+  // kPerhaps where a request of that mount may have put it, or may still arrive.
   void Adopt(const Spooled& spooled, const ChunkInTree& place,
-             const std::optional<StoredChunkPrint>& stored = std::nullopt);
+             const std::optional<StoredChunkPrint>& stored = std::nullopt,
+             WrittenVersion::Put put = WrittenVersion::Put::kNo);
 
   // Returns once the version, or a later one of its chunk, survives a power loss.
   Status Sync(const WrittenVersionPtr& version);

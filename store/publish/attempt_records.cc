@@ -1,5 +1,7 @@
 #include "store/publish/attempt_records.h"
 
+#include <algorithm>
+
 #include "store/object/log.h"
 
 namespace unshard {
@@ -80,6 +82,17 @@ Result<std::set<AttemptRecords::Sealed>> AttemptRecords::Published(const std::st
     }
   }
   return published;
+}
+
+bool AttemptRecords::Names(const std::string& key, const Sealed& file) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = records_.find(key);
+  if (found == records_.end()) return false;
+  return std::any_of(found->second.begin(), found->second.end(), [&](const Recorded& record) {
+    const auto& sequences = record.attempt.sequences;
+    return record.spool == file.first &&
+           std::find(sequences.begin(), sequences.end(), file.second) != sequences.end();
+  });
 }
 
 bool AttemptRecords::Knows(const std::string& key) const {

@@ -47,6 +47,8 @@ class AttemptRecords {
   Result<std::set<Sealed>> Published(const std::string& key);
   // Whether attempts on this object are recorded.
   [[nodiscard]] bool Knows(const std::string& key) const;
+  // Whether one of them names this file: its request may still arrive.
+  [[nodiscard]] bool Names(const std::string& key, const Sealed& file) const;
 
  private:
   void DropUpload(Spool& spool, std::uint64_t number, const SpoolAttempt& attempt);
