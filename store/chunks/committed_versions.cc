@@ -152,7 +152,11 @@ ReplacedBytes AfterLocked(const WrittenVersion& version) {
     return {FingerprintOf(version), std::nullopt, version.stored_in};
   }
   if (version.publishing || version.put == Put::kPerhaps) {
-    return {version.replaces.base, FingerprintOf(version), version.replaces.seen_in};
+    // Seals name two versions. Where there are three, since what a killed mount had under way may
+    // arrive as well, ours must not be taken for a change by others.
+    const bool third = version.replaces.other && version.replaces.other != FingerprintOf(version);
+    return {third ? ChunkFingerprint::Unknown() : version.replaces.base, FingerprintOf(version),
+            version.replaces.seen_in};
   }
   return version.replaces;
 }

@@ -132,6 +132,21 @@ TEST_F(SpoolReplayTest, WhatAnEarlierMountHadUnderWayIsNoChangeByOthers) {
   EXPECT_EQ(parts_->publishing.counters().conflicts, 0u);
 }
 
+// The same, and that one is killed while it publishes what it has committed.
+TEST_F(SpoolReplayTest, WhatIsUnderWayOfTwoMountsIsNoChangeByOthers) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  replacer_->LoseNext(MemoryReplacer::Lost::kRequest);
+  ASSERT_FALSE(Publish("a/0"));
+  ReplayAnew();
+  ASSERT_TRUE(Commit("a/0", "y"));
+  const auto publishing = parts_->written->BeginPublish(ShardOf("a/0"));
+  ASSERT_TRUE(Commit("a/0", "z"));
+  PutShard({{0, "x"}, {1, "b"}});
+  ReplayAnew();
+  EXPECT_EQ(Quarantined(), "");
+  EXPECT_EQ(Current("a/0"), "z");
+}
+
 // The process was killed before it knew of its own put, and another host has replaced that since.
 TEST_F(SpoolReplayTest, WhatWasPutAndReplacedSinceIsDiscarded) {
   ASSERT_TRUE(Commit("a/0", "x"));
