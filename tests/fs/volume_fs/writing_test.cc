@@ -1,7 +1,6 @@
 // A writable volume, driven request by request as the kernel does: what a reader is given while
 // others commit.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -339,31 +338,6 @@ TEST_F(WritableVolume, AThreadWhoseOpenFailedOnItsWayIsLedToWhatIsCommitted) {
   }
   ASSERT_TRUE(fs_->Sync(**file));
   EXPECT_EQ(Text(Open(Find("1"))), "w") << "who truncates begins a version of its own";
-  fs_->Release(*std::move(file));
-}
-
-TEST_F(WritableVolume, AThreadWhoseOpenFoundNoDescriptorIsLedToWhatIsCommitted) {
-  constexpr pid_t kOther = 13;
-  Put("0", "x");
-  auto file = fs_->Open(Find("1"), {.write = true, .thread = kWriter});
-  ASSERT_TRUE(file);
-  ASSERT_TRUE(fs_->Write(**file, 0, AsBytes("v")));
-  ASSERT_TRUE(fs_->Sync(**file));
-  const OpenRequest request{.write = true, .thread = kOther};
-  ASSERT_FALSE(fs_->Open(Find("1"), request));
-  const NodeId node = Find("1", kOther);
-  EXPECT_EQ(node, (*file)->node());
-  rlimit limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  const rlimit none{3, limit.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  const auto joined = fs_->Open(node, request);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  ASSERT_FALSE(joined);
-  EXPECT_EQ(ErrnoOf(joined.error()), EMFILE) << joined.error().message;
-  Put("1", "r");
-  EXPECT_NE(Find("1", kOther), (*file)->node());
-  EXPECT_EQ(Text(fs_->Open(Find("1", kOther), {.thread = kOther})), "r");
   fs_->Release(*std::move(file));
 }
 
