@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "store/local/posix_file.h"
+#include "store/object/error_number.h"
 #include "store/object/read_through.h"
 
 namespace unshard {
@@ -165,9 +166,7 @@ ObjectInfo InfoOf(const FileStatus& status) {
 Result<OpenedFile> OpenFile(FileStoreParts& parts, std::string_view key) {
   constexpr int kFlags = O_RDONLY | O_NONBLOCK;
   auto opened = parts.root->OpenBeneath(key, kFlags);
-  while (!opened &&
-         (opened.error().system_errno == EMFILE || opened.error().system_errno == ENFILE) &&
-         parts.pool.Shrink()) {
+  while (!opened && FoundNoDescriptor(opened.error()) && parts.pool.Shrink()) {
     opened = parts.root->OpenBeneath(key, kFlags);
   }
   if (!opened && opened.error().system_errno == ENXIO) {

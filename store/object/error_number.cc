@@ -55,6 +55,10 @@ int ErrnoOf(const Error& error) {
   return EIO;
 }
 
+bool FoundNoDescriptor(const Error& error) {
+  return error.system_errno == EMFILE || error.system_errno == ENFILE;
+}
+
 std::string ErrnoName(int number) {
   const char* name = strerrorname_np(number);
   return name != nullptr ? name : std::to_string(number);

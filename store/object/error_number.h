@@ -10,6 +10,8 @@ namespace unshard {
 // The errno of an error. Damage is EIO, never ENOENT: programs can distinguish it from missing
 // data.
 int ErrnoOf(const Error& error);
+// Whether something was not tried since this process, or the system, has no descriptor left.
+bool FoundNoDescriptor(const Error& error);
 // "EIO", "ESTALE", …; the number where it has no name here.
 std::string ErrnoName(int number);
 

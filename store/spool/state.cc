@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "store/object/error_number.h"
 #include "store/spool/sealed_name.h"
 #include "store/spool/staged_file.h"
 
@@ -13,10 +14,6 @@ constexpr std::size_t kMaxHeld = 256;
 constexpr std::size_t kMaxSpareFiles = 4096;
 
 }  // namespace
-
-bool WasNotTried(const Error& error) {
-  return error.system_errno == EMFILE || error.system_errno == ENFILE;
-}
 
 std::string SealedPath(const char* top, const SpooledChunk& chunk) {
   return std::string(top) + '/' + DatasetDirectory(chunk.dataset) + '/' + SealedName(chunk);
@@ -209,7 +206,7 @@ Status Spool::State::SyncRound(SpoolDirectory& directory) {
   directory.round_running = false;
   if (synced) {
     directory.round_done = round;
-  } else if (!WasNotTried(synced.error())) {
+  } else if (!FoundNoDescriptor(synced.error())) {
     directory.doubtful_below = sealed_until;
   }
   changed.notify_all();

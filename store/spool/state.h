@@ -130,10 +130,6 @@ struct Spool::State {
   // possible; the file is as it was then.
   bool Recycle(const SpooledChunk& chunk);
 };
-
-// A sync failed for want of a descriptor, before any fsync(2): nothing is lost, and the next may
-// succeed.
-bool WasNotTried(const Error& error);
 // The path of a sealed chunk below the spool.
 std::string SealedPath(const char* top, const SpooledChunk& chunk);
 // Makes `<top>/<dataset>` with its `.path` where they are missing, and returns once they are

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "store/object/error_number.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/spool/state.h"
@@ -79,7 +80,10 @@ Result<bool> SyncFile(Spool::State& state, const SpooledChunk& chunk) {
   auto synced = SyncBytes(state, std::move(file), chunk);
   lock.lock();
   Durability reached = Durability::kFileSynced;
-  if (!synced) reached = WasNotTried(synced.error()) ? Durability::kUnsynced : Durability::kLost;
+  // Without a descriptor there was no fsync(2): nothing is lost, and the next may succeed.
+  if (!synced) {
+    reached = FoundNoDescriptor(synced.error()) ? Durability::kUnsynced : Durability::kLost;
+  }
   // It is still known: discarding it waits for this fsync.
   state.FindVersion(chunk)->durability = reached;
   state.held.erase(chunk.sequence);
@@ -160,7 +164,7 @@ Status RemoveVersions(Spool::State& state, SpoolDirectory& directory,
 Status SyncNames(Spool::State& state, SpoolDirectory& directory,
                  const std::vector<const SpooledChunk*>& chunks) {
   auto synced = state.SyncRound(directory);
-  if (!synced && WasNotTried(synced.error())) return synced;
+  if (!synced && FoundNoDescriptor(synced.error())) return synced;
   std::vector<std::vector<SpooledChunk>> removable;
   {
     const std::lock_guard lock(state.mutex);
