@@ -103,10 +103,12 @@ Status FlatTree::ListWholeGrid(const Cursor& cursor) {
 
 FlatTree::Has FlatTree::HasPages(std::uint64_t shard) const {
   using Trust = ShardSet::Trust;
+  const std::uint64_t page_count = shards().format().page_count();
+  if (page_count == 0 || page_count > kMostPagesAhead) return Has::kAll;
   const Deadline deadline = CallerDeadline();
   const auto known = shards().Current(shard, deadline, Trust::kKnown);
   if (!known || !*known) return Has::kNothing;
-  for (std::uint64_t page = 0; page < shards().format().page_count(); ++page) {
+  for (std::uint64_t page = 0; page < page_count; ++page) {
     const auto cached = shards().Page(*known, page, deadline, ShardSet::Ahead::kCached);
     if (!cached || !*cached) return Has::kNothing;
   }
@@ -127,10 +129,9 @@ bool FlatTree::LoadsFast(std::uint64_t shard) const {
 // Several pages at a time, of several shards, or several shards whose ttl is over, where each is
 // waited for. The listing meets the failures again.
 void FlatTree::LoadPages(Shards following) const {
-  const std::uint64_t page_count = shards().format().page_count();
-  if (page_count == 0 || page_count > kMostPagesAhead) return;
   const Has has = HasPages(following.front());
   if (has == Has::kAll || (!remote_ && LoadsFast(following.front()))) return;
+  const std::uint64_t page_count = shards().format().page_count();
   const std::size_t threads = remote_ ? kPagesAtOnce : kDiskReadsAtOnce;
   const std::size_t group = std::clamp<std::size_t>(kPagesAtOnce / page_count, 1, following.size());
   if (has == Has::kPagesToValidate) {

@@ -69,6 +69,8 @@ class FlatTree : public ShardedTree {
   [[nodiscard]] ShardLister& lister() { return lister_; }
   // Whether each request costs the way to a remote store.
   [[nodiscard]] bool remote() const { return remote_; }
+  // What is known of a shard. kAll: all that is loaded ahead, which is nothing of shards with very
+  // many index pages.
   enum class Has { kNothing, kPagesToValidate, kAll };
   [[nodiscard]] Has HasPages(std::uint64_t shard) const;
   // Loads what the first of these shards has, unless it is there, and with it what is listed next,
