@@ -312,8 +312,7 @@ bool WasLedAstray(Superblock& superblock, NodeId node, const OpenRequest& reques
 
 void EndOpen(Superblock& superblock, pid_t thread, const Error* failure) {
   if (!superblock.writable() || (failure != nullptr && ErrnoOf(*failure) == ESTALE)) return;
-  superblock.staged_files->RedirectsEnded(superblock.writers.EndRedirects(thread));
-  superblock.writers.Arrive(thread);
+  superblock.staged_files->RedirectsEnded(superblock.writers.EndOpen(thread));
 }
 
 }  // namespace unshard

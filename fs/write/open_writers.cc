@@ -96,21 +96,29 @@ bool OpenWriters::WaitForEnd(const ChunkId& chunk, const StagedPtr& staged) {
   return ended;
 }
 
+// Returns where they led to.
+template <class Which>
+std::vector<OpenWriters::StagedPtr> OpenWriters::EndRedirectsLocked(const Which& which) {
+  std::vector<StagedPtr> led_to;
+  waiting_.remove_if([&](const Waiting& waiting) {
+    if (!which(waiting)) return false;
+    LeaveLocked(waiting.chunk, waiting.staged);
+    waiting.staged->Release();
+    led_to.push_back(waiting.staged);
+    return true;
+  });
+  return led_to;
+}
+
 void OpenWriters::Redirect(const OpenRequest& request, const ChunkId& chunk,
                            const StagedPtr& staged) {
   Enter(chunk, staged);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  for (auto at = waiting_.begin(); at != waiting_.end();) {
-    const bool replaced = at->thread == request.thread && at->chunk == chunk;
-    if (!replaced && now - at->since < kRedirectLifetime) {
-      ++at;
-      continue;
-    }
-    LeaveLocked(at->chunk, at->staged);
-    at->staged->Release();
-    at = waiting_.erase(at);
-  }
+  EndRedirectsLocked([&](const Waiting& waiting) {
+    const bool replaced = waiting.thread == request.thread && waiting.chunk == chunk;
+    return replaced || now - waiting.since >= kRedirectLifetime;
+  });
   waiting_.push_back({request.thread, request.truncate, chunk, staged, now});
 }
 
@@ -144,43 +152,23 @@ bool OpenWriters::WasAnsweredStale(pid_t thread, const ChunkId& chunk,
   return false;
 }
 
-void OpenWriters::Arrive(pid_t thread) {
-  if (thread == 0) return;
-  const std::lock_guard lock(mutex_);
-  sent_away_.remove_if([&](const SentAway& sent) { return sent.thread == thread; });
-}
-
 void OpenWriters::TakeRedirect(pid_t thread, const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
-    return waiting.thread == thread && waiting.staged == staged;
-  });
-  if (found == waiting_.end()) return;
-  LeaveLocked(found->chunk, found->staged);
-  found->staged->Release();
-  waiting_.erase(found);
+  EndRedirectsLocked(
+      [&](const Waiting& waiting) { return waiting.thread == thread && waiting.staged == staged; });
 }
 
-template <class Which>
-std::vector<OpenWriters::StagedPtr> OpenWriters::EndRedirectsIf(const Which& which) {
-  std::vector<StagedPtr> led_to;
+std::vector<OpenWriters::StagedPtr> OpenWriters::EndOpen(pid_t thread) {
   const std::lock_guard lock(mutex_);
-  waiting_.remove_if([&](const Waiting& waiting) {
-    if (!which(waiting)) return false;
-    LeaveLocked(waiting.chunk, waiting.staged);
-    waiting.staged->Release();
-    led_to.push_back(waiting.staged);
-    return true;
-  });
-  return led_to;
-}
-
-std::vector<OpenWriters::StagedPtr> OpenWriters::EndRedirects(pid_t thread) {
-  return EndRedirectsIf([&](const Waiting& waiting) { return waiting.thread == thread; });
+  if (thread != 0) {
+    sent_away_.remove_if([&](const SentAway& sent) { return sent.thread == thread; });
+  }
+  return EndRedirectsLocked([&](const Waiting& waiting) { return waiting.thread == thread; });
 }
 
 std::vector<OpenWriters::StagedPtr> OpenWriters::EndOtherRedirects(const OpenRequest& request) {
-  return EndRedirectsIf([&](const Waiting& waiting) {
+  const std::lock_guard lock(mutex_);
+  return EndRedirectsLocked([&](const Waiting& waiting) {
     return waiting.thread == request.thread &&
            (!request.write || request.truncate != waiting.truncates);
   });

@@ -61,16 +61,14 @@ class OpenWriters {
   [[nodiscard]] bool IsEmptied(const ChunkId& chunk) const;
 
   // Step 1. Takes over the caller's hold on `staged`, and counts it as a writer until
-  // TakeRedirect(), EndRedirects() or a time limit. Not for threads with the number 0.
+  // TakeRedirect(), EndOpen() or a time limit. Not for threads with the number 0.
   void Redirect(const OpenRequest& request, const ChunkId& chunk, const StagedPtr& staged);
   // Step 2: the staged inode with which this thread's look-up of the chunk is answered; null for
   // every other thread.
   StagedPtr Redirected(pid_t thread, const ChunkId& chunk) const;
   // Ends the redirect: the thread is no longer to be led to `staged`.
   void TakeRedirect(pid_t thread, const StagedPtr& staged);
-  // Ends all redirects of the thread; those of another open than `request` can be. Return where
-  // they led to.
-  std::vector<StagedPtr> EndRedirects(pid_t thread);
+  // Ends the redirects of the thread that `request` cannot follow. Returns where they led to.
   std::vector<StagedPtr> EndOtherRedirects(const OpenRequest& request);
 
   // An open of `node` for writing was answered with ESTALE: this thread's next open of the chunk
@@ -80,9 +78,9 @@ class OpenWriters {
   // `from` is given.
   [[nodiscard]] bool WasAnsweredStale(pid_t thread, const ChunkId& chunk,
                                       std::optional<NodeId> from = std::nullopt) const;
-  // The open(2) of `thread` is over. Threads with the number 0 are indistinguishable: they all
-  // count as sent away for some seconds.
-  void Arrive(pid_t thread);
+  // The open(2) of `thread` is over: nothing is kept for it. Returns where its redirects led to.
+  // Threads with the number 0 are indistinguishable: they all count as sent away for some seconds.
+  std::vector<StagedPtr> EndOpen(pid_t thread);
 
   // Returns once `staged` has no writer, or after kLongestWait: whether it has none. Does not wait
   // where kMostWaiters threads do already.
@@ -111,7 +109,7 @@ class OpenWriters {
   static constexpr std::size_t kMostSentAway = 256;
   bool LeaveLocked(const ChunkId& chunk, const StagedPtr& staged);
   template <class Which>
-  std::vector<StagedPtr> EndRedirectsIf(const Which& which);
+  std::vector<StagedPtr> EndRedirectsLocked(const Which& which);
   [[nodiscard]] bool WritesLocked(const ChunkId& chunk, const StagedPtr& staged) const;
 
   mutable std::mutex mutex_;

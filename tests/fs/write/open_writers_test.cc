@@ -83,14 +83,13 @@ TEST_F(OpenWritersTest, NothingIsKeptForAThreadWhoseOpenIsOver) {
   writers_.Redirect({.write = true, .thread = 10}, chunk_, staged);
   writers_.Redirect({.write = true, .thread = 11}, chunk_, others);
   writers_.NoteStale(10, other_, 7);
-  EXPECT_EQ(writers_.EndRedirects(10), std::vector{staged});
-  writers_.Arrive(10);
+  EXPECT_EQ(writers_.EndOpen(10), std::vector{staged});
   EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
   EXPECT_FALSE(writers_.IsWriter(chunk_, staged));
   EXPECT_FALSE(writers_.WasAnsweredStale(10, other_));
   EXPECT_TRUE(staged->End());
   EXPECT_EQ(writers_.Redirected(11, chunk_), others);
-  EXPECT_TRUE(writers_.EndRedirects(10).empty());
+  EXPECT_TRUE(writers_.EndOpen(10).empty());
 }
 
 TEST_F(OpenWritersTest, ARedirectIsForAnOpenOfTheSameKind) {
@@ -131,13 +130,13 @@ TEST_F(OpenWritersTest, AThreadThatWasSentAwayIsRememberedUntilItArrives) {
   EXPECT_FALSE(writers_.WasAnsweredStale(11, chunk_));
   writers_.NoteStale(10, chunk_, 8);
   EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_, 7));
-  writers_.Arrive(10);
+  writers_.EndOpen(10);
   EXPECT_FALSE(writers_.WasAnsweredStale(10, chunk_));
   // From another pid name space all threads have one number: one that arrives says nothing of the
   // others.
   writers_.NoteStale(0, chunk_, 7);
   writers_.NoteStale(0, chunk_, 8);
-  writers_.Arrive(0);
+  writers_.EndOpen(0);
   EXPECT_TRUE(writers_.WasAnsweredStale(0, chunk_, 7));
   EXPECT_TRUE(writers_.WasAnsweredStale(0, chunk_, 8));
 }
