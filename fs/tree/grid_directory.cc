@@ -161,14 +161,9 @@ Result<Entry> GridDirectoryNode::Stat() {
 }
 
 Result<Entry> GridDirectoryName::Lookup(pid_t thread) {
-  const pid_t missing_for = superblock().removed.MissingFor(path());
-  if (missing_for != 0 && missing_for == thread) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool empty, IsEmpty());
-    if (empty) return Entry{0, {}, 0};
-  }
-  UNSHARD_ASSIGN_OR_RETURN(Entry entry, ReferGridDirectory(superblock(), tree_, in_));
-  if (missing_for != 0) entry.timeout_milliseconds = 0;
-  return entry;
+  return LookupRemovable(
+      thread, [this] { return IsEmpty(); },
+      [this]() -> Result<Entry> { return ReferGridDirectory(superblock(), tree_, in_); });
 }
 
 Result<bool> GridDirectoryName::IsEmpty() const {

@@ -28,6 +28,19 @@ Result<Entry> Name::MakeDirectory() { return Refuse(); }
 
 Status Name::RemoveDirectory(pid_t) { return Refuse(); }
 
+Result<Entry> Name::LookupRemovable(pid_t thread, const std::function<Result<bool>()>& is_empty,
+                                    const std::function<Result<Entry>()>& lookup) const {
+  const pid_t missing_for = superblock_.removed.MissingFor(path());
+  if (missing_for == 0) return lookup();
+  if (missing_for == thread) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool empty, is_empty());
+    if (empty) return Entry{0, {}, 0};
+  }
+  UNSHARD_ASSIGN_OR_RETURN(Entry entry, lookup());
+  entry.timeout_milliseconds = 0;
+  return entry;
+}
+
 Status Name::MustBeNew() {
   UNSHARD_ASSIGN_OR_RETURN(const bool there, Exists());
   if (!there) return {};

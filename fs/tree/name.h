@@ -68,6 +68,10 @@ class Name {
 
  protected:
   [[nodiscard]] Superblock& superblock() const { return superblock_; }
+  // LOOKUP of a directory that chunks belong into: what `lookup` finds, but nothing for the thread
+  // that has removed the directory, as long as it is empty (fs/tree/removed_directories.h).
+  Result<Entry> LookupRemovable(pid_t thread, const std::function<Result<bool>()>& is_empty,
+                                const std::function<Result<Entry>()>& lookup) const;
   // Whether there is such a file; only asked where it could be created.
   virtual Result<bool> Exists() { return true; }
   // Why the name cannot be created, removed or replaced.

@@ -45,15 +45,8 @@ Result<bool> SourceName::Exists() {
 Result<Entry> SourceName::Lookup(pid_t thread) {
   Superblock& sb = superblock();
   if (shown_ == Shown::kHidden) return sb.Missing();
-  const pid_t missing_for = sb.removed.MissingFor(path());
-  if (missing_for == 0) return LookupShown();
-  if (missing_for == thread) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool empty, HoldsNothing(sb, path()));
-    if (empty) return Entry{0, {}, 0};
-  }
-  UNSHARD_ASSIGN_OR_RETURN(Entry entry, LookupShown());
-  entry.timeout_milliseconds = 0;
-  return entry;
+  return LookupRemovable(
+      thread, [&] { return HoldsNothing(sb, path()); }, [this] { return LookupShown(); });
 }
 
 Result<Entry> SourceName::LookupShown() const {
