@@ -119,8 +119,7 @@ constexpr std::array<PlainAdvice, 15> kPlainAdvice = {{
     {"EMFILE", "mount from a shell with a higher `ulimit -n`"},
     {"ETIMEDOUT",
      "SOURCE, or the network before it, does not answer in time: try again once it does, nothing "
-     "of "
-     "this failure is remembered"},
+     "of this failure is remembered"},
     {"ENOMEM", "free memory, or mount with a smaller memory="},
 }};
 

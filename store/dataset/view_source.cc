@@ -281,7 +281,7 @@ Result<std::optional<ViewSource>> Reader::Read() {
   }
   if (!found) return std::nullopt;
   for (const std::string_view name : kMetadataNames) source_.hidden.emplace(name);
-  source_.hidden.emplace(".zmetadata");
+  source_.hidden.emplace(kConsolidatedDocument);
   for (const PyramidLevel& level : source_.dataset.levels) {
     const std::string first = level.path.substr(0, level.path.find('/'));
     if (!first.empty()) source_.hidden.insert(first);

@@ -1,15 +1,12 @@
 // Digests of the bodies of requests, as header fields name them.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "codec/core/error.h"
 #include "store/http/transport.h"
 
 namespace unshard {
-
-// Lower case.
 
 // Read the whole body, a piece at a time; fail where it cannot be read.
 // In hexadecimal digits, for X-Amz-Content-Sha256.
