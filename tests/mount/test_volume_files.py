@@ -369,25 +369,31 @@ def decoded(mounted):
                 if line.startswith("unshard_file_chunks_decoded_total "))
 
 
+def create_gzip_volume(path, data_type, size, chunk_size, sharding):
+    """A sharded precomputed volume of one scale whose chunks are gzip, as TensorStore opens it."""
+    import tensorstore as ts
+
+    return ts.open({
+        "driver": "neuroglancer_precomputed", "kvstore": f"file://{path}/", "create": True,
+        "multiscale_metadata": {"type": "image", "data_type": data_type, "num_channels": 1},
+        "scale_metadata": {
+            "size": size, "resolution": [8, 8, 8], "encoding": "raw", "key": "0",
+            "chunk_size": chunk_size, "sharding": {
+                "@type": "neuroglancer_uint64_sharded_v1", "hash": "identity", "minishard_bits": 0,
+                "data_encoding": "gzip", **sharding}}}).result()
+
+
 class Large:
     """A volume of 512 × 512 × 128 voxels in 512 chunks of 64³, sharded, and the same as .npy."""
 
     def __init__(self, work):
-        import tensorstore as ts
-
         self.path = work / "large"
         rng = np.random.default_rng(5)
         low = rng.integers(0, 60000, (64, 64, 16), dtype="uint16")
         self.voxels = np.asfortranarray(np.kron(low, np.ones((8, 8, 8), "uint16")))
-        store = ts.open({
-            "driver": "neuroglancer_precomputed", "kvstore": f"file://{self.path}/", "create": True,
-            "multiscale_metadata": {"type": "image", "data_type": "uint16", "num_channels": 1},
-            "scale_metadata": {
-                "size": [512, 512, 128], "resolution": [8, 8, 8], "encoding": "raw", "key": "0",
-                "chunk_size": [64, 64, 64], "sharding": {
-                    "@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 3, "hash": "identity",
-                    "minishard_bits": 0, "shard_bits": 4, "minishard_index_encoding": "gzip",
-                    "data_encoding": "gzip"}}}).result()
+        store = create_gzip_volume(self.path, "uint16", [512, 512, 128], [64, 64, 64],
+                                   {"preshift_bits": 3, "shard_bits": 4,
+                                    "minishard_index_encoding": "gzip"})
         store[..., 0].write(self.voxels).result()
         self.plain = work / "plain.npy"
         np.save(self.plain, self.voxels[..., None])
@@ -470,17 +476,9 @@ def large_chunks(module_work):
 @pytest.fixture(scope="module")
 def large_gzip_chunks(module_work):
     """The same number of the same size, unpacked by the native view."""
-    import tensorstore as ts
-
     path = module_work / "large gzip chunks"
-    store = ts.open({
-        "driver": "neuroglancer_precomputed", "kvstore": f"file://{path}/", "create": True,
-        "multiscale_metadata": {"type": "image", "data_type": "uint8", "num_channels": 1},
-        "scale_metadata": {
-            "size": [1024, 1024, 512], "resolution": [8, 8, 8], "encoding": "raw", "key": "0",
-            "chunk_size": [256, 256, 128], "sharding": {
-                "@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 0, "hash": "identity",
-                "minishard_bits": 0, "shard_bits": 6, "data_encoding": "gzip"}}}).result()
+    store = create_gzip_volume(path, "uint8", [1024, 1024, 512], [256, 256, 128],
+                               {"preshift_bits": 0, "shard_bits": 6})
     store.write(np.ones((1, 1, 1, 1), "uint8")).result()
     return path
 

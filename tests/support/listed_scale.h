@@ -1,0 +1,28 @@
+// A precomputed scale of several shards in a store in memory, to see what its listings cost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "store/chunks/sharded_tree.h"
+#include "tests/support/counting_store.h"
+
+namespace unshard {
+
+class ListedScale {
+ public:
+  static constexpr std::uint64_t kShards = 8, kMinishards = 4, kChunks = 256;
+
+  // `options`: of the set of its shards.
+  ListedScale(const Capabilities& capabilities, const ShardSetOptions& options);
+
+  // Lists from the start; the number of names, at most so many.
+  std::uint64_t List(std::uint64_t most = 2 * kChunks);
+  [[nodiscard]] CountingStore& counting() { return *counting_; }
+
+ private:
+  std::shared_ptr<CountingStore> counting_;
+  std::unique_ptr<ShardedTree> tree_;
+};
+
+}  // namespace unshard
