@@ -13,10 +13,6 @@
 namespace unshard {
 namespace {
 
-// What an entry costs beside its value: list and hash nodes. Counted, so that very many very small
-// values stay within the budget too.
-constexpr std::uint64_t kEntryOverhead = 160;
-
 struct HashCacheKey {
   std::size_t operator()(const CacheKey& key) const {
     std::uint64_t hash = key.owner;
@@ -32,6 +28,7 @@ struct Entry {
   CacheKey key;
   ByteBudgetCache::Value value;
   std::uint64_t bytes = 0;
+  bool brief = false;
 };
 
 // One load that any number of threads wait for.
@@ -58,28 +55,51 @@ struct ByteBudgetCache::State {
   // Returns the evicted entries, to be destroyed after the lock.
   Entries Insert(const CacheKey& key, const Loaded& loaded);
   Entries Remove(const CacheKey& key);
+  // The entry that is used from now on.
+  Value Use(Entries::iterator entry);
+  Entries& ListOf(bool brief) { return brief ? brief_entries : entries; }
+  // Moves an entry out of its list.
+  void Take(Entries::iterator entry, Entries& to);
 
   const std::uint64_t max_bytes;
   ByteGate loading;
   mutable std::mutex mutex;
   // All guarded by mutex.
-  Entries entries;  // most recently used first
+  Entries entries, brief_entries;  // most recently used first
+  std::uint64_t brief_bytes = 0;
   std::unordered_map<CacheKey, Entries::iterator, HashCacheKey> by_key;
   std::unordered_map<CacheKey, std::shared_ptr<Flight>, HashCacheKey> flights;
   CacheCounters counters;
 };
 
+ByteBudgetCache::Value ByteBudgetCache::State::Use(Entries::iterator entry) {
+  Entries& list = ListOf(entry->brief);
+  list.splice(list.begin(), list, entry);
+  return entry->value;
+}
+
+void ByteBudgetCache::State::Take(Entries::iterator entry, Entries& to) {
+  counters.bytes -= entry->bytes;
+  if (entry->brief) brief_bytes -= entry->bytes;
+  by_key.erase(entry->key);
+  to.splice(to.end(), ListOf(entry->brief), entry);
+}
+
 ByteBudgetCache::State::Entries ByteBudgetCache::State::Insert(const CacheKey& key,
                                                                const Loaded& loaded) {
   if (loaded.bytes > max_bytes || kEntryOverhead > max_bytes - loaded.bytes) return {};
   Entries evicted = Remove(key);
-  entries.push_front({key, loaded.value, loaded.bytes + kEntryOverhead});
-  by_key.emplace(key, entries.begin());
-  counters.bytes += entries.front().bytes;
+  Entries& list = ListOf(loaded.brief);
+  list.push_front({key, loaded.value, loaded.bytes + kEntryOverhead, loaded.brief});
+  by_key.emplace(key, list.begin());
+  counters.bytes += list.front().bytes;
+  if (loaded.brief) brief_bytes += list.front().bytes;
   while (counters.bytes > max_bytes) {
-    counters.bytes -= entries.back().bytes;
-    by_key.erase(entries.back().key);
-    evicted.splice(evicted.end(), entries, std::prev(entries.end()));
+    bool brief = brief_bytes > max_bytes / kBriefShare;
+    // Never what has just come: the other list has what is in its way then.
+    const Entries& first = ListOf(brief);
+    if (first.empty() || first.back().key == key) brief = !brief;
+    Take(std::prev(ListOf(brief).end()), evicted);
     ++counters.evictions;
   }
   return evicted;
@@ -88,10 +108,7 @@ ByteBudgetCache::State::Entries ByteBudgetCache::State::Insert(const CacheKey& k
 ByteBudgetCache::State::Entries ByteBudgetCache::State::Remove(const CacheKey& key) {
   Entries removed;
   const auto found = by_key.find(key);
-  if (found == by_key.end()) return removed;
-  counters.bytes -= found->second->bytes;
-  removed.splice(removed.end(), entries, found->second);
-  by_key.erase(found);
+  if (found != by_key.end()) Take(found->second, removed);
   return removed;
 }
 
@@ -108,8 +125,7 @@ Result<ByteBudgetCache::Value> ByteBudgetCache::Get(const CacheKey& key, const D
   for (;;) {
     if (const auto found = state.by_key.find(key); found != state.by_key.end()) {
       if (!missed) ++state.counters.hits;
-      state.entries.splice(state.entries.begin(), state.entries, found->second);
-      return found->second->value;
+      return state.Use(found->second);
     }
     if (!std::exchange(missed, true)) ++state.counters.misses;
     const auto found = state.flights.find(key);
@@ -164,8 +180,7 @@ ByteBudgetCache::Value ByteBudgetCache::Peek(const CacheKey& key) {
   const std::lock_guard lock(state_->mutex);
   const auto found = state_->by_key.find(key);
   if (found == state_->by_key.end()) return nullptr;
-  state_->entries.splice(state_->entries.begin(), state_->entries, found->second);
-  return found->second->value;
+  return state_->Use(found->second);
 }
 
 void ByteBudgetCache::Erase(const CacheKey& key) {
@@ -183,8 +198,10 @@ ByteGate& ByteBudgetCache::loading() { return state_->loading; }
 CacheCounters ByteBudgetCache::counters() const {
   const std::lock_guard lock(state_->mutex);
   CacheCounters counters = state_->counters;
-  counters.entries = state_->entries.size();
+  counters.entries = state_->by_key.size();
   return counters;
 }
+
+std::uint64_t ByteBudgetCache::max_bytes() const { return state_->max_bytes; }
 
 }  // namespace unshard

@@ -30,17 +30,26 @@ struct CacheCounters {
   std::uint64_t hits = 0, misses = 0, evictions = 0, bytes = 0, entries = 0;
 };
 
-// Least-recently-used within `max_bytes`. Values are shared and immutable. Thread-safe; loads run
-// without a lock, and concurrent misses of one key share one load (also its failure, which is not
-// kept). Where a load fails after the deadline of the thread that runs it, the other threads do not
-// share that failure: one of them runs it again. A value larger than the whole budget is returned
-// but not kept. Loads that say what memory they need wait until those under way leave room for it.
+// Least-recently-used within `max_bytes`; brief values among themselves. Values are shared and
+// immutable. Thread-safe; loads run without a lock, and concurrent misses of one key share one load
+// (also its failure, which is not kept). Where a load fails after the deadline of the thread that
+// runs it, the other threads do not share that failure: one of them runs it again. A value larger
+// than the whole budget is returned but not kept. Loads that say what memory they need wait until
+// those under way leave room for it.
 class ByteBudgetCache {
  public:
+  // The part of the budget above which brief values are evicted before all others.
+  static constexpr std::uint64_t kBriefShare = 4;
+  // What an entry costs beside its value: list and hash nodes. Counted, so that very many very
+  // small values stay within the budget too.
+  static constexpr std::uint64_t kEntryOverhead = 160;
+
   using Value = std::shared_ptr<const void>;
   struct Loaded {
     Value value;
     std::uint64_t bytes = 0;
+    // A value that is wanted for a moment, and of which a part may be kept beside it.
+    bool brief = false;
   };
   using Loader = std::function<Result<Loaded>()>;
 
@@ -59,6 +68,7 @@ class ByteBudgetCache {
   Value Peek(const CacheKey& key);
   void Erase(const CacheKey& key);
   [[nodiscard]] CacheCounters counters() const;
+  [[nodiscard]] std::uint64_t max_bytes() const;
   // What loads wait for that say what memory they need: for other work of their kind.
   [[nodiscard]] ByteGate& loading();
 

@@ -14,7 +14,21 @@ namespace {
 constexpr int kTries = 8;
 
 // What CacheKey::page tells apart.
-enum CachedVersion : std::uint64_t { kStored, kCommitted };
+enum CachedVersion : std::uint64_t { kStored, kCommitted, kVersions };
+
+// A whole chunk is kept briefly where it is cut. What else is in the cache, and reads at the same
+// time that are not quite in the order of the file, have an eighth.
+constexpr std::uint64_t kOtherShare = 8;
+
+std::uint64_t CostOf(const Voxels& voxels) { return voxels.bytes.size() + sizeof(Voxels); }
+
+CacheKey KeyOfSection(const CacheKey& chunk, std::uint64_t number,
+                      const DecodedChunks::Sections& sections) {
+  CacheKey key = chunk;
+  key.owner = sections.cache_owner;
+  key.page = chunk.page + kVersions * number;
+  return key;
+}
 
 // Stored bytes are asked for at once: the reader of a shard keeps what is read in parts.
 Result<Bytes> ReadWhole(ChunkContent& content, std::uint64_t max_bytes) {
@@ -38,23 +52,42 @@ DecodedChunks::DecodedChunks(Parts parts, ChunkGrid grid)
       grid_(std::move(grid)),
       current_(parts_.written),
       clips_(ClipsChunks(parts_.array.dialect)),
-      decoding_bytes_(2 * std::min(parts_.max_chunk_bytes,
-                                   VoxelBytes(parts_.array.data_type, parts_.array.chunk_shape)
-                                       .value_or(parts_.max_chunk_bytes))) {}
+      chunk_bytes_(std::min(parts_.max_chunk_bytes,
+                            VoxelBytes(parts_.array.data_type, parts_.array.chunk_shape)
+                                .value_or(parts_.max_chunk_bytes))) {}
 
 std::uint64_t DecodedChunks::ExtentOf(std::uint64_t cell, std::size_t axis) const {
   const std::uint64_t whole = grid_.chunk_shape()[axis];
   return clips_ ? std::min(whole, grid_.shape()[axis] - cell * whole) : whole;
 }
 
+std::vector<std::uint64_t> DecodedChunks::ShapeOf(const GridCell& cell) const {
+  std::vector<std::uint64_t> shape;
+  for (std::size_t axis = 0; axis < cell.size(); ++axis) {
+    shape.push_back(ExtentOf(cell[axis], axis));
+  }
+  return shape;
+}
+
+DecodedChunks::Sections DecodedChunks::SectionsFor(std::span<const std::size_t> order) const {
+  const std::uint64_t cache = parts_.cache->max_bytes();
+  const std::uint64_t brief = std::max(cache / ByteBudgetCache::kBriefShare, chunk_bytes_);
+  SectionLimits limits;
+  limits.chunks = cache;
+  limits.sections = cache - std::min(cache, brief + cache / kOtherShare);
+  limits.each = ByteBudgetCache::kEntryOverhead + sizeof(Voxels);
+  const VolumeGrid grid{grid_.shape(), grid_.chunk_shape(), parts_.array.data_type.size};
+  return {ChunkSections(grid, order, clips_, limits)};
+}
+
 ChunkRef DecodedChunks::RefOf(const GridCell& cell) const {
   return parts_.tree->RefOf(ChunkFile{FileCellOf(parts_.array.dialect, cell)});
 }
 
-Result<DecodedChunks::VoxelsPtr> DecodedChunks::Get(const GridCell& cell) {
-  const ChunkRef chunk = RefOf(cell);
+Result<DecodedChunks::Pieces> DecodedChunks::Get(const Wanted& wanted, const Sections& sections) {
+  const ChunkRef chunk = RefOf(wanted.cell);
   for (int i = 1;; ++i) {
-    auto found = GetOnce(chunk, cell);
+    auto found = GetOnce(chunk, wanted, sections);
     if (found) return found;
     if (found.error().code == ErrorCode::kConflict && i < kTries) continue;
     const std::string name = JoinPath(parts_.tree->directory(), parts_.tree->Path(chunk));
@@ -66,18 +99,27 @@ CacheKey DecodedChunks::KeyOf(const GridCell& cell, const ShardGenerationPtr& sh
   return {cache_owner_, LinearIndex(grid_.grid_shape(), cell), shard ? shard->serial : 0, kStored};
 }
 
-void DecodedChunks::Prefetch(const std::vector<GridCell>& cells) {
+bool DecodedChunks::IsCached(const CacheKey& chunk, const Wanted& wanted,
+                             const Sections& sections) const {
+  if (parts_.cache->Peek(chunk)) return true;
+  if (!sections.cut.cut()) return false;
+  return std::all_of(wanted.sections.begin(), wanted.sections.end(), [&](std::uint64_t number) {
+    return parts_.cache->Peek(KeyOfSection(chunk, number, sections)) != nullptr;
+  });
+}
+
+void DecodedChunks::Prefetch(const std::vector<Wanted>& wanted, const Sections& sections) {
   const bool wrapped = parts_.tree->shards().format().is_wrapped();
-  if (!parts_.prefetches || wrapped || cells.size() < 2) return;
+  if (!parts_.prefetches || wrapped || wanted.size() < 2) return;
   ChunkStore& store = parts_.tree->chunks();
   std::uint64_t bytes = 0;
-  for (const GridCell& cell : cells) {
-    const ChunkRef chunk = RefOf(cell);
+  for (const Wanted& one : wanted) {
+    const ChunkRef chunk = RefOf(one.cell);
     // What fails here, fails again where it is read.
     const auto generation = store.Current(chunk, CallerDeadline());
     if (!generation) return;
     const ShardGenerationPtr shard = ShardGenerationOf(*generation);
-    if (!shard || !shard->object || parts_.cache->Peek(KeyOf(cell, shard))) continue;
+    if (!shard || !shard->object || IsCached(KeyOf(one.cell, shard), one, sections)) continue;
     const auto location = store.Locate(chunk, *generation);
     if (!location) return;
     if (!*location) continue;
@@ -87,9 +129,10 @@ void DecodedChunks::Prefetch(const std::vector<GridCell>& cells) {
   }
 }
 
-Result<DecodedChunks::VoxelsPtr> DecodedChunks::GetOnce(const ChunkRef& chunk,
-                                                        const GridCell& cell) {
+Result<DecodedChunks::Pieces> DecodedChunks::GetOnce(const ChunkRef& chunk, const Wanted& wanted,
+                                                     const Sections& sections) {
   ChunkTree& tree = *parts_.tree;
+  const GridCell& cell = wanted.cell;
   CacheKey key;
   ByteBudgetCache::Loader load;
   const WrittenVersionPtr written =
@@ -112,19 +155,52 @@ Result<DecodedChunks::VoxelsPtr> DecodedChunks::GetOnce(const ChunkRef& chunk,
       return Decode(facts ? MakeStoredContent(parts_.tree, chunk, *facts) : nullptr, cell);
     };
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto value,
-                           parts_.cache->Get(key, CallerDeadline(), load, decoding_bytes_));
-  return std::static_pointer_cast<const Voxels>(value);
+  return Take(key, wanted, sections, load);
+}
+
+Result<DecodedChunks::Pieces> DecodedChunks::Take(const CacheKey& chunk, const Wanted& wanted,
+                                                  const Sections& sections,
+                                                  const ByteBudgetCache::Loader& load) {
+  const bool cut = sections.cut.cut();
+  std::shared_ptr<const Voxels> whole;
+  const auto load_whole = [&]() -> Result<ByteBudgetCache::Loaded> {
+    UNSHARD_ASSIGN_OR_RETURN(auto loaded, load());
+    loaded.brief = cut;
+    return loaded;
+  };
+  Pieces pieces;
+  for (const std::uint64_t number : wanted.sections) {
+    const CacheKey key = cut ? KeyOfSection(chunk, number, sections) : chunk;
+    if (auto kept = cut ? parts_.cache->Peek(key) : nullptr) {
+      pieces.push_back(std::static_pointer_cast<const Voxels>(std::move(kept)));
+      continue;
+    }
+    if (!whole) {
+      // Beside the voxels there are the stored bytes.
+      UNSHARD_ASSIGN_OR_RETURN(const auto value, parts_.cache->Get(chunk, CallerDeadline(),
+                                                                   load_whole, 2 * chunk_bytes_));
+      whole = std::static_pointer_cast<const Voxels>(value);
+    }
+    if (!cut) {
+      pieces.push_back(whole);
+      continue;
+    }
+    auto section = std::make_shared<Voxels>();
+    if (!whole->bytes.empty()) {
+      section->bytes = CutSection(sections.cut, number, ShapeOf(wanted.cell),
+                                  parts_.array.data_type.size, whole->bytes);
+    }
+    pieces.push_back(section);
+    parts_.cache->Put(key, {section, CostOf(*section)});
+  }
+  return pieces;
 }
 
 Result<ByteBudgetCache::Loaded> DecodedChunks::Decode(const ContentPtr& content,
                                                       const GridCell& cell) {
   auto voxels = std::make_shared<Voxels>();
   if (content) {
-    std::vector<std::uint64_t> shape;
-    for (std::size_t axis = 0; axis < cell.size(); ++axis) {
-      shape.push_back(ExtentOf(cell[axis], axis));
-    }
+    const std::vector<std::uint64_t> shape = ShapeOf(cell);
     UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(parts_.array.data_type, shape));
     if (size > parts_.max_chunk_bytes || content->size() > parts_.max_chunk_bytes) {
       return Fail(ErrorCode::kResourceExhausted,
@@ -139,7 +215,7 @@ Result<ByteBudgetCache::Loaded> DecodedChunks::Decode(const ContentPtr& content,
                                             " bytes, expected " + std::to_string(size));
     }
   }
-  const std::uint64_t bytes = voxels->bytes.size() + sizeof(Voxels);
+  const std::uint64_t bytes = CostOf(*voxels);
   return ByteBudgetCache::Loaded{std::move(voxels), bytes};
 }
 

@@ -12,9 +12,10 @@ namespace {
 
 // Voxels that are copied out of one chunk, at equal distances.
 struct Run {
-  std::uint64_t chunk = 0;   // the position of its cell in the grid
-  std::uint64_t from = 0;    // in bytes, in the chunk
-  std::uint64_t stride = 0;  // in bytes, in the chunk
+  std::uint64_t chunk = 0;    // the position of its cell in the grid
+  std::uint64_t section = 0;  // of the chunk
+  std::uint64_t from = 0;     // in bytes, in the section
+  std::uint64_t stride = 0;   // in bytes, in the section
   std::uint64_t count = 0;
   std::uint64_t to = 0;  // in bytes, in the result
 };
@@ -26,8 +27,8 @@ void CopyStrided(const std::uint8_t* from, const Run& run, std::uint8_t* to) {
   }
 }
 
-void Copy(const Run& run, const std::uint8_t* chunk, std::uint64_t item, std::uint8_t* to) {
-  const std::uint8_t* const from = chunk + run.from;
+void Copy(const Run& run, const std::uint8_t* section, std::uint64_t item, std::uint8_t* to) {
+  const std::uint8_t* const from = section + run.from;
   to += run.to;
   if (run.stride == item || run.count == 1) {
     std::memcpy(to, from, run.count * item);
@@ -58,6 +59,7 @@ class VoxelContent final : public ChunkContent {
         chunks_(std::move(chunks)),
         item_(chunks_->array().data_type.size),
         grid_{chunks_->grid().shape(), chunks_->grid().chunk_shape(), item_},
+        sections_(chunks_->SectionsFor(order_)),
         fill_(FillValueOf(chunks_->array())) {}
 
   std::uint64_t size() const override { return header_.size() + body_bytes_; }
@@ -66,10 +68,13 @@ class VoxelContent final : public ChunkContent {
  private:
   // Bytes of the body from `offset` on, which have to be there.
   Result<Bytes> ReadBody(std::uint64_t offset, std::uint64_t size);
-  // Where the voxels come from, all runs of a chunk next to each other.
+  // Where the voxels come from, all runs of a chunk next to each other, and of a section.
   [[nodiscard]] std::vector<Run> RunsOf(std::uint64_t first, std::uint64_t count) const;
+  [[nodiscard]] Run RunOf(const VolumeRun& run, std::uint64_t first) const;
+  // The sections that the runs of one chunk are in.
+  [[nodiscard]] DecodedChunks::Wanted WantedBy(std::span<const Run> runs) const;
   // `runs`: of one chunk.
-  Status CopyRuns(const GridCell& cell, std::span<const Run> runs, std::uint8_t* to);
+  Status CopyRuns(const DecodedChunks::Wanted& wanted, std::span<const Run> runs, std::uint8_t* to);
   void Fill(const Run& run, std::uint8_t* to) const;
 
   const Bytes header_;
@@ -78,6 +83,7 @@ class VoxelContent final : public ChunkContent {
   const std::shared_ptr<DecodedChunks> chunks_;
   const std::uint64_t item_;
   const VolumeGrid grid_;
+  const DecodedChunks::Sections sections_;
   const ByteVector fill_;
 };
 
@@ -105,59 +111,80 @@ Result<Bytes> VoxelContent::ReadBody(std::uint64_t offset, std::uint64_t size) {
   ByteVector voxels(count * item_);
   const std::vector<Run> runs = RunsOf(first, count);
   std::vector<std::span<const Run>> chunks;
-  std::vector<GridCell> cells;
+  std::vector<DecodedChunks::Wanted> wanted;
   for (std::size_t begin = 0; begin < runs.size();) {
     std::size_t end = begin + 1;
     while (end < runs.size() && runs[end].chunk == runs[begin].chunk) ++end;
     chunks.emplace_back(&runs[begin], end - begin);
-    GridCell& cell = cells.emplace_back(grid_.shape.size());
-    CellOfLinearIndex(chunks_->grid().grid_shape(), runs[begin].chunk, cell);
+    wanted.push_back(WantedBy(chunks.back()));
     begin = end;
   }
-  chunks_->Prefetch(cells);
+  chunks_->Prefetch(wanted, sections_);
   // The kernel reads ahead: reads of neighbouring lines, which have the same chunks, come at the
   // same time. Each begins with another chunk, so that they need not wait for each other.
   const std::size_t start = offset / size % chunks.size();
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     UNSHARD_RETURN_IF_ERROR(CallerDeadline().Check("decoding chunks"));
     const std::size_t at = (start + i) % chunks.size();
-    UNSHARD_RETURN_IF_ERROR(CopyRuns(cells[at], chunks[at], voxels.data()));
+    UNSHARD_RETURN_IF_ERROR(CopyRuns(wanted[at], chunks[at], voxels.data()));
   }
   return Bytes(std::move(voxels)).Slice(offset - first * item_, size);
 }
 
 std::vector<Run> VoxelContent::RunsOf(std::uint64_t first, std::uint64_t count) const {
   std::vector<Run> runs;
-  const std::vector<std::uint64_t>& cells = chunks_->grid().grid_shape();
   const Status visited =
       ForEachRun(grid_, order_, first, count, [&](const VolumeRun& run) -> Status {
-        Run made;
-        made.count = run.count;
-        made.to = (run.at - first) * item_;
-        made.stride = item_;
-        for (std::size_t axis = 0; axis < cells.size(); ++axis) {
-          const std::uint64_t extent = chunks_->ExtentOf(run.cell[axis], axis);
-          made.chunk = made.chunk * cells[axis] + run.cell[axis];
-          made.from = made.from * extent + run.position[axis];
-          if (axis > run.axis) made.stride *= extent;
-        }
-        made.from *= item_;
-        runs.push_back(made);
+        runs.push_back(RunOf(run, first));
         return {};
       });
   static_cast<void>(visited);  // the visitor does not fail
-  std::stable_sort(runs.begin(), runs.end(),
-                   [](const Run& a, const Run& b) { return a.chunk < b.chunk; });
+  std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    return std::pair(a.chunk, a.section) < std::pair(b.chunk, b.section);
+  });
   return runs;
 }
 
-Status VoxelContent::CopyRuns(const GridCell& cell, std::span<const Run> runs, std::uint8_t* to) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto voxels, chunks_->Get(cell));
+Run VoxelContent::RunOf(const VolumeRun& run, std::uint64_t first) const {
+  const std::vector<std::uint64_t>& cells = chunks_->grid().grid_shape();
+  const bool cut = sections_.cut.cut();
+  Run made;
+  made.section = cut ? sections_.cut.NumberOf(run.position) : 0;
+  made.count = run.count;
+  made.to = (run.at - first) * item_;
+  made.stride = item_;
+  for (std::size_t axis = 0; axis < cells.size(); ++axis) {
+    ChunkSections::Interval box{0, chunks_->ExtentOf(run.cell[axis], axis)};
+    if (cut) box = sections_.cut.IntervalOf(made.section, axis, box.extent);
+    made.chunk = made.chunk * cells[axis] + run.cell[axis];
+    made.from = made.from * box.extent + run.position[axis] - box.begin;
+    if (axis > run.axis) made.stride *= box.extent;
+  }
+  made.from *= item_;
+  return made;
+}
+
+DecodedChunks::Wanted VoxelContent::WantedBy(std::span<const Run> runs) const {
+  DecodedChunks::Wanted wanted{GridCell(grid_.shape.size()), {}};
+  CellOfLinearIndex(chunks_->grid().grid_shape(), runs.front().chunk, wanted.cell);
   for (const Run& run : runs) {
-    if (voxels->bytes.empty()) {
+    if (wanted.sections.empty() || wanted.sections.back() != run.section) {
+      wanted.sections.push_back(run.section);
+    }
+  }
+  return wanted;
+}
+
+Status VoxelContent::CopyRuns(const DecodedChunks::Wanted& wanted, std::span<const Run> runs,
+                              std::uint8_t* to) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto pieces, chunks_->Get(wanted, sections_));
+  std::size_t at = 0;
+  for (const Run& run : runs) {
+    while (wanted.sections[at] != run.section) ++at;
+    if (pieces[at]->bytes.empty()) {
       Fill(run, to);
     } else {
-      Copy(run, voxels->bytes.data(), item_, to);
+      Copy(run, pieces[at]->bytes.data(), item_, to);
     }
   }
   return {};

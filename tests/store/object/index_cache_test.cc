@@ -59,6 +59,41 @@ TEST(IndexCacheTest, AValueAboveTheBudgetIsGivenButNotKept) {
   EXPECT_EQ(cache.counters().bytes, 0u);
 }
 
+TEST(IndexCacheTest, BriefValuesLeaveFirstButForAQuarterOfTheBudget) {
+  ByteBudgetCache cache(10000);
+  const auto put = [&](std::uint64_t page, std::uint64_t bytes, bool brief) {
+    cache.Put(Key(page), {std::make_shared<const int>(0), bytes - cache.kEntryOverhead, brief});
+  };
+  const auto has = [&](std::uint64_t page) { return cache.Peek(Key(page)) != nullptr; };
+  for (std::uint64_t page = 0; page < 6; ++page) put(page, 1000, false);
+  // They take what is free.
+  for (std::uint64_t page = 10; page < 14; ++page) put(page, 1000, true);
+  EXPECT_TRUE(has(0) && has(13) && has(10));
+  // The least recently used of them makes room, and no older value of the others.
+  put(6, 1000, false);
+  EXPECT_FALSE(has(11));
+  put(14, 1000, true);
+  EXPECT_FALSE(has(12));
+  EXPECT_TRUE(has(0) && has(6) && has(10) && has(13) && has(14));
+  put(7, 1000, false);
+  EXPECT_FALSE(has(10));
+  // Two of them are left, below a quarter.
+  put(8, 1000, false);
+  EXPECT_FALSE(has(1));
+  EXPECT_TRUE(has(0) && has(13) && has(14));
+  // One that is larger than a quarter stays until the next one comes.
+  put(20, 6000, true);
+  EXPECT_TRUE(has(20) && has(8));
+  EXPECT_FALSE(has(13) || has(14));
+  put(21, 6000, true);
+  EXPECT_TRUE(has(21) && has(8));
+  EXPECT_FALSE(has(20));
+  put(22, 6000, false);
+  EXPECT_TRUE(has(22) && has(8));
+  EXPECT_FALSE(has(21));
+  EXPECT_LE(cache.counters().bytes, 10000u);
+}
+
 TEST(IndexCacheTest, AFailureIsNotKept) {
   ByteBudgetCache cache(1000);
   const auto failed = cache.Get(Key(1), Deadline::None(), []() -> Result<ByteBudgetCache::Loaded> {

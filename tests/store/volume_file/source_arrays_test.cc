@@ -163,6 +163,69 @@ TEST_F(SourceArraysTest, SequentialReadsDecodeEachChunkOnceAndRandomOnesOne) {
   EXPECT_EQ(arrays_->chunks_decoded(), volume_.cell_count());
 }
 
+// 16M: of decoded chunks 4 MiB are kept. A layer of 64 chunks of 128 KiB takes twice as much; of
+// its 32 planes of 256 KiB eight are kept.
+class LargeLayerTest : public SourceArraysTest {
+ protected:
+  static constexpr std::uint64_t kSide = 512, kDepth = 32, kTile = 64;
+
+  static char VoxelAt(std::uint64_t x, std::uint64_t y, std::uint64_t z) {
+    return static_cast<char>((x * 7 + y * 31 + z * 101 + (x >> 6) * (y >> 5)) % 251);
+  }
+  void SetUp() override {
+    options_.memory_bytes = std::uint64_t{16} << 20;
+    std::map<std::uint64_t, std::string> chunks;
+    for (std::uint64_t i = 0; i < layer_.cell_count(); ++i) {
+      const GridCell cell = layer_.CellAt(i);
+      std::string& chunk = chunks[i];
+      for (std::uint64_t z = 0; z < kDepth; ++z) {
+        for (std::uint64_t y = 0; y < kTile; ++y) {
+          for (std::uint64_t x = 0; x < kTile; ++x) {
+            chunk += VoxelAt(cell[0] * kTile + x, cell[1] * kTile + y, z);
+          }
+        }
+      }
+    }
+    source_.Write("info", layer_.document);
+    for (const auto& [key, bytes] : layer_.Encode(chunks)) {
+      source_.Write(JoinPath(layer_.directory, key), bytes);
+    }
+    Open();
+  }
+  // Of the body of the file.
+  static bool IsRight(const std::string& read, std::uint64_t at) {
+    for (std::uint64_t i = 0; i < read.size(); ++i) {
+      const std::uint64_t voxel = at + i;
+      if (read[i] != VoxelAt(voxel % kSide, voxel / kSide % kSide, voxel / kSide / kSide)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const ShardedSource layer_ =
+      PrecomputedSource({kSide, kSide, kDepth}, {kTile, kTile, kDepth}, kSpec, "raw");
+};
+
+TEST_F(LargeLayerTest, EachOfItsChunksIsDecodedOnceForThePlanesThatAreKept) {
+  const ContentPtr raw = File("8_8_8", "raw");
+  for (std::uint64_t at = 0; at < raw->size(); at += 60000) {
+    ASSERT_TRUE(IsRight(*ReadAt(*raw, at, 60000), at)) << at;
+  }
+  EXPECT_EQ(arrays_->chunks_decoded(), layer_.cell_count() * 4);
+}
+
+TEST_F(LargeLayerTest, ABlockIsDecodedOnce) {
+  const ContentPtr raw = File("8_8_8", "raw");
+  for (std::uint64_t z = 0; z < kDepth; ++z) {
+    for (std::uint64_t y = 100; y < 200; ++y) {
+      const std::uint64_t at = (z * kSide + y) * kSide + 50;
+      ASSERT_TRUE(IsRight(*ReadAt(*raw, at, 100), at));
+    }
+  }
+  EXPECT_EQ(arrays_->chunks_decoded(), 9u);
+}
+
 TEST_F(SourceArraysTest, ADamagedChunkFailsAloneAndIsNamed) {
   WriteVolume();
   std::map<std::uint64_t, std::string> chunks;
