@@ -45,7 +45,12 @@ Result<ArrayDialect> FormatOf(const std::string& name) {
 
 Result<std::int64_t> WholeNumber(const std::string& option, const std::string& text) {
   if (const auto value = ParseNumber<std::int64_t>(text)) return *value;
-  return Wrong(option, "expected whole numbers separated by commas, found \"" + text + "\"");
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  const bool is_number =
+      text.size() > first && text.find_first_not_of("0123456789", first) == std::string::npos;
+  return Wrong(option, (is_number ? "expected numbers below 2^63, found \""
+                                  : "expected whole numbers separated by commas, found \"") +
+                           text + "\"");
 }
 
 // A list of numbers. Of a volume the last one, of the channel, may be left out: it is `of_channel`.
@@ -69,11 +74,16 @@ JsonValue Member(const char* name, JsonValue value) {
 }
 
 // Numbers alone are nanometres; other texts have a unit of their own ("0.5 s").
-JsonValue UnitsOf(const std::vector<std::string>& texts, ArrayDialect format) {
+Result<JsonValue> UnitsOf(const std::vector<std::string>& texts, ArrayDialect format) {
   std::vector<JsonValue> units;
   for (const std::string& text : texts) {
     const bool alone =
         !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string::npos;
+    const std::string number = text.substr(0, text.find_first_not_of("0123456789.eE+-"));
+    const auto value = ParseNumber<double>(number);
+    if (value && !(*value > 0)) {
+      return Wrong("--resolution", "expected numbers above 0, found \"" + text + "\"");
+    }
     units.push_back(text.empty() ? JsonValue() : JsonValue::String(alone ? text + " nm" : text));
   }
   if (format == ArrayDialect::kPrecomputed && units.size() + 1 == kVolumeRank) {
@@ -159,7 +169,28 @@ JsonValue FillOf(const std::string& text) {
   return value ? *std::move(value) : JsonValue::String(text);
 }
 
+// Options of what the format does not have would be without effect.
+Status CheckOptions(const CreateCommand& command, ArrayDialect format) {
+  const std::string name(DialectName(format));
+  const bool sharded = format == ArrayDialect::kPrecomputed || format == ArrayDialect::kZarr3;
+  if (!command.shard.empty() && !sharded) {
+    return Wrong("--shard", name +
+                                " has no shards: leave it out (the extents of chunks are "
+                                "--chunk), or choose the format zarr3 or precomputed");
+  }
+  if (!command.axes.empty() && format == ArrayDialect::kZarr2 && command.scales < 2) {
+    return Wrong("--axes", name +
+                               " has no names of dimensions but in a pyramid: leave it out, "
+                               "add --scales, or choose the format zarr3");
+  }
+  if (!command.factors.empty() && command.scales < 2) {
+    return Wrong("--factor", "expected --scales as well, of 2 or more");
+  }
+  return {};
+}
+
 Result<Schema> SchemaOfOptions(const CreateCommand& command, ArrayDialect format) {
+  UNSHARD_RETURN_IF_ERROR(CheckOptions(command, format));
   JsonValue schema = JsonValue::Object();
   if (!command.dtype.empty()) schema.Set("dtype", JsonValue::String(command.dtype));
   UNSHARD_ASSIGN_OR_RETURN(JsonValue domain, DomainOf(command, format));
@@ -172,29 +203,44 @@ Result<Schema> SchemaOfOptions(const CreateCommand& command, ArrayDialect format
   }
   if (!command.fill.empty()) schema.Set("fill_value", FillOf(command.fill));
   if (!command.resolution.empty()) {
-    schema.Set("dimension_units", UnitsOf(command.resolution, format));
+    UNSHARD_ASSIGN_OR_RETURN(JsonValue units, UnitsOf(command.resolution, format));
+    schema.Set("dimension_units", std::move(units));
   }
   return ParseSchema(WriteJson(schema));
 }
 
-// A file that exists, or JSON.
-Result<std::string> SchemaText(const std::string& given) {
+// The text of a file.
+Result<std::string> SchemaText(const std::string& path) {
   std::error_code unknown;
-  if (!std::filesystem::is_regular_file(given, unknown)) return given;
-  if (std::filesystem::file_size(given, unknown) > JsonLimits().max_bytes) {
-    return Wrong("--schema", given + " is too large for a schema");
+  if (std::filesystem::file_size(path, unknown) > JsonLimits().max_bytes) {
+    return Wrong("--schema", path + " is too large for a schema");
   }
-  std::ifstream file(given, std::ios::binary);
+  std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) return FailErrno(errno, given);
+  if (!file) return FailErrno(errno, path);
   return text;
+}
+
+// Of a file that exists, or of JSON.
+Result<Schema> GivenSchema(const std::string& given) {
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(given, unknown)) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string text, SchemaText(given));
+    auto schema = ParseSchema(text);
+    if (!schema) return Forward(std::move(schema).error(), given);
+    return schema;
+  }
+  const std::size_t first = given.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || given[first] != '{') {
+    return Wrong("--schema", "expected a file, or a JSON object, found \"" + given + "\"");
+  }
+  return ParseSchema(given);
 }
 
 Result<Schema> SchemaOf(const CreateCommand& command, ArrayDialect format) {
   UNSHARD_ASSIGN_OR_RETURN(const Schema options, SchemaOfOptions(command, format));
   if (command.schema.empty()) return options;
-  UNSHARD_ASSIGN_OR_RETURN(const std::string text, SchemaText(command.schema));
-  UNSHARD_ASSIGN_OR_RETURN(Schema schema, ParseSchema(text));
+  UNSHARD_ASSIGN_OR_RETURN(Schema schema, GivenSchema(command.schema));
   const Status merged = schema.Merge(options);
   if (!merged) {
     return Fail(ErrorCode::kInvalidArgument,

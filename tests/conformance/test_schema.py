@@ -437,7 +437,27 @@ def test_a_failure_leaves_nothing_in_a_bucket(work, kind):
     (["--format", "zarr3", "--shape", "4,x"], "--shape: expected whole numbers"),
     (["--format", "zarr3", "--shape", "4"], "dtype is missing"),
     (["--format", "zarr3", "--dtype", "uint8"], "domain is missing"),
+    (["--format", "zarr3", "--shape", "4,99999999999999999999"],
+     '--shape: expected numbers below 2^63, found "99999999999999999999"'),
     (["--format", "zarr3", "--schema", "{"], "schema: line 1"),
+    (["--format", "zarr3", "--schema", "no/such.json"],
+     '--schema: expected a file, or a JSON object, found "no/such.json"'),
+    (["--format", "zarr2", "--shape", "4", "--dtype", "uint8", "--shard", "4"],
+     "--shard: zarr2 has no shards"),
+    (["--format", "n5", "--shape", "4", "--dtype", "uint8", "--shard", "4"],
+     "--shard: n5 has no shards"),
+    (["--format", "zarr2", "--shape", "4", "--dtype", "uint8", "--axes", "x"],
+     "--axes: zarr2 has no names of dimensions but in a pyramid"),
+    (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--factor", "2"],
+     "--factor: expected --scales as well"),
+    (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "2,2"],
+     "factors: expected one for each of the 1 dimensions"),
+    (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--scales", "2", "--factor", "0"],
+     "factors: expected numbers from 1 on, found 0"),
+    (["--format", "precomputed", "--shape", "4,4,4", "--dtype", "uint8", "--resolution", "8,0,8"],
+     '--resolution: expected numbers above 0, found "0"'),
+    (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--resolution", "-2 um"],
+     '--resolution: expected numbers above 0, found "-2 um"'),
     (["--format", "zarr3", "--shape", "4", "--dtype", "uint8", "--schema", '{"dtype": "int8"}'],
      "--schema and another option contradict each other: dtype"),
     (["--format", "n5", "--shape", "4", "--dtype", "bool"], "N5 has no bool"),
@@ -447,6 +467,17 @@ def test_messages_name_the_option(work, arguments, expected):
     done = run("create", work / "new", *arguments)
     assert done.returncode == 1 and expected in done.stderr, done.stderr
     assert not (work / "new").exists()
+
+
+def test_messages_name_the_file_of_a_schema(work):
+    path = work / "schema.json"
+    for text, field in [('{"dtype": "uint8", "fill_value": 300}', "schema: fill_value: expected"),
+                        ('{"dtype": "uint8", "chunk": 1}', "schema: chunk: expected no such member"),
+                        ("[1]", "schema: document: expected an object"), ("", "schema: line 1")]:
+        path.write_text(text)
+        done = run("create", work / "new", "--format", "zarr3", "--shape", "4", "--schema", path)
+        assert done.returncode == 1 and f"{path}: {field}" in done.stderr, done.stderr
+        assert not (work / "new").exists()
 
 
 def test_a_schema_is_read_from_a_file_and_merged_with_options(work):
