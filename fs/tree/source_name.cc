@@ -8,6 +8,7 @@
 #include "fs/tree/source_file.h"
 #include "fs/tree/staged_node.h"
 #include "fs/tree/superblock.h"
+#include "store/dataset/all_views.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -57,18 +58,28 @@ Result<Entry> SourceName::LookupShown() const {
     auto found = StatBriefly(sb, path());
     if (!found && IsStoreAway(sb, found.error())) return LookupUnknown(found.error());
     UNSHARD_ASSIGN_OR_RETURN(const auto status, std::move(found));
-    if (!status || status->kind == FileStatus::Kind::kOther) return Entry{0, {}, 0};
+    if (!status || status->kind == FileStatus::Kind::kOther) return LookupNothing({0, {}, 0});
     if (status->kind == FileStatus::Kind::kFile) {
       return ReferPassthroughFile(sb, path(), *status)->EntryOf(*status);
     }
     return ReferDirectory(sb, path(), opaque_, status->modified);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto info, sb.parts.store->Stat(path(), CallerDeadline()));
-  if (!info || info->kind == ObjectInfo::Kind::kOther) return sb.Missing();
+  if (!info || info->kind == ObjectInfo::Kind::kOther) return LookupNothing(sb.Missing());
   if (info->kind == ObjectInfo::Kind::kDirectory) {
     return ReferDirectory(sb, path(), opaque_, info->modified);
   }
   return ReferSourceFile(sb, path(), *info);
+}
+
+Result<Entry> SourceName::LookupNothing(const Entry& missing) const {
+  const Superblock& sb = superblock();
+  if (sb.options.view != kAllViews || !directory().empty()) return missing;
+  const auto& refused = sb.parts.datasets->refused_views();
+  const auto view = refused.find(name());
+  if (view == refused.end()) return missing;
+  return FailWith(ENOENT, ErrorCode::kNotFound,
+                  "this view has nothing of the source: " + view->second.message);
 }
 
 // The store did not say what is under this name, and nothing was known of it. Taken for a file it

@@ -43,6 +43,8 @@ class SourceName final : public Name {
   [[nodiscard]] bool IsPlainDocument() const;
 
   [[nodiscard]] Result<Entry> LookupShown() const;
+  // What is not there; of a view that view=all leaves out, why.
+  [[nodiscard]] Result<Entry> LookupNothing(const Entry& missing) const;
   [[nodiscard]] Result<Entry> LookupUnknown(const Error& error) const;
 
   const bool opaque_;

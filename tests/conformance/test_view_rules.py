@@ -3,6 +3,7 @@ values of absent chunks. What it cannot say is refused, by name."""
 
 import json
 import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -71,6 +72,8 @@ def test_a_view_that_cannot_say_the_source_is_refused_and_missing_among_all(obst
     assert said.keys() == refused.keys()
     for view, reason in refused.items():
         assert not (whole.path / view).exists() and reason in said[view]
+        why = subprocess.run([os.environ["UNSHARD"], "why", whole.path / view], capture_output=True, text=True)
+        assert f"/{view}: lookup failed with ENOENT" in why.stdout and reason in why.stdout
 
 
 @pytest.mark.parametrize("translation", [4, 5], ids=["of corners", "of centres"])
