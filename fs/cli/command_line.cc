@@ -303,6 +303,11 @@ Command AddCopy(CLI::App& app) {
                    "A dataset of the same shape and data type; with --format, --schema or --like "
                    "it is created first")
       ->required();
+  copy->add_option(
+          "--exclude", command->exclude,
+          "Leave out what is at this path below the source, such as labels; may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
   copy->add_flag("--verify", command->verify, "Then read both again, and compare every voxel");
   copy->add_flag("-q,--quiet", command->quiet, "Show no progress");
   AddCreateOptions(*copy, command->create);

@@ -1,10 +1,12 @@
 #include "fs/cli/copy_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -59,7 +61,31 @@ Status ExpectApart(const VolumeOptions& source, const VolumeOptions& destination
               destination.source + ": lies in the source; name a place outside of it");
 }
 
-Status CreateDestination(const CopyCommand& command, const OpenedDataset& source) {
+// As the walk over the source has its paths.
+Result<std::set<std::string>> ExcludedPaths(const CopyCommand& command) {
+  std::set<std::string> paths;
+  for (const std::string& given : command.exclude) {
+    auto path = ResolvePath("", given);
+    if (!path || path->empty() || given.starts_with('/')) {
+      return Fail(
+          ErrorCode::kInvalidArgument,
+          "--exclude: expected a path below the source, such as labels, found \"" + given + "\"");
+    }
+    paths.insert(*std::move(path));
+  }
+  return paths;
+}
+
+// Those of --like have what is left out.
+void Exclude(const std::set<std::string>& excluded, std::vector<NewDocument>& documents) {
+  std::erase_if(documents, [&](const NewDocument& document) {
+    return std::any_of(excluded.begin(), excluded.end(),
+                       [&](const std::string& path) { return IsAtOrBelow(document.path, path); });
+  });
+}
+
+Status CreateDestination(const CopyCommand& command, const OpenedDataset& source,
+                         const std::set<std::string>& excluded) {
   if (!DescribesNewDataset(command.create)) return {};
   auto described = source.is_single()
                        ? DocumentsFor(command.create, source.datasets().front().source.dataset)
@@ -68,6 +94,7 @@ Status CreateDestination(const CopyCommand& command, const OpenedDataset& source
   UNSHARD_ASSIGN_OR_RETURN(const auto places, LevelPlacesFor(command.create, source));
   UNSHARD_RETURN_IF_ERROR(CheckPlaces(*source.store(), source.members(), places));
   std::vector<NewDocument> documents = *std::move(described);
+  Exclude(excluded, documents);
   const auto created = IsCreated(command.create.destination, documents);
   if (created && *created) return {};
   return CreateDataset(command.create.destination, std::move(documents));
@@ -125,9 +152,11 @@ Status Copy(const CopyCommand& command) {
   UNSHARD_ASSIGN_OR_RETURN(both.destination, OptionsOf(command.create.destination));
   UNSHARD_RETURN_IF_ERROR(ExpectApart(source, both.destination));
   both.limits = ChooseLimits(!source.url.empty(), !both.destination.url.empty());
-  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset opened, OpenedDataset::Open(source, both.limits));
+  UNSHARD_ASSIGN_OR_RETURN(const auto excluded, ExcludedPaths(command));
+  UNSHARD_ASSIGN_OR_RETURN(OpenedDataset opened,
+                           OpenedDataset::Open(source, both.limits, excluded));
   both.source = std::make_shared<const OpenedDataset>(std::move(opened));
-  UNSHARD_RETURN_IF_ERROR(CreateDestination(command, *both.source));
+  UNSHARD_RETURN_IF_ERROR(CreateDestination(command, *both.source, excluded));
   UNSHARD_ASSIGN_OR_RETURN(const auto copy,
                            DatasetCopy::Open(both.source, both.destination, both.limits));
   UNSHARD_ASSIGN_OR_RETURN(const std::string took,

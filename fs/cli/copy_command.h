@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "fs/cli/create_command.h"
 
@@ -12,7 +13,8 @@ struct CopyCommand {
   // The destination; where it describes a dataset, that is created first, unless it is there as
   // described: an interrupted copy goes on.
   CreateCommand create;
-  bool verify = false;  // then read both again, and compare their voxels
+  std::vector<std::string> exclude;  // paths below the source
+  bool verify = false;               // then read both again, and compare their voxels
   bool quiet = false;
 };
 

@@ -24,7 +24,8 @@ constexpr std::size_t kMostDirectories = 100000;
 
 class MemberWalk {
  public:
-  MemberWalk(ObjectStore& store, CatalogStore* catalog) : store_(store), catalog_(catalog) {}
+  MemberWalk(ObjectStore& store, CatalogStore* catalog, const std::set<std::string>& excluded)
+      : store_(store), catalog_(catalog), excluded_(excluded) {}
 
   Status Visit(const std::string& path, std::size_t depth) {
     if (++visited_ > kMostDirectories || depth > kMostDepth) return TooMany(path);
@@ -46,6 +47,18 @@ class MemberWalk {
     return VisitMembers(path, depth, true);
   }
 
+  // Fails where one of `excluded` has not been met.
+  [[nodiscard]] Status CheckExcluded() const {
+    for (const std::string& path : excluded_) {
+      const auto covers = [&](const std::string& met) { return IsAtOrBelow(path, met); };
+      if (std::any_of(met_.begin(), met_.end(), covers)) continue;
+      return Fail(ErrorCode::kNotFound,
+                  store_.Describe(path) +
+                      ": expected a directory in a group, or beside the levels of a pyramid, "
+                      "without one of these");
+    }
+    return {};
+  }
   DatasetMembers Take() { return std::move(found_); }
 
  private:
@@ -81,9 +94,18 @@ class MemberWalk {
     for (const std::string& name : names) {
       const std::string member = JoinPath(path, name);
       if (levels_.contains(member)) continue;
+      if (excluded_.contains(member) && !HoldsLevels(member)) {
+        met_.insert(member);
+        continue;
+      }
       UNSHARD_RETURN_IF_ERROR(Visit(member, depth + 1));
     }
     return {};
+  }
+
+  [[nodiscard]] bool HoldsLevels(const std::string& path) const {
+    return std::any_of(levels_.begin(), levels_.end(),
+                       [&](const std::string& level) { return IsAtOrBelow(level, path); });
   }
 
   tl::unexpected<Error> TooMany(const std::string& path) const {
@@ -96,6 +118,8 @@ class MemberWalk {
 
   ObjectStore& store_;
   CatalogStore* const catalog_;
+  const std::set<std::string>& excluded_;
+  std::set<std::string> met_;  // of these
   std::size_t visited_ = 0;
   std::set<std::string> levels_;  // the directories of levels of pyramids
   DatasetMembers found_;
@@ -103,9 +127,11 @@ class MemberWalk {
 
 }  // namespace
 
-Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog) {
-  MemberWalk walk(store, catalog);
+Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog,
+                                   const std::set<std::string>& excluded) {
+  MemberWalk walk(store, catalog, excluded);
   UNSHARD_RETURN_IF_ERROR(walk.Visit("", 0));
+  UNSHARD_RETURN_IF_ERROR(walk.CheckExcluded());
   return walk.Take();
 }
 

@@ -1,6 +1,7 @@
 // The datasets of a tree of groups, and the files beside them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,10 @@ struct DatasetMembers {
 // null where the store lists. A store that does not has a dataset at its root, what the metadata of
 // a pyramid mention (the labels of OME-Zarr need no mention), and no files. Fails, naming document
 // and field, where one cannot be read, and with kResourceExhausted where there are more directories
-// than any tree has.
-Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog);
+// than any tree has. What is at or below the paths `excluded` is left out; each of them has to be a
+// directory that would be searched else (kNotFound).
+Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog,
+                                   const std::set<std::string>& excluded = {});
 
 // Whether a name is that of what publishing and copying leave when they are killed.
 bool IsLeftOver(std::string_view name);

@@ -24,10 +24,12 @@ tl::unexpected<Error> OpenedDataset::Missing(const std::string& path, bool is_gr
                               "attributes.json)"));
 }
 
-Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const CopyLimits& limits) {
+Result<OpenedDataset> OpenedDataset::Open(const VolumeOptions& options, const CopyLimits& limits,
+                                          const std::set<std::string>& excluded) {
   OpenedDataset opened;
   UNSHARD_RETURN_IF_ERROR(opened.OpenStore(options));
-  UNSHARD_ASSIGN_OR_RETURN(opened.members_, FindMembers(*opened.store_, opened.catalog_.get()));
+  UNSHARD_ASSIGN_OR_RETURN(opened.members_,
+                           FindMembers(*opened.store_, opened.catalog_.get(), excluded));
   if (opened.datasets().empty()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto root,
                              ReadViewSource(*opened.store_, "", opened.catalog_.get()));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ namespace unshard {
 class OpenedDataset {
  public:
   // Opens the dataset at `options.source` and those beside its levels or, where that is a group,
-  // all in it. Fails, naming it, where no array or pyramid is there.
-  static Result<OpenedDataset> Open(const VolumeOptions& options, const CopyLimits& limits);
+  // all in it, but for what FindMembers leaves out. Fails, naming it, where no array or pyramid is
+  // there.
+  static Result<OpenedDataset> Open(const VolumeOptions& options, const CopyLimits& limits,
+                                    const std::set<std::string>& excluded = {});
   // Opens the datasets at these paths below `options.source`, and no others. Fails, naming the
   // first that is missing.
   static Result<OpenedDataset> OpenAt(const VolumeOptions& options,

@@ -139,6 +139,24 @@ def test_verification_finds_the_byte_that_differs(copy, work):
     assert f"copy/{LARGE}: differs from the source: byte 2000000" in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize("format, form", [("zarr3", "--format"), ("zarr2", "--like"), ("n5", "--format")])
+def test_without_what_is_excluded(format, form, copy, work):
+    voxels, files = make_pyramid(work / "source", format)
+    options = [form, work / "source" if form == "--like" else "zarr3"]
+    for name, wrong in [("elsewhere", "expected a directory in a group"), ("/labels", "a path below the source"),
+                        ("..", "a path below the source"), ("s0" if format == "n5" else "0", "expected a directory")]:
+        said = copy(work / "source", work / "copy", *options, "--exclude", name, code=1).stderr
+        assert name in said and wrong in said and said.count("\n") == 1
+        assert not (work / "copy").exists()
+    # Twice: what an earlier copy has made is taken for the same.
+    for _ in range(2):
+        copy(work / "source", work / "copy", *options, "--exclude", "labels/", "--exclude", "OME", "--verify")
+    assert not (work / "copy/labels").exists() and not (work / "copy/OME").exists()
+    check_voxels(work / "copy", format if form == "--like" else "zarr3",
+                 {path: voxels[path] for path in ("", "mask")})
+    check_files(work / "copy", {name: files[name] for name in ("README.md", "empty", "notes/how/it was made.txt")})
+
+
 @pytest.mark.parametrize("kind", ["group", "array", "file"])
 def test_what_would_land_in_a_level_is_refused_before_a_byte_is_written(kind, copy, work):
     import zarr

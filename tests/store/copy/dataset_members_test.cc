@@ -105,6 +105,33 @@ TEST(FindMembers, ListsEachDirectoryOnceAndNoArray) {
   }
 }
 
+TEST(FindMembers, LeavesOutWhatIsExcludedAndDoesNotReadIt) {
+  const auto store = std::make_shared<MemoryStore>(Capabilities{});
+  for (const auto& [key, text] : kImage) store->Put(key, text);
+  CountingStore counting(store);
+  const auto found = FindMembers(counting, nullptr, {"docs", "labels", "labels/cells"});
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->datasets.size(), 2u);
+  EXPECT_EQ(found->datasets[1].path, "mask");
+  EXPECT_TRUE(found->groups.empty());
+  ASSERT_EQ(found->files.size(), 1u);
+  EXPECT_EQ(found->files[0].path, "");
+  EXPECT_EQ(counting.total().lists, 1u);
+  EXPECT_EQ(counting.of("labels/zarr.json").opens, 0u);
+
+  const auto labels = FindMembers(counting, nullptr, {"labels/cells"});
+  ASSERT_EQ(labels->groups.size(), 1u);
+  EXPECT_EQ(labels->groups[0].path, "labels");
+  // What is not there, what holds levels, and files.
+  for (const char* wrong :
+       {"label", "0", "labels/cells/full", "labels/cells/full/0", "mask/c", "README"}) {
+    const auto refused = FindMembers(counting, nullptr, {wrong});
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
+    EXPECT_NE(refused.error().message.find(wrong), std::string::npos) << refused.error().message;
+  }
+}
+
 TEST(FindMembers, WhatKilledCopiesAndDocumentsAreIsNoFile) {
   const Walked walked = Walk({{"zarr.json", Pyramid("0")},
                               {"0/zarr.json", kArray},
