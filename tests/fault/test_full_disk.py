@@ -3,7 +3,9 @@
 import concurrent.futures
 import errno
 import os
+import subprocess
 
+import numpy as np
 import pytest
 
 from faults import SmallDisk, failing_device, flush, kill, write_state
@@ -214,6 +216,35 @@ def test_writers_who_overrun_a_spool_together_are_slowed_and_none_fails(work, mo
     flush(mounted)
     expect(source.read_values(), {chunk: (1, 3) for chunk in range(source.count)})
     assert mounted.control("errors") == ""
+
+
+@pytest.mark.parametrize("options", [["--format", "zarr3", "--shard", "64,256,256"],
+                                     ["--format", "precomputed", "--shard", "256,256,64"],
+                                     ["--format", "zarr2"], ["--format", "n5"]], ids=" ".join)
+def test_a_copy_onto_a_full_disk_ends_with_the_reason_and_goes_on_when_there_is_room(options, work):
+    import zarr
+
+    voxels = np.random.default_rng(8).integers(0, 256, (128, 256, 256), dtype="uint8")
+    source = zarr.create_array(work / "source", shape=voxels.shape, chunks=(32, 64, 64), dtype="uint8",
+                               compressors=None, dimension_names=[*"zyx"])
+    source[...] = voxels
+    command = [os.environ["UNSHARD"], "copy", "-q", work / "source", work / "disk/copy", *options]
+    with SmallDisk("ext4", work / "disk") as disk:
+        disk.fill()
+        # Room for the documents and some of the 8 MiB.
+        (disk.path / "filler0").unlink(missing_ok=True)
+        size = (disk.path / "filler").stat().st_size
+        os.truncate(disk.path / "filler", size - (5 << 20))
+        os.sync()
+        for _ in range(2):
+            done = subprocess.run(command, capture_output=True, text=True)
+            assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+            assert "No space left on device" in done.stderr and "disk/copy" in done.stderr
+            left = [path for path in disk.path.rglob("*") if "__lock" in path.name or ".unshard" in path.name]
+            assert left == []
+        disk.make_room()
+        done = subprocess.run([*command, "--verify"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 # ------------------------------------------------------------------------------- what a publish costs
