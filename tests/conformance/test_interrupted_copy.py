@@ -47,7 +47,9 @@ class InBucket:
         return f"{self.kind}://{remote_stores.BUCKET}/{name}"
 
     def content(self, name):
-        return {key.removeprefix(f"{name}/"): self.bucket.get(key) for key in self.bucket.keys(f"{name}/")}
+        """Without what a copy leaves that is killed while it asks the store for its conditions."""
+        return {key.removeprefix(f"{name}/"): self.bucket.get(key) for key in self.bucket.keys(f"{name}/")
+                if not key.startswith(f"{name}/.unshard-probe-")}
 
     def unfinished(self):
         if self.kind != "s3":
@@ -83,7 +85,8 @@ def test_a_pyramid(format, to, where, copy, work, unshard_binary):
     rng = np.random.default_rng([SEED, len(format), len(to), len(where)])
     voxels, files = make_pyramid(work / "source", format)
     options = ["--format", to]
-    if to in ("zarr3", "precomputed") and rng.random() < 0.7:
+    # Of Zarr v2 the mask has no names of axes, by which it would find its own in these lists.
+    if to == "precomputed" or (to == "zarr3" and format != "zarr2"):
         options += ["--chunk", "1,6,8,8", "--shard", "1,12,16,16"] if to == "zarr3" else \
             ["--chunk", "8,8,6", "--shard", "16,16,12"]
     with place(where, work) as at:
