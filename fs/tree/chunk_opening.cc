@@ -83,8 +83,7 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   for (int i = 1; i < kBaseTries && IsConflict(based); ++i) based = StageBase(sb, chunk, false);
   UNSHARD_ASSIGN_OR_RETURN(const StagedPtr staged, std::move(based));
   // Its release reports it where nothing was written.
-  if (truncate) staged->MarkTruncated();
-  if (emptied) staged->StartOver();
+  if (truncate || emptied) staged->MarkTruncated(emptied);
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
   return staged;
 }

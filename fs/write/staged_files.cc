@@ -1,12 +1,12 @@
 #include "fs/write/staged_files.h"
 
-#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <string>
 
 #include "fs/common/error_log.h"
 #include "fs/write/request_epoch.h"
+#include "store/object/error_number.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -59,18 +59,16 @@ class StagedFiles::Handle final : public OpenFile {
     return files_.WithRoom(bytes.size(), [&] { return staged_->Write(offset, bytes); });
   }
 
+  // EINTR: its program is being killed, and what that leaves is committed at the release.
   Status Flush(pid_t thread) override {
-    const Status flushed = Committed(thread);
-    refused_ = flushed ? 0 : std::hash<std::string>()(flushed.error().message);
+    const StagedInode::Changes changes = staged_->changes();
+    Status flushed = Committed(thread);
+    if (!flushed && ErrnoOf(flushed.error()) != EINTR) staged_->Refuse(changes);
     return flushed;
   }
 
   Status Sync() override { return files_.Sync(*staged_); }
 
-  // Whether a close has failed with this message already, and so was reported.
-  [[nodiscard]] bool WasRefused(const Error& error) const {
-    return refused_ == std::hash<std::string>()(error.message);
-  }
   // Nothing was written to it since it was closed. Guarded by the staged inode.
   bool flushed_ = false;
 
@@ -94,7 +92,6 @@ class StagedFiles::Handle final : public OpenFile {
   const StagedPtr staged_;
   const pid_t opener_;
   const bool direct_;
-  std::atomic<std::size_t> refused_{0};  // the hash of the message of the last close, or 0
 };
 
 ChunkId StagedFiles::DocumentId(const StagedInode::Document& document) {
@@ -218,12 +215,12 @@ void StagedFiles::Release(Handle& file) {
     last = staged->Close(file.writable()) == 0;
   }
   if (last && id && staged->dirty() && !staged->on_trial()) {
-    if (const Status committed = CommitAtRelease(*staged, *id); !committed) {
+    const Status committed = staged->changes().refused ? Status() : CommitAtRelease(*staged, *id);
+    if (staged->dirty() && UnpackGridNode(staged->node())) parts_.written.LeaveArithmeticNode(*id);
+    if (!committed) {
       Error error = committed.error();
-      if (UnpackGridNode(staged->node())) parts_.written.LeaveArithmeticNode(*id);
-      const bool reported = file.WasRefused(error);
       error.message += "; the chunk from before stays";
-      if (!reported) parts_.report(file.node(), error);
+      parts_.report(file.node(), error);
     }
   }
   // Until here look-ups by readers lead to the committed version, and not to this file.

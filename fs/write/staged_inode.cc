@@ -81,6 +81,7 @@ Status StagedInode::Write(std::uint64_t offset, ByteSpan bytes) {
   const std::lock_guard lock(mutex_);
   UNSHARD_RETURN_IF_ERROR(OwnBytes());
   dirty_ = true;
+  changes_ = {changes_.count + 1};
   modified_ = TimeNow();
   return staged_->Write(offset, bytes);
 }
@@ -97,19 +98,16 @@ Status StagedInode::Truncate(std::uint64_t size) {
     UNSHARD_RETURN_IF_ERROR(staged_->Truncate(size));
   }
   dirty_ = true;
+  changes_ = {changes_.count + 1};
   modified_ = TimeNow();
   return {};
 }
 
-void StagedInode::MarkTruncated() {
+void StagedInode::MarkTruncated(bool has_size) {
   const std::lock_guard lock(mutex_);
   dirty_ = true;
-}
-
-void StagedInode::StartOver() {
-  const std::lock_guard lock(mutex_);
-  dirty_ = true;
-  always_direct_ = true;
+  changes_ = {changes_.count + 1};
+  always_direct_ = has_size;
 }
 
 void StagedInode::SetFlushed(bool& flushed, bool now) {
@@ -159,6 +157,16 @@ void StagedInode::SetPurpose(Purpose purpose) {
 bool StagedInode::dirty() const {
   const std::lock_guard lock(mutex_);
   return dirty_;
+}
+
+StagedInode::Changes StagedInode::changes() const {
+  const std::lock_guard lock(mutex_);
+  return changes_;
+}
+
+void StagedInode::Refuse(const Changes& then) {
+  const std::lock_guard lock(mutex_);
+  changes_.refused = changes_.count == then.count;
 }
 
 StagedInode::Opened StagedInode::Open(bool reads, bool writable) {

@@ -46,10 +46,9 @@ class StagedInode {
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Truncate(std::uint64_t size);
-  // It begins empty, although its name may have a version: counts as written to.
-  void MarkTruncated();
-  // The same, where the kernel may have an i_size for its node: it is opened with direct I/O.
-  void StartOver();
+  // It begins empty, although its name may have a version: counts as written to. `has_size`: the
+  // kernel may have an i_size for its node: it is opened with direct I/O.
+  void MarkTruncated(bool has_size);
   // fsyncs the staged file without a commit: for scratch files.
   Status Sync();
 
@@ -100,6 +99,17 @@ class StagedInode {
   // Written to since it was last committed.
   [[nodiscard]] bool dirty() const;
 
+  // How often it was written to, and whether a close was refused since the last time. A close that
+  // could not commit what was there has said so to its program: the release must not commit it
+  // later, since by then another version may have been written and acknowledged.
+  struct Changes {
+    std::uint64_t count = 0;
+    bool refused = false;
+  };
+  [[nodiscard]] Changes changes() const;
+  // A close was refused that began when these were all.
+  void Refuse(const Changes& then);
+
   // Runs `commit` on the staged bytes, with writes locked out. Where it succeeds they are sealed: a
   // later write, or commit, begins with a copy of them.
   using Commit = std::function<Status(StagedFile& staged)>;
@@ -128,6 +138,7 @@ class StagedInode {
   std::shared_ptr<StagedFile> reserved_;  // empty, for what is written next
   bool sealed_ = false;                   // staged_ belongs to a committed version
   bool dirty_ = false;
+  Changes changes_;
   bool ended_ = false;
   std::uint64_t opens_ = 0;
   std::uint64_t writers_ = 0;

@@ -62,12 +62,19 @@ class WritableVolume : public testing::Test {
     fs_ = *std::move(fs);
   }
 
-  // The files of the spool's sealed chunks.
+  // The files of the spool's sealed chunks, and of those that are being written.
   std::vector<std::filesystem::path> Sealed() {
+    return InSpool(
+        [](const auto& path) { return path.filename().string().find(",s") != std::string::npos; });
+  }
+  std::vector<std::filesystem::path> Staged() {
+    return InSpool([](const auto& path) { return path.parent_path().filename() == "staging"; });
+  }
+  template <class Which>
+  std::vector<std::filesystem::path> InSpool(const Which& which) {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(spool_.path())) {
-      const std::string name = entry.path().filename();
-      if (name.find(",s") != std::string::npos) files.push_back(entry.path());
+      if (which(entry.path())) files.push_back(entry.path());
     }
     return files;
   }
@@ -518,6 +525,30 @@ TEST_F(WritableVolume, OfTwoWhoLeaveWhatCannotBeAChunkOneIsTold) {
   fs_->Release(*std::move(one));
   fs_->Release(*std::move(two));
   EXPECT_EQ(Text(Open(Find("1"))), "b");
+}
+
+// Its RELEASE comes whenever the kernel sends it. Where the close could not seal the chunk, and a
+// later one could, another version may have been acknowledged meanwhile.
+TEST_F(WritableVolume, WhatACloseHasRefusedDoesNotReplaceALaterVersion) {
+  Put("0", "x");
+  for (const bool writes_on : {false, true}) {
+    auto file = Open(Find("1"), true);
+    if (!file) file = Open(Find("1"), true);
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(fs_->Write(**file, 0, AsBytes("o")));
+    const auto staged = Staged();
+    ASSERT_EQ(staged.size(), 1u);
+    std::filesystem::rename(staged.front(), source_.path() + "/away");
+    EXPECT_FALSE(fs_->Flush(**file, kWriter));
+    std::filesystem::rename(source_.path() + "/away", staged.front());
+    Put("1", "n");
+    // As what is written to a mapping after the close.
+    if (writes_on) {
+      ASSERT_TRUE(fs_->Write(**file, 0, AsBytes("m")));
+    }
+    fs_->Release(*std::move(file));
+    EXPECT_EQ(Text(Open(Find("1"))), writes_on ? "m" : "n");
+  }
 }
 
 TEST_F(WritableVolume, ARenamedChunkKeepsItsTime) {
