@@ -24,14 +24,19 @@ Result<VolumeFs::NamedIn> VolumeFs::Find(NodeId parent, std::string_view name) {
 }
 
 Result<Entry> VolumeFs::Lookup(NodeId parent, std::string_view name, pid_t thread) {
-  UNSHARD_RETURN_IF_ERROR(CheckName(name));
+  const auto look_up = [&]() -> Result<Entry> {
+    UNSHARD_RETURN_IF_ERROR(CheckName(name));
+    const NodePtr node = superblock_.At(parent);
+    if (!node) return tl::unexpected<Error>(StaleNode());
+    Directory* const directory = node->directory();
+    if (directory == nullptr) return NotADirectory();
+    return directory->Lookup(name, thread);
+  };
   const std::uint64_t moves = superblock_.directory_moves.Count();
-  const NodePtr node = superblock_.At(parent);
-  if (!node) return tl::unexpected<Error>(StaleNode());
-  Directory* const directory = node->directory();
-  if (directory == nullptr) return NotADirectory();
-  auto entry = directory->Lookup(name, thread);
+  auto entry = look_up();
   if (entry && !superblock_.directory_moves.NoneSince(moves)) entry->timeout_milliseconds = 0;
+  // With it the open(2) has failed whose second attempt it was for, if it was for one.
+  if (!entry) EndOpen(superblock_, thread, &entry.error());
   return entry;
 }
 

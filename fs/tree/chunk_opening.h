@@ -65,8 +65,9 @@ Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId
 // thread, which has failed on its way (fs/write/open_writers.h). It is to be answered with ESTALE
 // then: the next look-up leads past that.
 bool WasLedAstray(Superblock& superblock, NodeId node, const OpenRequest& request);
-// After an OPEN, CREATE or SETATTR by `thread`; `failure`: null where it succeeded. At ESTALE the
-// kernel tries once more; with every other answer the open(2), or truncate(2), is over.
+// After an OPEN, CREATE or SETATTR by `thread`, or a LOOKUP that has failed; `failure`: null where
+// it succeeded. At ESTALE the kernel tries once more; with every other answer the open(2), or
+// truncate(2), is over.
 void EndOpen(Superblock& superblock, pid_t thread, const Error* failure);
 
 }  // namespace unshard

@@ -12,10 +12,10 @@
 // with the number 0 (from another pid namespace) are indistinguishable: their open waits at once,
 // and fails with EBUSY where that takes too long.
 //
-// A thread has one open(2) at a time, which is over once an OPEN has succeeded or has failed
-// otherwise than with ESTALE: nothing is kept for it then. It can also fail at a look-up on its
-// way, which says nothing to us. A redirect that is left over then is recognised where the next
-// OPEN of the thread does not write, or differs in O_TRUNC.
+// A thread has one open(2) at a time, which is over once an OPEN has succeeded, or an OPEN or a
+// LOOKUP has failed otherwise than with ESTALE: nothing is kept for it then. It can also fail in
+// the kernel, which says nothing to us. A redirect that is left over then is recognised where the
+// next OPEN of the thread does not write, or differs in O_TRUNC.
 #pragma once
 
 #include <sys/types.h>

@@ -348,6 +348,22 @@ TEST_F(WritableVolume, AThreadWhoseOpenFailedOnItsWayIsLedToWhatIsCommitted) {
   fs_->Release(*std::move(file));
 }
 
+TEST_F(WritableVolume, ALookUpThatFailsEndsTheOpenThatItWasFor) {
+  constexpr pid_t kOther = 13;
+  Put("0", "x");
+  auto file = fs_->Open(Find("1"), {.write = true, .thread = kWriter});
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(fs_->Write(**file, 0, AsBytes("much more")));
+  ASSERT_FALSE(fs_->Open(Find("1"), {.write = true, .thread = kOther}));
+  EXPECT_EQ(Find("1", kOther), (*file)->node());
+  EXPECT_FALSE(fs_->Lookup(kRootNode, std::string(300, 'n'), kOther));
+  const auto entry = fs_->Lookup(kRootNode, "1", kOther);
+  ASSERT_TRUE(entry);
+  EXPECT_NE(entry->node, (*file)->node());
+  EXPECT_EQ(entry->attributes.size, 1u) << "as others see it";
+  fs_->Release(*std::move(file));
+}
+
 TEST_F(WritableVolume, WhoComesToANodeTwiceHasNoNameAndWaitsForItsWriter) {
   constexpr pid_t kOther = 13;
   Put("0", "x");  // the names of this array are looked up each time
