@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/dataset/all_views.h"
 #include "store/local/file_system.h"
@@ -29,8 +30,8 @@ class AllViewsReplacer final : public ObjectReplacer {
   Status MakeDurable(const std::string& directory) override {
     return below_->MakeDurable(Below(directory));
   }
-  Result<bool> HasAttempt(const std::string& key, const std::string& attempt) override {
-    return below_->HasAttempt(Below(key), attempt);
+  Result<std::vector<std::string>> Attempts(const std::string& key) override {
+    return below_->Attempts(Below(key));
   }
   [[nodiscard]] bool removes_atomically() const override { return below_->removes_atomically(); }
   [[nodiscard]] std::chrono::milliseconds least_interval() const override {

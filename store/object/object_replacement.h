@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "codec/core/byte_range.h"
 #include "codec/core/bytes.h"
@@ -67,8 +68,8 @@ class ObjectReplacement : public NewVersion {
   // the version empty.
   virtual Result<bool> StartFromBase() = 0;
 
-  // The id of this attempt, with which Commit() marks the new version: ObjectReplacer::HasAttempt
-  // finds it there, also after the process has ended. "" where commits leave no mark. Constant.
+  // The id of this attempt, with which Commit() marks the new version: ObjectReplacer::Attempts has
+  // it from then on, also after the process has ended. "" where commits leave no mark. Constant.
   [[nodiscard]] virtual std::string attempt() const { return {}; }
 
   // Called once everything is ready, right before the object is replaced. A failure ends the
@@ -119,13 +120,12 @@ class ObjectReplacer {
   // ObjectReplacement::MakeDurable() of all objects directly in a directory at once, but for
   // obsolete pairs: for commits of an earlier process. Succeeds where the directory is missing.
   virtual Status MakeDurable(const std::string& directory) = 0;
-  // Whether the version that this attempt has made (ObjectReplacement::attempt) is the current one
-  // or was replaced since by versions that name it among those before them. False where it never
-  // was, where the object is missing, and where so many have replaced it since that it is
-  // forgotten. A failure says nothing: the store could not be asked.
-  virtual Result<bool> HasAttempt(const std::string& key, const std::string& attempt) {
-    (void)key, (void)attempt;
-    return false;
+  // The attempts (ObjectReplacement::attempt) that have made the current version and those before
+  // it, the latest first; none where the object is missing. Versions that so many have replaced
+  // since are forgotten. A failure says nothing: the store could not be asked.
+  virtual Result<std::vector<std::string>> Attempts(const std::string& key) {
+    (void)key;
+    return std::vector<std::string>();
   }
   // Where its uploads are recorded from now on; null: nowhere.
   virtual void RecordUploads(std::shared_ptr<UploadRecords> records) { (void)records; }

@@ -74,9 +74,10 @@ Result<std::set<AttemptRecords::Sealed>> AttemptRecords::Published(const std::st
     if (found != records_.end()) known = found->second;
   }
   std::set<Sealed> published;
+  if (known.empty()) return published;
+  UNSHARD_ASSIGN_OR_RETURN(const auto made, store_->Attempts(key));
   for (const Recorded& record : known) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool has, store_->HasAttempt(key, record.attempt.id));
-    if (!has) continue;
+    if (std::find(made.begin(), made.end(), record.attempt.id) == made.end()) continue;
     for (const std::uint64_t sequence : record.attempt.sequences) {
       published.emplace(record.spool, sequence);
     }

@@ -42,8 +42,8 @@ class AttemptRecords {
   // The same, for all objects but these: of the others no file waits.
   void ForgetAllBut(const std::set<std::string>& keys);
   // Step 3: those of the files of all attempts on this object that the store has, or had. Attempts
-  // that did not succeed stay recorded, since a request may still be on its way. Fails where the
-  // store cannot be asked.
+  // that did not succeed stay recorded, since a request may still be on its way. One request,
+  // however many there are. Fails where the store cannot be asked.
   Result<std::set<Sealed>> Published(const std::string& key);
   // Whether attempts on this object are recorded.
   [[nodiscard]] bool Knows(const std::string& key) const;

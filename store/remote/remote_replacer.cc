@@ -317,7 +317,7 @@ class RemoteReplacer final : public ObjectReplacer {
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                    const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override { return CheckKey(directory); }
-  Result<bool> HasAttempt(const std::string& key, const std::string& attempt) override;
+  Result<std::vector<std::string>> Attempts(const std::string& key) override;
   void RecordUploads(std::shared_ptr<UploadRecords> records) override {
     shared_->uploads.Set(std::move(records));
   }
@@ -353,10 +353,9 @@ Result<std::unique_ptr<ObjectReplacement>> RemoteReplacer::Begin(const ReplacedO
   return replacement;
 }
 
-Result<bool> RemoteReplacer::HasAttempt(const std::string& key, const std::string& attempt) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto now, shared_->writer->Look(key, CallerDeadline()));
-  return now &&
-         std::find(now->attempts.begin(), now->attempts.end(), attempt) != now->attempts.end();
+Result<std::vector<std::string>> RemoteReplacer::Attempts(const std::string& key) {
+  UNSHARD_ASSIGN_OR_RETURN(auto now, shared_->writer->Look(key, CallerDeadline()));
+  return now ? std::move(now->attempts) : std::vector<std::string>();
 }
 
 }  // namespace

@@ -165,9 +165,10 @@ Status MemoryReplacer::CheckAnswers() const {
   return Fail(ErrorCode::kUnavailable, store_->Describe("") + ": does not answer");
 }
 
-Result<bool> MemoryReplacer::HasAttempt(const std::string& key, const std::string& attempt) {
+Result<std::vector<std::string>> MemoryReplacer::Attempts(const std::string& key) {
   UNSHARD_RETURN_IF_ERROR(CheckAnswers());
-  return store_->HasAttempt(key, attempt);
+  ++looks_;
+  return store_->Attempts(key);
 }
 
 Result<std::unique_ptr<ObjectReplacement>> MemoryReplacer::Begin(const ReplacedObject& object,

@@ -26,6 +26,8 @@ class MemoryReplacer final : public ObjectReplacer {
   void SetAway(bool away) { away_ = away; }
   // New versions that were stored, and removals that were done.
   [[nodiscard]] std::uint64_t puts() const { return *puts_; }
+  // How often Attempts() was called.
+  [[nodiscard]] std::uint64_t looks() const { return looks_; }
   // Bytes of bases that were read since the start, those included that were copied.
   [[nodiscard]] std::uint64_t base_bytes() const { return *base_bytes_; }
 
@@ -33,7 +35,7 @@ class MemoryReplacer final : public ObjectReplacer {
   Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
                                                    const Deadline& deadline) override;
   Status MakeDurable(const std::string& directory) override { return CheckKey(directory); }
-  Result<bool> HasAttempt(const std::string& key, const std::string& attempt) override;
+  Result<std::vector<std::string>> Attempts(const std::string& key) override;
   std::string Describe(const std::string& key) const override { return store_->Describe(key); }
 
  private:
@@ -44,6 +46,7 @@ class MemoryReplacer final : public ObjectReplacer {
   std::atomic<Lost> lost_{Lost::kNothing};
   std::atomic<bool> away_{false};
   std::atomic<std::uint64_t> last_attempt_{0};
+  std::atomic<std::uint64_t> looks_{0};
   const std::shared_ptr<std::atomic<std::uint64_t>> puts_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
   const std::shared_ptr<std::atomic<std::uint64_t>> base_bytes_ =

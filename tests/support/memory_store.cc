@@ -86,9 +86,13 @@ Committed MemoryStore::ReplaceIf(const std::string& key, const std::optional<Gen
   return {Committed::Outcome::kCommitted};
 }
 
-bool MemoryStore::HasAttempt(const std::string& key, const std::string& attempt) const {
+std::vector<std::string> MemoryStore::Attempts(const std::string& key) const {
+  std::vector<std::string> attempts;
   const std::lock_guard lock(content_->mutex);
-  return content_->attempts.contains({key, attempt});
+  for (const auto& [of, attempt] : content_->attempts) {
+    if (of == key) attempts.push_back(attempt);
+  }
+  return attempts;
 }
 
 void MemoryStore::Remove(const std::string& key) {

@@ -30,7 +30,7 @@ class MemoryStore final : public ObjectStore {
   // it.
   Committed ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
                       std::optional<Bytes> bytes, const std::string& attempt = {});
-  [[nodiscard]] bool HasAttempt(const std::string& key, const std::string& attempt) const;
+  [[nodiscard]] std::vector<std::string> Attempts(const std::string& key) const;
 
   // From now on reads of versions, but not those that open them, end only with ReleaseReads.
   void HoldReads();

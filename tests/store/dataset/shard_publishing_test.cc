@@ -142,6 +142,17 @@ TEST_F(ShardPublishingTest, AVersionWhoseFileIsGoneIsGivenUpAndTheOthersGoOn) {
   EXPECT_EQ(Stored("a/0") + Stored("a/2"), "ay");
 }
 
+TEST_F(ShardPublishingTest, HoweverManyAttemptsFailedTheStoreIsAskedOnceWhatBecameOfThem) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  for (int i = 0; i < 5; ++i) {
+    replacer_->LoseNext(MemoryReplacer::Lost::kRequest);
+    EXPECT_EQ(CodeOfPublish("a/0"), ErrorCode::kUnavailable);
+  }
+  const std::uint64_t looks = replacer_->looks();
+  ASSERT_TRUE(Publish("a/0"));
+  EXPECT_EQ(replacer_->looks() - looks, 2u) << "at the beginning, and right before the put";
+}
+
 TEST_F(ShardPublishingTest, WhereTheOutcomeIsUnknownTheSpoolKeepsAll) {
   for (const auto lost : {MemoryReplacer::Lost::kRequest, MemoryReplacer::Lost::kAnswer}) {
     ASSERT_TRUE(Commit("a/0", lost == MemoryReplacer::Lost::kRequest ? "x" : "y"));

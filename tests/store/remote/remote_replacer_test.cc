@@ -78,7 +78,7 @@ TEST_F(RemoteReplacerTest, BytesOfTheBaseAreFetchedOnceForThePut) {
   EXPECT_EQ(writer_->Bytes(kKey), "234678new");
 }
 
-TEST_F(RemoteReplacerTest, AnAttemptIsFoundAgainByItsId) {
+TEST_F(RemoteReplacerTest, TheLatestAttemptsAreNamedByTheirVersion) {
   UseProbed();
   std::vector<std::string> attempts;
   for (int i = 0; i < 18; ++i) {
@@ -87,13 +87,11 @@ TEST_F(RemoteReplacerTest, AnAttemptIsFoundAgainByItsId) {
     ExpectCommit(*replacement);
     attempts.push_back(replacement->attempt());
   }
-  for (std::size_t i = 0; i < attempts.size(); ++i) {
-    EXPECT_EQ(*replacer_->HasAttempt(kKey, attempts[i]), i >= 2) << i;
-  }
-  EXPECT_FALSE(*replacer_->HasAttempt(kKey, Begin()->attempt()));
-  EXPECT_FALSE(*replacer_->HasAttempt("missing", attempts.back()));
+  const std::vector<std::string> latest(attempts.rbegin(), attempts.rend() - 2);
+  EXPECT_EQ(*replacer_->Attempts(kKey), latest);
+  EXPECT_TRUE(replacer_->Attempts("missing")->empty());
   writer_->FailLooks(1);
-  EXPECT_FALSE(replacer_->HasAttempt(kKey, attempts.back()));
+  EXPECT_FALSE(replacer_->Attempts(kKey));
 }
 
 TEST_F(RemoteReplacerTest, AStoreThatIgnoresConditionsIsReadOnlyUnlessThereIsOneWriter) {

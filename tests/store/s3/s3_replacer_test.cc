@@ -195,7 +195,7 @@ TEST_F(S3ReplacerTest, WhereNothingCanBeLookedAtTheOutcomeIsUnknown) {
   EXPECT_EQ(committed->outcome, Outcome::kUnknown);
   EXPECT_EQ(committed->reason.code, ErrorCode::kUnavailable);
   Proxy().Break("");
-  EXPECT_TRUE(*store_.replacer->HasAttempt(kReplacedKey, replacement->attempt()));
+  EXPECT_EQ(store_.replacer->Attempts(kReplacedKey)->front(), replacement->attempt());
 }
 
 TEST_F(S3ReplacerTest, WhatIsRefusedForGoodIsSaidInTheWordsOfTheService) {
@@ -312,7 +312,7 @@ TEST_F(S3PartsTest, UnchangedPartsAreCopiedInTheServer) {
   EXPECT_EQ(moved, 2u) << "around what is new in the first part, and what precedes it in the last";
   const std::string expected = base_.substr(0, 3) + "new" + base_.substr(6) + "more";
   EXPECT_TRUE(Text() == expected);
-  EXPECT_TRUE(*store_.replacer->HasAttempt(kReplacedKey, replacement->attempt()));
+  EXPECT_EQ(store_.replacer->Attempts(kReplacedKey)->front(), replacement->attempt());
 }
 
 TEST_F(S3PartsTest, ACompletionThatFailsOrIsLostIsSettled) {
