@@ -8,11 +8,18 @@
 #include "store/dataset/quarantine_reasons.h"
 #include "store/files/file_table.h"
 #include "store/object/log.h"
+#include "store/object/parallel.h"
 #include "store/spool/replay_order.h"
 
 namespace unshard {
 
 using Put = WrittenVersion::Put;
+
+namespace {
+
+constexpr std::size_t kChunksAtOnce = 16;
+
+}  // namespace
 
 void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   std::vector<std::vector<SpooledChunk>> recovered;
@@ -25,14 +32,23 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   std::map<std::string, std::vector<CommittedVersions::Spooled>>
       published;                  // by directory of shards
   std::set<std::string> waiting;  // keys of objects
-  for (const auto& [number, chunk] : found) {
-    const CommittedVersions::Spooled spooled{spools[number], chunk};
-    if (chunk.terms.whole_file && replay_file_) {
+  const auto is_file = [&](const SpooledChunk& chunk) {
+    return chunk.terms.whole_file && replay_file_;
+  };
+  // No request is served before the store has answered for all of them.
+  std::vector<Fate> fates(found.size());
+  ForEachInParallel(found.size(), kChunksAtOnce, [&](std::size_t i) {
+    if (!is_file(found[i].chunk)) fates[i] = FateOf({spools[found[i].spool], found[i].chunk});
+  });
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const SpooledChunk& chunk = found[i].chunk;
+    const CommittedVersions::Spooled spooled{spools[found[i].spool], chunk};
+    if (is_file(chunk)) {
       replay_file_(spooled.spool, chunk);
       waiting.insert(KeyOf(chunk));
       continue;
     }
-    const Fate fate = FateOf(spooled);
+    const Fate& fate = fates[i];
     switch (fate.kind) {
       case Fate::Kind::kPublished: {
         const auto key = fate.place.tree->chunks().ReplacedKey(fate.place.chunk);

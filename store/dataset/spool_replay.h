@@ -24,7 +24,8 @@
 
 namespace unshard {
 
-// All parts outlive it. Used once, by one thread, before readers and writers come.
+// All parts outlive it. Used once, before readers and writers come. What becomes of each chunk is
+// found out for several at a time.
 class SpoolReplay {
  public:
   // Takes up a file that is no chunk. Null where the source has no such files: they are

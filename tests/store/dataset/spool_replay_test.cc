@@ -1,6 +1,10 @@
 // What the next mount makes of each chunk that it finds in a spool.
 #include "store/dataset/spool_replay.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "tests/support/writing_parts.h"
 
 namespace unshard {
@@ -60,6 +64,25 @@ TEST_F(SpoolReplayTest, WhatWasNotPublishedIsSeenAndDirtyAgain) {
   EXPECT_EQ(parts_->dirty.size(), 3u);
   ASSERT_TRUE(Publish("a/0"));
   EXPECT_EQ(Stored("a/0") + Stored("a/1"), "y-");
+}
+
+TEST_F(SpoolReplayTest, TheStoreIsAskedForSeveralChunksAtATime) {
+  ASSERT_TRUE(Commit("a/0", "x"));
+  ASSERT_TRUE(Commit("a/1", "y"));
+  Restart();
+  memory_->HoldReads();
+  std::size_t most = 0;
+  std::thread answers([&] {
+    for (int i = 0; i < 1000 && most < 2; ++i) {
+      most = std::max(most, memory_->held_reads());
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    memory_->ReleaseReads();
+  });
+  Replay(*replacer_);
+  answers.join();
+  EXPECT_EQ(most, 2u);
+  EXPECT_EQ(Current("a/0") + Current("a/1"), "xy");
 }
 
 TEST_F(SpoolReplayTest, WhatTheShardHasAlreadyIsDiscardedOnceThatIsDurable) {
