@@ -181,6 +181,41 @@ std::vector<CommittedVersions::Replaced> CommittedVersions::ReplaceAll(
   return results;
 }
 
+std::optional<std::vector<CommittedVersions::Replaced>> CommittedVersions::ReplaceAllIfSealed(
+    const std::vector<WrittenVersionPtr>& versions, NeededTerms& needed) {
+  needed.clear();
+  bool sealed = true;
+  std::vector<Replaced> results;
+  const std::lock_guard lock(mutex_);
+  for (const WrittenVersionPtr& version : versions) {
+    sealed = !needed.emplace_back(NeededTermsLocked(*version)) && sealed;
+  }
+  if (!sealed) return std::nullopt;
+  for (const WrittenVersionPtr& version : versions) results.push_back(ReplaceLocked(version));
+  return results;
+}
+
+// Nothing where its seal says enough.
+std::optional<SealTerms> CommittedVersions::NeededTermsLocked(const WrittenVersion& version) const {
+  const auto shard = shards_.find({version.tree->ordinal(), version.chunk.slot.shard});
+  if (shard == shards_.end()) return std::nullopt;
+  const auto found = shard->second.versions.find(PlaceOf(version.chunk));
+  if (found == shard->second.versions.end()) return std::nullopt;
+  const WrittenVersion& latest = *found->second;
+  if (latest.origin == version.spool.get() && latest.sequence > version.spooled->sequence) {
+    return std::nullopt;
+  }
+  const ReplacedBytes now = AfterLocked(latest);
+  SealTerms terms = version.spooled->terms;
+  const auto names = [&](const ChunkFingerprint& print) {
+    return terms.base.unknown || print == terms.base || print == terms.other_base;
+  };
+  if (names(now.base) && (!now.other || names(*now.other))) return std::nullopt;
+  terms.base = now.base;
+  terms.other_base = now.other;
+  return terms;
+}
+
 CommittedVersions::Replaced CommittedVersions::ReplaceLocked(const WrittenVersionPtr& version) {
   Replaced result;
   Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];

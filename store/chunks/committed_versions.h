@@ -145,6 +145,12 @@ class CommittedVersions final : public UnpublishedChunks {
   Replaced Replace(const WrittenVersionPtr& version) { return ReplaceAll({version}).front(); }
   // The same of versions of different chunks, which are seen together.
   std::vector<Replaced> ReplaceAll(const std::vector<WrittenVersionPtr>& versions);
+  // The same, unless the seal of one does not name all that the store may hold when that version is
+  // published: a publish has begun, or another version was committed, since it was sealed. Nothing
+  // happens then, and `needed` says, for each of them, the terms that its seal is to have.
+  using NeededTerms = std::vector<std::optional<SealTerms>>;
+  std::optional<std::vector<Replaced>> ReplaceAllIfSealed(
+      const std::vector<WrittenVersionPtr>& versions, NeededTerms& needed);
 
   // Returns all versions that are in the spool for a shard, marked as being published.
   std::vector<WrittenVersionPtr> BeginPublish(const DirtyShard& shard);
@@ -221,6 +227,7 @@ class CommittedVersions final : public UnpublishedChunks {
   // These require the mutex.
   [[nodiscard]] WrittenVersionPtr FindLocked(const ChunkId& id) const;
   Replaced ReplaceLocked(const WrittenVersionPtr& version);
+  [[nodiscard]] std::optional<SealTerms> NeededTermsLocked(const WrittenVersion& version) const;
   void ForgetUnsynced(WrittenVersion& version);
   void Count(Shard& shard, const WrittenVersion& version, int sign);
   // The store has this version, which the latest one replaces.

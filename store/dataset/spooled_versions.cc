@@ -7,6 +7,8 @@ namespace {
 
 // Another writer commits the chunk again while it is synced, each time.
 constexpr int kSyncTries = 100;
+// A publish begins, or ends, after each of them.
+constexpr int kSealTries = 16;
 
 }  // namespace
 
@@ -27,7 +29,7 @@ void SpooledVersions::MakeLatest(std::vector<Sealed> all) {
     version->spooled = std::move(sealed.chunk);
     versions.push_back(version);
   }
-  const std::vector<CommittedVersions::Replaced> replaced = written_->ReplaceAll(versions);
+  const std::vector<CommittedVersions::Replaced> replaced = Replace(versions);
   for (std::size_t i = 0; i < versions.size(); ++i) {
     if (replaced[i].discard) Discard({*replaced[i].discard});
     const ChunkTree& tree = *versions[i]->tree;
@@ -36,6 +38,28 @@ void SpooledVersions::MakeLatest(std::vector<Sealed> all) {
     add_dirty_({tree.ordinal(), shard}, replaced[i].chunks, replaced[i].bytes,
                chunks != 0 && replaced[i].in_shard == chunks);
   }
+}
+
+// The seals outlive this process. They were made before these became the latest versions: where one
+// does not name what has been published since, or is being published, the next mount would take
+// that for a change by others, and quarantine what was acknowledged.
+std::vector<CommittedVersions::Replaced> SpooledVersions::Replace(
+    const std::vector<WrittenVersionPtr>& versions) {
+  CommittedVersions::NeededTerms needed;
+  for (int i = 0; i < kSealTries; ++i) {
+    if (auto replaced = written_->ReplaceAllIfSealed(versions, needed)) return *std::move(replaced);
+    for (std::size_t each = 0; each < versions.size(); ++each) {
+      if (!needed[each]) continue;
+      WrittenVersion& version = *versions[each];
+      auto sealed = version.spool->Reseal(*version.spooled, *needed[each]);
+      if (sealed) {
+        version.spooled = *std::move(sealed);
+      } else {
+        LogWarning(sealed.error().message);
+      }
+    }
+  }
+  return written_->ReplaceAll(versions);
 }
 
 void SpooledVersions::Adopt(const Spooled& spooled, const ChunkInTree& place,

@@ -77,6 +77,8 @@ class SpooledVersions {
   [[nodiscard]] std::uint64_t quarantined() const { return quarantined_.load(); }
 
  private:
+  std::vector<CommittedVersions::Replaced> Replace(const std::vector<WrittenVersionPtr>& versions);
+
   const std::shared_ptr<CommittedVersions> written_;
   const std::vector<std::shared_ptr<Spool>> spools_;
   const AddDirty add_dirty_;

@@ -135,6 +135,14 @@ Result<std::vector<SpooledChunk>> Spool::SealTogether(const std::string& dataset
   return chunks;
 }
 
+Result<SpooledChunk> Spool::Reseal(const SpooledChunk& chunk, const SealTerms& terms) {
+  SpooledChunk sealed = chunk;
+  sealed.terms = terms;
+  UNSHARD_RETURN_IF_ERROR(state_->files->Rename(SealedPath(kChunksDirectory, chunk),
+                                                SealedPath(kChunksDirectory, sealed)));
+  return sealed;
+}
+
 Result<Spool::SealedMove> Spool::SealMove(StagedFile& staged, const std::string& dataset,
                                           const MoveEnd& to, const MoveEnd& from) {
   UNSHARD_RETURN_IF_ERROR(CheckSealNames(dataset, to.chunk));

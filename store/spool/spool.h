@@ -172,6 +172,9 @@ class Spool {
   // in between. Fails as Seal() does; the staged files of several parts may be lost then.
   Result<std::vector<SpooledChunk>> SealTogether(const std::string& dataset,
                                                  const std::vector<Part>& parts);
+  // Gives a sealed chunk other terms. From its seal until the return nothing else may be asked of
+  // it. After a power loss it may have the former ones. Fails with the chunk as it was.
+  Result<SpooledChunk> Reseal(const SpooledChunk& chunk, const SealTerms& terms);
   // One file of a move: the name that comes or goes, and its seal.
   struct MoveEnd {
     std::string chunk;

@@ -170,6 +170,33 @@ TEST_F(SpoolReplayTest, WhatIsUnderWayOfTwoMountsIsNoChangeByOthers) {
   EXPECT_EQ(Current("a/0"), "z");
 }
 
+// A chunk is sealed while a version of it is being published. Before it becomes the latest one that
+// ends, and the version before is published, or this process is killed while it is.
+TEST_F(SpoolReplayTest, WhatIsPublishedWhileItsSuccessorIsCommittedIsNoChangeByOthers) {
+  for (const std::string_view put : {"y", "x", "a"}) {
+    SCOPED_TRACE(put);
+    PutShard({{0, "a"}, {1, "b"}});
+    Restart();
+    ASSERT_TRUE(Commit("a/0", "x"));
+    const auto first = parts_->written->BeginPublish(ShardOf("a/0"));
+    ASSERT_TRUE(Commit("a/0", "y"));
+    const auto staged = Staged("z");
+    ASSERT_TRUE(staged);
+    const auto terms = parts_->written->ReplacedBy(
+        *parts_->written->Find(ChunkId::Of(*Chunk("a/0").tree, Chunk("a/0").chunk)));
+    const auto sealed = parts_->spool->Seal(
+        staged->get(), "a", "0", {terms.base, terms.other, Chunk("a/0").tree->layout_digest()});
+    ASSERT_TRUE(sealed) << sealed.error().message;
+    parts_->versions.EndPublish(first, std::nullopt);
+    const auto second = parts_->written->BeginPublish(ShardOf("a/0"));
+    parts_->versions.Adopt({parts_->spool, *sealed}, Chunk("a/0"));
+    PutShard({{0, std::string(put)}, {1, "b"}});
+    ReplayAnew();
+    EXPECT_EQ(Quarantined(), put == "a" ? "a/0" : "");
+    EXPECT_EQ(Current("a/0"), put == "a" ? "a" : "z") << "which the first publish has replaced";
+  }
+}
+
 // The process was killed before it knew of its own put, and another host has replaced that since.
 TEST_F(SpoolReplayTest, WhatWasPutAndReplacedSinceIsDiscarded) {
   ASSERT_TRUE(Commit("a/0", "x"));

@@ -91,6 +91,24 @@ TEST_F(SpoolTest, ASealedChunkIsReadBackAndRecovered) {
   EXPECT_EQ(spool_->usage().bytes, 6U);
 }
 
+TEST_F(SpoolTest, AChunkThatIsSealedAnewHasOtherTerms) {
+  const SpooledChunk sealed = Sealed("c/0/1", "voxels");
+  const ChunkFingerprint base{false, 3, 7}, other{false, 4, 8};
+  const auto anew = spool_->Reseal(sealed, {base, other});
+  ASSERT_TRUE(anew) << anew.error().message;
+  EXPECT_EQ(anew->sequence, sealed.sequence);
+  EXPECT_EQ(Text(*anew), "voxels");
+  ASSERT_TRUE(spool_->Sync({*anew}));
+  Open();
+  const auto recovered = spool_->TakeRecovered();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_EQ(recovered[0].terms.base, base);
+  EXPECT_EQ(recovered[0].terms.other_base, other);
+  EXPECT_EQ(Text(recovered[0]), "voxels");
+  ASSERT_TRUE(spool_->Discard(recovered[0]));
+  EXPECT_EQ(FilesBelow("chunks/"), 0U);
+}
+
 TEST_F(SpoolTest, ASealedFileIsReadThroughItsHandleAndNeverChanged) {
   const auto staged = Staged("voxels");
   ASSERT_TRUE(spool_->Seal(staged.get(), "8_8_8", "x", {}));
