@@ -161,8 +161,10 @@ Status ShardPublish::LeaveOutPublished() {
   versions_.erase(versions_.begin(), rest);
   const CommittedVersions::Published ended = parts_.versions->EndPublish(published, std::nullopt);
   earlier_ = Done{ended.chunks, ended.bytes};
-  parts_.written->ForgetPublished(shard_);
+  // In this order: what is committed in between must not take what the shard held before the
+  // attempt for what it replaces.
   Renew(parts_, *tree_, shard_.shard);
+  parts_.written->ForgetPublished(shard_);
   if (versions_.empty()) parts_.attempts->Forget(attempt_key_);
   return {};
 }
