@@ -136,7 +136,7 @@ def test_killed_at_any_time_they_lose_nothing(race, measured):
         race.mount(number)
     kills, chance, until = 0, random.Random(7), time.monotonic() + SECONDS
     first = 1
-    while time.monotonic() < until:
+    while time.monotonic() < until or kills < 2:
         victim = chance.randrange(MOUNTS)
         with Writers() as programs:
             start_writers(programs, race, 2, first=first, own=True)
@@ -151,8 +151,8 @@ def test_killed_at_any_time_they_lose_nothing(race, measured):
     race.drain()
     history = History().load(race.work / "journal")
     judge(history, race.stored())
-    assert kills >= 2
-    assert sum(write_state(mounted)["conflicts"] for mounted in race.mounts) == 0
+    states = [write_state(mounted) for mounted in race.mounts]
+    assert sum(state["conflicts"] for state in states) == 0, states
     measured(f"four mounts of {race.bucket.kind}, killed {kills} times: {history.acknowledged} "
              "acknowledged writes, 0 lost")
 
@@ -161,7 +161,7 @@ def test_mounts_whose_networks_fail_one_by_one_lose_nothing(race, measured):
     """Each mount has a network of its own, of which the cable is pulled now and then: to the others
     its writers are gone, and what they close waits in its spool."""
     with contextlib.ExitStack() as networks:
-        race.networks = [networks.enter_context(Network(number)) for number in range(MOUNTS)]
+        race.networks = [networks.enter_context(Network()) for _ in range(MOUNTS)]
         for number in range(MOUNTS):
             race.mount(number)
         cuts, chance, until = 0, random.Random(11), time.monotonic() + SECONDS
@@ -205,11 +205,11 @@ def test_writers_of_the_same_chunks_leave_whole_values(race):
     for chunk, who in found.items():
         last = set()
         for number in range(MOUNTS):
-            mine = [write for write in history.writes[chunk] if write.acknowledged
-                    and write.value is not None
-                    and write.value[0] // WRITERS == number]
-            # Of writes of one mount that overlap either may be the last.
+            mine = [write for write in history.writes[chunk]
+                    if write.value is not None and write.value[0] // WRITERS == number]
+            # Of writes of one mount that overlap either may be the last, and one that failed may
+            # have had its effect.
             last |= {write.value for write in mine
-                     if not any(other.begin > write.end for other in mine)}
+                     if not any(other.acknowledged and other.begin > write.end for other in mine)}
         removed = any(write.value is None for write in history.writes[chunk])
         assert who in last or (who is None and (removed or not last)), (chunk, who, last)

@@ -1,6 +1,5 @@
 """Network namespaces for tests: each with one link to the namespace of the test, and nothing else."""
 
-import os
 import subprocess
 
 
@@ -15,14 +14,18 @@ class Network:
     prefix    what runs a command in it; the mounts that it makes are seen everywhere
     """
 
-    def __init__(self, number):
-        self.name = f"unshard-{os.getpid()}-{number}"
-        self.link = f"us{os.getpid() % 100000}x{number}"  # at most 15 characters
+    def __enter__(self):
+        # Whoever makes the namespace has its number, and with that its addresses: other tests, of
+        # other runs as well, have others, also after one that was killed.
+        for number in range(256):
+            made = subprocess.run(["ip", "netns", "add", f"unshard-{number}"], capture_output=True)
+            if made.returncode == 0:
+                break
+        else:
+            raise AssertionError(f"no network is free: {made.stderr}")
+        self.name, self.link = f"unshard-{number}", f"unshard{number}"
         self.gateway, self.address = f"10.231.{number}.1", f"10.231.{number}.2"
         self.prefix = ["nsenter", f"--net=/run/netns/{self.name}"]
-
-    def __enter__(self):
-        run("ip", "netns", "add", self.name)
         try:
             run("ip", "link", "add", self.link, "type", "veth", "peer", "name", "up0", "netns", self.name)
             run("ip", "address", "add", f"{self.gateway}/30", "dev", self.link)
