@@ -8,6 +8,7 @@ first counter), pause (seconds between two), pieces (of a write, default 2), sto
 goes wrong stands in the journal.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -95,8 +96,12 @@ class Writer:
                 os.pwrite(descriptor, data[offset:offset + step], offset)
             if sync:
                 os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        except OSError:
+            # The reason to note: the close of what is half written fails for another one.
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+            raise
+        os.close(descriptor)
 
     def truncate(self, path, chunk):
         self.store(path, os.O_TRUNC, self.bytes_of(chunk), pieces=self.pieces)
