@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "codec/core/text.h"
+#include "codec/voxel/numpy_type.h"
 
 namespace unshard {
 namespace {
@@ -165,19 +166,6 @@ JsonValue Zarr2Compressor(const DataType& type, const std::vector<Step>& steps) 
   return WithFirst("id", "bz2", level(1));
 }
 
-// The type as NumPy writes it: "<u2", "|b1".
-std::string Zarr2Type(const DataType& type, bool big_endian) {
-  using Kind = DataType::Kind;
-  const char letter = type.kind == Kind::kBool       ? 'b'
-                      : type.kind == Kind::kSigned   ? 'i'
-                      : type.kind == Kind::kUnsigned ? 'u'
-                      : type.kind == Kind::kFloat    ? 'f'
-                      : type.kind == Kind::kComplex  ? 'c'
-                                                     : 'V';
-  const char order = type.ordered_size() == 1 ? '|' : big_endian ? '>' : '<';
-  return std::string{order, letter} + std::to_string(type.size);
-}
-
 JsonValue N5Compression(const DataType& type, const std::vector<Step>& steps) {
   if (steps.empty()) return JsonValue::Object({{"type", JsonValue::String("raw")}});
   const Step& step = steps.front();
@@ -230,7 +218,8 @@ BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap
                     CanSayOrder(to, from.order, axes) && HasSameEdges(stored, to) &&
                     HasSameChannels(stored, to, axes);
   if (to == ArrayDialect::kN5) same_bytes = same_bytes && big;
-  if (to == ArrayDialect::kPrecomputed) same_bytes = same_bytes && little;
+  const bool says_little = to == ArrayDialect::kZarr2 && type.kind == DataType::Kind::kBrainFloat;
+  if (to == ArrayDialect::kPrecomputed || says_little) same_bytes = same_bytes && little;
   if (!same_bytes) return plan;
   plan.encoding = from;
   plan.encoding.n5_header = to == ArrayDialect::kN5;
@@ -285,7 +274,7 @@ Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
       json.Set("order",
                JsonValue::String(
                    rank > 1 && !encoding.order.empty() && IsReversal(encoding.order) ? "F" : "C"));
-      json.Set("dtype", JsonValue::String(Zarr2Type(type, encoding.big_endian)));
+      json.Set("dtype", JsonValue::String(NumpyTypeName({type, encoding.big_endian})));
       return json;
     case ArrayDialect::kN5:
       break;

@@ -231,6 +231,19 @@ TEST(DatasetView, WhatIsEncodedAgainIsNotCompressedUnlessAsked) {
   EXPECT_EQ(conversion->SizeOf({2, 0}), 12U + 8U) << "blocks end where the array does";
 }
 
+// TensorStore's name for it in Zarr v2, which has no byte order.
+TEST(DatasetView, BrainFloatsOfZarr2AreLittleEndian) {
+  for (const bool big : {false, true}) {
+    const SourceDataset array =
+        Array(ArrayDialect::kZarr3,
+              Zarr3("bfloat16", "[9,8]", "[4,4]", List({big ? kBig : kLittle}), "1.5"));
+    const PresentedDataset shown = Present(array, ArrayDialect::kZarr2);
+    EXPECT_EQ(TextOf(shown.documents[0].content, "dtype"), "bfloat16");
+    EXPECT_EQ(CompactJson(*shown.documents[0].content.Find("fill_value")), "1.5");
+    EXPECT_EQ(shown.levels[0].array.form, big ? BlockForm::kTranscode : BlockForm::kCopy);
+  }
+}
+
 TEST(DatasetView, ACompressorThatWasAskedForIsThatOfTranscodedLevels) {
   const SourceDataset array =
       Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip})));
