@@ -77,9 +77,12 @@ Result<std::shared_ptr<StagedFile>> Spool::StageFile(bool may_be_spare) {
   if (may_be_spare) spare = state_->StageSpare();
   Result<std::unique_ptr<StagedFile::State>> staged = std::move(spare);
   if (!*staged) staged = state_->StageNew();
+  if (!staged && IsGone(staged.error()) && state_->files->MakeDirectory(kStagingDirectory)) {
+    staged = state_->StageNew();
+  }
   if (!staged) {
     state_->Discharge(1, 0);
-    return tl::unexpected<Error>(std::move(staged).error());
+    return tl::unexpected<Error>(state_->AsRemoved(std::move(staged).error()));
   }
   return std::shared_ptr<StagedFile>(new StagedFile(*std::move(staged)));
 }

@@ -19,8 +19,20 @@ std::string SealedPath(const char* top, const SpooledChunk& chunk) {
   return std::string(top) + '/' + DatasetDirectory(chunk.dataset) + '/' + SealedName(chunk);
 }
 
+bool IsGone(const Error& error) { return error.system_errno == ENOENT; }
+
+Error Spool::State::AsRemoved(Error error) const {
+  if (!IsGone(error)) return error;
+  return {ErrorCode::kUnavailable,
+          files->Describe("") +
+              ": this folder, in which written chunks wait, or a part of it was removed by another "
+              "process; unmount, and mount again"};
+}
+
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset) {
   const std::string directory = std::string(top) + '/' + DatasetDirectory(dataset);
+  UNSHARD_ASSIGN_OR_RETURN(const bool made, files.MakeDirectory(top));
+  if (made) UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(""));
   UNSHARD_RETURN_IF_ERROR(files.MakeDirectory(directory));
   // Always a new file, renamed: of one that is there the page cache may hold bytes that a failed
   // fsync has kept from the disk, and chunks may be beside it already.
@@ -154,7 +166,13 @@ Status Spool::State::SealAs(SpoolDirectory& directory, StagedFile::State& from,
   UNSHARD_ASSIGN_OR_RETURN(sealed.checksum, from.Checksum());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, from.file->Stat());
   sealed.committed = status.modified;
-  UNSHARD_RETURN_IF_ERROR(files->Rename(from.path, SealedPath(kChunksDirectory, sealed)));
+  const std::string path = SealedPath(kChunksDirectory, sealed);
+  Status renamed = files->Rename(from.path, path);
+  if (!renamed && IsGone(renamed.error()) &&
+      MakeDatasetDirectory(*files, kChunksDirectory, sealed.dataset)) {
+    renamed = files->Rename(from.path, path);
+  }
+  if (!renamed) return tl::unexpected<Error>(AsRemoved(std::move(renamed).error()));
   from.sealed = true;
   const std::lock_guard lock(mutex);
   auto& versions = directory.chunks[sealed.chunk];
@@ -188,7 +206,7 @@ Result<SpoolDirectory*> Spool::State::DirectoryOf(const std::string& dataset) {
   directory.making = false;
   directory.made = made.has_value();
   changed.notify_all();
-  if (!made) return tl::unexpected<Error>(std::move(made).error());
+  if (!made) return tl::unexpected<Error>(AsRemoved(std::move(made).error()));
   return &directory;
 }
 

@@ -123,6 +123,9 @@ struct Spool::State {
   std::unique_ptr<StagedFile::State> StageSpare();
   // One that is made.
   Result<std::unique_ptr<StagedFile::State>> StageNew();
+  // The failure of a call on a path of the spool; where it says that nothing is there, one that
+  // says what has happened, which is no mistake of the program that writes.
+  [[nodiscard]] Error AsRemoved(Error error) const;
   // Gives a staged file, whose mutex the caller holds, the name of its seal; `sealed` says all but
   // what the file says itself.
   Status SealAs(SpoolDirectory& directory, StagedFile::State& from, SpooledChunk& sealed);
@@ -132,6 +135,9 @@ struct Spool::State {
 };
 // The path of a sealed chunk below the spool.
 std::string SealedPath(const char* top, const SpooledChunk& chunk);
+// Whether a call failed since a directory of the spool, or all of it, was removed. Programs that
+// clean up remove directories that have been empty for long.
+bool IsGone(const Error& error);
 // Makes `<top>/<dataset>` with its `.path` where they are missing, and returns once they are
 // durable.
 Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::string& dataset);
