@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -31,6 +32,14 @@ class ChangeQueue {
       waiting_.push_back(event.key);
     }
     lock.unlock();  // else the thread that wakes up would wait for it
+    arrived_.notify_one();
+  }
+
+  // The same once `pause` is over: what could not be looked at now is looked at again.
+  void PushLater(const std::string& key, std::chrono::milliseconds pause) {
+    std::unique_lock lock(mutex_);
+    later_.emplace(std::chrono::steady_clock::now() + pause, key);
+    lock.unlock();
     arrived_.notify_one();
   }
 
@@ -85,9 +94,9 @@ class ChangeQueue {
       under_way_.reset();
       notified_.notify_all();
     }
-    arrived_.wait(lock, [&] {
-      return closed_ || everything_ || !waiting_.empty() || !names_.empty() || !pages_.empty();
-    });
+    for (TakeDue(); !HasItem(); TakeDue()) {
+      later_.empty() ? arrived_.wait(lock) : void(arrived_.wait_until(lock, later_.begin()->first));
+    }
     if (closed_) return std::nullopt;
     if (everything_) {
       everything_ = false;
@@ -117,13 +126,25 @@ class ChangeQueue {
  private:
   static constexpr std::size_t kMaxWaiting = 65536;
 
+  // These are called with mutex_ held.
+  [[nodiscard]] bool HasItem() const {
+    return closed_ || everything_ || !waiting_.empty() || !names_.empty() || !pages_.empty();
+  }
+  void TakeDue() {
+    const auto due = later_.upper_bound(std::chrono::steady_clock::now());
+    for (auto at = later_.begin(); at != due; at = later_.erase(at)) {
+      if (!everything_ && keys_.insert(at->second).second) waiting_.push_back(at->second);
+    }
+  }
+
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::condition_variable notified_;
-  std::deque<std::string> waiting_;                                 // guarded by mutex_
-  std::set<std::string> keys_;                                      // guarded by mutex_
-  std::deque<Name> names_;                                          // guarded by mutex_
-  std::set<std::uint64_t> pages_;                                   // guarded by mutex_
+  std::deque<std::string> waiting_;                                          // guarded by mutex_
+  std::set<std::string> keys_;                                               // guarded by mutex_
+  std::multimap<std::chrono::steady_clock::time_point, std::string> later_;  // guarded by mutex_
+  std::deque<Name> names_;                                                   // guarded by mutex_
+  std::set<std::uint64_t> pages_;                                            // guarded by mutex_
   std::set<std::pair<std::uint64_t, std::string>> waiting_names_;   // guarded by mutex_; in names_
   std::optional<std::pair<std::uint64_t, std::string>> under_way_;  // guarded by mutex_
   std::uint64_t dropped_names_ = 0;                                 // guarded by mutex_

@@ -15,6 +15,7 @@
 #include "fs/kernel_invalidation.h"
 
 #include <set>
+#include <utility>
 
 #include "fs/tree/grid_directory.h"
 
@@ -35,7 +36,12 @@ void KernelInvalidation::Invalidate(std::optional<NodeId> node) {
   if (node) notifier_.InvalidateInode(*node);
 }
 
-void KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
+std::vector<std::string> KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
+  RefreshAll(event);
+  return std::exchange(unread_, {});
+}
+
+void KernelInvalidation::RefreshAll(const ChangeWatcher::Event& event) {
   DatasetTree& datasets = *superblock_.parts.datasets;
   bool shown = true;
   for (const auto& tree :
@@ -43,7 +49,7 @@ void KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
     if (!RefreshTree(tree, event)) shown = false;
   }
   if (event.everything) {
-    for (const std::string& path : datasets.index().examined()) datasets.Reload(path);
+    for (const std::string& path : datasets.index().examined()) Reload(path);
     for (const std::string& path : superblock_.nodes.SourcePaths()) RefreshPath(path);
     return;
   }
@@ -60,11 +66,19 @@ void KernelInvalidation::Refresh(const ChangeWatcher::Event& event) {
   }
 }
 
+void KernelInvalidation::Reload(const std::string& directory) {
+  DatasetTree& datasets = *superblock_.parts.datasets;
+  if (datasets.Reload(directory)) return;
+  const auto overlay = datasets.index().OverlayAt(directory);
+  const bool shown = overlay && overlay->document;
+  unread_.push_back(shown ? JoinPath(directory, overlay->document->name) : directory);
+}
+
 // Reads the metadata in `directory` again, and where they have changed invalidates the kernel's
 // entries that depend on them.
 void KernelInvalidation::RefreshDocuments(const std::string& directory) {
   DatasetTree& datasets = *superblock_.parts.datasets;
-  datasets.Reload(directory);
+  Reload(directory);
   if (!datasets.TakeChange(directory)) return;
   for (const std::string& path : superblock_.nodes.SourcePaths()) {
     if (Concerns(path, directory)) RefreshPath(path);

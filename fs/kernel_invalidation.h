@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fs/tree/superblock.h"
 #include "store/object/change_watcher.h"
@@ -26,8 +27,10 @@ class KernelInvalidation {
   KernelInvalidation(Superblock& superblock, KernelNotifier& notifier)
       : superblock_(superblock), notifier_(notifier) {}
 
-  // Revalidates what may have changed under `event`, and notifies the kernel.
-  void Refresh(const ChangeWatcher::Event& event);
+  // Revalidates what may have changed under `event`, and notifies the kernel. Returns the
+  // keys of metadata that could not be read for a reason that may pass: what the kernel keeps of
+  // them stays until these are given to Refresh() as events once more.
+  std::vector<std::string> Refresh(const ChangeWatcher::Event& event);
 
  private:
   using TreePtr = std::shared_ptr<ChunkTree>;
@@ -39,6 +42,8 @@ class KernelInvalidation {
   // False where nothing that is presented depends on the key, or its shard still has the generation
   // that was announced, as after each of our own publishes.
   bool RefreshTree(const TreePtr& tree, const ChangeWatcher::Event& event);
+  void RefreshAll(const ChangeWatcher::Event& event);
+  void Reload(const std::string& directory);
   void RefreshDocuments(const std::string& directory);
   void RefreshDirectories(const TreePtr& tree, const std::string& key, bool drop_names);
   void RefreshAllDirectories(const TreePtr& tree);
@@ -52,6 +57,7 @@ class KernelInvalidation {
 
   Superblock& superblock_;
   KernelNotifier& notifier_;
+  std::vector<std::string> unread_;
 };
 
 }  // namespace unshard

@@ -1,6 +1,7 @@
 // The file system without any FUSE type: the source's tree with shards replaced by chunk files.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +28,12 @@ class VolumeFs {
   using DirectoryVisitor = unshard::DirectoryVisitor;
   using Created = unshard::Created;
 
-  VolumeFs(std::unique_ptr<Volume> volume, const MountOptions& options)
-      : superblock_(std::move(volume), options) {}
+  // `drop_listing`: has the kernel drop a listing that it keeps, soon; null: it keeps none.
+  VolumeFs(std::unique_ptr<Volume> volume, const MountOptions& options,
+           std::function<void(NodeId directory)> drop_listing = nullptr)
+      : superblock_(std::move(volume), options) {
+    superblock_.drop_listing = std::move(drop_listing);
+  }
 
   // For a writable volume: call it once, before requests come.
   void StartWriting(Writing writing) { superblock_.StartWriting(std::move(writing)); }
@@ -88,9 +93,10 @@ class VolumeFs {
     return superblock_.write_status();
   }
 
-  // Revalidates what may have changed under `event`, and notifies the kernel.
-  void Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifier) {
-    KernelInvalidation(superblock_, notifier).Refresh(event);
+  // Revalidates what may have changed under `event`, and notifies the kernel. Returns what has to
+  // be refreshed again: see KernelInvalidation.
+  std::vector<std::string> Refresh(const ChangeWatcher::Event& event, KernelNotifier& notifier) {
+    return KernelInvalidation(superblock_, notifier).Refresh(event);
   }
 
   // Requests on .unshard are not counted.

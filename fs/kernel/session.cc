@@ -176,7 +176,10 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session,
       fs.AwaitAnswers();
       notifier.InvalidateInode(pages->node);
     } else {
-      fs.Refresh(std::get<ChangeWatcher::Event>(*item), notifier);
+      constexpr std::chrono::seconds kPause{1};
+      for (const auto& key : fs.Refresh(std::get<ChangeWatcher::Event>(*item), notifier)) {
+        changes.PushLater(key, kPause);
+      }
     }
   }
 }

@@ -25,7 +25,8 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
   if (!options.files.empty()) UNSHARD_RETURN_IF_ERROR(CanHoldFiles(volume->parts()));
   MountOptions opened = options;
   opened.read_only = volume->writes() == nullptr;
-  auto fs = std::make_unique<VolumeFs>(std::move(volume), opened);
+  auto fs = std::make_unique<VolumeFs>(
+      std::move(volume), opened, [&changes](NodeId directory) { changes.PushPages(directory); });
   if (!fs->writable()) return fs;
   VolumeFs::Writing writing;
   writing.drop_entry = [&changes, mount_point = options.mount_point](NodeId parent,

@@ -130,6 +130,8 @@ Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& 
   };
   const auto damaged = [&](const Error& error) {
     superblock.Report("readdir", listing.node, "", error);
+    // The kernel is not to keep a listing that left something out: it may be readable next time.
+    if (superblock.drop_listing) superblock.drop_listing(listing.node);
   };
   const std::uint64_t cookie = listing.cookie > base_cookie ? listing.cookie - base_cookie : 0;
   UNSHARD_RETURN_IF_ERROR(

@@ -75,6 +75,12 @@ SourceDirectory::OverlayPtr SourceDirectory::Overlay() const {
   return opaque_ ? nullptr : superblock().parts.datasets->Find(path_);
 }
 
+// Whether a program still has the directory of before a dataset was put above it, in which its
+// shards would be plain files. Its name leads to the directory of chunks by now.
+bool SourceDirectory::IsReplaced() const {
+  return !opaque_ && superblock().parts.datasets->index().IsInTree(path_);
+}
+
 Result<Entry> SourceDirectory::Stat() {
   return Entry{id(), {inode(), 0, superblock().ModifiedOf(path_), true}, superblock().Timeout()};
 }
@@ -96,6 +102,7 @@ Result<NamePtr> SourceDirectory::Find(std::string_view name) {
     return std::make_unique<FilesDirectoryName>(superblock(), path_, name);
   }
   const OverlayPtr overlay = Overlay();
+  if (IsReplaced()) return StaleName();
   if (!overlay) return std::make_unique<SourceName>(superblock(), path_, name, opaque_);
   if (overlay->fault) {
     return std::make_unique<BrokenName>(superblock(), path_, name, *overlay->fault);
@@ -188,6 +195,7 @@ Status SourceDirectory::List(const Listing& listing) {
 
 Status SourceDirectory::ListNames(const Listing& listing) {
   const OverlayPtr overlay = Overlay();
+  if (IsReplaced()) return StaleName();
   const bool plain = !overlay || (overlay->trees.empty() && overlay->virtual_children.empty() &&
                                   overlay->hidden.empty() && !overlay->closed);
   if (plain) {

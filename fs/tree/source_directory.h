@@ -35,6 +35,7 @@ class SourceDirectory final : public Directory {
   using OverlayPtr = std::shared_ptr<const DirectoryOverlay>;
   // Its dataset overlay; null for an ordinary directory.
   [[nodiscard]] OverlayPtr Overlay() const;
+  [[nodiscard]] bool IsReplaced() const;
   std::unique_ptr<Name> FindInTrees(const OverlayPtr& overlay, std::string_view name,
                                     std::size_t first);
   Result<std::unique_ptr<Name>> FindBesideChunks(const OverlayPtr& overlay, std::string_view name);

@@ -95,6 +95,9 @@ struct Superblock {
   const std::unique_ptr<SourceArrays> arrays;       // null without files=
   std::atomic<std::uint64_t> control_snapshots{0};  // of control files, so far
 
+  // Has the kernel drop what it keeps of a listing, soon; null: it keeps none.
+  std::function<void(NodeId directory)> drop_listing;
+
   // Of writable mounts.
   WriteNotifications writing;
   ScratchFiles scratch;

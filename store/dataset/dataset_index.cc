@@ -86,6 +86,22 @@ bool DatasetIndex::IsBelowOpaque(const std::string& path) const {
   return false;
 }
 
+bool DatasetIndex::IsInTree(const std::string& path) const {
+  using Kind = ChunkTree::Match::Kind;
+  const std::shared_lock lock(mutex_);
+  for (std::string at = path; !at.empty();) {
+    at = ParentPath(at);
+    const auto above = overlays_.find(at);
+    if (above == overlays_.end()) continue;
+    const std::string below = path.substr(at.empty() ? 0 : at.size() + 1);
+    const std::string first = below.substr(0, below.find('/'));
+    for (const auto& tree : above->second->trees) {
+      if (tree->Resolve({}, first).kind == Kind::kDirectory) return true;
+    }
+  }
+  return false;
+}
+
 void DatasetIndex::Put(const std::string& path, std::shared_ptr<Contribution> contribution) {
   std::vector<std::shared_ptr<ChunkTree>> released;  // closes files after the lock is released
   const std::unique_lock lock(mutex_);

@@ -91,6 +91,9 @@ class DatasetIndex {
   // Whether a directory above `path` is opaque.
   [[nodiscard]] bool IsBelowOpaque(const std::string& path) const;
 
+  // Whether `path` is a directory of the chunks of a tree that is presented above it.
+  [[nodiscard]] bool IsInTree(const std::string& path) const;
+
   // Replaces the contribution of `path`. Trees that are no longer served retire: the latest
   // kRetiredTrees can still be found by their number, for readers that have an old chunk open.
   void Put(const std::string& path, std::shared_ptr<Contribution> contribution);

@@ -17,6 +17,7 @@
 #include "store/dataset/all_views.h"
 #include "store/dataset/found_dataset.h"
 #include "store/dataset/layout.h"
+#include "store/dataset/plain_datasets.h"
 #include "store/dataset/view_coverage.h"
 #include "store/dataset/view_source.h"
 #include "store/dataset/writable_views.h"
@@ -28,23 +29,6 @@ namespace {
 // A directory with more entries than this is data, not a place to search for datasets.
 constexpr std::size_t kMaxSearchedEntries = 100000;
 
-// Of meshes with a file for each fragment, and of properties of segments: nothing is sharded.
-Status ReadOtherInfo(const std::string& path, const std::string& text, Contribution& to) {
-  const auto document = ParseJson(text);
-  if (!document->is_object()) {
-    if (!path.empty()) return {};
-    return JsonCursor(*document, "").Expected("an object");
-  }
-  const std::string type = TextOf(*document, "@type");
-  constexpr std::string_view kPrefix = "neuroglancer_";
-  if (!type.starts_with(kPrefix)) return {};
-  FoundDataset other;
-  other.path = path;
-  other.format = "precomputed " + type.substr(kPrefix.size());
-  to.found.push_back(other);
-  return {};
-}
-
 }  // namespace
 
 DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
@@ -53,6 +37,7 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
     : store_(std::move(store)),
       watcher_(std::move(watcher)),
       options_(options),
+      freshness_(store_, watcher_, options.shards),
       stored_({store_, watcher_, std::move(cache), std::move(reader), options.written,
                options.shards, options.morton, options.max_chunk_bytes, shares_trees()}),
       tree_parts_{[this] { return stored_.NextOrdinal(); },
@@ -74,7 +59,7 @@ Status DatasetTree::Discover() {
     const std::string path = pending.front();
     pending.pop_front();
     if (index_.IsBelowOpaque(path) || IsLevel(path)) continue;
-    const auto contribution = Examine(path);
+    const auto contribution = Examine(path, Reason::kSearch);
     ++searched;
     coverage.Note(ViewRootOf(path), ViewAt(path), path, *contribution);
     for (const FoundDataset& found : contribution->found) {
@@ -87,12 +72,15 @@ Status DatasetTree::Discover() {
     if (overlay != contribution->overlays.end() && overlay->second.opaque) continue;
     std::size_t entries = 0;
     std::set<std::string, std::less<>> below;  // a service may name one on each page
-    UNSHARD_RETURN_IF_ERROR(store_->List(path, CallerDeadline(), [&](const ListEntry& entry) {
+    const Status listed = store_->List(path, CallerDeadline(), [&](const ListEntry& entry) {
       if (entry.kind == ObjectInfo::Kind::kDirectory && below.emplace(entry.name).second) {
         pending.push_back(JoinPath(path, entry.name));
       }
       return ++entries < kMaxSearchedEntries;
-    }));
+    });
+    if (!listed && path.empty()) return listed;
+    if (!listed)
+      LogWarning(listed.error().message + "; datasets below it are found by their names");
     if (entries == kMaxSearchedEntries) {
       LogWarning(store_->Describe(path) + ": has more than " + std::to_string(entries) +
                  " entries: directories among the others are searched when they are looked up");
@@ -145,18 +133,33 @@ std::string DatasetTree::StoredDirectory(const std::string& directory) const {
   return JoinPath(std::string(kViewOfShards), SplitView(directory).path);
 }
 
-DatasetTree::ContributionPtr DatasetTree::Examine(const std::string& path) {
+DatasetTree::ContributionPtr DatasetTree::Examine(const std::string& path, Reason reason) {
   const PathLocks::Guard guard(examining_, path);
-  return ExamineLocked(path);
+  return ExamineLocked(path, reason);
 }
 
 void DatasetTree::ExamineOnce(const std::string& path) {
   const PathLocks::Guard guard(examining_, path);
-  if (!index_.ContributionAt(path)) ExamineLocked(path);
+  if (!index_.ContributionAt(path)) ExamineLocked(path, Reason::kUse);
 }
 
-DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path) {
+// Nothing announces changes of some directories: these are looked at again.
+void DatasetTree::Revalidate(const std::string& path) {
+  if (freshness_.IsGood(path) || !index_.ContributionAt(path)) return;
+  const PathLocks::Guard guard(examining_, path);
+  if (freshness_.IsGood(path)) return;  // another thread has looked
+  const bool as_stored = &ViewAt(path) == &NativeView();
+  const auto names =
+      std::span(kMetadataNames).first(as_stored ? kNamesOfShards : kMetadataNames.size());
+  const auto up_to_date = freshness_.IsUpToDate(path, names);
+  if (up_to_date.value_or(true)) return;
+  const auto before = index_.ContributionAt(path);
+  NoteChange(path, before, ExamineLocked(path, Reason::kUse));
+}
+
+DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path, Reason reason) {
   auto contribution = std::make_shared<Contribution>();
+  const auto seen = freshness_.Look(path, reason == Reason::kUse);
   const DirectoryDocuments documents(*store_, path, options_.catalog.get());
   const auto read = [&](const char* name, auto&& parse) {
     const auto object = documents.Read(name);
@@ -171,6 +174,9 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
       if (unreadable && *unreadable) source = **unreadable;
       // A dataset, or anything else, of that name: only a file is a document.
       if (source.kind == ObjectInfo::Kind::kDirectory) return;
+      // Any look may find that it can be read, unless its bytes are what fails.
+      const bool of_version = IsOfVersion(object.error());
+      of_version ? void(contribution->documents[name] = source) : void(source = {});
     } else if (*object) {
       source = (*object)->info;
       contribution->documents[name] = source;
@@ -183,19 +189,23 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path)
   if (!PresentsAsStored(path)) {
     const auto presented = ReadForView(path, *contribution);
     if (!presented) AddViewFault(path, presented.error(), *contribution);
-    if (!presented || *presented) return PutExamined(path, std::move(contribution));
+    if (!presented || *presented) return PutExamined(path, seen, std::move(contribution));
   }
   read("info",
        [&](const WholeObject& object) { return ReadPrecomputed(path, object, *contribution); });
   read("zarr.json",
        [&](const WholeObject& object) { return ReadZarr(path, object, *contribution); });
-  if (contribution->found.empty()) ReadOther(path, documents, *contribution);
-  return PutExamined(path, std::move(contribution));
+  if (contribution->found.empty()) AddPlainDataset(path, documents, *contribution);
+  return PutExamined(path, seen, std::move(contribution));
 }
 
 DatasetTree::ContributionPtr DatasetTree::PutExamined(const std::string& path,
+                                                      const DocumentFreshness::Seen& seen,
                                                       std::shared_ptr<Contribution> contribution) {
   if (options_.catalog) AddToCatalog(path, *contribution);
+  const bool was_read =
+      !contribution->has_fault() || IsOfVersion(*contribution->found.front().fault);
+  was_read ? freshness_.Note(path, seen, contribution->documents) : freshness_.Forget(path);
   const auto known = index_.ContributionAt(path);
   if (known && !known->has_fault() && contribution->has_fault()) {
     // A writer that writes in place shows half a document for a moment.
@@ -240,12 +250,15 @@ void DatasetTree::AddFault(const std::string& path, const std::string& name,
 // The document whose change makes the directory worth another look.
 void DatasetTree::AddViewFault(const std::string& path, const Error& error,
                                Contribution& to) const {
+  Document document;  // without a name any look may find that it can be read
   for (const std::string_view name : kMetadataNames) {
     const auto info = store_->Stat(JoinPath(path, name), CallerDeadline());
     if (!info || !*info || (*info)->kind == ObjectInfo::Kind::kDirectory) continue;
-    return AddFault(path, std::string(name), **info, error, to);
+    to.documents[std::string(name)] = **info;
+    const bool first = document.name.empty() && IsOfVersion(error);
+    if (first) document = {std::string(name), nullptr, **info};
   }
-  AddFault(path, "", {}, error, to);
+  AddFault(path, document.name, document.source, error, to);
 }
 
 Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& object,
@@ -258,7 +271,7 @@ Status DatasetTree::ReadPrecomputed(const std::string& path, const WholeObject& 
     if (!ours) return {};
     return tl::unexpected<Error>(info.error());
   }
-  if (info->type == NeuroglancerInfo::Type::kOther) return ReadOtherInfo(path, object.text, to);
+  if (info->type == NeuroglancerInfo::Type::kOther) return AddOtherInfo(path, object.text, to);
   to.structure = object.text;
   to.overlays.try_emplace(path);
   StoredDataset dataset{path, "info", info->unsharded_text, {}, {}, {}};
@@ -465,36 +478,6 @@ Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std:
   return {};
 }
 
-void DatasetTree::ReadOther(const std::string& path, const DirectoryDocuments& documents,
-                            Contribution& to) {
-  const auto read = [&](const char* name) -> std::optional<JsonValue> {
-    const auto object = documents.Read(name);
-    if (!object || !*object) return std::nullopt;
-    // These formats pass through: a document that cannot be read here is passed to its reader.
-    return ParseJson((*object)->text).value_or(JsonValue());
-  };
-  FoundDataset found;
-  found.path = path;
-  if (const auto array = read(".zarray")) {
-    found = FoundArray(path, "zarr v2 array",
-                       DescribePlainArray(*array, "shape", "chunks", "dtype", "compressor"));
-    to.overlays[path].opaque = true;
-  } else if (read(".zgroup")) {
-    found.format = "zarr v2 group";
-  } else if (const auto attributes = read("attributes.json")) {
-    found.format = "n5 group";
-    if (attributes->Find("dimensions") && attributes->Find("blockSize")) {
-      found = FoundArray(
-          path, "n5 dataset",
-          DescribePlainArray(*attributes, "dimensions", "blockSize", "dataType", "compression"));
-      to.overlays[path].opaque = true;
-    }
-  } else {
-    return;
-  }
-  to.found.push_back(found);
-}
-
 // Where a view presents it, a level is examined with its pyramid.
 bool DatasetTree::IsLevel(const std::string& path) const {
   const auto overlay = index_.OverlayAt(path);
@@ -515,12 +498,13 @@ std::string DatasetTree::OwnerOf(const std::string& path) const {
 }
 
 std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& path) {
+  for (std::string at = path; Revalidate(at), !at.empty();) at = ParentPath(at);
   const bool examined = index_.ContributionAt(path) != nullptr;
   const auto overlay = index_.OverlayAt(path);
   if (overlay && overlay->fault) {
     const Document& broken = *overlay->document;
     if (!IsAnotherVersion(path, broken.name, broken.source).value_or(false)) return overlay;
-    Examine(path);
+    Examine(path, Reason::kUse);
     return index_.OverlayAt(path);
   }
   if (examined) return overlay;
@@ -562,10 +546,15 @@ Result<bool> DatasetTree::IsUpToDate(const std::string& path,
   return true;
 }
 
-void DatasetTree::Reload(const std::string& directory) {
+bool DatasetTree::Reload(const std::string& directory) {
   const std::string path = OwnerOf(directory);
   const auto before = index_.ContributionAt(path);
-  const auto after = Examine(path);
+  NoteChange(directory, before, Examine(path, Reason::kUse));
+  return freshness_.IsRead(path);
+}
+
+void DatasetTree::NoteChange(const std::string& directory, const ContributionPtr& before,
+                             const ContributionPtr& after) {
   if (before && before->structure == after->structure) return;
   const std::lock_guard lock(changed_mutex_);
   changed_.insert(directory);

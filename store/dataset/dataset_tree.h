@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "store/dataset/catalog_store.h"
 #include "store/dataset/dataset_index.h"
 #include "store/dataset/directory_documents.h"
+#include "store/dataset/document_freshness.h"
 #include "store/dataset/document_names.h"
 #include "store/dataset/path_locks.h"
 #include "store/dataset/stored_trees.h"
@@ -72,8 +74,9 @@ class DatasetTree {
   bool HasPlainDocument(const std::string& path, std::string_view name);
 
   // Reads the metadata in a directory again after a change. Trees that other ones replace retire
-  // (ChunkTree::retired); trees whose chunks are stored as before stay.
-  void Reload(const std::string& directory);
+  // (ChunkTree::retired); trees whose chunks are stored as before stay. False where they could not
+  // be read for a reason that may pass: what was known before stands until they can.
+  bool Reload(const std::string& directory);
   // Whether a Reload since the last call has found that the metadata in `path` have changed: the
   // caller has to notify the kernel.
   bool TakeChange(const std::string& path);
@@ -106,11 +109,18 @@ class DatasetTree {
   // Reads the metadata in `path`. A document that has become broken changes nothing. Of two threads
   // the later one begins to read after the earlier one has put its result, which it replaces: the
   // metadata that are served are never older than the last call.
-  ContributionPtr Examine(const std::string& path);
+  // kSearch: a directory without documents is not watched, as it may never be looked at.
+  enum class Reason { kSearch, kUse };
+  ContributionPtr Examine(const std::string& path, Reason reason);
   // The same, unless another thread has done so before this one came to it.
   void ExamineOnce(const std::string& path);
-  ContributionPtr ExamineLocked(const std::string& path);
-  ContributionPtr PutExamined(const std::string& path, std::shared_ptr<Contribution> contribution);
+  ContributionPtr ExamineLocked(const std::string& path, Reason reason);
+  // The same, if it was read before and is good no longer.
+  void Revalidate(const std::string& path);
+  ContributionPtr PutExamined(const std::string& path, const DocumentFreshness::Seen& seen,
+                              std::shared_ptr<Contribution> contribution);
+  void NoteChange(const std::string& directory, const ContributionPtr& before,
+                  const ContributionPtr& after);
   // The dataset, which is described by the file `name` in `path`, is broken.
   void AddFault(const std::string& path, const std::string& name, const ObjectInfo& source,
                 const Error& error, Contribution& to) const;
@@ -134,7 +144,6 @@ class DatasetTree {
   Result<bool> ReadForView(const std::string& path, Contribution& to);
   Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
-  void ReadOther(const std::string& path, const DirectoryDocuments& documents, Contribution& to);
   // The stored tree of `before` whose chunks are stored just like this layout says, else a new one.
   // Where several views are written, that which another view has: chunks of all views meet in it.
   Result<std::shared_ptr<ShardedTree>> KeepOrMake(const ContributionPtr& before,
@@ -157,6 +166,7 @@ class DatasetTree {
   const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;
   const DatasetTreeOptions options_;
+  DocumentFreshness freshness_;
   StoredTrees stored_;
   const TreeParts tree_parts_;
   std::map<std::string, Error> refused_;  // constant once Discover() has returned

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "codec/core/text.h"
@@ -18,6 +19,8 @@ inline bool IsDocumentName(std::string_view name) {
 // Documents of all formats that say something of the directory that they are in.
 inline constexpr std::array<std::string_view, 6> kMetadataNames = {
     kInfoDocument, kZarrDocument, ".zarray", ".zgroup", ".zattrs", "attributes.json"};
+// So many of them, the first ones, may describe shards.
+inline constexpr std::size_t kNamesOfShards = 2;
 inline bool IsMetadataName(std::string_view name) { return IsOneOf(kMetadataNames, name); }
 
 // These, and what zarr-python 2 makes of all of them.

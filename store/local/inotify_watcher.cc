@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "store/local/file_descriptor.h"
+#include "store/local/mounts_below.h"
+#include "store/local/path_walk.h"
 #include "store/local/watch_tree.h"
 #include "store/object/log.h"
 #include "store/object/object_store.h"
@@ -23,15 +25,22 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 
+std::string RealPathOf(const RootDirectory& root) {
+  const auto place = root.OpenBeneath("", O_PATH | O_DIRECTORY);
+  const std::string path = place && place->valid() ? RealPath(place->get()) : std::string();
+  return path.empty() ? root.Describe("") : path;
+}
+
 class InotifyWatcher final : public ChangeWatcher {
  public:
   InotifyWatcher(std::unique_ptr<RootDirectory> root, FileDescriptor inotify, FileDescriptor stop,
-                 Listener listener)
+                 Listener listener, std::shared_ptr<const OwnMount> own)
       : root_(std::move(root)),
         inotify_(std::move(inotify)),
         stop_(std::move(stop)),
         listener_(std::move(listener)),
         tree_(inotify_.get(), *root_),
+        mounts_(RealPathOf(*root_), std::move(own)),
         thread_([this] { Run(); }) {}
 
   ~InotifyWatcher() override {
@@ -55,16 +64,22 @@ class InotifyWatcher final : public ChangeWatcher {
   const FileDescriptor stop_;
   const Listener listener_;
   WatchTree tree_;
+  MountsBelow mounts_;  // of the thread
   std::thread thread_;  // last: it uses all of the above
 };
 
 void InotifyWatcher::Run() {
-  std::array<pollfd, 2> waiting{{{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+  std::array<pollfd, 3> waiting{
+      {{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}, {mounts_.descriptor(), POLLPRI, 0}}};
   for (;;) {
     const int ready = ::poll(waiting.data(), waiting.size(), -1);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0 || waiting[1].revents != 0) return;
     if (waiting[0].revents != 0 && !Drain()) return;
+    if (waiting[2].revents != 0 && mounts_.Changed()) {
+      tree_.Rebuild();
+      listener_(Event{{}, true});
+    }
   }
 }
 
@@ -120,14 +135,14 @@ class NullWatcher final : public ChangeWatcher {
 Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(const std::string& root,
                                                           ChangeWatcher::Listener listener,
                                                           std::shared_ptr<const OwnMount> own) {
-  UNSHARD_ASSIGN_OR_RETURN(
-      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
+  UNSHARD_ASSIGN_OR_RETURN(auto directory,
+                           RootDirectory::Open(root, RootDirectory::Resolver::kBest, own));
   FileDescriptor inotify(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (!inotify.valid()) return FailErrno(errno, root + ": starting to watch it");
   FileDescriptor stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return FailErrno(errno, root + ": starting to watch it");
   return std::make_unique<InotifyWatcher>(std::move(directory), std::move(inotify), std::move(stop),
-                                          std::move(listener));
+                                          std::move(listener), std::move(own));
 }
 
 std::unique_ptr<ChangeWatcher> MakeNullWatcher() { return std::make_unique<NullWatcher>(); }

@@ -41,15 +41,22 @@ constexpr std::array<std::uint32_t, 20> kNetworkFileSystems = {NFS_SUPER_MAGIC,
                                                                kVmwareShared,
                                                                kVirtualBoxShared};
 
+bool IsNetwork(const struct statfs& status) {
+  const auto type = static_cast<std::uint32_t>(status.f_type);
+  return std::find(kNetworkFileSystems.begin(), kNetworkFileSystems.end(), type) !=
+         kNetworkFileSystems.end();
+}
+
 }  // namespace
 
 bool IsNetworkFileSystem(const std::string& path) {
   struct statfs status {};
-  // Where the file system is not known, events are not relied on either.
-  if (::statfs(path.c_str(), &status) != 0) return true;
-  const auto type = static_cast<std::uint32_t>(status.f_type);
-  return std::find(kNetworkFileSystems.begin(), kNetworkFileSystems.end(), type) !=
-         kNetworkFileSystems.end();
+  return ::statfs(path.c_str(), &status) != 0 || IsNetwork(status);
+}
+
+bool IsNetworkFileSystem(int descriptor) {
+  struct statfs status {};
+  return ::fstatfs(descriptor, &status) != 0 || IsNetwork(status);
 }
 
 }  // namespace unshard

@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
 
+#include "store/local/network_file_system.h"
 #include "store/object/key.h"
 #include "store/object/keys_below.h"
 
@@ -36,11 +39,26 @@ void ForEachBelow(const Sorted& sorted, const std::string& top, const Visitor& v
 
 }  // namespace
 
-int WatchTree::AddWatch(const std::string& directory, bool asked_for) const {
+// Asks each file system once.
+bool WatchTree::IsOnNetwork(int place) {
+  struct statx status {};
+  constexpr int kHow = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+  if (::statx(place, "", kHow, 0, &status) != 0) return false;
+  const dev_t device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  const auto [known, added] = on_network_.try_emplace(device, false);
+  if (added) known->second = IsNetworkFileSystem(place);
+  return known->second;
+}
+
+int WatchTree::AddWatch(const std::string& directory, bool asked_for) {
   const auto place = root_.OpenBeneath(directory, O_PATH | O_DIRECTORY);
   if (!place) errno = place.error().system_errno;
   if (place && !place->valid()) errno = ENOENT;
   if (!place || !place->valid()) return -1;
+  if (IsOnNetwork(place->get())) {  // what other hosts do there makes no event
+    errno = EOPNOTSUPP;
+    return -1;
+  }
   const std::string path = "/proc/self/fd/" + std::to_string(place->get());
   const std::uint32_t mask = kNames | kSelf | (asked_for ? kContents : 0u);
   return ::inotify_add_watch(inotify_, path.c_str(), mask | IN_ONLYDIR | IN_MASK_ADD);
@@ -148,6 +166,7 @@ std::vector<std::string> WatchTree::Take(int watch, std::uint32_t mask, std::str
 
 void WatchTree::Rebuild() {
   const std::lock_guard lock(mutex_);
+  on_network_.clear();
   Renew("");
 }
 

@@ -1,6 +1,8 @@
 // Which directories below a root inotify watches, kept right while directories come and go.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -27,7 +29,7 @@ class WatchTree {
   // Takes one event in; returns the keys that it is about. A directory whose watch was set anew is
   // among them: anything in it may have changed.
   std::vector<std::string> Take(int watch, std::uint32_t mask, std::string_view name);
-  // Sets every watch anew, for when events were lost.
+  // Sets every watch anew, for when events were lost, or other file systems are mounted.
   void Rebuild();
 
  private:
@@ -38,7 +40,9 @@ class WatchTree {
     bool asked_for = false;
   };
 
-  [[nodiscard]] int AddWatch(const std::string& directory, bool asked_for) const;
+  // These are called with mutex_ held.
+  [[nodiscard]] bool IsOnNetwork(int place);
+  [[nodiscard]] int AddWatch(const std::string& directory, bool asked_for);
   bool Attach(const std::string& directory);
   void SetNode(const std::string& directory, const Node& node);
   void Detach(const std::string& directory, const Node& node);
@@ -52,6 +56,7 @@ class WatchTree {
   std::map<std::string, Node, std::less<>> nodes_;
   std::set<std::string, std::less<>> missing_;                  // asked for, not there yet
   std::unordered_map<int, std::vector<std::string>> by_watch_;  // links may lead to one directory
+  std::map<dev_t, bool> on_network_;                            // by device
 };
 
 }  // namespace unshard

@@ -112,6 +112,23 @@ def strace(log, calls, inject=None):
     return prefix + (["-e", f"inject={calls}:{inject}"] if inject else [])
 
 
+@contextlib.contextmanager
+def attached(mounted, calls, inject, files=()):
+    """strace of a mount that is there: its start makes such calls as well. `files`: only calls on
+    these are hurt."""
+    tracer = subprocess.Popen(["strace", "-f", "-p", str(mounted.process.pid), "-e", f"trace={calls}",
+                               "-e", f"inject={calls}:{inject}",
+                               *(word for file in files for word in ("-P", str(file)))],
+                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        while "attached" not in (line := tracer.stderr.readline()):
+            assert "Requested path" in line, line  # it is resolved
+        yield
+    finally:
+        tracer.kill()  # it lets go of what it traces; asked to end, it may wait for a dead thread
+        tracer.communicate(timeout=30)
+
+
 TRACED = re.compile(r"^(\d+) +(\w+)\((.*)\) += (-?\d+)", re.MULTILINE)
 
 

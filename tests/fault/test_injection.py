@@ -11,7 +11,8 @@ import subprocess
 
 import pytest
 
-from faults import DEAD, OTHER_PIDS, SmallDisk, SourceWatch, clear_away, flush, strace, traced_calls
+from faults import (DEAD, OTHER_PIDS, SmallDisk, SourceWatch, attached, clear_away, flush, strace,
+                    traced_calls)
 from line_source import LineSource, value
 from mounting import MountFailed
 
@@ -237,20 +238,6 @@ def test_what_is_acknowledged_is_kept_and_what_is_refused_leaves_the_old_bytes(b
     happened = [bench.point_that_happens(calls, hurt, number, OTHER_PIDS if step % 2 else ())
                 for hurt in HURTS for step, number in enumerate(points)]
     print(f"{calls}: of {points}, {happened} happened")
-
-
-@contextlib.contextmanager
-def attached(mounted, calls, inject):
-    """strace of a mount that is there: its start makes such calls as well."""
-    tracer = subprocess.Popen(["strace", "-f", "-p", str(mounted.process.pid), "-e", f"trace={calls}",
-                               "-e", f"inject={calls}:{inject}"],
-                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    try:
-        assert "attached" in tracer.stderr.readline()
-        yield
-    finally:
-        tracer.kill()  # it lets go of what it traces; asked to end, it may wait for a dead thread
-        tracer.communicate(timeout=30)
 
 
 @pytest.mark.parametrize("calls", [CALLS["rename"][0], CALLS["sync"][0]], ids=["rename", "sync"])

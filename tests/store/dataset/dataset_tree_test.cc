@@ -6,8 +6,10 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <set>
 
 #include "tests/support/counting_store.h"
+#include "tests/support/faulty_store.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
 
@@ -166,6 +168,111 @@ TEST_F(DatasetTreeTest, WhatWasReadEarlierNeverReplacesWhatWasReadLater) {
   later.get();
   ASSERT_TRUE(tree.Find("a"));
   EXPECT_EQ(tree.Find("a")->trees.size(), 1u);
+}
+
+// Counts what it is asked for. `has_watches`: whether it could give events, of which there are
+// none.
+class QuietWatcher final : public ChangeWatcher {
+ public:
+  explicit QuietWatcher(bool has_watches) : has_watches_(has_watches) {}
+  bool Watch(std::string_view directory) override {
+    watched.emplace(directory);
+    return has_watches_;
+  }
+  std::set<std::string> watched;
+
+ private:
+  const bool has_watches_;
+};
+
+class DocumentFreshnessTest : public DatasetTreeTest {
+ protected:
+  std::unique_ptr<DatasetTree> Make(bool has_watches) {
+    store_->Put("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
+    store_->Put("a/b/notes", "text");
+    watcher_ = std::make_shared<QuietWatcher>(has_watches);
+    DatasetTreeOptions options;
+    options.shards.ttl_milliseconds = 1000;
+    options.shards.clock = [this] { return now_; };
+    auto tree = std::make_unique<DatasetTree>(counting_, watcher_,
+                                              std::make_shared<IndexCache>(std::uint64_t{1} << 20),
+                                              nullptr, options);
+    EXPECT_TRUE(tree->Discover());
+    return tree;
+  }
+  static std::size_t TreesIn(DatasetTree& tree, const std::string& path) {
+    const auto overlay = tree.Find(path);
+    return overlay ? overlay->trees.size() : 0;
+  }
+  std::shared_ptr<CountingStore> counting_ = std::make_shared<CountingStore>(store_);
+  std::shared_ptr<QuietWatcher> watcher_;
+  std::chrono::steady_clock::time_point now_{std::chrono::hours(1)};
+};
+
+TEST_F(DocumentFreshnessTest, WhatCameBeforeADirectoryWasWatchedIsFoundAtTheFirstLook) {
+  const auto tree = Make(true);
+  EXPECT_FALSE(watcher_->watched.contains("a/b")) << "searching takes no watches";
+  store_->Put("a/b/zarr.json", Flat().document);
+  EXPECT_EQ(TreesIn(*tree, "a/b"), 1u);
+  EXPECT_TRUE(watcher_->watched.contains("a/b"));
+  counting_->Reset();
+  now_ += std::chrono::hours(1);
+  EXPECT_EQ(TreesIn(*tree, "a/b"), 1u);
+  EXPECT_EQ(counting_->total().requests(), 0u) << "an event would come";
+}
+
+TEST_F(DocumentFreshnessTest, WithoutEventsDocumentsAreLookedAtOnceInTheTtl) {
+  const auto tree = Make(false);
+  EXPECT_EQ(TreesIn(*tree, "a/b"), 0u);
+  store_->Put("a/b/zarr.json", Flat().document);
+  counting_->Reset();
+  now_ += std::chrono::milliseconds(999);
+  EXPECT_EQ(TreesIn(*tree, "a/b"), 0u);
+  EXPECT_EQ(counting_->total().requests(), 0u);
+  now_ += std::chrono::milliseconds(1);
+  EXPECT_EQ(TreesIn(*tree, "a/b"), 1u);
+  const auto first = tree->Find("a/b")->trees.front();
+  now_ += std::chrono::milliseconds(1000);
+  EXPECT_EQ(tree->Find("a/b")->trees.front(), first) << "nothing has changed";
+  store_->Put("a/b/zarr.json",
+              ZarrSource({8}, {1}, {2}, {ChunkKeyEncoding::Kind::kV2, '.'}).document);
+  now_ += std::chrono::milliseconds(1000);
+  EXPECT_NE(tree->Find("a/b")->trees.front(), first);
+  EXPECT_TRUE(first->retired());
+  store_->Remove("a/b/zarr.json");
+  now_ += std::chrono::milliseconds(1000);
+  EXPECT_EQ(TreesIn(*tree, "a/b"), 0u);
+}
+
+TEST_F(DocumentFreshnessTest, ADirectoryOfChunksIsOneOnceADatasetIsAboveIt) {
+  store_->Put("a/b/c/1", "a shard");
+  const auto tree = Make(false);
+  EXPECT_FALSE(tree->Find("a/b/c"));
+  EXPECT_FALSE(tree->index().IsInTree("a/b/c"));
+  store_->Put("a/b/zarr.json", ZarrSource({8}, {1}, {4}, {}).document);
+  now_ += std::chrono::milliseconds(1000);
+  EXPECT_FALSE(tree->Find("a/b/c")) << "looks at what is above it as well";
+  EXPECT_TRUE(tree->index().IsInTree("a/b/c"));
+  EXPECT_FALSE(tree->index().IsInTree("a/b"));
+}
+
+TEST_F(DocumentFreshnessTest, WhatCouldNotBeReadIsReadAgain) {
+  for (const bool known : {false, true}) {
+    store_ = std::make_shared<MemoryStore>();
+    const auto faulty = std::make_shared<FaultyStore>(store_);
+    counting_ = std::make_shared<CountingStore>(faulty);
+    if (known) store_->Put("a/b/zarr.json", R"({"zarr_format":3,"node_type":"group"})");
+    const auto tree = Make(true);
+    EXPECT_EQ(TreesIn(*tree, "a/b"), 0u);
+    store_->Put("a/b/zarr.json", Flat().document);
+    counting_->OnOpen([&](std::string_view key) {
+      if (key == "a/b/zarr.json") faulty->FailAfter(0, Fault::kError);
+    });
+    EXPECT_FALSE(tree->Reload("a/b"));
+    counting_->OnOpen([](std::string_view) {});
+    EXPECT_EQ(TreesIn(*tree, "a/b"), 1u) << "its version is the same";
+    EXPECT_TRUE(tree->Reload("a/b"));
+  }
 }
 
 }  // namespace
