@@ -1,6 +1,8 @@
 #include "store/copy/shard_copy.h"
 
 #include <algorithm>
+#include <future>
+#include <system_error>
 #include <utility>
 
 #include "store/copy/left_locks.h"
@@ -24,7 +26,7 @@ auto PlaceOf(const T& one) {
   return std::make_tuple(one.page, one.slot);
 }
 
-// The chunks of a plan, made some at a time as the shard is written.
+// The chunks of a plan, made some at a time as the shard is written: the next ones while these are.
 class Feed {
  public:
   Feed(const ChunkMaker& maker, const ChunkPlan& plan) : maker_(maker), plan_(plan) {}
@@ -33,18 +35,44 @@ class Feed {
   Result<Bytes> Get(std::size_t number) {
     if (number < first_ || number >= first_ + batch_.size()) {
       batch_.clear();
+      UNSHARD_ASSIGN_OR_RETURN(batch_, Take(number));
       first_ = number;
-      UNSHARD_ASSIGN_OR_RETURN(batch_, maker_.Make(plan_, first_, maker_.BatchAt(plan_, first_)));
+      MakeAhead(first_ + batch_.size());
     }
     if (batch_[number - first_]) return *batch_[number - first_];
     return Fail(ErrorCode::kInternal, "expected a chunk of a size that is known");
   }
 
  private:
+  using Batch = std::vector<std::optional<Bytes>>;
+
+  [[nodiscard]] Result<Batch> Make(std::size_t first) const {
+    return maker_.Make(plan_, first, maker_.BatchAt(plan_, first));
+  }
+
+  Result<Batch> Take(std::size_t first) {
+    const bool is_next = first == ahead_first_;
+    std::future<Result<Batch>> ahead = std::move(ahead_);
+    return ahead.valid() && is_next ? ahead.get() : Make(first);
+  }
+
+  // Where the system allows no more threads they are made when they are needed.
+  void MakeAhead(std::size_t first) {
+    if (first >= plan_.made.size()) return;
+    ahead_first_ = first;
+    try {
+      ahead_ = std::async(std::launch::async, [this, first] { return Make(first); });
+    } catch (const std::system_error&) {
+      ahead_ = {};
+    }
+  }
+
   const ChunkMaker& maker_;
   const ChunkPlan& plan_;
   std::size_t first_ = 0;
-  std::vector<std::optional<Bytes>> batch_;
+  Batch batch_;
+  std::size_t ahead_first_ = 0;
+  std::future<Result<Batch>> ahead_;  // its destructor waits for the call
 };
 
 // One of those that make chunks at a time; waits for its turn.
