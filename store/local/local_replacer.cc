@@ -40,6 +40,8 @@ namespace {
 
 // Of bytes that are put together before they are written.
 constexpr std::size_t kMostPending = std::size_t{1} << 20;
+// Of bytes that are written before the disk begins to work on them, while the next are put.
+constexpr std::uint64_t kMostUnsynced = std::uint64_t{16} << 20;
 
 // One of the files that the base consists of.
 struct Piece {
@@ -110,6 +112,7 @@ class LocalReplacement final : public ObjectReplacement {
   // Bytes that follow one another in the version and are not in its file yet.
   ByteVector pending_;
   std::uint64_t pending_at_ = 0;
+  std::uint64_t unsynced_ = 0;
 };
 
 // Does nothing where the file is missing.
@@ -164,7 +167,11 @@ Status LocalReplacement::Write(std::uint64_t at, ByteSpan bytes) {
 Status LocalReplacement::WritePending() {
   if (pending_.empty()) return {};
   UNSHARD_RETURN_IF_ERROR(version().Write(pending_at_, pending_));
+  unsynced_ += pending_.size();
   pending_.clear();
+  if (unsynced_ < kMostUnsynced) return {};
+  version().StartSync();
+  unsynced_ = 0;
   return {};
 }
 
