@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -13,6 +14,7 @@
 
 #include "fs/cli/copy_progress.h"
 #include "fs/cli/mount_command.h"
+#include "fs/common/allocator.h"
 #include "fs/common/readable.h"
 #include "store/copy/dataset_copy.h"
 #include "store/dataset/source.h"
@@ -21,6 +23,8 @@
 
 namespace unshard {
 namespace {
+
+constexpr std::size_t kLargestBuffer = std::size_t{32} << 20;  // above that of a batch
 
 Result<VolumeOptions> OptionsOf(const std::string& given) {
   VolumeOptions options;
@@ -168,6 +172,7 @@ Status Copy(const CopyCommand& command) {
 }  // namespace
 
 int RunCopy(const CopyCommand& command) {
+  KeepFreedBuffers(kLargestBuffer);
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
   const Status copied = Copy(command);
   return copied ? 0 : ReportFailure(copied.error());

@@ -1,7 +1,6 @@
 #include "fs/kernel/session.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "fs/common/allocator.h"
 #include "fs/common/process_table.h"
 #include "fs/kernel/device.h"
 #include "fs/kernel/end_at_signals.h"
@@ -39,7 +39,7 @@ constexpr unsigned kThreads = 10;
 constexpr unsigned kWritableThreads = 64;
 // Each request that reads waits for the server, and no program that reads should wait for others.
 constexpr unsigned kRemoteThreads = 256;
-constexpr int kMallocKeeps = 4 << 20;
+constexpr std::size_t kLargestBuffer = std::size_t{4} << 20;
 
 class SessionNotifier final : public KernelNotifier {
  public:
@@ -280,12 +280,7 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   UNSHARD_RETURN_IF_ERROR(DecideWriting(options));
   WarnOfOthers(options);
   if (options.read_only) WarnOfUnpublished(options);
-  // Few arenas: the caches decide how much memory is used, not the number of threads.
-  mallopt(M_ARENA_MAX, 2);
-  // Every request allocates and frees buffers of chunk size: returning their pages to the system
-  // and faulting them in again costs more than the decoding of small chunks.
-  mallopt(M_TRIM_THRESHOLD, kMallocKeeps);
-  mallopt(M_MMAP_THRESHOLD, kMallocKeeps);
+  KeepFreedBuffers(kLargestBuffer);
   UNSHARD_RETURN_IF_ERROR(CheckMountPoint(options.mount_point));
   UNSHARD_ASSIGN_OR_RETURN(auto guardian, Guardian::Start(options.mount_point));
   ChangeQueue changes;
