@@ -176,6 +176,7 @@ void WritePipeline::Replay() {
   SpoolReplay(*parts_.replacer, *parts_.datasets, checks_, current_, versions_, *attempts_,
               std::move(replay_file), parts_.root)
       .Run(parts_.spools);
+  reported_ = NeverPublished();  // before there was a caller
 }
 
 Status WritePipeline::WaitForRoom(std::uint64_t bytes) {
@@ -269,6 +270,24 @@ Status WritePipeline::Flush(const ChunkTree& tree) {
 }
 
 Status WritePipeline::Flush() {
+  Status flushed = PublishAll();
+  const std::uint64_t now = NeverPublished();
+  const std::uint64_t before = reported_.exchange(now);
+  if (!flushed || now <= before) return flushed;
+  return Fail(ErrorCode::kConflict,
+              std::to_string(now - before) + " of what was committed could not be published " +
+                  "(unshard spool list says why)");
+}
+
+std::uint64_t WritePipeline::NeverPublished() const {
+  std::uint64_t count = publishing_.counters().lost.load();
+  for (const auto& spool : parts_.spools) {
+    count += spool->Conflicts().size() + spool->Damaged().size();
+  }
+  return count;
+}
+
+Status WritePipeline::PublishAll() {
   // Chunks of an array that has got another shape are adopted by its new tree, whose shards are
   // dirty from then on.
   for (;;) {
@@ -289,7 +308,7 @@ Status WritePipeline::Drain(std::chrono::milliseconds patience) {
     });
     const auto stop = [&] { return gave_up.get_token(); };
     const ServedCaller caller(std::chrono::steady_clock::time_point::max(), stop, stop);
-    drained = Flush();
+    drained = PublishAll();
   }
   if (drained) return drained;
   End();

@@ -12,6 +12,7 @@
 // (store/files/object_files.h).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -104,7 +105,9 @@ class WritePipeline {
   // Sync() of all chunks directly in one directory of a tree.
   Status SyncDirectory(const ChunkTree& tree, const GridDirectory& in);
 
-  // Publishes all that was committed before the call; in one tree, or everywhere.
+  // Publishes all that was committed before the call; in one tree, or everywhere. The latter fails
+  // with kConflict, once, where since the last such failure committed versions were quarantined or
+  // lost: also where a publish that no caller waited for has found that.
   Status Flush(const ChunkTree& tree);
   Status Flush();
   // `committed` is called, from now on, after each commit with the tree that has the chunk. Once,
@@ -132,6 +135,9 @@ class WritePipeline {
   [[nodiscard]] ChunkCommitter::StoreAway StoreAway();
   [[nodiscard]] PublishQueueOptions QueueOptions(const VolumeOptions& options);
   Result<PublishQueue::Done> Publish(const DirtyShard& shard);
+  Status PublishAll();
+  // How many committed versions were quarantined, as far as the spools know, or lost.
+  [[nodiscard]] std::uint64_t NeverPublished() const;
   // Returns once the object of a chunk is in the source, if another view passes it through. Where
   // it cannot be put now it is put later.
   void PutPassedThrough(const Commit& committed);
@@ -151,7 +157,8 @@ class WritePipeline {
   SpooledVersions versions_;
   ChunkCommitter committer_;
   ShardPublishing publishing_;
-  PublishQueue queue_;  // goes first: its threads use all the others
+  std::atomic<std::uint64_t> reported_{0};  // of NeverPublished(), by Flush()
+  PublishQueue queue_;                      // goes first: its threads use all the others
 };
 
 }  // namespace unshard

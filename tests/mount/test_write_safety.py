@@ -65,6 +65,21 @@ def test_strict_keeps_what_others_have_published_and_sets_ours_aside(work, mount
     assert os.path.exists(aside["path"])
 
 
+def test_flush_says_once_what_was_set_aside_before_it(work, mount):
+    """A publish that no program waited for has found that another process was first."""
+    case = WriteCase("zarr-nested", work, mount, "publish_after=1,strict")
+    theirs = next(iter(case.expected))
+    case.put(theirs, 1)
+    case.expected[theirs] = case.bytes_for(theirs, 9)
+    case.source.fill({theirs: case.expected[theirs]})
+    assert wait_until(lambda: case.write_status()["set_aside"]
+                      and case.write_status()["dirty_chunks"] == 0, 30)
+    refused(errno.EIO, flush, case.mount)
+    assert "1 of what was committed could not be published" in case.reasons()
+    flush(case.mount)
+    case.check_source()
+
+
 def test_a_directory_that_was_renamed_is_entered_by_its_new_name_at_once(work, mount):
     case = WriteCase("zarr-nested", work, mount)
     folder = case.mount.path / "beside"
