@@ -180,13 +180,14 @@ TEST_F(SpoolReplayTest, WhatIsPublishedWhileItsSuccessorIsCommittedIsNoChangeByO
     ASSERT_TRUE(Commit("a/0", "x"));
     const auto first = parts_->written->BeginPublish(ShardOf("a/0"));
     ASSERT_TRUE(Commit("a/0", "y"));
-    const auto staged = Staged("z");
+    auto staged = Staged("z");
     ASSERT_TRUE(staged);
     const auto terms = parts_->written->ReplacedBy(
         *parts_->written->Find(ChunkId::Of(*Chunk("a/0").tree, Chunk("a/0").chunk)));
     const auto sealed = parts_->spool->Seal(
         staged->get(), "a", "0", {terms.base, terms.other, Chunk("a/0").tree->layout_digest()});
     ASSERT_TRUE(sealed) << sealed.error().message;
+    staged->reset();  // before its spool goes
     parts_->versions.EndPublish(first, std::nullopt);
     const auto second = parts_->written->BeginPublish(ShardOf("a/0"));
     parts_->versions.Adopt({parts_->spool, *sealed}, Chunk("a/0"));
