@@ -274,9 +274,9 @@ Status WritePipeline::Flush() {
   const std::uint64_t now = NeverPublished();
   const std::uint64_t before = reported_.exchange(now);
   if (!flushed || now <= before) return flushed;
-  return Fail(ErrorCode::kConflict,
-              std::to_string(now - before) + " of what was committed could not be published " +
-                  "(unshard spool list says why)");
+  return Fail(ErrorCode::kConflict, std::to_string(now - before) +
+                                        " of what was committed could not be published " +
+                                        "(unshard spool list says why)");
 }
 
 std::uint64_t WritePipeline::NeverPublished() const {
