@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -92,10 +92,8 @@ std::optional<std::uint64_t> FloatBits(const FloatLayout& layout, const JsonValu
   double number = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (at != text.data() + text.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) {  // a huge number, or one next to 0
-    const bool tiny = text.find("e-") != text.npos || text.find("E-") != text.npos;
-    number = tiny ? 0 : std::numeric_limits<double>::infinity();
-    if (text.front() == '-') number = -number;
+  if (error == std::errc::result_out_of_range) {
+    number = std::strtod(text.c_str(), nullptr);  // infinity, or a zero, of either sign
   } else if (error != std::errc()) {
     return std::nullopt;
   }

@@ -71,6 +71,17 @@ TEST(FillValue, EveryCoreTypeIsReadAndWritten) {
   }
 }
 
+TEST(FillValue, NumbersBeyondDoublesAreZeroOrInfinity) {
+  const DataType type = FindDataType(DataTypeDialect::kZarr, "float64").value();
+  const std::string zeros(400, '0');
+  const ByteVector zero(8, 0), infinity = {0, 0, 0, 0, 0, 0, 0xf0, 0x7f};
+  EXPECT_EQ(Parse("0." + zeros + "1", type), zero);
+  EXPECT_EQ(Parse("1e-400", type), zero);
+  EXPECT_EQ(Parse("-1E-400", type), (ByteVector{0, 0, 0, 0, 0, 0, 0, 0x80}));
+  EXPECT_EQ(Parse("1" + zeros + ".5", type), infinity);
+  EXPECT_EQ(Parse("10" + zeros + "e-1", type), infinity);
+}
+
 TEST(FillValue, WhatIsNoValueOfTheTypeIsRefusedByPath) {
   const std::pair<const char*, const char*> cases[] = {
       {"uint8", "256"},       {"uint8", "-1"},
