@@ -1,7 +1,8 @@
 #include "codec/volume_file/sections.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "codec/core/byte_range.h"
 
 namespace unshard {
 namespace {
@@ -13,8 +14,7 @@ struct Behind {
 
 // Never more than 2^64 - 1.
 std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? ~std::uint64_t{0} : product;
+  return CheckedMultiply(a, b).value_or(~std::uint64_t{0});
 }
 
 // How many positions of an axis can be kept in `bytes`.
