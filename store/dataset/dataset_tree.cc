@@ -149,9 +149,8 @@ void DatasetTree::Revalidate(const std::string& path) {
   const PathLocks::Guard guard(examining_, path);
   if (freshness_.IsGood(path)) return;  // another thread has looked
   const bool as_stored = &ViewAt(path) == &NativeView();
-  const auto names =
-      std::span(kMetadataNames).first(as_stored ? kNamesOfShards : kMetadataNames.size());
-  const auto up_to_date = freshness_.IsUpToDate(path, names);
+  const std::span<const std::string_view> shards = kShardDocuments, all = kMetadataNames;
+  const auto up_to_date = freshness_.IsUpToDate(path, as_stored ? shards : all);
   if (up_to_date.value_or(true)) return;
   const auto before = index_.ContributionAt(path);
   NoteChange(path, before, ExamineLocked(path, Reason::kUse));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <string_view>
 
 #include "codec/core/text.h"
@@ -11,16 +10,13 @@ namespace unshard {
 
 inline constexpr std::string_view kZarrDocument = "zarr.json";
 inline constexpr std::string_view kInfoDocument = "info";
-// Whether a name is that of a document that may describe shards.
-inline bool IsDocumentName(std::string_view name) {
-  return name == kZarrDocument || name == kInfoDocument;
-}
+// Documents that may describe shards.
+inline constexpr std::array<std::string_view, 2> kShardDocuments = {kInfoDocument, kZarrDocument};
+inline bool IsDocumentName(std::string_view name) { return IsOneOf(kShardDocuments, name); }
 
 // Documents of all formats that say something of the directory that they are in.
 inline constexpr std::array<std::string_view, 6> kMetadataNames = {
     kInfoDocument, kZarrDocument, ".zarray", ".zgroup", ".zattrs", "attributes.json"};
-// So many of them, the first ones, may describe shards.
-inline constexpr std::size_t kNamesOfShards = 2;
 inline bool IsMetadataName(std::string_view name) { return IsOneOf(kMetadataNames, name); }
 
 // These, and what zarr-python 2 makes of all of them.

@@ -285,7 +285,7 @@ tl::unexpected<Error> ShardPublish::Refuse(const Versions& versions) {
 Result<Done> ShardPublish::LeaveRetired() {
   const auto withdrawn = parts_.versions->Withdraw(shard_, versions_);
   if (const auto home = parts_.datasets->index().HomeOf(*tree_); home && parts_.on_renewed) {
-    for (const std::string_view name : {kInfoDocument, kZarrDocument}) {
+    for (const std::string_view name : kShardDocuments) {
       parts_.on_renewed(InSource(parts_, JoinPath(*home, name)));
     }
   }
