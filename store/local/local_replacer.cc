@@ -102,6 +102,7 @@ class LocalReplacement final : public ObjectReplacement {
   Status OpenPair();
   [[nodiscard]] Result<bool> BaseIsCurrent() const;
   Status WritePending();
+  Status WriteNow(std::uint64_t at, ByteSpan bytes);
   Status SyncDirectory() { return files_->SyncDirectory(ParentPath(object_.key)); }
 
   const std::shared_ptr<FileSystem> files_;
@@ -159,16 +160,21 @@ Status LocalReplacement::Write(std::uint64_t at, ByteSpan bytes) {
     UNSHARD_RETURN_IF_ERROR(WritePending());
     pending_at_ = at;
   }
-  if (bytes.size() >= kMostPending) return version().Write(at, bytes);
+  if (bytes.size() >= kMostPending) return WriteNow(at, bytes);
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
   return {};
 }
 
 Status LocalReplacement::WritePending() {
   if (pending_.empty()) return {};
-  UNSHARD_RETURN_IF_ERROR(version().Write(pending_at_, pending_));
-  unsynced_ += pending_.size();
+  UNSHARD_RETURN_IF_ERROR(WriteNow(pending_at_, pending_));
   pending_.clear();
+  return {};
+}
+
+Status LocalReplacement::WriteNow(std::uint64_t at, ByteSpan bytes) {
+  UNSHARD_RETURN_IF_ERROR(version().Write(at, bytes));
+  unsynced_ += bytes.size();
   if (unsynced_ < kMostUnsynced) return {};
   version().StartSync();
   unsynced_ = 0;
