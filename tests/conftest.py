@@ -104,7 +104,7 @@ def _mounts(binary, directory):
 
 @pytest.fixture
 def mount(unshard_binary, work):
-    """mount(source, options="a,b=c", point=None, arguments=(), environment=None) -> Mount.
+    """mount(source, options="a,b=c", point=None, arguments=(), environment=None, prefix=()) -> Mount.
 
     Runs the program in the foreground and returns once it is mounted (else MountFailed). After
     the test every mount must unmount cleanly with exit code 0, unless the test ended it itself

@@ -14,7 +14,6 @@
 #include <system_error>
 #include <utility>
 
-#include "store/object/error_number.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -148,8 +147,12 @@ bool RingQueues::Register(RingEntry& entry, Need need) {
   }
   const Status registered = entry.Register(payload_size);
   if (registered) return true;
-  const int why = ErrnoOf(registered.error());
+  const int why = registered.error().system_errno;
   if (why == ENOTCONN || why == ECONNABORTED) return false;
+  if (why == EOPNOTSUPP) {
+    LogDebug("FUSE over io_uring was switched off while this mount began: it reads /dev/fuse");
+    return false;
+  }
   LogError("FUSE over io_uring: " + registered.error().message);
   if (need == Need::kFirst) kill(getpid(), SIGTERM);
   return false;

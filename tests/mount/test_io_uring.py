@@ -70,6 +70,19 @@ def test_without_it_requests_are_read_from_the_device(why, work, mount):
     assert over_io_uring(made) == 0
 
 
+def test_switched_off_between_offer_and_reply_requests_are_read_from_the_device(work, mount):
+    source = VersionedVolume(work / "source")
+    calls = work / "calls"
+    # The daemon makes its rings when it has read the offer, here for two seconds.
+    made = mount(source.path, "ro", prefix=["strace", "-f", "-qq", "-o", calls, "-e", "trace=io_uring_setup",
+                                            "-e", "inject=io_uring_setup:delay_enter=2000000"])
+    assert wait_until(lambda: calls.exists() and "io_uring_setup(" in calls.read_text(), END_SECONDS)
+    with setting(SWITCH, "N"):
+        made.source = source
+        assert read_all(made) == expected(source)
+    assert over_io_uring(made) == 0
+
+
 def test_readers_on_every_processor_at_a_time_get_their_own_bytes(served):
     wanted = expected(served.source)
 
