@@ -1,5 +1,5 @@
-// Views: ways to present a dataset. Each is one source of this folder, and a line in views.h and in
-// the table in views.cc. codec/FORMATS.md, "Views".
+// Views: ways to present a dataset. Each is one source of this folder, and a line of the list in
+// views.h. codec/FORMATS.md, "Views".
 #pragma once
 
 #include <cstdint>

@@ -8,11 +8,16 @@
 namespace unshard {
 namespace {
 
-using GetView = const View& (*)();
-constexpr std::array kViews{
-    GetView{NativeView}, GetView{RawView},   GetView{PrecomputedView},
-    GetView{Zarr3View},  GetView{Zarr2View}, GetView{N5View},
-};
+const std::vector<const View*>& Views() {
+  static const std::vector<const View*> views = [] {
+    std::vector<const View*> all;
+#define UNSHARD_ADD_VIEW(view) all.push_back(&view())
+    UNSHARD_EACH_VIEW(UNSHARD_ADD_VIEW);
+#undef UNSHARD_ADD_VIEW
+    return all;
+  }();
+  return views;
+}
 
 struct NamedCodec {
   std::string_view name;
@@ -48,14 +53,14 @@ std::string ViewCodecNames() {
 }
 
 const View* FindView(std::string_view name) {
-  const auto found = std::find_if(kViews.begin(), kViews.end(),
-                                  [&](GetView view) { return view().name() == name; });
-  return found == kViews.end() ? nullptr : &(*found)();
+  const auto found = std::find_if(Views().begin(), Views().end(),
+                                  [&](const View* view) { return view->name() == name; });
+  return found == Views().end() ? nullptr : *found;
 }
 
 std::vector<std::string_view> AllViewNames() {
   std::vector<std::string_view> names;
-  for (const GetView view : kViews) names.push_back(view().name());
+  for (const View* const view : Views()) names.push_back(view->name());
   return names;
 }
 

@@ -23,14 +23,19 @@ std::optional<ViewOptions> FindViewCodec(std::string_view name);
 // "none, …".
 std::string ViewCodecNames();
 
-// The views. The dataset in its own format, unsharded:
-const View& NativeView();
-// The same, and without compression:
-const View& RawView();
-// In another format:
-const View& PrecomputedView();
-const View& Zarr3View();
-const View& Zarr2View();
-const View& N5View();
+// The views, in the order of messages: NativeView presents the dataset in its own format,
+// unsharded, RawView without compression as well, the others in another format. Each is a function
+// of this list, `const View& N5View()`, which a source of this folder defines.
+#define UNSHARD_EACH_VIEW(view) \
+  view(NativeView);             \
+  view(RawView);                \
+  view(PrecomputedView);        \
+  view(Zarr3View);              \
+  view(Zarr2View);              \
+  view(N5View)
+
+#define UNSHARD_DECLARE_VIEW(view) const View& view()
+UNSHARD_EACH_VIEW(UNSHARD_DECLARE_VIEW);
+#undef UNSHARD_DECLARE_VIEW
 
 }  // namespace unshard

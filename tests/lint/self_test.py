@@ -100,6 +100,17 @@ class SelfTest(unittest.TestCase):
         self.put("store/object/list.cc", "")
         self.finds("header_for_each_source", "store/object/list.cc")
 
+    def test_a_source_that_a_list_declares_needs_no_header(self):
+        self.put("store/object/list.h", "#pragma once\n#define UNSHARD_EACH_STORE(store) \\\n"
+                                        "  store(Near) store(Far)\n")
+        for folder, expected in (("object", []), ("local", ["store/local/far.cc"])):
+            name = f"store/{folder}/far.cc"
+            self.put(name, "#include <cstddef>\nconst Store& Far() {\n}\n")
+            found = [each.partition(":")[0] for each in lint.header_for_each_source(
+                lint.Tree(self.root, self.build))]
+            self.assertEqual(found, expected)
+            (self.root / name).unlink()
+
     def test_an_include_upwards_is_found(self):
         self.put("codec/grid/morton.cc", '#include "store/object/page.h"\n')
         self.finds("include_layering",
