@@ -1,5 +1,4 @@
-#include "store/dataset/directory_source.h"
-
+// Directories of this computer, and of network file systems that it has mounted, as sources.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "store/dataset/source.h"
 #include "store/local/file_store.h"
 #include "store/local/inotify_watcher.h"
 #include "store/local/local_replacer.h"
@@ -74,8 +74,6 @@ Status CheckSource(const std::string& source) {
   return tl::unexpected<Error>(std::move(error));
 }
 
-}  // namespace
-
 Result<SourceParts> OpenDirectorySource(const VolumeOptions& options,
                                         const ChangeWatcher::Listener& on_change) {
   const std::string& source = options.source;
@@ -95,6 +93,12 @@ Result<SourceParts> OpenDirectorySource(const VolumeOptions& options,
                            OpenPosixFileSystem(source, NewFiles::kShared, parts.own_mount));
   parts.replacer = MakeLocalReplacer(parts.files);
   return parts;
+}
+
+}  // namespace
+
+SourceKind DirectorySource() {
+  return {.schemes = {""}, .is_written = true, .open = OpenDirectorySource};
 }
 
 }  // namespace unshard

@@ -1,7 +1,7 @@
-#include "store/dataset/gcs_source.h"
-
+// Sources in Google Cloud Storage: without events.
 #include <utility>
 
+#include "store/dataset/source.h"
 #include "store/gcs/endpoint.h"
 #include "store/gcs/environment.h"
 #include "store/gcs/gcs_store.h"
@@ -9,7 +9,9 @@
 #include "store/object/key.h"
 
 namespace unshard {
+namespace {
 
+// Sends one request, as the environment says (store/gcs/environment.h).
 Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
   parts.contact = std::make_shared<StoreContact>();
@@ -33,6 +35,7 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
   return parts;
 }
 
+// "gs://bucket/prefix"; of an emulator its URL, the bucket and the prefix.
 Result<std::string> LocateGcsSource(const VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const GcsLocation location, ParseGcsUrl(options.url));
   const GcsEnvironment environment = ReadGcsEnvironment();
@@ -41,6 +44,12 @@ Result<std::string> LocateGcsSource(const VolumeOptions& options) {
   // Private endpoints lead to the same buckets.
   if (!endpoint.is_emulator) return location.Describe("");
   return JoinPath(JoinPath(endpoint.base.Described(), location.bucket), location.prefix);
+}
+
+}  // namespace
+
+SourceKind GcsSource() {
+  return {.schemes = {"gs"}, .is_written = true, .open = OpenGcsSource, .locate = LocateGcsSource};
 }
 
 }  // namespace unshard

@@ -1,10 +1,12 @@
-#include "store/dataset/http_source.h"
-
+// Sources behind http and https URLs: read-only, without listings and without events.
+#include "store/dataset/source.h"
 #include "store/http/http_store.h"
 #include "store/local/inotify_watcher.h"
 
 namespace unshard {
+namespace {
 
+// Sends no request.
 Result<SourceParts> OpenHttpSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
   UNSHARD_ASSIGN_OR_RETURN(parts.store, OpenHttpStore(options.url, {}));
@@ -14,6 +16,12 @@ Result<SourceParts> OpenHttpSource(const VolumeOptions& options, const ChangeWat
     return "name the URL of a dataset, since a server cannot be asked what lies below one";
   };
   return parts;
+}
+
+}  // namespace
+
+SourceKind HttpSource() {
+  return {.schemes = {"http", "https"}, .is_written = false, .open = OpenHttpSource};
 }
 
 }  // namespace unshard

@@ -1,5 +1,5 @@
-#include "store/dataset/s3_source.h"
-
+// Sources behind s3:// URLs: with listings and without events.
+#include "store/dataset/source.h"
 #include "store/local/inotify_watcher.h"
 #include "store/object/key.h"
 #include "store/s3/credentials.h"
@@ -8,7 +8,9 @@
 #include "store/s3/s3_store.h"
 
 namespace unshard {
+namespace {
 
+// Sends no request.
 Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
   parts.contact = std::make_shared<StoreContact>();
@@ -27,6 +29,8 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
   return parts;
 }
 
+// The bucket's URL at its endpoint, and the prefix: "https://host/bucket/prefix"; "s3://bucket/…"
+// on AWS itself.
 Result<std::string> LocateS3Source(const VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const S3Url url, ParseS3Url(options.url));
   const Environment environment = ProcessEnvironment();
@@ -38,6 +42,12 @@ Result<std::string> LocateS3Source(const VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const S3Endpoint endpoint, MakeS3Endpoint(url.bucket, settings));
   if (endpoint.of_aws) return JoinPath("s3://" + url.bucket, url.prefix);
   return JoinPath(endpoint.bucket.Described(), url.prefix);
+}
+
+}  // namespace
+
+SourceKind S3Source() {
+  return {.schemes = {"s3"}, .is_written = true, .open = OpenS3Source, .locate = LocateS3Source};
 }
 
 }  // namespace unshard

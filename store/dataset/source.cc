@@ -1,29 +1,20 @@
 #include "store/dataset/source.h"
 
 #include <algorithm>
-#include <array>
-
-#include "store/dataset/directory_source.h"
-#include "store/dataset/gcs_source.h"
-#include "store/dataset/http_source.h"
-#include "store/dataset/s3_source.h"
 
 namespace unshard {
 namespace {
 
-struct Scheme {
-  std::string_view name;  // "": directories
-  bool is_written;
-  Result<SourceParts> (*open)(const VolumeOptions&, const ChangeWatcher::Listener&);
-  // Where the objects of its URLs are; null where nothing is written.
-  Result<std::string> (*locate)(const VolumeOptions&) = nullptr;
-};
-
-constexpr std::array<Scheme, 5> kSchemes = {{{"", true, OpenDirectorySource},
-                                             {"gs", true, OpenGcsSource, LocateGcsSource},
-                                             {"http", false, OpenHttpSource},
-                                             {"https", false, OpenHttpSource},
-                                             {"s3", true, OpenS3Source, LocateS3Source}}};
+const std::vector<SourceKind>& Kinds() {
+  static const std::vector<SourceKind> kinds = [] {
+    std::vector<SourceKind> all;
+#define UNSHARD_ADD_SOURCE_KIND(kind) all.push_back(kind())
+    UNSHARD_EACH_SOURCE_KIND(UNSHARD_ADD_SOURCE_KIND);
+#undef UNSHARD_ADD_SOURCE_KIND
+    return all;
+  }();
+  return kinds;
+}
 
 constexpr std::string_view kAfterScheme = "://";
 
@@ -41,15 +32,14 @@ std::string SchemeOf(std::string_view source) {
   return scheme;
 }
 
-Result<const Scheme*> FindScheme(std::string_view source) {
+Result<const SourceKind*> FindKind(std::string_view source) {
   const std::string name = SchemeOf(source);
-  const auto found = std::find_if(kSchemes.begin(), kSchemes.end(),
-                                  [&](const Scheme& scheme) { return scheme.name == name; });
-  if (found != kSchemes.end()) return &*found;
   std::string known;
-  for (const Scheme& scheme : kSchemes) {
-    if (scheme.name.empty()) continue;
-    known += (known.empty() ? "" : ", ") + std::string(scheme.name) + "://";
+  for (const SourceKind& kind : Kinds()) {
+    for (const std::string_view scheme : kind.schemes) {
+      if (scheme == name) return &kind;
+      if (!scheme.empty()) known += (known.empty() ? "" : ", ") + std::string(scheme) + "://";
+    }
   }
   return Fail(ErrorCode::kInvalidArgument, ShownUrl(source) + ": sources of the scheme " + name +
                                                ":// are not supported; expected " + known +
@@ -71,30 +61,30 @@ std::string ShownUrl(std::string_view url) {
 }
 
 Status NameUrl(std::string_view url, VolumeOptions& options) {
-  UNSHARD_ASSIGN_OR_RETURN(const Scheme* scheme, FindScheme(url));
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(url));
   options.url = url;
   options.source = ShownUrl(url);
-  if (!scheme->is_written) options.read_only = true;
+  if (!kind->is_written) options.read_only = true;
   return {};
 }
 
 Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options) {
-  UNSHARD_ASSIGN_OR_RETURN(const Scheme* scheme,
-                           FindScheme(options.url.empty() ? options.source : options.url));
-  if (scheme->name.empty()) return IdentifySource(options.source);
+  const std::string& named = options.url.empty() ? options.source : options.url;
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(named));
+  if (!IsUrl(named)) return IdentifySource(options.source);
   SourceIdentity identity;
   identity.url = options.source;
-  if (scheme->locate != nullptr) {
-    UNSHARD_ASSIGN_OR_RETURN(identity.url, scheme->locate(options));
+  if (kind->locate != nullptr) {
+    UNSHARD_ASSIGN_OR_RETURN(identity.url, kind->locate(options));
   }
   return identity;
 }
 
 Result<SourceParts> OpenSource(const VolumeOptions& options,
                                const ChangeWatcher::Listener& on_change) {
-  UNSHARD_ASSIGN_OR_RETURN(const Scheme* scheme,
-                           FindScheme(options.url.empty() ? options.source : options.url));
-  return scheme->open(options, on_change);
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind,
+                           FindKind(options.url.empty() ? options.source : options.url));
+  return kind->open(options, on_change);
 }
 
 }  // namespace unshard

@@ -1,12 +1,13 @@
 // Opening what a volume is made of, by the scheme of its name: a directory, or a URL.
 //
-// A new kind of store is one header with such a function and one line of the table in source.cc.
+// A new kind of store is one source of this folder, and a line of the list of kinds below.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/dataset/volume_options.h"
 #include "store/dataset/watch_monitor.h"
@@ -32,6 +33,30 @@ struct SourceParts {
   // Where no dataset was found: what to name instead, for the end of the message.
   std::function<std::string()> advice;
 };
+
+// How the sources of one kind are opened.
+struct SourceKind {
+  std::vector<std::string_view> schemes;  // of its URLs; "": paths of directories
+  bool is_written = false;                // the kind can be, if not each of its sources
+  // Fails, saying what to name instead, where `options` name no source that can be opened.
+  Result<SourceParts> (*open)(const VolumeOptions& options,
+                              const ChangeWatcher::Listener& on_change) = nullptr;
+  // Where the objects of a URL are, which tells spools of two stores apart. Sends no request. Null
+  // where nothing is written, and for directories.
+  Result<std::string> (*locate)(const VolumeOptions& options) = nullptr;
+};
+
+// The kinds of sources, in the order of messages. Each is a function of this list, `SourceKind
+// HttpSource()`, which a source of this folder defines.
+#define UNSHARD_EACH_SOURCE_KIND(kind) \
+  kind(DirectorySource);               \
+  kind(GcsSource);                     \
+  kind(HttpSource);                    \
+  kind(S3Source)
+
+#define UNSHARD_DECLARE_SOURCE_KIND(kind) SourceKind kind()
+UNSHARD_EACH_SOURCE_KIND(UNSHARD_DECLARE_SOURCE_KIND);
+#undef UNSHARD_DECLARE_SOURCE_KIND
 
 // Opens `options.source`, or `options.url` where that is one. `on_change` is notified of changes;
 // without it nothing is watched. Fails with kInvalidArgument, listing the schemes that exist, where
