@@ -64,6 +64,8 @@ class File {
   // way to the disk meanwhile. What fails of that is a failure of Sync.
   virtual void StartSync() {}
   virtual Result<FileStatus> Stat() = 0;
+  // The same as it was when the file was opened, or later: costs nothing where opening has read it.
+  virtual Result<FileStatus> StatusAtOpen() { return Stat(); }
   // Waits for the exclusive lock of the open file description (F_OFD_SETLKW), which ends with this
   // object. With `wait` unset returns false where another process holds it.
   virtual Result<bool> Lock(bool wait) = 0;

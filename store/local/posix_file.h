@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <optional>
 #include <string>
 
 #include "store/local/file_descriptor.h"
@@ -23,9 +24,12 @@ Result<FileStatus> StatDescriptor(int descriptor, const Describe& describe) {
 
 class PosixFile final : public File {
  public:
-  // `described` is the path that messages name.
-  PosixFile(FileDescriptor descriptor, std::string described)
-      : descriptor_(std::move(descriptor)), described_(std::move(described)) {}
+  // `described` is the path that messages name. `at_open`: nothing where it was not read.
+  PosixFile(FileDescriptor descriptor, std::string described,
+            std::optional<FileStatus> at_open = std::nullopt)
+      : descriptor_(std::move(descriptor)),
+        described_(std::move(described)),
+        at_open_(std::move(at_open)) {}
 
   Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to) override;
   Status Write(std::uint64_t offset, ByteSpan bytes) override;
@@ -38,6 +42,7 @@ class PosixFile final : public File {
   Status Sync() override;
   void StartSync() override;
   Result<FileStatus> Stat() override;
+  Result<FileStatus> StatusAtOpen() override { return at_open_ ? *at_open_ : Stat(); }
   Result<bool> Lock(bool wait) override;
   [[nodiscard]] int descriptor() const override { return descriptor_.get(); }
 
@@ -49,6 +54,7 @@ class PosixFile final : public File {
 
   const FileDescriptor descriptor_;
   const std::string described_;
+  const std::optional<FileStatus> at_open_;
 };
 
 }  // namespace unshard

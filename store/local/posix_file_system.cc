@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 
@@ -59,9 +60,11 @@ class PosixFileSystem final : public FileSystem {
     if (kept_) kept_->Forget(path);
   }
   Result<FileDescriptor> Create(const std::string& path, const OpenFlags& flags, int access) const;
+  [[nodiscard]] bool IsKnownToFit(bool made, const OpenFlags& flags) const;
 
   const std::unique_ptr<RootDirectory> root_;
   const bool private_;
+  std::atomic<bool> makes_private_{false};  // the umask leaves kPrivateFileMode as it is
   std::optional<OpenDirectories> kept_;
 };
 
@@ -91,6 +94,14 @@ Result<FileDescriptor> PosixFileSystem::Create(const std::string& path, const Op
                        private_ ? kPrivateFileMode : kFileMode);
 }
 
+// Of what was opened: a regular file, with the mode it may have. A private tree holds regular files
+// alone beside its directories, which are not opened for writing; and all files that are made in it
+// get the mode that one of them got.
+bool PosixFileSystem::IsKnownToFit(bool made, const OpenFlags& flags) const {
+  if (private_) return made ? makes_private_.load() : flags.write;
+  return made && flags.exclusive;
+}
+
 Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
                                                     const OpenFlags& flags) {
   const int access =
@@ -104,18 +115,24 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
     if (!flags.create) return nullptr;
     UNSHARD_ASSIGN_OR_RETURN(descriptor, Create(path, flags, access));
   }
-  auto file = std::make_shared<PosixFile>(std::move(descriptor), Describe(path));
-  if (made && flags.exclusive && !private_)
-    return file;  // a regular file, with the mode it may have
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
+  const std::string described = Describe(path);
+  if (IsKnownToFit(made, flags)) {
+    return std::make_shared<PosixFile>(std::move(descriptor), described);
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus status,
+                           StatDescriptor(descriptor.get(), [&] { return described; }));
   if (status.kind == FileStatus::Kind::kDirectory) {
     return FailErrno(EISDIR, Describe(path) + ": opening");
   }
   if (status.kind != FileStatus::Kind::kFile) {
     return Fail(ErrorCode::kDataLoss, Describe(path) + ": expected a file, found a special file");
   }
+  auto file = std::make_shared<PosixFile>(std::move(descriptor), described, status);
+  if (!made || !private_) return file;
   // A umask may have taken the owner's own rights.
-  if (made && private_ && (status.mode & kPermissions) != kPrivateFileMode) {
+  if ((status.mode & kPermissions) == kPrivateFileMode) {
+    makes_private_ = true;
+  } else {
     UNSHARD_RETURN_IF_ERROR(file->SetMode(kPrivateFileMode));
   }
   return file;

@@ -11,7 +11,8 @@
 namespace unshard {
 
 // The modes of files and directories that are made: 0666 and 0777 less the process's umask, or 0600
-// and 0700, whatever the umask.
+// and 0700, whatever the umask, which stays what it is while the tree is open. A private tree is of
+// this user alone: nothing but regular files and directories is in it.
 enum class NewFiles { kShared, kPrivate };
 
 // kOpenedEachTime: an operation on a name opens its directory anew, by its path beneath the root.

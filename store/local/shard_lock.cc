@@ -21,8 +21,8 @@ constexpr int kMostTurns = 10'000;
 Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
   UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<File> named, files.Open(path, {}));
   if (!named) return false;
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus there, named->Stat());
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus ours, file.Stat());
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus there, named->StatusAtOpen());
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus ours, file.StatusAtOpen());
   return there.device == ours.device && there.inode == ours.inode;
 }
 

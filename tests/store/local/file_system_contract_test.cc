@@ -352,15 +352,17 @@ TEST(PosixFileSystem, ADirectoryThatIsKeptOpenAndRemovedByAPersonIsFoundAnewOnce
 
 TEST(PosixFileSystem, PrivateFilesHaveThatModeWhateverTheUmask) {
   const TemporaryDirectory root;
-  const auto files = OpenPosixFileSystem(root.path(), NewFiles::kPrivate);
-  ASSERT_TRUE(files);
   for (const mode_t mask : {mode_t{0}, mode_t{0777}}) {
-    const std::string name = "file" + std::to_string(mask);
-    const mode_t before = ::umask(mask);
-    const auto file = (*files)->Open(name, kExclusive);
-    ::umask(before);
-    ASSERT_TRUE(file && *file);
-    EXPECT_EQ((*file)->Stat().value_or(FileStatus{}).mode & 0777, 0600U) << mask;
+    const auto files = OpenPosixFileSystem(root.path(), NewFiles::kPrivate);
+    ASSERT_TRUE(files);
+    for (const std::string each : {"first", "second"}) {
+      const std::string name = each + std::to_string(mask);
+      const mode_t before = ::umask(mask);
+      const auto file = (*files)->Open(name, kExclusive);
+      ::umask(before);
+      ASSERT_TRUE(file && *file);
+      EXPECT_EQ((*file)->Stat().value_or(FileStatus{}).mode & 0777, 0600U) << mask;
+    }
   }
 }
 
