@@ -135,6 +135,7 @@ Result<std::unique_ptr<StagedFile::State>> Spool::State::StageNew() {
 }
 
 bool Spool::State::Recycle(const SpooledChunk& chunk) {
+  std::shared_ptr<File> file;
   {
     const std::lock_guard lock(mutex);
     const SpoolVersion* const version = FindVersion(chunk);
@@ -145,12 +146,22 @@ bool Spool::State::Recycle(const SpooledChunk& chunk) {
     // What the disk did not take once it may refuse again.
     if (version->durability == Durability::kLost) return false;
     if (spare_files.size() >= kMaxSpareFiles) return false;
+    // No other thread uses it: the version has no readers, and is not being synced.
+    if (const auto open = held.find(chunk.sequence); open != held.end()) {
+      file = std::move(open->second);
+      held.erase(open);
+    }
   }
   const std::string path = NextStagedPath();
   if (!files->Rename(SealedPath(kChunksDirectory, chunk), path)) return false;
-  // Emptied at once, so that bytes which are in the shard by now are not written to the disk.
-  const auto emptied = files->Open(path, {.write = true, .truncate = true});
-  if (emptied && *emptied) {
+  // Emptied at once, so that bytes which are in the shard by now are not written to the disk; and
+  // closed while it is empty: of a file that is written between the two ext4 writes the bytes to
+  // the disk when it is closed.
+  const bool emptied =
+      file ? file->Truncate(0).has_value()
+           : files->Open(path, {.write = true, .truncate = true}).value_or(nullptr) != nullptr;
+  file.reset();
+  if (emptied) {
     const std::lock_guard lock(mutex);
     spare_files.push_back(path);
   } else {
