@@ -176,10 +176,4 @@ void VolumeFs::End() {
   if (writable()) superblock_.writes->End();
 }
 
-bool VolumeFs::IsControl(NodeId id) {
-  if (UnpackGridNode(id)) return false;
-  const NodePtr node = superblock_.nodes.Get(id);
-  return node && node->is_control();
-}
-
 }  // namespace unshard

@@ -100,7 +100,7 @@ class VolumeFs {
   }
 
   // Requests on .unshard are not counted.
-  [[nodiscard]] bool IsControl(NodeId node);
+  [[nodiscard]] static bool IsControl(NodeId node) { return IsControlNode(node); }
   void Report(std::string_view operation, NodeId node, std::string_view name, const Error& error) {
     superblock_.Report(operation, node, name, error);
   }

@@ -3,6 +3,7 @@
 // (fs/tree/node_table.h).
 //
 //   bit 63      1: arithmetic, 0: from the table (1 is the root)
+//   bit 62      of a number from the table: the node belongs to .unshard
 //   bits 50-62  ordinal of the chunk tree
 //   bits 41-49  generation count of the shard (0 for directories)
 //   bits 0-40   position in the tree, in storage order
@@ -33,6 +34,10 @@ struct GridNode {
   std::uint64_t position = 0;
   friend bool operator==(const GridNode&, const GridNode&) = default;
 };
+
+// A node of .unshard, whose requests are not counted.
+inline constexpr NodeId kControlNodes = NodeId{1} << 62;
+[[nodiscard]] constexpr bool IsControlNode(NodeId id) { return id >> 62 == 1; }
 
 // The number of a grid node; nothing where a field does not fit (the caller uses the table then).
 std::optional<NodeId> PackGridNode(const GridNode& node);

@@ -21,7 +21,7 @@ class ControlFileName final : public Name {
     auto text = ControlFileText(superblock(), name());
     if (!text) return Entry{0, {}, kDayMilliseconds};
     const std::string identity = "s:" + std::to_string(++superblock().control_snapshots);
-    const NodePtr node = superblock().nodes.Refer(identity, [&](NodeId id) {
+    const NodePtr node = superblock().nodes.ReferControl(identity, [&](NodeId id) {
       return std::make_shared<ControlFile>(superblock(), id, path(), *std::move(text));
     });
     return node->AttributesNow();
@@ -31,7 +31,7 @@ class ControlFileName final : public Name {
 }  // namespace
 
 Result<Entry> ControlName::Lookup(pid_t) {
-  const NodePtr node = superblock().nodes.Refer(std::string(kIdentity), [&](NodeId id) {
+  const NodePtr node = superblock().nodes.ReferControl(std::string(kIdentity), [&](NodeId id) {
     return std::make_shared<ControlDirectory>(superblock(), id, StableInode(kIdentity));
   });
   return node->AttributesNow();

@@ -16,7 +16,6 @@ class ControlDirectory final : public Directory {
  public:
   using Directory::Directory;
   [[nodiscard]] std::string Path() const override { return std::string(kControlDirectory); }
-  [[nodiscard]] bool is_control() const override { return true; }
   Result<std::unique_ptr<Name>> Find(std::string_view name) override;
   Status List(const Listing& listing) override;
   [[nodiscard]] bool ListingIsKept() const override;
@@ -29,7 +28,6 @@ class ControlDirectory final : public Directory {
 class ControlFile final : public TextNode {
  public:
   ControlFile(Superblock& superblock, NodeId id, const std::string& path, std::string text);
-  [[nodiscard]] bool is_control() const override { return true; }
   Result<OpenFilePtr> Open(const OpenRequest& request) override;
 
  protected:

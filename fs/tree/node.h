@@ -40,8 +40,6 @@ class Node {
   [[nodiscard]] std::uint64_t inode() const { return inode_; }
   // Below the mount point, for messages.
   [[nodiscard]] virtual std::string Path() const = 0;
-  // Belongs to .unshard: requests for it are not counted.
-  [[nodiscard]] virtual bool is_control() const { return false; }
 
   // GETATTR. While the node is open, the size is that of the version that was opened.
   Result<Entry> GetAttributes();

@@ -4,11 +4,11 @@
 
 namespace unshard {
 
-NodePtr NodeTable::Refer(const std::string& identity, const Make& make) {
+NodePtr NodeTable::ReferAs(NodeId kind, const std::string& identity, const Make& make) {
   const std::lock_guard lock(mutex_);
-  const auto [found, added] = by_identity_.try_emplace(identity, next_);
+  const auto [found, added] = by_identity_.try_emplace(identity, kind | next_);
   if (added) {
-    const NodeId id = next_++;
+    const NodeId id = kind | next_++;
     nodes_.emplace(id, Slot{make(id), identity, 0});
   }
   Slot& slot = nodes_[found->second];
@@ -42,18 +42,20 @@ bool NodeTable::IsNamed(NodeId id, const Slot& slot) const {
   return known != by_identity_.end() && known->second == id;
 }
 
-void NodeTable::Forget(NodeId id, std::uint64_t references) {
+bool NodeTable::Forget(NodeId id, std::uint64_t references) {
   NodePtr gone;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = nodes_.find(id);
-  if (found == nodes_.end() || id == kRootNode) return;
+  if (found == nodes_.end()) return true;
+  if (id == kRootNode) return false;
   if (found->second.references > references) {
     found->second.references -= references;
-    return;
+    return false;
   }
   if (IsNamed(id, found->second)) by_identity_.erase(found->second.identity);
   gone = std::move(found->second.node);
   nodes_.erase(found);
+  return true;
 }
 
 void NodeTable::Disown(const std::string& identity) {

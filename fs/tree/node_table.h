@@ -23,14 +23,21 @@ class NodeTable {
   // The node of `identity`, made if there is none, with one more reference of the kernel's
   // (nlookup). Two nodes never share an identity, which consists of the file and its generation.
   // `make` is called under the table's lock.
-  NodePtr Refer(const std::string& identity, const Make& make);
+  NodePtr Refer(const std::string& identity, const Make& make) {
+    return ReferAs(0, identity, make);
+  }
+  // The same for a node of .unshard, which is known by its number (IsControlNode).
+  NodePtr ReferControl(const std::string& identity, const Make& make) {
+    return ReferAs(kControlNodes, identity, make);
+  }
   // One more reference to a node that the kernel refers to; false where it does not.
   bool ReferAgain(NodeId id);
   // Null where the kernel holds no reference. The root is always there.
   NodePtr Get(NodeId id) const;
   // The node of an identity, if the kernel refers to it.
   std::optional<NodeId> Find(const std::string& identity) const;
-  void Forget(NodeId id, std::uint64_t references);
+  // True where the kernel refers to it no more. The root stays.
+  bool Forget(NodeId id, std::uint64_t references);
   // A directory or file of the source was renamed, and `to` replaced: the nodes at and below `from`
   // get new paths, as the kernel moves its dentries. Returns the new paths of the directories.
   std::vector<std::string> Move(const std::string& from, const std::string& to);
@@ -49,6 +56,7 @@ class NodeTable {
     std::string identity;
     std::uint64_t references = 0;
   };
+  NodePtr ReferAs(NodeId kind, const std::string& identity, const Make& make);
   [[nodiscard]] bool IsNamed(NodeId id, const Slot& slot) const;  // requires the mutex
 
   mutable std::mutex mutex_;

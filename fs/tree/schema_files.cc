@@ -58,7 +58,7 @@ Result<Entry> SchemaFileName::Lookup(pid_t) {
                            ReadSchema(*sb.parts.store, array_, CallerDeadline()));
   if (!schema) return Entry{0, {}, 0};
   const std::string identity = "s:" + std::to_string(++sb.control_snapshots);
-  const NodePtr node = sb.nodes.Refer(identity, [&](NodeId id) {
+  const NodePtr node = sb.nodes.ReferControl(identity, [&](NodeId id) {
     return std::make_shared<ControlFile>(sb, id, path(), WriteJson(*schema) + "\n");
   });
   return node->AttributesNow();
@@ -68,7 +68,7 @@ Result<Entry> SchemaDirectoryName::Lookup(pid_t) {
   Superblock& sb = superblock();
   if (!IndexOf(sb).HasArraysBelow(arrays_)) return Entry{0, {}, 0};
   const std::string identity = "schemas:" + arrays_;
-  const NodePtr node = sb.nodes.Refer(identity, [&](NodeId id) {
+  const NodePtr node = sb.nodes.ReferControl(identity, [&](NodeId id) {
     return std::make_shared<SchemaDirectory>(sb, id, StableInode(path()), arrays_);
   });
   return node->AttributesNow();

@@ -25,7 +25,6 @@ class SchemaDirectory final : public ArraysDirectory {
   SchemaDirectory(Superblock& superblock, NodeId id, std::uint64_t inode, std::string arrays)
       : ArraysDirectory(superblock, id, inode, std::move(arrays)) {}
   [[nodiscard]] std::string Path() const override;
-  [[nodiscard]] bool is_control() const override { return true; }
   Result<std::unique_ptr<Name>> Find(std::string_view name) override;
   // Lists arrays that have been found so far.
   Status List(const Listing& listing) override;

@@ -66,8 +66,8 @@ void Superblock::Forget(NodeId id, std::uint64_t references) {
   const NodePtr node = At(id);
   if (node) node->Forget(references);
   if (UnpackGridNode(id)) return;
-  nodes.Forget(id, references);
-  if (node && writable() && !nodes.Get(id)) open_versions.Forget(id);
+  const bool gone = nodes.Forget(id, references);
+  if (node && gone && writable()) open_versions.Forget(id);
 }
 
 std::string Superblock::PathOf(NodeId id) {

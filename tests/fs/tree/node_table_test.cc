@@ -92,6 +92,22 @@ TEST_F(NodeTableTest, ANodeLivesAsLongAsItIsReferredTo) {
   EXPECT_EQ(table_.size(), 1u) << "once more changes nothing";
 }
 
+TEST_F(NodeTableTest, NodesOfTheControlDirectoryAreKnownByTheirNumbers) {
+  const auto make = [](NodeId id) {
+    return std::make_shared<OtherNode>(NoSuperblock(), id, ".unshard", true);
+  };
+  const NodeId control = table_.ReferControl("control", make)->id();
+  const NodeId other = ReferFile("a", "1")->id();
+  EXPECT_TRUE(IsControlNode(control));
+  EXPECT_FALSE(IsControlNode(other));
+  EXPECT_FALSE(IsControlNode(kRootNode));
+  EXPECT_FALSE(IsControlNode(*PackGridNode({kMaxTrees - 1, 1, 0})));
+  EXPECT_EQ(table_.ReferControl("control", make)->id(), control);
+  EXPECT_FALSE(table_.Forget(control, 1));
+  EXPECT_TRUE(table_.Forget(control, 1));
+  EXPECT_EQ(table_.Get(control), nullptr);
+}
+
 TEST_F(NodeTableTest, AnIdIsNeverUsedAgain) {
   const NodeId first = ReferFile("a", "tag1")->id();
   EXPECT_NE(ReferFile("a", "tag2")->id(), first) << "another generation";
