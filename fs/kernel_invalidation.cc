@@ -15,12 +15,17 @@
 #include "fs/kernel_invalidation.h"
 
 #include <set>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "fs/tree/grid_directory.h"
 
 namespace unshard {
 namespace {
+
+// Names of one shard that are remembered, so that each is dropped once.
+constexpr std::size_t kMostDropped = std::size_t{1} << 16;
 
 bool Concerns(const std::string& key, const std::string& directory) {
   return IsAtOrBelow(key, directory) || IsAtOrBelow(directory, key);
@@ -194,7 +199,12 @@ bool KernelInvalidation::DropChunk(ChunkTree& tree, const ChunkRef& chunk, NodeI
 void KernelInvalidation::AnnounceChange(const TreePtr& tree, const ChunkChange& change) {
   bool complete = change.complete;
   std::set<std::pair<unsigned, std::uint64_t>> parents;
+  std::unordered_set<std::string> dropped;  // most chunks are in all generations
   const auto drop = [&](const ChunkRef& chunk) {
+    const std::string path = tree->Path(chunk);
+    const bool known =
+        dropped.size() < kMostDropped ? !dropped.insert(path).second : dropped.contains(path);
+    if (known) return;
     const GridDirectory in = tree->Parent(chunk);
     const auto parent = KnownNode(superblock_, *tree, in);
     if (!parent || !DropChunk(*tree, chunk, *parent)) return;

@@ -3,11 +3,13 @@
 import errno
 import os
 import subprocess
+import time
 
 import pytest
 
 from mount_data import (VersionedSkeletons, VersionedVolume, VersionedZarr, drop_caches,
                         kernel_caches, refused)
+from mounting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -314,3 +316,28 @@ def test_an_absent_chunk_of_a_missing_shard_is_looked_for_once(work, mount):
     requests, store = prepared.meter.spent()
     assert requests == {"lookup": len(prepared.by_shard[3])}
     assert set(store) <= {"opens"} and store.get("opens", 0) <= 1
+
+
+# ------------------------------------------------------------------------------------------ notifications
+
+
+@pytest.mark.parametrize("kind", ["precomputed", "zarr /", "zarr ."])
+def test_the_name_of_each_chunk_of_a_replaced_shard_is_dropped_once(kind, work, mount):
+    source = (VersionedVolume(work / "source") if kind == "precomputed" else
+              VersionedZarr(work / "source", separator=kind[-1]))
+    mounted = mount(source.path, NO_PROBE)
+    prepared = Prepared(source, mounted)
+    for number in prepared.by_shard[1]:
+        prepared.read_checked(number)
+
+    def dropped():
+        return mounted.status()["counters"]["entries_invalidated"]
+
+    before = dropped()
+    source.publish(1, 2)
+    names = [mounted.path / source.names[number] for number in prepared.by_shard[1]]
+    assert wait_until(lambda: all(name.read_bytes() == source.expected(number, 2) for name, number
+                                  in zip(names, prepared.by_shard[1])), 30)
+    time.sleep(0.2)  # for more than that
+    # Beside them that of the shard's file, and of the file that has been renamed to it.
+    assert len(names) <= dropped() - before <= len(names) + 2
