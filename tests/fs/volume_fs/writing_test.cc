@@ -689,22 +689,23 @@ TEST_F(WritableVolume, ADamagedSpoolFileIsQuarantinedAndCounted) {
 }
 
 TEST_F(WritableVolume, OnlyItsOwnerMayEnterTheSpool) {
-  const mode_t before = ::umask(0);
-  fs_.reset();
-  for (const auto& entry : std::filesystem::directory_iterator(spool_.path())) {
-    std::filesystem::remove_all(entry.path());
+  for (const mode_t mask : {mode_t{0}, mode_t{0277}}) {
+    fs_.reset();
+    for (const auto& entry : std::filesystem::directory_iterator(spool_.path())) {
+      std::filesystem::remove_all(entry.path());
+    }
+    const mode_t before = ::umask(mask);
+    Mount();
+    Put("0", "x");
+    ::umask(before);
+    std::size_t seen = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(spool_.path())) {
+      const auto mode = static_cast<unsigned>(entry.status().permissions());
+      EXPECT_EQ(mode, entry.is_directory() ? 0700U : 0600U) << mask << entry.path();
+      ++seen;
+    }
+    EXPECT_GT(seen, 5U);
   }
-  Mount();
-  ::umask(0277);
-  Put("0", "x");
-  ::umask(before);
-  std::size_t seen = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(spool_.path())) {
-    const auto mode = static_cast<unsigned>(entry.status().permissions());
-    EXPECT_EQ(mode, entry.is_directory() ? 0700U : 0600U) << entry.path();
-    ++seen;
-  }
-  EXPECT_GT(seen, 5U);
 }
 
 TEST_F(WritableVolume, ASpoolFolderThatOthersMayEnterIsRefused) {
