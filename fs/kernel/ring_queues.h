@@ -8,7 +8,8 @@
 //    has an entry, and then sends nothing to /dev/fuse but FORGET and INTERRUPT.
 // 2. After the reply each thread registers its entry. EOPNOTSUPP: the administrator has switched it
 //    off between offer and reply. Then the kernel ignored that the reply accepts it, and sends all
-//    requests to /dev/fuse. After any other refusal requests would wait for ever: the mount is ended.
+//    requests to /dev/fuse. After any other refusal requests would wait for ever: the mount is
+//    ended.
 // 3. The kernel gives a request to an idle entry of the caller's queue. A thread whose request
 //    leaves fewer than spare_ of them starts another thread, up to a limit: a request that finds
 //    none waits until one of the busy ones has replied, though another may be registered meanwhile.
