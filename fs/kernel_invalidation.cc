@@ -101,7 +101,7 @@ void KernelInvalidation::RefreshFirstLevel(const TreePtr& tree) {
     }
     return true;
   };
-  const auto listed = tree->List({}, 0, ListMode::kPresent, drop, [](const Error&) {});
+  const auto listed = tree->List({}, 0, ListMode::kPresent, drop, [](auto&&...) {});
   if (!listed) RefreshPath(tree->directory());
 }
 
@@ -171,7 +171,7 @@ void KernelInvalidation::RefreshAllDirectories(const TreePtr& tree) {
     DropDirectory(tree, listed.match.directory);
     return true;
   };
-  tree->List({}, 0, ListMode::kGrid, drop, [](const Error&) {});
+  tree->List({}, 0, ListMode::kGrid, drop, [](auto&&...) {});
 }
 
 // A directory of chunks is in the listings of its parents from its first chunk to its last.

@@ -24,6 +24,12 @@ inline tl::unexpected<Error> NotCommitted() {
   return tl::unexpected<Error>(Error{ErrorCode::kNotFound, "", ENOENT});
 }
 
+// The end of a listing that lacks names which may be there: EIO. What was left out is reported by
+// itself, and this is not.
+inline tl::unexpected<Error> IncompleteListing() {
+  return tl::unexpected<Error>(Error{ErrorCode::kUnavailable, "", EIO});
+}
+
 // The bytes of a node can no longer be read: ESTALE, and the failure is reported.
 inline Error StaleNode() {
   return Error{ErrorCode::kConflict, "this version is gone: the name has another one now", 0};

@@ -60,6 +60,7 @@ struct Listing {
   bool with_attributes;
   const DirectoryVisitor& visitor;
   ListMode mode;
+  bool* left_out = nullptr;  // of ListWithChunks() (fs/tree/listing.h)
 };
 
 }  // namespace unshard

@@ -133,6 +133,10 @@ Result<NamePtr> GridDirectoryNode::FindBesideChunks(std::string_view name) {
 
 Status GridDirectoryNode::List(const Listing& listing) {
   if (!ListDots(inode(), listing)) return {};
+  return ListWithChunks(listing, [this](const Listing& names) { return ListNames(names); });
+}
+
+Status GridDirectoryNode::ListNames(const Listing& listing) {
   const std::string store_directory = tree_->StoreDirectory(in_);
   const bool of_source = tree_->IsStoreDirectory(in_);
   if ((of_source || superblock().writable()) && listing.cookie < kTreeCookies) {

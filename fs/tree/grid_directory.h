@@ -34,6 +34,7 @@ class GridDirectoryNode final : public Directory {
 
  private:
   Result<std::unique_ptr<Name>> FindBesideChunks(std::string_view name);
+  Status ListNames(const Listing& listing);  // all but "." and ".."
   [[nodiscard]] bool IsHidden(std::string_view name) const;
 
   const std::shared_ptr<ChunkTree> tree_;

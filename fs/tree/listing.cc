@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fs/common/request_failures.h"
 #include "fs/tree/chunk_lookup.h"
 #include "fs/tree/control.h"
 #include "fs/tree/grid_directory.h"
@@ -104,6 +105,26 @@ Status ListPlainDirectory(Superblock& superblock, const std::string& path, const
       });
 }
 
+Status ListWithChunks(const Listing& listing, const ListPart& list) {
+  bool left_out = listing.cookie >= kTreeCookies - kLeftOut && listing.cookie < kTreeCookies;
+  bool stopped = false;
+  const DirectoryVisitor visit = [&](const DirectoryName& name) {
+    if (left_out && name.next_cookie >= kTreeCookies) {
+      DirectoryName marked = name;
+      marked.next_cookie -= kLeftOut;
+      stopped = !listing.visitor(marked);
+    } else {
+      stopped = !listing.visitor(name);
+    }
+    return !stopped;
+  };
+  const std::uint64_t cookie = left_out ? listing.cookie + kLeftOut : listing.cookie;
+  UNSHARD_RETURN_IF_ERROR(
+      list({listing.node, cookie, listing.with_attributes, visit, listing.mode, &left_out}));
+  if (stopped || !left_out) return {};
+  return IncompleteListing();
+}
+
 Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                       const GridDirectory& in, std::uint64_t base_cookie, const Listing& listing) {
   if (tree->IsStoreDirectory(in)) superblock.parts.watcher->Watch(tree->StoreDirectory(in));
@@ -128,9 +149,10 @@ Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& 
     if (!more && name.entry) superblock.Forget(name.entry->node, 1);
     return more;
   };
-  const auto damaged = [&](const Error& error) {
+  const auto damaged = [&](const Error& error, ChunkTree::Unreadable shown) {
     superblock.Report("readdir", listing.node, "", error);
-    // The kernel is not to keep a listing that left something out: it may be readable next time.
+    if (shown == ChunkTree::Unreadable::kLeftOut) *listing.left_out = true;
+    // The kernel is not to keep what may be another listing once this can be read.
     if (superblock.drop_listing) superblock.drop_listing(listing.node);
   };
   const std::uint64_t cookie = listing.cookie > base_cookie ? listing.cookie - base_cookie : 0;

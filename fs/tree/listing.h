@@ -2,7 +2,9 @@
 //
 // A cookie is where a listing continues: 1 and 2 are "." and "..", then come names of the source by
 // their place in a snapshot, and from kTreeCookies on the chunks by their position in storage
-// order.
+// order, and then documents. Once something had to be left out of the listing, the cookies from
+// kTreeCookies on are moved down by kLeftOut: the request that comes to the end of the listing then
+// fails, whichever request has left it out.
 // Functions that return a Result<bool> give false where the visitor has stopped.
 #pragma once
 
@@ -25,6 +27,8 @@ struct Superblock;
 
 inline constexpr std::uint64_t kAfterDots = 2;
 inline constexpr std::uint64_t kTreeCookies = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kLeftOut = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t kLargestDocumentCookie = kTreeCookies + kLeftOut - 1;
 // The store's cookies are moved up by two; ext4 ends its directories with the largest there is.
 inline constexpr std::uint64_t kLargestCookie = (std::uint64_t{1} << 63) - 1;
 
@@ -49,7 +53,14 @@ Result<bool> ListSourceNames(Superblock& superblock, const std::string& path,
 // All names of a directory of the source, in the store's order.
 Status ListPlainDirectory(Superblock& superblock, const std::string& path, const Listing& listing);
 
+// Runs `list` for a directory with chunks, and fails with EIO at the end of the listing where
+// chunks that may be there were left out of it, in this request or in one before it. The reasons
+// are reported when they are met, and not once more.
+using ListPart = std::function<Status(const Listing&)>;
+Status ListWithChunks(const Listing& listing, const ListPart& list);
+
 // The chunks and directories of a tree in one of its directories; cookies from `base_cookie` on.
+// Requires: is called by ListWithChunks().
 Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                       const GridDirectory& in, std::uint64_t base_cookie, const Listing& listing);
 

@@ -21,11 +21,11 @@ namespace unshard {
 namespace {
 
 // Several trees share a directory only where several scales share a key.
-constexpr unsigned kTreeShift = 58;
+constexpr unsigned kTreeShift = 57;
 constexpr std::size_t kMaxSharedTrees = 16;
 // After all names of the source and all chunks.
-constexpr std::uint64_t kDocumentCookie = kLargestCookie;
-constexpr std::uint64_t kFirstComputedCookie = kLargestCookie - 16;
+constexpr std::uint64_t kDocumentCookie = kLargestDocumentCookie;
+constexpr std::uint64_t kFirstComputedCookie = kDocumentCookie - 16;
 // Of `files`, which is listed after ".." and before all others.
 constexpr std::uint64_t kFilesCookie = kFirstComputedCookie - 1;
 
@@ -198,15 +198,18 @@ Status SourceDirectory::ListNames(const Listing& listing) {
   if (IsReplaced()) return StaleName();
   const bool plain = !overlay || (overlay->trees.empty() && overlay->virtual_children.empty() &&
                                   overlay->hidden.empty() && !overlay->closed);
-  if (plain) {
-    return ListPlainDirectory(superblock(), path_, listing);
-  }
+  if (plain) return ListPlainDirectory(superblock(), path_, listing);
+  return ListWithChunks(listing,
+                        [&](const Listing& names) { return ListBesideChunks(*overlay, names); });
+}
+
+Status SourceDirectory::ListBesideChunks(const DirectoryOverlay& overlay, const Listing& listing) {
   const auto shown = [&](std::string_view name) {
-    if (IsHidden(*overlay, name) || overlay->Hides(std::string(name))) return false;
-    if (overlay->FindComputed(name) != nullptr) return false;
-    if (overlay->document && overlay->document->name == name) return false;
-    return overlay->holds_plain_chunks ||
-           std::all_of(overlay->trees.begin(), overlay->trees.end(), [&](const auto& tree) {
+    if (IsHidden(overlay, name) || overlay.Hides(std::string(name))) return false;
+    if (overlay.FindComputed(name) != nullptr) return false;
+    if (overlay.document && overlay.document->name == name) return false;
+    return overlay.holds_plain_chunks ||
+           std::all_of(overlay.trees.begin(), overlay.trees.end(), [&](const auto& tree) {
              return tree->Resolve({}, name).kind == ChunkTree::Match::Kind::kOther;
            });
   };
@@ -215,28 +218,28 @@ Status SourceDirectory::ListNames(const Listing& listing) {
   const bool in_documents = !more;
   if (listing.cookie < kTreeCookies) {
     UNSHARD_ASSIGN_OR_RETURN(more,
-                             ListSourceNames(superblock(), path_, path_, *overlay, shown, listing));
+                             ListSourceNames(superblock(), path_, path_, overlay, shown, listing));
   }
-  const std::size_t tree_count = std::min(overlay->trees.size(), kMaxSharedTrees);
+  const std::size_t tree_count = std::min(overlay.trees.size(), kMaxSharedTrees);
   for (std::size_t i = 0; i < tree_count && more; ++i) {
     const std::uint64_t base = kTreeCookies + (std::uint64_t{i} << kTreeShift);
     const bool later = tree_count > 1 && listing.cookie >= base + (std::uint64_t{1} << kTreeShift);
     if (later) continue;
-    UNSHARD_ASSIGN_OR_RETURN(more, ListTree(superblock(), overlay->trees[i], {}, base, listing));
+    UNSHARD_ASSIGN_OR_RETURN(more, ListTree(superblock(), overlay.trees[i], {}, base, listing));
   }
   // rm -r removes in the order of the listing: first the chunks, then the document that says how
   // they are stored, which can only be removed after them.
   if (!more && !in_documents) return {};
   std::uint64_t cookie = kFirstComputedCookie;
-  for (const Document& computed : overlay->computed) {
+  for (const Document& computed : overlay.computed) {
     const std::string& name = computed.name;
     const bool listed = listing.cookie >= ++cookie;
     if (listed) continue;
     const std::uint64_t inode = InodeOfDocument(JoinPath(path_, name));
     if (!listing.visitor({name, inode, false, cookie, std::nullopt})) return {};
   }
-  if (!overlay->document) return {};
-  const std::string& name = overlay->document->name;
+  if (!overlay.document) return {};
+  const std::string& name = overlay.document->name;
   listing.visitor(
       {name, InodeOfDocument(JoinPath(path_, name)), false, kDocumentCookie, std::nullopt});
   return {};

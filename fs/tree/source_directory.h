@@ -41,6 +41,7 @@ class SourceDirectory final : public Directory {
   Result<std::unique_ptr<Name>> FindBesideChunks(const OverlayPtr& overlay, std::string_view name);
   // All names but ".", ".." and that of files=.
   Status ListNames(const Listing& listing);
+  Status ListBesideChunks(const DirectoryOverlay& overlay, const Listing& listing);
   std::unique_ptr<Name> NameInSource(const OverlayPtr& overlay, std::string_view name);
 
   const std::string path_;

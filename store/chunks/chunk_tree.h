@@ -126,10 +126,13 @@ class ChunkTree {
   }
 
   // Lists the chunks in a directory, and the directories that hold chunks, after `cookie` (0: from
-  // the start) in storage order; with kGrid every directory of the grid. Chunks of shards that
-  // cannot be read are left out and reported to `damaged`; directories above them are listed.
-  // `others`: directories in it that are listed because they hold something else.
-  using DamageVisitor = std::function<void(const Error&)>;
+  // the start) in storage order; with kGrid every directory of the grid. Cookies are below
+  // kCookieEnd. What cannot be read is reported to `damaged`: chunks of such shards are left out,
+  // directories above them are listed. `others`: directories in it that are listed because they
+  // hold something else.
+  static constexpr std::uint64_t kCookieEnd = (std::uint64_t{1} << 61) - 64;
+  enum class Unreadable { kLeftOut, kListed };
+  using DamageVisitor = std::function<void(const Error&, Unreadable)>;
   virtual Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
                       const ListVisitor& visitor, const DamageVisitor& damaged,
                       const std::vector<GridDirectory>& others = {}) = 0;

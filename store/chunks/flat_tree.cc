@@ -10,10 +10,9 @@
 namespace unshard {
 namespace {
 
-// Cookies stay below 2^62, because the caller adds a bit of its own and offsets are signed.
-constexpr std::uint64_t kLargeNumber = std::uint64_t{1} << 60;
-constexpr std::uint64_t kFirstLargeCookie = std::uint64_t{1} << 61;
 constexpr std::size_t kMaxLargeNumbers = std::size_t{1} << 20;
+constexpr std::uint64_t kFirstLargeCookie = ChunkTree::kCookieEnd - 2 * kMaxLargeNumbers - 2;
+constexpr std::uint64_t kLargeNumber = kFirstLargeCookie / 2;
 // After so many unreadable index pages the rest of a shard is left out.
 constexpr int kMaxDamagedPages = 16;
 // Index pages are loaded ahead of shards that have so many at most.
@@ -151,14 +150,20 @@ void FlatTree::LoadPages(Shards following) const {
   });
 }
 
+// True: the listing goes on.
+bool FlatTree::LeaveOut(const Error& error, const Cursor& cursor) {
+  cursor.damaged(error, Unreadable::kLeftOut);
+  return true;
+}
+
 Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
   auto generation = ListedGeneration(shard);
-  if (!generation) return cursor.damaged(generation.error()), true;
+  if (!generation) return LeaveOut(generation.error(), cursor);
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
   if (IsMissingOrEmpty(**generation)) {
     const std::vector<std::uint64_t> pages = UnpublishedPages(shard);
     generation = AfterPublishes(*generation);
-    if (!generation) return cursor.damaged(generation.error()), true;
+    if (!generation) return LeaveOut(generation.error(), cursor);
     if (IsMissingOrEmpty(**generation)) return ListUnpublished(*generation, pages, cursor);
   }
   const std::uint64_t page_count = shards().format().page_count();
@@ -167,7 +172,7 @@ Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
        page_count == 0 || page < page_count; ++page) {
     const auto index_page = ShownPage(*generation, page);
     if (!index_page) {
-      cursor.damaged(index_page.error());
+      LeaveOut(index_page.error(), cursor);
       if (++damaged_pages == kMaxDamagedPages) return true;
       continue;
     }
@@ -184,10 +189,15 @@ Result<bool> FlatTree::ListUnpublished(const ShardGenerationPtr& generation,
                                        const Cursor& cursor) {
   const std::uint64_t shard = generation->shard;
   const bool resumed = cursor.last && cursor.last->slot.shard == shard;
+  // Its format knows whether a shard without a byte is damaged.
+  if (generation->object) {
+    const auto first = shards().Page(generation, 0, CallerDeadline());
+    if (!first) return LeaveOut(first.error(), cursor);
+  }
   for (const std::uint64_t page : pages) {
     if (resumed && page < cursor.last->slot.page) continue;
     const auto index_page = ShownPage(generation, page);
-    if (!index_page) return cursor.damaged(index_page.error()), true;
+    if (!index_page) return LeaveOut(index_page.error(), cursor);
     UNSHARD_ASSIGN_OR_RETURN(const bool more, ListPage(shard, page, **index_page, cursor));
     if (!more) return false;
   }

@@ -90,6 +90,7 @@ class FlatTree : public ShardedTree {
   // Loads one page of a shard; true where the page cache had it, or a disk as fast.
   [[nodiscard]] bool LoadsFast(std::uint64_t shard) const;
   // False: the visitor has ended the listing.
+  static bool LeaveOut(const Error& error, const Cursor& cursor);
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);
   Result<bool> ListUnpublished(const ShardGenerationPtr& generation,
                                const std::vector<std::uint64_t>& pages, const Cursor& cursor);

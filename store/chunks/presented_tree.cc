@@ -52,12 +52,13 @@ class PresentedTree::Presence {
   Presence(const PresentedTree& tree, const DamageVisitor& damaged)
       : tree_(tree), damaged_(damaged) {}
 
-  // Chunks of a page that cannot be read are left out, and reported once.
-  bool Holds(const ChunkRef& chunk) {
-    if (!tree_.joins()) return HoldsStored(chunk.slot);
+  // A page that cannot be read is reported once. `unreadable`: whether its chunks, which may be
+  // there, count as absent.
+  bool Holds(const ChunkRef& chunk, Unreadable unreadable) {
+    if (!tree_.joins()) return HoldsStored(chunk.slot, unreadable);
     const std::vector<ChunkRef> stored = tree_.StoredChunks(chunk);
     return std::any_of(stored.begin(), stored.end(),
-                       [&](const ChunkRef& one) { return HoldsStored(one.slot); });
+                       [&](const ChunkRef& one) { return HoldsStored(one.slot, unreadable); });
   }
 
   static Result<std::shared_ptr<const IndexPage>> Load(const ShardedTree& stored,
@@ -77,22 +78,23 @@ class PresentedTree::Presence {
   }
 
  private:
-  bool HoldsStored(const ShardSlot& slot) {
+  bool HoldsStored(const ShardSlot& slot, Unreadable unreadable) {
     if (!known_ || slot_.shard != slot.shard || slot_.page != slot.page) {
       known_ = true;
       slot_ = slot;
       auto page = Load(*tree_.stored(), slot);
-      if (!page) damaged_(page.error());
+      if (!page) damaged_(page.error(), unreadable);
       page_ = page ? *std::move(page) : nullptr;
     }
-    return page_ && page_->Find(slot.slot);
+    if (!page_) return unreadable == Unreadable::kListed;
+    return page_->Find(slot.slot).has_value();
   }
 
   const PresentedTree& tree_;
   const DamageVisitor& damaged_;
   bool known_ = false;
   ShardSlot slot_;
-  std::shared_ptr<const IndexPage> page_;  // null: nothing is there
+  std::shared_ptr<const IndexPage> page_;  // null: it cannot be read
 };
 
 Result<std::shared_ptr<PresentedTree>> PresentedTree::Make(Parts parts) {
@@ -185,9 +187,9 @@ bool PresentedTree::HoldsAny(const GridDirectory& in, Presence& presence,
     const Match match = NameAt(in, number);
     const bool is_chunk = match.kind == Match::Kind::kChunk;
     if (is_chunk) --probes;
-    if (is_chunk ? presence.Holds(match.chunk) : HoldsAny(match.directory, presence, probes)) {
-      return true;
-    }
+    const bool holds = is_chunk ? presence.Holds(match.chunk, Unreadable::kListed)
+                                : HoldsAny(match.directory, presence, probes);
+    if (holds) return true;
   }
   return false;
 }
@@ -221,7 +223,7 @@ std::uint64_t PresentedTree::LoadFrom(const GridDirectory& in, std::uint64_t fir
   const std::uint64_t end = std::min(count, first + kDirectoriesAtOnce);
   if (end - first > 1) {
     ForEachInParallel(end - first, kDirectoriesAtOnce, [&](std::size_t i) {
-      const DamageVisitor ignored = [](const Error&) {};
+      const DamageVisitor ignored = [](auto&&...) {};
       Presence presence(*this, ignored);
       std::uint64_t probes = kMostProbes;
       HoldsAny(NameAt(in, first + i).directory, presence, probes);
@@ -243,7 +245,7 @@ Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMo
     if (!all && number == loaded) loaded = LoadFrom(in, number, count);
     const Match match = NameAt(in, number);
     const bool is_chunk = match.kind == Match::Kind::kChunk;
-    if (is_chunk && !all && !presence.Holds(match.chunk)) continue;
+    if (is_chunk && !all && !presence.Holds(match.chunk, Unreadable::kLeftOut)) continue;
     if (!is_chunk && !all && writable_) {
       std::uint64_t probes = kMostProbes;
       const bool listed = std::find(others.begin(), others.end(), match.directory) != others.end();

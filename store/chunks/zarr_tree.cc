@@ -222,11 +222,12 @@ Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const List
       const auto present = directory ? HoldsChunks(match.directory, run.since)
                                      : IsPresent(match.chunk, run.end - index, last);
       if (!present) {
-        if (!std::exchange(reported, true)) damaged(present.error());
+        // Directories whose shards are unreadable may hold chunks: they are listed.
+        const Unreadable shown = directory ? Unreadable::kListed : Unreadable::kLeftOut;
+        if (!std::exchange(reported, true)) damaged(present.error(), shown);
         // A shard that is not nested has one index for the whole run.
         if (!directory && shards().format().page_count() == 1) return {};
       }
-      // Directories whose shards are unreadable may hold chunks: they are listed.
       if (!present.value_or(directory)) continue;
     }
     const std::string name = std::to_string(index);

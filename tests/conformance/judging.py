@@ -65,9 +65,22 @@ def _raise(error):
 
 def names(directory):
     """The names in a directory, each of which must be listed once."""
-    listed = os.listdir(directory)
+    listed, end = names_and_end(directory)
+    assert end is None, f"{directory}: {os.strerror(end)}"
+    return listed
+
+
+def names_and_end(directory):
+    """The names that a listing gives, and the errno with which it fails; None at its proper end."""
+    listed, end = [], None
+    with os.scandir(directory) as entries:
+        try:
+            for entry in entries:
+                listed.append(entry.name)
+        except OSError as error:
+            end = error.errno
     assert len(listed) == len(set(listed)), f"{directory} lists a name twice"
-    return set(listed)
+    return set(listed), end
 
 
 def names_below(directory):

@@ -11,7 +11,7 @@ import pytest
 
 from damaged_sources import (CELLS, KEYS, NAMES, RAW, Damage, precomputed_damages, value_of,
                              write_volume, write_zarr, zarr_damages, zarr_document, zarr_value)
-from judging import assert_missing, assert_same_bytes, error_of_reading, names, put_file
+from judging import assert_missing, assert_same_bytes, error_of_reading, names_and_end, put_file
 from mounting import MountFailed
 from shard_container import MURMUR, Sharding, write_values
 
@@ -38,8 +38,12 @@ def datasets(module_work, module_mount):
 
 def judge(mounted, directory, damage, expected):
     """`expected` is {file name: (key in damage.hurt and damage.other, bytes if nothing is wrong)}."""
-    listed = names(directory) - {"zarr.json"}
+    listed, end = names_and_end(directory)
+    listed -= {"zarr.json"}
     assert listed <= set(expected)
+    # Chunks that may be there are in the listing, or it does not end as a whole one does.
+    hurt = {name for name, (key, _) in expected.items() if key in damage.hurt}
+    assert end == (None if hurt <= listed else errno.EIO)
     for name, (key, value) in expected.items():
         if key in damage.hurt:
             assert error_of_reading(directory / name) == errno.EIO, name
@@ -104,6 +108,8 @@ def test_a_directory_in_the_place_of_a_shard_is_damage(work, mount):
             assert_same_bytes(path, value_of(number))
     assert error_of_reading(mounted.path / "array" / "c.3.1") == errno.EIO
     assert_same_bytes(mounted.path / "array" / "c.1.0", zarr_value((1, 0)))
+    for directory in ("volume/s0", "array"):
+        assert names_and_end(mounted.path / directory)[1] == errno.EIO
 
 
 def test_2_to_the_32_minishards_in_a_tiny_file(work, mount):
@@ -119,7 +125,8 @@ def test_2_to_the_32_minishards_in_a_tiny_file(work, mount):
     start = time.monotonic()
     for label in ("identity", "murmur"):
         view = mounted.path / label / "s0"
-        assert names(view) <= set(NAMES.values())
+        listed, end = names_and_end(view)
+        assert listed <= set(NAMES.values()) and end == errno.EIO
         assert {error_of_reading(view / name) for name in NAMES.values()} <= {
             errno.EIO, errno.ENOENT}
     # The entries of murmur-hashed ids lie far beyond the file.

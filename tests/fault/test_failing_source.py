@@ -41,6 +41,21 @@ def all_files(root):
                   for name in names)
 
 
+def listed(top, kind="f"):
+    """The files that `find` sees, or the directories ("d"), whatever fails."""
+    done = subprocess.run(["find", top, "-type", kind], capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+def fails_to_list(folder):
+    try:
+        os.listdir(folder)
+    except OSError as error:
+        assert error.errno == errno.EIO
+        return True
+    return False
+
+
 @pytest.mark.parametrize("options", ["ro", "publish_after=600", "ro,watch=off"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_listing_is_complete_once_the_disk_is_back(work, mount, kind, options):
@@ -52,6 +67,35 @@ def test_a_listing_is_complete_once_the_disk_is_back(work, mount, kind, options)
     assert "EIO" in mounted.control("errors")
     # The kernel is notified in the background that the listing it has kept was incomplete.
     assert wait_until(lambda: len(all_files(mounted.path)) == source.count + 1, 10)
+
+
+@pytest.mark.parametrize("options", ["ro", "rw", "ro,view=raw", "view=zarr2"])
+@pytest.mark.parametrize("kind", [*KINDS, "zarr."])
+def test_no_program_takes_a_listing_without_a_torn_shard_for_whole(work, mount, kind, options):
+    source = make_source(work / "source", kind)
+    mounted = mount(source.path, options)
+    backup = work / "backup"
+    rsync = ("rsync", "-a", "--delete", f"{mounted.path}/", f"{backup}/")
+    assert subprocess.run(rsync).returncode == 0
+    whole = all_files(backup)
+    shard = pathlib.Path(source.shard_path(2))
+    shard.rename(work / "sound")
+    shard.write_bytes((work / "sound").read_bytes()[:5])
+    assert wait_until(lambda: len(listed(mounted.path)) < len(whole), 10)
+
+    copied = subprocess.run(rsync, capture_output=True, text=True)
+    assert copied.returncode == 23 and "Input/output error (5)" in copied.stderr
+    assert all_files(backup) == whole, "nothing was deleted"
+    for program in (["ls", "-R"], ["find"], ["cp", "-r", "-t", work / "copy"], ["du"]):
+        os.makedirs(work / "copy", exist_ok=True)
+        done = subprocess.run([*program, mounted.path], capture_output=True, text=True)
+        assert done.returncode != 0 and "Input/output error" in done.stderr, program
+    assert any(map(fails_to_list, listed(mounted.path, "d")))
+    assert all(" EIO " in line for line in mounted.control("errors").splitlines())
+    (work / "sound").rename(shard)
+    assert wait_until(lambda: len(listed(mounted.path)) == len(whole), 10)
+    assert not any(map(fails_to_list, listed(mounted.path, "d")))
+    assert subprocess.run(rsync).returncode == 0 and all_files(backup) == whole
 
 
 @pytest.mark.parametrize("options", ["ro", "publish_after=600", "view=all", "view=raw,ro"])

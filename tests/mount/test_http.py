@@ -441,3 +441,21 @@ def test_a_hundred_readers_wait_for_the_server_at_once(served, nginx, mount, wor
         ends = [reader.wait(SECONDS) for reader in readers]
         proxy.stop()
     assert ends == [-signal.SIGINT] * len(names)
+
+
+@pytest.mark.parametrize("make", [VersionedVolume, VersionedZarr, lambda path: VersionedZarr(path, ".")],
+                         ids=["precomputed", "nested", "flat"])
+def test_a_listing_without_a_torn_shard_is_not_taken_for_whole(make, served, nginx, mount, request):
+    """What mirrors the mount would remove its copies."""
+    source = make(served / f"torn-{request.node.callspec.id}")
+    assert set(source.names.values()) <= set(files_in(mount(source.path, "ro").path))
+    torn = source.shard_path(source.shard_of(0))
+    torn.write_bytes(torn.read_bytes()[:3])
+    url = f"{nginx.http}/plain/{source.path.name}"
+    for mounted in (mount(url), mount(source.path, "ro"), mount(source.path, "ro,view=raw")):
+        done = subprocess.run(["find", mounted.path, "-type", "f"], capture_output=True, text=True)
+        shown = {line.removeprefix(f"{mounted.path}/") for line in done.stdout.splitlines()}
+        left = [name for number, name in source.names.items() if source.shard_of(number) != source.shard_of(0)]
+        assert done.returncode == 1 and "Input/output error" in done.stderr
+        assert set(left) <= shown and source.names[0] not in shown
+        assert " readdir /" in mounted.control("errors")

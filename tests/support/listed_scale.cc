@@ -35,7 +35,7 @@ std::uint64_t ListedScale::List(std::uint64_t most) {
   std::uint64_t names = 0;
   const Status listed = tree_->List(
       {}, 0, ListMode::kPresent, [&](const ChunkTree::Listed&) { return ++names < most; },
-      [](const Error& error) { ADD_FAILURE() << error.message; }, {});
+      [](const Error& error, auto) { ADD_FAILURE() << error.message; }, {});
   EXPECT_TRUE(listed);
   return names;
 }

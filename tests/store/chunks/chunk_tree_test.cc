@@ -92,7 +92,7 @@ struct TestTree {
           matches.push_back(listed.match);
           return true;
         },
-        [&](const Error& error) { damage.push_back(error.message); });
+        [&](const Error& error, auto) { damage.push_back(error.message); });
     EXPECT_TRUE(status) << (status ? "" : status.error().message);
     return more;
   }

@@ -133,7 +133,7 @@ class ListingWhilePublishing : public testing::TestWithParam<std::tuple<bool, bo
           if (!is_chunk) directories.push_back(listed.match.directory);
           return true;
         },
-        [](const Error& error) { ADD_FAILURE() << error.message; }, {}));
+        [](const Error& error, auto) { ADD_FAILURE() << error.message; }, {}));
     for (const GridDirectory& directory : directories) List(directory, places);
   }
 

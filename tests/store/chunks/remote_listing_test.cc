@@ -83,7 +83,7 @@ class NestedRemoteListing : public testing::TestWithParam<bool> {
     std::uint64_t names = 0;
     const Status listed = tree_->List(
         in, 0, ListMode::kPresent, [&](const ChunkTree::Listed&) { return ++names != 0; },
-        [](const Error& error) { ADD_FAILURE() << error.message; }, {});
+        [](const Error& error, auto) { ADD_FAILURE() << error.message; }, {});
     EXPECT_TRUE(listed);
     return names;
   }

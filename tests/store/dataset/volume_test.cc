@@ -75,7 +75,7 @@ class VolumeTest : public testing::Test {
     const Status listed = Tree()->List(
         {}, 0, ListMode::kPresent,
         [&](const ChunkTree::Listed& each) { return names.emplace_back(each.name), true; },
-        [](const Error& error) { ADD_FAILURE() << error.message; });
+        [](const Error& error, auto) { ADD_FAILURE() << error.message; });
     EXPECT_TRUE(listed) << listed.error().message;
     return names;
   }

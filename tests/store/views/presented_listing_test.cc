@@ -76,7 +76,7 @@ class PresentedListing : public testing::Test {
     counting_->Reset();
     const Status listed = tree_->List(
         in, cookie, ListMode::kPresent, [&](const ChunkTree::Listed&) { return ++names < most; },
-        [](const Error& error) { ADD_FAILURE() << error.message; }, {});
+        [](const Error& error, auto) { ADD_FAILURE() << error.message; }, {});
     EXPECT_TRUE(listed);
     return names;
   }
