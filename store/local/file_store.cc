@@ -71,7 +71,10 @@ Result<std::optional<ObjectInfo::Kind>> FileStore::KindOf(std::string_view key,
   // A link out of the store or in a circle is there all the same.
   if (!info) return ObjectInfo::Kind::kOther;
   if (!*info) return std::nullopt;
-  return (*info)->kind;
+  // Programs that walk the tree would never end, as there is no link that they could see.
+  const bool leads_back = (*info)->kind == ObjectInfo::Kind::kDirectory &&
+                          parts_->root->LeadsBack(JoinPath(key, entry.d_name));
+  return leads_back ? ObjectInfo::Kind::kOther : (*info)->kind;
 }
 
 // Entries are numbered as the file system numbers them: such a number stays good while others are

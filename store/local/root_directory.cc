@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "store/local/path_walk.h"
 #include "store/object/key.h"
@@ -123,6 +125,22 @@ Result<RootDirectory::Place> RootDirectory::OpenParent(std::string_view key) con
   UNSHARD_ASSIGN_OR_RETURN(FileDescriptor directory,
                            OpenBeneath(ParentPath(key), O_PATH | O_DIRECTORY));
   return Place{std::move(directory), BaseName(key)};
+}
+
+bool RootDirectory::LeadsBack(std::string_view key) const {
+  const auto status_of = [&](std::string_view path) -> std::optional<struct stat> {
+    struct stat status {};
+    const auto opened = OpenBeneath(path, O_PATH);
+    if (!opened || !opened->valid() || ::fstat(opened->get(), &status) != 0) return std::nullopt;
+    return status;
+  };
+  const auto at = status_of(key);
+  for (std::string above(key); at && !above.empty();) {
+    above = ParentPath(above);
+    const auto status = status_of(above);
+    if (status && status->st_dev == at->st_dev && status->st_ino == at->st_ino) return true;
+  }
+  return false;
 }
 
 std::string RootDirectory::Describe(std::string_view key) const {

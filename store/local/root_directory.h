@@ -46,6 +46,10 @@ class RootDirectory {
   Result<Place> OpenParent(std::string_view key) const;
 
   // True where the kernel keeps us inside, false where real paths are compared: slower by
+  // True where `key`, a directory, is one of those above it: a symbolic link has led back there.
+  // False where that cannot be found out.
+  [[nodiscard]] bool LeadsBack(std::string_view key) const;
+
   // two system calls a component.
   [[nodiscard]] bool asks_kernel() const { return has_openat2_; }
   // The path that messages name.

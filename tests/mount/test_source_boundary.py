@@ -186,3 +186,33 @@ def test_other_file_systems_and_links_to_them_below_the_source_are_shown(work, m
             document = (work / "other/array/zarr.json").read_bytes()
             assert (mounted.path / "link").read_bytes() == document
             assert (mounted.path / "array" / source.names[5]).read_bytes() == source.expected(5, 1)
+
+
+@pytest.mark.parametrize("options", ["ro", "rw", "ro,view=zarr2"])
+def test_links_that_lead_back_end_no_walk_and_are_followed_by_their_names(
+        work, mount, run_unshard, options):
+    """Programs take what a mount shows for directories, not links: two links would be 2^40 ways."""
+    source = VersionedZarr(work / "source/a/array")
+    (work / "source/b").mkdir()
+    (work / "source/b/notes.txt").write_text("once\n")
+    (work / "source/zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    for link, target in (("self", "."), ("again", "a/.."), ("a/up", ".."), ("a/top", work / "source"),
+                         ("a/array/image", "../array"), ("a/x", "../b"), ("b/y", "../a")):
+        os.symlink(target, work / "source" / link)
+    mounted = mount(work / "source", options)
+    for program, said in walks(mounted.path):
+        assert said == "", (program, said)
+    found = subprocess.run(["find", mounted.path, "-name", "notes.txt"], capture_output=True, text=True)
+    shown = [line.removeprefix(f"{mounted.path}/") for line in found.stdout.splitlines()]
+    assert sorted(shown) == ["a/x/notes.txt", "b/notes.txt"]
+    if options == "ro":
+        for way in ("self/a/array", "a/up/again/a/array", "b/y/array", "a/top/a/array"):
+            for number in (0, 63):
+                assert (mounted.path / way / source.names[number]).read_bytes() == \
+                    source.expected(number, 1)
+    done = run_unshard("copy", "-q", work / "source", work / "copy", "--format", "zarr3")
+    assert done.returncode == 0, done.stderr
+    files = [path for path in (work / "copy").rglob("*") if path.is_file()]
+    arrays = {path.parent.relative_to(work / "copy") for path in files
+              if path.name == "zarr.json" and json.loads(path.read_text())["node_type"] == "array"}
+    assert set(map(str, arrays)) == {"a/array", "b/y/array"}
