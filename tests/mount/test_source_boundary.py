@@ -216,3 +216,36 @@ def test_links_that_lead_back_end_no_walk_and_are_followed_by_their_names(
     arrays = {path.parent.relative_to(work / "copy") for path in files
               if path.name == "zarr.json" and json.loads(path.read_text())["node_type"] == "array"}
     assert set(map(str, arrays)) == {"a/array", "b/y/array"}
+
+
+@pytest.mark.parametrize("format", ["zarr3", "precomputed"])
+def test_other_names_of_a_shard_keep_their_bytes_and_a_link_becomes_a_file(work, mount, format):
+    """A publish renames the new version onto the name that the dataset has for it."""
+    make = VersionedZarr if format == "zarr3" else VersionedVolume
+    source = make(work / "source/data")
+    document = source.path / ("zarr.json" if format == "zarr3" else "info")
+    (work / "source/elsewhere").mkdir()
+    linked, named = source.shard_path(source.shard_of(0)), source.shard_path(source.shard_of(max(source.names)))
+    before = {}
+    for path in (linked, document):
+        moved = work / "source/elsewhere" / path.name
+        path.rename(moved)
+        os.symlink(os.path.relpath(moved, path.parent), path)
+        before[moved] = moved.read_bytes()
+    os.link(named, work / "source/elsewhere/snapshot")
+    before[work / "source/elsewhere/snapshot"] = named.read_bytes()
+    mounted = mount(work / "source", f"spool={work}/spool,publish_after=600")
+    written = {number: source.expected(number, 2) for number in (0, max(source.names))}
+    for number, data in written.items():
+        (mounted.path / "data" / source.names[number]).write_bytes(data)
+    shown = json.loads((mounted.path / "data" / document.name).read_text())
+    shown.setdefault("attributes", {})["edited"] = True
+    (mounted.path / "data" / document.name).write_text(json.dumps(shown))
+    mounted.unmount()
+    for path in (linked, document):
+        assert path.is_file() and not path.is_symlink()
+    assert all(path.read_bytes() == data for path, data in before.items())
+    assert json.loads(document.read_text())["attributes"] == {"edited": True}
+    again = mount(work / "source", "ro")
+    for number, data in written.items():
+        assert (again.path / "data" / source.names[number]).read_bytes() == data
