@@ -97,8 +97,9 @@ Status FileStore::ListFrom(std::string_view key, std::uint64_t resume, const Dea
 Result<std::shared_ptr<ObjectStore>> OpenFileStore(const std::string& root,
                                                    std::size_t max_descriptors,
                                                    std::shared_ptr<const OwnMount> own) {
-  UNSHARD_ASSIGN_OR_RETURN(
-      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
+  UNSHARD_ASSIGN_OR_RETURN(auto directory,
+                           RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own),
+                                               RootDirectory::Removed::kFails));
   return std::make_shared<FileStore>(std::shared_ptr<FileStoreParts>(
       new FileStoreParts{std::move(directory), DescriptorPool(max_descriptors)}));
 }

@@ -241,8 +241,11 @@ Result<std::uint64_t> PosixFileSystem::FreeBytes() {
 Result<std::shared_ptr<FileSystem>> OpenPosixFileSystem(const std::string& root, NewFiles modes,
                                                         std::shared_ptr<const OwnMount> own,
                                                         Directories directories) {
-  UNSHARD_ASSIGN_OR_RETURN(
-      auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest, std::move(own)));
+  using Removed = RootDirectory::Removed;
+  // Folders of this program's own files may be cleaned away, and are made again.
+  const Removed removed = modes == NewFiles::kPrivate ? Removed::kIsEmpty : Removed::kFails;
+  UNSHARD_ASSIGN_OR_RETURN(auto directory, RootDirectory::Open(root, RootDirectory::Resolver::kBest,
+                                                               std::move(own), removed));
   return std::make_shared<PosixFileSystem>(std::move(directory), modes, directories);
 }
 

@@ -32,25 +32,33 @@ bool IsInside(std::string_view path, std::string_view root) {
   return root == "/" || path.size() == root.size() || path[root.size()] == '/';
 }
 
+// 1 where that cannot be asked.
+nlink_t NamesOf(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 ? status.st_nlink : 1;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RootDirectory>> RootDirectory::Open(const std::string& path,
                                                            Resolver resolver,
-                                                           std::shared_ptr<const OwnMount> own) {
+                                                           std::shared_ptr<const OwnMount> own,
+                                                           Removed removed) {
   FileDescriptor root(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return FailErrno(errno, path + ": opening the directory");
   // Old kernels answer ENOSYS, some containers EPERM: any failure here means "not available".
   const FileDescriptor probe(resolver == Resolver::kBest ? Openat2(root.get(), ".", O_PATH, 0, 0)
                                                          : -1);
   return std::unique_ptr<RootDirectory>(
-      new RootDirectory(path, std::move(root), probe.valid(), std::move(own)));
+      new RootDirectory(path, std::move(root), probe.valid(), std::move(own), removed));
 }
 
 RootDirectory::RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2,
-                             std::shared_ptr<const OwnMount> own)
+                             std::shared_ptr<const OwnMount> own, Removed removed)
     : path_(std::move(path)),
       descriptor_(std::move(descriptor)),
       has_openat2_(has_openat2),
+      fails_when_removed_(removed == Removed::kFails && NamesOf(descriptor_.get()) > 0),
       own_(std::move(own)) {}
 
 int RootDirectory::TryOpenat2(const char* key, int flags, mode_t mode) const {
@@ -69,7 +77,10 @@ int RootDirectory::TryOpenat2(const char* key, int flags, mode_t mode) const {
 Result<FileDescriptor> RootDirectory::OpenByWalking(std::string_view key, int flags) const {
   auto place = WalkPath(descriptor_.get(), std::string(key), own_.get());
   if (!place) return Forward(std::move(place).error(), Describe(key));
-  if (!place->valid()) return FileDescriptor();
+  if (!place->valid()) {
+    errno = ENOENT;
+    return Opened(-1, key);
+  }
   if (!IsInside(RealPath(place->get()), RealPath(descriptor_.get()))) {
     return Fail(ErrorCode::kPermissionDenied,
                 Describe(key) + ": a symbolic link leads out of the mounted directory");
@@ -85,9 +96,21 @@ Result<FileDescriptor> RootDirectory::OpenByWalking(std::string_view key, int fl
 
 // An invalid descriptor where nothing is there; by errno.
 Result<FileDescriptor> RootDirectory::Opened(int descriptor, std::string_view key) const {
-  if (descriptor >= 0) return FileDescriptor(descriptor);
-  if (errno == ENOENT || errno == ENOTDIR) return FileDescriptor();
-  return FailErrno(errno, Describe(key) + ": opening");
+  FileDescriptor opened(descriptor);
+  const int error = opened.valid() ? 0 : errno;
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  if ((missing || key.empty()) && IsRemoved()) {
+    return Fail(ErrorCode::kUnavailable,
+                path_ + ": this directory was removed; unmount, and mount what has its name now");
+  }
+  if (error == 0 || missing) return opened;
+  return FailErrno(error, Describe(key) + ": opening");
+}
+
+// Whether the last name of the root is gone: the kernel then shows an empty directory. Some file
+// systems count no names.
+bool RootDirectory::IsRemoved() const {
+  return fails_when_removed_ && NamesOf(descriptor_.get()) == 0;
 }
 
 Result<FileDescriptor> RootDirectory::OpenBeneath(std::string_view key, int flags) const {

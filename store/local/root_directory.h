@@ -18,17 +18,21 @@ namespace unshard {
 class RootDirectory {
  public:
   enum class Resolver { kBest, kPortable };
+  // What a root is that was removed meanwhile.
+  enum class Removed { kIsEmpty, kFails };
 
   // kBest asks the kernel (openat2) where it can; kPortable walks and compares real paths, as is
   // done where the kernel cannot. Nothing is opened on `own` (null: there is none). Fails where
   // `path` is no directory that can be opened.
   static Result<std::unique_ptr<RootDirectory>> Open(const std::string& path,
                                                      Resolver resolver = Resolver::kBest,
-                                                     std::shared_ptr<const OwnMount> own = nullptr);
+                                                     std::shared_ptr<const OwnMount> own = nullptr,
+                                                     Removed removed = Removed::kIsEmpty);
 
   // Opens `key` with `flags` (O_CLOEXEC and O_NOCTTY are added). Returns a descriptor, or an
   // invalid one where nothing is there. kPermissionDenied where the key leads out of the root,
-  // kInvalidArgument where it is no key, ELOOP where it leads into our own mount.
+  // kInvalidArgument where it is no key, ELOOP where it leads into our own mount, kUnavailable
+  // where nothing is there since the root itself was removed, with kFails.
   Result<FileDescriptor> OpenBeneath(std::string_view key, int flags) const;
 
   // Opens `key` with `flags`, and makes the file with the permission bits `mode` where it is
@@ -45,11 +49,11 @@ class RootDirectory {
   };
   Result<Place> OpenParent(std::string_view key) const;
 
-  // True where the kernel keeps us inside, false where real paths are compared: slower by
   // True where `key`, a directory, is one of those above it: a symbolic link has led back there.
   // False where that cannot be found out.
   [[nodiscard]] bool LeadsBack(std::string_view key) const;
 
+  // True where the kernel keeps us inside, false where real paths are compared: slower by
   // two system calls a component.
   [[nodiscard]] bool asks_kernel() const { return has_openat2_; }
   // The path that messages name.
@@ -57,14 +61,16 @@ class RootDirectory {
 
  private:
   RootDirectory(std::string path, FileDescriptor descriptor, bool has_openat2,
-                std::shared_ptr<const OwnMount> own);
+                std::shared_ptr<const OwnMount> own, Removed removed);
   [[nodiscard]] int TryOpenat2(const char* key, int flags, mode_t mode = 0) const;
   [[nodiscard]] Result<FileDescriptor> OpenByWalking(std::string_view key, int flags) const;
   [[nodiscard]] Result<FileDescriptor> Opened(int descriptor, std::string_view key) const;
+  [[nodiscard]] bool IsRemoved() const;
 
   const std::string path_;
   const FileDescriptor descriptor_;
   const bool has_openat2_;
+  const bool fails_when_removed_;
   const std::shared_ptr<const OwnMount> own_;
 };
 

@@ -452,3 +452,37 @@ def test_directories_that_pass_through_appear_and_vanish_with_what_is_in_them(fr
     shutil.rmtree(folder)
     # On a writable mount the name of a directory lives for ttl=, a second.
     assert wait_until(lambda: not (fresh.path / "meshes").exists(), 2 * SECOND)
+
+
+# ----------------------------------------------------------------------------- what a mount cannot have
+
+
+@pytest.mark.parametrize("options", ["ro", "ro,watch=off,ttl=0.2", "publish_after=600", "ro,view=raw"])
+def test_a_source_that_was_removed_does_not_look_empty(work, mount, options):
+    """What mirrors the mount would remove its copies."""
+    source = VersionedZarr(work / "source")
+    mounted = mount(source.path, f"spool={work}/spool,{options}")
+    expected = source.expected(0, 1)
+    assert (mounted.path / "c/0/0").read_bytes() == expected
+    if options == "publish_after=600":
+        expected = source.expected(0, 2)
+        (mounted.path / "c/0/0").write_bytes(expected)
+    os.rename(source.path, work / "renamed")
+    assert (mounted.path / "c/7/7").read_bytes() == source.expected(63, 1)
+    shutil.rmtree(work / "renamed")
+    VersionedZarr(work / "source", version=3)
+
+    def fails(call, *arguments):
+        try:
+            call(*arguments)
+        except OSError as error:
+            return error.errno == errno.EIO
+        return False
+
+    for call, path in ((os.listdir, ""), (os.stat, "c/7/6"), (os.listdir, "c/6")):
+        assert wait_until(lambda: fails(call, mounted.path / path), 5), path
+    (mounted.path / ".unshard/status.json").read_text()
+    assert "this directory was removed" in mounted.control("errors")
+    mounted.unmount()
+    again = mount(source.path, "ro")
+    assert (again.path / "c/0/0").read_bytes() == source.expected(0, 3)
