@@ -44,7 +44,13 @@ Result<std::unique_ptr<ChangeWatcher>> MakeWatcher(const VolumeOptions& options,
             std::to_string(options.ttl_milliseconds) + " ms");
     return MakeNullWatcher();
   }
-  return MakeInotifyWatcher(options.source, on_change, own);
+  auto watcher = MakeInotifyWatcher(options.source, on_change, own);
+  if (watcher) return watcher;
+  const int why = watcher.error().system_errno;
+  if (why != EMFILE && why != ENFILE && why != ENOMEM && why != ENOSYS) return watcher;
+  LogWarning(watcher.error().message + "; changes are looked for every " +
+             std::to_string(options.ttl_milliseconds) + " ms");
+  return MakeNullWatcher();
 }
 
 // The directory of a scale, or of an array's chunks, holds no metadata: the dataset is above it.

@@ -138,7 +138,9 @@ Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(const std::string& roo
   UNSHARD_ASSIGN_OR_RETURN(auto directory,
                            RootDirectory::Open(root, RootDirectory::Resolver::kBest, own));
   FileDescriptor inotify(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (!inotify.valid()) return FailErrno(errno, root + ": starting to watch it");
+  if (!inotify.valid()) {
+    return FailErrno(errno, root + ": watching it (fs.inotify.max_user_instances may be reached)");
+  }
   FileDescriptor stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return FailErrno(errno, root + ": starting to watch it");
   return std::make_unique<InotifyWatcher>(std::move(directory), std::move(inotify), std::move(stop),

@@ -457,6 +457,31 @@ def test_directories_that_pass_through_appear_and_vanish_with_what_is_in_them(fr
 # ----------------------------------------------------------------------------- what a mount cannot have
 
 
+def test_a_user_without_instances_of_inotify_has_mounts_that_go_by_ttl(work, unshard_binary):
+    """A user may have 128 by default, and each mount, editor or container runtime takes one."""
+    source = VersionedZarr(work / "source")
+    (work / "next").write_bytes(source.shard_bytes(0, 2))
+    script = """
+        echo 0 > /proc/sys/user/max_inotify_instances
+        mkdir mnt
+        "$1" mount source mnt -o ro,ttl=0.2 2> said
+        cat mnt/c/0/0 > before
+        mv next source/c/0/0
+        sleep 1
+        cat mnt/c/0/0 > after
+        cp mnt/.unshard/status.json .
+        "$1" umount mnt"""
+    done = subprocess.run(["unshare", "-Urm", "bash", "-ec", script, "bash", unshard_binary], cwd=work,
+                          capture_output=True, text=True, timeout=60)
+    if "unshare" in done.stderr:
+        pytest.skip("needs name spaces of users")
+    assert done.returncode == 0, done.stderr + (work / "said").read_text()
+    assert [(work / name).read_bytes() for name in ("before", "after")] == \
+        [source.expected(0, 1), source.expected(0, 2)]
+    assert json.loads((work / "status.json").read_text())["watched"] is False
+    assert "fs.inotify.max_user_instances" in (work / "said").read_text()
+
+
 @pytest.mark.parametrize("options", ["ro", "ro,watch=off,ttl=0.2", "publish_after=600", "ro,view=raw"])
 def test_a_source_that_was_removed_does_not_look_empty(work, mount, options):
     """What mirrors the mount would remove its copies."""
