@@ -1,6 +1,7 @@
 #include "fs/tree/passthrough_file.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fs/common/request_failures.h"
 #include "fs/tree/chunk_opening.h"
@@ -62,19 +63,38 @@ Entry PassthroughFile::EntryOf(const FileStatus& status) const {
       id(), {inode(), status.size, status.modified, false, static_cast<std::uint32_t>(links)}, 0};
 }
 
-Result<Entry> PassthroughFile::Stat() {
-  std::shared_ptr<File> open;
-  std::string path;
-  {
-    const std::lock_guard lock(mutex_);
-    open = file_.lock();
-    path = path_;
+std::shared_ptr<File> PassthroughFile::AnyOpen(bool write) const {
+  const std::lock_guard lock(mutex_);
+  for (const Opened& opened : opened_) {
+    auto file = opened.write || !write ? opened.file.lock() : nullptr;
+    if (file) return file;
   }
-  if (open) {
+  return nullptr;
+}
+
+// An object store says which file it is once it is opened; emptied, it may be one that is away.
+Result<std::shared_ptr<File>> PassthroughFile::OpenSelf(OpenFlags flags) const {
+  const VolumeParts& parts = superblock().parts;
+  const bool checked =
+      existence_ == Existence::kKnown && parts.store->capabilities().keeps_replaced_versions;
+  if (!checked) return parts.files->Open(Path(), flags);
+  const bool truncate = std::exchange(flags.truncate, false);
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, parts.files->Open(Path(), flags));
+  if (file) {
+    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
+    if (IdentityOf(status) != identity_) file = nullptr;
+  }
+  if (!file) file = AnyOpen(flags.write);
+  if (file && truncate) UNSHARD_RETURN_IF_ERROR(file->Truncate(0));
+  return file;
+}
+
+Result<Entry> PassthroughFile::Stat() {
+  if (const auto open = AnyOpen(false)) {
     UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, open->Stat());
     return EntryOf(status);
   }
-  UNSHARD_ASSIGN_OR_RETURN(const auto status, superblock().parts.files->Stat(path));
+  UNSHARD_ASSIGN_OR_RETURN(const auto status, superblock().parts.files->Stat(Path()));
   if (!status || IdentityOf(*status) != identity_) return GoneFile();
   return EntryOf(*status);
 }
@@ -85,8 +105,8 @@ Result<Entry> PassthroughFile::SetAttributes(OpenFile* file, const AttributeChan
     OpenFlags flags;
     flags.write = true;
     flags.truncate = change.size && *change.size == 0;
-    UNSHARD_ASSIGN_OR_RETURN(open, superblock().parts.files->Open(Path(), flags));
-    if (!open) return GoneFile();
+    UNSHARD_ASSIGN_OR_RETURN(open, OpenSelf(flags));
+    if (!open) return StaleName();
   }
   if (change.size) UNSHARD_RETURN_IF_ERROR(open->Truncate(*change.size));
   if (change.modified) UNSHARD_RETURN_IF_ERROR(open->SetModified(*change.modified));
@@ -106,14 +126,15 @@ Result<OpenFilePtr> PassthroughFile::Open(const OpenRequest& request) {
   flags.write = request.write;
   flags.truncate = request.truncate;
   flags.create = existence_ == Existence::kUnknown && request.write && request.truncate;
-  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, superblock().parts.files->Open(path, flags));
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, OpenSelf(flags));
   if (!file) return StaleName();
   return OpenAs(std::move(file), request);
 }
 
 OpenFilePtr PassthroughFile::OpenAs(std::shared_ptr<File> file, const OpenRequest& request) {
   const std::lock_guard lock(mutex_);
-  file_ = file;
+  std::erase_if(opened_, [](const Opened& opened) { return opened.file.expired(); });
+  opened_.push_back({file, request.write});
   const auto complete = [&sb = superblock(), id = id(), file]() -> Status {
     const NodePtr node = sb.At(id);
     return node ? sb.documents->CompleteInPlace(node->Path(), *file) : Status();

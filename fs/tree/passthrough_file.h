@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "fs/tree/node.h"
 #include "store/local/file_system.h"
@@ -40,13 +41,22 @@ class PassthroughFile final : public Node {
   Result<Entry> Stat() override;
 
  private:
+  // Opens this file. Where its path leads to another one by now, which is not touched: one that is
+  // open already; null where there is none.
+  Result<std::shared_ptr<File>> OpenSelf(OpenFlags flags) const;
+  // One of its open files, that can be written for `write`; null where there is none.
+  [[nodiscard]] std::shared_ptr<File> AnyOpen(bool write) const;
   Result<OpenFilePtr> OpenDocument(const std::string& path, const OpenRequest& request);
 
   const std::string identity_;
   const Existence existence_;
   mutable std::mutex mutex_;
-  std::string path_;          // guarded by mutex_; of its latest look-up
-  std::weak_ptr<File> file_;  // guarded by mutex_; while it is open
+  std::string path_;  // guarded by mutex_; of its latest look-up
+  struct Opened {
+    std::weak_ptr<File> file;
+    bool write = false;
+  };
+  std::vector<Opened> opened_;  // guarded by mutex_; some are closed
 };
 
 // The node of the file at `path`, which has this status.

@@ -24,7 +24,7 @@ def take(path):
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("beside", ["chunks"])
+@pytest.mark.parametrize("beside", ["chunks", "metadata"])
 def test_a_lock_file_is_held_by_one_program_though_each_removes_it(case, beside):
     path = case.path(case.names[0]).parent if beside == "chunks" else case.root
     path /= "writer.lock"
@@ -67,3 +67,23 @@ def test_what_is_open_has_no_name_once_it_is_removed_or_replaced(case):
         scratch.write(b"still a file")
     with pytest.raises(FileNotFoundError):
         os.stat(folder / "other")
+
+
+def test_a_file_of_the_source_is_open_as_long_as_it_is_open_anywhere(case):
+    path = case.root / "notes"
+    path.write_bytes(b"first")
+    with open(path, "r+b", buffering=0) as file:
+        path.read_bytes()  # another program opens it, and closes it
+        os.unlink(path)
+        path.write_bytes(b"second")
+        assert (os.fstat(file.fileno()).st_nlink, os.fstat(file.fileno()).st_size) == (0, 5)
+        os.utime(file.fileno(), (1, 2))
+        assert os.fstat(file.fileno()).st_mtime == 2
+        again = os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDWR)
+        os.pwrite(again, b"FIRST", 0)
+        os.close(again)
+        assert file.read() == b"FIRST"
+        os.close(os.open(f"/proc/self/fd/{file.fileno()}", os.O_WRONLY | os.O_TRUNC))
+        assert os.fstat(file.fileno()).st_size == 0
+    assert path.read_bytes() == b"second"
+    assert (case.source.path / "notes").read_bytes() == b"second"
