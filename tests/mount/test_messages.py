@@ -155,3 +155,13 @@ def test_who_mounts_in_the_background_reads_the_style_of_all_commands(work, run_
     (work / "point").mkdir()
     done = run_unshard("mount", source.path, work / "point")
     judge(done, 1, source.path / "info", r"minishard_bits: expected", "found")
+
+
+@pytest.mark.parametrize("command", [("info", "SOURCE"), ("info", "--json", "SOURCE"), ("schema", "SOURCE"),
+                                     ("list",), ("spool", "list"), ("--version",), ("help", "copy")])
+def test_an_answer_that_cannot_be_written_is_a_failure(command, source, unshard_binary):
+    """As a schema that is cut off by a full disk."""
+    arguments = [str(source.path) if word == "SOURCE" else word for word in command]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([unshard_binary, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and STYLE.match(done.stderr)["subject"] == "standard output"
