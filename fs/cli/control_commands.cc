@@ -18,7 +18,7 @@
 #include "fs/common/mount_options.h"
 #include "fs/common/readable.h"
 #include "fs/kernel/mount_record.h"
-#include "fs/kernel/mount_table.h"
+#include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/session.h"
 #include "store/dataset/spool_folder.h"
 #include "store/local/posix_file_system.h"
@@ -241,7 +241,7 @@ int RunUmount(const std::string& given) {
   const auto table = ReadMountTable();
   if (!table) return ReportFailure(table.error());
   const auto mount = TopMountAt(*table, mount_point);
-  if (!mount || !mount->is_ours()) return ReportNoMount(mount_point, mount);
+  if (!mount || !IsOurs(*mount)) return ReportNoMount(mount_point, mount);
   std::vector<pid_t> servers;
   switch (HealthOf(*mount, &servers)) {
     case MountHealth::kAnswers:

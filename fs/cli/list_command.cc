@@ -116,7 +116,7 @@ Result<std::vector<ListedMount>> ListMounts() {
   std::vector<std::string> asked;
   std::vector<std::size_t> asked_of;
   for (const MountEntry& entry : table) {
-    if (!entry.is_ours()) continue;
+    if (!IsOurs(entry)) continue;
     ListedMount mount{entry, ListedMount::State::kSilent, std::nullopt, ""};
     const auto top = TopMountAt(table, entry.mount_point);
     if (entry.root != "/" || !top || top->id != entry.id) {

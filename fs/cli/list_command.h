@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/kernel/mount_table.h"
+#include "fs/kernel/fuse_mount.h"
 #include "fs/mount/mount_status.h"
 
 namespace unshard {

@@ -10,7 +10,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "fs/common/daemon.h"
-#include "fs/kernel/mount_table.h"
+#include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/session.h"
 #include "store/dataset/source.h"
 #include "store/dataset/spool_folder.h"

@@ -10,7 +10,7 @@
 #include "fs/cli/failure_advice.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/bounded_read.h"
-#include "fs/kernel/mount_table.h"
+#include "fs/kernel/fuse_mount.h"
 
 namespace unshard {
 namespace {
@@ -28,7 +28,7 @@ std::string WithoutSlash(std::string path) {
 
 std::optional<Place> PlaceIn(const std::vector<MountEntry>& table, const std::string& path) {
   auto holding = MountHolding(table, path);
-  if (!holding || !holding->is_ours()) return std::nullopt;
+  if (!holding || !IsOurs(*holding)) return std::nullopt;
   const std::string below = path.substr(holding->mount_point.size());
   const std::string inside = (holding->root == "/" ? "" : holding->root) + below;
   // A bind mount of a subdirectory has no control files: the mount of the root has.

@@ -17,8 +17,8 @@
 #include <sstream>
 
 #include "fs/common/daemon.h"
+#include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/mount_namespace.h"
-#include "fs/kernel/mount_table.h"
 
 namespace unshard {
 namespace {

@@ -21,7 +21,7 @@
 #include <string>
 
 #include "codec/core/error.h"
-#include "fs/kernel/mount_table.h"
+#include "fs/kernel/fuse_mount.h"
 #include "store/local/file_descriptor.h"
 
 namespace unshard {

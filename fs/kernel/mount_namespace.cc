@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "fs/common/process_table.h"
-#include "fs/kernel/mount_table.h"
+#include "fs/kernel/fuse_mount.h"
 
 namespace unshard {
 namespace {

@@ -20,9 +20,9 @@
 #include "fs/common/process_table.h"
 #include "fs/kernel/device.h"
 #include "fs/kernel/end_at_signals.h"
+#include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/guardian.h"
 #include "fs/kernel/mount_record.h"
-#include "fs/kernel/mount_table.h"
 #include "fs/kernel/operations.h"
 #include "fs/kernel/ring_queues.h"
 #include "fs/mount/mount.h"
@@ -117,7 +117,7 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
 Status ClearMountPoint(const std::string& mount_point) {
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   const auto mount = TopMountAt(table, mount_point);
-  if (!mount || !mount->is_ours()) return {};
+  if (!mount || !IsOurs(*mount)) return {};
   switch (HealthOf(*mount)) {
     case MountHealth::kDead:
       LogWarning(mount_point +
@@ -202,7 +202,7 @@ Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardia
                  Guardian::WhenAlone when_alone) {
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   const auto mount = TopMountAt(table, mount_point);
-  if (!mount || !mount->is_ours()) {
+  if (!mount || !IsOurs(*mount)) {
     return Fail(ErrorCode::kNotFound, mount_point + ": is not in the table of mounts");
   }
   fs.superblock().parts.own_mount->Set(makedev(mount->major, mount->minor));

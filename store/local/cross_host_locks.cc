@@ -3,11 +3,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
-#include <vector>
+#include <string_view>
+
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -31,26 +30,12 @@ constexpr std::array<LocalOption, 9> kLocalOptions = {{{"nfs", "nolock"},
                                                        {"lustre", "localflock"},
                                                        {"lustre", "noflock"}}};
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.push_back(text.substr(0, end));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::optional<std::string> WhyLocal(std::string_view type, std::string_view options) {
-  if (std::find(kWithoutLocks.begin(), kWithoutLocks.end(), type) != kWithoutLocks.end()) {
-    return std::string(type) + " has no locks between hosts";
-  }
-  for (const std::string_view option : Split(options, ',')) {
-    for (const LocalOption& local : kLocalOptions) {
-      if (local.type == type && local.option == option) {
-        return std::string(type) + ", mounted with " + std::string(option) +
-               ", has no locks between hosts";
-      }
+std::optional<std::string> WhyLocal(const MountEntry& mount) {
+  if (IsOneOf(kWithoutLocks, mount.type)) return mount.type + " has no locks between hosts";
+  for (const LocalOption& local : kLocalOptions) {
+    if (local.type == mount.type && IsOneOf(mount.file_system_options, local.option)) {
+      return mount.type + ", mounted with " + std::string(local.option) +
+             ", has no locks between hosts";
     }
   }
   return std::nullopt;
@@ -58,13 +43,9 @@ std::optional<std::string> WhyLocal(std::string_view type, std::string_view opti
 
 }  // namespace
 
-std::optional<std::string> WhyLocksAreLocal(std::string_view mountinfo, std::string_view device) {
-  for (const std::string_view line : Split(mountinfo, '\n')) {
-    // "36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw,errors=continue"
-    const std::vector<std::string_view> fields = Split(line, ' ');
-    const auto dash = std::find(fields.begin(), fields.end(), "-");
-    if (fields.size() < 3 || fields[2] != device || fields.end() - dash < 4) continue;
-    return WhyLocal(dash[1], dash[3]);
+std::optional<std::string> WhyLocksAreLocal(const std::vector<MountEntry>& table, dev_t device) {
+  for (const MountEntry& mount : table) {
+    if (makedev(mount.major, mount.minor) == device) return WhyLocal(mount);
   }
   return std::nullopt;
 }
@@ -72,10 +53,8 @@ std::optional<std::string> WhyLocksAreLocal(std::string_view mountinfo, std::str
 std::optional<std::string> WhyLocksAreLocal(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  std::ifstream file("/proc/self/mountinfo");
-  const std::string mountinfo{std::istreambuf_iterator<char>(file), {}};
-  return WhyLocksAreLocal(
-      mountinfo, std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev)));
+  const auto table = ReadMountTable();
+  return table ? WhyLocksAreLocal(*table, status.st_dev) : std::nullopt;
 }
 
 }  // namespace unshard

@@ -29,6 +29,7 @@
   TARGET(mesh_manifest, FuzzMeshManifest)                      \
   TARGET(metadata_merge, FuzzMetadataMerge)                    \
   TARGET(minishard_index, FuzzMinishardIndex)                  \
+  TARGET(mount_table, FuzzMountTable)                          \
   TARGET(neuroglancer_info, FuzzNeuroglancerInfo)              \
   TARGET(neuroglancer_shard_index, FuzzNeuroglancerShardIndex) \
   TARGET(png_decoding, FuzzPngDecoding)                        \

@@ -1,6 +1,7 @@
 #include "store/local/cross_host_locks.h"
 
 #include <gtest/gtest.h>
+#include <sys/sysmacros.h>
 
 namespace unshard {
 namespace {
@@ -17,20 +18,23 @@ constexpr std::string_view kMounts =
     "46 22 0:46 / /g rw - nfs server:/g rw,vers=3,local_lock=flock\n"
     "47 22 0:47 / cut off\n";
 
+std::optional<std::string> WhyLocal(unsigned major, unsigned minor) {
+  return WhyLocksAreLocal(ParseMountTable(kMounts), makedev(major, minor));
+}
+
 TEST(CrossHostLocksTest, FileSystemsThatKeepLocksToThemselvesAreNamedWithTheOption) {
-  const auto nfs = WhyLocksAreLocal(kMounts, "0:40");
+  const auto nfs = WhyLocal(0, 40);
   ASSERT_TRUE(nfs);
   EXPECT_EQ(*nfs, "nfs, mounted with nolock, has no locks between hosts");
-  EXPECT_EQ(WhyLocksAreLocal(kMounts, "0:42"),
-            "nfs4, mounted with local_lock=posix, has no locks between hosts");
-  EXPECT_EQ(WhyLocksAreLocal(kMounts, "0:43"), "fuse.sshfs has no locks between hosts");
-  EXPECT_EQ(WhyLocksAreLocal(kMounts, "0:45"),
-            "cifs, mounted with nobrl, has no locks between hosts");
+  EXPECT_EQ(WhyLocal(0, 42), "nfs4, mounted with local_lock=posix, has no locks between hosts");
+  EXPECT_EQ(WhyLocal(0, 43), "fuse.sshfs has no locks between hosts");
+  EXPECT_EQ(WhyLocal(0, 45), "cifs, mounted with nobrl, has no locks between hosts");
 }
 
 TEST(CrossHostLocksTest, LocalFileSystemsAndThoseThatLockOnTheServerAreNot) {
-  for (const char* device : {"8:1", "0:41", "0:44", "0:46", "0:47", "0:99", ""}) {
-    EXPECT_FALSE(WhyLocksAreLocal(kMounts, device)) << device;
+  EXPECT_FALSE(WhyLocal(8, 1));
+  for (const unsigned minor : {41U, 44U, 46U, 47U, 99U}) {
+    EXPECT_FALSE(WhyLocal(0, minor)) << minor;
   }
   EXPECT_FALSE(WhyLocksAreLocal(std::string("/proc")));
   EXPECT_FALSE(WhyLocksAreLocal(std::string("/does/not/exist")));

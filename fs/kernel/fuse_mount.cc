@@ -1,4 +1,4 @@
-#include "fs/kernel/mount_table.h"
+#include "fs/kernel/fuse_mount.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -7,19 +7,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <optional>
 #include <system_error>
 
 #include "fs/common/daemon.h"
 #include "fs/common/process_table.h"
 #include "store/local/file_descriptor.h"
-#include "store/object/key.h"
 
 namespace unshard {
 namespace {
@@ -28,50 +25,6 @@ constexpr int kAnswerMilliseconds = 1000;
 // On a machine under load, with a spool that is full, an answer may take its time.
 constexpr int kSilentTries = 20;
 constexpr int kMostLinks = 40;
-
-// The table writes spaces, tabs, line breaks and backslashes as three octal digits.
-std::string Unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      const std::string digits(text.substr(i + 1, 3));
-      plain += static_cast<char>(std::strtol(digits.c_str(), nullptr, 8));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
-bool IsOption(const std::string& list, std::string_view wanted) {
-  std::istringstream words(list);
-  for (std::string word; std::getline(words, word, ',');) {
-    if (word == wanted) return true;
-  }
-  return false;
-}
-
-// 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-std::optional<MountEntry> ParseLine(const std::string& line) {
-  std::istringstream words(line);
-  MountEntry entry;
-  std::string parent, device, root, mount_point, options, word, source, super_options;
-  if (!(words >> entry.id >> parent >> device >> root >> mount_point >> options)) return {};
-  while (words >> word && word != "-") {
-    if (word.starts_with("shared:")) entry.shared = true;
-  }
-  if (word != "-" || !(words >> entry.type >> source)) return {};
-  words >> super_options;
-  char colon = 0;
-  std::istringstream numbers(device);
-  if (!(numbers >> entry.major >> colon >> entry.minor)) return {};
-  entry.root = Unescaped(root);
-  entry.mount_point = Unescaped(mount_point);
-  entry.source = Unescaped(source);
-  entry.read_only = IsOption(options, "ro") || IsOption(super_options, "ro");
-  return entry;
-}
 
 // A request to a mount, sent by a process of its own. That is no child of ours, because one that
 // waits for a dead mount cannot always be killed, and so not be waited for.
@@ -115,12 +68,6 @@ class Question {
   FileDescriptor answer_;
 };
 
-// The same directory by its path below the root of the file system.
-std::string PathInside(const MountEntry& mount, const std::string& path) {
-  const std::size_t above = mount.mount_point == "/" ? 0 : mount.mount_point.size();
-  return (mount.root == "/" ? "" : mount.root) + path.substr(std::min(above, path.size()));
-}
-
 Status ForceAbort(const MountEntry& mount) {
   // The descriptor keeps the mount busy, so that force aborts the connection and unmounts nothing.
   const FileDescriptor busy(open(mount.mount_point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -131,54 +78,6 @@ Status ForceAbort(const MountEntry& mount) {
 }
 
 }  // namespace
-
-std::vector<MountEntry> ParseMountTable(std::string_view text) {
-  std::vector<MountEntry> table;
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    if (auto entry = ParseLine(line)) table.push_back(*std::move(entry));
-  }
-  return table;
-}
-
-Result<std::vector<MountEntry>> ReadMountTable(const std::string& process) {
-  const std::string path = process + "/mountinfo";
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    return Fail(ErrorCode::kUnavailable, path + ": cannot be read; mount /proc first");
-  }
-  return ParseMountTable(text.str());
-}
-
-std::optional<MountEntry> TopMountAt(const std::vector<MountEntry>& table, std::string_view path) {
-  for (auto entry = table.rbegin(); entry != table.rend(); ++entry) {
-    if (entry->mount_point == path) return *entry;
-  }
-  return std::nullopt;
-}
-
-std::optional<MountEntry> MountHolding(const std::vector<MountEntry>& table,
-                                       std::string_view path) {
-  for (std::string_view above = path; !above.empty();) {
-    if (auto entry = TopMountAt(table, above)) return entry;
-    const std::size_t slash = above.rfind('/');
-    if (above == "/" || slash == std::string_view::npos) break;
-    above = slash == 0 ? "/" : above.substr(0, slash);
-  }
-  return std::nullopt;
-}
-
-bool IsInside(const std::vector<MountEntry>& table, const std::string& path,
-              const std::string& directory) {
-  if (IsAtOrBelow(path, directory)) return true;
-  const auto outer = MountHolding(table, directory);
-  const auto inner = MountHolding(table, path);
-  if (!outer || !inner || outer->major != inner->major || outer->minor != inner->minor)
-    return false;
-  return IsAtOrBelow(PathInside(*inner, path), PathInside(*outer, directory));
-}
 
 std::string MountPointPath(const std::string& path) {
   std::string current = path;
