@@ -101,8 +101,12 @@ class VolumeFs {
 
   // Requests on .unshard are not counted.
   [[nodiscard]] static bool IsControl(NodeId node) { return IsControlNode(node); }
+  // `name`: in the directory `node`; "": the node itself.
   void Report(std::string_view operation, NodeId node, std::string_view name, const Error& error) {
-    superblock_.Report(operation, node, name, error);
+    superblock_.Report(operation, JoinPath(superblock_.PathOf(node), name), error);
+  }
+  void Report(std::string_view operation, const OpenFile& file, const Error& error) {
+    superblock_.Report(operation, superblock_.PathOf(file), error);
   }
 
   [[nodiscard]] Superblock& superblock() { return superblock_; }

@@ -156,9 +156,10 @@ void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
           fuse_file_info* file) {
   Guarded(request, Operation::kRead, node, [&](VolumeFs& fs) {
     const auto from = static_cast<std::uint64_t>(offset);
-    const bool opened = file != nullptr && file->fh != 0;
-    const auto piece = opened ? reinterpret_cast<OpenFile*>(file->fh)->Read(from, size)
-                              : fs.Read(node, from, size);
+    // Null on read-only mounts.
+    auto* const opened = file != nullptr ? reinterpret_cast<OpenFile*>(file->fh) : nullptr;
+    const auto piece = opened != nullptr ? opened->Read(from, size) : fs.Read(node, from, size);
+    if (!piece && opened != nullptr) return ReplyError(request, "read", *opened, piece.error());
     if (!piece) return ReplyError(request, "read", node, "", piece.error());
     Counters& counters = fs.counters();
     if (const auto* bytes = std::get_if<Bytes>(&*piece)) {

@@ -11,6 +11,10 @@ constexpr blksize_t kBlockSize = 128 * 1024;
 
 double Seconds(std::uint64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
 
+// Not where the kernel is to look a name up again, and not ENOTEMPTY: programs repeat rmdir(2)
+// until the directory is empty.
+bool IsFailure(const Error& error) { return !error.message.empty() && ErrnoOf(error) != ENOTEMPTY; }
+
 }  // namespace
 
 FuseContext& ContextOf(fuse_req_t request) {
@@ -52,11 +56,14 @@ pid_t ThreadOf(fuse_req_t request) { return fuse_req_ctx(request)->pid; }
 
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
                 const Error& error) {
-  const int number = ErrnoOf(error);
-  // Programs repeat rmdir(2) until the directory is empty: that is no failure.
-  const bool expected = error.message.empty() || number == ENOTEMPTY;
-  if (!expected) ContextOf(request).fs->Report(operation, node, name, error);
-  fuse_reply_err(request, number);
+  if (IsFailure(error)) ContextOf(request).fs->Report(operation, node, name, error);
+  fuse_reply_err(request, ErrnoOf(error));
+}
+
+void ReplyError(fuse_req_t request, std::string_view operation, const OpenFile& file,
+                const Error& error) {
+  if (IsFailure(error)) ContextOf(request).fs->Report(operation, file, error);
+  fuse_reply_err(request, ErrnoOf(error));
 }
 
 }  // namespace unshard

@@ -25,8 +25,10 @@ fuse_entry_param EntryOf(const FuseContext& context, const Entry& entry);
 pid_t ThreadOf(fuse_req_t request);
 
 // Reports the failure and answers with its errno. StaleName() (fs/common/request_failures.h) and
-// ENOTEMPTY are not reported.
+// ENOTEMPTY are not reported. `name`: in the directory `node`; "": the node itself.
 void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std::string_view name,
+                const Error& error);
+void ReplyError(fuse_req_t request, std::string_view operation, const OpenFile& file,
                 const Error& error);
 
 // Whether a signal for the caller ends what the operation waits for. Programs that handle signals

@@ -52,6 +52,12 @@ void Answer(fuse_req_t request, std::string_view operation, NodeId node, std::st
   fuse_reply_err(request, 0);
 }
 
+void Answer(fuse_req_t request, std::string_view operation, const OpenFile& file,
+            const Status& status) {
+  if (!status) return ReplyError(request, operation, file, status.error());
+  fuse_reply_err(request, 0);
+}
+
 // Answers with a new reference to a node, and drops it where the kernel does not take the answer.
 void AnswerEntry(fuse_req_t request, const Entry& entry) {
   const fuse_entry_param reply = EntryOf(ContextOf(request), entry);
@@ -88,7 +94,8 @@ void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
   Guarded(request, Operation::kCreate, parent, [&](VolumeFs& fs) {
     if (!S_ISREG(mode)) {
       return ReplyError(request, "mknod", parent, name,
-                        Error{ErrorCode::kNotSupported, "special files", EPERM});
+                        Error{ErrorCode::kNotSupported,
+                              "special files cannot be made, expected a regular file", EPERM});
     }
     const auto ticket = fs.BeginRequest();
     const auto made = fs.MakeFile(parent, name, ThreadOf(request));
@@ -104,14 +111,15 @@ void Write(fuse_req_t request, fuse_ino_t node, const char* bytes, std::size_t s
     const bool append = (file->flags & O_APPEND) != 0 && !file->writepage;
     const auto at = append ? OpenFile::kAppend : static_cast<std::uint64_t>(offset);
     const Status written = fs.Write(*FileOf(file), at, span);
-    if (!written) return ReplyError(request, "write", node, "", written.error());
+    if (!written) return ReplyError(request, "write", *FileOf(file), written.error());
     fuse_reply_write(request, size);
   });
 }
 
 void Flush(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   Guarded(request, Operation::kFlush, node, [&](VolumeFs& fs) {
-    Answer(request, "close", node, "", fs.Flush(*FileOf(file), ThreadOf(request)));
+    OpenFile& opened = *FileOf(file);
+    Answer(request, "close", opened, fs.Flush(opened, ThreadOf(request)));
   });
 }
 
@@ -123,8 +131,10 @@ void Release(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
 }
 
 void Sync(fuse_req_t request, fuse_ino_t node, int, fuse_file_info* file) {
-  Guarded(request, Operation::kFsync, node,
-          [&](VolumeFs& fs) { Answer(request, "fsync", node, "", fs.Sync(*FileOf(file))); });
+  Guarded(request, Operation::kFsync, node, [&](VolumeFs& fs) {
+    OpenFile& opened = *FileOf(file);
+    Answer(request, "fsync", opened, fs.Sync(opened));
+  });
 }
 
 void SyncDirectory(fuse_req_t request, fuse_ino_t node, int, fuse_file_info*) {
@@ -146,7 +156,9 @@ void SetAttributes(fuse_req_t request, fuse_ino_t node, struct stat* attributes,
       change.modified = attributes->st_mtim;
     }
     // Owners and modes are those of the mount: setting them has no effect, and does not fail.
-    const auto entry = fs.SetAttributes(node, FileOf(file), change, ThreadOf(request));
+    OpenFile* const opened = FileOf(file);
+    const auto entry = fs.SetAttributes(node, opened, change, ThreadOf(request));
+    if (!entry && opened != nullptr) return ReplyError(request, "setattr", *opened, entry.error());
     if (!entry) return ReplyError(request, "setattr", node, "", entry.error());
     const struct stat now = StatOf(ContextOf(request), entry->attributes);
     fuse_reply_attr(request, &now, AttributeSeconds(*entry));

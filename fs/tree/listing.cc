@@ -150,7 +150,7 @@ Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& 
     return more;
   };
   const auto damaged = [&](const Error& error, ChunkTree::Unreadable shown) {
-    superblock.Report("readdir", listing.node, "", error);
+    superblock.Report("readdir", superblock.PathOf(listing.node), error);
     if (shown == ChunkTree::Unreadable::kLeftOut) *listing.left_out = true;
     // The kernel is not to keep what may be another listing once this can be read.
     if (superblock.drop_listing) superblock.drop_listing(listing.node);

@@ -18,15 +18,7 @@ std::uint32_t LinksOf(const Superblock& superblock, const std::shared_ptr<Staged
 
 }  // namespace
 
-std::string StagedNode::Path() const {
-  if (const auto chunk = staged_->chunk()) {
-    return JoinPath(chunk->tree->directory(), chunk->tree->Path(chunk->chunk));
-  }
-  if (const auto document = staged_->document()) {
-    return JoinPath(document->directory, document->name);
-  }
-  return superblock().scratch.PathOf(*staged_).value_or("(a scratch file without a name)");
-}
+std::string StagedNode::Path() const { return superblock().staged_files->PathOf(*staged_); }
 
 Result<Entry> StagedNode::Stat() { return StagedEntry(superblock(), id(), staged_); }
 

@@ -39,7 +39,7 @@ void Superblock::StartWriting(WriteNotifications notifications) {
       [this](const auto& document, StagedFile& bytes, const timespec& modified) {
         return documents->Commit(document, bytes, modified);
       },
-      [this](NodeId node, const Error& error) { Report("release", node, "", error); }});
+      [this](const std::string& path, const Error& error) { Report("release", path, error); }});
 }
 
 std::optional<SpoolStatus> Superblock::write_status() const {
@@ -72,13 +72,17 @@ void Superblock::Forget(NodeId id, std::uint64_t references) {
 
 std::string Superblock::PathOf(NodeId id) {
   const NodePtr node = At(id);
-  return node ? node->Path() : std::string();
+  return node ? node->Path() : "(a file that is gone)";
 }
 
-void Superblock::Report(std::string_view operation, NodeId node, std::string_view name,
-                        const Error& error) {
+std::string Superblock::PathOf(const OpenFile& file) {
+  const auto staged = file.staged();
+  return staged ? staged_files->PathOf(*staged) : PathOf(file.node());
+}
+
+void Superblock::Report(std::string_view operation, const std::string& path, const Error& error) {
   counters.errors.fetch_add(1, std::memory_order_relaxed);
-  errors.Add(operation, JoinPath(PathOf(node), name), error);
+  errors.Add(operation, path, error);
 }
 
 std::uint64_t Superblock::Timeout() const {

@@ -65,10 +65,12 @@ struct Superblock {
   [[nodiscard]] NodePtr At(NodeId id);
   // The kernel has dropped `references` to a node.
   void Forget(NodeId id, std::uint64_t references);
-  // For messages: "" for the root, and for nodes that are gone.
+  // Paths below the mount point, for messages: "" for the root. What is written is named by what it
+  // becomes, which may have been renamed since it was opened.
   [[nodiscard]] std::string PathOf(NodeId id);
-  // Logs a failed request.
-  void Report(std::string_view operation, NodeId node, std::string_view name, const Error& error);
+  [[nodiscard]] std::string PathOf(const OpenFile& file);
+  // Counts and logs a failed request.
+  void Report(std::string_view operation, const std::string& path, const Error& error);
 
   // The time to live of entries of whose changes the kernel is notified.
   [[nodiscard]] std::uint64_t Timeout() const;

@@ -107,6 +107,16 @@ std::optional<ChunkId> StagedFiles::WriterId(const StagedInode& staged) {
   return std::nullopt;
 }
 
+std::string StagedFiles::PathOf(const StagedInode& staged) const {
+  if (const auto chunk = staged.chunk()) {
+    return JoinPath(chunk->tree->directory(), chunk->tree->Path(chunk->chunk));
+  }
+  if (const auto document = staged.document()) {
+    return JoinPath(document->directory, document->name);
+  }
+  return parts_.scratch.PathOf(staged).value_or("(a scratch file without a name)");
+}
+
 OpenFilePtr StagedFiles::Open(const StagedPtr& staged, NodeId node, const OpenRequest& request) {
   const std::lock_guard lock(staged->counting_mutex());
   const StagedInode::Opened opened = staged->Open(request.read, request.write);
@@ -199,7 +209,9 @@ bool StagedFiles::MayBeEmpty(const StagedInode& staged) {
 Status StagedFiles::CommitAtRelease(StagedInode& staged, const ChunkId& id) {
   if (staged.size() != 0 || MayBeEmpty(staged)) return Commit(staged);
   parts_.writers.MarkEmptied(id);
-  return Fail(ErrorCode::kInvalidArgument, "closed while still empty");
+  return Fail(ErrorCode::kInvalidArgument,
+              staged.document() ? "closed while still empty, expected a JSON document"
+                                : "closed while still empty, expected the bytes of a whole chunk");
 }
 
 void StagedFiles::Release(Handle& file) {
@@ -219,8 +231,8 @@ void StagedFiles::Release(Handle& file) {
     if (staged->dirty() && UnpackGridNode(staged->node())) parts_.written.LeaveArithmeticNode(*id);
     if (!committed) {
       Error error = committed.error();
-      error.message += "; the chunk from before stays";
-      parts_.report(file.node(), error);
+      error.message += "; what was there before stays";
+      parts_.report(PathOf(*staged), error);
     }
   }
   // Until here look-ups by readers lead to the committed version, and not to this file.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "fs/write/open_file.h"
@@ -32,8 +33,8 @@ class StagedFiles {
     std::function<void()> committed;  // a chunk: listings have it
     std::function<Status(const StagedInode::Document&, StagedFile& bytes, const timespec& modified)>
         commit_document;
-    // A commit at the release of `node` failed: RELEASE has no answer that would reach a program.
-    std::function<void(NodeId node, const Error& error)> report;
+    // A commit at a RELEASE failed, which has no answer that would reach a program.
+    std::function<void(const std::string& path, const Error& error)> report;
   };
   explicit StagedFiles(Parts parts) : parts_(std::move(parts)) {}
 
@@ -41,6 +42,9 @@ class StagedFiles {
   // it becomes. Nothing for scratch files.
   static std::optional<ChunkId> WriterId(const StagedInode& staged);
   static ChunkId DocumentId(const StagedInode::Document& document);
+  // Its path below the mount point, for messages: that of the chunk, or document, that it becomes,
+  // else of the scratch file. Its node may have been that of another name, and be gone by now.
+  [[nodiscard]] std::string PathOf(const StagedInode& staged) const;
 
   // Opens one more file on `staged`, at `node`. Null where it has ended.
   OpenFilePtr Open(const StagedPtr& staged, NodeId node, const OpenRequest& request);

@@ -399,6 +399,35 @@ TEST_F(WritableVolume, ADocumentIsWrittenAtItsNodeWhileOthersReadIt) {
   fs_->Release(*std::move(writer));
 }
 
+TEST_F(WritableVolume, AFailureAtTheReleaseNamesWhatTheFileWasToBecome) {
+  const NodeId node = Find("zarr.json");
+  auto document = Open(node, true);
+  ASSERT_TRUE(document);
+  ASSERT_TRUE(fs_->Write(**document, 0, AsBytes("{")));
+  fs_->Forget(node, 1);  // which the kernel may send before RELEASE
+  fs_->Release(*std::move(document));
+  EXPECT_NE(fs_->superblock().errors.Text().find("release /zarr.json EINVAL"), std::string::npos)
+      << fs_->superblock().errors.Text();
+  Put("0", "x");
+  auto chunk = fs_->Open(Find("0"), {.write = true, .thread = kWriter});
+  if (!chunk) chunk = fs_->Open(Find("0", kWriter), {.write = true, .thread = kWriter});
+  ASSERT_TRUE(chunk);
+  ASSERT_TRUE(fs_->Write(**chunk, 0, AsBytes("too long")));
+  ASSERT_TRUE(Rename("0", "3"));
+  fs_->Release(*std::move(chunk));
+  const std::string errors = fs_->superblock().errors.Text();
+  EXPECT_NE(errors.find("release /3 EINVAL"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("expected exactly 1 bytes, found 8; what was there before stays"),
+            std::string::npos)
+      << errors;
+}
+
+TEST_F(WritableVolume, AFailureIsReportedByANameAlsoWhereItsNodeIsGone) {
+  fs_->Report("read", NodeId{1} << 40, "", Error{ErrorCode::kConflict, "gone", 0});
+  EXPECT_NE(fs_->superblock().errors.Text().find("read /(a file that is gone) ESTALE"),
+            std::string::npos);
+}
+
 TEST_F(WritableVolume, WhatIsDroppedAfterACommitStaysInANodeThatNobodyIsGivenAnyMore) {
   auto created = fs_->Create(kRootNode, "3", {.write = true, .thread = kWriter});
   ASSERT_TRUE(created);
