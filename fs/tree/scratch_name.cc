@@ -9,8 +9,6 @@
 namespace unshard {
 namespace {
 
-Error GoneDirectory() { return Error{ErrorCode::kConflict, "the directory is gone", 0}; }
-
 tl::unexpected<Error> IsGone(const Name& name) {
   return FailWith(ENOENT, ErrorCode::kNotFound, name.path() + ": is gone");
 }
@@ -53,13 +51,17 @@ Result<Created> ScratchName::Create(const OpenRequest& request) {
         sb.writes->spool(), StagedInode::Scratch{}, nullptr,
         StableInode("scratch:" + std::to_string(number) + ':' + path()));
     UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+    // Another program has taken the name meanwhile, and may have removed it again.
     if (!sb.scratch.Add(directory(), name(), staged)) staged = Find().file;
+    if (!staged) return StaleName();
   }
-  if (!staged) return tl::unexpected<Error>(GoneDirectory());
-  const Entry entry = ReferStaged(sb, staged);
-  OpenFilePtr file = sb.staged_files->Open(staged, entry.node, request);
-  if (!file) return tl::unexpected<Error>(GoneDirectory());
-  return Created{entry, std::move(file)};
+  const NodeId node = ReferStaged(sb, staged).node;
+  auto file = OpenStaged(sb, node, staged, request);
+  if (!file) {
+    sb.Forget(node, 1);
+    return tl::unexpected<Error>(std::move(file).error());
+  }
+  return Created{StagedEntry(sb, node, staged), *std::move(file)};
 }
 
 Status ScratchName::Remove() {

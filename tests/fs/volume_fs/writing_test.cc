@@ -428,6 +428,21 @@ TEST_F(WritableVolume, AFailureIsReportedByANameAlsoWhereItsNodeIsGone) {
             std::string::npos);
 }
 
+// Between the LOOKUP of its open(2) and the CREATE.
+TEST_F(WritableVolume, AScratchFileThatAnotherProgramHasCreatedMeanwhileIsTruncated) {
+  auto first = fs_->Create(kRootNode, "tmp", {.write = true, .thread = kWriter});
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_TRUE(fs_->Write(*first->file, 0, AsBytes("before")));
+  auto second =
+      fs_->Create(kRootNode, "tmp", {.write = true, .truncate = true, .thread = kWriter + 1});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->entry.node, first->entry.node);
+  EXPECT_EQ(second->entry.attributes.size, 0u);
+  fs_->Release(std::move(first->file));
+  fs_->Release(std::move(second->file));
+  EXPECT_EQ(Text(Open(Find("tmp"))), "");
+}
+
 TEST_F(WritableVolume, WhatIsDroppedAfterACommitStaysInANodeThatNobodyIsGivenAnyMore) {
   auto created = fs_->Create(kRootNode, "3", {.write = true, .thread = kWriter});
   ASSERT_TRUE(created);
