@@ -17,25 +17,20 @@
 
 namespace unshard {
 
-// Thread-safe. A key that is queued already is not queued twice; beyond kMaxWaiting keys one event
+// Thread-safe. Nothing that is queued already is queued twice; beyond kMaxWaiting keys one event
 // for everything replaces all of them.
 class ChangeQueue {
  public:
+  static constexpr std::size_t kMaxWaiting = 65536;
+
   void Push(const ChangeWatcher::Event& event) {
     std::unique_lock lock(mutex_);
-    if (everything_) return;
-    if (event.everything || waiting_.size() == kMaxWaiting) {
-      everything_ = true;
-      waiting_.clear();
-      keys_.clear();
-    } else if (keys_.insert(event.key).second) {
-      waiting_.push_back(event.key);
-    }
+    Add(event);
     lock.unlock();  // else the thread that wakes up would wait for it
     arrived_.notify_one();
   }
 
-  // The same once `pause` is over: what could not be looked at now is looked at again.
+  // The same once `pause` is over: what could not be read now is read again.
   void PushLater(const std::string& key, std::chrono::milliseconds pause) {
     std::unique_lock lock(mutex_);
     later_.emplace(std::chrono::steady_clock::now() + pause, key);
@@ -43,9 +38,9 @@ class ChangeQueue {
     arrived_.notify_one();
   }
 
-  // A dentry that the kernel is to drop. One that is queued already is not queued twice. Beyond
-  // kMaxWaiting names are only counted: an open of such a name gets ESTALE once, at which the
-  // kernel looks it up again. False for the first of these since the queue had room.
+  // A dentry that the kernel is to drop. Beyond kMaxWaiting names are only counted: an open of such
+  // a name gets ESTALE once, at which the kernel looks it up again. False for the first of these
+  // since the queue had room.
   bool PushName(std::uint64_t parent, std::string name) {
     std::unique_lock lock(mutex_);
     if (waiting_names_.contains({parent, name})) return true;
@@ -58,7 +53,7 @@ class ChangeQueue {
     return true;
   }
 
-  // A node whose pages the kernel is to drop. One that is queued already is not queued twice.
+  // A node whose pages the kernel is to drop.
   void PushPages(std::uint64_t node) {
     std::unique_lock lock(mutex_);
     if (!pages_.insert(node).second) return;
@@ -66,8 +61,8 @@ class ChangeQueue {
     arrived_.notify_one();
   }
 
-  // Returns once the kernel was notified of a name that was pushed before, or after `longest`:
-  // whether it was notified, or the queue is closed.
+  // Returns once the kernel was notified of a name that was pushed before (true, as where the queue
+  // is closed), or after `longest` (false).
   bool WaitForName(std::uint64_t parent, const std::string& name,
                    std::chrono::milliseconds longest) {
     const std::pair<std::uint64_t, std::string> key{parent, name};
@@ -86,8 +81,8 @@ class ChangeQueue {
   };
   using Item = std::variant<ChangeWatcher::Event, Name, Pages>;
 
-  // Blocks for the next item, events first; nothing after Close(). Asking for the next item says
-  // that the kernel was notified of the one before. One caller.
+  // Blocks for the next item, events first, then names, then pages; nothing after Close(). A call
+  // means that the kernel was notified of the item before. One caller.
   std::optional<Item> Pop() {
     std::unique_lock lock(mutex_);
     if (under_way_) {
@@ -124,17 +119,23 @@ class ChangeQueue {
   }
 
  private:
-  static constexpr std::size_t kMaxWaiting = 65536;
-
   // These are called with mutex_ held.
+  void Add(const ChangeWatcher::Event& event) {
+    if (everything_) return;
+    if (event.everything || waiting_.size() >= kMaxWaiting) {
+      everything_ = true;
+      waiting_.clear();
+      keys_.clear();
+    } else if (keys_.insert(event.key).second) {
+      waiting_.push_back(event.key);
+    }
+  }
   [[nodiscard]] bool HasItem() const {
     return closed_ || everything_ || !waiting_.empty() || !names_.empty() || !pages_.empty();
   }
   void TakeDue() {
     const auto due = later_.upper_bound(std::chrono::steady_clock::now());
-    for (auto at = later_.begin(); at != due; at = later_.erase(at)) {
-      if (!everything_ && keys_.insert(at->second).second) waiting_.push_back(at->second);
-    }
+    for (auto at = later_.begin(); at != due; at = later_.erase(at)) Add({at->second, false});
   }
 
   std::mutex mutex_;

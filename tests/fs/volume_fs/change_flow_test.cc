@@ -52,6 +52,18 @@ TEST(ChangeQueueTest, AnEventForEverythingTakesThePlaceOfAll) {
   EXPECT_EQ(next.key, "c");
 }
 
+TEST(ChangeQueueTest, KeysThatArePushedForLaterDoNotLiftTheLimit) {
+  ChangeQueue queue;
+  for (std::size_t i = 0; i < ChangeQueue::kMaxWaiting - 1; ++i) {
+    queue.Push({std::to_string(i), false});
+  }
+  for (const char* key : {"a", "b", "c"}) queue.PushLater(key, std::chrono::milliseconds(0));
+  queue.Push({"last", false});
+  EXPECT_TRUE(PopEvent(queue).everything);
+  queue.Push({"next", false});
+  EXPECT_EQ(PopEvent(queue).key, "next");
+}
+
 TEST(ChangeQueueTest, NamesComeAfterTheEventsThatWait) {
   ChangeQueue queue;
   queue.PushName(7, "x");
