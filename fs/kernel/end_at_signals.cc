@@ -9,7 +9,7 @@
 namespace unshard {
 namespace {
 
-sigset_t Ending() {
+sigset_t EndingSignals() {
   sigset_t ending;
   sigemptyset(&ending);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, signal);
@@ -18,21 +18,26 @@ sigset_t Ending() {
 
 // Interrupts the system call in which the looping thread waits, so that it checks whether the
 // session has ended. SIGURG has no other use here, and by default ends no process.
-constexpr int kLookUp = SIGURG;
+constexpr int kInterruption = SIGURG;
 
 void InstallInterruption() {
   struct sigaction action {};
   action.sa_handler = [](int) {};
-  sigaction(kLookUp, &action, nullptr);
+  sigaction(kInterruption, &action, nullptr);
 }
 
 }  // namespace
 
-EndAtSignals::EndAtSignals(fuse_session* session, std::function<void()> stop_telling)
-    : session_(session), stop_telling_(std::move(stop_telling)), looping_(pthread_self()) {
-  InstallInterruption();
-  const sigset_t ending = Ending();
+EndingSignalsBlocked::EndingSignalsBlocked() {
+  const sigset_t ending = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &ending, &before_);
+}
+
+EndingSignalsBlocked::~EndingSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+EndAtSignals::EndAtSignals(fuse_session* session, std::function<void()> stop_notifying)
+    : session_(session), stop_notifying_(std::move(stop_notifying)), looping_(pthread_self()) {
+  InstallInterruption();
   thread_ = std::thread([this] { Wait(); });
 }
 
@@ -40,23 +45,22 @@ EndAtSignals::~EndAtSignals() {
   over_ = true;
   pthread_kill(thread_.native_handle(), SIGTERM);
   thread_.join();
-  const sigset_t ending = Ending();
+  const sigset_t ending = EndingSignals();
   const timespec at_once{};
   while (sigtimedwait(&ending, nullptr, &at_once) > 0) {
   }
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void EndAtSignals::Wait() {
-  const sigset_t ending = Ending();
+  const sigset_t ending = EndingSignals();
   int signal = 0;
   sigwait(&ending, &signal);
   if (over_) return;
-  stop_telling_();              // 1
+  stop_notifying_();            // 1
   fuse_session_exit(session_);  // 2
   // The loop may check just before it waits again, and would miss a single signal.
   while (!over_) {
-    pthread_kill(looping_, kLookUp);
+    pthread_kill(looping_, kInterruption);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }

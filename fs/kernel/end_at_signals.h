@@ -1,4 +1,4 @@
-// Ends a mount at SIGTERM, SIGINT or SIGHUP without a deadlock:
+// The signals that end a mount, SIGTERM, SIGINT and SIGHUP, and how they end it without a deadlock:
 //   1. Notifications to the kernel stop. One that is under way may wait for a lock whose holder
 //      waits for a request, so requests are still answered until it returns.
 //   2. The session ends, and with it the answering of requests.
@@ -15,13 +15,25 @@ struct fuse_session;
 
 namespace unshard {
 
-// The signals are blocked in the constructing thread, and in those that it starts, until
-// destruction, which discards pending ones. The thread that runs the session's loop constructs it
-// before the loop and destroys it after.
+// While it lives, the signals are blocked in the thread that made it, and in those that this
+// starts.
+class EndingSignalsBlocked {
+ public:
+  EndingSignalsBlocked();
+  ~EndingSignalsBlocked();
+  EndingSignalsBlocked(const EndingSignalsBlocked&) = delete;
+  EndingSignalsBlocked& operator=(const EndingSignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// Made before the session's loop by the thread that runs it, and destroyed after the loop, which
+// discards pending signals.
 class EndAtSignals {
  public:
-  // `stop_telling` is step 1; it is called at most once, in a thread of its own.
-  EndAtSignals(fuse_session* session, std::function<void()> stop_telling);
+  // `stop_notifying` is step 1; it is called at most once, in a thread of its own.
+  EndAtSignals(fuse_session* session, std::function<void()> stop_notifying);
   ~EndAtSignals();
   EndAtSignals(const EndAtSignals&) = delete;
   EndAtSignals& operator=(const EndAtSignals&) = delete;
@@ -30,10 +42,10 @@ class EndAtSignals {
   void Wait();
 
   fuse_session* const session_;
-  const std::function<void()> stop_telling_;
+  const std::function<void()> stop_notifying_;
   const pthread_t looping_;
-  sigset_t before_{};
-  std::atomic<bool> over_ = false;  // the loop has ended
+  const EndingSignalsBlocked blocked_;  // also in thread_, which waits for them
+  std::atomic<bool> over_ = false;      // the loop has ended
   std::thread thread_;
 };
 

@@ -1,15 +1,23 @@
+// The life of a mount:
+//
+// 1. The guardian is forked, before there are threads (fs/kernel/guardian.h).
+// 2. The source is opened and mounted. All threads that are started here have the signals blocked
+//    that end a mount: only EndAtSignals takes them.
+// 3. A thread of its own notifies the kernel of changes of the source.
+// 4. Requests are served until the file system is unmounted, or a signal ends the mount
+//    (fs/kernel/end_at_signals.h).
+// 5. Notifications stop, the file system is unmounted, and the guardian ends.
+// 6. What the spool holds is published, as long as the store takes it.
 #include "fs/kernel/session.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -22,12 +30,12 @@
 #include "fs/kernel/end_at_signals.h"
 #include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/guardian.h"
+#include "fs/kernel/mount_checks.h"
 #include "fs/kernel/mount_record.h"
 #include "fs/kernel/operations.h"
 #include "fs/kernel/ring_queues.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mount_status.h"
-#include "store/local/cross_host_locks.h"
 #include "store/object/deadline.h"
 #include "store/object/log.h"
 
@@ -88,16 +96,6 @@ std::string KernelOptions(const MountOptions& options) {
   return list;
 }
 
-// Access to a mount is checked against the modes that it presents, and not those of the source.
-void WarnOfOthers(const MountOptions& options) {
-  struct stat source {};
-  if (!options.allow_other || stat(options.source.c_str(), &source) != 0) return;
-  const mode_t missing = (S_IROTH | S_IXOTH) & ~source.st_mode;
-  if (missing == 0 || (ShownMode(options, true, false) & missing) == 0) return;
-  LogWarning(options.source + ": other users may not read this directory, but may read the mount " +
-             "(allow_other): say with umask=, fmask= and dmask= what they may");
-}
-
 Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context) {
   const std::string list = KernelOptions(options);
   fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
@@ -111,53 +109,6 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
     return Fail(ErrorCode::kInvalidArgument, "options " + list + ": libfuse does not accept them");
   }
   return session;
-}
-
-// Handles a mount of ours that is there already: unmounts one whose process is gone.
-Status ClearMountPoint(const std::string& mount_point) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
-  const auto mount = TopMountAt(table, mount_point);
-  if (!mount || !IsOurs(*mount)) return {};
-  switch (HealthOf(*mount)) {
-    case MountHealth::kDead:
-      LogWarning(mount_point +
-                 ": the process of the mount that was there is gone; taking that away");
-      return RemoveDeadMount(*mount);
-    case MountHealth::kSilent:
-      return Fail(ErrorCode::kUnavailable, mount_point + ": the mount of " + mount->source +
-                                               " that is there does not answer; end it first: "
-                                               "unshard umount " +
-                                               mount_point);
-    case MountHealth::kAnswers:
-      break;
-  }
-  return Fail(ErrorCode::kInvalidArgument, mount_point + ": " + mount->source +
-                                               " is mounted there already; end it first (unshard "
-                                               "umount " +
-                                               mount_point + ") or use another directory");
-}
-
-// Checks beforehand what mount(2) or fusermount3 would report as a bare errno.
-Status CheckMountPoint(const std::string& mount_point) {
-  UNSHARD_RETURN_IF_ERROR(ClearMountPoint(mount_point));
-  struct stat info {};
-  if (stat(mount_point.c_str(), &info) != 0) {
-    const bool missing = errno == ENOENT;
-    Error error = FailErrno(errno, mount_point).value();
-    error.message += missing ? "; make this directory first" : "; mount on another directory";
-    return tl::unexpected<Error>(std::move(error));
-  }
-  if (!S_ISDIR(info.st_mode)) {
-    return Fail(ErrorCode::kInvalidArgument,
-                mount_point + ": is no directory; mount on an existing directory");
-  }
-  if (access("/dev/fuse", F_OK) != 0) {
-    Error error = FailErrno(errno, "/dev/fuse").value();
-    error.message +=
-        "; load the kernel's module (`modprobe fuse`), or give this device to the container";
-    return tl::unexpected<Error>(std::move(error));
-  }
-  return {};
 }
 
 // Runs in a thread of its own until the queue is closed. `ending`: a store is no longer waited for.
@@ -225,49 +176,117 @@ Status Loop(fuse_session* session, const std::string& mount_point, unsigned thre
   return {};
 }
 
-// While threads are started, the signals that end the mount are blocked in all but the main thread.
-class SignalsBlocked {
+// One mount, from its beginning to its end.
+class ServedMount {
  public:
-  SignalsBlocked() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, signal);
-    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  ServedMount(MountOptions options, const std::function<void()>& on_mounted)
+      : options_(std::move(options)) {
+    context_.on_ready = on_mounted;
   }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  // Steps 1 to 3.
+  Status Mount();
+  // Steps 4 to 6. Fails where the loop has failed.
+  Status Serve();
 
  private:
-  sigset_t before_{};
+  void FillContext();
+  Status OpenSource();
+  Status MountSession();
+  void StopNotifying();
+
+  MountOptions options_;
+  std::unique_ptr<Guardian> guardian_;
+  ChangeQueue changes_;
+  FuseContext context_;
+  std::unique_ptr<VolumeFs> fs_;
+  SessionPtr session_;
+  std::stop_source follower_ends_;
+  std::thread follower_;
 };
 
-// Why this source can only be mounted read-only; nothing where it can be written.
-std::optional<std::string> WhyReadOnly(const MountOptions& options) {
-  if (!options.url.empty()) return std::nullopt;  // the store is asked when it is opened
-  if (access(options.source.c_str(), W_OK) != 0 &&
-      (errno == EACCES || errno == EROFS || errno == EPERM)) {
-    return std::string("cannot be written to (") + std::strerror(errno) + ")";
+void ServedMount::FillContext() {
+  context_.user = options_.user.value_or(getuid());
+  context_.group = options_.group.value_or(getgid());
+  context_.is_remote = !options_.url.empty();
+  if (!context_.is_remote) {
+    context_.source =
+        FileDescriptor(open(options_.source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
-  if (options.single_writer) return std::nullopt;
-  const auto local = WhyLocksAreLocal(options.source);
-  if (!local) return std::nullopt;
-  return *local +
-         ", so that hosts that write into one shard would undo each other's work; where no other "
-         "host writes there, say so with -o single_writer";
 }
 
-// Fails where `rw` was asked for and the source can only be mounted read-only.
-Status DecideWriting(MountOptions& options) {
-  if (options.read_only) return {};
-  const auto why = WhyReadOnly(options);
-  if (!why) return {};
-  if (options.must_write) {
-    return Fail(ErrorCode::kReadOnly, options.source + ": " + *why + "; mount it without rw");
+Status ServedMount::OpenSource() {
+  UNSHARD_ASSIGN_OR_RETURN(fs_, OpenVolume(options_, changes_));
+  if (!options_.read_only && !fs_->writable()) {
+    options_.read_only = true;
+    WarnOfUnpublished(options_);
   }
-  LogWarning(options.source + ": " + *why + "; mounting read-only");
-  options.read_only = true;
+  context_.fs = fs_.get();
+  context_.threads = ThreadsFor(context_);
+  context_.passes_through = fs_->writable() && geteuid() == 0;
+  // A request of a remote mount may wait for long, and one behind it in its queue with it.
+  context_.wants_rings = !context_.is_remote && !options_.no_io_uring;
   return {};
+}
+
+Status ServedMount::MountSession() {
+  UNSHARD_ASSIGN_OR_RETURN(session_, MakeSession(options_, context_));
+  context_.session = session_.get();
+  if (fuse_session_mount(session_.get(), options_.mount_point.c_str()) != 0) {
+    return Fail(ErrorCode::kPermissionDenied,
+                options_.mount_point +
+                    ": cannot be mounted on, for the reason above; mount on a directory of your "
+                    "own, and with allow_other only where /etc/fuse.conf has user_allow_other");
+  }
+  if (context_.passes_through) context_.backing_files.Start(fuse_session_fd(session_.get()));
+  TuneFirstReply(session_.get());
+  // A process waits for a daemon in the foreground, or a container runs for it.
+  const auto when_alone =
+      options_.foreground ? Guardian::WhenAlone::kStay : Guardian::WhenAlone::kEnd;
+  const Status known = MakeKnown(options_.mount_point, *fs_, *guardian_, when_alone);
+  if (!known) LogWarning(known.error().message);
+  return {};
+}
+
+Status ServedMount::Mount() {
+  UNSHARD_ASSIGN_OR_RETURN(guardian_, Guardian::Start(options_.mount_point));
+  FillContext();
+  const EndingSignalsBlocked blocked;
+  UNSHARD_RETURN_IF_ERROR(OpenSource());
+  UNSHARD_RETURN_IF_ERROR(MountSession());
+  follower_ = std::thread([this, ending = follower_ends_.get_token()] {
+    FollowChanges(changes_, *fs_, session_.get(), ending);
+  });
+  return {};
+}
+
+void ServedMount::StopNotifying() {
+  if (!follower_.joinable()) return;
+  changes_.Close();
+  follower_ends_.request_stop();
+  follower_.join();
+}
+
+Status ServedMount::Serve() {
+  std::optional<MountRecord> record;
+  if (fs_->writable()) record.emplace(options_.mount_point, fs_->volume().spools().paths);
+  Status served;
+  {
+    const EndAtSignals ending(session_.get(), [this] {
+      fs_->End();
+      StopNotifying();
+    });
+    served = Loop(session_.get(), options_.mount_point, context_.threads);
+    context_.rings.reset();
+  }
+  // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
+  // is under way.
+  if (served) StopNotifying();
+  fuse_session_unmount(session_.get());
+  StopNotifying();
+  guardian_.reset();
+  if (fs_->writable()) Drain(*fs_);
+  return served;
 }
 
 }  // namespace
@@ -282,77 +301,9 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   if (options.read_only) WarnOfUnpublished(options);
   KeepFreedBuffers(kLargestBuffer);
   UNSHARD_RETURN_IF_ERROR(CheckMountPoint(options.mount_point));
-  UNSHARD_ASSIGN_OR_RETURN(auto guardian, Guardian::Start(options.mount_point));
-  ChangeQueue changes;
-  FuseContext context;
-  context.user = options.user.value_or(getuid());
-  context.group = options.group.value_or(getgid());
-  context.on_ready = on_mounted;
-  context.is_remote = !options.url.empty();
-  if (!context.is_remote) {
-    context.source =
-        FileDescriptor(open(options.source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  }
-
-  std::unique_ptr<VolumeFs> fs;
-  SessionPtr session;
-  std::thread follower;
-  std::stop_source follower_ends;
-  {
-    const SignalsBlocked blocked;
-    UNSHARD_ASSIGN_OR_RETURN(fs, OpenVolume(options, changes));
-    if (!options.read_only && !fs->writable()) {
-      options.read_only = true;
-      WarnOfUnpublished(options);
-    }
-    context.fs = fs.get();
-    context.threads = ThreadsFor(context);
-    context.passes_through = fs->writable() && geteuid() == 0;
-    // A request of a remote mount may wait for long, and one behind it in its queue with it.
-    context.wants_rings = !context.is_remote && !options.no_io_uring;
-    UNSHARD_ASSIGN_OR_RETURN(session, MakeSession(options, context));
-    context.session = session.get();
-    if (fuse_session_mount(session.get(), options.mount_point.c_str()) != 0) {
-      return Fail(ErrorCode::kPermissionDenied,
-                  options.mount_point +
-                      ": cannot be mounted on, for the reason above; mount on a directory of your "
-                      "own, and with allow_other only where /etc/fuse.conf has user_allow_other");
-    }
-    if (context.passes_through) context.backing_files.Start(fuse_session_fd(session.get()));
-    TuneFirstReply(session.get());
-    // A process waits for a daemon in the foreground, or a container runs for it.
-    const auto when_alone =
-        options.foreground ? Guardian::WhenAlone::kStay : Guardian::WhenAlone::kEnd;
-    const Status known = MakeKnown(options.mount_point, *fs, *guardian, when_alone);
-    if (!known) LogWarning(known.error().message);
-    follower = std::thread([&, ending = follower_ends.get_token()] {
-      FollowChanges(changes, *fs, session.get(), ending);
-    });
-  }
-  const auto stop_telling = [&] {
-    changes.Close();
-    follower_ends.request_stop();
-    follower.join();
-  };
-  std::optional<MountRecord> record;
-  if (fs->writable()) record.emplace(options.mount_point, fs->volume().spools().paths);
-  Status served;
-  {
-    const EndAtSignals ending(session.get(), [&] {
-      fs->End();
-      stop_telling();
-    });
-    served = Loop(session.get(), options.mount_point, context.threads);
-    context.rings.reset();
-  }
-  // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
-  // is under way.
-  if (served && follower.joinable()) stop_telling();
-  fuse_session_unmount(session.get());
-  if (follower.joinable()) stop_telling();
-  guardian.reset();
-  if (fs->writable()) Drain(*fs);
-  return served;
+  ServedMount mount(std::move(options), on_mounted);
+  UNSHARD_RETURN_IF_ERROR(mount.Mount());
+  return mount.Serve();
 }
 
 Status Unmount(const std::string& mount_point) {

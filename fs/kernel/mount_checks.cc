@@ -1,0 +1,103 @@
+#include "fs/kernel/mount_checks.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "fs/kernel/fuse_mount.h"
+#include "store/local/cross_host_locks.h"
+#include "store/local/mount_table.h"
+#include "store/object/log.h"
+
+namespace unshard {
+namespace {
+
+// Handles a mount of ours that is there already: unmounts one whose process is gone.
+Status ClearMountPoint(const std::string& mount_point) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
+  const auto mount = TopMountAt(table, mount_point);
+  if (!mount || !IsOurs(*mount)) return {};
+  switch (HealthOf(*mount)) {
+    case MountHealth::kDead:
+      LogWarning(mount_point +
+                 ": the process of the mount that was there is gone; taking that away");
+      return RemoveDeadMount(*mount);
+    case MountHealth::kSilent:
+      return Fail(ErrorCode::kUnavailable, mount_point + ": the mount of " + mount->source +
+                                               " that is there does not answer; end it first: "
+                                               "unshard umount " +
+                                               mount_point);
+    case MountHealth::kAnswers:
+      break;
+  }
+  return Fail(ErrorCode::kInvalidArgument, mount_point + ": " + mount->source +
+                                               " is mounted there already; end it first (unshard "
+                                               "umount " +
+                                               mount_point + ") or use another directory");
+}
+
+// Why this source can only be mounted read-only; nothing where it can be written.
+std::optional<std::string> WhyReadOnly(const MountOptions& options) {
+  if (!options.url.empty()) return std::nullopt;  // the store is asked when it is opened
+  if (access(options.source.c_str(), W_OK) != 0 &&
+      (errno == EACCES || errno == EROFS || errno == EPERM)) {
+    return std::string("cannot be written to (") + std::strerror(errno) + ")";
+  }
+  if (options.single_writer) return std::nullopt;
+  const auto local = WhyLocksAreLocal(options.source);
+  if (!local) return std::nullopt;
+  return *local +
+         ", so that hosts that write into one shard would undo each other's work; where no other "
+         "host writes there, say so with -o single_writer";
+}
+
+}  // namespace
+
+Status DecideWriting(MountOptions& options) {
+  if (options.read_only) return {};
+  const auto why = WhyReadOnly(options);
+  if (!why) return {};
+  if (options.must_write) {
+    return Fail(ErrorCode::kReadOnly, options.source + ": " + *why + "; mount it without rw");
+  }
+  LogWarning(options.source + ": " + *why + "; mounting read-only");
+  options.read_only = true;
+  return {};
+}
+
+void WarnOfOthers(const MountOptions& options) {
+  struct stat source {};
+  if (!options.allow_other || stat(options.source.c_str(), &source) != 0) return;
+  const mode_t missing = (S_IROTH | S_IXOTH) & ~source.st_mode;
+  if (missing == 0 || (ShownMode(options, true, false) & missing) == 0) return;
+  LogWarning(options.source + ": other users may not read this directory, but may read the mount " +
+             "(allow_other): say with umask=, fmask= and dmask= what they may");
+}
+
+Status CheckMountPoint(const std::string& mount_point) {
+  UNSHARD_RETURN_IF_ERROR(ClearMountPoint(mount_point));
+  struct stat info {};
+  if (stat(mount_point.c_str(), &info) != 0) {
+    const bool missing = errno == ENOENT;
+    Error error = FailErrno(errno, mount_point).value();
+    error.message += missing ? "; make this directory first" : "; mount on another directory";
+    return tl::unexpected<Error>(std::move(error));
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                mount_point + ": is no directory; mount on an existing directory");
+  }
+  if (access("/dev/fuse", F_OK) != 0) {
+    Error error = FailErrno(errno, "/dev/fuse").value();
+    error.message +=
+        "; load the kernel's module (`modprobe fuse`), or give this device to the container";
+    return tl::unexpected<Error>(std::move(error));
+  }
+  return {};
+}
+
+}  // namespace unshard

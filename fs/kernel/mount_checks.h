@@ -1,0 +1,25 @@
+// What is decided and checked before a mount, so that its failures have a reason and a way out, and
+// not only an errno of mount(2).
+#pragma once
+
+#include <string>
+
+#include "codec/core/error.h"
+#include "fs/common/mount_options.h"
+
+namespace unshard {
+
+// Makes the mount read-only, with a warning, where the source directory cannot be written to, or
+// where hosts that write into it would not see each other's locks. Fails with kReadOnly instead
+// where `rw` was asked for. A URL is left as it is: its store decides when it is opened.
+Status DecideWriting(MountOptions& options);
+
+// Warns where other users may read the mount and not the source: access is checked against the
+// modes that the mount presents, and not against those of the source.
+void WarnOfOthers(const MountOptions& options);
+
+// Whether a file system can be mounted there. Removes a mount of unshard whose process is gone;
+// fails where another one is there, where it is no directory, and where there is no FUSE.
+Status CheckMountPoint(const std::string& mount_point);
+
+}  // namespace unshard
