@@ -54,7 +54,7 @@ Result<std::shared_ptr<ScratchFile>> ScratchFile::Make(const std::string& direct
     descriptor = MakeNamed(place);
   }
   if (descriptor < 0) return FailErrno(errno, place + ": making a temporary file");
-  return std::shared_ptr<ScratchFile>(new ScratchFile(descriptor));
+  return std::shared_ptr<ScratchFile>(new ScratchFile(descriptor, place + ": a temporary file"));
 }
 
 ScratchFile::~ScratchFile() { ::close(descriptor_); }
@@ -64,7 +64,7 @@ Status ScratchFile::Write(std::uint64_t at, ByteSpan bytes) {
     const ssize_t written =
         ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return FailErrno(errno, "writing a temporary file");
+    if (written < 0) return FailErrno(errno, described_ + ": writing");
     at += static_cast<std::uint64_t>(written);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -72,12 +72,12 @@ Status ScratchFile::Write(std::uint64_t at, ByteSpan bytes) {
 }
 
 Result<std::size_t> ScratchFile::Read(std::uint64_t at, std::span<std::uint8_t> to) const {
-  return ReadDescriptor(descriptor_, at, to, "a temporary file");
+  return ReadDescriptor(descriptor_, at, to, described_);
 }
 
 Status ScratchFile::Truncate(std::uint64_t size) {
   if (::ftruncate(descriptor_, static_cast<off_t>(size)) == 0) return {};
-  return FailErrno(errno, "truncating a temporary file");
+  return FailErrno(errno, described_ + ": truncating");
 }
 
 std::shared_ptr<const HttpBody> BodyOf(std::shared_ptr<const ScratchFile> file,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "codec/core/byte_range.h"
 #include "codec/core/bytes.h"
@@ -14,7 +15,7 @@
 
 namespace unshard {
 
-// Thread-safe, as long as no thread reads what another thread writes.
+// Thread-safe, as long as no thread reads what another thread writes. Failures name the directory.
 class ScratchFile {
  public:
   // `directory`: "" for $TMPDIR, else /var/tmp, which is on a disk where /tmp may be memory.
@@ -29,8 +30,10 @@ class ScratchFile {
   Status Truncate(std::uint64_t size);
 
  private:
-  explicit ScratchFile(int descriptor) : descriptor_(descriptor) {}
+  ScratchFile(int descriptor, std::string described)
+      : descriptor_(descriptor), described_(std::move(described)) {}
   const int descriptor_;
+  const std::string described_;  // for messages
 };
 
 // A range of the file as the body of a request; zeros where the file ends before. The range must
