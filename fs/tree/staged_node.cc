@@ -13,7 +13,7 @@ namespace {
 // has none: whoever waits for a lock on it sees by that that its name leads to another file.
 std::uint32_t LinksOf(const Superblock& superblock, const std::shared_ptr<StagedInode>& staged) {
   const std::size_t own = StagedFiles::WriterId(*staged) ? 1 : 0;
-  return static_cast<std::uint32_t>(superblock.scratch.Links(staged) + own);
+  return static_cast<std::uint32_t>(superblock.scratch.Links(*staged) + own);
 }
 
 }  // namespace

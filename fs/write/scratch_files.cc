@@ -6,6 +6,7 @@
 #include "fs/common/request_failures.h"
 #include "store/object/key.h"
 #include "store/object/keys_below.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 
@@ -40,7 +41,9 @@ std::optional<std::string> ScratchFiles::PathOf(const StagedInode& staged) const
 bool ScratchFiles::Add(const std::string& directory, std::string_view name,
                        const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);
-  return directories_[directory].emplace(name, Found{staged, nullptr}).second;
+  const bool added = directories_[directory].emplace(name, Found{staged, nullptr}).second;
+  if (added) ++links_[staged.get()];
+  return added;
 }
 
 Result<ScratchDirectoryPtr> ScratchFiles::MakeDirectory(const std::string& directory,
@@ -68,10 +71,17 @@ void ScratchFiles::Erase(const std::string& directory, std::string_view name) {
   if (in->second.empty()) directories_.erase(in);
 }
 
+void ScratchFiles::DropLink(const StagedInode& staged) {
+  const auto found = links_.find(&staged);
+  if (--found->second == 0) links_.erase(found);
+}
+
 ScratchFiles::StagedPtr ScratchFiles::Remove(const std::string& directory, std::string_view name) {
   const std::lock_guard lock(mutex_);
   StagedPtr staged = FindLocked(directory, name).file;
-  if (staged) Erase(directory, name);
+  if (!staged) return nullptr;
+  Erase(directory, name);
+  DropLink(*staged);
   return staged;
 }
 
@@ -92,7 +102,7 @@ Status ScratchFiles::RemoveDirectory(const std::string& directory, std::string_v
   return {};
 }
 
-// The names in and below a directory that was renamed.
+// Gives the names in and below a directory that was renamed their new paths.
 void ScratchFiles::MovePaths(const std::string& from, const std::string& to) {
   std::map<std::string, NamesIn> moved;
   auto at = directories_.lower_bound(from);
@@ -136,6 +146,7 @@ Status ScratchFiles::Rename(const std::string& from, std::string_view name, cons
     replaced.directory->path.reset();
     --directory_count_;
   }
+  if (replaced.file) DropLink(*replaced.file);
   Erase(from, name);
   directories_[to].insert_or_assign(std::string(new_name), moved);
   if (moved.directory) {
@@ -164,15 +175,10 @@ std::set<std::string> ScratchFiles::NamesAbove(const std::string& directory) con
   return names;
 }
 
-std::uint64_t ScratchFiles::Links(const StagedPtr& staged) const {
-  std::uint64_t links = 0;
+std::uint64_t ScratchFiles::Links(const StagedInode& staged) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [directory, names] : directories_) {
-    for (const auto& [name, found] : names) {
-      if (found.file == staged) ++links;
-    }
-  }
-  return links;
+  const auto found = links_.find(&staged);
+  return found == links_.end() ? 0 : found->second;
 }
 
 }  // namespace unshard

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "codec/core/error.h"
@@ -68,18 +69,22 @@ class ScratchFiles {
   [[nodiscard]] std::vector<Name> Names(const std::string& directory) const;
   // The names in `directory` that lead to scratch files further below.
   [[nodiscard]] std::set<std::string> NamesAbove(const std::string& directory) const;
-  [[nodiscard]] std::uint64_t Links(const StagedPtr& staged) const;
+  // How many names a file has.
+  [[nodiscard]] std::uint64_t Links(const StagedInode& staged) const;
 
  private:
   using NamesIn = std::map<std::string, Found, std::less<>>;
   [[nodiscard]] Found FindLocked(const std::string& directory, std::string_view name) const;
   void Erase(const std::string& directory, std::string_view name);
+  void DropLink(const StagedInode& staged);
   void MovePaths(const std::string& from, const std::string& to);
 
   mutable std::mutex mutex_;
   std::map<std::string, NamesIn> directories_;  // guarded by mutex_; none of them empty
-  std::size_t directory_count_ = 0;             // guarded by mutex_
-  std::uint64_t last_number_ = 0;               // guarded by mutex_
+  // How many names each file has in these; none of them 0. Guarded by mutex_.
+  std::unordered_map<const StagedInode*, std::uint64_t> links_;
+  std::size_t directory_count_ = 0;  // guarded by mutex_
+  std::uint64_t last_number_ = 0;    // guarded by mutex_
 };
 
 }  // namespace unshard

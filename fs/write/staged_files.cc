@@ -248,7 +248,7 @@ void StagedFiles::End(const StagedPtr& staged) {
   const bool scratch = staged->is_scratch();
   OpenVersions& versions = parts_.open_versions;
   if (scratch && versions.StagedAt(staged->node()) != staged) return;
-  if (parts_.scratch.Links(staged) != 0) return;
+  if (parts_.scratch.Links(*staged) != 0) return;
   const bool dropped = staged->dirty();
   if (!staged->End()) return;
   // The kernel may have pages of the dropped bytes, also where the chunk was removed while it was

@@ -56,6 +56,28 @@ TEST(ScratchFilesTest, OnlyEmptyDirectoriesGoAndAreReplaced) {
   EXPECT_TRUE(scratch.Names("c").empty());
 }
 
+TEST(ScratchFilesTest, TheNamesOfAFileAreCounted) {
+  ScratchFiles scratch;
+  const auto file = NewFile();
+  const auto other = NewFile();
+  EXPECT_EQ(scratch.Links(*file), 0u);
+  EXPECT_TRUE(scratch.Add("c", "a", file));
+  EXPECT_FALSE(scratch.Add("c", "a", file));
+  EXPECT_TRUE(scratch.Add("d", "a", file));
+  EXPECT_TRUE(scratch.Add("c", "other", other));
+  EXPECT_EQ(scratch.Links(*file), 2u);
+  EXPECT_EQ(ErrnoIn(scratch.Rename("c", "a", "d", "b")), 0);
+  EXPECT_EQ(scratch.Links(*file), 2u);
+  EXPECT_EQ(ErrnoIn(scratch.Rename("d", "b", "c", "other")), 0);
+  EXPECT_EQ(scratch.Links(*file), 2u);
+  EXPECT_EQ(scratch.Links(*other), 0u) << "replaced";
+  EXPECT_EQ(scratch.Remove("c", "other"), file);
+  EXPECT_EQ(scratch.Remove("c", "other"), nullptr);
+  EXPECT_EQ(scratch.Links(*file), 1u);
+  EXPECT_EQ(scratch.Remove("d", "a"), file);
+  EXPECT_EQ(scratch.Links(*file), 0u);
+}
+
 TEST(ScratchFilesTest, TheNumberOfDirectoriesIsBounded) {
   ScratchFiles scratch;
   for (std::size_t i = 0; i < ScratchFiles::kMaxDirectories; ++i) {
