@@ -48,10 +48,10 @@ std::vector<std::string> KernelInvalidation::Refresh(const ChangeWatcher::Event&
 
 void KernelInvalidation::RefreshAll(const ChangeWatcher::Event& event) {
   DatasetTree& datasets = *superblock_.parts.datasets;
-  bool shown = true;
+  bool changed = true;
   for (const auto& tree :
        event.everything ? datasets.trees() : datasets.index().TreesNear(event.key)) {
-    if (!RefreshTree(tree, event)) shown = false;
+    if (!RefreshTree(tree, event)) changed = false;
   }
   if (event.everything) {
     for (const std::string& path : datasets.index().examined()) Reload(path);
@@ -62,7 +62,7 @@ void KernelInvalidation::RefreshAll(const ChangeWatcher::Event& event) {
     // A directory that is new, or in which anything may have changed.
     RefreshDocuments(event.key);
   }
-  if (!shown) return;
+  if (!changed) return;
   if (IsMetadataName(BaseName(event.key))) RefreshDocuments(ParentPath(event.key));
   if (superblock_.writable()) {
     RefreshListing(event.key);  // the name has little or no time to live (NameTimeout)
@@ -75,8 +75,8 @@ void KernelInvalidation::Reload(const std::string& directory) {
   DatasetTree& datasets = *superblock_.parts.datasets;
   if (datasets.Reload(directory)) return;
   const auto overlay = datasets.index().OverlayAt(directory);
-  const bool shown = overlay && overlay->document;
-  unread_.push_back(shown ? JoinPath(directory, overlay->document->name) : directory);
+  const bool presented = overlay && overlay->document;
+  unread_.push_back(presented ? JoinPath(directory, overlay->document->name) : directory);
 }
 
 // Reads the metadata in `directory` again, and where they have changed invalidates the kernel's
@@ -91,8 +91,8 @@ void KernelInvalidation::RefreshDocuments(const std::string& directory) {
   for (const auto& tree : datasets.index().TreesNear(directory)) RefreshFirstLevel(tree);
 }
 
-// The kernel keeps dentries that are in use below a directory that it looks up again, and would
-// still resolve paths to the directories of a tree that was replaced.
+// A directory that is looked up again, and has the same node, still has the dentries below it that
+// are in use: the kernel would resolve paths to the directories of a tree that was replaced.
 void KernelInvalidation::RefreshFirstLevel(const TreePtr& tree) {
   if (tree->depth() == 0) return;
   const auto drop = [&](const ChunkTree::Listed& listed) {
@@ -148,8 +148,8 @@ bool KernelInvalidation::RefreshTree(const TreePtr& tree, const ChangeWatcher::E
   return true;
 }
 
-// A directory of the tree that corresponds to one of the store comes, goes and is listed with that,
-// even where no shard in it is in use.
+// A directory of the tree that corresponds to one of the store has its names and its listing from
+// that, and comes and goes with it, even where no shard in it is in use.
 void KernelInvalidation::RefreshDirectories(const TreePtr& tree, const std::string& key,
                                             bool drop_names) {
   const std::string& directory = tree->directory();

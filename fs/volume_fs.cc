@@ -35,7 +35,7 @@ Result<Entry> VolumeFs::Lookup(NodeId parent, std::string_view name, pid_t threa
   const std::uint64_t moves = superblock_.directory_moves.Count();
   auto entry = look_up();
   if (entry && !superblock_.directory_moves.NoneSince(moves)) entry->timeout_milliseconds = 0;
-  // With it the open(2) has failed whose second attempt it was for, if it was for one.
+  // If it was for an open(2), that has failed as well.
   if (!entry) EndOpen(superblock_, thread, &entry.error());
   return entry;
 }

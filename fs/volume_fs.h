@@ -49,14 +49,15 @@ class VolumeFs {
   void Forget(NodeId node, std::uint64_t references) { superblock_.Forget(node, references); }
   Result<Entry> GetAttributes(NodeId node);
   Result<FilePiece> Read(NodeId node, std::uint64_t offset, std::uint64_t size);
-  // Whether OPEN on this read-only mount is for Load(); else the kernel need not ask.
+  // Whether Load() has anything to do on this read-only mount; else the kernel need not send OPEN.
   [[nodiscard]] bool LoadsAtOpen() const;
-  // What becomes of the pages of the node.
+  // OPEN on a read-only mount: reads the chunk, where its store does not keep replaced versions.
+  // Returns what becomes of the pages of the node; StaleName() where its version is gone.
   Result<PageUse> Load(NodeId node);
   // Names after `cookie` (0: all) until the visitor returns false.
   Status ReadDirectory(NodeId node, std::uint64_t cookie, bool with_attributes,
                        const DirectoryVisitor& visitor);
-  // Whether the kernel may keep the listing of a directory that is opened.
+  // OPENDIR: whether the kernel may keep the listing.
   [[nodiscard]] ListingUse OpenDirectory(NodeId node);
   // The value of user.unshard.*; nothing where the node has no such attribute.
   Result<std::optional<std::string>> GetExtendedAttribute(NodeId node, std::string_view name);
@@ -104,9 +105,6 @@ class VolumeFs {
   // `name`: in the directory `node`; "": the node itself.
   void Report(std::string_view operation, NodeId node, std::string_view name, const Error& error) {
     superblock_.Report(operation, JoinPath(superblock_.PathOf(node), name), error);
-  }
-  void Report(std::string_view operation, const OpenFile& file, const Error& error) {
-    superblock_.Report(operation, superblock_.PathOf(file), error);
   }
 
   [[nodiscard]] Superblock& superblock() { return superblock_; }

@@ -14,11 +14,9 @@
 #include "codec/core/escaped_text.h"
 #include "fs/cli/mount_client.h"
 #include "fs/cli/mount_command.h"
-#include "fs/common/error_log.h"
-#include "fs/common/mount_options.h"
 #include "fs/common/readable.h"
-#include "fs/kernel/mount_record.h"
 #include "fs/kernel/fuse_mount.h"
+#include "fs/kernel/mount_record.h"
 #include "fs/kernel/session.h"
 #include "store/dataset/spool_folder.h"
 #include "store/local/posix_file_system.h"
@@ -242,14 +240,14 @@ int RunUmount(const std::string& given) {
   if (!table) return ReportFailure(table.error());
   const auto mount = TopMountAt(*table, mount_point);
   if (!mount || !IsOurs(*mount)) return ReportNoMount(mount_point, mount);
-  std::vector<pid_t> servers;
-  switch (HealthOf(*mount, &servers)) {
-    case MountHealth::kAnswers:
+  const MountHealth health = HealthOf(*mount);
+  switch (health.state) {
+    case MountHealth::State::kAnswers:
       return UmountAlive(*mount);
-    case MountHealth::kDead:
+    case MountHealth::State::kDead:
       return UmountDead(*mount);
-    case MountHealth::kSilent:
-      return ReportSilent(*mount, servers);
+    case MountHealth::State::kSilent:
+      return ReportSilent(*mount, health.servers);
   }
   return 1;
 }

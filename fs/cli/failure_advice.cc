@@ -60,7 +60,7 @@ bool Contains(const std::string& text, std::string_view part) {
 
 std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& source) {
   if (Contains(failure.message, "no such chunk")) {
-    return "`unshard info " + source + "` tells shape and chunks; names that are no chunk's need " +
+    return "`unshard info " + source + "` says shape and chunks; names that are no chunk's need " +
            "another form, such as .NAME.tmp";
   }
   if (failure.operation == "setattr") {
@@ -159,8 +159,7 @@ std::string AdviceOn(const LoggedFailure& failure, const std::string& source,
     if (plain.errno_name != failure.errno_name) continue;
     return Replaced(Replaced(plain.advice, "MOUNT", mount_point), "SOURCE", source);
   }
-  return "the reason above names what does not fit; the manual of unshard tells what a mount "
-         "allows";
+  return "the reason above names what does not fit; the manual of unshard says what a mount allows";
 }
 
 }  // namespace unshard

@@ -27,7 +27,7 @@ StateWords WordsOf(ListedMount::State state) {
       return {"serving", ""};
     case ListedMount::State::kDead:
       return {"dead",
-              "dead: its process is gone; `unshard umount MOUNT` takes it away, and `unshard spool "
+              "dead: its process is gone; `unshard umount MOUNT` removes it, and `unshard spool "
               "list` shows what it has left"};
     case ListedMount::State::kSilent:
       return {"silent",

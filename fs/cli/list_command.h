@@ -17,7 +17,7 @@ struct ListedMount {
     kSilent,      // does not answer in time
     kUnreadable,  // of another user, without allow_other
     kHidden,      // another mount covers it, or only a part of it is mounted there
-    kUnknown,     // answers with a status that cannot be parsed
+    kUnknown,     // its status cannot be read, for another reason, or not be parsed
   };
   MountEntry entry;
   State state = State::kSilent;

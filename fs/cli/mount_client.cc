@@ -20,7 +20,7 @@ namespace unshard {
 namespace {
 
 constexpr std::size_t kMaxStatusBytes = std::size_t{16} << 20;
-constexpr std::chrono::milliseconds kBetweenLooks{200};
+constexpr std::chrono::milliseconds kBetweenReads{200};
 
 Result<std::string> ReadText(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -65,7 +65,7 @@ Result<MountStatus> ReadMountStatus(const std::string& mount_point) {
     if (number == ENOTCONN || number == ECONNABORTED) {
       return Fail(ErrorCode::kUnavailable,
                   mount_point + ": the process of this mount is gone; `unshard umount " +
-                      mount_point + "` takes it away");
+                      mount_point + "` removes it");
     }
     return tl::unexpected<Error>(std::move(text).error());
   }
@@ -87,7 +87,7 @@ Status FlushMount(const std::string& mount_point,
   });
   {
     std::unique_lock lock(mutex);
-    while (!changed.wait_for(lock, kBetweenLooks, [&] { return answer.has_value(); })) {
+    while (!changed.wait_for(lock, kBetweenReads, [&] { return answer.has_value(); })) {
       lock.unlock();
       // Without a status now there is no progress to show, but the answer may still come.
       if (const auto status = ReadMountStatus(mount_point)) progress(*status);

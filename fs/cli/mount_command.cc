@@ -37,8 +37,8 @@ const char* const kMountFooter =
     "                          rule of precomputed chunk ids; legacy: CloudVolume and\n"
     "                          igneous before June 2021\n"
     "  watch=on|off            follow changes of the source by inotify (default: on)\n"
-    "  ttl=SECONDS             how long unwatched shards are trusted (default: 1)\n"
-    "  immutable               the source never changes; never look again; read-only\n"
+    "  ttl=SECONDS             how long what is not watched is trusted (default: 1)\n"
+    "  immutable               the source never changes: revalidate nothing; read-only\n"
     "  ro,rw                   forbid or allow writing (default: rw; s3://, gs://: rw\n"
     "                          where the store can be written safely, else ro)\n"
     "  spool=DIR               folder for what is not yet in its shard\n"
@@ -77,8 +77,8 @@ const char* const kMountFooter =
     "  unshard mount s3://bucket/segmentation /mnt/seg -o anonymous\n"
     "  /etc/fstab: /data/segmentation /mnt/seg unshard defaults,allow_other 0 0\n"
     "\n"
-    "A running mount tells about itself in MOUNT_POINT/.unshard/: status.json,\n"
-    "metrics, config.json, errors.";
+    "A running mount reports its state in MOUNT_POINT/.unshard/: status.json, metrics,\n"
+    "config.json, errors, schema/.";
 
 namespace {
 

@@ -12,10 +12,11 @@ namespace unshard {
 // The text of `unshard mount --help` below its arguments.
 extern const char* const kMountFooter;
 
+// kMountProgram: mount(8) adds "rw" by itself, so that "rw" from it does not make read-only sources
+// fail.
+enum class RunBy { kPerson, kMountProgram };
 // Applies the `-o` lists and mounts: in the background, unless the options say otherwise. Returns
 // the exit status of the program, after its messages have been printed.
-// kMountProgram: mount(8) adds "rw" by itself, so the word from it requires nothing.
-enum class RunBy { kPerson, kMountProgram };
 int RunMount(MountOptions options, const std::vector<std::string>& lists, RunBy run_by);
 
 // The absolute form of a path: the daemon leaves the directory that it was started in.

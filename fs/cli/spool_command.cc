@@ -165,14 +165,15 @@ int PublishLeft(const SpoolCommand& command, const OpenedFolder& folder) {
     status = 1;
   }
   // Conflicts of this run need a person; those of earlier runs were reported then.
-  const std::uint64_t aside = after->conflicts - std::min(after->conflicts, before->conflicts);
-  if (aside > 0) {
-    std::cerr << "unshard: " << Printable(folder.path) << ": " << Counted(aside, "chunk")
+  const std::uint64_t quarantined =
+      after->conflicts - std::min(after->conflicts, before->conflicts);
+  if (quarantined > 0) {
+    std::cerr << "unshard: " << Printable(folder.path) << ": " << Counted(quarantined, "chunk")
               << " quarantined, since another program has changed the source; see `unshard spool "
                  "list -v`\n";
     status = 1;
   }
-  const std::uint64_t done = before->chunks - std::min(before->chunks, after->chunks + aside);
+  const std::uint64_t done = before->chunks - std::min(before->chunks, after->chunks + quarantined);
   std::cout << Counted(done, "chunk") << " taken over and published\n";
   return status;
 }

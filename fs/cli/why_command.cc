@@ -33,8 +33,8 @@ std::optional<Place> PlaceIn(const std::vector<MountEntry>& table, const std::st
   const std::string inside = (holding->root == "/" ? "" : holding->root) + below;
   // A bind mount of a subdirectory has no control files: the mount of the root has.
   for (const MountEntry& entry : table) {
-    const bool same = entry.major == holding->major && entry.minor == holding->minor;
-    if (holding->root != "/" && same && entry.root == "/") holding = entry;
+    const bool is_root = entry.root == "/" && entry.is_on_device_of(*holding);
+    if (holding->root != "/" && is_root) holding = entry;
   }
   return Place{*holding, inside.empty() ? "/" : inside};
 }
@@ -65,8 +65,8 @@ int ReportUnread(const Place& place, const BoundedRead& read) {
         "again, or end it with `unshard umount`");
   if (gone) {
     return Refuse(mount,
-                  "the process of this mount is gone, which every request fails for; "
-                  "`unshard umount` takes it away, and mounting again goes on");
+                  "the process of this mount is gone, so that every request fails; "
+                  "`unshard umount` removes it, and the next mount goes on with what was written");
   }
   return ReportFailure(FailErrno(read.error, mount + "/.unshard/errors").value());
 }

@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "codec/core/escaped_text.h"
+#include "store/object/error_number.h"
 #include "store/object/log.h"
 
 namespace unshard {

@@ -1,13 +1,12 @@
 // The failed requests of a mount: one line each in the log and in .unshard/errors.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
 
-#include "store/object/error_number.h"
+#include "codec/core/error.h"
 
 namespace unshard {
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <cstdlib>
 
 #include "codec/core/escaped_text.h"
 #include "codec/core/text.h"
@@ -231,7 +230,7 @@ Status ApplyOptionList(std::string_view list, MountOptions& options) {
   }
 }
 
-mode_t ShownMode(const MountOptions& options, bool directory, bool writable) {
+mode_t PresentedMode(const MountOptions& options, bool directory, bool writable) {
   const auto& own = directory ? options.directory_mask : options.file_mask;
   const auto& mask = own ? own : options.umask;
   const mode_t readable = directory ? 0555 : 0444;

@@ -41,7 +41,7 @@ struct MountOptions : VolumeOptions {
 Status ApplyOptionList(std::string_view list, MountOptions& options);
 
 // The permissions that a mount presents for files, or directories.
-mode_t ShownMode(const MountOptions& options, bool directory, bool writable);
+mode_t PresentedMode(const MountOptions& options, bool directory, bool writable);
 
 // "512M", "1G", "65536": a number of bytes with an optional binary suffix.
 std::optional<std::uint64_t> ParseByteCount(std::string_view text);

@@ -9,20 +9,19 @@ constexpr std::uint64_t kPositionMask = (std::uint64_t{1} << kPositionBits) - 1;
 }  // namespace
 
 std::optional<NodeId> PackGridNode(const GridNode& node) {
-  if (node.position > kPositionMask || node.generation_count >= kGenerationCountLimit ||
+  if (node.position > kPositionMask || node.generation_number >= kGenerationLimit ||
       node.ordinal >= kMaxTrees) {
     return std::nullopt;
   }
   return kArithmetic | std::uint64_t{node.ordinal} << (kPositionBits + kGenerationBits) |
-         std::uint64_t{node.generation_count} << kPositionBits | node.position;
+         std::uint64_t{node.generation_number} << kPositionBits | node.position;
 }
 
 std::optional<GridNode> UnpackGridNode(NodeId id) {
   if ((id & kArithmetic) == 0) return std::nullopt;
   GridNode node;
   node.position = id & kPositionMask;
-  node.generation_count =
-      static_cast<std::uint32_t>(id >> kPositionBits) & (kGenerationCountLimit - 1);
+  node.generation_number = static_cast<std::uint32_t>(id >> kPositionBits) & (kGenerationLimit - 1);
   node.ordinal =
       static_cast<std::uint32_t>(id >> (kPositionBits + kGenerationBits)) & (kMaxTrees - 1);
   return node;

@@ -5,8 +5,8 @@
 //   bit 63      1: arithmetic, 0: from the table (1 is the root)
 //   bit 62      of a number from the table: the node belongs to .unshard
 //   bits 50-62  ordinal of the chunk tree
-//   bits 41-49  generation count of the shard (0 for directories)
-//   bits 0-40   position in the tree, in storage order
+//   bits 41-49  number of the shard's generation, used again after kGenerationLimit (0:
+//   directories) bits 0-40   position in the tree, in storage order
 //
 // The generation is part of the number, so that the kernel never has pages of two generations of
 // one chunk at one node; it is not part of st_ino, which stays the same across generations.
@@ -25,12 +25,12 @@ using NodeId = std::uint64_t;
 inline constexpr NodeId kRootNode = 1;
 inline constexpr unsigned kGenerationBits = 9;
 inline constexpr unsigned kOrdinalBits = 13;
-inline constexpr std::uint32_t kGenerationCountLimit = 1u << kGenerationBits;
+inline constexpr std::uint32_t kGenerationLimit = 1u << kGenerationBits;
 inline constexpr std::uint32_t kMaxTrees = 1u << kOrdinalBits;
 
 struct GridNode {
   std::uint32_t ordinal = 0;
-  std::uint32_t generation_count = 0;
+  std::uint32_t generation_number = 0;
   std::uint64_t position = 0;
   friend bool operator==(const GridNode&, const GridNode&) = default;
 };

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "codec/core/error.h"
 

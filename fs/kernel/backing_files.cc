@@ -21,7 +21,7 @@ constexpr unsigned long kBackingClose = _IOW(229, 2, std::uint32_t);
 
 }  // namespace
 
-std::uint32_t BackingFiles::Give(int descriptor) {
+std::uint32_t BackingFiles::OpenBacking(int descriptor) {
   if (device_ < 0 || descriptor < 0 || refused_) return 0;
   BackingMap map;
   map.descriptor = descriptor;
@@ -36,7 +36,7 @@ std::uint32_t BackingFiles::Give(int descriptor) {
 std::uint32_t BackingFiles::Opened(NodeId node, int descriptor) {
   const std::lock_guard lock(mutex_);
   Open& open = open_[node];
-  if (open.count++ == 0) open.backing = Give(descriptor);
+  if (open.count++ == 0) open.backing = OpenBacking(descriptor);
   return open.backing;
 }
 

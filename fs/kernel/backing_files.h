@@ -5,10 +5,11 @@
 //    given that file as a backing file (FUSE_DEV_IOC_BACKING_OPEN); where it is open, the backing
 //    file is the same, because the kernel accepts no other one for an inode.
 // 2. The reply says FOPEN_PASSTHROUGH and names the backing file.
-// 3. The backing file is closed with the last RELEASE. The kernel counts its open files down before
-//    it sends RELEASE: whoever is counted here may be gone there, and never the other way round.
+// 3. The backing file is closed with the last RELEASE. The kernel drops an open file from its own
+//    count before it sends RELEASE: it may have fewer open files at a node than are counted here,
+//    and never has more.
 //
-// A node is one file of the source (device and inode), so that no two files meet at a node. Where
+// A node is one file of the source (device and inode), so each node needs one backing file. Where
 // the kernel takes no backing file (it is older, the daemon lacks CAP_SYS_ADMIN, or the source is
 // on overlayfs or FUSE), the node is opened as before, and read and written by requests.
 #pragma once
@@ -39,7 +40,7 @@ class BackingFiles {
     std::uint32_t backing = 0;
   };
   // With mutex_ held.
-  std::uint32_t Give(int descriptor);
+  std::uint32_t OpenBacking(int descriptor);
 
   std::atomic<int> device_{-1};  // -1: not started
   std::mutex mutex_;

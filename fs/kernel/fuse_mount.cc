@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "fs/common/daemon.h"
 #include "fs/common/process_table.h"
@@ -103,19 +104,20 @@ std::string MountPointPath(const std::string& path) {
   return failed ? current : canonical;
 }
 
-MountHealth HealthOf(const MountEntry& mount, std::vector<pid_t>* servers) {
+MountHealth HealthOf(const MountEntry& mount) {
+  using State = MountHealth::State;
   const Question question(mount.mount_point);
+  std::vector<pid_t> servers;
   for (int i = 0; i < kSilentTries; ++i) {
     if (const auto answer = question.Wait(kAnswerMilliseconds)) {
       const bool gone = *answer == ENOTCONN || *answer == ECONNABORTED;
-      return gone ? MountHealth::kDead : MountHealth::kAnswers;
+      return {gone ? State::kDead : State::kAnswers, {}};
     }
-    const std::vector<pid_t> found = ServersOf(mount.minor);
+    servers = ServersOf(mount.minor);
     // From inside a pid name space the processes outside it cannot be seen.
-    if (found.empty() && SeesAllProcesses()) return MountHealth::kDead;
-    if (servers != nullptr) *servers = found;
+    if (servers.empty() && SeesAllProcesses()) return {State::kDead, {}};
   }
-  return MountHealth::kSilent;
+  return {State::kSilent, std::move(servers)};
 }
 
 int OpenAbortFile(const MountEntry& mount) {

@@ -19,14 +19,18 @@ inline bool IsOurs(const MountEntry& mount) { return mount.type == "fuse.unshard
 // does not ask the file system that is mounted there.
 std::string MountPointPath(const std::string& path);
 
-enum class MountHealth {
-  kAnswers,
-  kDead,    // its process is gone
-  kSilent,  // does not answer, although a process that may serve it runs
+struct MountHealth {
+  enum class State {
+    kAnswers,
+    kDead,    // its process is gone
+    kSilent,  // does not answer, although a process that may serve it runs
+  };
+  State state = State::kSilent;
+  std::vector<pid_t> servers;  // kSilent: the processes that may serve it, as far as they are seen
 };
-// Sends a request to the mount from a process of its own, which may be left waiting. `servers`,
-// where given, gets the processes that serve a silent mount. Takes at most twenty seconds.
-MountHealth HealthOf(const MountEntry& mount, std::vector<pid_t>* servers = nullptr);
+// Sends a request to the mount from a process of its own, which may be left waiting. Takes at most
+// twenty seconds.
+MountHealth HealthOf(const MountEntry& mount);
 
 // Aborts the connection of a FUSE mount: pending and later requests fail with ECONNABORTED. The
 // mount itself stays. Fails with kPermissionDenied where neither /sys/fs/fuse/connections nor

@@ -21,8 +21,8 @@
 #include <string>
 
 #include "codec/core/error.h"
-#include "fs/kernel/fuse_mount.h"
 #include "store/local/file_descriptor.h"
+#include "store/local/mount_table.h"
 
 namespace unshard {
 

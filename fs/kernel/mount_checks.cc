@@ -21,17 +21,17 @@ Status ClearMountPoint(const std::string& mount_point) {
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());
   const auto mount = TopMountAt(table, mount_point);
   if (!mount || !IsOurs(*mount)) return {};
-  switch (HealthOf(*mount)) {
-    case MountHealth::kDead:
+  switch (HealthOf(*mount).state) {
+    case MountHealth::State::kDead:
       LogWarning(mount_point +
-                 ": the process of the mount that was there is gone; taking that away");
+                 ": the process of the mount that was there is gone; removing that mount");
       return RemoveDeadMount(*mount);
-    case MountHealth::kSilent:
+    case MountHealth::State::kSilent:
       return Fail(ErrorCode::kUnavailable, mount_point + ": the mount of " + mount->source +
                                                " that is there does not answer; end it first: "
                                                "unshard umount " +
                                                mount_point);
-    case MountHealth::kAnswers:
+    case MountHealth::State::kAnswers:
       break;
   }
   return Fail(ErrorCode::kInvalidArgument, mount_point + ": " + mount->source +
@@ -73,7 +73,7 @@ void WarnOfOthers(const MountOptions& options) {
   struct stat source {};
   if (!options.allow_other || stat(options.source.c_str(), &source) != 0) return;
   const mode_t missing = (S_IROTH | S_IXOTH) & ~source.st_mode;
-  if (missing == 0 || (ShownMode(options, true, false) & missing) == 0) return;
+  if (missing == 0 || (PresentedMode(options, true, false) & missing) == 0) return;
   LogWarning(options.source + ": other users may not read this directory, but may read the mount " +
              "(allow_other): say with umask=, fmask= and dmask= what they may");
 }

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "fs/common/process_table.h"
-#include "fs/kernel/fuse_mount.h"
+#include "store/local/mount_table.h"
 
 namespace unshard {
 namespace {

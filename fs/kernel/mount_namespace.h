@@ -12,8 +12,9 @@ namespace unshard {
 // show it.
 bool MountNamespaceEndsWithProcesses();
 
-// A process of another program in this mount namespace, one that was started early; nothing where
-// there is none. The caller itself where /proc does not show even that one.
+// A process of another program in this mount namespace; of several one with a low number. Nothing
+// where there is none. The caller itself where /proc does not even show the caller: then other
+// processes may be hidden as well.
 std::optional<pid_t> OtherInMountNamespace();
 
 }  // namespace unshard

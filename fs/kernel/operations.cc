@@ -7,13 +7,11 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 
 #include "fs/kernel/replies.h"
 #include "fs/kernel/ring_queues.h"
 #include "fs/kernel/write_operations.h"
-#include "store/object/log.h"
 
 namespace unshard {
 namespace {
@@ -122,7 +120,7 @@ void OpenDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
 }
 
 // Without a copy in this process: spliced, or read into the memory that the reply is taken from.
-void ReplySlice(fuse_req_t request, const FileSlice& slice) {
+void ReplySlice(fuse_req_t request, fuse_ino_t node, const FileSlice& slice) {
   RingEntry* const entry = RingQueues::Current();
   if (entry == nullptr) {
     fuse_bufvec buffer{};
@@ -143,8 +141,8 @@ void ReplySlice(fuse_req_t request, const FileSlice& slice) {
                                static_cast<off_t>(slice.range.begin + done));
     if (read < 0 && errno == EINTR) continue;
     if (read < 0) {
-      fuse_reply_err(request, errno);
-      return;
+      const Error error = FailErrno(errno, "reading the stored bytes").value();
+      return ReplyError(request, "read", node, "", error);
     }
     if (read == 0) break;
     done += static_cast<std::size_t>(read);
@@ -172,7 +170,7 @@ void Read(fuse_req_t request, fuse_ino_t node, std::size_t size, off_t offset,
     const auto& slice = std::get<FileSlice>(*piece);
     counters.bytes_read.fetch_add(slice.range.size, std::memory_order_relaxed);
     counters.bytes_spliced.fetch_add(slice.range.size, std::memory_order_relaxed);
-    ReplySlice(request, slice);
+    ReplySlice(request, node, slice);
   });
 }
 

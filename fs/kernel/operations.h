@@ -17,8 +17,8 @@ namespace unshard {
 
 class RingQueues;
 
-// How far FUSE_INIT has come: what the kernel offers is seen, and its reply is the next that is
-// written, and it is over.
+// How far FUSE_INIT has come. kOffer: the request, with what the kernel offers, is still to be
+// read. kReply: what is written to the device next is the reply. kDone: the reply was written.
 enum class Handshake : std::uint8_t { kOffer, kReply, kDone };
 
 // What the callbacks share; the session's user data. Outlives the session.
@@ -31,7 +31,7 @@ struct FuseContext {
   FileDescriptor source;
   bool is_remote = false;
   unsigned threads = 1;            // the most that serve requests at a time
-  std::function<void()> on_ready;  // called once, when the kernel has accepted the session
+  std::function<void()> on_ready;  // called once, at FUSE_INIT: the kernel has accepted the session
   bool open_is_optional = false;   // the kernel remembers ENOSYS as "never ask again"
   bool opendir_is_optional = false;
   bool parallel_directories = false;  // the kernel can take requests for one directory at once

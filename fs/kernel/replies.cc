@@ -1,8 +1,7 @@
 #include "fs/kernel/replies.h"
 
-#include <algorithm>
-
 #include "fs/common/request_failures.h"
+#include "store/object/error_number.h"
 
 namespace unshard {
 namespace {
@@ -27,7 +26,7 @@ struct stat StatOf(const FuseContext& context, const Attributes& attributes) {
   const bool writable = context.fs->writable() && !attributes.control;
   const mode_t kind = attributes.directory ? S_IFDIR : S_IFREG;
   result.st_ino = attributes.inode;
-  result.st_mode = kind | ShownMode(options, attributes.directory, writable);
+  result.st_mode = kind | PresentedMode(options, attributes.directory, writable);
   result.st_nlink = attributes.links;
   result.st_uid = context.user;
   result.st_gid = context.group;
@@ -62,7 +61,8 @@ void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std
 
 void ReplyError(fuse_req_t request, std::string_view operation, const OpenFile& file,
                 const Error& error) {
-  if (IsFailure(error)) ContextOf(request).fs->Report(operation, file, error);
+  Superblock& superblock = ContextOf(request).fs->superblock();
+  if (IsFailure(error)) superblock.Report(operation, superblock.PathOf(file), error);
   fuse_reply_err(request, ErrnoOf(error));
 }
 

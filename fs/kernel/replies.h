@@ -6,7 +6,6 @@
 #include <exception>
 #include <new>
 #include <optional>
-#include <stop_token>
 #include <string_view>
 #include <utility>
 

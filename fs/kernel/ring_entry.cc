@@ -71,19 +71,20 @@ Status RingEntry::Open(int ended) {
   io_uring_sqe* const end = io_uring_get_sqe(&uring_);
   io_uring_prep_poll_add(end, ended, POLLIN);
   io_uring_sqe_set_data64(end, kEnd);
-  if (const int code = io_uring_submit(&uring_); code < 0) return FailErrno(-code, "io_uring");
+  if (const int code = io_uring_submit(&uring_); code < 0)
+    return FailErrno(-code, "io_uring_enter");
   return {};
 }
 
 Status RingEntry::Register(std::size_t payload_size) {
   void* const memory = mmap(nullptr, kBeforePayload + payload_size, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return FailErrno(errno, "memory for a ring entry");
+  if (memory == MAP_FAILED) return FailErrno(errno, "allocating the memory of a ring entry");
   memory_ = static_cast<std::byte*>(memory);
   payload_size_ = payload_size;
   segments_[0] = {memory_, sizeof(Headers)};
   segments_[1] = {memory_ + kBeforePayload, payload_size};
-  if (const int code = Submit(kRegister, 0); code < 0) return FailErrno(-code, "io_uring");
+  if (const int code = Submit(kRegister, 0); code < 0) return FailErrno(-code, "io_uring_enter");
   // A refusal is there at once, and a request only after Wait() has called the kernel.
   io_uring_cqe* completed = nullptr;
   const bool refused = io_uring_peek_cqe(&uring_, &completed) == 0 &&
@@ -108,7 +109,7 @@ std::span<std::byte> RingEntry::Wait() {
   }
 }
 
-// A request of which the kernel says nonsense ends the entry.
+// A request whose lengths contradict each other ends the entry.
 std::span<std::byte> RingEntry::Assemble() {
   const Headers& headers = HeadersIn(memory_);
   fuse_in_header header{};

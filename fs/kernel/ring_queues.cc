@@ -112,7 +112,7 @@ void RingQueues::AddThread(std::uint16_t queue, Need need) {
   } catch (const std::system_error& error) {
     --added.idle;  // it stays counted as a thread, so that this is not tried for ever
     ++refused_;
-    LogWarning(std::string("a thread for requests: ") + error.what());
+    LogWarning(std::string("FUSE over io_uring: starting a thread for requests: ") + error.what());
   }
 }
 

@@ -10,9 +10,10 @@
 //    off between offer and reply. Then the kernel ignored that the reply accepts it, and sends all
 //    requests to /dev/fuse. After any other refusal requests would wait for ever: the mount is
 //    ended.
-// 3. The kernel gives a request to an idle entry of the caller's queue. A thread whose request
-//    leaves fewer than spare_ of them starts another thread, up to a limit: a request that finds
-//    none waits until one of the busy ones has replied, though another may be registered meanwhile.
+// 3. The kernel gives a request to an idle entry of the caller's queue. A request that finds none
+//    is given to the next entry that has replied, and not to one that is registered meanwhile. So
+//    entries are registered ahead: a thread that takes a request, and leaves fewer than spare_ idle
+//    ones, starts another thread, up to a limit.
 // 4. The end of the connection ends all threads, and so does the eventfd.
 #pragma once
 
@@ -38,7 +39,8 @@ class RingQueues {
   using Serve = std::function<void(std::span<std::byte> request)>;
 
   // Step 1. Null, with the reason in the log, where this process gets no io_uring.
-  // `most_threads`: of each queue. Blocks signals in the threads as the caller has them blocked.
+  // `most_threads`: of each queue. The threads have the signals blocked that the caller has
+  // blocked.
   static std::unique_ptr<RingQueues> Make(int device, unsigned most_threads, Serve serve);
   // Step 4. Waits for the threads, and so for the requests that they serve.
   ~RingQueues();

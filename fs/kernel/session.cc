@@ -22,7 +22,6 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <vector>
 
 #include "fs/common/allocator.h"
 #include "fs/common/process_table.h"
@@ -148,7 +147,7 @@ void Drain(VolumeFs& fs) {
   RemoveEmptySpools(fs.volume().spools());
 }
 
-// Sets which mount of the kernel's table is ours, for the volume and the guardian.
+// Finds the new mount in the kernel's table, for the volume (OwnMount) and the guardian.
 Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardian,
                  Guardian::WhenAlone when_alone) {
   UNSHARD_ASSIGN_OR_RETURN(const auto table, ReadMountTable());

@@ -10,7 +10,8 @@
 
 #include "fs/kernel/device.h"
 #include "fs/kernel/replies.h"
-#include "fs/tree/control_files.h"
+#include "store/object/error_number.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 namespace {
@@ -29,7 +30,8 @@ OpenRequest RequestOf(fuse_req_t request, int flags) {
   return result;
 }
 
-// The backing file for the reply; 0: none.
+// Puts the open file into the reply: the kernel has it until RELEASE. Returns its backing file; 0:
+// it has none.
 std::uint32_t HandOver(fuse_req_t request, fuse_file_info* file, OpenFilePtr opened) {
   const std::shared_ptr<File> source = opened->source_file();
   file->keep_cache = opened->page_use() == PageUse::kKept;

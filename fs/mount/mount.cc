@@ -33,14 +33,14 @@ Result<std::unique_ptr<VolumeFs>> OpenVolume(const MountOptions& options, Change
                                                                      const std::string& name) {
     if (changes.PushName(parent, name)) return;
     LogWarning(mount_point +
-               ": changes come faster than the kernel takes them: names that it holds are no "
-               "longer invalidated, and are looked up twice");
+               ": changes come faster than the kernel takes notifications: names are no longer "
+               "invalidated, and an open of one that has changed takes a second look-up");
   };
   writing.drop_pages = [&changes](NodeId node) { changes.PushPages(node); };
   writing.await_drop = [&changes](NodeId parent, const std::string& name) {
     changes.WaitForName(parent, name, kLongestDrop);
   };
-  writing.look_again = [&changes](const std::string& key) { changes.Push({key, false}); };
+  writing.revalidate = [&changes](const std::string& key) { changes.Push({key, false}); };
   fs->StartWriting(std::move(writing));
   return fs;
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "fs/tree/listing.h"
-#include "store/object/key.h"
 
 namespace unshard {
 namespace {

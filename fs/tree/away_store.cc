@@ -14,9 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// As long as nothing says that the store is away, and once it has been found to be.
-constexpr std::chrono::milliseconds kPatience{5000};
-constexpr std::chrono::milliseconds kPatienceWhileAway{100};
+// Of a request, while the store is not known to be away, and while it is.
+constexpr std::chrono::milliseconds kLongestRequest{5000};
+constexpr std::chrono::milliseconds kLongestRequestWhileAway{100};
 
 bool WritesToNetwork(const Superblock& sb) { return sb.writable() && sb.writes->is_remote(); }
 
@@ -24,11 +24,12 @@ bool WritesToNetwork(const Superblock& sb) { return sb.writable() && sb.writes->
 
 BriefWait::BriefWait(const Superblock& superblock) {
   if (!WritesToNetwork(superblock)) return;
-  const auto patience = superblock.writes->StoreIsAway() ? kPatienceWhileAway : kPatience;
+  const auto longest =
+      superblock.writes->StoreIsAway() ? kLongestRequestWhileAway : kLongestRequest;
   const Deadline deadline = CallerDeadline();
   const Deadline interruptible = InterruptibleDeadline();
   caller_.emplace(
-      std::min(deadline.at, Clock::now() + patience), [stop = interruptible.stop] { return stop; },
+      std::min(deadline.at, Clock::now() + longest), [stop = interruptible.stop] { return stop; },
       [stop = deadline.stop] { return stop; });
 }
 

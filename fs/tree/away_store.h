@@ -1,4 +1,4 @@
-// Requests of a writable mount that a remote store which is away must not hold up.
+// Requests of a writable mount while its remote store does not answer.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace unshard {
 
-// While it lives, the requests of this thread to a remote store end soon: for what the caller can
-// do without. Has no effect where the source is a directory.
+// While it lives, the requests of this thread to a remote store have a short deadline: for answers
+// that the caller can do without. Has no effect where the source is a directory.
 class BriefWait {
  public:
   explicit BriefWait(const Superblock& superblock);
@@ -22,7 +22,8 @@ class BriefWait {
   std::optional<ServedCaller> caller_;
 };
 
-// Whether the store did not answer, as long as a writable mount waits for it.
+// Whether the error means that the store of a writable mount is away (MeansAway). Never of a source
+// that is a directory, nor on a read-only mount.
 bool IsStoreAway(const Superblock& superblock, const Error& error);
 
 // What programs see under a key of the source, as FileSystem::Stat; a store that is away is waited

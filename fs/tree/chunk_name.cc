@@ -12,6 +12,7 @@
 #include "fs/tree/staged_node.h"
 #include "fs/tree/stored_chunk.h"
 #include "fs/tree/superblock.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 namespace {
@@ -27,7 +28,7 @@ timespec TimeOf(const Superblock& sb, const ChunkName::Chunk& chunk, const Chunk
   const WrittenVersionPtr version = sb.parts.written->Find(ChunkId::Of(*chunk.tree, ref));
   if (version) return sb.parts.written->ModifiedOf(*version);
   const auto generation = chunk.tree->chunks().Current(ref, CallerDeadline());
-  return generation ? ShownTime(sb, *chunk.tree, ref, *generation) : TimeNow();
+  return generation ? PresentedTime(sb, *chunk.tree, ref, *generation) : TimeNow();
 }
 
 bool OfOneArray(const ChunkName::Chunk& a, const ChunkName::Chunk& b) {
@@ -40,7 +41,7 @@ bool OfOneArray(const ChunkName::Chunk& a, const ChunkName::Chunk& b) {
 Result<Entry> ChunkName::Lookup(pid_t thread) {
   Superblock& sb = superblock();
   Entry absent = sb.Missing();
-  if (chunk_.shown) {
+  if (chunk_.presented) {
     UNSHARD_ASSIGN_OR_RETURN(absent, LookupChunkName(sb, chunk_.tree, chunk_.ref, thread));
     if (absent.node != 0) return absent;
   }

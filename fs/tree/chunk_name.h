@@ -13,7 +13,7 @@ class ChunkName final : public Name {
   struct Chunk {
     std::shared_ptr<ChunkTree> tree;
     ChunkRef ref;
-    bool shown = true;  // false: can be written by this name, but not looked up
+    bool presented = true;  // false: can be written by this name, but not looked up
     [[nodiscard]] bool gzipped() const { return ref.part == ChunkPart::kStored; }
   };
   // `otherwise`: how to look the name up where there is no such chunk; null: it is absent.

@@ -14,16 +14,16 @@ constexpr std::string_view kPrefix = "user.unshard.";
 
 }  // namespace
 
-timespec ShownTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
-                   const ChunkGeneration& generation) {
+timespec PresentedTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
+                       const ChunkGeneration& generation) {
   if (!superblock.writable() || superblock.given_times.empty()) return generation.modified;
   const auto given =
       superblock.given_times.Find(JoinPath(tree.directory(), tree.Path(chunk)), generation.number);
   return given.value_or(generation.modified);
 }
 
-void SetShownTime(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk,
-                  const WrittenVersionPtr& latest, const timespec& modified) {
+void SetPresentedTime(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk,
+                      const WrittenVersionPtr& latest, const timespec& modified) {
   if (latest) {
     superblock.parts.written->SetModified(*latest, modified);
     return;
@@ -61,7 +61,7 @@ Result<Entry> ChunkNode::SetAttributes(OpenFile*, const AttributeChange& change,
   const Seen seen = FindLatest();
   if (IsRemoved(seen)) return StaleName();
   if (change.modified) {
-    SetShownTime(superblock(), *tree_, chunk_, seen.latest, *change.modified);
+    SetPresentedTime(superblock(), *tree_, chunk_, seen.latest, *change.modified);
   }
   return GetAttributes();
 }

@@ -68,10 +68,10 @@ class ChunkNode : public Node {
 };
 
 // The modification time that readers get: the one that a program has set, else that of the shard.
-timespec ShownTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
-                   const ChunkGeneration& generation);
+timespec PresentedTime(const Superblock& superblock, const ChunkTree& tree, const ChunkRef& chunk,
+                       const ChunkGeneration& generation);
 // Sets it for a program. `latest` as in ChunkNode::Seen.
-void SetShownTime(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk,
-                  const WrittenVersionPtr& latest, const timespec& modified);
+void SetPresentedTime(Superblock& superblock, ChunkTree& tree, const ChunkRef& chunk,
+                      const WrittenVersionPtr& latest, const timespec& modified);
 
 }  // namespace unshard

@@ -50,9 +50,10 @@ Result<ContentPtr> BaseOf(Superblock& sb, const StagedInode::Chunk& chunk) {
   return base && chunk.gzipped ? EncodedContent(sb, *chunk.tree, *base) : base;
 }
 
-// The same as a staged inode with a spool file. That has a copy of them where they would not stay:
-// a store does not keep replaced versions, and a publish of any chunk of the shard may take them
-// away before the first write; or where they would take memory until then.
+// A staged inode that begins with these contents, or empty, and has a spool file reserved. The
+// contents are copied into that file where they could be gone at the first write (a store that
+// keeps no replaced versions loses them at the next publish of any chunk of the shard), or would
+// take memory until then.
 Result<StagedPtr> StageBase(Superblock& sb, const StagedInode::Chunk& chunk, bool empty) {
   ContentPtr base;
   if (!empty) {
@@ -82,7 +83,7 @@ Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bo
   auto based = StageBase(sb, chunk, truncate || emptied);
   for (int i = 1; i < kBaseTries && IsConflict(based); ++i) based = StageBase(sb, chunk, false);
   UNSHARD_ASSIGN_OR_RETURN(const StagedPtr staged, std::move(based));
-  // Its release reports it where nothing was written.
+  // Where nothing is written to it, its release reports that.
   if (truncate || emptied) staged->MarkTruncated(emptied);
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
   return staged;
@@ -164,7 +165,7 @@ Result<OpenFilePtr> OpenForReading(Superblock& sb, ChunkNode& node, const ChunkN
   if (version && sb.held_contents) {
     UNSHARD_ASSIGN_OR_RETURN(version->content, sb.held_contents->Keep(version->content));
   }
-  if (!version || !sb.open_versions.Opened(node.id(), version->shown)) {
+  if (!version || !sb.open_versions.Opened(node.id(), version->presented)) {
     return AnswerStale(sb, node.chunk_id(), node.id(), request);
   }
   return std::make_unique<OpenContent>(node.id(), request, std::move(version->content),

@@ -61,9 +61,9 @@ Result<OpenFilePtr> OpenTaken(Superblock& superblock, NodeId node, const ChunkId
                               const std::shared_ptr<StagedInode>& staged,
                               const OpenRequest& request);
 
-// Before an OPEN of any node: whether its look-up led to `node` for an earlier open(2) of the
-// thread, which has failed on its way (fs/write/open_writers.h). It is to be answered with ESTALE
-// then: the next look-up leads past that.
+// Before an OPEN of any node: whether the look-up led to `node` because of a redirect that was left
+// by an earlier open(2) of the thread, which failed in the kernel (fs/write/open_writers.h). The
+// redirect has ended by then, so this OPEN is to be answered with ESTALE.
 bool WasLedAstray(Superblock& superblock, NodeId node, const OpenRequest& request);
 // After an OPEN, CREATE or SETATTR by `thread`, or a LOOKUP that has failed; `failure`: null where
 // it succeeded. At ESTALE the kernel tries once more; with every other answer the open(2), or

@@ -5,6 +5,7 @@
 #include "fs/tree/listing.h"
 #include "fs/tree/schema_files.h"
 #include "fs/tree/superblock.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 namespace {

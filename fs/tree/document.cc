@@ -36,8 +36,8 @@ Result<OpenFilePtr> DocumentNode::Open(const OpenRequest& request) {
   const ChunkId of = StagedFiles::DocumentId(purpose);
   if (const auto staged = Staged()) return OpenTaken(sb, id(), of, staged, request);
   if (!request.write) {
-    const OpenVersions::Shown shown{inode(), text()->size(), modified()};
-    if (!sb.open_versions.Opened(id(), shown)) return AnswerStale(sb, of, id(), request);
+    const OpenVersions::Presented presented{inode(), text()->size(), modified()};
+    if (!sb.open_versions.Opened(id(), presented)) return AnswerStale(sb, of, id(), request);
     return std::make_unique<OpenContent>(id(), request, text(), &sb.open_versions);
   }
   auto staged = sb.writers.Latest(of);

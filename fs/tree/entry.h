@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
-#include "fs/common/mount_options.h"
 #include "fs/common/node_id.h"
+#include "store/chunks/list_mode.h"
 #include "store/object/object_store.h"
 
 namespace unshard {
@@ -23,8 +23,9 @@ struct Attributes {
   bool control = false;  // belongs to .unshard and is never written
 };
 
-// The answer to a look-up, with one reference of the kernel's to its node. Node 0: there is no such
-// name, and the kernel may keep that as a negative entry.
+// The answer to a look-up, with one reference of the kernel's to its node (nlookup), which
+// functions named Refer… add. Node 0: there is no such name, and the kernel may keep a negative
+// entry.
 struct Entry {
   NodeId node = 0;
   Attributes attributes;
@@ -50,7 +51,7 @@ struct DirectoryName {
   std::optional<Entry> entry;
 };
 
-// False: the visitor did not take the name, and stops.
+// False: the name did not fit into the answer, and the listing stops.
 using DirectoryVisitor = std::function<bool(const DirectoryName&)>;
 
 // One READDIR: names after `cookie` (0: all of them).

@@ -87,14 +87,15 @@ NamePtr NameInTree(Superblock& superblock, std::string directory, std::string_vi
     return std::make_unique<GridDirectoryName>(superblock, std::move(directory), name, tree,
                                                match.directory);
   }
-  const bool shown = match.kind == Match::Kind::kChunk;
-  const auto chunk = shown ? match.chunk : GzippedChunk(*tree, in, name);
+  const bool presented = match.kind == Match::Kind::kChunk;
+  const auto chunk = presented ? match.chunk : GzippedChunk(*tree, in, name);
   if (!chunk) {
     return std::make_unique<NoChunkName>(superblock, std::move(directory), name,
                                          std::move(otherwise));
   }
   return std::make_unique<ChunkName>(superblock, std::move(directory), name,
-                                     ChunkName::Chunk{tree, *chunk, shown}, std::move(otherwise));
+                                     ChunkName::Chunk{tree, *chunk, presented},
+                                     std::move(otherwise));
 }
 
 std::string GridDirectoryNode::Path() const { return PathIn(*tree_, in_); }
@@ -125,7 +126,7 @@ Result<NamePtr> GridDirectoryNode::FindBesideChunks(std::string_view name) {
     const auto there = StatBriefly(sb, JoinPath(directory, name));
     const bool unknown = !there && IsStoreAway(sb, there.error());
     if (!unknown) UNSHARD_RETURN_IF_ERROR(there);
-    of_source = unknown || *there;  // it may be one as long as the store does not tell
+    of_source = unknown || *there;  // while the store is away it may be one
   }
   if (of_source) return std::make_unique<SourceName>(sb, directory, name, true);
   return std::make_unique<ScratchName>(sb, Path(), name, 0);
@@ -140,12 +141,12 @@ Status GridDirectoryNode::ListNames(const Listing& listing) {
   const std::string store_directory = tree_->StoreDirectory(in_);
   const bool of_source = tree_->IsStoreDirectory(in_);
   if ((of_source || superblock().writable()) && listing.cookie < kTreeCookies) {
-    const NameFilter shown = [&](std::string_view name) {
+    const NameFilter presented = [&](std::string_view name) {
       return !IsHidden(name) && tree_->Resolve(in_, name).kind == Match::Kind::kOther;
     };
     UNSHARD_ASSIGN_OR_RETURN(const bool more,
                              ListSourceNames(superblock(), store_directory, Path(), {},
-                                             of_source ? shown : nullptr, listing));
+                                             of_source ? presented : nullptr, listing));
     if (!more) return {};
   }
   superblock().parts.watcher->Watch(store_directory);

@@ -68,7 +68,9 @@ class GridDirectoryName final : public Name {
 
 // The path of a directory of a tree, below the mount point.
 std::string PathIn(const ChunkTree& tree, const GridDirectory& in);
+// Its st_ino.
 std::uint64_t InodeOfGridDirectory(const ChunkTree& tree, const GridDirectory& in);
+// Fails where the store cannot say when it was modified.
 Result<Entry> ReferGridDirectory(Superblock& superblock, const std::shared_ptr<ChunkTree>& tree,
                                  const GridDirectory& in);
 // The node of a directory of a tree, level 0 included, if the kernel may refer to it.

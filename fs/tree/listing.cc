@@ -62,23 +62,23 @@ Result<bool> ListSnapshot(Superblock& superblock, const std::string& path,
 }
 
 Result<bool> ListSourceNames(Superblock& superblock, const std::string& path,
-                             const std::string& shown_as, const DirectoryOverlay& overlay,
-                             const NameFilter& shown, const Listing& listing) {
+                             const std::string& presented_as, const DirectoryOverlay& overlay,
+                             const NameFilter& presented, const Listing& listing) {
   const auto collect = [&](std::vector<DirectorySnapshots::Name>& fresh) -> Status {
     const auto collect_stored = [&](const ListEntry& entry) {
       const bool directory = entry.kind == ObjectInfo::Kind::kDirectory;
       const bool ours = path.empty() && entry.name == kControlDirectory;
-      if (entry.kind != ObjectInfo::Kind::kOther && !ours && shown(entry.name)) {
+      if (entry.kind != ObjectInfo::Kind::kOther && !ours && presented(entry.name)) {
         fresh.push_back({std::string(entry.name), directory});
       }
       return true;
     };
-    if (shown) {
+    if (presented) {
       superblock.parts.watcher->Watch(path);
       UNSHARD_RETURN_IF_ERROR(superblock.parts.store->List(path, CallerDeadline(), collect_stored));
     }
     for (const std::string& child : overlay.virtual_children) fresh.push_back({child, true});
-    for (const auto& name : superblock.scratch.Names(shown_as)) {
+    for (const auto& name : superblock.scratch.Names(presented_as)) {
       fresh.push_back({name.name, name.directory});
     }
     const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };

@@ -19,7 +19,7 @@
 #include "fs/tree/directory_snapshots.h"
 #include "fs/tree/entry.h"
 #include "store/chunks/chunk_tree.h"
-#include "store/dataset/dataset_tree.h"
+#include "store/dataset/dataset_index.h"
 
 namespace unshard {
 
@@ -44,12 +44,12 @@ Result<bool> ListSnapshot(Superblock& superblock, const std::string& path,
                           const NameCollector& collect, const Listing& listing,
                           const InodeOfPath& inode_of = nullptr);
 
-// Names of a directory of the source for which `shown` is true (none of them where it is null),
-// those of its overlay, and scratch files; sorted. `shown_as`: its path below the mount point.
+// Names of a directory of the source for which `presented` is true (none of them where it is null),
+// those of its overlay, and scratch files; sorted. `presented_as`: its path below the mount point.
 using NameFilter = std::function<bool(std::string_view)>;
 Result<bool> ListSourceNames(Superblock& superblock, const std::string& path,
-                             const std::string& shown_as, const DirectoryOverlay& overlay,
-                             const NameFilter& shown, const Listing& listing);
+                             const std::string& presented_as, const DirectoryOverlay& overlay,
+                             const NameFilter& presented, const Listing& listing);
 // All names of a directory of the source, in the store's order.
 Status ListPlainDirectory(Superblock& superblock, const std::string& path, const Listing& listing);
 

@@ -11,9 +11,10 @@ namespace unshard {
 Result<Entry> Node::GetAttributes() {
   auto now = AttributesNow();
   if (!superblock_.writable()) return now;
-  const auto shown = superblock_.open_versions.Find(id_);
-  if (!shown || (now && now->attributes.size == shown->size)) return now;
-  return Entry{id_, {shown->inode, shown->size, shown->modified, false}, superblock_.Timeout()};
+  const auto presented = superblock_.open_versions.Find(id_);
+  if (!presented || (now && now->attributes.size == presented->size)) return now;
+  return Entry{
+      id_, {presented->inode, presented->size, presented->modified, false}, superblock_.Timeout()};
 }
 
 Result<Entry> Node::AttributesNow() {

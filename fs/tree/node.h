@@ -59,12 +59,12 @@ class Node {
   // OPEN on a read-only mount of a store that does not keep replaced versions: StaleName() where
   // this one is gone, so that the kernel looks the name up once more.
   virtual Status Load() { return {}; }
-  // What becomes of its pages at an OPEN for reading that Open does not answer.
+  // What becomes of its pages at an OPEN of a read-only mount, which makes no OpenFile.
   [[nodiscard]] virtual PageUse PagesAtOpen() const { return PageUse::kKept; }
   // The bytes of a version of a chunk, and the attributes that fstat(2) gives until the release.
   struct Version {
     ContentPtr content;
-    OpenVersions::Shown shown;
+    OpenVersions::Presented presented;
   };
   // The version that readers get now, where this node is of that version; nothing for all else.
   virtual Result<std::optional<Version>> OpenCurrent();

@@ -1,5 +1,5 @@
-// Directories that were removed and exist again, since chunks belong into them: their generations
-// (fuse_entry_out), and who does not find them.
+// Directories that programs have removed, and that exist all the same, because chunks belong into
+// them: their generations (fuse_entry_out), and for which thread they are missing.
 #pragma once
 
 #include <sys/types.h>
@@ -29,7 +29,7 @@ class RemovedDirectories {
   static constexpr std::size_t kRemembered = 4096;
   static constexpr std::chrono::seconds kMissing{10};
 
-  // `thread`: who has removed it; 0 where that is not known.
+  // `thread` has removed it; 0: the thread is not known.
   void Add(const std::string& path, pid_t thread) {
     const std::lock_guard lock(mutex_);
     removals_[path] = {++latest_, thread, Clock::now()};
@@ -48,8 +48,8 @@ class RemovedDirectories {
     return found == removals_.end() ? 0 : found->second.generation;
   }
 
-  // The thread that does not find it now; 0: every one does. As long as that lasts its name must
-  // have no time to live.
+  // The thread that does not find it now; 0: all threads do. While one does not, the name must have
+  // no time to live.
   [[nodiscard]] pid_t MissingFor(const std::string& path) const {
     const std::lock_guard lock(mutex_);
     const auto found = removals_.find(path);

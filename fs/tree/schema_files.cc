@@ -1,7 +1,5 @@
 #include "fs/tree/schema_files.h"
 
-#include <utility>
-
 #include "codec/json/writer.h"
 #include "fs/tree/control.h"
 #include "fs/tree/superblock.h"
@@ -14,7 +12,7 @@ const DatasetIndex& IndexOf(const Superblock& superblock) {
   return superblock.parts.datasets->index();
 }
 
-std::string ShownPath(const std::string& arrays) {
+std::string PresentedPath(const std::string& arrays) {
   return JoinPath(JoinPath(kControlDirectory, kSchemaDirectory), arrays);
 }
 
@@ -29,7 +27,7 @@ std::vector<std::string> SchemaNames(Superblock& superblock) {
   return names;
 }
 
-std::string SchemaDirectory::Path() const { return ShownPath(arrays()); }
+std::string SchemaDirectory::Path() const { return PresentedPath(arrays()); }
 
 Result<std::unique_ptr<Name>> SchemaDirectory::Find(std::string_view name) {
   if (name.size() > kSchemaSuffix.size() && name.ends_with(kSchemaSuffix)) {

@@ -75,8 +75,8 @@ SourceDirectory::OverlayPtr SourceDirectory::Overlay() const {
   return opaque_ ? nullptr : superblock().parts.datasets->Find(path_);
 }
 
-// Whether a program still has the directory of before a dataset was put above it, in which its
-// shards would be plain files. Its name leads to the directory of chunks by now.
+// Whether a dataset was put at or above this path after the kernel got this node, in which shards
+// would be plain files. The name leads to the directory of chunks by now.
 bool SourceDirectory::IsReplaced() const {
   return !opaque_ && superblock().parts.datasets->index().IsInTree(path_);
 }
@@ -165,21 +165,21 @@ Result<NamePtr> SourceDirectory::FindBesideChunks(const OverlayPtr& overlay,
     const auto there = StatBriefly(sb, JoinPath(path_, name));
     const bool unknown = !there && IsStoreAway(sb, there.error());
     if (!unknown) UNSHARD_RETURN_IF_ERROR(there);
-    // It may be one as long as the store does not tell.
+    // While the store is away it may be one.
     if (unknown || *there) return NameInSource(overlay, name);
   }
   return std::make_unique<ScratchName>(sb, path_, name, hidden ? sb.Timeout() : 0);
 }
 
 NamePtr SourceDirectory::NameInSource(const OverlayPtr& overlay, std::string_view name) {
-  using Shown = SourceName::Shown;
-  Shown shown = Shown::kAsIs;
+  using Presented = SourceName::Presented;
+  Presented presented = Presented::kAsIs;
   if (IsHidden(*overlay, name) || overlay->Hides(std::string(name))) {
-    shown = Shown::kHidden;
+    presented = Presented::kHidden;
   } else if (overlay->virtual_children.contains(std::string(name))) {
-    shown = Shown::kNeeded;
+    presented = Presented::kNeeded;
   }
-  return std::make_unique<SourceName>(superblock(), path_, name, overlay->opaque, shown);
+  return std::make_unique<SourceName>(superblock(), path_, name, overlay->opaque, presented);
 }
 
 Status SourceDirectory::List(const Listing& listing) {
@@ -204,7 +204,7 @@ Status SourceDirectory::ListNames(const Listing& listing) {
 }
 
 Status SourceDirectory::ListBesideChunks(const DirectoryOverlay& overlay, const Listing& listing) {
-  const auto shown = [&](std::string_view name) {
+  const auto presented = [&](std::string_view name) {
     if (IsHidden(overlay, name) || overlay.Hides(std::string(name))) return false;
     if (overlay.FindComputed(name) != nullptr) return false;
     if (overlay.document && overlay.document->name == name) return false;
@@ -217,8 +217,8 @@ Status SourceDirectory::ListBesideChunks(const DirectoryOverlay& overlay, const 
   bool more = listing.cookie <= kFirstComputedCookie;
   const bool in_documents = !more;
   if (listing.cookie < kTreeCookies) {
-    UNSHARD_ASSIGN_OR_RETURN(more,
-                             ListSourceNames(superblock(), path_, path_, overlay, shown, listing));
+    UNSHARD_ASSIGN_OR_RETURN(
+        more, ListSourceNames(superblock(), path_, path_, overlay, presented, listing));
   }
   const std::size_t tree_count = std::min(overlay.trees.size(), kMaxSharedTrees);
   for (std::size_t i = 0; i < tree_count && more; ++i) {

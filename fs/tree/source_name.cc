@@ -20,7 +20,7 @@ tl::unexpected<Error> IsGone(const std::string& path) {
 
 // Creates, before a file is put into it, a directory that is presented because chunks belong into
 // it.
-Status MakeShownDirectory(Superblock& sb, const std::string& path) {
+Status MakePresentedDirectory(Superblock& sb, const std::string& path) {
   const auto overlay = sb.parts.datasets->Find(path);
   if (!overlay || (overlay->trees.empty() && overlay->virtual_children.empty())) return {};
   UNSHARD_ASSIGN_OR_RETURN(const auto status, sb.parts.files->Stat(path));
@@ -45,15 +45,16 @@ Result<bool> SourceName::Exists() {
 
 Result<Entry> SourceName::Lookup(pid_t thread) {
   Superblock& sb = superblock();
-  if (shown_ == Shown::kHidden) return sb.Missing();
+  if (presented_ == Presented::kHidden) return sb.Missing();
   return LookupRemovable(
-      thread, [&] { return HoldsNothing(sb, path()); }, [this] { return LookupShown(); });
+      thread, [&] { return HoldsNothing(sb, path()); }, [this] { return LookupPresented(); });
 }
 
-Result<Entry> SourceName::LookupShown() const {
+Result<Entry> SourceName::LookupPresented() const {
   Superblock& sb = superblock();
   sb.parts.watcher->Watch(directory());
-  if (shown_ == Shown::kNeeded) return ReferDirectory(sb, path(), false, sb.ModifiedOf(path()));
+  if (presented_ == Presented::kNeeded)
+    return ReferDirectory(sb, path(), false, sb.ModifiedOf(path()));
   if (sb.writable()) {
     auto found = StatBriefly(sb, path());
     if (!found && IsStoreAway(sb, found.error())) return LookupUnknown(found.error());
@@ -82,9 +83,9 @@ Result<Entry> SourceName::LookupNothing(const Entry& missing) const {
                   "this view has nothing of the source: " + view->second.message);
 }
 
-// The store did not say what is under this name, and nothing was known of it. Taken for a file it
-// can be written. That a directory is none would be read as the absence of what is in it: what may
-// be one stays out of reach.
+// A name that is taken for a file can be written while the store is away. A directory must not be
+// taken for a file, because programs would take what is in it for absent: names that may be one
+// cannot be looked up.
 Result<Entry> SourceName::LookupUnknown(const Error& error) const {
   Superblock& sb = superblock();
   sb.writes->FoundStoreAway(error);
@@ -99,7 +100,7 @@ Result<Entry> SourceName::LookupUnknown(const Error& error) const {
 
 Result<Created> SourceName::Create(const OpenRequest& request) {
   Superblock& sb = superblock();
-  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, directory()));
+  UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, directory()));
   OpenFlags flags;
   flags.write = true;
   flags.create = true;
@@ -120,7 +121,7 @@ Status SourceName::Remove() {
 
 Result<Entry> SourceName::MakeDirectory() {
   Superblock& sb = superblock();
-  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, directory()));
+  UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, directory()));
   const bool again = sb.removed.Made(path());
   UNSHARD_ASSIGN_OR_RETURN(const bool made, sb.parts.files->MakeDirectory(path()));
   if (!made && !again) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
@@ -176,7 +177,7 @@ Result<Entry> SourceName::LinkSource(const std::string& existing) {
                           "form: write or rename it");
     }
   }
-  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, directory()));
+  UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, directory()));
   UNSHARD_RETURN_IF_ERROR(sb.parts.files->Link(existing, path()));
   UNSHARD_ASSIGN_OR_RETURN(const auto status, sb.parts.files->Stat(path()));
   if (!status) return Fail(ErrorCode::kConflict, "the directory is gone");
@@ -216,7 +217,7 @@ Status RenameInSource(Superblock& sb, const SourceName& from, Name& to, bool rep
                         "in the source, or copy it");
   }
   if (!replace) UNSHARD_RETURN_IF_ERROR(to.MustBeNew());
-  UNSHARD_RETURN_IF_ERROR(MakeShownDirectory(sb, to.directory()));
+  UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, to.directory()));
   std::vector<std::string> moved;
   {
     const DirectoryMoves::Move move(sb.directory_moves);

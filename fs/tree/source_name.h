@@ -13,11 +13,11 @@ class SourceName final : public Name {
  public:
   // kAsIs: as the source has it. kNeeded: a directory that a metadata document names, which need
   // not exist. kHidden: not presented, as lock files.
-  enum class Shown { kAsIs, kNeeded, kHidden };
+  enum class Presented { kAsIs, kNeeded, kHidden };
   // `opaque`: nothing below the directory is a dataset.
   SourceName(Superblock& superblock, std::string directory, std::string_view name,
-             bool opaque = false, Shown shown = Shown::kAsIs)
-      : Name(superblock, std::move(directory), name), opaque_(opaque), shown_(shown) {}
+             bool opaque = false, Presented presented = Presented::kAsIs)
+      : Name(superblock, std::move(directory), name), opaque_(opaque), presented_(presented) {}
 
   Result<Entry> Lookup(pid_t thread) override;
   Result<Created> Create(const OpenRequest& request) override;
@@ -42,13 +42,15 @@ class SourceName final : public Name {
   // It is the document of a dataset that is presented as it is stored.
   [[nodiscard]] bool IsPlainDocument() const;
 
-  [[nodiscard]] Result<Entry> LookupShown() const;
-  // What is not there; of a view that view=all leaves out, why.
+  [[nodiscard]] Result<Entry> LookupPresented() const;
+  // The answer where the source has no such name: `missing`, but for a view that view=all leaves
+  // out ENOENT with the reason.
   [[nodiscard]] Result<Entry> LookupNothing(const Entry& missing) const;
+  // The answer while the store is away, for a name of which nothing is known.
   [[nodiscard]] Result<Entry> LookupUnknown(const Error& error) const;
 
   const bool opaque_;
-  const Shown shown_;
+  const Presented presented_;
 };
 
 // Renames the file or directory in the source. EBUSY for directories with a dataset that the mount

@@ -69,9 +69,9 @@ Result<Entry> SetStagedAttributes(Superblock& superblock, NodeId node,
     staged->SetModified(*change.modified);
     const auto chunk = staged->chunk();
     if (chunk && !staged->dirty()) {
-      SetShownTime(superblock, *chunk->tree, chunk->chunk,
-                   superblock.parts.written->Find(*StagedFiles::WriterId(*staged)),
-                   *change.modified);
+      SetPresentedTime(superblock, *chunk->tree, chunk->chunk,
+                       superblock.parts.written->Find(*StagedFiles::WriterId(*staged)),
+                       *change.modified);
     }
   }
   return StagedEntry(superblock, node, staged);

@@ -37,7 +37,7 @@ Entry ReferStoredChunk(Superblock& superblock, const std::shared_ptr<ChunkTree>&
                        const ChunkRef& chunk, const ChunkFacts& facts, NodeUse use) {
   const ChunkGeneration& generation = facts.generation;
   const Attributes attributes{StoredInode(*tree, chunk), facts.size,
-                              ShownTime(superblock, *tree, chunk, generation), false};
+                              PresentedTime(superblock, *tree, chunk, generation), false};
   tree->chunks().AddReference(facts.generation);
   const auto position = use == NodeUse::kCached ? tree->Position(chunk) : std::nullopt;
   if (position) {
@@ -100,7 +100,7 @@ Result<Entry> StoredChunkNode::Stat() {
   UNSHARD_ASSIGN_OR_RETURN(const auto facts, tree()->chunks().LatestIn(chunk(), *generation));
   if (!facts) return StaleName();
   return Entry{id(),
-               {inode(), facts->size, ShownTime(sb, *tree(), chunk(), *generation), false},
+               {inode(), facts->size, PresentedTime(sb, *tree(), chunk(), *generation), false},
                sb.Timeout()};
 }
 
@@ -141,7 +141,7 @@ Result<std::optional<ChunkNode::Version>> StoredChunkNode::OpenVersion(const See
   if (!content && content.error().code == ErrorCode::kConflict) return std::nullopt;
   if (!content) return tl::unexpected<Error>(std::move(content).error());
   return Version{*std::move(content),
-                 {inode(), facts->size, ShownTime(sb, *tree(), chunk(), *generation)}};
+                 {inode(), facts->size, PresentedTime(sb, *tree(), chunk(), *generation)}};
 }
 
 void StoredChunkNode::ReferAgain() {

@@ -6,6 +6,7 @@
 #include "fs/tree/source_directory.h"
 #include "fs/tree/stored_chunk.h"
 #include "store/dataset/memory_shares.h"
+#include "store/object/time_now.h"
 
 namespace unshard {
 
@@ -30,7 +31,7 @@ void Superblock::StartWriting(WriteNotifications notifications) {
   }
   documents = std::make_unique<MetadataDocuments>(*parts.store, *parts.files, *parts.datasets,
                                                   *parts.documents, *writes, options.shard,
-                                                  writing.look_again);
+                                                  writing.revalidate);
   held_contents =
       std::make_unique<HeldContents>(writes->spool(), MemoryShares(options.memory_bytes).held_open);
   staged_files = std::make_unique<StagedFiles>(StagedFiles::Parts{
@@ -59,7 +60,7 @@ NodePtr Superblock::At(NodeId id) {
   }
   return std::make_shared<StoredChunkNode>(*this, id, GridInode(*grid), std::move(tree),
                                            match.chunk,
-                                           StoredChunkNode::Stored{grid->generation_count, true});
+                                           StoredChunkNode::Stored{grid->generation_number, true});
 }
 
 void Superblock::Forget(NodeId id, std::uint64_t references) {

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "fs/common/counters.h"
 #include "fs/common/error_log.h"
@@ -40,10 +39,10 @@ namespace unshard {
 
 // How a writable mount reaches the kernel, and the invalidating thread.
 struct WriteNotifications {
-  // Have the kernel drop a dentry, or the pages of a node, and a key revalidated; asynchronously.
+  // Queue a dentry, or the pages of a node, for the kernel to drop, and a key to be revalidated.
   std::function<void(NodeId parent, const std::string& name)> drop_entry;
   std::function<void(NodeId node)> drop_pages;
-  std::function<void(const std::string& key)> look_again;
+  std::function<void(const std::string& key)> revalidate;
   // Returns once such a dentry is dropped, or after a while.
   std::function<void(NodeId parent, const std::string& name)> await_drop;
 };

@@ -26,7 +26,8 @@ std::string NameOfFile(std::string_view array, const VolumeFileFormat& format) {
   return std::string(array) + "." + std::string(format.name);
 }
 
-// Changes of metadata, of which the kernel is not notified here.
+// How long the kernel may go without seeing that changed metadata make another file, of which it is
+// not notified.
 std::uint64_t TimeoutOf(const Superblock& superblock) {
   const MountOptions& options = superblock.options;
   return options.immutable ? kDayMilliseconds : options.ttl_milliseconds;

@@ -4,11 +4,11 @@
 
 namespace unshard {
 
-bool OpenVersions::Opened(NodeId node, const Shown& shown) {
+bool OpenVersions::Opened(NodeId node, const Presented& presented) {
   const std::lock_guard lock(mutex_);
   if (written_.contains(node)) return false;
   Open& open = open_[node];
-  open.shown = shown;
+  open.presented = presented;
   ++open.files;
   return true;
 }
@@ -21,11 +21,11 @@ void OpenVersions::Closed(NodeId node) {
   freed_.notify_all();
 }
 
-std::optional<OpenVersions::Shown> OpenVersions::Find(NodeId node) const {
+std::optional<OpenVersions::Presented> OpenVersions::Find(NodeId node) const {
   const std::lock_guard lock(mutex_);
   const auto found = open_.find(node);
   if (found == open_.end()) return std::nullopt;
-  return found->second.shown;
+  return found->second.presented;
 }
 
 bool OpenVersions::BeginWriting(NodeId node, const StagedPtr& staged, Begin begin) {

@@ -24,17 +24,17 @@ namespace unshard {
 class OpenVersions {
  public:
   using StagedPtr = std::shared_ptr<StagedInode>;
-  struct Shown {
+  struct Presented {
     std::uint64_t inode = 0;
     std::uint64_t size = 0;
     timespec modified{};
   };
   // Counts one more open file at this node. All files that are open at a node at once have the same
   // version. False, and nothing is counted, where a writer has the node.
-  [[nodiscard]] bool Opened(NodeId node, const Shown& shown);
+  [[nodiscard]] bool Opened(NodeId node, const Presented& presented);
   void Closed(NodeId node);
   // Nothing where the node is not open.
-  [[nodiscard]] std::optional<Shown> Find(NodeId node) const;
+  [[nodiscard]] std::optional<Presented> Find(NodeId node) const;
 
   // kCreated: no look-up has led to this node before. kTakenOver: one has, for the committed
   // version.
@@ -60,7 +60,7 @@ class OpenVersions {
 
  private:
   struct Open {
-    Shown shown;
+    Presented presented;
     std::uint64_t files = 0;
   };
   struct Written {

@@ -4,10 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "fs/common/error_log.h"
 #include "fs/write/request_epoch.h"
 #include "store/object/error_number.h"
-#include "store/object/log.h"
 
 namespace unshard {
 namespace {

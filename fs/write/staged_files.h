@@ -49,12 +49,13 @@ class StagedFiles {
   // Opens one more file on `staged`, at `node`. Null where it has ended.
   OpenFilePtr Open(const StagedPtr& staged, NodeId node, const OpenRequest& request);
 
-  // Where redirects led to that have ended (OpenWriters): ends what nothing but they kept.
+  // `led_to`: the staged inodes of redirects that have ended (OpenWriters::EndOpen). Ends those
+  // that are open nowhere.
   void RedirectsEnded(const std::vector<StagedPtr>& led_to);
 
   // Creates the spool file of the first write; fails with EMFILE or ENOSPC where there can be none.
   Status Reserve(StagedInode& staged);
-  // What it begins with, of `bytes` bytes, is kept there from now on: StagedInode::TakeBase.
+  // Copies its base, of `bytes` bytes, into that file: StagedInode::TakeBase.
   Status TakeBase(StagedInode& staged, std::uint64_t bytes);
   // Returns once the spool has room for `bytes` more. Fails with EINTR where the caller is
   // interrupted.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "store/object/time_now.h"
+
 namespace unshard {
 
 StagedInode::StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base,
@@ -38,7 +40,7 @@ Result<std::shared_ptr<StagedFile>> StagedInode::Fresh() {
   return spool_->Stage();
 }
 
-// `written`: whether what was read could be written.
+// Sets `written` to the failure of a write: other failures are of reading the base.
 Status StagedInode::CopyBase(StagedFile& to, Status& written) const {
   return ForEachPiece(*base_, [&](std::uint64_t offset, ByteSpan piece) {
     return written = to.Write(offset, piece);

@@ -9,13 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <variant>
 
 #include "store/chunks/chunk_content.h"
 #include "store/chunks/chunk_tree.h"
 #include "store/dataset/metadata_documents.h"
-#include "store/object/time_now.h"
 #include "store/spool/spool.h"
 
 namespace unshard {
@@ -46,8 +44,8 @@ class StagedInode {
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Truncate(std::uint64_t size);
-  // It begins empty, although its name may have a version: counts as written to. `has_size`: the
-  // kernel may have an i_size for its node: it is opened with direct I/O.
+  // It begins empty, although its name may have a version: it counts as written to. `has_size`: the
+  // kernel may have the i_size of that version for its node, so it is opened with direct I/O.
   void MarkTruncated(bool has_size);
   // fsyncs the staged file without a commit: for scratch files.
   Status Sync();
@@ -92,8 +90,8 @@ class StagedInode {
   [[nodiscard]] bool is_scratch() const { return As<Scratch>().has_value(); }
   // A scratch file becomes a chunk or a document by being renamed onto its name.
   void SetPurpose(Purpose purpose);
-  // Its purpose may be taken back, with the rename that failed: the RELEASE of a file that was
-  // closed before must not commit it meanwhile.
+  // A rename has given it a purpose that is taken back where the rename fails: until that is known
+  // the RELEASE of a file that was closed before must not commit it.
   void SetOnTrial(bool on_trial) { on_trial_ = on_trial; }
   [[nodiscard]] bool on_trial() const { return on_trial_; }
   // Written to since it was last committed.
@@ -107,7 +105,8 @@ class StagedInode {
     bool refused = false;
   };
   [[nodiscard]] Changes changes() const;
-  // A close was refused that began when these were all.
+  // A close that began when it had these changes could not commit them: they are refused, unless
+  // there are more by now.
   void Refuse(const Changes& then);
 
   // Runs `commit` on the staged bytes, with writes locked out. Where it succeeds they are sealed: a

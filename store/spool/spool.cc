@@ -63,8 +63,8 @@ Result<std::shared_ptr<StagedFile>> Spool::Reserve() {
     if (state_->staged_files >= state_->options.max_descriptors) {
       return FailErrno(EMFILE,
                        std::to_string(state_->staged_files) +
-                           " files are open for writing, as many as the limit of open files "
-                           "allows the mount (ulimit -n)");
+                           " files are being written, or are scratch files, as many as the limit "
+                           "of open files allows the mount (ulimit -n)");
     }
   }
   return Stage();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "store/local/file_store.h"
+#include "store/object/error_number.h"
 
 namespace unshard {
 namespace {

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "fs/common/error_log.h"
+#include "store/object/error_number.h"
 
 namespace unshard {
 namespace {

@@ -13,12 +13,12 @@ namespace {
 constexpr std::uint64_t kLastPosition = (std::uint64_t{1} << kPositionBits) - 1;
 
 TEST(NodeIdTest, ItHoldsWhatShardsNumberTheirGenerationsBy) {
-  EXPECT_LE(ShardSetOptions().generation_count_limit, kGenerationCountLimit);
+  EXPECT_LE(ShardSetOptions().generation_count_limit, kGenerationLimit);
 }
 
 TEST(NodeIdTest, EveryFieldComesBackFromTheNumber) {
   for (const std::uint32_t ordinal : {0u, 1u, 77u, kMaxTrees - 1}) {
-    for (const std::uint32_t count : {0u, 1u, 300u, kGenerationCountLimit - 1}) {
+    for (const std::uint32_t count : {0u, 1u, 300u, kGenerationLimit - 1}) {
       for (const std::uint64_t position : {std::uint64_t{0}, std::uint64_t{12345}, kLastPosition}) {
         const GridNode node{ordinal, count, position};
         const auto id = PackGridNode(node);
@@ -31,7 +31,7 @@ TEST(NodeIdTest, EveryFieldComesBackFromTheNumber) {
 
 TEST(NodeIdTest, AFieldThatDoesNotFitGivesNoNumber) {
   EXPECT_FALSE(PackGridNode({kMaxTrees, 0, 0}));
-  EXPECT_FALSE(PackGridNode({0, kGenerationCountLimit, 0}));
+  EXPECT_FALSE(PackGridNode({0, kGenerationLimit, 0}));
   EXPECT_FALSE(PackGridNode({0, 0, kLastPosition + 1}));
   EXPECT_FALSE(PackGridNode({0, 0, ~std::uint64_t{0}}));
 }

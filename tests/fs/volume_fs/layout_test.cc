@@ -312,7 +312,7 @@ class LayoutAtPublish : public LayoutChange {
     VolumeFs::Writing writing;
     writing.drop_entry = [](NodeId, const std::string&) {};
     writing.await_drop = [](NodeId, const std::string&) {};
-    writing.look_again = [](const std::string&) {};
+    writing.revalidate = [](const std::string&) {};
     fs_->StartWriting(std::move(writing));
   }
 

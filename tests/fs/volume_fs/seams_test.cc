@@ -9,6 +9,7 @@
 #include "store/files/document_replacer.h"
 #include "store/local/inotify_watcher.h"
 #include "store/local/posix_file_system.h"
+#include "store/object/error_number.h"
 #include "tests/support/memory_replacer.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"
@@ -190,7 +191,7 @@ class Seams : public testing::Test {
     VolumeFs::Writing writing;
     writing.drop_entry = [](NodeId, const std::string&) {};
     writing.await_drop = [](NodeId, const std::string&) {};
-    writing.look_again = [](const std::string&) {};
+    writing.revalidate = [](const std::string&) {};
     fs_->StartWriting(std::move(writing));
   }
 
