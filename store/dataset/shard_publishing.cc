@@ -268,15 +268,22 @@ Result<Done> ShardPublish::EndFailed(const Versions& versions, Error error) {
   return tl::unexpected<Error>(std::move(error));
 }
 
+// "image/c/0/0", or "image/c/0/0 and 2 other files".
+std::string NamesOf(const std::string& first, std::size_t count) {
+  if (count == 1) return first;
+  return first + " and " + std::to_string(count - 1) +
+         (count == 2 ? " other file" : " other files");
+}
+
 // Strict mode: other processes have changed these chunks first.
 tl::unexpected<Error> ShardPublish::Refuse(const Versions& versions) {
   for (const auto& spooled : parts_.versions->Withdraw(shard_, versions)) {
     parts_.versions->Quarantine(spooled, std::string(kChangedByOthers));
   }
   Renew(parts_, *tree_, shard_.shard);
-  return Fail(ErrorCode::kConflict, tree_->Path(versions.front()->chunk) + " and " +
-                                        std::to_string(versions.size() - 1) +
-                                        " other files: " + std::string(kChangedByOthers) +
+  const std::string first = JoinPath(tree_->directory(), tree_->Path(versions.front()->chunk));
+  return Fail(ErrorCode::kConflict, NamesOf(first, versions.size()) + ": " +
+                                        std::string(kChangedByOthers) +
                                         "; what was written here is quarantined");
 }
 
@@ -290,6 +297,7 @@ Result<Done> ShardPublish::LeaveRetired() {
     }
   }
   const auto successor = parts_.datasets->index().SuccessorOf(*tree_);
+  std::string first;
   std::size_t quarantined = 0;
   for (const CommittedVersions::Spooled& spooled : withdrawn) {
     const auto place = successor ? FindChunk(successor, spooled.chunk.chunk) : std::nullopt;
@@ -297,14 +305,13 @@ Result<Done> ShardPublish::LeaveRetired() {
       parts_.versions->Adopt(spooled, *place);
       continue;
     }
-    ++quarantined;
+    if (++quarantined == 1) first = JoinPath(tree_->directory(), spooled.chunk.chunk);
     parts_.versions->Quarantine(spooled, std::string(kStoredOtherwise));
   }
   if (quarantined == 0) return Done{0, 0, false};
-  return Fail(ErrorCode::kConflict, JoinPath(tree_->directory(), withdrawn.front().chunk.chunk) +
-                                        " and " + std::to_string(quarantined - 1) +
-                                        " other files: " + std::string(kStoredOtherwise) +
-                                        "; they are quarantined (unshard spool list)");
+  return Fail(ErrorCode::kConflict,
+              NamesOf(first, quarantined) + ": " + std::string(kStoredOtherwise) +
+                  "; what was written here is quarantined (unshard spool list)");
 }
 
 }  // namespace

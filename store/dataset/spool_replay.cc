@@ -78,8 +78,10 @@ void SpoolReplay::Run(const std::vector<std::shared_ptr<Spool>>& spools) {
   }
   attempts_.ForgetAllBut(waiting);
   if (found.empty()) return;
-  LogInfo(replacer_.Describe("") + ": " + std::to_string(found.size()) +
-          " chunks of earlier mounts wait in the spool to be published");
+  LogInfo(
+      replacer_.Describe("") + ": " + std::to_string(found.size()) +
+      (found.size() == 1 ? " chunk of an earlier mount waits" : " chunks of earlier mounts wait") +
+      " in the spool to be published");
 }
 
 std::string SpoolReplay::AttemptKey(const ChunkInTree& place) const {
