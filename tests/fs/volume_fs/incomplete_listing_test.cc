@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "store/object/error_number.h"
 #include "tests/support/mounted_volume.h"
 
 namespace unshard {
