@@ -184,12 +184,15 @@ Done FilePublishing::End(const std::string& key, const WaitingPtr& file,
   return {1, file->chunk.size, true};
 }
 
+// Where its spool cannot move it, it goes on waiting: the next publish tries again.
 tl::unexpected<Error> FilePublishing::Quarantine(const std::string& key, const WaitingPtr& file) {
-  ++counters_.conflicts;
   const std::string described = file->spool->Describe(file->chunk);
-  if (const Status moved = file->spool->Quarantine(file->chunk); !moved) {
-    LogError(moved.error().message);
+  const Status moved = file->spool->Quarantine(file->chunk);
+  if (!moved && moved.error().code != ErrorCode::kNotFound) {
+    return Forward(moved.error(), described + ": " + kChangedByOthers +
+                                      "; it cannot be moved to the spool's conflicts");
   }
+  ++counters_.conflicts;
   files_->table().Update(key, [&](FileState& state) {
     if (state.waiting == file) state.waiting = nullptr;
   });

@@ -446,6 +446,26 @@ TEST_F(ObjectFilesTest, AnotherHostsVersionStaysInStrictMode) {
   EXPECT_EQ(FilesIn("conflicts/"), 1U);
 }
 
+TEST_F(ObjectFilesTest, WhatCannotBeQuarantinedStaysInItsSpool) {
+  publishing_ = std::make_unique<FilePublishing>(files_, *attempts_, true);
+  memory_->Put("f", "old");
+  const auto file = Open("f", kWrite);
+  ASSERT_TRUE(file->Write(0, AsBytes("new")));
+  ASSERT_TRUE(file->Flush());
+  memory_->Put("f", "other");
+  disk_->FailEvery(DiskOperation::kMakeDirectory, EIO);
+  ASSERT_FALSE(Publish());
+  EXPECT_EQ(FilesIn("chunks/"), 1U);
+  EXPECT_EQ(Committed("f"), "new");
+  disk_->ClearFaults();
+  const Status refused = Publish();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(Stored("f"), "other");
+  EXPECT_EQ(FilesIn("chunks/"), 0U);
+  EXPECT_EQ(FilesIn("conflicts/"), 1U);
+}
+
 TEST_F(ObjectFilesTest, FilesWaitWhileTheStoreIsAway) {
   replacer_->SetAway(true);
   Write("f", "1");
