@@ -52,6 +52,26 @@ Result<ObjectStore::Opened> AllViewsStore::Open(std::string_view key, const Rang
   return below_->Open(*below, first, deadline);
 }
 
+Result<ObjectStore::Opened> AllViewsStore::OpenUnlessKnown(std::string_view key,
+                                                           const RangeRequest& first,
+                                                           const ObjectInfo& known,
+                                                           const Deadline& deadline) {
+  UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+  const auto below = KeyBelow(key);
+  if (!below) return Opened{};
+  return below_->OpenUnlessKnown(*below, first, known, deadline);
+}
+
+ObjectStore::Opened AllViewsStore::OpenCached(std::string_view key, const RangeRequest& first) {
+  const auto below = KeyBelow(key);
+  return below ? below_->OpenCached(*below, first) : Opened{};
+}
+
+std::shared_ptr<ObjectVersion> AllViewsStore::Recall(std::string_view key, const ObjectInfo& info) {
+  const auto below = KeyBelow(key);
+  return below ? below_->Recall(*below, info) : nullptr;
+}
+
 Status AllViewsStore::List(std::string_view key, const Deadline& deadline,
                            const ListVisitor& visitor) {
   return ListFrom(key, 0, deadline, visitor);

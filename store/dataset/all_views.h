@@ -37,6 +37,10 @@ class AllViewsStore final : public ObjectStore {
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override;
+  Result<Opened> OpenUnlessKnown(std::string_view key, const RangeRequest& first,
+                                 const ObjectInfo& known, const Deadline& deadline) override;
+  Opened OpenCached(std::string_view key, const RangeRequest& first) override;
+  std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override;
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;
   Status ListFrom(std::string_view key, std::uint64_t resume, const Deadline& deadline,
                   const ListVisitor& visitor) override;

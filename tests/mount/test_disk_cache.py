@@ -189,6 +189,20 @@ def test_what_never_changes_is_read_from_the_disk_alone(cached):
     assert cached.counters()["hits"] >= len(cached.source.names)
 
 
+def test_all_views_at_once_are_read_from_the_disk_as_well(one):
+    def read_all():
+        return [version_of(number, (one.mounted.path / "native" / name).read_bytes())
+                for number, name in one.source.names.items()]
+
+    one.mount("immutable", "view=all")
+    assert set(read_all()) == {1}
+    one.written()
+    one.mount("immutable", "view=all")
+    assert set(read_all()) == {1}
+    assert one.asked() == []
+    assert one.counters()["hits"] >= len(one.source.names)
+
+
 def test_a_source_that_changed_meanwhile_costs_a_request_a_shard_and_mixes_nothing(cached):
     cached.mount("ttl=600")
     for number in cached.source.names:
