@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "store/object/catch_exceptions.h"
 #include "store/object/parallel.h"
 
 namespace unshard {
@@ -15,7 +16,7 @@ Status TryEachInParallel(std::size_t count, std::size_t most_threads,
   Status first;
   ForEachInParallel(count, most_threads, [&](std::size_t i) {
     if (failed.load(std::memory_order_relaxed)) return;
-    Status done = work(i);
+    Status done = CatchExceptions([&] { return work(i); });
     if (done) return;
     const std::lock_guard lock(mutex);
     if (!failed.exchange(true)) first = std::move(done);

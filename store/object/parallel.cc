@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -13,8 +15,16 @@ namespace unshard {
 void ForEachInParallel(std::size_t count, std::size_t most_threads,
                        const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr first;  // guarded by mutex
   const auto run = [&] {
-    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
+    try {
+      for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
+    } catch (...) {
+      next = count;
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    }
   };
   const Deadline deadline = CallerDeadline();
   const auto run_for_caller = [&] {
@@ -22,15 +32,18 @@ void ForEachInParallel(std::size_t count, std::size_t most_threads,
     const ServedCaller caller(deadline.at, stop, stop);
     run();
   };
-  std::vector<std::jthread> others;
-  try {
-    for (std::size_t i = 1; i < std::min(count, most_threads); ++i) {
-      others.emplace_back(run_for_caller);
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (std::size_t i = 1; i < std::min(count, most_threads); ++i) {
+        others.emplace_back(run_for_caller);
+      }
+    } catch (const std::system_error&) {
+      // The system allows no more threads: those that there are do the work.
     }
-  } catch (const std::system_error&) {
-    // The system allows no more threads: those that there are do the work.
+    run();
   }
-  run();
+  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace unshard
