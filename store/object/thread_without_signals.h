@@ -6,6 +6,7 @@
 
 namespace unshard {
 
+// Throws std::system_error, as std::thread does, where the system allows no more threads.
 std::thread StartWithoutSignals(std::function<void()> run);
 
 }  // namespace unshard
