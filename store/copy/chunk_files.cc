@@ -2,14 +2,14 @@
 //
 //   1. A chunk is written to a file in the scratch directory.
 //   2. Once enough of them are there they are made durable, all at once, and renamed: no reader
-//   sees a
-//      part of a chunk, not after a power loss either.
+//      sees a part of a chunk, not after a power loss either.
 //   3. The names are made durable with the next chunks, or by Finish.
 #include "store/copy/chunk_files.h"
 
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -28,42 +28,48 @@ bool IsLike(const Found& found, const ChunkFiles::Wanted& wanted) {
          !IsLater(wanted.no_earlier, found.modified);
 }
 
-constexpr const char* kScratchPrefix = ".unshard-copy-";
 constexpr const char* kLockName = "lock";
 // Of chunks that wait for their names.
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kMostFiles = 4096;
 constexpr int kMostAttempts = 100;
 
+std::string LockPath(const std::string& directory) { return JoinPath(directory, kLockName); }
+
+// Requires: the caller holds its lock. That goes last: until then a copy that begins finds it held.
 Status RemoveScratch(FileSystem& files, const std::string& directory) {
-  std::vector<std::string> names;
-  UNSHARD_RETURN_IF_ERROR(files.List(directory, [&](std::string_view name) {
-    names.emplace_back(name);
-    return true;
-  }));
+  UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, directory));
   for (const std::string& name : names) {
-    UNSHARD_RETURN_IF_ERROR(files.Remove(JoinPath(directory, name)));
+    if (name != kLockName) UNSHARD_RETURN_IF_ERROR(files.Remove(JoinPath(directory, name)));
   }
-  UNSHARD_RETURN_IF_ERROR(files.Remove(directory));
-  return {};
+  UNSHARD_RETURN_IF_ERROR(files.Remove(LockPath(directory)));
+  const auto removed = files.Remove(directory);
+  // A copy that clears up at the same time has just made a lock in it, and removes it.
+  if (removed || removed.error().system_errno == ENOTEMPTY) return {};
+  return tl::unexpected<Error>(removed.error());
 }
 
-// Whether a process that lives has it. A directory without a lock file is being made or removed:
-// whoever is faster removes it.
-Result<bool> IsInUse(FileSystem& files, const std::string& directory) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto lock,
-                           files.Open(JoinPath(directory, kLockName), {.write = true}));
-  if (!lock) return false;
-  UNSHARD_ASSIGN_OR_RETURN(const bool locked, lock->Lock(false));
-  return !locked;
+// The lock of a scratch directory, until the file is closed; null where a copy that runs holds it,
+// or where the directory is gone.
+Result<std::shared_ptr<File>> LockScratch(FileSystem& files, const std::string& directory) {
+  auto lock = files.Open(LockPath(directory), {.write = true, .create = true});
+  if (!lock && lock.error().system_errno == ENOENT) return nullptr;
+  UNSHARD_RETURN_IF_ERROR(lock);
+  UNSHARD_ASSIGN_OR_RETURN(const bool locked, (*lock)->Lock(false));
+  if (!locked) return nullptr;
+  // The copy that held it until now may have removed it.
+  UNSHARD_ASSIGN_OR_RETURN(const auto named, files.Stat(LockPath(directory)));
+  UNSHARD_ASSIGN_OR_RETURN(const FileStatus ours, (*lock)->Stat());
+  const bool is_named = named && named->device == ours.device && named->inode == ours.inode;
+  return is_named ? *std::move(lock) : nullptr;
 }
 
 Status RemoveDeadScratch(FileSystem& files) {
   UNSHARD_ASSIGN_OR_RETURN(const auto names, SortedNames(files, ""));
   for (const std::string& name : names) {
-    if (!name.starts_with(kScratchPrefix)) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const bool in_use, IsInUse(files, name));
-    if (!in_use) UNSHARD_RETURN_IF_ERROR(RemoveScratch(files, name));
+    if (!name.starts_with(kCopyScratchPrefix)) continue;
+    UNSHARD_ASSIGN_OR_RETURN(const auto lock, LockScratch(files, name));
+    if (lock) UNSHARD_RETURN_IF_ERROR(RemoveScratch(files, name));
   }
   return {};
 }
@@ -188,17 +194,13 @@ Result<std::shared_ptr<CopyScratch>> CopyScratch::Make(std::shared_ptr<FileSyste
   UNSHARD_RETURN_IF_ERROR(RemoveDeadScratch(*files));
   for (int i = 0; i < kMostAttempts; ++i) {
     const std::string directory =
-        kScratchPrefix + std::to_string(::getpid()) + "-" + std::to_string(i);
+        std::string(kCopyScratchPrefix) + std::to_string(::getpid()) + "-" + std::to_string(i);
     UNSHARD_ASSIGN_OR_RETURN(const bool made, files->MakeDirectory(directory));
     if (!made) continue;
-    // Another copy that begins now may take the directory for one that was left.
-    auto lock = files->Open(JoinPath(directory, kLockName), {.write = true, .create = true});
-    if (!lock && lock.error().system_errno == ENOENT) continue;
-    UNSHARD_RETURN_IF_ERROR(lock);
-    UNSHARD_ASSIGN_OR_RETURN(const bool locked, (*lock)->Lock(false));
-    if (!locked) continue;
+    UNSHARD_ASSIGN_OR_RETURN(auto lock, LockScratch(*files, directory));
+    if (!lock) continue;  // another copy that begins now has taken it for one that was left
     return std::shared_ptr<CopyScratch>(
-        new CopyScratch(std::move(files), directory, *std::move(lock)));
+        new CopyScratch(std::move(files), directory, std::move(lock)));
   }
   return Fail(ErrorCode::kUnavailable,
               files->Describe("") + ": other copies into it begin again and again");

@@ -32,9 +32,11 @@ class ChunkFiles {
   virtual Status Finish() = 0;
 };
 
-// A directory of this machine in which files are written before they get their names. It is
-// `.unshard-copy-…` at the root, and locked as long as this object lives; its destructor removes
-// it. Thread-safe.
+// The name of a CopyScratch begins so.
+inline constexpr std::string_view kCopyScratchPrefix = ".unshard-copy-";
+
+// A directory of this machine in which files are written before they get their names. It stands at
+// the root, and is locked as long as this object lives; its destructor removes it. Thread-safe.
 class CopyScratch {
  public:
   // Removes what processes that have ended left of theirs.

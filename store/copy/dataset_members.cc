@@ -11,10 +11,12 @@
 #include <set>
 #include <utility>
 
-#include "store/dataset/dataset_tree.h"
+#include "store/copy/chunk_files.h"
 #include "store/dataset/document_names.h"
 #include "store/dataset/mentioned_names.h"
+#include "store/local/shard_lock.h"
 #include "store/object/key.h"
+#include "store/remote/conduct.h"
 
 namespace unshard {
 namespace {
@@ -136,8 +138,8 @@ Result<DatasetMembers> FindMembers(ObjectStore& store, CatalogStore* catalog,
 }
 
 bool IsLeftOver(std::string_view name) {
-  return name.ends_with(".__lock") || name.starts_with(".unshard-copy-") ||
-         name.starts_with(".unshard-probe-");
+  return name.ends_with(kLockSuffix) || name.starts_with(kCopyScratchPrefix) ||
+         name.starts_with(kProbePrefix);
 }
 
 }  // namespace unshard

@@ -10,9 +10,6 @@
 namespace unshard {
 namespace {
 
-constexpr std::string_view kLockSuffix = ".__lock";
-// Ends like a lock file, so that TensorStore does not list it.
-constexpr std::string_view kVersionSuffix = ".new.__lock";
 // Each time another writer has published the shard, so that this is far beyond any contention.
 constexpr int kMostTurns = 10'000;
 

@@ -1,7 +1,7 @@
 // The lock file of a shard: the holder of its lock is the only writer of the shard. TensorStore's
 // file driver takes the same lock. It puts the new version into the lock file itself, and does not
-// mind what a dead writer left in it: we write nothing to it, and the new version is
-// a file of its own.
+// mind what a dead writer left in it: we write nothing to it, and the new version is a file of its
+// own.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,11 @@
 #include "store/object/deadline.h"
 
 namespace unshard {
+
+// Of a shard, behind its key: the lock file, and the new version, which ends like a lock file so
+// that TensorStore does not list it.
+inline constexpr std::string_view kLockSuffix = ".__lock";
+inline constexpr std::string_view kVersionSuffix = ".new.__lock";
 
 // How long a lock that another writer holds is waited for, whatever the caller's deadline.
 struct LockTimeouts {

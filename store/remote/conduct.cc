@@ -30,7 +30,7 @@ std::string WithoutQuotes(const std::string& validator) {
 class Probe {
  public:
   Probe(ObjectWriter& writer, const WriteTries& tries)
-      : writer_(writer), tries_(tries), key_(".unshard-probe-" + NewAttemptId()) {}
+      : writer_(writer), tries_(tries), key_(std::string(kProbePrefix) + NewAttemptId()) {}
   ~Probe() {
     if (may_be_there_) writer_.Delete(key_, {});
   }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "store/remote/object_writer.h"
 #include "store/remote/settled_write.h"
@@ -31,7 +32,10 @@ struct PartsConduct {
   bool copies_conditionally = false;
 };
 
-// Both write and remove an object ".unshard-probe-ID" at the root of the writer's store. Requests
+// How the name of an object begins that is written to find that out.
+inline constexpr std::string_view kProbePrefix = ".unshard-probe-";
+
+// Both write and remove an object kProbePrefix + ID at the root of the writer's store. Requests
 // that fail in passing are repeated, and prove nothing. Fail as the requests do: then nothing is
 // known. An object stays behind only where it cannot be removed.
 Result<Conduct> ProbeConduct(ObjectWriter& writer, const WriteTries& tries);

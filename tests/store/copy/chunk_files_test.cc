@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "tests/support/simulated_disk.h"
 
@@ -67,6 +69,68 @@ TEST(CopyScratch, ThatOfACopyWhichRunsStays) {
   const auto other = *CopyScratch::Make(disk);
   EXPECT_NE(one->NewName(), other->NewName());
   EXPECT_EQ(ScratchOn(*disk).size(), 2U);  // their locks
+}
+
+// A disk on which other processes do something in between.
+class BusyDisk final : public FileSystem {
+ public:
+  explicit BusyDisk(std::shared_ptr<FileSystem> below) : below_(std::move(below)) {}
+
+  Result<std::shared_ptr<File>> Open(const std::string& path, const OpenFlags& flags) override {
+    auto file = below_->Open(path, flags);
+    if (flags.create && path.ends_with("/lock") && after_lock_file) {
+      std::exchange(after_lock_file, nullptr)();
+    }
+    return file;
+  }
+  Result<bool> MakeDirectory(const std::string& path) override {
+    auto made = below_->MakeDirectory(path);
+    if (after_directory) std::exchange(after_directory, nullptr)();
+    return made;
+  }
+  Result<std::optional<FileStatus>> Stat(const std::string& path) override {
+    return below_->Stat(path);
+  }
+  Status Rename(const std::string& from, const std::string& to) override {
+    return below_->Rename(from, to);
+  }
+  Status Link(const std::string& from, const std::string& to) override {
+    return below_->Link(from, to);
+  }
+  Result<bool> Remove(const std::string& path) override { return below_->Remove(path); }
+  Status SyncDirectory(const std::string& path) override { return below_->SyncDirectory(path); }
+  Status SyncAll() override { return below_->SyncAll(); }
+  Status List(const std::string& path,
+              const std::function<bool(std::string_view name)>& visitor) override {
+    return below_->List(path, visitor);
+  }
+  Result<std::uint64_t> FreeBytes() override { return below_->FreeBytes(); }
+  [[nodiscard]] std::string Describe(const std::string& path) const override {
+    return below_->Describe(path);
+  }
+
+  std::function<void()> after_directory, after_lock_file;
+
+ private:
+  const std::shared_ptr<FileSystem> below_;
+};
+
+TEST(CopyScratch, TwoCopiesThatBeginAtOnceHaveOneEach) {
+  for (const auto moment : {&BusyDisk::after_directory, &BusyDisk::after_lock_file}) {
+    const auto disk = std::make_shared<SimulatedDisk>();
+    const auto busy = std::make_shared<BusyDisk>(disk);
+    std::shared_ptr<CopyScratch> other;
+    (*busy).*moment = [&] { other = CopyScratch::Make(disk).value_or(nullptr); };
+    const auto one = CopyScratch::Make(busy);
+    ASSERT_TRUE(one) << one.error().message;
+    ASSERT_TRUE(other);
+    for (const auto& scratch : {*one, other}) {
+      const auto files = MakeLocalChunkFiles(scratch);
+      ASSERT_TRUE(files->Put("c/0/0", Text("first")));
+      ASSERT_TRUE(files->Finish());
+    }
+    EXPECT_EQ(ScratchOn(*disk).size(), 2U) << "a lock each";
+  }
 }
 
 TEST(LocalChunkFiles, SizesAreComparedWhereTheyAreKnown) {
