@@ -271,6 +271,8 @@ Status WritePipeline::Flush(const ChunkTree& tree) {
 
 Status WritePipeline::Flush() {
   Status flushed = PublishAll();
+  // Of another failure the next call says what was quarantined.
+  if (!flushed && flushed.error().code != ErrorCode::kConflict) return flushed;
   const std::uint64_t now = NeverPublished();
   const std::uint64_t before = reported_.exchange(now);
   if (!flushed || now <= before) return flushed;

@@ -157,6 +157,28 @@ TEST_F(VolumeTest, AReplayedChunkThatAnotherProgramHasChangedIsSetAside) {
   EXPECT_EQ(Stored("0"), "o");
 }
 
+TEST_F(VolumeTest, AFlushThatFailsOtherwiseLeavesItToTheNextOneToSayWhatWasQuarantined) {
+  options_.strict = true;
+  Open();
+  ASSERT_TRUE(Put("0", "x"));
+  ASSERT_TRUE(Put("5", "y"));
+  source_.Replace("a/0", "no shard");
+  for (const auto& [key, bytes] : array_.Encode({{5, "o"}})) source_.Replace("a/" + key, bytes);
+  const Status damaged = volume_->writes()->Flush();
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, ErrorCode::kDataLoss);
+  ASSERT_EQ(volume_->writes()->status().conflicting.size(), 1u);
+
+  for (const auto& [key, bytes] : array_.Encode({{0, "a"}, {1, "b"}})) {
+    source_.Replace("a/" + key, bytes);
+  }
+  const Status quarantined = volume_->writes()->Flush();
+  ASSERT_FALSE(quarantined);
+  EXPECT_EQ(quarantined.error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(volume_->writes()->Flush());
+  EXPECT_EQ(Stored("0") + Stored("5"), "xo");
+}
+
 TEST_F(VolumeTest, ARefusedCommitChangesNothing) {
   Open();
   EXPECT_FALSE(Put("0", "two bytes where one is right"));
