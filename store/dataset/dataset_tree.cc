@@ -159,9 +159,9 @@ void DatasetTree::Revalidate(const std::string& path) {
 DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path, Reason reason) {
   auto contribution = std::make_shared<Contribution>();
   const auto seen = freshness_.Look(path, reason == Reason::kUse);
-  const DirectoryDocuments documents(*store_, path, options_.catalog.get());
+  DirectoryDocuments documents(*store_, path, options_.catalog.get());
   const auto read = [&](const char* name, auto&& parse) {
-    const auto object = documents.Read(name);
+    const auto& object = documents.Read(name);
     Status status;
     ObjectInfo source;
     if (!object) {
@@ -185,8 +185,8 @@ DatasetTree::ContributionPtr DatasetTree::ExamineLocked(const std::string& path,
     if (status) return;
     AddFault(path, name, source, status.error(), *contribution);
   };
-  if (!PresentsAsStored(path)) {
-    const auto presented = ReadForView(path, *contribution);
+  if (!PresentsAsStored(documents)) {
+    const auto presented = ReadForView(documents, *contribution);
     if (!presented) AddViewFault(path, presented.error(), *contribution);
     if (!presented || *presented) return PutExamined(path, seen, std::move(contribution));
   }
@@ -364,16 +364,16 @@ const View& DatasetTree::ViewAt(const std::string& path) const {
   return view != nullptr ? *view : NativeView();
 }
 
-bool DatasetTree::PresentsAsStored(const std::string& path) const {
+bool DatasetTree::PresentsAsStored(DirectoryDocuments& documents) const {
   static constexpr std::array kAll = {ArrayDialect::kPrecomputed, ArrayDialect::kZarr3,
                                       ArrayDialect::kZarr2, ArrayDialect::kN5};
-  const View& view = ViewAt(path);
+  const View& view = ViewAt(documents.directory());
   if (std::all_of(kAll.begin(), kAll.end(),
                   [&](ArrayDialect each) { return view.PresentsAsStored(each); })) {
     return true;
   }
-  const auto dialect = DialectAt(*store_, path, options_.catalog.get());
-  return dialect && *dialect && view.PresentsAsStored(**dialect);
+  const auto dialect = DialectOf(documents);
+  return dialect && view.PresentsAsStored(*dialect);
 }
 
 std::vector<std::shared_ptr<ShardedTree>> DatasetTree::StoredIn(const std::string& directory) {
@@ -397,9 +397,9 @@ std::vector<std::shared_ptr<ShardedTree>> DatasetTree::StoredIn(const std::strin
 
 // Where a view presents a dataset in another form, its directory has nothing but what the view
 // presents there; in a group other directories are searched as well.
-Result<bool> DatasetTree::ReadForView(const std::string& path, Contribution& to) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto source,
-                           ReadViewSource(*store_, path, options_.catalog.get()));
+Result<bool> DatasetTree::ReadForView(DirectoryDocuments& documents, Contribution& to) {
+  const std::string& path = documents.directory();
+  UNSHARD_ASSIGN_OR_RETURN(const auto source, ReadViewSource(documents));
   if (!source) return false;
   if (watcher_) watcher_->Watch(path);
   to.documents = source->documents;

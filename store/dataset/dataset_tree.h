@@ -135,13 +135,13 @@ class DatasetTree {
   [[nodiscard]] const View& ViewAt(const std::string& path) const;
   // Where the view of a path begins.
   [[nodiscard]] std::string ViewRootOf(const std::string& path) const;
-  // Whether the view presents the dataset in `path` as the native one does.
-  [[nodiscard]] bool PresentsAsStored(const std::string& path) const;
+  // Whether the view presents the dataset in their directory as the native one does.
+  [[nodiscard]] bool PresentsAsStored(DirectoryDocuments& documents) const;
   // The directory with whose documents those in `path` are read.
   [[nodiscard]] std::string OwnerOf(const std::string& path) const;
   [[nodiscard]] bool IsLevel(const std::string& path) const;
   // False: there is nothing that the view presents in another form.
-  Result<bool> ReadForView(const std::string& path, Contribution& to);
+  Result<bool> ReadForView(DirectoryDocuments& documents, Contribution& to);
   Status ReadPrecomputed(const std::string& path, const WholeObject& object, Contribution& to);
   Status ReadZarr(const std::string& path, const WholeObject& object, Contribution& to);
   // The stored tree of `before` whose chunks are stored just like this layout says, else a new one.

@@ -22,11 +22,11 @@ DirectoryDocuments::Document DirectoryDocuments::ReadNow(const std::string& name
   return ReadWhole(store_, JoinPath(directory_, name), kMaxDocumentBytes, deadline);
 }
 
-Result<std::optional<WholeObject>> DirectoryDocuments::Read(const std::string& name) const {
-  if (catalog_ == nullptr) return ReadNow(name, CallerDeadline());
+const DirectoryDocuments::Document& DirectoryDocuments::Read(const std::string& name) {
   const auto found = read_.find(name);
-  if (found == read_.end()) return std::nullopt;
-  return found->second;
+  if (found != read_.end()) return found->second;
+  Document read = catalog_ == nullptr ? ReadNow(name, CallerDeadline()) : Document(std::nullopt);
+  return read_.emplace(name, std::move(read)).first->second;
 }
 
 void DirectoryDocuments::ReadAllAtOnce() {

@@ -14,20 +14,26 @@ namespace unshard {
 // Longer documents are refused before they are read.
 inline constexpr std::uint64_t kMaxDocumentBytes = std::uint64_t{64} << 20;
 
-// Where the store lists, each document is read when it is asked for. Else all that may be there are
-// requested at once when this object is made, those that the catalog knows where it knows any, and
-// what they mention is added to the catalog. Serves one thread.
+// Each document is read once, and is the same for all who ask for it. Where the store lists, that
+// is when it is first asked for. Else all that may be there are requested at once when this object
+// is made, those that the catalog knows where it knows any, and what they mention is added to the
+// catalog. Serves one thread.
 class DirectoryDocuments {
  public:
-  // `catalog`: null where the store lists.
+  using Document = Result<std::optional<WholeObject>>;
+
+  // `catalog`: null where the store lists. Both outlive this object.
   DirectoryDocuments(ObjectStore& store, std::string directory, CatalogStore* catalog);
 
-  // As ReadWhole. A document that may not be read is missing where another one could be read:
-  // servers that hide what exists answer so for all that does not.
-  [[nodiscard]] Result<std::optional<WholeObject>> Read(const std::string& name) const;
+  // As ReadWhole; valid as long as this object is there. A document that may not be read is missing
+  // where another one could be read: servers that hide what exists answer so for all that does not.
+  const Document& Read(const std::string& name);
+
+  [[nodiscard]] ObjectStore& store() const { return store_; }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] CatalogStore* catalog() const { return catalog_; }
 
  private:
-  using Document = Result<std::optional<WholeObject>>;
   [[nodiscard]] Document ReadNow(const std::string& name, const Deadline& deadline) const;
   void ReadAllAtOnce();
   void AddMentioned(const std::string& name, const std::string& text);
@@ -35,7 +41,7 @@ class DirectoryDocuments {
   ObjectStore& store_;
   const std::string directory_;
   CatalogStore* const catalog_;
-  std::map<std::string, Document> read_;
+  std::map<std::string, Document> read_;  // by name
 };
 
 }  // namespace unshard

@@ -26,10 +26,9 @@ Status AddOtherInfo(const std::string& path, const std::string& text, Contributi
   return {};
 }
 
-void AddPlainDataset(const std::string& path, const DirectoryDocuments& documents,
-                     Contribution& to) {
+void AddPlainDataset(const std::string& path, DirectoryDocuments& documents, Contribution& to) {
   const auto read = [&](const char* name) -> std::optional<JsonValue> {
-    const auto object = documents.Read(name);
+    const auto& object = documents.Read(name);
     if (!object || !*object) return std::nullopt;
     // These formats pass through: a document that cannot be read here is passed to its reader.
     return ParseJson((*object)->text).value_or(JsonValue());

@@ -15,7 +15,6 @@ namespace unshard {
 Status AddOtherInfo(const std::string& path, const std::string& text, Contribution& to);
 
 // Adds the array or group of Zarr v2 or N5 that the documents of a directory describe, if they do.
-void AddPlainDataset(const std::string& path, const DirectoryDocuments& documents,
-                     Contribution& to);
+void AddPlainDataset(const std::string& path, DirectoryDocuments& documents, Contribution& to);
 
 }  // namespace unshard

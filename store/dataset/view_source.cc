@@ -1,6 +1,7 @@
 #include "store/dataset/view_source.h"
 
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -8,7 +9,6 @@
 #include "codec/json/writer.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/ome_multiscale.h"
-#include "store/dataset/directory_documents.h"
 #include "store/dataset/document_names.h"
 #include "store/dataset/layout.h"
 #include "store/object/key.h"
@@ -23,8 +23,8 @@ constexpr std::size_t kMostLevels = 64;
 
 class Reader {
  public:
-  Reader(ObjectStore& store, std::string path, CatalogStore* catalog)
-      : store_(store), path_(std::move(path)), catalog_(catalog), here_(store, path_, catalog) {}
+  explicit Reader(DirectoryDocuments& here)
+      : store_(here.store()), path_(here.directory()), here_(here) {}
 
   Result<std::optional<ViewSource>> Read();
 
@@ -52,28 +52,28 @@ class Reader {
   void Add(const std::string& below, ArrayMetadata array, ViewSource::Level level);
 
   ObjectStore& store_;
-  const std::string path_;
-  CatalogStore* const catalog_;
-  const DirectoryDocuments here_;
+  const std::string& path_;
+  DirectoryDocuments& here_;
+  std::map<std::string, DirectoryDocuments> below_;  // of levels, by their path below
   ViewSource source_;
 };
 
 Result<std::optional<Reader::Text>> Reader::Document(const std::string& below,
                                                      const std::string& name) {
-  Result<std::optional<WholeObject>> object;
-  if (below.empty()) {
-    object = here_.Read(name);
-  } else {
-    object = DirectoryDocuments(store_, JoinPath(path_, below), catalog_).Read(name);
-  }
-  UNSHARD_ASSIGN_OR_RETURN(auto found, std::move(object));
-  if (!found) return std::nullopt;
+  DirectoryDocuments& documents =
+      below.empty() ? here_
+                    : below_.try_emplace(below, store_, JoinPath(path_, below), here_.catalog())
+                          .first->second;
+  const DirectoryDocuments::Document& read = documents.Read(name);
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (!*read) return std::nullopt;
+  const WholeObject& object = **read;
   const std::string key = JoinPath(below, name);
-  auto json = ParseJson(found->text);
+  auto json = ParseJson(object.text);
   if (!json) return At(key, std::move(json).error());
-  source_.documents[key] = found->info;
-  source_.text += found->text;
-  return Text{std::move(found->text), *std::move(json)};
+  source_.documents[key] = object.info;
+  source_.text += object.text;
+  return Text{object.text, *std::move(json)};
 }
 
 Result<std::optional<Reader::Text>> Reader::Primary(const std::string& name) {
@@ -291,9 +291,7 @@ Result<std::optional<ViewSource>> Reader::Read() {
 
 }  // namespace
 
-Result<std::optional<ArrayDialect>> DialectAt(ObjectStore& store, const std::string& path,
-                                              CatalogStore* catalog) {
-  const DirectoryDocuments documents(store, path, catalog);
+std::optional<ArrayDialect> DialectOf(DirectoryDocuments& documents) {
   static constexpr std::array<std::pair<const char*, ArrayDialect>, 5> kNames = {
       {{"info", ArrayDialect::kPrecomputed},
        {"zarr.json", ArrayDialect::kZarr3},
@@ -301,15 +299,20 @@ Result<std::optional<ArrayDialect>> DialectAt(ObjectStore& store, const std::str
        {".zgroup", ArrayDialect::kZarr2},
        {"attributes.json", ArrayDialect::kN5}}};
   for (const auto& [name, dialect] : kNames) {
-    const auto document = documents.Read(name);
+    const auto& document = documents.Read(name);
     if (document && *document) return dialect;
   }
   return std::nullopt;
 }
 
+Result<std::optional<ViewSource>> ReadViewSource(DirectoryDocuments& here) {
+  return Reader(here).Read();
+}
+
 Result<std::optional<ViewSource>> ReadViewSource(ObjectStore& store, const std::string& path,
                                                  CatalogStore* catalog) {
-  return Reader(store, path, catalog).Read();
+  DirectoryDocuments here(store, path, catalog);
+  return ReadViewSource(here);
 }
 
 }  // namespace unshard

@@ -12,6 +12,7 @@
 #include "codec/pyramid/pyramid.h"
 #include "codec/zarr3/metadata.h"
 #include "store/dataset/catalog_store.h"
+#include "store/dataset/directory_documents.h"
 #include "store/object/object_store.h"
 
 namespace unshard {
@@ -40,12 +41,13 @@ struct ViewSource {
 };
 
 // The format of the dataset that has a document in a directory; nothing where none has.
-Result<std::optional<ArrayDialect>> DialectAt(ObjectStore& store, const std::string& path,
-                                              CatalogStore* catalog);
+std::optional<ArrayDialect> DialectOf(DirectoryDocuments& documents);
 
-// Reads the dataset in a directory. `catalog`: null where the store lists. Nothing where there is
-// no dataset with arrays, or groups of them: precomputed meshes, files of other programs. Fails
-// with kDataLoss or kNotSupported, naming document and field.
+// Reads the dataset in the directory of these documents. Nothing where there is no dataset with
+// arrays, or groups of them: precomputed meshes, files of other programs. Fails with kDataLoss or
+// kNotSupported, naming document and field.
+Result<std::optional<ViewSource>> ReadViewSource(DirectoryDocuments& here);
+// The same of a directory whose documents are not read yet. `catalog`: null where the store lists.
 Result<std::optional<ViewSource>> ReadViewSource(ObjectStore& store, const std::string& path,
                                                  CatalogStore* catalog);
 

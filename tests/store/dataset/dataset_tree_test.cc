@@ -101,6 +101,36 @@ TEST_F(DatasetTreeTest, WhatIsPrecomputedWithoutShardsIsADataset) {
   }
 }
 
+// What may be there cannot be seen there: each name is a request.
+TEST(DatasetTree, AViewOfAStoreThatCannotListAsksForEachDocumentOnce) {
+  const auto memory =
+      std::make_shared<MemoryStore>(Capabilities{.lists = false, .keeps_replaced_versions = false});
+  memory->Put(".zgroup", R"({"zarr_format":2})");
+  memory->Put(
+      ".zattrs",
+      R"({"multiscales":[{"version":"0.4","axes":[{"name":"x","type":"space"}],)"
+      R"("datasets":[{"path":"0","coordinateTransformations":[{"type":"scale","scale":[1]}]},)"
+      R"({"path":"1","coordinateTransformations":[{"type":"scale","scale":[2]}]}]}]})");
+  for (const auto& [level, size] : {std::pair("0", "8"), std::pair("1", "4")}) {
+    memory->Put(std::string(level) + "/.zarray",
+                R"({"zarr_format":2,"shape":[)" + std::string(size) +
+                    R"(],"chunks":[4],"dtype":"|u1","compressor":null,)"
+                    R"("fill_value":0,"order":"C","filters":null})");
+  }
+  const auto counting = std::make_shared<CountingStore>(memory);
+  DatasetTreeOptions options;
+  options.catalog = std::make_shared<CatalogStore>(counting);
+  options.view = &Zarr3View();
+  const auto cache = std::make_shared<IndexCache>(std::uint64_t{1} << 20);
+  DatasetTree tree(options.catalog, nullptr, cache, nullptr, options);
+  const Status found = tree.Discover();
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(tree.trees().size(), 2u);
+  for (const char* document : {".zgroup", ".zattrs", ".zmetadata", "0/.zarray", "1/.zarray"}) {
+    EXPECT_EQ(counting->of(document).requests(), 1u) << document;
+  }
+}
+
 TEST_F(DatasetTreeTest, OnlyAFileIsADocument) {
   store_->Put("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
   store_->Put("info/zarr.json", Flat().document);
