@@ -502,7 +502,8 @@ std::shared_ptr<const DirectoryOverlay> DatasetTree::Find(const std::string& pat
   const auto overlay = index_.OverlayAt(path);
   if (overlay && overlay->fault) {
     const Document& broken = *overlay->document;
-    if (!IsAnotherVersion(path, broken.name, broken.source).value_or(false)) return overlay;
+    const auto same = IsVersion(*store_, JoinPath(path, broken.name), broken.source);
+    if (same.value_or(true)) return overlay;
     Examine(path, Reason::kUse);
     return index_.OverlayAt(path);
   }
@@ -530,19 +531,8 @@ bool DatasetTree::HasPlainDocument(const std::string& path, std::string_view nam
          found->documents.contains(std::string(name));
 }
 
-Result<bool> DatasetTree::IsAnotherVersion(const std::string& path, const std::string& name,
-                                           const ObjectInfo& read) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto now, store_->Stat(JoinPath(path, name), CallerDeadline()));
-  return !now || now->generation != read.generation;
-}
-
-Result<bool> DatasetTree::IsUpToDate(const std::string& path,
-                                     const Contribution& contribution) const {
-  for (const auto& [name, read] : contribution.documents) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool another, IsAnotherVersion(path, name, read));
-    if (another) return false;
-  }
-  return true;
+Result<bool> DatasetTree::IsUpToDate(const std::string& path) const {
+  return AreVersions(*store_, path, index_.ContributionAt(path)->documents);
 }
 
 bool DatasetTree::Reload(const std::string& directory) {
@@ -568,11 +558,11 @@ Result<bool> DatasetTree::Serves(const ChunkTree& tree) {
   const auto home = index_.HomeOf(tree);
   if (tree.retired() || !home) return false;
   if (!index_.ContributionAt(*home)) return true;  // nothing there is presented in another form
-  UNSHARD_ASSIGN_OR_RETURN(const bool as_read, IsUpToDate(*home, *index_.ContributionAt(*home)));
+  UNSHARD_ASSIGN_OR_RETURN(const bool as_read, IsUpToDate(*home));
   if (as_read) return true;
   Reload(*home);
   if (tree.retired()) return false;
-  UNSHARD_ASSIGN_OR_RETURN(const bool now, IsUpToDate(*home, *index_.ContributionAt(*home)));
+  UNSHARD_ASSIGN_OR_RETURN(const bool now, IsUpToDate(*home));
   if (now) return true;
   return Fail(ErrorCode::kUnavailable,
               store_->Describe(*home) +

@@ -127,11 +127,8 @@ class DatasetTree {
   void AddViewFault(const std::string& path, const Error& error, Contribution& to) const;
   // What was found becomes names of the catalog.
   void AddToCatalog(const std::string& path, const Contribution& contribution);
-  // True where the file `name` of the directory `path` is another version than `read`, or gone.
-  [[nodiscard]] Result<bool> IsAnotherVersion(const std::string& path, const std::string& name,
-                                              const ObjectInfo& read) const;
-  // Whether all documents of a directory are those that its contribution was made from.
-  Result<bool> IsUpToDate(const std::string& path, const Contribution& contribution) const;
+  // Whether all documents of a directory that was examined are those that were read.
+  [[nodiscard]] Result<bool> IsUpToDate(const std::string& path) const;
   [[nodiscard]] const View& ViewAt(const std::string& path) const;
   // Where the view of a path begins.
   [[nodiscard]] std::string ViewRootOf(const std::string& path) const;

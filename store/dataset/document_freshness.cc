@@ -32,6 +32,20 @@ bool IsOfVersion(const Error& error) {
   }
 }
 
+Result<bool> IsVersion(ObjectStore& store, const std::string& key, const ObjectInfo& read) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto now, store.Stat(key, CallerDeadline()));
+  return now && now->kind != ObjectInfo::Kind::kDirectory && now->generation == read.generation;
+}
+
+Result<bool> AreVersions(ObjectStore& store, const std::string& directory,
+                         const DocumentVersions& read) {
+  for (const auto& [path, version] : read) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool same, IsVersion(store, JoinPath(directory, path), version));
+    if (!same) return false;
+  }
+  return true;
+}
+
 DocumentFreshness::DocumentFreshness(std::shared_ptr<ObjectStore> store,
                                      std::shared_ptr<ChangeWatcher> watcher,
                                      const ShardSetOptions& options)
@@ -51,7 +65,7 @@ DocumentFreshness::Seen DocumentFreshness::Look(const std::string& directory, bo
   return seen;
 }
 
-void DocumentFreshness::Note(const std::string& directory, Seen seen, Documents documents) {
+void DocumentFreshness::Note(const std::string& directory, Seen seen, DocumentVersions documents) {
   if (!follows()) return;
   const std::lock_guard lock(mutex_);
   read_[directory] = {std::move(seen), std::move(documents)};
@@ -78,15 +92,6 @@ bool DocumentFreshness::IsGood(const std::string& directory) const {
   return watched ? seen.watched : options_.clock() - seen.when < ttl;
 }
 
-Result<bool> DocumentFreshness::IsVersion(const std::string& key, const Documents& documents,
-                                          const std::string& name) const {
-  UNSHARD_ASSIGN_OR_RETURN(const auto now, store_->Stat(key, CallerDeadline()));
-  const bool is_there = now && now->kind != ObjectInfo::Kind::kDirectory;
-  const auto read = documents.find(name);
-  if (read == documents.end()) return !is_there;
-  return is_there && now->generation == read->second.generation;
-}
-
 Result<bool> DocumentFreshness::IsUpToDate(const std::string& directory,
                                            std::span<const std::string_view> names) {
   Seen now = Look(directory, true);
@@ -97,19 +102,15 @@ Result<bool> DocumentFreshness::IsUpToDate(const std::string& directory,
     if (found != read_.end()) before = found->second;
   }
   if (!before) return false;
-  const auto same = [&](const std::string& name) {
-    return IsVersion(JoinPath(directory, name), before->documents, name);
-  };
-  for (const auto& [name, read] : before->documents) {
-    UNSHARD_ASSIGN_OR_RETURN(const bool as_read, same(name));
-    if (!as_read) return false;
-  }
+  UNSHARD_ASSIGN_OR_RETURN(const bool as_read, AreVersions(*store_, directory, before->documents));
+  if (!as_read) return false;
   const bool none_came =
       !now.directory.tag.empty() && now.directory.tag == before->seen.directory.tag;
   for (const std::string_view name : names) {
     if (none_came || before->documents.contains(std::string(name))) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const bool as_read, same(std::string(name)));
-    if (!as_read) return false;
+    UNSHARD_ASSIGN_OR_RETURN(const auto come,
+                             store_->Stat(JoinPath(directory, name), CallerDeadline()));
+    if (come && come->kind != ObjectInfo::Kind::kDirectory) return false;
   }
   Note(directory, std::move(now), std::move(before->documents));
   return true;

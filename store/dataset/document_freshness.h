@@ -27,12 +27,19 @@ namespace unshard {
 // such as those of a disk, may be over at any time.
 bool IsOfVersion(const Error& error);
 
+// By path below one directory: the versions of documents that were read.
+using DocumentVersions = std::map<std::string, ObjectInfo>;
+
+// Whether the document `key` is the version `read` as before; not where it is gone, or a directory
+// has its name. Fails where the store does.
+Result<bool> IsVersion(ObjectStore& store, const std::string& key, const ObjectInfo& read);
+// The same of all these documents below a directory.
+Result<bool> AreVersions(ObjectStore& store, const std::string& directory,
+                         const DocumentVersions& read);
+
 // Thread-safe. Never waits for I/O with its lock held.
 class DocumentFreshness {
  public:
-  // By name: the versions that were read.
-  using Documents = std::map<std::string, ObjectInfo>;
-
   // `watcher` null: the caller is notified of every change. `options`: the ttl, its clock, and
   // whether the source never changes. A store that keeps no replaced versions is not followed:
   // what was read there is good for as long as the mount lives.
@@ -47,7 +54,7 @@ class DocumentFreshness {
   // Before the documents of a directory are read. `watch`: begins to watch it.
   [[nodiscard]] Seen Look(const std::string& directory, bool watch) const;
   // The documents were read after `seen`.
-  void Note(const std::string& directory, Seen seen, Documents documents);
+  void Note(const std::string& directory, Seen seen, DocumentVersions documents);
   // They have to be read again: they could not be read, or may be other ones.
   void Forget(const std::string& directory);
 
@@ -62,11 +69,9 @@ class DocumentFreshness {
  private:
   struct Read {
     Seen seen;
-    Documents documents;
+    DocumentVersions documents;
   };
   [[nodiscard]] bool follows() const;
-  [[nodiscard]] Result<bool> IsVersion(const std::string& key, const Documents& documents,
-                                       const std::string& name) const;
 
   const std::shared_ptr<ObjectStore> store_;
   const std::shared_ptr<ChangeWatcher> watcher_;

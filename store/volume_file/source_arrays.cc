@@ -9,6 +9,8 @@
 #include "store/chunks/plain_tree.h"
 #include "store/dataset/all_views.h"
 #include "store/dataset/memory_shares.h"
+#include "store/dataset/writable_views.h"
+#include "store/object/key.h"
 #include "store/object/log.h"
 
 namespace unshard {
@@ -20,8 +22,6 @@ constexpr std::uint32_t kFirstOrdinal = std::uint32_t{1} << 31;
 constexpr std::size_t kMostKnown = 4096;
 // Datasets, whose metadata may be large, that are read anew only after a change.
 constexpr std::size_t kMostRead = 4;
-// With view=all there is one tree for each view; what is written through this one is seen at once.
-constexpr std::string_view kReadView = "native";
 
 bool IsSharded(const ViewSource::Level& level) {
   return level.precomputed_shards || level.zarr_shards;
@@ -32,7 +32,7 @@ bool IsSharded(const ViewSource::Level& level) {
 SourceArrays::SourceArrays(const VolumeParts& parts, const VolumeOptions& options)
     : parts_(parts),
       options_(options),
-      root_(options.view == kAllViews ? kReadView : std::string_view()),
+      root_(options.view == kAllViews ? kViewOfShards : std::string_view()),
       next_ordinal_(kFirstOrdinal) {}
 
 std::string SourceArrays::KeyOf(const std::string& path) const { return JoinPath(root_, path); }
@@ -61,14 +61,6 @@ bool SourceArrays::IsFresh(const Known& known) const {
   return Clock::now() - known.checked < ttl;
 }
 
-Result<bool> SourceArrays::AreCurrent(const std::map<std::string, ObjectInfo>& documents) const {
-  for (const auto& [key, read] : documents) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto now, parts_.store->Stat(key, CallerDeadline()));
-    if (!now || now->generation != read.generation) return false;
-  }
-  return true;
-}
-
 Result<SourceArrayPtr> SourceArrays::Find(const std::string& path) {
   const std::string key = KeyOf(path);
   std::optional<Known> known;
@@ -83,7 +75,7 @@ Result<SourceArrayPtr> SourceArrays::Find(const std::string& path) {
   bool up_to_date = false;
   const bool retired = known && known->array->served && known->array->served->retired();
   if (known && !retired) {
-    UNSHARD_ASSIGN_OR_RETURN(up_to_date, AreCurrent(known->documents));
+    UNSHARD_ASSIGN_OR_RETURN(up_to_date, AreVersions(*parts_.store, "", known->documents));
   }
   if (up_to_date) {
     now.array = known->array;
@@ -153,7 +145,7 @@ Result<SourceArrays::DescribedPtr> SourceArrays::Read(const std::string& dataset
   const DescribedPtr last = ReadBefore(dataset);
   bool current = last && options_.immutable;
   if (last && !current) {
-    UNSHARD_ASSIGN_OR_RETURN(current, AreCurrent(last->documents));
+    UNSHARD_ASSIGN_OR_RETURN(current, AreVersions(*parts_.store, "", last->documents));
   }
   if (current) return last;
   UNSHARD_ASSIGN_OR_RETURN(auto source,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "codec/volume_file/volume_file.h"
+#include "store/dataset/document_freshness.h"
 #include "store/dataset/view_source.h"
 #include "store/dataset/volume.h"
 #include "store/volume_file/decoded_chunks.h"
@@ -57,15 +58,15 @@ class SourceArrays {
   // What was read of one array, by the path of the store.
   struct Known {
     SourceArrayPtr array;
-    std::map<std::string, ObjectInfo> documents;  // by key
-    std::shared_ptr<const std::string> text;      // of all of them
+    DocumentVersions documents;               // by key
+    std::shared_ptr<const std::string> text;  // of all of them
     Clock::time_point checked;
   };
   // What the documents of a directory describe.
   struct Described {
     ViewSource source;
-    std::map<std::string, ObjectInfo> documents;  // by key
-    std::shared_ptr<const std::string> text;      // of all of them
+    DocumentVersions documents;               // by key
+    std::shared_ptr<const std::string> text;  // of all of them
     // The levels by directory; of several in one directory the first, which `shared` has as well.
     std::map<std::string, std::size_t> levels;
     std::set<std::string> shared;
@@ -80,8 +81,6 @@ class SourceArrays {
 
   [[nodiscard]] std::string KeyOf(const std::string& path) const;
   [[nodiscard]] bool IsFresh(const Known& known) const;
-  // Whether the store holds these versions of documents.
-  Result<bool> AreCurrent(const std::map<std::string, ObjectInfo>& documents) const;
   // Nothing where no document describes an array at `key`.
   Result<std::optional<Place>> Locate(const std::string& key) const;
   Result<std::optional<Place>> LocateIn(const std::string& dataset, const std::string& key) const;
