@@ -101,6 +101,8 @@ Status PartedWrite::Upload() {
 WriteAnswer PartedWrite::Complete() {
   if (!upload_) {
     if (Status uploaded = Upload(); !uploaded) {
+      // Without all of its parts it must never be completed: the next try begins another one.
+      if (upload_) Abort();
       // After a conflict the caller asks for the object as it is now.
       const auto kind = uploaded.error().code == ErrorCode::kConflict
                             ? WriteAnswer::Kind::kConditionFailed

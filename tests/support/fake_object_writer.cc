@@ -35,6 +35,9 @@ class FakeParts final : public PartedUpload {
   Status Put(std::size_t part, std::shared_ptr<const HttpBody> bytes) override {
     const std::lock_guard lock(writer_.mutex_);
     writer_.Note("PART " + std::to_string(part));
+    if (writer_.fails_put_in_ > 0 && --writer_.fails_put_in_ == 0) {
+      return Fail(ErrorCode::kUnavailable, "the store is away");
+    }
     parts_.at(part) = TextOf(*bytes);
     return {};
   }

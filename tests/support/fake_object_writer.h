@@ -42,6 +42,8 @@ class FakeObjectWriter final : public ObjectWriter {
   // Of the next Put, Delete or Complete; without one they do as the manners say.
   void Next(FakeFault fault) { faults_.push_back(std::move(fault)); }
   void FailLooks(int count) { failing_looks_ = count; }
+  // Of the part with this number, counted over all uploads from now on, the put fails.
+  void FailPut(int number) { fails_put_in_ = number; }
   // As others write, asking nobody. Returns the object.
   RemoteObject Place(const std::string& key, std::string bytes,
                      std::vector<std::string> attempts = {});
@@ -89,6 +91,7 @@ class FakeObjectWriter final : public ObjectWriter {
   std::deque<FakeFault> faults_;
   std::vector<std::string> requests_;
   int failing_looks_ = 0;
+  int fails_put_in_ = 0;  // 0: none
   int versions_ = 0;
 };
 

@@ -222,6 +222,20 @@ TEST_F(PartedTest, AnUploadThatIsGoneIsDoneAgain) {
   EXPECT_EQ(writer_->Bytes(kKey), std::string(20, 'n'));
 }
 
+TEST_F(PartedTest, AnUploadWithoutAllOfItsPartsIsNotCompleted) {
+  Probed();
+  const auto replacement = Begin();
+  ASSERT_TRUE(replacement->Write(0, AsBytes(std::string(20, 'n'))));
+  (void)writer_->TakeRequests();
+  writer_->Next({false, Kind::kConditionFailed});
+  writer_->FailPut(5 + 3);  // of the second upload
+  ExpectCommit(*replacement);
+  EXPECT_EQ(writer_->Count("BEGIN"), 3);
+  EXPECT_EQ(writer_->Count("COMPLETE"), 2);
+  EXPECT_EQ(writer_->Count("ABORT"), 2);
+  EXPECT_EQ(writer_->Bytes(kKey), std::string(20, 'n'));
+}
+
 TEST_F(PartedTest, ABaseThatIsReplacedMeanwhileFailsTheConditionAndDropsTheParts) {
   Probed();
   for (const bool copies : {false, true}) {
