@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "store/object/catch_exceptions.h"
 #include "store/object/thread_without_signals.h"
 
 namespace unshard {
@@ -123,12 +124,17 @@ void SecretRenewal::State::Run() {
 Result<SecretRenewal::Fetched> SecretRenewal::State::FetchNow(std::unique_lock<std::mutex>& lock) {
   std::optional<Result<Fetched>> fetched;  // guarded by mutex_
   const Deadline deadline{Steady::now() + times_.fetch_timeout, stop_.get_token()};
-  std::thread fetcher = StartWithoutSignals([&] {
-    auto result = fetch_(deadline);
-    const std::lock_guard done(mutex_);
-    fetched = std::move(result);
-    changed_.notify_all();
+  std::thread fetcher;
+  const Status started = CatchExceptions([&]() -> Status {
+    fetcher = StartWithoutSignals([&] {
+      auto result = CatchExceptions([&] { return fetch_(deadline); });
+      const std::lock_guard done(mutex_);
+      fetched = std::move(result);
+      changed_.notify_all();
+    });
+    return {};
   });
+  if (!started) return tl::unexpected<Error>(started.error());
   while (!fetched) {
     auto wake = Steady::now() + kInterruptsSeen;
     for (const Waiter& waiter : waiters_) wake = std::min(wake, waiter.deadline.at);

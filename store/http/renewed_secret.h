@@ -60,7 +60,8 @@ class RenewedSecret {
     Secret secret;
     std::optional<std::chrono::system_clock::time_point> expires;  // nothing: it does not
   };
-  // Blocks, on a thread of its own, until the deadline at the latest or until its stop.
+  // Blocks, on a thread of its own, until the deadline at the latest or until its stop. An
+  // exception is a failure (CatchExceptions), and so is a thread that cannot be started.
   using Fetch = std::function<Result<Fetched>(const Deadline&)>;
   // Must not block.
   using Done = std::function<void(Result<Held>)>;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "store/http/bodies.h"
+#include "store/object/catch_exceptions.h"
 #include "store/remote/attempt_ids.h"
 
 namespace unshard {
@@ -291,7 +292,7 @@ Result<Found> KnownConduct::GetOnce(Slot<Found>& slot,
     }
     slot.probing = true;
   }
-  auto found = probe();
+  auto found = CatchExceptions(probe);
   const std::lock_guard lock(state_->mutex);
   slot.probing = false;
   if (found) {

@@ -53,8 +53,8 @@ class KnownConduct {
   static std::shared_ptr<KnownConduct> Of(const ObjectWriter& writer);
 
   // Probes where that has not succeeded yet; one thread at a time, while the others wait for it and
-  // fail as it does. A failure is remembered for some seconds, unless the caller did not wait
-  // longer.
+  // fail as it does. A failure, such as an exception, is remembered for some seconds, unless the
+  // caller did not wait longer.
   Result<Conduct> Get(ObjectWriter& writer, const WriteTries& tries);
   Result<PartsConduct> GetParts(ObjectWriter& writer, const WriteTries& tries);
   // What is known already.

@@ -5,8 +5,11 @@
 #include <atomic>
 #include <cerrno>
 #include <future>
+#include <new>
 #include <string>
 #include <vector>
+
+#include "tests/support/no_more_threads.h"
 
 namespace unshard {
 namespace {
@@ -69,6 +72,28 @@ TEST(RenewedSecretTest, OneFetchServesAllWhoAskMeanwhileAndLater) {
   EXPECT_EQ(Get(secret).value(), "1");
   EXPECT_EQ(*secret.Current(), "1");
   EXPECT_EQ(source.fetches(), 1);
+}
+
+TEST(RenewedSecretTest, AFetchThatThrowsHasFailed) {
+  Secret secret([](const Deadline&) -> Result<Secret::Fetched> { throw std::bad_alloc(); });
+  const auto got = Get(secret);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kResourceExhausted);
+}
+
+// The renewal's own thread runs by then.
+TEST(RenewedSecretTest, AFetchWithoutAThreadHasFailed) {
+  Source source(hours(1));
+  RenewalTimes times;
+  times.failure_kept = milliseconds(0);
+  Secret secret(source.fetch(), times);
+  ASSERT_EQ(Get(secret).value(), "1");
+  secret.Refuse(secret.Current());
+  {
+    const NoMoreThreads none;
+    EXPECT_FALSE(Get(secret));
+  }
+  EXPECT_EQ(Get(secret).value(), "2");
 }
 
 TEST(RenewedSecretTest, ADeadlineEndsAWaitWhileTheFetchGoesOn) {

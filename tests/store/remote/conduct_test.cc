@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <thread>
 
 #include "tests/support/fake_object_writer.h"
@@ -197,6 +198,18 @@ TEST(KnownConductTest, ABucketIsProbedOnceByAllItsThreads) {
   }
   std::sort(keys.begin(), keys.end());
   EXPECT_EQ(std::unique(keys.begin(), keys.end()) - keys.begin(), 1) << "one object, one probe";
+}
+
+TEST(KnownConductTest, AProbeThatThrowsHasEnded) {
+  FakeObjectWriter writer;
+  writer.Next({false, Kind::kApplied, [] { throw std::bad_alloc(); }});
+  const auto known = KnownConduct::Of(writer);
+  const auto failed = known->Get(writer, Tries());
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kResourceExhausted);
+  const auto next = known->Get(writer, Tries());
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code, ErrorCode::kResourceExhausted) << next.error().message;
 }
 
 TEST(KnownConductTest, WhoWaitsForAProbeThatFailsFailsAsItDoes) {
