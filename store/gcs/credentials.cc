@@ -9,7 +9,6 @@
 #include "codec/core/escaped_text.h"
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
-#include "store/gcs/endpoint.h"
 #include "store/gcs/signed_assertion.h"
 #include "store/http/url.h"
 

@@ -89,16 +89,6 @@ Result<GcsEndpoint> MakeGcsEndpoint(const std::string& emulator_host,
                   "that is this machine");
 }
 
-bool IsLoopback(const HttpUrl& url) {
-  std::string_view host = url.origin;
-  host.remove_prefix(host.find("://") + 3);
-  if (host.starts_with("[::1]")) return true;
-  host = host.substr(0, host.find(':'));
-  // Of names only this one: "127.example.org" is another host.
-  return host == "localhost" || (host.starts_with("127.") &&
-                                 host.find_first_not_of("0123456789.") == std::string_view::npos);
-}
-
 HttpUrl GcsObjectsBase(const GcsEndpoint& endpoint, const GcsLocation& location) {
   HttpUrl base = endpoint.base;
   base.path = BucketPath(endpoint, location);

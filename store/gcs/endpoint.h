@@ -41,9 +41,6 @@ struct GcsEndpoint {
 Result<GcsEndpoint> MakeGcsEndpoint(const std::string& emulator_host,
                                     const std::string& override_url);
 
-// Whether `url` goes to this machine itself: localhost, 127.0.0.0/8 or [::1].
-bool IsLoopback(const HttpUrl& url);
-
 // Below which the objects of a location are (MakeObjectRequest makes requests of URLs below it).
 HttpUrl GcsObjectsBase(const GcsEndpoint& endpoint, const GcsLocation& location);
 

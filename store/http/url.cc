@@ -94,6 +94,16 @@ Result<HttpUrl> ResolveHttpUrl(const HttpUrl& base, const std::string& reference
   return resolved;
 }
 
+bool IsLoopback(const HttpUrl& url) {
+  std::string_view host = url.origin;
+  host.remove_prefix(host.find("://") + 3);
+  if (host.starts_with("[::1]")) return true;
+  host = host.substr(0, host.find(':'));
+  // Of names only this one: "127.example.org" is another host.
+  return host == "localhost" || (host.starts_with("127.") &&
+                                 host.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
 std::string EscapeKey(std::string_view key) { return Escape(key, "/"); }
 
 std::string EscapeQueryValue(std::string_view value) { return Escape(value, ""); }

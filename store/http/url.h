@@ -27,6 +27,10 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text);
 // dropped.
 Result<HttpUrl> ResolveHttpUrl(const HttpUrl& base, const std::string& reference);
 
+// Whether it is on this machine: localhost, 127.0.0.0/8 or [::1]. What is sent there is seen by no
+// network.
+bool IsLoopback(const HttpUrl& url);
+
 // A key as a path: each byte of a component that RFC 3986 does not reserve for itself is escaped.
 std::string EscapeKey(std::string_view key);
 // The same for a value in a query or a form, or one segment of a path: each / is escaped as well.

@@ -131,7 +131,7 @@ Found OfContainer(const Environment& environment, const Deadline& deadline) {
     return CredentialsDenied("the URI of the container's credentials is no http or https URL");
   const bool of_aws = std::find(kContainerHosts.begin(), kContainerHosts.end(), url->origin) !=
                       kContainerHosts.end();
-  if (!url->is_https() && !of_aws && !IsLoopback(url->origin)) {
+  if (!url->is_https() && !of_aws && !IsLoopback(*url)) {
     return CredentialsDenied("the URI of the container's credentials is plain http to " +
                              url->origin);
   }

@@ -53,14 +53,6 @@ std::string FirstOf(std::initializer_list<std::string> values) {
 
 }  // namespace
 
-bool IsLoopback(std::string_view origin) {
-  std::string_view host = origin.substr(origin.find("://") + 3);
-  if (host.starts_with("[::1]")) return true;
-  host = host.substr(0, host.find(':'));
-  if (host == "localhost") return true;
-  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
-}
-
 Result<S3Url> ParseS3Url(std::string_view url) {
   if (LowerCase(std::string(url.substr(0, kScheme.size()))) != kScheme) {
     return Invalid("expected a URL of the form s3://bucket/key");
@@ -121,7 +113,7 @@ Result<S3Endpoint> MakeS3Endpoint(const std::string& bucket, const S3Settings& s
   endpoint.bucket = *std::move(service);
   while (endpoint.bucket.path.ends_with('/')) endpoint.bucket.path.pop_back();
   std::string& origin = endpoint.bucket.origin;
-  if (!endpoint.bucket.is_https() && !settings.allow_http && !IsLoopback(origin)) {
+  if (!endpoint.bucket.is_https() && !settings.allow_http && !IsLoopback(endpoint.bucket)) {
     return Invalid(origin +
                    ": requests to another host are sent by https only; "
                    "the mount option allow_http allows plain http");

@@ -43,7 +43,4 @@ struct S3Endpoint {
 // for an endpoint that is no http or https URL, or is plain http and another host.
 Result<S3Endpoint> MakeS3Endpoint(const std::string& bucket, const S3Settings& settings);
 
-// Whether an origin, "http://host:port", is on this machine: localhost, 127.0.0.0/8, ::1.
-bool IsLoopback(std::string_view origin);
-
 }  // namespace unshard
