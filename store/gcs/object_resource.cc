@@ -11,6 +11,7 @@
 #include "codec/json/writer.h"
 #include "store/gcs/error_response.h"
 #include "store/http/http_answer.h"
+#include "store/http/iso_time.h"
 #include "store/http/retry.h"
 #include "store/remote/attempt_ids.h"
 #include "store/remote/write_answers.h"
@@ -70,6 +71,7 @@ Result<RemoteObject> ParseGcsObject(std::string_view text) {
   RemoteObject object;
   object.validator = std::to_string(*generation);
   object.info.size = *size;
+  object.info.modified.tv_sec = ParseIsoTime(TextOf(*resource, "updated")).value_or(0);
   // As readers are given it (store/gcs/object_requests.h).
   Validators validators;
   validators.tag = EntityTag{'"' + object.validator + '"', false};
@@ -133,7 +135,7 @@ WriteAnswer GcsWriteAnswer(const Result<HttpResponse>& response) {
   if (status >= 200 && status < 300) {
     WriteAnswer answer{Kind::kApplied};
     if (auto object = ParseGcsObject(AsText(response->body))) {
-      object->info.modified.tv_sec = ModifiedOf(*response);
+      if (object->info.modified.tv_sec == 0) object->info.modified.tv_sec = ModifiedOf(*response);
       answer.object = *std::move(object);
     }
     return answer;

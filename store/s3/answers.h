@@ -55,9 +55,6 @@ Result<ExpiringCredentials> ParseStsAnswer(std::string_view body);
 // The document of a container's or a machine's role, and what a credential_process prints.
 Result<ExpiringCredentials> ParseCredentialsDocument(std::string_view body);
 
-// "2026-11-24T03:00:00Z", also with a fraction of a second and a numeric offset.
-std::optional<std::time_t> ParseIsoTime(std::string_view text);
-
 // kPermissionDenied: `why` there are no credentials.
 inline tl::unexpected<Error> CredentialsDenied(const std::string& why) {
   return Fail(ErrorCode::kPermissionDenied, "credentials for S3: " + why);

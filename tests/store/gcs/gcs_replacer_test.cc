@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <thread>
 
 #include "codec/json/json.h"
@@ -14,85 +13,39 @@
 #include "store/http/curl_transport.h"
 #include "store/http/url.h"
 #include "tests/support/fake_gcs.h"
+#include "tests/support/replacer_test.h"
 
 namespace unshard {
 namespace {
 
 using Method = HttpRequest::Method;
-using Outcome = Committed::Outcome;
-using Requests = std::vector<std::string>;
 
-constexpr const char* kKey = "a/0.shard";
 constexpr std::uint64_t kKiB = 1024;
 
-std::string RandomText(std::size_t size, unsigned seed) {
-  std::mt19937 random(seed);
-  std::string text(size, ' ');
-  for (char& c : text) c = static_cast<char>(random());
-  return text;
-}
-
-class GcsReplacerTest : public testing::Test {
+class GcsReplacerTest : public ReplacerTest {
  protected:
   static FakeGcs& Server() {
     static FakeGcs server;
     return server;
   }
-  static FaultProxy& Proxy() {
+  FaultProxy& Proxy() const override {
     static FaultProxy proxy(Server().http());
     return proxy;
+  }
+  std::shared_ptr<ObjectStore> OpenBesides() const override {
+    return OpenGcsStore("gs://bucket/" + directory_, Server().environment(), {})->objects;
   }
 
   void SetUp() override {
     if (Server().is_missing()) GTEST_SKIP() << "fake-gcs-server is missing: see tests/run";
-    directory_ = testing::UnitTest::GetInstance()->current_test_info()->name();
     Proxy().Break("");
     options_.remote.least_delay = options_.remote.most_delay = std::chrono::milliseconds(1);
     GcsEnvironment environment;
     environment.emulator_host = Proxy().http();
     Open(environment);
-    Proxy().TakeRequests();
   }
-  // With the probe behind it.
   void Open(const GcsEnvironment& environment) {
-    auto store = OpenGcsStore("gs://bucket/" + directory_, environment, options_);
-    ASSERT_TRUE(store) << store.error().message;
-    store_ = *std::move(store);
-    const Status can = store_.replacer->CanReplace(kKey);
-    ASSERT_TRUE(can) << can.error().message;
-  }
-  std::unique_ptr<ObjectReplacement> Begin() {
-    auto begun = store_.replacer->Begin({kKey, std::nullopt}, {});
-    EXPECT_TRUE(begun) << begun.error().message;
-    return *std::move(begun);
-  }
-  Result<Committed> Commit(std::string_view text) {
-    const auto replacement = Begin();
-    UNSHARD_RETURN_IF_ERROR(replacement->Write(0, AsBytes(text)));
-    return replacement->Commit([]() -> Status { return {}; });
-  }
-  void ExpectCommit(std::string_view text) {
-    const auto committed = Commit(text);
-    ASSERT_TRUE(committed) << committed.error().message;
-    EXPECT_EQ(committed->outcome, Outcome::kCommitted) << committed->reason.message;
-    EXPECT_TRUE(Text() == text);
-    const auto info = store_.objects->Stat(kKey, Deadline::None());
-    ASSERT_TRUE(info && *info);
-    EXPECT_EQ(committed->object->generation, (*info)->generation);
-  }
-  static Requests Methods() {
-    Requests methods;
-    for (const std::string& line : Proxy().TakeRequests()) {
-      methods.push_back(line.substr(0, line.find(' ')));
-    }
-    return methods;
-  }
-  // Not through the proxy.
-  [[nodiscard]] std::string Text() const {
-    const auto store = OpenGcsStore("gs://bucket/" + directory_, Server().environment(), {});
-    const auto whole = ReadWhole(*store->objects, kKey, std::uint64_t{1} << 30, Deadline::None());
-    EXPECT_TRUE(whole) << whole.error().message;
-    return whole && *whole ? (*whole)->text : "missing";
+    Use(OpenGcsStore("gs://bucket/" + directory_, environment, options_));
   }
   void Put(std::string_view text) { Server().Put(directory_ + '/' + kKey, text); }
   // Of the object, not through the proxy.
@@ -108,9 +61,7 @@ class GcsReplacerTest : public testing::Test {
     return response.value_or(HttpResponse{});
   }
 
-  std::string directory_;
   GcsStoreOptions options_;
-  GcsStore store_;
 };
 
 TEST_F(GcsReplacerTest, AnObjectThatIsReplacedWholeCostsALookAndAnUpload) {
@@ -249,7 +200,6 @@ class GatedReplacerTest : public GcsReplacerTest {
   }
   void SetUp() override {
     if (Server().is_missing()) GTEST_SKIP() << "fake-gcs-server is missing: see tests/run";
-    directory_ = testing::UnitTest::GetInstance()->current_test_info()->name();
     options_.remote.least_delay = options_.remote.most_delay = std::chrono::milliseconds(1);
     Gate().Set("");
     environment_ = Gate().environment();

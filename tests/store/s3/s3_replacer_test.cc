@@ -5,102 +5,47 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 #include <thread>
 
 #include "store/s3/s3_store.h"
+#include "tests/support/replacer_test.h"
 #include "tests/support/s3_server.h"
 
 namespace unshard {
 namespace {
 
 using Method = HttpRequest::Method;
-using Outcome = Committed::Outcome;
-using Requests = std::vector<std::string>;
 
-constexpr const char* kReplacedKey = "a/0.shard";
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
-std::string RandomText(std::size_t size, unsigned seed) {
-  std::mt19937 random(seed);
-  std::string text(size, ' ');
-  for (char& c : text) c = static_cast<char>(random());
-  return text;
-}
-
-class S3ReplacerTest : public testing::Test {
+class S3ReplacerTest : public ReplacerTest {
  protected:
   static Versitygw& Server() {
     static Versitygw server;
     return server;
   }
-  static FaultProxy& Proxy() {
+  FaultProxy& Proxy() const override {
     static FaultProxy proxy(Server().http());
     return proxy;
+  }
+  std::shared_ptr<ObjectStore> OpenBesides() const override {
+    S3Options options = options_;
+    options.environment = Server().ClientEnvironment();
+    return OpenS3Store("s3://bucket/" + directory_, options)->objects;
   }
 
   void SetUp() override {
     if (!HasVersitygw()) GTEST_SKIP() << "versitygw is missing: see tests/run";
-    directory_ = testing::UnitTest::GetInstance()->current_test_info()->name();
     Proxy().Break("");
     options_.environment = Server().ClientEnvironment(Proxy().http());
     options_.remote.least_delay = options_.remote.most_delay = std::chrono::milliseconds(1);
     Open();
   }
-  // With the probe behind it.
-  void Open() {
-    auto store = OpenS3Store("s3://bucket/" + directory_, options_);
-    ASSERT_TRUE(store) << store.error().message;
-    store_ = *std::move(store);
-    const Status can = store_.replacer->CanReplace(kReplacedKey);
-    ASSERT_TRUE(can) << can.error().message;
-    Proxy().TakeRequests();
-  }
-  std::unique_ptr<ObjectReplacement> Begin() {
-    auto begun = store_.replacer->Begin({kReplacedKey, std::nullopt}, {});
-    EXPECT_TRUE(begun) << begun.error().message;
-    return *std::move(begun);
-  }
-  Result<Committed> Commit(std::string_view text) {
-    const auto replacement = Begin();
-    UNSHARD_RETURN_IF_ERROR(replacement->Write(0, AsBytes(text)));
-    return replacement->Commit([]() -> Status { return {}; });
-  }
-  void ExpectCommit(std::string_view text, Outcome outcome = Outcome::kCommitted) {
-    const auto committed = Commit(text);
-    ASSERT_TRUE(committed) << committed.error().message;
-    EXPECT_EQ(committed->outcome, outcome) << committed->reason.message;
-    if (outcome == Outcome::kCommitted) {
-      EXPECT_TRUE(Text() == text);
-      const auto info = store_.objects->Stat(kReplacedKey, Deadline::None());
-      ASSERT_TRUE(info && *info);
-      EXPECT_EQ(committed->object->generation, (*info)->generation);
-    }
-  }
-  // The methods of the requests since the last call, without those that the test sends.
-  static Requests Methods() {
-    Requests methods;
-    for (const std::string& line : Proxy().TakeRequests()) {
-      methods.push_back(line.substr(0, line.find(' ')));
-    }
-    return methods;
-  }
-  // Not through the proxy.
-  [[nodiscard]] std::string Text() const {
-    S3Options options = options_;
-    options.environment = Server().ClientEnvironment();
-    const auto store = OpenS3Store("s3://bucket/" + directory_, options);
-    const auto whole =
-        ReadWhole(*store->objects, kReplacedKey, std::uint64_t{1} << 30, Deadline::None());
-    EXPECT_TRUE(whole) << whole.error().message;
-    return whole && *whole ? (*whole)->text : "missing";
-  }
-  [[nodiscard]] std::string Path() const { return "/bucket/" + directory_ + '/' + kReplacedKey; }
-  void Put(std::string_view text) { Server().Put(directory_ + '/' + kReplacedKey, text); }
+  void Open() { Use(OpenS3Store("s3://bucket/" + directory_, options_)); }
+  [[nodiscard]] std::string Path() const { return "/bucket/" + directory_ + '/' + kKey; }
+  void Put(std::string_view text) { Server().Put(directory_ + '/' + kKey, text); }
 
-  std::string directory_;
   S3Options options_;
-  S3Store store_;
 };
 
 TEST_F(S3ReplacerTest, AnObjectThatIsReplacedWholeCostsAHeadAndAPut) {
@@ -195,7 +140,7 @@ TEST_F(S3ReplacerTest, WhereNothingCanBeLookedAtTheOutcomeIsUnknown) {
   EXPECT_EQ(committed->outcome, Outcome::kUnknown);
   EXPECT_EQ(committed->reason.code, ErrorCode::kUnavailable);
   Proxy().Break("");
-  EXPECT_EQ(store_.replacer->Attempts(kReplacedKey)->front(), replacement->attempt());
+  EXPECT_EQ(store_.replacer->Attempts(kKey)->front(), replacement->attempt());
 }
 
 TEST_F(S3ReplacerTest, WhatIsRefusedForGoodIsSaidInTheWordsOfTheService) {
@@ -227,7 +172,7 @@ TEST_F(S3ReplacerTest, WhatIsRefusedForGoodIsSaidInTheWordsOfTheService) {
     EXPECT_EQ(committed.error().system_errno, each.number);
     EXPECT_NE(committed.error().message.find(each.words), std::string::npos)
         << committed.error().message;
-    EXPECT_NE(committed.error().message.find(kReplacedKey), std::string::npos);
+    EXPECT_NE(committed.error().message.find(kKey), std::string::npos);
     EXPECT_EQ(committed.error().message.find("unshard-tests-secret"), std::string::npos);
     EXPECT_EQ(Text(), "base");
   }
@@ -262,11 +207,11 @@ TEST_F(S3ReplacerTest, TheFirstProbeSurvivesFaults) {
     const auto store = OpenS3Store("s3://bucket/" + directory_, options_);
     ASSERT_TRUE(store);
     proxy.Break(faults);
-    const auto begun = store->replacer->Begin({kReplacedKey, std::nullopt}, {});
+    const auto begun = store->replacer->Begin({kKey, std::nullopt}, {});
     EXPECT_TRUE(begun) << begun.error().message;
     proxy.TakeRequests();
-    EXPECT_TRUE(store->replacer->CanReplace(kReplacedKey));
-    EXPECT_TRUE(store->replacer->Begin({kReplacedKey, std::nullopt}, {}));
+    EXPECT_TRUE(store->replacer->CanReplace(kKey));
+    EXPECT_TRUE(store->replacer->Begin({kKey, std::nullopt}, {}));
     EXPECT_EQ(proxy.TakeRequests().size(), 1u) << "probed again";
     std::vector<std::string> left;
     EXPECT_TRUE(store->objects->List("", Deadline::None(), [&](const ListEntry& entry) {
@@ -312,7 +257,7 @@ TEST_F(S3PartsTest, UnchangedPartsAreCopiedInTheServer) {
   EXPECT_EQ(moved, 2u) << "around what is new in the first part, and what precedes it in the last";
   const std::string expected = base_.substr(0, 3) + "new" + base_.substr(6) + "more";
   EXPECT_TRUE(Text() == expected);
-  EXPECT_EQ(store_.replacer->Attempts(kReplacedKey)->front(), replacement->attempt());
+  EXPECT_EQ(store_.replacer->Attempts(kKey)->front(), replacement->attempt());
 }
 
 TEST_F(S3PartsTest, ACompletionThatFailsOrIsLostIsSettled) {
@@ -347,22 +292,23 @@ TEST_F(S3PartsTest, AnotherWritersVersionStays) {
 TEST(S3rverTest, AServerThatIgnoresConditionsIsReadOnlyUnlessThereIsOneWriter) {
   S3rver server;
   if (server.http().empty()) GTEST_SKIP() << "s3rver is missing: see tests/run";
+  constexpr const char* kKey = "a/0.shard";
   S3Options options;
   options.environment = server.ClientEnvironment();
   const auto refusing = OpenS3Store("s3://bucket/a", options);
   ASSERT_TRUE(refusing);
-  const Status refused = refusing->replacer->CanReplace(kReplacedKey);
+  const Status refused = refusing->replacer->CanReplace(kKey);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kReadOnly);
   EXPECT_NE(refused.error().message.find("If-None-Match"), std::string::npos)
       << refused.error().message;
-  EXPECT_FALSE(refusing->replacer->Begin({kReplacedKey, std::nullopt}, {}));
+  EXPECT_FALSE(refusing->replacer->Begin({kKey, std::nullopt}, {}));
   options.remote.single_writer = true;
   const auto daring = OpenS3Store("s3://bucket/a", options);
-  ASSERT_TRUE(daring->replacer->CanReplace(kReplacedKey));
-  const Status replaced = ReplaceObject(*daring->replacer, kReplacedKey, AsBytes("text"));
+  ASSERT_TRUE(daring->replacer->CanReplace(kKey));
+  const Status replaced = ReplaceObject(*daring->replacer, kKey, AsBytes("text"));
   EXPECT_TRUE(replaced) << replaced.error().message;
-  const auto whole = ReadWhole(*daring->objects, kReplacedKey, 100, Deadline::None());
+  const auto whole = ReadWhole(*daring->objects, kKey, 100, Deadline::None());
   ASSERT_TRUE(whole && *whole);
   EXPECT_EQ((*whole)->text, "text");
 }
