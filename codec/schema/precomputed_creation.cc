@@ -160,6 +160,52 @@ std::string KeyOf(const std::array<double, 3>& resolution) {
   return SixDigits(resolution[0]) + "_" + SixDigits(resolution[1]) + "_" + SixDigits(resolution[2]);
 }
 
+// The geometry of the only scale.
+JsonValue ScaleOf(const IndexDomain& domain, const std::array<double, 3>& resolution,
+                  const std::vector<std::int64_t>& chunk) {
+  JsonValue scale = JsonValue::Object();
+  scale.Set("key", JsonValue::String(KeyOf(resolution)));
+  scale.Set("resolution",
+            JsonValue::Array({DoubleNumber(resolution[0]), DoubleNumber(resolution[1]),
+                              DoubleNumber(resolution[2])}));
+  scale.Set("size", IntegerArray(ListOf(FirstThree(domain.shape()))));
+  scale.Set("voxel_offset", IntegerArray(ListOf(FirstThree(domain.origin()))));
+  scale.Set("chunk_sizes", JsonValue::Array({IntegerArray(ListOf(FirstThree(chunk)))}));
+  return scale;
+}
+
+// The encoding, with its options. The blocks that are chosen become the codec chunk of `layout`.
+Status SetEncoding(const std::string& encoding, const CodecSpec& codec,
+                   const std::vector<std::int64_t>& chunk, ChunkLayout& layout, JsonValue& scale) {
+  scale.Set("encoding", JsonValue::String(encoding));
+  if (encoding == "compressed_segmentation") {
+    UNSHARD_ASSIGN_OR_RETURN(const Extents3 blocks, ChooseBlocks(layout, chunk));
+    scale.Set("compressed_segmentation_block_size", IntegerArray(ListOf(blocks)));
+  } else {
+    UNSHARD_RETURN_IF_ERROR(CheckNoCodecChunks(layout));
+  }
+  constexpr std::int64_t kDefaultQuality = 75;
+  const JsonValue* const quality = codec.members.Find("jpeg_quality");
+  if (encoding == "jpeg") {
+    scale.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(kDefaultQuality));
+  }
+  if (const JsonValue* const level = codec.members.Find("png_level")) {
+    scale.Set("png_level", *level);
+  }
+  return {};
+}
+
+JsonValue InfoOf(const ElementType& type, std::int64_t channels, JsonValue scale) {
+  const bool segmentation = type.name == "uint32" || type.name == "uint64";
+  JsonValue info = JsonValue::Object();
+  info.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
+  info.Set("type", JsonValue::String(segmentation ? "segmentation" : "image"));
+  info.Set("data_type", JsonValue::String(std::string(type.name)));
+  info.Set("num_channels", IntegerNumber(channels));
+  info.Set("scales", JsonValue::Array({std::move(scale)}));
+  return info;
+}
+
 }  // namespace
 
 Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
@@ -193,43 +239,15 @@ Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
 
   auto chunk = ChooseChunkShape(layout.read_chunk, ExtentsOf(domain));
   if (!chunk) return CannotCreate(chunk.error().message);
+  JsonValue scale = ScaleOf(domain, resolution, *chunk);
+  UNSHARD_RETURN_IF_ERROR(SetEncoding(encoding, codec, *chunk, layout, scale));
   const std::vector<std::int64_t> volume = domain.shape();
-  JsonValue scale = JsonValue::Object();
-  scale.Set("key", JsonValue::String(KeyOf(resolution)));
-  scale.Set("resolution",
-            JsonValue::Array({DoubleNumber(resolution[0]), DoubleNumber(resolution[1]),
-                              DoubleNumber(resolution[2])}));
-  scale.Set("size", IntegerArray(ListOf(FirstThree(volume))));
-  scale.Set("voxel_offset", IntegerArray(ListOf(FirstThree(domain.origin()))));
-  scale.Set("chunk_sizes", JsonValue::Array({IntegerArray(ListOf(FirstThree(*chunk)))}));
-  scale.Set("encoding", JsonValue::String(encoding));
-  if (encoding == "compressed_segmentation") {
-    UNSHARD_ASSIGN_OR_RETURN(const Extents3 blocks, ChooseBlocks(layout, *chunk));
-    scale.Set("compressed_segmentation_block_size", IntegerArray(ListOf(blocks)));
-  } else {
-    UNSHARD_RETURN_IF_ERROR(CheckNoCodecChunks(layout));
-  }
-  constexpr std::int64_t kDefaultQuality = 75;
-  const JsonValue* const quality = codec.members.Find("jpeg_quality");
-  if (encoding == "jpeg") {
-    scale.Set("jpeg_quality", quality != nullptr ? *quality : IntegerNumber(kDefaultQuality));
-  }
-  if (const JsonValue* const level = codec.members.Find("png_level"))
-    scale.Set("png_level", *level);
   UNSHARD_ASSIGN_OR_RETURN(
       const auto sharding,
       ChooseShards(schema, codec, encoding, FirstThree(volume), FirstThree(*chunk)));
   UNSHARD_RETURN_IF_ERROR(CheckChoice(layout, sharding, volume, *chunk));
   if (sharding) scale.Set("sharding", ShardingJson(*sharding));
-
-  const bool segmentation = type->name == "uint32" || type->name == "uint64";
-  JsonValue info = JsonValue::Object();
-  info.Set("@type", JsonValue::String("neuroglancer_multiscale_volume"));
-  info.Set("type", JsonValue::String(segmentation ? "segmentation" : "image"));
-  info.Set("data_type", JsonValue::String(std::string(type->name)));
-  info.Set("num_channels", IntegerNumber(channels));
-  info.Set("scales", JsonValue::Array({std::move(scale)}));
-  return info;
+  return InfoOf(*type, channels, std::move(scale));
 }
 
 }  // namespace unshard
