@@ -243,8 +243,8 @@ class CommittedVersions final : public UnpublishedChunks {
   std::map<DirectoryKey, std::uint64_t> directories_;
   // Latest versions that are in the spool and not known to be durable. Guarded; no set is empty.
   std::map<DirectoryKey, std::set<WrittenVersionPtr>> unsynced_;
-  std::list<DirtyShard> recent_;           // guarded; shards with published versions, latest last
-  std::size_t published_ = 0;              // guarded; versions that are not in the spool
+  std::list<DirtyShard> recent_;  // guarded by mutex_; shards with published versions, latest last
+  std::size_t published_ = 0;     // guarded by mutex_; versions that are not in the spool
   std::atomic<std::uint64_t> spooled_{0};  // versions that are
 };
 

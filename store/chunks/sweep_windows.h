@@ -51,8 +51,8 @@ class SweepWindows {
   // most so many bytes.
   static constexpr std::uint64_t kAhead = 3;
   static constexpr std::uint64_t kFarthest = std::uint64_t{32} << 20;
-  // Before the first read of a next shard: this part of what was swept before it, and twice as
-  // much, of at most 8 MiB, where the sweep went on so before.
+  // What is requested of the next shard before its first read: this part of what was swept, twice
+  // as much where the sweep has come from shard to shard before, and at most 8 MiB.
   static constexpr std::uint64_t kPartOfSwept = 16;
   // What a request costs, in bytes that could be transferred instead.
   static constexpr std::uint64_t kLargestGap = std::uint64_t{64} << 10;

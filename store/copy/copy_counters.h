@@ -8,8 +8,8 @@ namespace unshard {
 
 // Thread-safe. A chunk, shard or file that was there already, as the source has it, is kept.
 struct CopyCounters {
-  std::atomic<std::uint64_t> cells{0};      // of all grids, looked at
-  std::atomic<std::uint64_t> all_cells{0};  // constant once the copy has begun
+  std::atomic<std::uint64_t> cells{0};      // of the grids: copied, kept or missing
+  std::atomic<std::uint64_t> all_cells{0};  // of all grids; constant once the copy has begun
   std::atomic<std::uint64_t> chunks{0};     // written
   std::atomic<std::uint64_t> bytes{0};      // of these, and of files
   std::atomic<std::uint64_t> kept_chunks{0};

@@ -11,7 +11,7 @@
 namespace unshard {
 
 struct DatasetMember {
-  std::string path;  // below the root; "": the root is it
+  std::string path;  // below the root; "": the root itself
   ViewSource source;
 };
 

@@ -36,7 +36,7 @@ class ShardCopy {
     std::shared_ptr<ObjectReplacer> replacer;
     std::shared_ptr<FileSystem> files;  // null where the destination is remote
     std::shared_ptr<CopyCounters> counters;
-    // Of all workers: counts limits.makers down.
+    // Shared by all workers, and held while a shard is made: begins at limits.makers.
     std::shared_ptr<std::counting_semaphore<>> making;
   };
   ShardCopy(Parts parts, const CopyLimits& limits);

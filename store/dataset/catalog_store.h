@@ -19,11 +19,11 @@ namespace unshard {
 // documents that have been read; they are presented with the time at which this object was made. A
 // listing is what is known, not all there is: capabilities().lists stays false.
 //
-// Stat of a name costs nothing for a known directory, and one request for a file or where the store
-// below can tell that it is a directory. Of a name that is
-// neither, unless it lies in a data directory, the documents that a dataset begins with are
-// requested, all at once: with one of them it is a directory. Missing names are not remembered: the
-// kernel caches them for the ttl. Thread-safe; no lock is held across I/O.
+// Stat of a known directory costs nothing. Every other name costs a request, after which it is a
+// file, a directory of which the store below knows, or neither: then, unless it lies in a data
+// directory, the documents that a dataset begins with are requested, all at once, and with one of
+// them it is a directory. Missing names are not remembered: the kernel caches them for the ttl.
+// Thread-safe; no lock is held across I/O.
 class CatalogStore final : public ObjectStore {
  public:
   explicit CatalogStore(std::shared_ptr<ObjectStore> below);

@@ -56,7 +56,7 @@ Status DatasetChanges::RemoveDocument(const std::string& directory, const std::s
     UNSHARD_ASSIGN_OR_RETURN(const bool holds, Holds(*tree));
     if (!holds) continue;
     return FailWith(EPERM, ErrorCode::kPermissionDenied,
-                    path + ": tells how the chunks in \"" + tree->directory() +
+                    path + ": describes how the chunks in \"" + tree->directory() +
                         "\" are stored: remove these first");
   }
   for (const auto& tree : trees) {

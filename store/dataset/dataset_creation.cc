@@ -209,7 +209,6 @@ class Creation {
 
 // --- Reading the documents of another dataset
 
-constexpr std::uint64_t kMostCreatedBytes = JsonLimits().max_bytes;
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxDocuments = 100000;
 
@@ -229,7 +228,7 @@ class DocumentWalk {
     Below below;
     for (const std::string_view name : kDocumentNames) {
       const std::string path = JoinPath(directory, name);
-      UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, path, kMostCreatedBytes, deadline_));
+      UNSHARD_ASSIGN_OR_RETURN(auto object, ReadWhole(store_, path, kMaxDocumentBytes, deadline_));
       if (!object) continue;
       if (documents_.size() >= kMaxDocuments) return TooMany(directory, "100000 documents");
       const auto document = ParseJson(object->text);

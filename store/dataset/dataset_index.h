@@ -21,9 +21,9 @@ namespace unshard {
 
 // A metadata document as the mount shows it.
 struct Document {
-  std::string name;  // "info" or "zarr.json"
+  std::string name;  // "info", "zarr.json", ".zarray", …
   std::shared_ptr<const std::string> text;
-  ObjectInfo source;
+  ObjectInfo source;  // the document of the source that it is made of
 };
 
 // How one directory is presented where that differs from the source. Immutable.
@@ -34,9 +34,10 @@ struct DirectoryOverlay {
   std::set<std::string> virtual_children;
   // Documents that a view computes. Where there are any, those of the source are hidden.
   std::vector<Document> computed;
-  // Names of the source that are hidden, unless they are among `virtual_children`.
+  // Names of the source that are hidden, unless they are among `virtual_children`; where it is
+  // closed, all are.
   std::set<std::string> hidden;
-  bool closed = false;              // all of them are
+  bool closed = false;
   bool opaque = false;              // nothing below is a dataset: never searched
   bool holds_plain_chunks = false;  // unsharded chunk files are here as well
   std::optional<Error> fault;       // the dataset here is broken; its files answer EIO
@@ -76,7 +77,9 @@ struct Contribution {
   std::vector<FoundDataset> found;
   std::vector<ServedTree> trees;
   std::map<std::string, ObjectInfo> documents;  // by name: the versions that were read
-  std::string structure;                        // where it is equal the kernel is not notified
+  // The parts of the documents on which the names and bytes of chunks depend: the kernel is
+  // notified of them only where this has changed.
+  std::string structure;
 
   [[nodiscard]] bool has_fault() const;
 };

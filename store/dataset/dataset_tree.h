@@ -38,9 +38,8 @@ struct DatasetTreeOptions {
   ShardSetOptions shards;
   std::shared_ptr<CommittedVersions> written;  // of writable mounts, else null
   const View* view = &NativeView();  // null: that of the directory's first component, all_views.h
-  // Of chunks that a view encodes: what keeps them, and the largest.
-  std::shared_ptr<ByteBudgetCache> encoded;
-  std::uint64_t max_chunk_bytes = 0;
+  std::shared_ptr<ByteBudgetCache> encoded;  // the chunks that views have encoded
+  std::uint64_t max_chunk_bytes = 0;         // of the voxels of one chunk that a view encodes
   ViewOptions view_options;
   bool lossy = false;  // views may be written where that loses
   // Of a store that cannot list, else null.
@@ -109,7 +108,7 @@ class DatasetTree {
   // Reads the metadata in `path`. A document that has become broken changes nothing. Of two threads
   // the later one begins to read after the earlier one has put its result, which it replaces: the
   // metadata that are served are never older than the last call.
-  // kSearch: a directory without documents is not watched, as it may never be looked at.
+  // kSearch: the directory may never be used, so that it is not watched where it has no documents.
   enum class Reason { kSearch, kUse };
   ContributionPtr Examine(const std::string& path, Reason reason);
   // The same, unless another thread has done so before this one came to it.

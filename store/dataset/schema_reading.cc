@@ -12,12 +12,10 @@
 namespace unshard {
 namespace {
 
-constexpr std::uint64_t kMostJsonBytes = JsonLimits().max_bytes;
-
 // Nothing where it is missing.
 Result<std::optional<JsonValue>> ReadDocument(ObjectStore& store, const std::string& key,
                                               const Deadline& deadline) {
-  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store, key, kMostJsonBytes, deadline));
+  UNSHARD_ASSIGN_OR_RETURN(const auto object, ReadWhole(store, key, kMaxDocumentBytes, deadline));
   if (!object) return std::nullopt;
   auto document = ParseJson(object->text);
   if (!document) return Forward(std::move(document).error(), store.Describe(key));

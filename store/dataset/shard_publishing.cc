@@ -90,7 +90,7 @@ class ShardPublish {
 };
 
 Result<Done> ShardPublish::Run() {
-  // No event need have announced that the metadata were replaced or removed.
+  // The metadata may have been replaced or removed without an event, as on a remote store.
   const auto serves = parts_.datasets->Serves(*tree_);
   if (!serves) {
     parts_.versions->AbandonPublish(versions_);

@@ -30,8 +30,8 @@ class SpoolReplay {
  public:
   // Takes up a file that is no chunk. Null where the source has no such files: they are
   // quarantined.
-  // `root`: as in CommittedTo::root.
   using ReplayFile = std::function<void(const std::shared_ptr<Spool>&, const SpooledChunk&)>;
+  // `root`: as in CommittedTo::root.
   SpoolReplay(ObjectReplacer& replacer, DatasetTree& datasets, const CommitChecks& checks,
               const CurrentChunks& current, SpooledVersions& versions, AttemptRecords& attempts,
               ReplayFile replay_file, std::string root = {})

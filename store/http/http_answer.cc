@@ -73,7 +73,7 @@ HttpAnswer Unsatisfied(const HttpResponse& response) {
   HttpAnswer answer{HttpAnswer::Kind::kUnsatisfied};
   const auto field = FindHeader(response.headers, "Content-Range");
   const auto range = field ? ParseContentRange(*field) : std::nullopt;
-  if (range) answer.told_size = range->total;
+  if (range) answer.total = range->total;
   return answer;
 }
 

@@ -38,7 +38,7 @@ struct HttpAnswer {
   Kind kind = Kind::kMissing;
   std::optional<HttpObject> object{};  // kPart, kWhole, kTooLarge
   // kUnsatisfied: the size of the object, where the answer has it ("bytes */10").
-  std::optional<std::uint64_t> told_size{};
+  std::optional<std::uint64_t> total{};
 };
 
 // Fails with kPermissionDenied for 401 and 403, with kUnavailable for every other status and for an

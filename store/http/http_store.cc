@@ -123,7 +123,7 @@ bool Opening::AsksOtherwise(const Result<HttpAnswer>& answer) {
         asked_ = kOneByte;
       } else {
         asked_.reset();
-        unsatisfied_size_ = answer->told_size.value_or(0);
+        unsatisfied_size_ = answer->total.value_or(0);
       }
       return true;
     case Kind::kWhole:

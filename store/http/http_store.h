@@ -57,8 +57,9 @@ std::shared_ptr<ObjectStore> MakeHttpStore(std::shared_ptr<HttpServer> server);
 // A generation is the strong ETag, else the weak ETag or Last-Modified together with the size.
 // Each read after the first of a version is conditional on it. Capabilities: lists nothing, keeps
 // no replaced versions, writes nothing; List visits no entry.
-// Errors: 401 and 403 kPermissionDenied; 404 and 410 are missing; a server that breaks the protocol
-// or cannot serve ranges of a large object kNotSupported; no answer kUnavailable.
+// 404 and 410 are missing. Errors: 401 and 403 kPermissionDenied; no answer, one that breaks HTTP
+// (errno EPROTO) or another status kUnavailable; a large object of a server without ranges
+// kNotSupported; an object that keeps changing while it is opened kConflict.
 Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
                                                    const HttpStoreOptions& options);
 

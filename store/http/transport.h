@@ -42,7 +42,7 @@ struct HttpRequest {
   // The most bytes of a body that are taken: of an answer 200, and of every other one.
   std::uint64_t max_whole_body = 0;
   std::uint64_t max_other_body = 0;
-  // Not sent before.
+  // It is not sent before; the epoch: at once.
   std::chrono::steady_clock::time_point not_before{};
   Deadline deadline;
 };

@@ -37,8 +37,7 @@ class PagedListings {
   // Asks for the page after the one that named `next` ("": the first).
   using Fetch = std::function<Result<ListedPage>(const std::string& next, const Deadline&)>;
   // As ObjectStore::ListFrom. Where the page of `resume` is no longer kept, the directory is listed
-  // again from its start. Fails with kUnavailable where a page
-  // names itself as the next one.
+  // again from its start. Fails with kUnavailable where a page names itself as the next one.
   Status ListFrom(std::uint64_t resume, const Fetch& fetch, const Deadline& deadline,
                   const ObjectStore::ListVisitor& visitor);
 

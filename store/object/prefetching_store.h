@@ -15,8 +15,7 @@ namespace unshard {
 // range, which does not wait. Until it has been read whole, or the cache has evicted it, reads
 // within prefetched ranges are served from them:
 //   - A read waits for a request that is under way. Its own deadline and interrupt end its wait,
-//   and
-//     never the request.
+//     and never the request.
 //   - Bytes of several ranges that follow one another are joined.
 //   - Where the request fails, each of the reads that wait for it asks the store itself. Where it
 //     finds that the version has been replaced (kConditionFailed), that is their result too.

@@ -2,7 +2,7 @@
 // whose answers were lost, and those of earlier mounts that were killed meanwhile.
 //
 //   1. Record an attempt in the spools whose files it publishes, durably, before the store is
-//   asked.
+//      asked.
 //   2. Where its outcome is known, and the files that it published are discarded, forget it.
 //   3. Where it is not known, keep it. Before any of its files is published again, ask the store
 //      whether the object has, or had, the version that it made.

@@ -5,10 +5,10 @@
 // with most bytes first), when a caller waits for it, and when the queue is drained. A publish that
 // fails is repeated after a pause that grows to a minute, to ten minutes where a store over a
 // network denies it; one that cannot succeed (the format cannot be written, the directory is
-// read-only) only when a caller waits for it. Chunks that
-// arrive while their shard is published make it dirty again. Where the store as a whole is away all
-// shards wait together, and one at a time finds out whether it is back, or any other request that
-// the store answers: then all are published at once.
+// read-only) only when a caller waits for it. Chunks that are committed while their shard is
+// published make it dirty again. Where the store as a whole is away all shards wait together, and
+// are tried one at a time. Once the store answers one of these, or any other request, all are
+// published at once.
 #pragma once
 
 #include <chrono>

@@ -96,7 +96,7 @@ struct WriterTraits {
   std::uint64_t least_part_bytes = std::uint64_t{5} << 20;   // but the last
   std::uint64_t most_parts = 10000;
   bool copies_ranges = false;  // PartedUpload::Copy
-  // Some servers compare validators without their quotes: UnquotedValidators() works.
+  // Some servers compare validators without their quotes (Conduct::unquoted).
   bool validators_have_quotes = false;
   std::chrono::milliseconds least_interval{0};  // between versions of one object
 };

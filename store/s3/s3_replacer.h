@@ -15,9 +15,10 @@ namespace unshard {
 // As store/remote/remote_replacer.h promises it, of the objects that `objects` reads.
 //
 // A rewrite keeps of an object's metadata: Content-Type, Cache-Control, Content-Disposition,
-// Content-Language, Expires, all user metadata, the storage class, the encryption by the service,
-// and the tags where they may be read. It does not keep the Content-Encoding, since the new bytes
-// have none, retention and access control lists: new versions have those that the bucket gives.
+// Content-Language, Expires, the redirect location of websites, all user metadata, the storage
+// class, the encryption by the service, and the tags and the access control list where they may be
+// read, and for the list, given. It does not keep the Content-Encoding, since the new bytes have
+// none, and retention: a new version has that which the bucket gives.
 // A new object has the Content-Type application/json where its name ends with ".json", else
 // application/octet-stream.
 std::shared_ptr<ObjectReplacer> MakeS3Replacer(std::shared_ptr<const S3Access> access,
