@@ -194,7 +194,8 @@ Status ExportSpool(FileSystem& spool, const SpoolContents& contents, FileSystem&
     if (copied) ++report.damaged;
     if (!copied) report.problems.push_back(name + ": " + copied.error().message);
   }
-  return {};
+  // The spool may be removed once it is exported: names and lists have to last as well.
+  return to.SyncAll();
 }
 
 }  // namespace unshard

@@ -9,6 +9,7 @@
 
 #include "codec/core/checksum.h"
 #include "store/spool/sealed_name.h"
+#include "tests/support/simulated_disk.h"
 #include "tests/support/temporary_directory.h"
 
 namespace unshard {
@@ -177,6 +178,19 @@ TEST_F(SpoolContentsTest, ExportMakesPlainFiles) {
   EXPECT_FALSE(stdfs::exists(to() / "a/image/c/0/2"));
   EXPECT_EQ(ReadFile(to() / "REMOVED"), "a/image/c/0/2\n");
   EXPECT_EQ(ReadFile(to() / "CONFLICTS/8_8_8/0-64_0-64_0-64,9"), "theirs");
+}
+
+TEST_F(SpoolContentsTest, WhatIsExportedIsThereAfterAPowerLoss) {
+  Put("chunks", "a/image", "c/0/1", 5, "bytes");
+  Put("chunks", "a/image", "c/0/2", 6, "", true);
+  const auto from = OpenPosixFileSystem(spool().string());
+  SimulatedDisk disk;
+  ExportReport report;
+  const Status done = ExportSpool(**from, Read(), disk, report);
+  ASSERT_TRUE(done) << done.error().message;
+  const auto after = disk.AfterPowerLoss(Survival::kNothing, 1);
+  EXPECT_EQ(after->Text("a/image/c/0/1"), "bytes");
+  EXPECT_EQ(after->Text("REMOVED"), "a/image/c/0/2\n");
 }
 
 TEST_F(SpoolContentsTest, ARemovalThatWasSetAsideIsListedAndNoEmptyChunk) {
