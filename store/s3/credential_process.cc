@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 extern char** environ;
@@ -67,6 +70,32 @@ Result<std::string> ReadAll(int descriptor, const Deadline& deadline) {
   }
 }
 
+int WaitFor(pid_t process) {
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// The status of a program that may go on after it has closed its output. It and what it has started
+// are killed where it has not ended at the deadline.
+Result<int> StatusOf(pid_t process, const Deadline& deadline) {
+  std::chrono::milliseconds pause{1};
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(process, &status, WNOHANG);
+    // Where this process ignores the end of others (SIGCHLD), there is no status.
+    if (ended == process || (ended < 0 && errno != EINTR)) return status;
+    if (const Status in_time = deadline.Check("waiting for the credential_process"); !in_time) {
+      ::kill(-process, SIGKILL);
+      WaitFor(process);
+      return tl::unexpected<Error>(in_time.error());
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::milliseconds(kInterruptsSeenMilliseconds));
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> WordsOf(std::string_view command) {
@@ -109,13 +138,15 @@ Result<ExpiringCredentials> AskProcess(std::string_view command, const Deadline&
   }
   const auto text = ReadAll(output[0], deadline);
   ::close(output[0]);
-  if (!text) ::kill(-process, SIGKILL);
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  if (!text) {
+    ::kill(-process, SIGKILL);
+    WaitFor(process);
+    return tl::unexpected<Error>(text.error());
   }
-  if (!text) return tl::unexpected<Error>(text.error());
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  UNSHARD_ASSIGN_OR_RETURN(const int status, StatusOf(process, deadline));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return ProcessDenied("fails: " + words->front());
+  }
   auto found = ParseCredentialsDocument(*text);
   if (!found) return ProcessDenied("prints no credentials: " + words->front());
   return found;
