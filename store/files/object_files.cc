@@ -25,6 +25,10 @@ std::uint64_t NumberOfKey(const std::string& key) {  // FNV-1a
   return hash & ~kCreated;
 }
 
+std::int64_t BytesOf(const WaitingPtr& file) {
+  return file ? static_cast<std::int64_t>(file->chunk.size) : 0;
+}
+
 FileStatus DirectoryStatus(const std::string& path, const timespec& modified) {
   FileStatus status;
   status.kind = FileStatus::Kind::kDirectory;
@@ -338,15 +342,12 @@ Result<WaitingPtr> ObjectFiles::SealLocked(const std::string& path, StagedFile* 
     if (state.remembered) state.remembered->generation.reset();
   });
   const std::uint64_t number = table_->QueueNumber(path);
-  const auto bytes = [](const WaitingPtr& of) {
-    return of ? static_cast<std::int64_t>(of->chunk.size) : 0;
-  };
   if (superseded) {
     if (const Status gone = superseded->spool->Discard(superseded->chunk); !gone) {
       LogWarning(gone.error().message);
     }
   }
-  committing_.add_dirty(number, superseded ? 0 : 1, bytes(waiting) - bytes(superseded));
+  committing_.add_dirty(number, superseded ? 0 : 1, BytesOf(waiting) - BytesOf(superseded));
   return waiting;
 }
 
@@ -507,7 +508,7 @@ void ObjectFiles::Adopt(const WaitingPtr& file) {
     }
   }
   committing_.add_dirty(table_->QueueNumber(path), superseded ? 0 : 1,
-                        static_cast<std::int64_t>(file->chunk.size));
+                        BytesOf(file) - BytesOf(superseded));
   Changed(path);
 }
 

@@ -48,8 +48,10 @@ class ObjectFilesTest : public testing::Test {
     ObjectFiles::Committing committing;
     committing.spool = spool_;
     committing.await_room = [](std::uint64_t) -> Status { return FailErrno(ENOSPC, "the spool"); };
-    committing.add_dirty = [this](std::uint64_t number, std::int64_t, std::int64_t) {
+    committing.add_dirty = [this](std::uint64_t number, std::int64_t files, std::int64_t bytes) {
       dirty_.insert(number);
+      dirty_files_ += files;
+      dirty_bytes_ += bytes;
     };
     committing.changed = [this](const std::string& key) { changed_.insert(key); };
     files_->Start(std::move(committing));
@@ -134,6 +136,7 @@ class ObjectFilesTest : public testing::Test {
   std::unique_ptr<AttemptRecords> attempts_;
   std::unique_ptr<FilePublishing> publishing_;
   std::set<std::uint64_t> dirty_;
+  std::int64_t dirty_files_ = 0, dirty_bytes_ = 0;  // that were ever added
   std::set<std::string> changed_;
 };
 
@@ -444,6 +447,23 @@ TEST_F(ObjectFilesTest, AnotherHostsVersionStaysInStrictMode) {
   EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
   EXPECT_EQ(Stored("f"), "other");
   EXPECT_EQ(FilesIn("conflicts/"), 1U);
+}
+
+TEST_F(ObjectFilesTest, OfTwoVersionsInASpoolOneIsDirty) {
+  for (const char* text : {"1", "second"}) {
+    const auto staged = spool_->Stage();
+    ASSERT_TRUE(staged && (*staged)->Write(0, AsBytes(text)));
+    SealTerms terms;
+    terms.whole_file = true;
+    const auto sealed = spool_->Seal(staged->get(), "d", "f", terms);
+    ASSERT_TRUE(sealed) << sealed.error().message;
+    publishing_->Replay(spool_, *sealed);
+  }
+  EXPECT_EQ(dirty_files_, 1);
+  EXPECT_EQ(dirty_bytes_, 6);
+  EXPECT_EQ(FilesIn("chunks/"), 1U);
+  ASSERT_TRUE(Publish());
+  EXPECT_EQ(Stored("d/f"), "second");
 }
 
 TEST_F(ObjectFilesTest, WhatCannotBeQuarantinedStaysInItsSpool) {
