@@ -60,7 +60,7 @@ bool Contains(const std::string& text, std::string_view part) {
 
 std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& source) {
   if (Contains(failure.message, "no such chunk")) {
-    return "`unshard info " + source + "` says shape and chunks; names that are no chunk's need " +
+    return "`unshard info " + source + "` shows shape and chunks; names that are no chunk's need " +
            "another form, such as .NAME.tmp";
   }
   if (failure.operation == "setattr") {

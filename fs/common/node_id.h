@@ -5,8 +5,8 @@
 //   bit 63      1: arithmetic, 0: from the table (1 is the root)
 //   bit 62      of a number from the table: the node belongs to .unshard
 //   bits 50-62  ordinal of the chunk tree
-//   bits 41-49  number of the shard's generation, used again after kGenerationLimit (0:
-//   directories) bits 0-40   position in the tree, in storage order
+//   bits 41-49  number of the shard's generation, below kGenerationLimit; 0 for directories
+//   bits 0-40   position in the tree, in storage order
 //
 // The generation is part of the number, so that the kernel never has pages of two generations of
 // one chunk at one node; it is not part of st_ino, which stays the same across generations.
