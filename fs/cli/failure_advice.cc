@@ -67,7 +67,7 @@ std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& so
     return "write the whole chunk, or write a new file beside it and rename that onto the chunk";
   }
   return "write the whole chunk as an encoder of this array makes it (`unshard info " + source +
-         "` says shape, chunks and encoding), then close it; the chunk from before stays";
+         "` shows shape, chunks and encoding), then close it; the chunk from before stays";
 }
 
 std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& source,
