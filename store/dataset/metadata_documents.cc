@@ -12,6 +12,9 @@
 namespace unshard {
 namespace {
 
+// Before kConflict: in each another process has stored a document first.
+constexpr int kAttempts = 8;
+
 tl::unexpected<Error> TooLarge() {
   return FailWith(EFBIG, ErrorCode::kInvalidArgument, "expected at most 64 MiB of metadata");
 }
@@ -49,9 +52,19 @@ Status MetadataDocuments::Commit(const EditedDocument& document, StagedFile& byt
     return SameJson(text, *computed) ? Status() : RefuseComputed(path);
   }
   const std::lock_guard lock(mutex_);
-  UNSHARD_ASSIGN_OR_RETURN(const auto object,
-                           ReadWhole(store_, path, kMaxDocumentBytes, CallerDeadline()));
-  const std::optional<std::string> stored = object ? std::optional(object->text) : std::nullopt;
+  for (int i = 0; i < kAttempts; ++i) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto stored,
+                             ReadWhole(store_, path, kMaxDocumentBytes, CallerDeadline()));
+    UNSHARD_ASSIGN_OR_RETURN(const bool committed, CommitOver(stored, document, text, modified));
+    if (committed) return {};
+  }
+  return Fail(ErrorCode::kConflict, path + ": other processes keep replacing it");
+}
+
+Result<bool> MetadataDocuments::CommitOver(const std::optional<WholeObject>& stored,
+                                           const EditedDocument& document, const std::string& text,
+                                           const timespec& modified) {
+  const std::string path = JoinPath(document.directory, document.name);
   if (document.plain && datasets_.HoldsPlainDocument(path)) {
     const Replaces replaces = stored ? Replaces::kStored : Replaces::kNothing;
     UNSHARD_ASSIGN_OR_RETURN(const std::string complete, Complete(path, text, replaces));
@@ -74,21 +87,21 @@ std::optional<std::string> MetadataDocuments::ComputedText(const std::string& pa
   return *overlay->document->text;
 }
 
-Status MetadataDocuments::Merge(const std::string& path, const std::string& stored,
-                                const std::string& text) {
+Result<bool> MetadataDocuments::Merge(const std::string& path, const WholeObject& stored,
+                                      const std::string& text) {
   const std::string directory = ParentPath(path);
   const bool info = BaseName(path) == kInfoDocument;
   const auto merged =
-      info ? MergeNeuroglancerInfo(stored, text, changes_.InDirectoriesBelow(directory))
-           : MergeZarrMetadata(stored, text, NodesBelow(directory));
+      info ? MergeNeuroglancerInfo(stored.text, text, changes_.InDirectoriesBelow(directory))
+           : MergeZarrMetadata(stored.text, text, NodesBelow(directory));
   if (!merged) return Forward(merged.error(), path);
   const auto trees = changes_.TreesOf(directory);
-  if (!info && *merged != stored) {
-    UNSHARD_RETURN_IF_ERROR(changes_.RemoveOutside(directory, stored, *merged));
+  if (!info && *merged != stored.text) {
+    UNSHARD_RETURN_IF_ERROR(changes_.RemoveOutside(directory, stored.text, *merged));
   }
-  UNSHARD_RETURN_IF_ERROR(Store(path, *merged, stored, std::nullopt));
-  changes_.LeaveRetired(trees);
-  return {};
+  UNSHARD_ASSIGN_OR_RETURN(const bool committed, Store(path, *merged, stored, std::nullopt));
+  if (committed) changes_.LeaveRetired(trees);
+  return committed;
 }
 
 // Removals of its chunks may still wait to be published.
@@ -100,13 +113,15 @@ Status MetadataDocuments::Remove(const std::string& path) {
   return {};
 }
 
-Status MetadataDocuments::Store(const std::string& path, const std::string& text,
-                                const std::optional<std::string>& stored,
-                                const std::optional<timespec>& modified) {
+Result<bool> MetadataDocuments::Store(const std::string& path, const std::string& text,
+                                      const std::optional<WholeObject>& stored,
+                                      const std::optional<timespec>& modified) {
   // What copies of arrays are merged into can make them longer.
   if (text.size() > kMaxDocumentBytes) return TooLarge();
-  if (text != stored) {
-    UNSHARD_RETURN_IF_ERROR(ReplaceObject(replacer_, path, AsBytes(text)));
+  if (!stored || text != stored->text) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool replaced,
+                             ReplaceVersion(replacer_, path, stored, AsBytes(text)));
+    if (!replaced) return false;
   }
   if (modified) {
     OpenFlags flags;
@@ -115,7 +130,7 @@ Status MetadataDocuments::Store(const std::string& path, const std::string& text
     if (file) UNSHARD_RETURN_IF_ERROR(file->SetModified(*modified));
   }
   Reload(path);
-  return {};
+  return true;
 }
 
 void MetadataDocuments::Reload(const std::string& path) {
@@ -211,7 +226,8 @@ Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
     return tl::unexpected<Error>(complete.error());
   }
   if (*complete == object->text) return {};
-  return Store(path, *complete, object->text, status->modified);
+  UNSHARD_RETURN_IF_ERROR(Store(path, *complete, object, status->modified));
+  return {};
 }
 
 }  // namespace unshard

@@ -23,9 +23,11 @@ struct EditedDocument {
   bool plain = false;  // a group's that was shown as it is stored, or a new one
 };
 
-// Thread-safe: one document is changed at a time. Paths are keys of the store. What is refused, and
-// with which errno, says codec/precomputed/merge.h and codec/zarr3/merge.h; EFBIG beyond
-// kMaxDocumentBytes. After a failure what was stored before stays, but for CompleteInPlace.
+// Thread-safe: one document is changed at a time. What another process stores meanwhile is not
+// replaced: the edit is checked, and merged, against that as well. Paths are keys of the store.
+// What is refused, and with which errno, says codec/precomputed/merge.h and codec/zarr3/merge.h;
+// EFBIG beyond kMaxDocumentBytes. After a failure what was stored before stays, but for
+// CompleteInPlace.
 class MetadataDocuments {
  public:
   // Asks for a refresh of a key: what the mount shows of it may have changed. Must not wait.
@@ -62,9 +64,13 @@ class MetadataDocuments {
   Result<std::string> Complete(const std::string& path, const std::string& text,
                                Replaces replaces) const;
   Result<std::string> InShards(const std::string& path, std::string text) const;
-  Status Merge(const std::string& path, const std::string& stored, const std::string& text);
-  Status Store(const std::string& path, const std::string& text,
-               const std::optional<std::string>& stored, const std::optional<timespec>& modified);
+  // These three give false where another process has replaced what was stored.
+  Result<bool> CommitOver(const std::optional<WholeObject>& stored, const EditedDocument& document,
+                          const std::string& text, const timespec& modified);
+  Result<bool> Merge(const std::string& path, const WholeObject& stored, const std::string& text);
+  Result<bool> Store(const std::string& path, const std::string& text,
+                     const std::optional<WholeObject>& stored,
+                     const std::optional<timespec>& modified);
   void Reload(const std::string& path);
   // Nothing where this document can be changed.
   [[nodiscard]] std::optional<std::string> ComputedText(const std::string& path) const;

@@ -222,7 +222,7 @@ Status WritePipeline::CommitMove(const Commit& to, StagedFile& staged, const Com
 Result<WrittenVersionPtr> WritePipeline::CommitRemoval(const Commit& of) {
   auto removed = committer_.CommitRemoval(of);
   for (int i = 0; i < kRoomTries && !removed && removed.error().system_errno == ENOSPC; ++i) {
-    if (!WaitForRoom(0)) return removed;
+    UNSHARD_RETURN_IF_ERROR(WaitForRoom(0));
     removed = committer_.CommitRemoval(of);
   }
   if (removed) Committed(of);

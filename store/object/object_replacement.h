@@ -155,4 +155,9 @@ Status ReplaceObject(ObjectReplacer& store, const std::string& key, const FillVe
 // The same, of these bytes.
 Status ReplaceObject(ObjectReplacer& store, const std::string& key, ByteSpan bytes);
 
+// The same of the version that was read (nothing: the object was missing), in one attempt. False
+// where another one is there by now, which stays. One with the same bytes counts as the same.
+Result<bool> ReplaceVersion(ObjectReplacer& store, const std::string& key,
+                            const std::optional<WholeObject>& read, ByteSpan bytes);
+
 }  // namespace unshard

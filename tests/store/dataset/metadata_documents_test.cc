@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <utility>
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
@@ -17,6 +19,29 @@
 
 namespace unshard {
 namespace {
+
+// Another process comes first, as often as it likes.
+class Overtaken final : public ObjectReplacer {
+ public:
+  Overtaken(ObjectReplacer& store, std::function<void()> first)
+      : store_(store), first_(std::move(first)) {}
+  Status CanReplace(const std::string& key) override { return store_.CanReplace(key); }
+  Result<std::unique_ptr<ObjectReplacement>> Begin(const ReplacedObject& object,
+                                                   const Deadline& deadline) override {
+    first_();
+    return store_.Begin(object, deadline);
+  }
+  Status MakeDurable(const std::string& directory) override {
+    return store_.MakeDurable(directory);
+  }
+  [[nodiscard]] std::string Describe(const std::string& key) const override {
+    return store_.Describe(key);
+  }
+
+ private:
+  ObjectReplacer& store_;
+  const std::function<void()> first_;
+};
 
 class MetadataDocumentsTest : public testing::Test {
  protected:
@@ -37,10 +62,13 @@ class MetadataDocumentsTest : public testing::Test {
     auto opened = Volume::Open(options, nullptr);
     ASSERT_TRUE(opened) << opened.error().message;
     volume_ = *std::move(opened);
+    StoreThrough(*volume_->parts().documents);
+  }
+  void StoreThrough(ObjectReplacer& replacer) {
     const VolumeParts& parts = volume_->parts();
     documents_ = std::make_unique<MetadataDocuments>(
-        *parts.store, *parts.files, *parts.datasets, *parts.documents, *volume_->writes(),
-        std::nullopt, [this](const std::string& key) { refreshed_.push_back(key); });
+        *parts.store, *parts.files, *parts.datasets, replacer, *volume_->writes(), std::nullopt,
+        [this](const std::string& key) { refreshed_.push_back(key); });
   }
 
   [[nodiscard]] std::string FileText(const std::string& key) const {
@@ -115,6 +143,37 @@ TEST_F(MetadataDocumentsTest, AnEditOfTheShownDocumentKeepsTheShardsOfTheStoredO
   EXPECT_EQ(Shown(), edited);
   EXPECT_EQ(Tree(), tree) << "chunks are stored as before";
   EXPECT_EQ(refreshed_, std::vector<std::string>{"a/zarr.json"});
+}
+
+TEST_F(MetadataDocumentsTest, AnEditIsMergedIntoWhatAnotherProcessHasStoredMeanwhile) {
+  JsonValue edited = Shown();
+  edited.Set("attributes", *ParseJson(R"({"unit": "nm"})"));
+  const ShardedSource anew = ZarrSource({8}, {1}, {2}, {ChunkKeyEncoding::Kind::kV2, '.'});
+  std::size_t left = 2;
+  Overtaken overtaken(*volume_->parts().documents, [&] {
+    if (left > 0) source_.Replace("a/zarr.json", anew.document + std::string(left--, '\n'));
+  });
+  StoreThrough(overtaken);
+  const Status committed = CommitArray(edited);
+  ASSERT_TRUE(committed) << committed.error().message;
+  const auto stored = ParseJson(FileText("a/zarr.json"));
+  ASSERT_TRUE(stored) << FileText("a/zarr.json");
+  EXPECT_EQ(*stored->Find("chunk_grid"), *ParseJson(anew.document)->Find("chunk_grid"));
+  EXPECT_EQ(*stored->Find("attributes"), *edited.Find("attributes"));
+}
+
+TEST_F(MetadataDocumentsTest, AnEditThatIsOvertakenAgainAndAgainChangesNothing) {
+  JsonValue edited = Shown();
+  edited.Set("attributes", *ParseJson(R"({"unit": "nm"})"));
+  std::size_t times = 0;
+  Overtaken overtaken(*volume_->parts().documents, [&] {
+    source_.Replace("a/zarr.json", array_.document + std::string(++times, '\n'));
+  });
+  StoreThrough(overtaken);
+  const Status refused = CommitArray(edited);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(FileText("a/zarr.json").find("nm"), std::string::npos);
 }
 
 TEST_F(MetadataDocumentsTest, AnEditOfHowChunksAreStoredIsRefused) {

@@ -378,6 +378,28 @@ TEST_P(ObjectReplacementTest, AWholeObjectIsReplacedOrMade) {
   }
 }
 
+TEST_P(ObjectReplacementTest, TheVersionThatWasReadIsReplacedAndNoOther) {
+  const auto replace = [&](const std::optional<WholeObject>& read, const char* text) {
+    const auto replaced = ReplaceVersion(*replacer_, kKey, read, AsBytes(text));
+    EXPECT_TRUE(replaced) << replaced.error().message;
+    return replaced.value_or(false);
+  };
+  const auto present = [&] { return WholeObject{*store_->Text(kKey), *store_->Info(kKey)}; };
+  EXPECT_TRUE(replace(std::nullopt, "first"));
+  EXPECT_FALSE(replace(std::nullopt, "made although it is there"));
+  const WholeObject first = present();
+  EXPECT_TRUE(replace(first, "second version"));
+  EXPECT_FALSE(replace(first, "over another one"));
+  EXPECT_EQ(store_->Text(kKey), "second version");
+  store_->Put(kKey, "as long, other");
+  EXPECT_FALSE(replace(WholeObject{"second version", first.info}, "over others' bytes"));
+  EXPECT_TRUE(replace(WholeObject{"as long, other", first.info}, "over the same bytes"));
+  const WholeObject last = present();
+  store_->Remove(kKey);
+  EXPECT_FALSE(replace(last, "in place of none"));
+  EXPECT_EQ(store_->Names("a"), Names{});
+}
+
 TEST(ReplaceObjectTest, AnUnknownOutcomeIsAFailure) {
   const auto store = ReplaceableStore::Make(StoreKind::kMemory, "");
   store->Put("document", "old");
