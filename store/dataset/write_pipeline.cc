@@ -271,14 +271,16 @@ Status WritePipeline::Flush(const ChunkTree& tree) {
 
 Status WritePipeline::Flush() {
   Status flushed = PublishAll();
-  // Of another failure the next call says what was quarantined.
-  if (!flushed && flushed.error().code != ErrorCode::kConflict) return flushed;
   const std::uint64_t now = NeverPublished();
   const std::uint64_t before = reported_.exchange(now);
-  if (!flushed || now <= before) return flushed;
-  return Fail(ErrorCode::kConflict, std::to_string(now - before) +
-                                        " of what was committed could not be published " +
-                                        "(unshard spool list says why)");
+  if (now <= before) return flushed;
+  const std::string lost = std::to_string(now - before) +
+                           " of what was committed could not be published (unshard spool list "
+                           "says why)";
+  if (flushed) return Fail(ErrorCode::kConflict, lost);
+  // Of several failures the first is returned, which may be another one.
+  if (flushed.error().code != ErrorCode::kConflict) flushed.error().message += "; " + lost;
+  return flushed;
 }
 
 std::uint64_t WritePipeline::NeverPublished() const {
