@@ -30,7 +30,7 @@ class Reader {
 
  private:
   struct Text {
-    std::string text;
+    std::string_view text;  // documents may be long: held by here_ or below_
     JsonValue json;
   };
   // A document of a directory below; its text and version are noted.
