@@ -9,9 +9,9 @@
 //    count before it sends RELEASE: it may have fewer open files at a node than are counted here,
 //    and never has more.
 //
-// A node is one file of the source (device and inode), so each node needs one backing file. Where
-// the kernel takes no backing file (it is older, the daemon lacks CAP_SYS_ADMIN, or the source is
-// on overlayfs or FUSE), the node is opened as before, and read and written by requests.
+// A node is one file of the source, so each node needs one backing file. Where the kernel takes no
+// backing file (it is older, the daemon lacks CAP_SYS_ADMIN, or the source is on overlayfs or
+// FUSE), the node is opened as before, and read and written by requests.
 #pragma once
 
 #include <atomic>

@@ -23,7 +23,8 @@ PassthroughFile::PassthroughFile(Superblock& superblock, NodeId id, std::string 
       path_(std::move(path)) {}
 
 std::string PassthroughFile::IdentityOf(const FileStatus& status) {
-  return "i:" + std::to_string(status.device) + ':' + std::to_string(status.inode);
+  return "i:" + std::to_string(status.device) + ':' + std::to_string(status.inode) + ':' +
+         std::to_string(status.born.tv_sec) + ':' + std::to_string(status.born.tv_nsec);
 }
 
 std::shared_ptr<PassthroughFile> ReferPassthroughFile(Superblock& superblock,

@@ -20,7 +20,8 @@ class PassthroughFile final : public Node {
   PassthroughFile(Superblock& superblock, NodeId id, std::string identity, std::string path,
                   Existence existence = Existence::kKnown);
 
-  // Device and inode: all names of one file lead to one node.
+  // Device, inode and time of birth: all names of one file lead to one node, and a file that gets
+  // the inode number of one that was removed has another.
   static std::string IdentityOf(const FileStatus& status);
 
   [[nodiscard]] std::string Path() const override;

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "codec/json/parser.h"
+#include "store/dataset/directory_documents.h"
 #include "store/dataset/mentioned_names.h"
 #include "store/dataset/source.h"
 #include "store/object/key.h"

@@ -7,6 +7,7 @@
 
 #include "codec/json/parser.h"
 #include "codec/schema/array_schema.h"
+#include "store/dataset/directory_documents.h"
 #include "store/object/key.h"
 
 namespace unshard {

@@ -30,6 +30,9 @@ struct FileStatus {
   std::uint32_t mode = 0;
   timespec modified{};
   timespec changed{};
+  // Tells files apart that have had the same inode number, one after the other; 0 where the file
+  // system does not know it.
+  timespec born{};
 };
 
 // One open file. Its methods may be called from several threads at a time.

@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,18 +39,25 @@ Result<PosixFile*> AsPosixFile(File& file, const std::string& described) {
 
 }  // namespace
 
-FileStatus FileStatusOf(const struct stat& status) {
+std::optional<FileStatus> StatDescriptor(int descriptor) {
+  struct statx status {};
+  constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
+  if (::statx(descriptor, "", AT_EMPTY_PATH, kWanted, &status) != 0) return std::nullopt;
+  const auto time = [](const struct statx_timestamp& at) {
+    return timespec{static_cast<std::time_t>(at.tv_sec), static_cast<long>(at.tv_nsec)};
+  };
   FileStatus result;
-  result.kind = S_ISREG(status.st_mode)   ? FileStatus::Kind::kFile
-                : S_ISDIR(status.st_mode) ? FileStatus::Kind::kDirectory
-                                          : FileStatus::Kind::kOther;
-  result.device = status.st_dev;
-  result.inode = status.st_ino;
-  result.size = status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
-  result.links = status.st_nlink;
-  result.mode = status.st_mode;
-  result.modified = status.st_mtim;
-  result.changed = status.st_ctim;
+  result.kind = S_ISREG(status.stx_mode)   ? FileStatus::Kind::kFile
+                : S_ISDIR(status.stx_mode) ? FileStatus::Kind::kDirectory
+                                           : FileStatus::Kind::kOther;
+  result.device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  result.inode = status.stx_ino;
+  result.size = status.stx_size;
+  result.links = status.stx_nlink;
+  result.mode = status.stx_mode;
+  result.modified = time(status.stx_mtime);
+  result.changed = time(status.stx_ctime);
+  if ((status.stx_mask & STATX_BTIME) != 0) result.born = time(status.stx_btime);
   return result;
 }
 

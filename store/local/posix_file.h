@@ -1,8 +1,6 @@
 // One open file of this machine.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -12,13 +10,13 @@
 
 namespace unshard {
 
-FileStatus FileStatusOf(const struct stat& status);
+// The attributes of an open file or directory; nothing, with errno, where they cannot be read.
+std::optional<FileStatus> StatDescriptor(int descriptor);
 
-// The attributes of an open file or directory. `describe` gives its name for a message.
+// The same. `describe` gives its name for a message.
 template <class Describe>
 Result<FileStatus> StatDescriptor(int descriptor, const Describe& describe) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) == 0) return FileStatusOf(status);
+  if (const auto status = StatDescriptor(descriptor)) return *status;
   return FailErrno(errno, describe() + ": reading its attributes");
 }
 

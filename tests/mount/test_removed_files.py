@@ -1,5 +1,6 @@
 """Files that are removed while they are open have no name, and say so."""
 
+import errno
 import fcntl
 import os
 import traceback
@@ -17,7 +18,13 @@ def case(request, work, mount):
 def take(path):
     """A lock file as many libraries use one: who gets the lock of a file without a name tries again."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            # Within this call the name has led to a file that was removed, and then to another one.
+            if error.errno != errno.ESTALE:
+                raise
+            continue
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink != 0:
             return descriptor
