@@ -385,7 +385,7 @@ def test_the_system_calls_of_one_chunk_are_few(kind, work, mount_again, spools):
 # made and twice looked at; the new version, which is made, and gone under that name afterwards; the
 # staged file, which is emptied through the descriptor that has written it; the directory, to rename, to
 # fsync, and to remove the lock. The status of a file that was opened is read once (statx). Where a name
-is missing, it is asked whether the source was removed; owner and group are compared (newfstatat).
+# is missing, it is asked whether the source was removed; owner and group are compared (newfstatat).
 PUBLISH = {"openat2": 14, "statx": 14, "newfstatat": 6, "pread64": 3, "renameat": 2, "unlinkat": 1, "fsync": 2}
 # Beside that the obsolete pair of files is removed, where it is there. The directory of the scale has
 # a name, so the status of both directories is read. The indexes of 8 minishards are read as well.
