@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/local/named_file.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/object/time_now.h"
@@ -58,9 +59,7 @@ Result<std::shared_ptr<File>> LockScratch(FileSystem& files, const std::string& 
   UNSHARD_ASSIGN_OR_RETURN(const bool locked, (*lock)->Lock(false));
   if (!locked) return nullptr;
   // The copy that held it until now may have removed it.
-  UNSHARD_ASSIGN_OR_RETURN(const auto named, files.Stat(LockPath(directory)));
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus ours, (*lock)->Stat());
-  const bool is_named = named && named->device == ours.device && named->inode == ours.inode;
+  UNSHARD_ASSIGN_OR_RETURN(const bool is_named, IsNamed(files, LockPath(directory), **lock));
   return is_named ? *std::move(lock) : nullptr;
 }
 

@@ -6,6 +6,7 @@
 
 #include "codec/precomputed/merge.h"
 #include "store/dataset/layout.h"
+#include "store/local/named_file.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 
@@ -213,7 +214,7 @@ Status MetadataDocuments::CompleteInPlace(const std::string& path, File& file) {
   const std::lock_guard lock(mutex_);
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus written, file.Stat());
   UNSHARD_ASSIGN_OR_RETURN(const auto status, files_.Stat(path));
-  if (!status || status->device != written.device || status->inode != written.inode) return {};
+  if (!status || !IsSameFile(*status, written)) return {};
   UNSHARD_ASSIGN_OR_RETURN(const auto object,
                            ReadWhole(store_, path, kMaxDocumentBytes, CallerDeadline()));
   if (!object) return {};

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "store/local/named_file.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 
@@ -20,7 +21,7 @@ Result<bool> HasName(FileSystem& files, const std::string& path, File& file) {
   if (!named) return false;
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus there, named->StatusAtOpen());
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus ours, file.StatusAtOpen());
-  return there.device == ours.device && there.inode == ours.inode;
+  return IsSameFile(there, ours);
 }
 
 // Polls: a thread that waits inside the kernel for a lock cannot be stopped.

@@ -14,6 +14,7 @@
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "store/local/named_file.h"
 #include "store/object/log.h"
 #include "store/spool/spool.h"
 
@@ -97,13 +98,6 @@ Result<SpoolOwner> ParseOwner(std::string_view text) {
 
 std::string OwnerPath(const std::string& directory) {
   return directory.empty() ? kOwnerFile : directory + '/' + kOwnerFile;
-}
-
-// Whether `path` is the name of this very file.
-Result<bool> IsNamed(FileSystem& files, const std::string& path, File& file) {
-  UNSHARD_ASSIGN_OR_RETURN(const FileStatus mine, file.Stat());
-  UNSHARD_ASSIGN_OR_RETURN(const auto named, files.Stat(path));
-  return named && named->inode == mine.inode && named->device == mine.device;
 }
 
 // Step 1. Null where another process holds the lock; `present` is unset where there is no owner
