@@ -6,13 +6,9 @@ namespace unshard {
 namespace {
 
 const std::vector<ControlFileKind>& ControlFiles() {
-  static const std::vector<ControlFileKind> files = [] {
-    std::vector<ControlFileKind> all;
-#define UNSHARD_ADD_CONTROL_FILE(file) all.push_back(file())
-    UNSHARD_EACH_CONTROL_FILE(UNSHARD_ADD_CONTROL_FILE);
-#undef UNSHARD_ADD_CONTROL_FILE
-    return all;
-  }();
+#define UNSHARD_VALUE_OF(file) file(),
+  static const std::vector<ControlFileKind> files{UNSHARD_EACH_CONTROL_FILE(UNSHARD_VALUE_OF)};
+#undef UNSHARD_VALUE_OF
   return files;
 }
 

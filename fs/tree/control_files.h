@@ -24,13 +24,10 @@ struct ControlFileKind {
 // The control files, by name. Each is a function of this list, `ControlFileKind StatusFile()`,
 // which a source of this folder defines.
 #define UNSHARD_EACH_CONTROL_FILE(file) \
-  file(ConfigFile);                     \
-  file(ErrorsFile);                     \
-  file(MetricsFile);                    \
-  file(StatusFile)
+  file(ConfigFile) file(ErrorsFile) file(MetricsFile) file(StatusFile)
 
-#define UNSHARD_DECLARE_CONTROL_FILE(file) ControlFileKind file()
-UNSHARD_EACH_CONTROL_FILE(UNSHARD_DECLARE_CONTROL_FILE);
+#define UNSHARD_DECLARE_CONTROL_FILE(file) ControlFileKind file();
+UNSHARD_EACH_CONTROL_FILE(UNSHARD_DECLARE_CONTROL_FILE)
 #undef UNSHARD_DECLARE_CONTROL_FILE
 
 // The names of the control files, for listings.

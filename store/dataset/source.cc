@@ -6,13 +6,9 @@ namespace unshard {
 namespace {
 
 const std::vector<SourceKind>& Kinds() {
-  static const std::vector<SourceKind> kinds = [] {
-    std::vector<SourceKind> all;
-#define UNSHARD_ADD_SOURCE_KIND(kind) all.push_back(kind())
-    UNSHARD_EACH_SOURCE_KIND(UNSHARD_ADD_SOURCE_KIND);
-#undef UNSHARD_ADD_SOURCE_KIND
-    return all;
-  }();
+#define UNSHARD_VALUE_OF(kind) kind(),
+  static const std::vector<SourceKind> kinds{UNSHARD_EACH_SOURCE_KIND(UNSHARD_VALUE_OF)};
+#undef UNSHARD_VALUE_OF
   return kinds;
 }
 

@@ -49,13 +49,10 @@ struct SourceKind {
 // The kinds of sources, in the order of messages. Each is a function of this list, `SourceKind
 // HttpSource()`, which a source of this folder defines.
 #define UNSHARD_EACH_SOURCE_KIND(kind) \
-  kind(DirectorySource);               \
-  kind(GcsSource);                     \
-  kind(HttpSource);                    \
-  kind(S3Source)
+  kind(DirectorySource) kind(GcsSource) kind(HttpSource) kind(S3Source)
 
-#define UNSHARD_DECLARE_SOURCE_KIND(kind) SourceKind kind()
-UNSHARD_EACH_SOURCE_KIND(UNSHARD_DECLARE_SOURCE_KIND);
+#define UNSHARD_DECLARE_SOURCE_KIND(kind) SourceKind kind();
+UNSHARD_EACH_SOURCE_KIND(UNSHARD_DECLARE_SOURCE_KIND)
 #undef UNSHARD_DECLARE_SOURCE_KIND
 
 // Opens `options.source`, or `options.url` where that is one. `on_change` is notified of changes;

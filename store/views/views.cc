@@ -9,13 +9,9 @@ namespace unshard {
 namespace {
 
 const std::vector<const View*>& Views() {
-  static const std::vector<const View*> views = [] {
-    std::vector<const View*> all;
-#define UNSHARD_ADD_VIEW(view) all.push_back(&view())
-    UNSHARD_EACH_VIEW(UNSHARD_ADD_VIEW);
-#undef UNSHARD_ADD_VIEW
-    return all;
-  }();
+#define UNSHARD_ADDRESS_OF(view) &view(),
+  static const std::vector<const View*> views{UNSHARD_EACH_VIEW(UNSHARD_ADDRESS_OF)};
+#undef UNSHARD_ADDRESS_OF
   return views;
 }
 

@@ -27,15 +27,10 @@ std::string ViewCodecNames();
 // unsharded, RawView without compression as well, the others in another format. Each is a function
 // of this list, `const View& N5View()`, which a source of this folder defines.
 #define UNSHARD_EACH_VIEW(view) \
-  view(NativeView);             \
-  view(RawView);                \
-  view(PrecomputedView);        \
-  view(Zarr3View);              \
-  view(Zarr2View);              \
-  view(N5View)
+  view(NativeView) view(RawView) view(PrecomputedView) view(Zarr3View) view(Zarr2View) view(N5View)
 
-#define UNSHARD_DECLARE_VIEW(view) const View& view()
-UNSHARD_EACH_VIEW(UNSHARD_DECLARE_VIEW);
+#define UNSHARD_DECLARE_VIEW(view) const View& view();
+UNSHARD_EACH_VIEW(UNSHARD_DECLARE_VIEW)
 #undef UNSHARD_DECLARE_VIEW
 
 }  // namespace unshard
