@@ -72,6 +72,23 @@ def write_file(path, data):
         os.close(descriptor)
 
 
+def rename_durably(source, target):
+    """`target` is what `source` was, also after a power loss, where `source` is on the disk."""
+    source.rename(target)
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def replace_file(path, data):
+    """As write_file(), but whatever ends the machine, the file is the old one or the new one."""
+    new = path.with_name(path.name + ".new")
+    write_file(new, data)
+    rename_durably(new, path)
+
+
 class CopyIn:
     """A whole scale of chunk files becomes shards; plain: `cp -r` of them, then `sync -f`."""
 
@@ -169,9 +186,11 @@ class CopyIn:
 
 
 class ReplaceDurably:
-    """One chunk of a large shard, durable in the spool; plain: the same write and fsync to a file."""
+    """One chunk of a large shard, durable in the spool; plain: the same write and fsync to a file,
+    which a power loss in between leaves in pieces; "plain, safe": to a new file that replaces it."""
 
     title = "replace, durable"
+    WRITERS = {"plain": write_file, "plain, safe": replace_file}  # of plain files
 
     def __init__(self, prepared, work, programs, count):
         self.prepared, self.volume, self.work = prepared, prepared.volume, work
@@ -180,16 +199,17 @@ class ReplaceDurably:
 
     def samples(self, repeat):
         rounds = [self._round(number) for number in range(repeat)]
-        return {name: [one[name] for one in rounds] for name in ["plain", *self.programs]}
+        return {name: [one[name] for one in rounds] for name in rounds[0]}
 
     def _round(self, number):
         cells = random.Random(number).sample(self.volume.cells(), self.count + 1)
         with fresh_folder(self.work, "durable") as folder:
-            shutil.copytree(self.prepared.plain / self.volume.scale, folder / "plain" /
-                            self.volume.scale, copy_function=self._copy_these(cells))
+            for name in self.WRITERS:
+                shutil.copytree(self.prepared.plain / self.volume.scale, folder / name /
+                                self.volume.scale, copy_function=self._copy_these(cells))
             os.sync()
             return self._in_mounts(folder, cells, [*self.programs.items()],
-                                   {"plain": folder / "plain"})
+                                   {name: folder / name for name in self.WRITERS})
 
     def _copy_these(self, cells):
         wanted = {str(self.prepared.plain / self.volume.chunk_file(cell)) for cell in cells}
@@ -215,14 +235,16 @@ class ReplaceDurably:
             turn = position % len(names)
             for name in names[turn:] + names[:turn]:
                 path = roots[name] / self.volume.chunk_file(cell)
-                seconds = timed(lambda: write_file(path, data))
+                write = self.WRITERS.get(name, write_file)
+                seconds = timed(lambda: write(path, data))
                 if position > 0:  # the first one makes the way
                     result[name]["seconds"] += seconds / self.count
         return result
 
 
 class ReplacePublished:
-    """One chunk of a large shard, published; what it is compared with is a copy of the shard."""
+    """One chunk of a large shard, published; what it is compared with is a copy of the shard, beside
+    it ("plain") or in its place, durably ("plain, safe")."""
 
     def __init__(self, prepared, work, programs, clones):
         self.prepared, self.volume, self.work = prepared, prepared.volume, work
@@ -232,10 +254,10 @@ class ReplacePublished:
         self.libraries = [] if clones else ["tensorstore", "zarr-python"]
 
     def samples(self, repeat):
-        names = ["plain", *self.programs, *self.libraries]
+        names = ["plain", "plain, safe", *self.programs, *self.libraries]
         for name in names:
             run("cp", "-r", self.prepared.sharded, self.work / f"replaced-{name}")
-        functions = {"plain": self._clone_and_append if self.clones else self._copy_and_sync}
+        functions = {"plain": self._plain, "plain, safe": self._plain_safe}
         for name, program in self.programs.items():
             functions[name] = lambda number, name=name, program=program: self._mount(
                 program, self.work / f"replaced-{name}", number)
@@ -255,32 +277,37 @@ class ReplacePublished:
     def _region(self, number):
         return self.volume.chunk_region(self._cell(number))
 
-    def _copy_and_sync(self, number):
+    def _plain(self, number):
         copy = self.work / "copy"
+        try:
+            return {"seconds": timed(lambda: self._copy(self._shard("plain"), copy))}
+        finally:
+            copy.unlink()
+
+    def _plain_safe(self, number):
+        shard = self._shard("plain, safe")
+        copy = shard.with_name("copy")
 
         def act():
-            run("cp", self.work / "replaced-plain" / self.volume.shard_file(), copy)
+            self._copy(shard, copy)
+            rename_durably(copy, shard)
+        return {"seconds": timed(act)}
+
+    def _shard(self, name):
+        return self.work / f"replaced-{name}" / self.volume.shard_file()
+
+    def _copy(self, shard, copy):
+        """With what replacing one chunk appends, where the file system clones; on the disk."""
+        if not self.clones:
+            run("cp", shard, copy)
             run("sync", copy)
-        try:
-            return {"seconds": timed(act)}
-        finally:
-            copy.unlink()
-
-    def _clone_and_append(self, number):
-        shard = self.work / "replaced-plain" / self.volume.shard_file()
-        copy = self.work / "copy"
+            return
         appended = os.urandom(volumes.CHUNK_BYTES + self.volume.chunks * INDEX_ENTRY_BYTES + 4)
-
-        def act():
-            with open(shard, "rb") as source, open(copy, "wb", buffering=0) as target:
-                fcntl.ioctl(target, FICLONE, source.fileno())
-                target.seek(0, os.SEEK_END)
-                target.write(appended)
-                os.fsync(target.fileno())
-        try:
-            return {"seconds": timed(act)}
-        finally:
-            copy.unlink()
+        with open(shard, "rb") as source, open(copy, "wb", buffering=0) as target:
+            fcntl.ioctl(target, FICLONE, source.fileno())
+            target.seek(0, os.SEEK_END)
+            target.write(appended)
+            os.fsync(target.fileno())
 
     def _mount(self, program, sharded, number):
         data = os.urandom(volumes.CHUNK_BYTES)

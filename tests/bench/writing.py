@@ -65,8 +65,8 @@ class Bench:
         if reason := Xfs.reason_to_leave_out():
             print(f"\n{title}: left out: {reason}")
             return
-        # One copy for each, one of these in the making.
-        bytes_needed = volume.bytes * (XFS_BYTES_PER_SHARD_BYTE + len(self.programs))
+        # One copy for each, of the plain ones two, one of these in the making.
+        bytes_needed = volume.bytes * (XFS_BYTES_PER_SHARD_BYTE + 1 + len(self.programs))
         with Xfs(work, bytes_needed) as folder:
             self._measure(ReplacePublished, volume, folder, samples, self._replace_rows(title),
                           self.programs, True, title=title)
