@@ -18,11 +18,11 @@
 #include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/mount_record.h"
 #include "fs/kernel/session.h"
-#include "store/dataset/spool_folder.h"
 #include "store/local/posix_file_system.h"
 #include "store/object/key.h"
 #include "store/spool/spool.h"
 #include "store/spool/spool_contents.h"
+#include "store/volume/spool_folder.h"
 
 namespace unshard {
 namespace {

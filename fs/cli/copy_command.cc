@@ -17,9 +17,9 @@
 #include "fs/common/allocator.h"
 #include "fs/common/readable.h"
 #include "store/copy/dataset_copy.h"
-#include "store/dataset/source.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/source.h"
 
 namespace unshard {
 namespace {

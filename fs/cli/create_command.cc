@@ -19,9 +19,9 @@
 #include "codec/schema/new_dataset.h"
 #include "fs/cli/mount_command.h"
 #include "store/dataset/dataset_creation.h"
-#include "store/dataset/source.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/source.h"
 
 namespace unshard {
 namespace {

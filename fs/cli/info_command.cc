@@ -11,7 +11,7 @@
 #include "fs/common/readable.h"
 #include "store/dataset/dataset_details.h"
 #include "store/dataset/shard_count.h"
-#include "store/dataset/volume.h"
+#include "store/volume/volume.h"
 #include "store/volume_file/source_arrays.h"
 
 namespace unshard {

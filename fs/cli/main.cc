@@ -8,7 +8,7 @@
 #include "fs/cli/mount_command.h"
 #include "fs/cli/secrets.h"
 #include "fs/common/daemon.h"
-#include "store/dataset/source.h"
+#include "store/source/source.h"
 
 namespace {
 

@@ -12,10 +12,10 @@
 #include "fs/common/daemon.h"
 #include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/session.h"
-#include "store/dataset/source.h"
-#include "store/dataset/spool_folder.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/source.h"
+#include "store/volume/spool_folder.h"
 
 namespace unshard {
 

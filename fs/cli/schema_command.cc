@@ -5,8 +5,8 @@
 #include "codec/json/writer.h"
 #include "fs/cli/mount_command.h"
 #include "store/dataset/schema_reading.h"
-#include "store/dataset/source.h"
 #include "store/object/log.h"
+#include "store/source/source.h"
 
 namespace unshard {
 namespace {

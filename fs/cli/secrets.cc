@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "store/dataset/source.h"
 #include "store/object/log.h"
+#include "store/source/source.h"
 
 namespace unshard {
 

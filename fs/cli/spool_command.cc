@@ -12,13 +12,13 @@
 #include "fs/cli/mount_command.h"
 #include "fs/common/readable.h"
 #include "fs/mount/mount_status.h"
-#include "store/dataset/source.h"
-#include "store/dataset/volume.h"
 #include "store/local/posix_file_system.h"
 #include "store/local/private_folder.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/source.h"
 #include "store/spool/spool_contents.h"
+#include "store/volume/volume.h"
 
 namespace unshard {
 namespace {

@@ -9,7 +9,7 @@
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
 #include "codec/volume_file/volume_file.h"
-#include "store/dataset/all_views.h"
+#include "store/source/all_views.h"
 #include "store/views/views.h"
 
 namespace unshard {

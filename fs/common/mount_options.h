@@ -10,7 +10,7 @@
 
 #include "codec/core/error.h"
 #include "store/chunks/list_mode.h"
-#include "store/dataset/volume_options.h"
+#include "store/source/volume_options.h"
 
 namespace unshard {
 

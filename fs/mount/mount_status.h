@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/core/error.h"
-#include "store/dataset/spool_status.h"
+#include "store/volume/spool_status.h"
 
 namespace unshard {
 

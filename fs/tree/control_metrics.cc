@@ -5,7 +5,7 @@
 
 #include "fs/tree/control_files.h"
 #include "fs/tree/superblock.h"
-#include "store/dataset/spool_status.h"
+#include "store/volume/spool_status.h"
 
 namespace unshard {
 namespace {

@@ -12,8 +12,8 @@
 #include "fs/common/process_table.h"
 #include "fs/tree/control_files.h"
 #include "fs/tree/superblock.h"
-#include "store/dataset/all_views.h"
-#include "store/dataset/spool_status.h"
+#include "store/source/all_views.h"
+#include "store/volume/spool_status.h"
 
 namespace unshard {
 namespace {

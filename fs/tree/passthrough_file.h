@@ -27,7 +27,7 @@ class PassthroughFile final : public Node {
   [[nodiscard]] std::string Path() const override;
   Result<Entry> SetAttributes(OpenFile* file, const AttributeChange& change, pid_t thread) override;
   // The document of a dataset is staged like those that are presented rewritten, until it is known
-  // whether it can be stored as it is (store/dataset/metadata_documents.h).
+  // whether it can be stored as it is (store/volume/metadata_documents.h).
   Result<OpenFilePtr> Open(const OpenRequest& request) override;
   Result<Entry> LinkTo(Name& to) override;
   [[nodiscard]] std::optional<std::string> SourcePath() const override { return Path(); }

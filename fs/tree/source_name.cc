@@ -8,8 +8,8 @@
 #include "fs/tree/source_file.h"
 #include "fs/tree/staged_node.h"
 #include "fs/tree/superblock.h"
-#include "store/dataset/all_views.h"
 #include "store/object/log.h"
+#include "store/source/all_views.h"
 
 namespace unshard {
 namespace {

@@ -5,8 +5,8 @@
 #include "fs/tree/grid_directory.h"
 #include "fs/tree/source_directory.h"
 #include "fs/tree/stored_chunk.h"
-#include "store/dataset/memory_shares.h"
 #include "store/object/time_now.h"
+#include "store/source/memory_shares.h"
 
 namespace unshard {
 

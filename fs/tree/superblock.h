@@ -29,10 +29,10 @@
 #include "fs/write/request_epoch.h"
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_files.h"
-#include "store/dataset/all_views.h"
-#include "store/dataset/metadata_documents.h"
-#include "store/dataset/volume.h"
 #include "store/object/byte_gate.h"
+#include "store/source/all_views.h"
+#include "store/volume/metadata_documents.h"
+#include "store/volume/volume.h"
 #include "store/volume_file/source_arrays.h"
 
 namespace unshard {

@@ -16,7 +16,7 @@
 #include "fs/write/scratch_files.h"
 #include "fs/write/staged_inode.h"
 #include "store/chunks/committed_versions.h"
-#include "store/dataset/write_pipeline.h"
+#include "store/volume/write_pipeline.h"
 
 namespace unshard {
 

@@ -13,8 +13,8 @@
 
 #include "store/chunks/chunk_content.h"
 #include "store/chunks/chunk_tree.h"
-#include "store/dataset/metadata_documents.h"
 #include "store/spool/spool.h"
+#include "store/volume/metadata_documents.h"
 
 namespace unshard {
 

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "store/copy/chunk_files.h"
-#include "store/dataset/document_names.h"
-#include "store/dataset/mentioned_names.h"
 #include "store/local/shard_lock.h"
 #include "store/object/key.h"
 #include "store/remote/conduct.h"
+#include "store/source/document_names.h"
+#include "store/source/mentioned_names.h"
 
 namespace unshard {
 namespace {

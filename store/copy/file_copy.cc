@@ -7,10 +7,10 @@
 
 #include "store/copy/left_locks.h"
 #include "store/copy/try_each.h"
-#include "store/dataset/document_names.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/object/time_now.h"
+#include "store/source/document_names.h"
 
 namespace unshard {
 namespace {

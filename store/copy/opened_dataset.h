@@ -10,9 +10,9 @@
 #include "store/copy/chunk_source.h"
 #include "store/copy/dataset_members.h"
 #include "store/copy/limits.h"
-#include "store/dataset/catalog_store.h"
-#include "store/dataset/source.h"
 #include "store/dataset/stored_trees.h"
+#include "store/source/catalog_store.h"
+#include "store/source/source.h"
 
 namespace unshard {
 

@@ -22,10 +22,10 @@
 
 #include "codec/json/parser.h"
 #include "store/dataset/directory_documents.h"
-#include "store/dataset/mentioned_names.h"
-#include "store/dataset/source.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/mentioned_names.h"
+#include "store/source/source.h"
 
 namespace unshard {
 namespace {

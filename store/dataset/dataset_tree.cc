@@ -14,14 +14,14 @@
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
 #include "store/chunks/alias_tree.h"
-#include "store/dataset/all_views.h"
 #include "store/dataset/found_dataset.h"
 #include "store/dataset/layout.h"
 #include "store/dataset/plain_datasets.h"
 #include "store/dataset/view_coverage.h"
 #include "store/dataset/view_source.h"
-#include "store/dataset/writable_views.h"
 #include "store/object/log.h"
+#include "store/source/all_views.h"
+#include "store/source/writable_views.h"
 
 namespace unshard {
 namespace {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "codec/json/parser.h"
-#include "store/dataset/document_names.h"
-#include "store/dataset/mentioned_names.h"
 #include "store/object/key.h"
 #include "store/object/parallel.h"
+#include "store/source/document_names.h"
+#include "store/source/mentioned_names.h"
 
 namespace unshard {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "store/dataset/catalog_store.h"
 #include "store/object/object_store.h"
+#include "store/source/catalog_store.h"
 
 namespace unshard {
 

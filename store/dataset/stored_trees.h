@@ -15,11 +15,11 @@
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
 #include "store/chunks/sharded_tree.h"
-#include "store/dataset/path_locks.h"
 #include "store/dataset/view_source.h"
-#include "store/dataset/volume_options.h"
 #include "store/object/change_watcher.h"
 #include "store/object/object_store.h"
+#include "store/object/path_locks.h"
+#include "store/source/volume_options.h"
 
 namespace unshard {
 

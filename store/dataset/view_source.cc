@@ -9,9 +9,9 @@
 #include "codec/json/writer.h"
 #include "codec/pyramid/array_documents.h"
 #include "codec/pyramid/ome_multiscale.h"
-#include "store/dataset/document_names.h"
 #include "store/dataset/layout.h"
 #include "store/object/key.h"
+#include "store/source/document_names.h"
 
 namespace unshard {
 namespace {

@@ -11,9 +11,9 @@
 #include "codec/precomputed/info.h"
 #include "codec/pyramid/pyramid.h"
 #include "codec/zarr3/metadata.h"
-#include "store/dataset/catalog_store.h"
 #include "store/dataset/directory_documents.h"
 #include "store/object/object_store.h"
+#include "store/source/catalog_store.h"
 
 namespace unshard {
 

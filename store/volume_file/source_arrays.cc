@@ -7,11 +7,11 @@
 
 #include "codec/volume_file/source.h"
 #include "store/chunks/plain_tree.h"
-#include "store/dataset/all_views.h"
-#include "store/dataset/memory_shares.h"
-#include "store/dataset/writable_views.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/all_views.h"
+#include "store/source/memory_shares.h"
+#include "store/source/writable_views.h"
 
 namespace unshard {
 namespace {

@@ -17,7 +17,7 @@
 #include "codec/volume_file/volume_file.h"
 #include "store/dataset/document_freshness.h"
 #include "store/dataset/view_source.h"
-#include "store/dataset/volume.h"
+#include "store/volume/volume.h"
 #include "store/volume_file/decoded_chunks.h"
 
 namespace unshard {

@@ -26,7 +26,8 @@ FOLDERS = [
     "store/object", "store/http", "store/remote", "store/s3", "store/gcs", "store/local",
     "store/cache",
     "store/spool", "store/shard", "store/publish", "store/files", "store/chunks", "store/views",
-    "store/dataset", "store/volume_file", "store/copy",
+    "store/source", "store/dataset", "store/volume",
+    "store/volume_file", "store/copy",
     "fs/common", "fs/write", "fs/tree", "fs", "fs/mount", "fs/kernel", "fs/cli"]
 LAYERS = ["codec", "store", "fs"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

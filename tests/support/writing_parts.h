@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "store/dataset/chunk_committer.h"
-#include "store/dataset/shard_publishing.h"
+#include "store/volume/chunk_committer.h"
+#include "store/volume/shard_publishing.h"
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_replacer.h"
 #include "tests/support/simulated_disk.h"

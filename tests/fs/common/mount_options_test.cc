@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "codec/json/parser.h"
-#include "store/dataset/spool_folder.h"
+#include "store/volume/spool_folder.h"
 
 namespace unshard {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "fs/volume_fs.h"
-#include "store/dataset/spool_folder.h"
 #include "store/files/document_replacer.h"
 #include "store/local/inotify_watcher.h"
 #include "store/local/posix_file_system.h"
 #include "store/object/error_number.h"
+#include "store/volume/spool_folder.h"
 #include "tests/support/memory_replacer.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/sharded_source.h"

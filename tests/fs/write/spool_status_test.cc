@@ -1,4 +1,4 @@
-#include "store/dataset/spool_status.h"
+#include "store/volume/spool_status.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/dataset/volume.h"
+#include "store/volume/volume.h"
 #include "tests/support/temporary_directory.h"
 
 namespace unshard {

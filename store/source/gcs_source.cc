@@ -1,0 +1,55 @@
+// Sources in Google Cloud Storage: without events.
+#include <utility>
+
+#include "store/gcs/endpoint.h"
+#include "store/gcs/environment.h"
+#include "store/gcs/gcs_store.h"
+#include "store/local/inotify_watcher.h"
+#include "store/object/key.h"
+#include "store/source/source.h"
+
+namespace unshard {
+namespace {
+
+// Sends one request, as the environment says (store/gcs/environment.h).
+Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
+  SourceParts parts;
+  parts.contact = std::make_shared<StoreContact>();
+  GcsStoreOptions gcs;
+  gcs.http.contact = parts.contact;
+  gcs.anonymous = options.anonymous;
+  gcs.read_only = options.read_only || options.immutable;
+  gcs.remote.single_writer = options.single_writer;
+  gcs.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
+  UNSHARD_ASSIGN_OR_RETURN(GcsStore store, OpenGcsStore(options.url, ReadGcsEnvironment(), gcs));
+  parts.store = std::move(store.objects);
+  if (!options.read_only) parts.replacer = std::move(store.replacer);
+  parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
+  parts.own_mount = std::make_shared<OwnMount>();
+  parts.advice = [denied = store.listing_denied]() -> std::string {
+    if (denied.empty()) return "name the gs:// URL of a dataset, or one above several";
+    return "the bucket cannot be listed, so that files that are denied look as if they were "
+           "missing: " +
+           denied + "; name the gs:// URL of a dataset, and a credential that may read it";
+  };
+  return parts;
+}
+
+// "gs://bucket/prefix"; of an emulator its URL, the bucket and the prefix.
+Result<std::string> LocateGcsSource(const VolumeOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const GcsLocation location, ParseGcsUrl(options.url));
+  const GcsEnvironment environment = ReadGcsEnvironment();
+  UNSHARD_ASSIGN_OR_RETURN(const GcsEndpoint endpoint,
+                           MakeGcsEndpoint(environment.emulator_host, environment.endpoint));
+  // Private endpoints lead to the same buckets.
+  if (!endpoint.is_emulator) return location.Describe("");
+  return JoinPath(JoinPath(endpoint.base.Described(), location.bucket), location.prefix);
+}
+
+}  // namespace
+
+SourceKind GcsSource() {
+  return {.schemes = {"gs"}, .is_written = true, .open = OpenGcsSource, .locate = LocateGcsSource};
+}
+
+}  // namespace unshard

@@ -1,0 +1,86 @@
+#include "store/source/source.h"
+
+#include <algorithm>
+
+namespace unshard {
+namespace {
+
+const std::vector<SourceKind>& Kinds() {
+#define UNSHARD_VALUE_OF(kind) kind(),
+  static const std::vector<SourceKind> kinds{UNSHARD_EACH_SOURCE_KIND(UNSHARD_VALUE_OF)};
+#undef UNSHARD_VALUE_OF
+  return kinds;
+}
+
+constexpr std::string_view kAfterScheme = "://";
+
+// Lower case, as far as it may be one (RFC 3986, 3.1); "" where `source` is no URL.
+std::string SchemeOf(std::string_view source) {
+  const std::size_t end = source.find(kAfterScheme);
+  if (end == std::string_view::npos || end == 0) return "";
+  std::string scheme(source.substr(0, end));
+  for (char& c : scheme) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const bool letter = c >= 'a' && c <= 'z';
+    const bool other = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+    if (!letter && !(other && &c != scheme.data())) return "";
+  }
+  return scheme;
+}
+
+Result<const SourceKind*> FindKind(std::string_view source) {
+  const std::string name = SchemeOf(source);
+  std::string known;
+  for (const SourceKind& kind : Kinds()) {
+    for (const std::string_view scheme : kind.schemes) {
+      if (scheme == name) return &kind;
+      if (!scheme.empty()) known += (known.empty() ? "" : ", ") + std::string(scheme) + "://";
+    }
+  }
+  return Fail(ErrorCode::kInvalidArgument, ShownUrl(source) + ": sources of the scheme " + name +
+                                               ":// are not supported; expected " + known +
+                                               " or the path of a directory");
+}
+
+}  // namespace
+
+bool IsUrl(std::string_view source) { return !SchemeOf(source).empty(); }
+
+std::string ShownUrl(std::string_view url) {
+  std::string shown(url.substr(0, url.find_first_of("?#")));
+  const std::size_t host = shown.find(kAfterScheme) + kAfterScheme.size();
+  const std::size_t end = std::min(shown.find('/', host), shown.size());
+  const std::size_t at = end > host ? shown.rfind('@', end - 1) : std::string::npos;
+  if (at != std::string::npos && at >= host) shown.erase(host, at + 1 - host);
+  while (shown.size() > host && shown.ends_with('/')) shown.pop_back();
+  return shown;
+}
+
+Status NameUrl(std::string_view url, VolumeOptions& options) {
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(url));
+  options.url = url;
+  options.source = ShownUrl(url);
+  if (!kind->is_written) options.read_only = true;
+  return {};
+}
+
+Result<SourceIdentity> IdentifyVolume(const VolumeOptions& options) {
+  const std::string& named = options.url.empty() ? options.source : options.url;
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind, FindKind(named));
+  if (!IsUrl(named)) return IdentifySource(options.source);
+  SourceIdentity identity;
+  identity.url = options.source;
+  if (kind->locate != nullptr) {
+    UNSHARD_ASSIGN_OR_RETURN(identity.url, kind->locate(options));
+  }
+  return identity;
+}
+
+Result<SourceParts> OpenSource(const VolumeOptions& options,
+                               const ChangeWatcher::Listener& on_change) {
+  UNSHARD_ASSIGN_OR_RETURN(const SourceKind* kind,
+                           FindKind(options.url.empty() ? options.source : options.url));
+  return kind->open(options, on_change);
+}
+
+}  // namespace unshard

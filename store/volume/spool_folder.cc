@@ -1,0 +1,155 @@
+#include "store/volume/spool_folder.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "store/local/file_system.h"
+#include "store/local/posix_file_system.h"
+#include "store/local/private_folder.h"
+#include "store/local/source_identity.h"
+#include "store/object/key.h"
+#include "store/object/log.h"
+#include "store/source/source.h"
+
+namespace unshard {
+namespace {
+
+constexpr int kMostSpools = 10000;
+
+std::string FolderOf(const VolumeOptions& options) {
+  return options.spool.empty() ? DefaultSpoolFolder() : options.spool;
+}
+
+Result<std::shared_ptr<Spool>> OpenSpool(const std::string& path, const VolumeOptions& options,
+                                         const SourceIdentity& identity) {
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto files, OpenPosixFileSystem(path, NewFiles::kPrivate, nullptr, Directories::kKeptOpen));
+  SpoolOptions spool_options;
+  spool_options.source = options.source;
+  spool_options.identity = identity;
+  spool_options.max_bytes = options.spool_bytes;
+  spool_options.max_files = options.spool_files;
+  // Half of the descriptors are for shards; the others are for commits and publishes.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) spool_options.max_descriptors = limit.rlim_cur / 4;
+  UNSHARD_ASSIGN_OR_RETURN(auto spool, Spool::Open(std::move(files), spool_options));
+  return std::shared_ptr<Spool>(std::move(spool));
+}
+
+constexpr const char* kWayOut = "name another with -o spool=DIR, or mount with -o ro";
+
+// A new folder with a name that a person recognises, durable.
+Result<std::string> MakeSpoolDirectory(FileSystem& files, const VolumeOptions& options) {
+  std::string stem = BaseName(options.source);
+  if (stem.empty()) stem = "root";
+  for (int i = 1; i <= kMostSpools; ++i) {
+    std::string name = stem + "-" + std::to_string(i);
+    UNSHARD_ASSIGN_OR_RETURN(const bool made, files.MakeDirectory(name));
+    if (!made) continue;
+    UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(""));
+    return name;
+  }
+  return Fail(ErrorCode::kResourceExhausted, files.Describe("") + ": holds " +
+                                                 std::to_string(kMostSpools) +
+                                                 " spools of sources with this name");
+}
+
+// Whether this is a dead mount's spool of our source, which may have had another path then; says so
+// where only the path is the same.
+bool IsLeftOver(const FoundSpool& found, const SpoolOwner& ours, const std::string& path) {
+  if (found.alive) return false;
+  const auto why = WhyOfAnotherSource(found.record, ours);
+  if (why && found.source == ours.source) {
+    LogWarning(path + ": left alone: " + *why + "; `unshard spool export` copies them");
+  }
+  return !why;
+}
+
+}  // namespace
+
+std::string DefaultSpoolFolder() {
+  // The specification of these folders has relative ones ignored.
+  const auto absolute = [](const char* name) {
+    const char* value = getenv(name);
+    return value != nullptr && *value == '/' ? std::string(value) : std::string();
+  };
+  if (const std::string state = absolute("XDG_STATE_HOME"); !state.empty()) {
+    return state + "/unshard/spool";
+  }
+  const std::string home = absolute("HOME");
+  return home.empty() ? "/var/lib/unshard/spool" : home + "/.local/state/unshard/spool";
+}
+
+Result<OpenedSpools> OpenSpools(const VolumeOptions& options) {
+  const std::string folder = FolderOf(options);
+  // Else other users could read committed chunks of a source that they may not read, and alter
+  // them.
+  UNSHARD_ASSIGN_OR_RETURN(const std::shared_ptr<FileSystem> files,
+                           MakePrivateFolder({folder, "spool folder", kWayOut}));
+  UNSHARD_ASSIGN_OR_RETURN(const SourceIdentity identity, IdentifyVolume(options));
+  const SpoolOwner ours = ThisProcess(options.source, identity);
+  OpenedSpools opened;
+  UNSHARD_ASSIGN_OR_RETURN(const auto found, FindSpools(*files));
+  for (const FoundSpool& one : found) {
+    const std::string path = folder + "/" + one.path;
+    if (!IsLeftOver(one, ours, path)) continue;
+    auto spool = OpenSpool(path, options, identity);
+    if (!spool) {
+      // Another mount was faster, or the spool is damaged in a way that a person should examine.
+      LogWarning(spool.error().message);
+      continue;
+    }
+    opened.spools.push_back(*std::move(spool));
+    opened.paths.push_back(path);
+  }
+  if (opened.spools.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(const std::string name, MakeSpoolDirectory(*files, options));
+    UNSHARD_ASSIGN_OR_RETURN(auto spool, OpenSpool(folder + "/" + name, options, identity));
+    opened.spools.push_back(std::move(spool));
+    opened.paths.push_back(folder + "/" + name);
+  }
+  return opened;
+}
+
+void RemoveEmptySpools(const OpenedSpools& opened) {
+  for (std::size_t i = 0; i < opened.spools.size(); ++i) {
+    const std::string& path = opened.paths[i];
+    const auto emptied = opened.spools[i]->RemoveIfEmpty();
+    Status removed = emptied ? Status() : tl::unexpected<Error>(emptied.error());
+    if (emptied && *emptied) {
+      const auto folder = OpenPosixFileSystem(ParentPath(path));
+      if (folder) {
+        const auto gone = (*folder)->Remove(BaseName(path));
+        removed = gone ? (*folder)->SyncDirectory("") : tl::unexpected<Error>(gone.error());
+      } else {
+        removed = tl::unexpected<Error>(folder.error());
+      }
+    }
+    // One that was deleted behind our back is gone, as it should be.
+    if (!removed && removed.error().system_errno != ENOENT) LogWarning(removed.error().message);
+  }
+}
+
+std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options) {
+  const std::string folder = FolderOf(options);
+  const auto files = OpenPosixFileSystem(folder);
+  if (!files) return {};  // none was ever made here
+  const auto identity = IdentifyVolume(options);
+  const auto found = FindSpools(**files);
+  if (!identity || !found) return {};
+  const SpoolOwner ours = ThisProcess(options.source, *identity);
+  std::vector<std::string> paths;
+  for (const FoundSpool& one : *found) {
+    std::string path = folder + "/" + one.path;
+    if (IsLeftOver(one, ours, path)) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+}  // namespace unshard

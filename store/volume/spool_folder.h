@@ -1,0 +1,38 @@
+// The folder in which writable volumes have their spools: taking over what processes that have
+// ended left there of the same source, and making a new one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/local/file_system.h"
+#include "store/local/posix_file_system.h"
+#include "store/source/volume_options.h"
+#include "store/spool/spool.h"
+
+namespace unshard {
+
+struct OpenedSpools {
+  std::vector<std::shared_ptr<Spool>> spools;
+  std::vector<std::string> paths;  // where they are, in the same order
+};
+
+// Where spools are by default: below the user's folder for state that outlives a restart
+// ($XDG_STATE_HOME, else ~/.local/state), and below /var/lib where there is no home.
+std::string DefaultSpoolFolder();
+
+// Makes the folder where it is missing, for its owner alone (0700), and durable. The first spool is
+// this process's own: one that was left behind, or a new one. What was left of another source with
+// the same path is not touched; a line in the log says so. Fails, naming the folder, where there
+// can be none, and where the folder is another user's or others may enter it.
+Result<OpenedSpools> OpenSpools(const VolumeOptions& options);
+
+// Removes the spools that hold nothing any more. To be called while they are still open, so that
+// no other process takes them over meanwhile.
+void RemoveEmptySpools(const OpenedSpools& opened);
+
+// Paths of the spools of this source whose processes have ended.
+std::vector<std::string> SpoolsLeftBehind(const VolumeOptions& options);
+
+}  // namespace unshard
