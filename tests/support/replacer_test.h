@@ -54,7 +54,7 @@ class ReplacerTest : public testing::Test {
   std::unique_ptr<ObjectReplacement> Begin() {
     auto begun = store_.replacer->Begin({kKey, std::nullopt}, {});
     EXPECT_TRUE(begun) << begun.error().message;
-    return *std::move(begun);
+    return std::move(begun).value();
   }
   Result<Committed> Commit(std::string_view text) {
     const auto replacement = Begin();

@@ -32,7 +32,7 @@ class InotifyWatcherTest : public testing::Test {
   // True once an event for `key` has been told.
   bool Told(const std::string& key) {
     std::unique_lock lock(mutex_);
-    return told_.wait_for(lock, std::chrono::seconds(5), [&] { return keys_.contains(key); });
+    return told_.wait_for(lock, std::chrono::seconds(60), [&] { return keys_.contains(key); });
   }
   void Forget() {
     // What has happened before is told before what happens now. Late events of an old marker must
@@ -133,7 +133,7 @@ TEST_F(InotifyWatcherTest, TellsThatEventsWereLost) {
     const std::string name = directory_.At(i % 2 == 0 ? "even" : "odd");
     std::ofstream(name, std::ios::app).put('x');  // truncating would flush each time
   }
-  EXPECT_TRUE(told_.wait_for(lock, std::chrono::seconds(20), [&] { return everything_; }));
+  EXPECT_TRUE(told_.wait_for(lock, std::chrono::seconds(60), [&] { return everything_; }));
   lock.unlock();
   Forget();
   directory_.Write("file", "x");

@@ -27,6 +27,9 @@ std::string Version(int version) {
   return EncodeTinyShard(chunks);
 }
 
+// Only ever waited for in vain where a test fails.
+constexpr std::chrono::seconds kSeenWithin{60};
+
 class ShardReplacementTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -79,6 +82,7 @@ class ShardReplacementTest : public testing::Test {
 };
 
 TEST_F(ShardReplacementTest, EveryReadIsOfOneVersionWhileTheShardIsReplaced) {
+  constexpr std::uint64_t kReads = 20'000, kChanges = 100;
   directory_.Replace("7.shard", Version(0));
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> reads{0};
@@ -93,28 +97,29 @@ TEST_F(ShardReplacementTest, EveryReadIsOfOneVersionWhileTheShardIsReplaced) {
       }
     });
   }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  const auto end = std::chrono::steady_clock::now() + kSeenWithin;
+  const auto seen = [&] { return reads > kReads && told_ > kChanges; };
   int version = 0;
-  while (std::chrono::steady_clock::now() < end) directory_.Replace("7.shard", Version(++version));
+  while (!seen() && std::chrono::steady_clock::now() < end) {
+    directory_.Replace("7.shard", Version(++version));
+  }
+  EXPECT_TRUE(seen()) << reads << " reads, " << told_ << " changes";
   stop = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(bad, 0u);
-  EXPECT_GT(reads, 100u);
-  EXPECT_GT(version, 10);
-  EXPECT_GT(told_, 0u);
 }
 
-TEST_F(ShardReplacementTest, AWatchedShardIsNewWithinASecondAndTheOldGenerationStaysReadable) {
+TEST_F(ShardReplacementTest, AWatchedShardIsNewSoonAndTheOldGenerationStaysReadable) {
   directory_.Replace("7.shard", Version(0));
   const auto old = set_->Current(7, Deadline::None());
   ASSERT_TRUE(old);
-  EXPECT_EQ(LetterOf(*Read(3)), 'A');
+  EXPECT_EQ(LetterOf(Read(3).value()), 'A');
   directory_.Replace("7.shard", Version(1));
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (LetterOf(*Read(3)) != 'B' && std::chrono::steady_clock::now() < end) {
+  const auto end = std::chrono::steady_clock::now() + kSeenWithin;
+  while (LetterOf(Read(3).value()) != 'B' && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  EXPECT_EQ(LetterOf(*Read(3)), 'B');
+  EXPECT_EQ(LetterOf(Read(3).value()), 'B');
   const auto page = set_->Page(*old, 0, Deadline::None());
   ASSERT_TRUE(page);
   const auto bytes = set_->ReadStored(*old, *(*page)->Find(5), Deadline::None());
@@ -122,16 +127,16 @@ TEST_F(ShardReplacementTest, AWatchedShardIsNewWithinASecondAndTheOldGenerationS
   EXPECT_EQ(LetterOf(*bytes), 'A');
 }
 
-TEST_F(ShardReplacementTest, AMissingShardThatAppearsIsSeenWithinASecond) {
+TEST_F(ShardReplacementTest, AMissingShardThatAppearsIsSeenSoon) {
   const auto missing = set_->Current(7, Deadline::None());
   ASSERT_TRUE(missing);
   EXPECT_FALSE((*missing)->object);
   directory_.Replace("7.shard", Version(2));
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (Read(3)->empty() && std::chrono::steady_clock::now() < end) {
+  const auto end = std::chrono::steady_clock::now() + kSeenWithin;
+  while (Read(3).value().empty() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  EXPECT_EQ(LetterOf(*Read(3)), 'C');
+  EXPECT_EQ(LetterOf(Read(3).value()), 'C');
 }
 
 TEST_F(ShardReplacementTest, AShardTruncatedWhileOpenIsNeverReadAsWhatItWas) {

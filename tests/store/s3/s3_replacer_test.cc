@@ -127,13 +127,15 @@ TEST_F(S3ReplacerTest, ALateDuplicateReplacesNothing) {
 }
 
 TEST_F(S3ReplacerTest, WhereNothingCanBeLookedAtTheOutcomeIsUnknown) {
-  options_.http.request_timeout = std::chrono::milliseconds(300);
+  // Enough for a busy server to answer what comes before.
+  options_.http.request_timeout = std::chrono::seconds(2);
+  options_.remote.tries = 2;
   Open();
   Put("base");
   const auto replacement = Begin();
   ASSERT_TRUE(replacement->Write(0, AsBytes("ours")));
   std::string faults = "on PUT;lose\n";
-  for (int i = 0; i < 20; ++i) faults += "on HEAD;drop\n";
+  for (int i = 0; i < 200; ++i) faults += "on HEAD;drop\n";
   Proxy().Break(faults);
   const auto committed = replacement->Commit([]() -> Status { return {}; });
   ASSERT_TRUE(committed) << committed.error().message;
