@@ -4,15 +4,15 @@ the mount with one line. Nothing crashes and everything else in the mount is ser
 import errno
 import json
 import os
+import pathlib
 import subprocess
-import time
 
 import pytest
 
 from damaged_sources import (CELLS, KEYS, NAMES, RAW, Damage, precomputed_damages, value_of,
                              write_volume, write_zarr, zarr_damages, zarr_document, zarr_value)
 from judging import assert_missing, assert_same_bytes, error_of_reading, names_and_end, put_file
-from mounting import MountFailed
+from mounting import MountFailed, daemon_of
 from shard_container import MURMUR, Sharding, write_values
 
 VOLUMES, ARRAYS = precomputed_damages(), zarr_damages()
@@ -112,6 +112,12 @@ def test_a_directory_in_the_place_of_a_shard_is_damage(work, mount):
         assert names_and_end(mounted.path / directory)[1] == errno.EIO
 
 
+def cpu_seconds(mounted):
+    """What the daemon has computed so far."""
+    fields = pathlib.Path(f"/proc/{daemon_of(mounted)}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_2_to_the_32_minishards_in_a_tiny_file(work, mount):
     for label, hash_name in (("identity", "identity"), ("murmur", MURMUR)):
         sharding = Sharding(0, 32, 0, hash_name)
@@ -122,7 +128,7 @@ def test_2_to_the_32_minishards_in_a_tiny_file(work, mount):
         put_file(work / "src" / label / "s0" / "0.shard", bytes(200))
         os.unlink(work / "src" / label / "s0" / "1.shard")
     mounted = mount(work / "src")
-    start = time.monotonic()
+    start = cpu_seconds(mounted)
     for label in ("identity", "murmur"):
         view = mounted.path / label / "s0"
         listed, end = names_and_end(view)
@@ -131,7 +137,7 @@ def test_2_to_the_32_minishards_in_a_tiny_file(work, mount):
             errno.EIO, errno.ENOENT}
     # The entries of murmur-hashed ids lie far beyond the file.
     assert error_of_reading(mounted.path / "murmur" / "s0" / NAMES[3]) == errno.EIO
-    assert time.monotonic() - start < 5
+    assert cpu_seconds(mounted) - start < 5
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="root gives up its right to read everything")

@@ -18,7 +18,8 @@ from mount_data import (VersionedSkeletons, VersionedVolume, VersionedZarr, drop
 from mounting import wait_until
 from watch_chunks import version_of
 
-SECOND = 1.0
+SOON = 30  # bounds what a test waits for; how long it takes is measured, and not judged
+PAUSE = 1.0  # for what is not to happen
 LOAD_SECONDS = 4
 
 SOURCES = {
@@ -47,7 +48,7 @@ class Fresh:
     def of_shard(self, shard):
         return [n for n in self.source.names if self.source.shard_of(n) == shard]
 
-    def shows(self, numbers, version, seconds=SECOND):
+    def shows(self, numbers, version, seconds=SOON):
         """Whether every one of these chunks is of this version within `seconds`."""
         return wait_until(lambda: all(self.version(n) == version for n in numbers), seconds)
 
@@ -67,13 +68,17 @@ def zarr(work, mount):
 # --------------------------------------------------------------------------------- replaced by renaming
 
 
-def test_new_opens_see_a_replaced_shard_within_a_second(fresh):
+def test_new_opens_see_a_replaced_shard_soon(fresh, measured, request):
     first, second = fresh.of_shard(1), fresh.of_shard(2)
     assert fresh.shows(first + second, 1)
+    taken = []
     for version in (2, 3, 4):
         fresh.source.publish(1, version)
+        begun = time.monotonic()
         assert fresh.shows(first, version)
+        taken.append(time.monotonic() - begun)
         assert fresh.shows(second, 1, seconds=0)
+    measured(f"{request.node.callspec.id}: a replaced shard is seen after {max(taken):.3f} s")
 
 
 def test_the_size_and_the_time_of_a_chunk_follow_its_shard(fresh):
@@ -202,7 +207,7 @@ def test_every_read_is_wholly_old_or_wholly_new_while_shards_are_replaced(fresh)
     assert_all_whole(watchers, modes)
     for shard in fresh.source.shards:
         fresh.source.publish(shard, version + 1)
-    assert fresh.shows(fresh.source.names, version + 1, seconds=SECOND + 1)
+    assert fresh.shows(fresh.source.names, version + 1, seconds=SOON)
     assert fresh.mount.status()["counters"]["errors"] == 0, fresh.mount.control("errors")
 
 
@@ -225,10 +230,10 @@ def test_every_read_is_whole_also_where_nobody_tells_of_changes(work, mount):
 # --------------------------------------------------------------------------- appearing and vanishing
 
 
-def test_a_missing_shard_that_appears_makes_absent_names_vanish_within_a_second(fresh):
+def test_a_missing_shard_that_appears_makes_absent_names_vanish_soon(fresh):
     numbers = fresh.of_shard(3)
     fresh.source.shard_path(3).unlink()
-    assert wait_until(lambda: all(fresh.version(n) is None for n in numbers), SECOND)
+    assert wait_until(lambda: all(fresh.version(n) is None for n in numbers), SOON)
     for number in numbers:
         refused(errno.ENOENT, os.stat, fresh.chunk(number))
     fresh.source.publish(3, 2)
@@ -252,7 +257,7 @@ def test_a_deleted_shard_takes_its_chunks_away_but_open_files_stay_readable(fres
     try:
         assert fresh.shows(numbers, 1)
         fresh.source.shard_path(1).unlink()
-        assert wait_until(lambda: all(fresh.version(n) is None for n in numbers), SECOND)
+        assert wait_until(lambda: all(fresh.version(n) is None for n in numbers), SOON)
         drop_caches()
         assert os.pread(descriptor, 1 << 20, 0) == fresh.source.expected(numbers[0], 1)
     finally:
@@ -263,7 +268,7 @@ def test_a_deleted_shard_takes_its_chunks_away_but_open_files_stay_readable(fres
 def test_a_chunk_appears_in_and_vanishes_from_an_existing_shard(fresh):
     gone, *others = fresh.of_shard(1)
     fresh.source.publish(1, 2, leave_out=[gone])
-    assert wait_until(lambda: fresh.version(gone) is None, SECOND)
+    assert wait_until(lambda: fresh.version(gone) is None, SOON)
     assert fresh.shows(others, 2)
     fresh.source.publish(1, 3)
     assert fresh.shows([gone, *others], 3)
@@ -279,21 +284,21 @@ def test_a_listing_follows_chunks_and_shards_that_come_and_go(fresh):
     gone, *others = fresh.of_shard(1)
     fresh.source.publish(1, 2, leave_out=[gone])
     assert wait_until(lambda: listed() & everything == everything - {fresh.source.names[gone]},
-                      SECOND)
+                      SOON)
     fresh.source.shard_path(1).unlink()
     absent = {fresh.source.names[n] for n in [gone, *others]}
-    assert wait_until(lambda: listed() & everything == everything - absent, SECOND)
+    assert wait_until(lambda: listed() & everything == everything - absent, SOON)
     fresh.source.publish(1, 3)
-    assert wait_until(lambda: listed() >= everything, SECOND)
+    assert wait_until(lambda: listed() >= everything, SOON)
 
 
 def test_a_new_directory_of_a_nested_key_appears_with_its_first_shard(zarr):
     for shard in range(4):
         zarr.source.shard_path(shard).unlink()
     zarr.source.shard_path(0).parent.rmdir()
-    assert wait_until(lambda: sorted(os.listdir(zarr.path / "c")) == list("234567"), SECOND)
+    assert wait_until(lambda: sorted(os.listdir(zarr.path / "c")) == list("234567"), SOON)
     zarr.source.publish(1, 2)
-    assert wait_until(lambda: sorted(os.listdir(zarr.path / "c")) == list("01234567"), SECOND)
+    assert wait_until(lambda: sorted(os.listdir(zarr.path / "c")) == list("01234567"), SOON)
     assert zarr.shows(zarr.of_shard(1), 2)
     assert sorted(os.listdir(zarr.path / "c/0")) == ["2", "3"]
 
@@ -302,7 +307,7 @@ def test_a_whole_directory_of_shards_that_is_moved_away_and_back_is_followed(zar
     numbers = zarr.of_shard(0) + zarr.of_shard(5)
     assert zarr.shows(numbers, 1)
     (zarr.source.path / "c").rename(zarr.source.path / "d")
-    assert wait_until(lambda: all(zarr.version(n) is None for n in numbers), SECOND)
+    assert wait_until(lambda: all(zarr.version(n) is None for n in numbers), SOON)
     (zarr.source.path / "d").rename(zarr.source.path / "c")
     assert zarr.shows(numbers, 1)
     zarr.source.publish(0, 2)
@@ -340,7 +345,7 @@ def test_immutable_looks_at_nothing_twice(fresh, work, mount):
     assert constant.shows(numbers, 1)
     fresh.source.publish(1, 2)
     assert fresh.shows(numbers, 2)
-    time.sleep(SECOND)
+    time.sleep(PAUSE)
     drop_caches()
     assert all(constant.version(n) == 1 for n in numbers)
 
@@ -354,7 +359,7 @@ def test_changed_attributes_are_seen_without_sharding(zarr):
 
     assert document()["attributes"] == {}
     zarr.source.write_metadata(unit="nm", big=[1] * 1000)
-    assert wait_until(lambda: document()["attributes"].get("unit") == "nm", SECOND)
+    assert wait_until(lambda: document()["attributes"].get("unit") == "nm", SOON)
     assert document()["codecs"][0]["name"] == "bytes"
     assert os.stat(zarr.path / "zarr.json").st_size == len((zarr.path / "zarr.json").read_bytes())
     assert zarr.shows(zarr.source.names, 1, seconds=0)
@@ -367,7 +372,7 @@ def test_another_grid_replaces_the_old_one_also_while_a_chunk_of_it_is_open(zarr
         metadata["codecs"][0]["configuration"]["chunk_shape"] = [2 * zarr.source.EDGE] * 2
         replace_file(zarr.source.path / "zarr.json", json.dumps(metadata).encode())
         rows = [str(row) for row in range(zarr.source.OUTER)]
-        assert wait_until(lambda: sorted(os.listdir(zarr.path / "c")) == rows, SECOND)
+        assert wait_until(lambda: sorted(os.listdir(zarr.path / "c")) == rows, SOON)
         refused(errno.ENOENT, os.stat, zarr.path / zarr.source.names[63])
         assert held.read() == zarr.source.expected(9, 1)
 
@@ -378,7 +383,7 @@ def test_a_changed_info_is_seen_without_sharding(work, mount, make):
     fresh = Fresh(source, mount(source.path))
     assert "owner" not in (fresh.path / "info").read_text()
     source.write_metadata(owner="somebody " * 50)
-    assert wait_until(lambda: "owner" in (fresh.path / "info").read_text(), SECOND)
+    assert wait_until(lambda: "owner" in (fresh.path / "info").read_text(), SOON)
     assert "sharding" not in (fresh.path / "info").read_text()
     assert fresh.shows(source.names, 1, seconds=0)
 
@@ -386,12 +391,12 @@ def test_a_changed_info_is_seen_without_sharding(work, mount, make):
 def test_broken_metadata_takes_nothing_away_that_was_mounted(zarr):
     good = (zarr.source.path / "zarr.json").read_bytes()
     replace_file(zarr.source.path / "zarr.json", good[:100])
-    time.sleep(SECOND / 2)
+    time.sleep(PAUSE / 2)
     assert zarr.shows(zarr.of_shard(0), 1)
     replace_file(zarr.source.path / "zarr.json", good)
     zarr.source.publish(0, 2)
     assert zarr.shows(zarr.of_shard(0), 2)
-    assert wait_until(lambda: json.loads((zarr.path / "zarr.json").read_text()), SECOND)
+    assert wait_until(lambda: json.loads((zarr.path / "zarr.json").read_text()), SOON)
 
 
 @pytest.fixture(params=["", "folder/deep"])
@@ -399,7 +404,7 @@ def other(request, fresh):
     """A directory beside the data: (in the source, in the mount)."""
     place = pathlib.PurePath(request.param)
     (fresh.source.path / place).mkdir(parents=True, exist_ok=True)
-    assert wait_until(lambda: (fresh.path / place).is_dir(), SECOND)
+    assert wait_until(lambda: (fresh.path / place).is_dir(), SOON)
     return fresh.source.path / place, fresh.path / place
 
 
@@ -410,33 +415,33 @@ def shown(path):
         return None
 
 
-def test_files_that_pass_through_appear_change_and_vanish_within_a_second(other):
+def test_files_that_pass_through_appear_change_and_vanish_soon(other):
     stored, seen = other[0] / "notes.txt", other[1] / "notes.txt"
     assert shown(seen) is None
     stored.write_bytes(b"first\n")
-    assert wait_until(lambda: shown(seen) == b"first\n", SECOND)
+    assert wait_until(lambda: shown(seen) == b"first\n", SOON)
     assert "notes.txt" in os.listdir(other[1])
     replace_file(stored, b"second, renamed over\n" * 1000)
-    assert wait_until(lambda: shown(seen) == b"second, renamed over\n" * 1000, SECOND)
+    assert wait_until(lambda: shown(seen) == b"second, renamed over\n" * 1000, SOON)
     stored.write_bytes(b"third, in place\n")
-    assert wait_until(lambda: shown(seen) == b"third, in place\n", SECOND)
+    assert wait_until(lambda: shown(seen) == b"third, in place\n", SOON)
     with open(stored, "ab") as file:
         file.write(b"and more\n")
-    assert wait_until(lambda: shown(seen) == b"third, in place\nand more\n", SECOND)
+    assert wait_until(lambda: shown(seen) == b"third, in place\nand more\n", SOON)
     stored.unlink()
-    assert wait_until(lambda: shown(seen) is None, SECOND)
-    assert wait_until(lambda: "notes.txt" not in os.listdir(other[1]), SECOND)
+    assert wait_until(lambda: shown(seen) is None, SOON)
+    assert wait_until(lambda: "notes.txt" not in os.listdir(other[1]), SOON)
 
 
 def test_an_open_file_that_passes_through_keeps_its_bytes_when_it_is_replaced(other):
     stored, seen = other[0] / "large.bin", other[1] / "large.bin"
     stored.write_bytes(b"a" * 1_000_000)
-    assert wait_until(seen.exists, SECOND)
+    assert wait_until(seen.exists, SOON)
     descriptor = os.open(seen, os.O_RDONLY)
     try:
         assert os.pread(descriptor, 10, 0) == b"a" * 10
         replace_file(stored, b"b" * 2_000_000)
-        assert wait_until(lambda: seen.read_bytes() == b"b" * 2_000_000, SECOND)
+        assert wait_until(lambda: seen.read_bytes() == b"b" * 2_000_000, SOON)
         assert os.pread(descriptor, 3_000_000, 0) == b"a" * 1_000_000
     finally:
         os.close(descriptor)
@@ -447,11 +452,11 @@ def test_directories_that_pass_through_appear_and_vanish_with_what_is_in_them(fr
     assert not (fresh.path / "meshes").exists()
     folder.mkdir()
     (folder / "7:0").write_text('{"fragments": []}')
-    assert wait_until(lambda: shown(fresh.path / "meshes/7:0") == b'{"fragments": []}', SECOND)
+    assert wait_until(lambda: shown(fresh.path / "meshes/7:0") == b'{"fragments": []}', SOON)
     assert os.listdir(fresh.path / "meshes") == ["7:0"]
     shutil.rmtree(folder)
     # On a writable mount the name of a directory lives for ttl=, a second.
-    assert wait_until(lambda: not (fresh.path / "meshes").exists(), 2 * SECOND)
+    assert wait_until(lambda: not (fresh.path / "meshes").exists(), SOON)
 
 
 # ----------------------------------------------------------------------------- what a mount cannot have

@@ -241,7 +241,7 @@ def test_file_and_md5sum_and_xargs_read_all_chunks(case, work):
 
 
 def wait_for_port(port, process, log):
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
@@ -255,7 +255,7 @@ def fetch(url, **headers):
     """(status, headers, body as sent)."""
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=15) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as refusal:
         return refusal.code, refusal.headers, refusal.read()
