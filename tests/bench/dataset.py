@@ -5,6 +5,7 @@ as much as it does electron microscopy. Datasets are kept, and made again when t
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import pathlib
@@ -115,6 +116,7 @@ class Dataset:
         self.list.write_text("".join(lines))
 
 
+@functools.cache
 def texture():
     """A periodic tile of smooth texture and noise."""
     random = numpy.random.Generator(numpy.random.PCG64(20))
