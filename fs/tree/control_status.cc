@@ -39,6 +39,7 @@ JsonValue DiskCacheObject(const DiskCacheCounters& counters) {
   object.Set("dropped", JsonValue::Number(counters.dropped));
   object.Set("damaged", JsonValue::Number(counters.damaged));
   object.Set("evictions", JsonValue::Number(counters.evictions));
+  object.Set("waiting", JsonValue::Number(counters.waiting));
   return object;
 }
 

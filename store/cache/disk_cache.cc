@@ -113,7 +113,9 @@ void DiskCache::Flush() {
 
 DiskCacheCounters DiskCache::counters() const {
   const std::lock_guard lock(mutex_);
-  return counters_;
+  DiskCacheCounters now = counters_;
+  now.waiting = queue_.size() + (busy_ ? 1 : 0);
+  return now;
 }
 
 void DiskCache::Run() {

@@ -31,7 +31,8 @@ struct DiskCacheCounters {
   std::uint64_t dropped = 0;  // not written: the disk was too slow, or failed
   std::uint64_t damaged = 0;  // entries that failed their checksum
   std::uint64_t evictions = 0;
-  std::uint64_t bytes = 0;  // of all mounts that use the folder, as far as known
+  std::uint64_t waiting = 0;  // entries that are still to be written or erased
+  std::uint64_t bytes = 0;    // of all mounts that use the folder, as far as known
 };
 
 // Thread-safe. A lost or damaged entry, and any failure of the disk, is a miss. Writing is done by

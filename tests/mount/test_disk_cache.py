@@ -4,6 +4,7 @@ The server is nginx, as tests/servers/nginx starts it; its log counts requests. 
 long ago: what was modified a moment ago is not kept.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -43,10 +44,12 @@ class Nginx:
         return True
 
     def requests(self):
-        """[(path, range, status)] since the last call; nginx writes of a request after its answer."""
-        size = -1
-        while size != (size := self.log.stat().st_size):
-            time.sleep(0.1)
+        """[(path, range, status)] since the last call. nginx writes of a request after its answer, and before
+        it looks at another one: here at that of a last one."""
+        last = f"/plain/last-{self.seen}"
+        with contextlib.suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{self.url}{last}", timeout=SECONDS).close()
+        assert wait_until(lambda: f" {last} " in self.log.read_text(), SECONDS)
         lines = self.log.read_text().splitlines()
         new, self.seen = lines[self.seen:], len(lines)
         return [(line.split()[1], line.split('"')[1], int(line.split()[-1])) for line in new]
@@ -115,11 +118,9 @@ class Cached:
         return self.mounted.status()["counters"]["disk_cache"]
 
     def written(self):
-        """Waits until what was read is on the disk."""
-        before = -1
-        while before != (before := self.counters()["written"]):
-            time.sleep(0.2)
-        return before
+        """How many entries, once all that was read is on the disk."""
+        assert wait_until(lambda: self.counters()["waiting"] == 0, SECONDS)
+        return self.counters()["written"]
 
     def entries(self):
         return [path for path in self.cache.rglob("*") if path.is_file()]

@@ -27,6 +27,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fault"))
 from line_source import LineSource, value  # noqa: E402
 
+# Seconds that it takes at least until a store is found away, and requests fail at once.
+FOUND_AWAY = 5
+
 pytestmark = pytest.mark.usefixtures("no_settings_of_ours")
 
 
@@ -538,6 +541,11 @@ def is_drained(mounted):
     return mounted.status()["write"]["dirty_chunks"] == 0
 
 
+def wait_for_disk_cache(mounted):
+    """Until all that was read is in it."""
+    assert wait_until(lambda: mounted.status()["counters"]["disk_cache"]["waiting"] == 0, 60)
+
+
 def test_new_files_are_written_while_nobody_knows_whether_they_exist(array):
     array.put("theirs.txt", b"theirs")
     mounted = array.mount("publish_after=0.1,ttl=0.1")
@@ -555,7 +563,7 @@ def test_new_files_are_written_while_nobody_knows_whether_they_exist(array):
         assert (path / "notes").read_bytes() == b"notes"
         error, failing = failure_of((path / "unknown.txt").read_bytes)
         assert error not in (errno.ENOENT, errno.ENOTDIR), "a program would take it for absent"
-    assert took < 2 and failing < 2, (took, failing)
+    assert took < FOUND_AWAY and failing < FOUND_AWAY, (took, failing)
     assert wait_until(lambda: is_drained(mounted), 90)
     assert [array.get(name) for name in ("new.txt", "theirs.txt", "notes", "late.txt")] == [
         b"new", b"ours", b"notes", b"late"]
@@ -578,7 +586,7 @@ def test_what_the_disk_cache_has_is_opened_while_the_store_is_away(array):
         assert names[chunk].read_bytes() == bytes_of(chunk)
     assert (mounted.path / "notes.txt").read_bytes() == b"notes " * 10
     assert (mounted.path / "unread.txt").stat().st_size == 70
-    time.sleep(1)
+    wait_for_disk_cache(mounted)
     subprocess.run(["sync"], check=True)
     with away(array.store):
         failure_of((mounted.path / "unread.txt").read_bytes)  # waits until the store is found away
@@ -587,9 +595,9 @@ def test_what_the_disk_cache_has_is_opened_while_the_store_is_away(array):
         assert (mounted.path / "notes.txt").read_bytes() == b"notes " * 10
         assert (mounted.path / "unread.txt").stat().st_size == 70
         error, took = failure_of((mounted.path / "unread.txt").read_bytes)
-        assert error in (errno.EIO, errno.ETIMEDOUT) and took < 2, (error, took)
+        assert error in (errno.EIO, errno.ETIMEDOUT) and took < FOUND_AWAY, (error, took)
         assert "the store is away" in (mounted.path / ".unshard" / "errors").read_text()
-    assert wait_until(lambda: readable(mounted.path / "unread.txt"), 10)
+    assert wait_until(lambda: readable(mounted.path / "unread.txt"), 60)
     assert names[7].read_bytes() == bytes_of(7)
 
 
@@ -603,7 +611,7 @@ def test_what_this_mount_has_put_is_not_undone_while_the_store_is_away(array):
     mounted = array.mount(f"publish_after=0.1,ttl=0.1,cache={array.work / 'cache'}")
     for name in ("notes.txt", "gone.txt"):
         assert len((mounted.path / name).read_bytes()) == 60
-    time.sleep(1)
+    wait_for_disk_cache(mounted)
     write_file(mounted.path / "notes.txt", b"new")
     (mounted.path / "gone.txt").unlink()
     assert wait_until(lambda: is_drained(mounted), 30)
@@ -614,7 +622,7 @@ def test_what_this_mount_has_put_is_not_undone_while_the_store_is_away(array):
         with contextlib.suppress(OSError):
             assert (mounted.path / "notes.txt").read_bytes() == b"new"
         failure_of((mounted.path / "gone.txt").read_bytes)
-    assert wait_until(lambda: readable(mounted.path / "notes.txt"), 10)
+    assert wait_until(lambda: readable(mounted.path / "notes.txt"), 60)
     assert (mounted.path / "notes.txt").read_bytes() == b"new"
 
 
@@ -635,7 +643,7 @@ def test_whatever_the_store_answers_lets_the_spool_drain_at_once(array):
         write_file(names[8], bytes_of(8))
         assert wait_until(lambda: mounted.status()["write"]["publish_failures"] >= 2, 90)
     assert (mounted.path / "there.txt").read_bytes() == b"there"
-    assert wait_until(lambda: is_drained(mounted), 5), mounted.status()["write"]
+    assert wait_until(lambda: is_drained(mounted), 15), mounted.status()["write"]
     assert {c: who for c, who in stored_values(array).items() if who} == {0: (1, 1), 8: (1, 1)}
 
 

@@ -63,7 +63,9 @@ TEST_F(DiskCacheTest, MountsAtTheSameTimeShareIt) {
   const auto one = Open();
   const auto other = Open();
   one->Put(Digest(1), Entry(1));
+  EXPECT_LE(one->counters().waiting, 1u);
   one->Flush();
+  EXPECT_EQ(one->counters().waiting, 0u);
   EXPECT_TRUE(other->Find(Digest(1)));
   other->Erase(Digest(1));
   other->Flush();
