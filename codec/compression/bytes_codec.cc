@@ -40,10 +40,11 @@ constexpr RegisteredCodec kCodecs[] = {
 }  // namespace
 
 Result<BytesCodecPtr> MakeBytesCodec(const std::string& name, const JsonValue* configuration,
-                                     const std::string& json_path) {
+                                     const std::string& configuration_path) {
   if (configuration != nullptr && configuration->is_null()) configuration = nullptr;
   for (const RegisteredCodec& codec : kCodecs) {
-    if (codec.name == name) return codec.make(name, CodecOptions(configuration, json_path));
+    if (codec.name == name)
+      return codec.make(name, CodecOptions(configuration, configuration_path));
   }
   return nullptr;
 }

@@ -1,4 +1,5 @@
-// Zarr v3 bytes-to-bytes codecs that can follow `sharding_indexed` or encode a shard index.
+// The bytes-to-bytes codecs of Zarr v3, by name: compressors and checksums of chunks, of shards and
+// of their indexes. numcodecs' compressors in Zarr v2 are the same ones.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,11 @@ using BytesCodecPtr = std::shared_ptr<const BytesCodec>;
 
 // The codec that metadata call `name`, with its `configuration` (may be null): gzip, zstd, blosc,
 // crc32c, and the numcodecs.* forms of gzip, zlib, zstd, blosc, bz2, lz4, lzma, shuffle, crc32c,
-// crc32, adler32, fletcher32. A null pointer for any other name.
-// Fails with kDataLoss, naming the member below `json_path`, where the configuration makes decoding
-// impossible.
+// crc32, adler32, fletcher32. A null pointer for any other name. Pure function; thread-safe.
+//
+// Fails where the configuration makes decoding impossible: with kDataLoss, naming the member below
+// `configuration_path`, where a member is wrong, and with kNotSupported for raw LZMA.
 Result<BytesCodecPtr> MakeBytesCodec(const std::string& name, const JsonValue* configuration,
-                                     const std::string& json_path);
+                                     const std::string& configuration_path);
 
 }  // namespace unshard

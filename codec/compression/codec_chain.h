@@ -23,8 +23,9 @@ struct Codec {
   JsonValue json;         // {"name": …, "configuration"?: …}, in the form of current readers
   std::string json_path;  // for messages: "codecs[0]"
 
-  // The configuration, or a null pointer.
+  // The configuration, or a null pointer; and its path in the document, for messages.
   [[nodiscard]] const JsonValue* configuration() const { return json.Find("configuration"); }
+  [[nodiscard]] std::string configuration_path() const { return json_path + ".configuration"; }
 };
 
 using CodecChain = std::vector<Codec>;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "codec/compression/bytes_codec.h"
@@ -15,9 +16,10 @@ namespace unshard {
 // Every member may be absent. A failure names the member.
 class CodecOptions {
  public:
-  // Refers to `configuration`, which may be null.
-  CodecOptions(const JsonValue* configuration, const std::string& json_path)
-      : configuration_(configuration), path_(json_path + ".configuration") {}
+  // Refers to `configuration`, which may be null. `path`: its JSON path in the document, for
+  // messages: "codecs[1].configuration" in Zarr v3, "compressor" in Zarr v2.
+  CodecOptions(const JsonValue* configuration, std::string path)
+      : configuration_(configuration), path_(std::move(path)) {}
 
   [[nodiscard]] Result<int> Integer(std::string_view key, int absent, int min, int max) const {
     UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
@@ -41,8 +43,8 @@ class CodecOptions {
   const std::string path_;
 };
 
-// Makes the codec that metadata name `name`, one of those that the registry in bytes_codec.cc has
-// for it. Fails only where the configuration makes decoding impossible.
+// Makes the codec `name`, one of the names for which the registry in bytes_codec.cc lists this
+// function. Fails only where the configuration makes decoding impossible.
 using MakeCodec = Result<BytesCodecPtr>(const std::string& name, const CodecOptions& options);
 
 }  // namespace unshard

@@ -42,7 +42,7 @@ class DatasetParser {
       return block_size.Expected(std::to_string(array_.rank()) + " extents, as `dimensions` has");
     }
     array_.chunk_shape = Reversed(std::move(array_.chunk_shape));
-    UNSHARD_RETURN_IF_ERROR(GridOf(array_));
+    if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), block_size.path());
     UNSHARD_RETURN_IF_ERROR(TakeDataType());
     UNSHARD_RETURN_IF_ERROR(TakeCompression());
     UNSHARD_RETURN_IF_ERROR(TakeAxes());

@@ -55,9 +55,9 @@ Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array) {
 
 Result<ArrayMetadata> WithCodec(ArrayMetadata array) {
   if (array.dialect == ArrayDialect::kPrecomputed) {
-    UNSHARD_ASSIGN_OR_RETURN(array.codec,
-                             MakePrecomputedChunkCodec(JsonCursor(array.codec_json, "encoding"),
-                                                       array.data_type, array.shape.front()));
+    UNSHARD_ASSIGN_OR_RETURN(
+        array.codec, MakePrecomputedChunkCodec(JsonCursor(array.codec_json, ""), array.data_type,
+                                               array.shape.front()));
     return array;
   }
   UNSHARD_ASSIGN_OR_RETURN(const ArrayDocuments documents, DocumentsOf(array));

@@ -134,17 +134,15 @@ bool IsInteger(const DataType& type) {
 }
 
 Result<std::optional<Filter>> MakeDelta(const std::string& name, const CodecOptions& options,
-                                        const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(options, "dtype", {}, json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
-                           ParseItemType(options, "astype", plain, json_path));
+                                        const std::string& path) {
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(options, "dtype", {}, path));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseItemType(options, "astype", plain, path));
   const bool integers = IsInteger(plain.type) && IsInteger(stored.type);
   const bool floats =
       plain.type.kind == Kind::kFloat && plain.type == stored.type && plain.type.size >= 4;
   if (!integers && !floats) {
-    return Fail(ErrorCode::kNotSupported, json_path + ": delta of " + DataTypeName(plain.type) +
-                                              " as " + DataTypeName(stored.type) +
-                                              " is not known here");
+    return Fail(ErrorCode::kNotSupported, path + ": delta of " + DataTypeName(plain.type) + " as " +
+                                              DataTypeName(stored.type) + " is not known here");
   }
   // Differences of floats are rounded.
   return Filter{std::make_shared<Delta>(name, plain, stored), stored.type.size,
@@ -154,15 +152,14 @@ Result<std::optional<Filter>> MakeDelta(const std::string& name, const CodecOpti
 }  // namespace
 
 Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
-                                         const JsonValue* configuration,
-                                         const std::string& json_path,
+                                         const JsonValue* configuration, const std::string& path,
                                          const std::optional<DataType>& items) {
   if (configuration != nullptr && configuration->is_null()) configuration = nullptr;
-  const CodecOptions options(configuration, json_path);
-  if (id == kDelta) return MakeDelta(name, options, json_path);
-  if (id == "quantize") return MakeQuantize(name, options, json_path);
-  if (id == "fixedscaleoffset") return MakeFixedScaleOffset(name, options, json_path);
-  if (id == "astype") return MakeAsType(name, options, json_path);
+  const CodecOptions options(configuration, path);
+  if (id == kDelta) return MakeDelta(name, options, path);
+  if (id == "quantize") return MakeQuantize(name, options, path);
+  if (id == "fixedscaleoffset") return MakeFixedScaleOffset(name, options, path);
+  if (id == "astype") return MakeAsType(name, options, path);
   if (id == "packbits") return MakePackBits(name);
   if (id == "bitround") return MakeBitRound(name, items, options);
   return std::optional<Filter>();

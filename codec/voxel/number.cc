@@ -118,13 +118,11 @@ bool StoreNumber(const Number& number, const NumpyType& type, std::uint8_t* at) 
 }
 
 Result<NumpyType> ParseItemType(const CodecOptions& options, const char* key,
-                                const std::optional<NumpyType>& absent,
-                                const std::string& json_path) {
+                                const std::optional<NumpyType>& absent, const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, options.Find(key));
   if (found.empty() && absent) return *absent;
   if (found.empty()) {
-    return Fail(ErrorCode::kDataLoss,
-                json_path + ": expected the member \"" + std::string(key) + "\"");
+    return Fail(ErrorCode::kDataLoss, path + ": expected the member \"" + std::string(key) + "\"");
   }
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, found.front().String());
   if (const auto type = ParseNumpyType(name)) return *type;

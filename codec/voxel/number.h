@@ -42,8 +42,7 @@ void StoreBits(std::uint8_t* at, std::uint32_t size, std::uint64_t bits);
 // The type in the member `key` of a filter; `absent`, or a failure without one, where there is
 // none.
 Result<NumpyType> ParseItemType(const CodecOptions& options, const char* key,
-                                const std::optional<NumpyType>& absent,
-                                const std::string& json_path);
+                                const std::optional<NumpyType>& absent, const std::string& path);
 
 // "NAME: expected items of 4 bytes, found 7 bytes in all".
 tl::unexpected<Error> NotWholeItems(ErrorCode code, const std::string& name, const NumpyType& type,

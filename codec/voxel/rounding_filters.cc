@@ -102,13 +102,12 @@ constexpr int kMostDigits = 300;
 }  // namespace
 
 Result<Filter> MakeQuantize(const std::string& name, const CodecOptions& options,
-                            const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(options, "dtype", {}, json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
-                           ParseItemType(options, "astype", plain, json_path));
+                            const std::string& path) {
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseItemType(options, "dtype", {}, path));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseItemType(options, "astype", plain, path));
   if (!(plain.type == stored.type) || plain.big_endian != stored.big_endian) {
     return Fail(ErrorCode::kNotSupported,
-                json_path + ": quantize from one type to another is not known here");
+                path + ": quantize from one type to another is not known here");
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto digits, options.Find("digits"));
   std::optional<NumpyType> encoded;

@@ -14,7 +14,7 @@ namespace unshard {
 // is known. Others than floats of 4 and 8 bytes (of bitround 2 as well) are decoded only. Pure
 // functions; thread-safe.
 Result<Filter> MakeQuantize(const std::string& name, const CodecOptions& options,
-                            const std::string& json_path);
+                            const std::string& path);
 Result<Filter> MakeBitRound(const std::string& name, const std::optional<DataType>& items,
                             const CodecOptions& options);
 

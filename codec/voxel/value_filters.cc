@@ -148,20 +148,17 @@ class PackBits final : public BytesCodec {
 };
 
 Result<NumpyType> ParseNumberType(const CodecOptions& options, const char* key,
-                                  const std::optional<NumpyType>& absent,
-                                  const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseItemType(options, key, absent, json_path));
+                                  const std::optional<NumpyType>& absent, const std::string& path) {
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseItemType(options, key, absent, path));
   if (IsNumberType(type.type)) return type;
   return Fail(ErrorCode::kNotSupported,
-              json_path + ": values of " + DataTypeName(type.type) + " are not converted here");
+              path + ": values of " + DataTypeName(type.type) + " are not converted here");
 }
 
-Result<double> ParseReal(const CodecOptions& options, const char* key,
-                         const std::string& json_path) {
+Result<double> ParseReal(const CodecOptions& options, const char* key, const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, options.Find(key));
   if (found.empty()) {
-    return Fail(ErrorCode::kDataLoss,
-                json_path + ": expected the member \"" + std::string(key) + "\"");
+    return Fail(ErrorCode::kDataLoss, path + ": expected the member \"" + std::string(key) + "\"");
   }
   if (!found.front().value().is_number()) return found.front().Expected("a number");
   const double value = std::strtod(found.front().value().text().c_str(), nullptr);
@@ -187,25 +184,24 @@ bool HoldsEach(const DataType& from, const DataType& to) {
 }  // namespace
 
 Result<Filter> MakeFixedScaleOffset(const std::string& name, const CodecOptions& options,
-                                    const std::string& json_path) {
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseNumberType(options, "dtype", {}, json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
-                           ParseNumberType(options, "astype", plain, json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const double scale, ParseReal(options, "scale", json_path));
-  UNSHARD_ASSIGN_OR_RETURN(const double offset, ParseReal(options, "offset", json_path));
+                                    const std::string& path) {
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseNumberType(options, "dtype", {}, path));
+  UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored, ParseNumberType(options, "astype", plain, path));
+  UNSHARD_ASSIGN_OR_RETURN(const double scale, ParseReal(options, "scale", path));
+  UNSHARD_ASSIGN_OR_RETURN(const double offset, ParseReal(options, "offset", path));
   if (scale == 0) {
-    return Fail(ErrorCode::kDataLoss, json_path + ": expected a `scale` that is not 0");
+    return Fail(ErrorCode::kDataLoss, path + ": expected a `scale` that is not 0");
   }
   return Filter{std::make_shared<FixedScaleOffset>(name, plain, stored, scale, offset),
                 stored.type.size, true};
 }
 
 Result<Filter> MakeAsType(const std::string& name, const CodecOptions& options,
-                          const std::string& json_path) {
+                          const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain,
-                           ParseNumberType(options, "decode_dtype", {}, json_path));
+                           ParseNumberType(options, "decode_dtype", {}, path));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
-                           ParseNumberType(options, "encode_dtype", {}, json_path));
+                           ParseNumberType(options, "encode_dtype", {}, path));
   return Filter{std::make_shared<AsType>(name, plain, stored), stored.type.size,
                 !HoldsEach(plain.type, stored.type)};
 }

@@ -13,10 +13,10 @@ namespace unshard {
 // fixedscaleoffset: (value - offset) * scale, rounded to the nearest, halves to the even one, is
 // stored as `astype`. Floats of 4 bytes are computed as such, everything else as 8 bytes.
 Result<Filter> MakeFixedScaleOffset(const std::string& name, const CodecOptions& options,
-                                    const std::string& json_path);
+                                    const std::string& path);
 // astype: values of `decode_dtype` are stored as `encode_dtype`.
 Result<Filter> MakeAsType(const std::string& name, const CodecOptions& options,
-                          const std::string& json_path);
+                          const std::string& path);
 // packbits: eight booleans a byte, the first one as its highest bit, behind a byte with the number
 // of bits that are left over at the end.
 Filter MakePackBits(const std::string& name);

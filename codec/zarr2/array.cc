@@ -117,7 +117,7 @@ class ArrayParser {
     if (array_.chunk_shape.size() != array_.rank()) {
       return chunks.Expected(std::to_string(array_.rank()) + " extents, as `shape` has");
     }
-    UNSHARD_RETURN_IF_ERROR(GridOf(array_));
+    if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), chunks.path());
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor dtype, document_.Member("dtype"));
     UNSHARD_ASSIGN_OR_RETURN(const NumpyType type, ParseType(dtype));
     array_.data_type = type.type;

@@ -50,7 +50,7 @@ class ArrayParser {
     UNSHARD_RETURN_IF_ERROR(TakeGrid());
     UNSHARD_RETURN_IF_ERROR(TakeKeyEncoding());
     UNSHARD_RETURN_IF_ERROR(TakeCodecs());
-    UNSHARD_RETURN_IF_ERROR(GridOf(array_));
+    if (const auto grid = GridOf(array_); !grid) return Forward(grid.error(), "chunk_grid");
     UNSHARD_RETURN_IF_ERROR(TakeAxes());
     return std::move(array_);
   }

@@ -134,7 +134,7 @@ std::shared_ptr<const ChunkCheck> MakeZarrChunkCheck(const CodecChain& chain,
   std::size_t first_known = chain.size();
   while (first_known > 0) {
     const Codec& codec = chain[first_known - 1];
-    auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.json_path);
+    auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path());
     if (!made || *made == nullptr) break;
     known.insert(known.begin(), *std::move(made));
     --first_known;

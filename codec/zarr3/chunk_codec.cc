@@ -56,8 +56,8 @@ class ChainBuilder {
         codec.name.starts_with(kPrefix) ? codec.name.substr(kPrefix.size()) : codec.name;
     std::optional<Filter> filter;
     if (is_known) {
-      UNSHARD_ASSIGN_OR_RETURN(
-          filter, MakeFilter(id, codec.name, codec.configuration(), codec.json_path, items_));
+      UNSHARD_ASSIGN_OR_RETURN(filter, MakeFilter(id, codec.name, codec.configuration(),
+                                                  codec.configuration_path(), items_));
     }
     if (!filter) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
     items_.reset();
@@ -80,7 +80,7 @@ class ChainBuilder {
   Status TakePackBits(const Codec& codec) {
     if (!items_) return NotSupported(codec, "is not known here behind filters");
     has_bytes_ = true;
-    const CodecOptions options(codec.configuration(), codec.json_path);
+    const CodecOptions options(codec.configuration(), codec.configuration_path());
     UNSHARD_ASSIGN_OR_RETURN(chain_.packing, BitPacking::Parse(*items_, options, codec.json_path));
     chain_.packing_configuration = ConfigurationOf(codec);
     chain_.is_lossy |= chain_.packing->loses();
@@ -97,7 +97,8 @@ class ChainBuilder {
       sized.Set("typesize", JsonValue::Number(std::uint64_t{items_->size}));
       configuration = &sized;
     }
-    UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(codec.name, configuration, codec.json_path));
+    UNSHARD_ASSIGN_OR_RETURN(auto made,
+                             MakeBytesCodec(codec.name, configuration, codec.configuration_path()));
     if (!made) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
     chain_.bytes_steps.push_back({std::move(made), ConfigurationOf(codec)});
     return {};

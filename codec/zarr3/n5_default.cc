@@ -99,8 +99,8 @@ Result<ChunkCodecPtr> MakeN5DefaultCodec(const Codec& codec, const DataType& typ
   items.big_endian = true;
   if (chain.size() == 3) {
     const Codec& last = chain[2];
-    UNSHARD_ASSIGN_OR_RETURN(auto made,
-                             MakeBytesCodec(last.name, last.configuration(), last.json_path));
+    UNSHARD_ASSIGN_OR_RETURN(
+        auto made, MakeBytesCodec(last.name, last.configuration(), last.configuration_path()));
     if (!made) {
       return Fail(ErrorCode::kNotSupported, last.json_path + ": the codec \"" + last.name +
                                                 "\" is not known here: its voxels cannot be "

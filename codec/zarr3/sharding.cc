@@ -15,8 +15,8 @@ tl::unexpected<Error> ShardingNotSupported(const Codec& codec, std::string_view 
 }
 
 Result<BytesCodecPtr> KnownBytesCodec(const Codec& codec, std::string_view unknown) {
-  UNSHARD_ASSIGN_OR_RETURN(auto made,
-                           MakeBytesCodec(codec.name, codec.configuration(), codec.json_path));
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto made, MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path()));
   if (!made) return ShardingNotSupported(codec, unknown);
   return made;
 }

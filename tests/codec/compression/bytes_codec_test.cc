@@ -60,7 +60,7 @@ ByteVector FromHex(std::string_view hex) {
 std::shared_ptr<const BytesCodec> Make(const std::string& name, const char* configuration = "{}") {
   const auto value = ParseJson(configuration);
   EXPECT_TRUE(value);
-  const auto codec = MakeBytesCodec(name, &*value, "codecs[1]");
+  const auto codec = MakeBytesCodec(name, &*value, "codecs[1].configuration");
   EXPECT_TRUE(codec) << codec.error().message;
   return codec ? *codec : nullptr;
 }
@@ -310,7 +310,7 @@ TEST(BytesCodecTest, SaysWhyItCannotEncodeAndDecodesAllTheSame) {
 
 TEST(BytesCodecTest, NamesAWrongChecksumLocation) {
   const auto configuration = ParseJson(R"({"location":"middle"})");
-  const auto codec = MakeBytesCodec("numcodecs.crc32", &*configuration, "codecs[1]");
+  const auto codec = MakeBytesCodec("numcodecs.crc32", &*configuration, "codecs[1].configuration");
   ASSERT_FALSE(codec);
   EXPECT_NE(codec.error().message.find("codecs[1].configuration.location"), std::string::npos)
       << codec.error().message;
@@ -328,14 +328,14 @@ TEST(BytesCodecTest, ShufflesBytesOfElementsAsNumcodecsDoes) {
 
 TEST(BytesCodecTest, RefusesLzmaThatDoesNotDescribeItself) {
   const auto configuration = ParseJson(R"({"format": 3, "filters": []})");
-  const auto codec = MakeBytesCodec("numcodecs.lzma", &*configuration, "codecs[1]");
+  const auto codec = MakeBytesCodec("numcodecs.lzma", &*configuration, "codecs[1].configuration");
   ASSERT_FALSE(codec);
   EXPECT_EQ(codec.error().code, ErrorCode::kNotSupported);
 }
 
 TEST(BytesCodecTest, DoesNotKnowOtherNames) {
   for (const char* name : {"", "lzma", "numcodecs.zfpy", "bytes", "transpose", "GZIP", "bz2"}) {
-    const auto codec = MakeBytesCodec(name, nullptr, "codecs[0]");
+    const auto codec = MakeBytesCodec(name, nullptr, "codecs[0].configuration");
     ASSERT_TRUE(codec) << name;
     EXPECT_EQ(*codec, nullptr) << name;
   }

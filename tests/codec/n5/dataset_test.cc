@@ -44,6 +44,8 @@ TEST(N5Dataset, FailuresNameTheMember) {
       {"dimensions", "[-1, 1, 1]", ErrorCode::kDataLoss, "dimensions[0]: expected"},
       {"blockSize", "[1, 1]", ErrorCode::kDataLoss, "blockSize: expected 3 extents"},
       {"blockSize", "[1, 1, 4294967296]", ErrorCode::kDataLoss, "blockSize[2]: expected"},
+      {"dimensions", "[1, 9223372036854775807, 9223372036854775807]", ErrorCode::kDataLoss,
+       "blockSize: expected fewer than 2^64 chunks"},
       {"dataType", "\"string\"", ErrorCode::kNotSupported, "dataType: the data type \"string\""},
       {"dataType", "\"float16\"", ErrorCode::kNotSupported, "dataType: the data type \"float16\""},
       {"compression", "{\"type\": \"jpeg\"}", ErrorCode::kNotSupported,
@@ -54,6 +56,15 @@ TEST(N5Dataset, FailuresNameTheMember) {
       {"resolution", "[1, 2]", ErrorCode::kDataLoss, "resolution: expected"},
       {"resolution", "[1, 2, \"a\"]", ErrorCode::kDataLoss, "resolution[2]: expected a number"}};
   ExpectFailures(kDataset, members, [](const std::string& text) { return ParseN5Dataset(text); });
+}
+
+TEST(N5Dataset, ALevelThatOnlyWritingNeedsIsNamedByItsOwnPath) {
+  constexpr const char* kLevel = R"({"type": "gzip", "level": 77})";
+  const auto array = ParseN5Dataset(WithMember(kDataset, "compression", kLevel));
+  ASSERT_TRUE(array) << array.error().message;
+  const std::string message = array->codec->CanEncode().error().message;
+  EXPECT_NE(message.find(": compression.level: expected a whole number from 0 to 9"), message.npos)
+      << message;
 }
 
 TEST(N5Dataset, TypesThatN5LacksAreRefused) {

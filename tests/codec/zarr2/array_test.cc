@@ -74,6 +74,8 @@ TEST(Zarr2Array, FailuresNameTheMember) {
       {"zarr_format", "3", ErrorCode::kDataLoss, "zarr_format: expected"},
       {"chunks", "[2]", ErrorCode::kDataLoss, "chunks: expected 2 extents"},
       {"chunks", "[2, 0]", ErrorCode::kDataLoss, "chunks[1]: expected"},
+      {"shape", "[9223372036854775807, 9223372036854775807]", ErrorCode::kDataLoss,
+       "chunks: expected fewer than 2^64 chunks"},
       {"dtype", "[[\"a\", \"<u2\"]]", ErrorCode::kNotSupported,
        "dtype: the data type [[\"a\", \"<u2\"]] is not known here; structured"},
       {"dtype", "\"|O\"", ErrorCode::kNotSupported, "dtype: the data type \"|O\""},
@@ -86,11 +88,26 @@ TEST(Zarr2Array, FailuresNameTheMember) {
       {"compressor", "{}", ErrorCode::kDataLoss, "compressor.id: "},
       {"filters", "[{\"id\": \"vlen-utf8\"}]", ErrorCode::kNotSupported,
        "filters[0].id: the codec \"vlen-utf8\""},
+      {"filters", "[{\"id\": \"shuffle\", \"elementsize\": 0}]", ErrorCode::kDataLoss,
+       "filters[0].elementsize: expected a whole number"},
+      {"filters", "[{\"id\": \"delta\", \"dtype\": \"<U4\"}]", ErrorCode::kNotSupported,
+       "filters[0].dtype: the data type \"<U4\""},
+      {"filters", "[{\"id\": \"delta\"}]", ErrorCode::kDataLoss,
+       "filters[0]: expected the member \"dtype\""},
       {"fill_value", "-1", ErrorCode::kDataLoss, "fill_value: expected"},
       {"dimension_separator", "\"-\"", ErrorCode::kDataLoss, "dimension_separator: expected"}};
   ExpectFailures(kArray, members, [](const std::string& text) { return ParseZarr2Array(text); });
   const auto attributes = ParseZarr2Array(kArray, "[]");
   EXPECT_EQ(attributes.error().message.substr(0, 8), ".zattrs:");
+}
+
+TEST(Zarr2Array, ALevelThatOnlyWritingNeedsIsNamedByItsOwnPath) {
+  constexpr const char* kLevel = R"({"id": "zlib", "level": 77})";
+  const auto array = ParseZarr2Array(WithMember(kArray, "compressor", kLevel));
+  ASSERT_TRUE(array) << array.error().message;
+  const std::string message = array->codec->CanEncode().error().message;
+  EXPECT_NE(message.find(": compressor.level: expected a whole number from 0 to 9"), message.npos)
+      << message;
 }
 
 TEST(Zarr2Array, WhatItCannotSayIsRefused) {
