@@ -26,13 +26,6 @@ constexpr std::array<LengthUnit, 33> kLengthUnits = {{
     {"yard", 9.144e8},
 }};
 
-// The shortest decimal that reads back as the same number.
-std::string NumberText(double value) {
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? std::string(text.data(), end) : std::string("nan");
-}
-
 }  // namespace
 
 std::string_view DialectName(ArrayDialect dialect) {
@@ -50,9 +43,9 @@ std::string_view DialectName(ArrayDialect dialect) {
 }
 
 std::string DimensionUnitText(const DimensionUnit& unit) {
-  if (unit.base.empty()) return NumberText(unit.multiplier);
+  if (unit.base.empty()) return ShortestDecimal(unit.multiplier);
   if (unit.multiplier == 1) return unit.base;
-  return NumberText(unit.multiplier) + " " + unit.base;
+  return ShortestDecimal(unit.multiplier) + " " + unit.base;
 }
 
 DimensionUnit ParseDimensionUnit(std::string_view text) {
@@ -81,6 +74,8 @@ std::optional<double> Nanometres(const DimensionUnit& unit) {
 Result<ChunkGrid> GridOf(const ArrayMetadata& array) {
   return ChunkGrid::Make(array.shape, array.chunk_shape, array.origin);
 }
+
+bool ListsFastestAxisFirst(ArrayDialect dialect) { return !IsZarr(dialect); }
 
 bool ClipsChunks(ArrayDialect dialect) {
   return dialect == ArrayDialect::kPrecomputed || dialect == ArrayDialect::kN5;

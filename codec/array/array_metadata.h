@@ -74,6 +74,10 @@ struct ArrayMetadata {
 // The grid of inner chunks, with the array's origin. Fails as ChunkGrid::Make does.
 Result<ChunkGrid> GridOf(const ArrayMetadata& array);
 
+// Whether documents and chunk names of the format list axes fastest first, the reverse of the lists
+// of ArrayMetadata.
+bool ListsFastestAxisFirst(ArrayDialect dialect);
+
 // Whether the chunks at the upper edges end where the array does, as in precomputed volumes and in
 // N5 as written here, or have the whole chunk shape, as in Zarr.
 bool ClipsChunks(ArrayDialect dialect);
@@ -82,8 +86,7 @@ bool ClipsChunks(ArrayDialect dialect);
 std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
                                         std::span<const std::uint64_t> cell);
 
-// Each of these is the value of `array`, or, where it has none, what its absence means: zeros of
-// one item.
+// The fill value, one item; zeros where the array has none.
 ByteVector FillValueOf(const ArrayMetadata& array);
 
 }  // namespace unshard

@@ -1,8 +1,6 @@
 #include "codec/array/document.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -56,11 +54,7 @@ JsonValue UnitTexts(const std::vector<std::optional<DimensionUnit>>& units) {
   return JsonValue::Array(std::move(items));
 }
 
-JsonValue NumberJson(double value) {
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return JsonValue::Number(std::string(text.data(), end));
-}
+JsonValue NumberJson(double value) { return JsonValue::Number(ShortestDecimal(value)); }
 
 Result<double> ParseNumber(const JsonCursor& number) {
   const std::string& text = number.value().text();

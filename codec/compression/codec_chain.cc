@@ -38,19 +38,7 @@ void SpellOutOrder(JsonValue& codec, std::size_t rank) {
   configuration->Set("order", JsonValue::Array(std::move(items)));
 }
 
-Result<Codec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
-  UNSHARD_ASSIGN_OR_RETURN(JsonValue json, NormaliseExtension(cursor));
-  std::string name = json.Find("name")->text();
-  if (name == "endian") {
-    name = "bytes";
-    json.Set("name", JsonValue::String(name));
-  }
-  if (name == "transpose") SpellOutOrder(json, rank);
-  return Codec{std::move(name), std::move(json), cursor.path()};
-}
-
-}  // namespace
-
+// "bytes" for "https://purl.org/zarr/spec/codec/bytes/1.0"; any other name as it is.
 std::string ShortExtensionName(std::string_view name) {
   for (const std::string_view uri : kSpecificationUris) {
     if (!name.starts_with(uri)) continue;
@@ -63,6 +51,19 @@ std::string ShortExtensionName(std::string_view name) {
   }
   return std::string(name);
 }
+
+Result<Codec> ParseCodec(const JsonCursor& cursor, std::size_t rank) {
+  UNSHARD_ASSIGN_OR_RETURN(JsonValue json, NormaliseExtension(cursor));
+  std::string name = json.Find("name")->text();
+  if (name == "endian") {
+    name = "bytes";
+    json.Set("name", JsonValue::String(name));
+  }
+  if (name == "transpose") SpellOutOrder(json, rank);
+  return Codec{std::move(name), std::move(json), cursor.path()};
+}
+
+}  // namespace
 
 Result<JsonValue> NormaliseExtension(const JsonCursor& extension) {
   if (extension.value().is_string()) {
@@ -87,6 +88,12 @@ Result<JsonValue> NormaliseExtension(const JsonCursor& extension) {
   }
   normalised.Set("name", JsonValue::String(std::move(name)));
   return normalised;
+}
+
+JsonValue ExtensionJson(std::string_view name, JsonValue configuration) {
+  JsonValue extension = JsonValue::Object({{"name", JsonValue::String(std::string(name))}});
+  if (!configuration.is_null()) extension.Set("configuration", std::move(configuration));
+  return extension;
 }
 
 Result<CodecChain> ParseCodecChain(const JsonCursor& codecs, std::size_t rank) {

@@ -30,13 +30,13 @@ struct Codec {
 
 using CodecChain = std::vector<Codec>;
 
-// "bytes" for "https://purl.org/zarr/spec/codec/bytes/1.0"; any other name as it is.
-std::string ShortExtensionName(std::string_view name);
-
 // An extension point of array metadata (`chunk_grid`, `chunk_key_encoding`, `data_type`, a codec)
 // as an object with a short name, without a null configuration and without a redundant
 // must_understand. Fails with kDataLoss on anything but a string or an object with a name.
 Result<JsonValue> NormaliseExtension(const JsonCursor& extension);
+
+// {"name": …, "configuration"?: …}: an extension point in that form. `configuration` null: none.
+JsonValue ExtensionJson(std::string_view name, JsonValue configuration = {});
 
 // Parses a list of codecs for arrays of rank `rank`. Unknown codecs are kept unchanged. Fails with
 // kDataLoss on anything but a list of codecs.

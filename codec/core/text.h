@@ -1,7 +1,9 @@
-// What texts of metadata, headers and settings are looked at for, ASCII only. Pure; thread-safe.
+// Parsing and writing of the small pieces that metadata, headers and settings are made of: digits,
+// numbers, white space, hexadecimal, shapes. ASCII only. Pure; thread-safe.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -22,8 +24,9 @@ inline bool IsDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-// The number that all of `text` is, as std::from_chars reads it: without blanks and '+'. Nothing
-// where it is none, or does not fit. `base`: of whole numbers, 10 unless it is given.
+// The number that the whole of `text` spells, as std::from_chars reads it: without blanks and '+'.
+// Nothing where it spells none, or one that `Number` cannot hold. `base`: of whole numbers, 10
+// unless it is given.
 template <class Number, class... Base>
 std::optional<Number> ParseNumber(std::string_view text, Base... base) {
   Number number{};
@@ -31,6 +34,22 @@ std::optional<Number> ParseNumber(std::string_view text, Base... base) {
   const auto [at, error] = std::from_chars(text.data(), end, number, base...);
   if (error != std::errc() || at != end) return std::nullopt;
   return number;
+}
+
+// The shortest decimal that reads back as the same number: "8", "0.5", "1e+30". Requires: finite.
+inline std::string ShortestDecimal(double number) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return {text.data(), end};
+}
+
+// At most six significant digits, as "%g" prints them: TensorStore's keys of scales and units.
+inline std::string SixDigits(double number) {
+  std::array<char, 32> text;
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::general, 6)
+          .ptr;
+  return {text.data(), end};
 }
 
 // Without the `blanks` at both ends.

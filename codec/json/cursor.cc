@@ -117,6 +117,8 @@ std::string Describe(const JsonValue& value) {
   return "something else";
 }
 
+}  // namespace
+
 std::string MemberPath(const std::string& path, std::string_view key) {
   const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
     return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '@' ||
@@ -126,7 +128,9 @@ std::string MemberPath(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : path + "." + std::string(key);
 }
 
-}  // namespace
+std::string ItemPath(const std::string& path, std::size_t index) {
+  return path + "[" + std::to_string(index) + "]";
+}
 
 tl::unexpected<Error> JsonCursor::Expected(std::string_view expected) const {
   return Fail(ErrorCode::kDataLoss, (path_.empty() ? "document" : path_) + ": expected " +
@@ -164,7 +168,7 @@ Result<std::vector<JsonCursor>> JsonCursor::Items(std::size_t max_items) const {
   std::vector<JsonCursor> cursors;
   cursors.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    cursors.emplace_back(items[i], path_ + "[" + std::to_string(i) + "]");
+    cursors.emplace_back(items[i], ItemPath(path_, i));
   }
   return cursors;
 }

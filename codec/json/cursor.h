@@ -1,4 +1,4 @@
-// Reading of a JSON tree whose form is known: each failure names the JSON path.
+// Reading of a JSON tree whose form is known: each failure names the JSON path. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,11 @@
 
 namespace unshard {
 
+// The path of the member `key` of the value at `path` ("" is the document), in brackets and quotes
+// unless it is a plain name; and of an item of the array at `path`: "scales[2].sharding".
+std::string MemberPath(const std::string& path, std::string_view key);
+std::string ItemPath(const std::string& path, std::size_t index);
+
 // One value of a tree, and its path. Refers to the tree. Every failure is kDataLoss and says what
 // was expected: "scales[2].sharding.hash: expected a string, found the number 3".
 class JsonCursor {
@@ -25,7 +30,8 @@ class JsonCursor {
 
   // The member `key`. Fails where there is none, or this is no object.
   [[nodiscard]] Result<JsonCursor> Member(std::string_view key) const;
-  // The member `key`, or nothing where it is absent or null. Fails where this is no object.
+  // A list of the member `key` alone, or of nothing where it is absent or null. Fails where this is
+  // no object.
   [[nodiscard]] Result<std::vector<JsonCursor>> OptionalMember(std::string_view key) const;
   // The items of an array with at most `max_items`.
   [[nodiscard]] Result<std::vector<JsonCursor>> Items(std::size_t max_items = 1u << 20) const;
@@ -35,7 +41,7 @@ class JsonCursor {
   [[nodiscard]] Result<std::uint64_t> UnsignedMember(
       std::string_view key, std::uint64_t min = 0,
       std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) const;
-  // What EscapeBytes (codec/core/escaped_text.h) has made the string member `key` of.
+  // UnescapeBytes (codec/core/escaped_text.h) of the string member `key`.
   [[nodiscard]] Result<std::string> EscapedMember(std::string_view key) const;
   [[nodiscard]] Result<bool> Boolean() const;
   // A whole number between the bounds, both inclusive. 3.0 and 3e0 count as 3.

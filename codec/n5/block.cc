@@ -67,6 +67,47 @@ Voxels Reshape(const Voxels& voxels, std::span<const std::uint64_t> shape, std::
   }
 }
 
+struct BlockHeader {
+  std::vector<std::uint64_t> shape;  // slowest axis first, the reverse of what the header says
+  std::uint64_t item_count = 0;      // of mode 1; of mode 0 the product of `shape`
+  std::size_t size = 0;              // bytes of the header
+};
+
+// Parses the header at the start of a block of an array of `rank` dimensions. Fails with kDataLoss
+// where it is damaged, and with kNotSupported for mode 2, whose objects are no voxels.
+Result<BlockHeader> ParseHeader(ByteSpan block, std::size_t rank) {
+  if (block.size() < 4) {
+    return Damaged("expected a header, found " + std::to_string(block.size()) + " bytes");
+  }
+  const std::uint64_t mode = LoadU16Be(block.data());
+  if (mode == 2) {
+    return Fail(ErrorCode::kNotSupported, "N5 block: mode 2, objects, has no voxels");
+  }
+  if (mode > 2) return Damaged("expected mode 0 or 1, found " + std::to_string(mode));
+  const std::uint64_t dimensions = LoadU16Be(block.data() + 2);
+  if (dimensions != rank) {
+    return Damaged("expected " + std::to_string(rank) + " dimensions, found " +
+                   std::to_string(dimensions));
+  }
+  BlockHeader header;
+  header.size = 4 + 4 * rank + (mode == 1 ? 4 : 0);
+  if (block.size() < header.size) {
+    return Damaged("expected a header of " + std::to_string(header.size) + " bytes, found " +
+                   std::to_string(block.size()) + " bytes");
+  }
+  for (std::size_t axis = rank; axis-- > 0;) {
+    header.shape.push_back(LoadU32Be(block.data() + 4 + 4 * axis));
+  }
+  if (mode == 1) {
+    header.item_count = LoadU32Be(block.data() + 4 + 4 * rank);
+    return header;
+  }
+  const auto count = CheckedProduct(header.shape);
+  if (!count) return Damaged("the extents " + Text(header.shape) + " are too large");
+  header.item_count = *count;
+  return header;
+}
+
 class N5ChunkCodec final : public ChunkCodec {
  public:
   N5ChunkCodec(ChunkCodecPtr items, std::optional<std::vector<std::uint64_t>> block_shape)
@@ -95,7 +136,7 @@ class N5ChunkCodec final : public ChunkCodec {
                   "N5 block: expected a shape of " + std::to_string(most.size()) +
                       " dimensions, found " + std::to_string(shape.size()));
     }
-    UNSHARD_ASSIGN_OR_RETURN(const N5BlockHeader header, ParseN5BlockHeader(encoded, most.size()));
+    UNSHARD_ASSIGN_OR_RETURN(const BlockHeader header, ParseHeader(encoded, most.size()));
     for (std::size_t axis = 0; axis < most.size(); ++axis) {
       if (header.shape[axis] > most[axis]) {
         return Damaged("expected at most the block size " + Text(most) + ", found " +
@@ -103,9 +144,9 @@ class N5ChunkCodec final : public ChunkCodec {
       }
     }
     if (header.item_count != CheckedProduct(header.shape)) {
-      return Fail(ErrorCode::kNotSupported, "N5 block: a block of " + Text(header.shape) +
-                                                " that has " + std::to_string(header.item_count) +
-                                                " items has no voxels");
+      return Fail(ErrorCode::kNotSupported, "N5 block: expected one item for each voxel of " +
+                                                Text(header.shape) + ", found " +
+                                                std::to_string(header.item_count) + " items");
     }
     UNSHARD_ASSIGN_OR_RETURN(Voxels voxels,
                              items_->Decode(encoded.subspan(header.size), header.shape));
@@ -137,39 +178,6 @@ class N5ChunkCodec final : public ChunkCodec {
 };
 
 }  // namespace
-
-Result<N5BlockHeader> ParseN5BlockHeader(ByteSpan block, std::size_t rank) {
-  if (block.size() < 4) {
-    return Damaged("expected a header, found " + std::to_string(block.size()) + " bytes");
-  }
-  const std::uint64_t mode = LoadU16Be(block.data());
-  if (mode == 2) {
-    return Fail(ErrorCode::kNotSupported, "N5 block: mode 2, objects, has no voxels");
-  }
-  if (mode > 2) return Damaged("expected mode 0 or 1, found " + std::to_string(mode));
-  const std::uint64_t dimensions = LoadU16Be(block.data() + 2);
-  if (dimensions != rank) {
-    return Damaged("expected " + std::to_string(rank) + " dimensions, found " +
-                   std::to_string(dimensions));
-  }
-  N5BlockHeader header;
-  header.size = 4 + 4 * rank + (mode == 1 ? 4 : 0);
-  if (block.size() < header.size) {
-    return Damaged("expected a header of " + std::to_string(header.size) + " bytes, found " +
-                   std::to_string(block.size()) + " bytes");
-  }
-  for (std::size_t axis = rank; axis-- > 0;) {
-    header.shape.push_back(LoadU32Be(block.data() + 4 + 4 * axis));
-  }
-  if (mode == 1) {
-    header.item_count = LoadU32Be(block.data() + 4 + 4 * rank);
-    return header;
-  }
-  const auto count = CheckedProduct(header.shape);
-  if (!count) return Damaged("the extents " + Text(header.shape) + " are too large");
-  header.item_count = *count;
-  return header;
-}
 
 ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape) {
   ByteVector header;

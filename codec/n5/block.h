@@ -14,18 +14,7 @@
 
 namespace unshard {
 
-// The header of one block.
-struct N5BlockHeader {
-  std::vector<std::uint64_t> shape;  // slowest axis first, the reverse of what the header says
-  std::uint64_t item_count = 0;      // of mode 1; of mode 0 the product of `shape`
-  std::size_t size = 0;              // bytes of the header
-};
-
-// Parses the header at the start of a block of an array of `rank` dimensions. Fails with kDataLoss
-// where it is damaged, and with kNotSupported for mode 2, whose objects are no voxels.
-Result<N5BlockHeader> ParseN5BlockHeader(ByteSpan block, std::size_t rank);
-
-// A header of mode 0. Requires: extents below 2^32.
+// The header of a block of `shape`, slowest axis first, in mode 0. Requires: extents below 2^32.
 ByteVector MakeN5BlockHeader(std::span<const std::uint64_t> shape);
 
 // The codec of blocks with these items, which are at most of `block_shape`, slowest axis first; of

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "codec/core/lower_case.h"
+#include "codec/json/cursor.h"
 #include "codec/json/meaning.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"

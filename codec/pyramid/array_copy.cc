@@ -6,6 +6,8 @@
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
 #include "codec/json/meaning.h"
+#include "codec/n5/block.h"
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -100,15 +102,8 @@ tl::unexpected<Error> ShapesDiffer(const ArrayMetadata& from, const ArrayMetadat
   return Fail(ErrorCode::kInvalidArgument, message);
 }
 
-std::vector<std::size_t> OrderOf(const ChunkEncoding& encoding) {
-  const auto& order = encoding.order;
-  for (std::size_t axis = 0; axis < order.size(); ++axis) {
-    if (order[axis] != axis) return order;
-  }
-  return {};
-}
-
-bool IsIdentity(const AxisMap& map, std::size_t rank) {
+// Whether each of the `rank` axes of the one array is the same axis of the other.
+bool KeepsAxes(const AxisMap& map, std::size_t rank) {
   if (map.size() != rank) return false;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (map[axis] != axis) return false;
@@ -171,10 +166,10 @@ bool ArrayCopy::HasSameItems() const {
   ChunkEncoding from = from_.codec->encoding();
   ChunkEncoding to = to_.codec->encoding();
   from.n5_header = to.n5_header = false;
-  from.order = OrderOf(from);
-  to.order = OrderOf(to);
+  if (IsIdentity(from.order)) from.order.clear();
+  if (IsIdentity(to.order)) to.order.clear();
   if (!SameFormat(from, to)) return false;
-  const bool same_axes = IsIdentity(axes_, from_.rank());
+  const bool same_axes = KeepsAxes(axes_, from_.rank());
   if (!from.order.empty() && !same_axes) return false;
   if (from.items == "raw") return KeepsOrder(axes_);
   // Images say what they are; how labels are encoded, and what filters do, the metadata say.
@@ -189,7 +184,7 @@ BlockForm ArrayCopy::FormOfChunks() const {
   const bool from_header = from_.codec->encoding().n5_header;
   if (from_header == to_.codec->encoding().n5_header) {
     // The header of an N5 block says the shape with its axes.
-    const bool same_axes = IsIdentity(axes_, from_.rank());
+    const bool same_axes = KeepsAxes(axes_, from_.rank());
     return from_header && !same_axes ? BlockForm::kTranscode : BlockForm::kCopy;
   }
   return from_header ? BlockForm::kStripHeader : BlockForm::kAddHeader;
@@ -236,12 +231,12 @@ Result<Voxels> ArrayCopy::Decode(ByteSpan chunk, const GridCell& from_cell) cons
 std::optional<ByteVector> ArrayCopy::ChangeHeader(ByteSpan chunk, const GridCell& to_cell) const {
   const auto shape = ChunkShapeAt(to_, to_grid_, to_cell);
   if (form_ == BlockForm::kAddHeader) {
-    ByteVector changed = N5BlockHeader(shape);
+    ByteVector changed = MakeN5BlockHeader(shape);
     changed.insert(changed.end(), chunk.begin(), chunk.end());
     return changed;
   }
   const AxisMap inverse = InverseMap(axes_, from_.rank());
-  const ByteVector header = N5BlockHeader(MapList<std::uint64_t>(inverse, shape, 1));
+  const ByteVector header = MakeN5BlockHeader(MapList<std::uint64_t>(inverse, shape, 1));
   if (chunk.size() < header.size() || !std::equal(header.begin(), header.end(), chunk.begin())) {
     return std::nullopt;
   }

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string_view>
 
+#include "codec/compression/codec_chain.h"
 #include "codec/core/text.h"
 #include "codec/voxel/numpy_type.h"
+#include "codec/voxel/transpose.h"
 
 namespace unshard {
 namespace {
@@ -33,23 +34,13 @@ bool CanSay(ArrayDialect dialect, const std::vector<Step>& steps) {
 }
 
 bool IsReversal(const std::vector<std::size_t>& order) {
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i] != order.size() - 1 - i) return false;
-  }
-  return true;
-}
-
-bool IsInOrder(const std::vector<std::size_t>& order) {
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i] != i) return false;
-  }
-  return true;
+  return order == ReversedOrder(order.size());
 }
 
 // Whether the format can say in which order the items are, if no axis comes or goes.
 bool CanSayOrder(ArrayDialect to, const std::vector<std::size_t>& order, const AxisMap& axes) {
   if (!KeepsOrder(axes)) return false;
-  if (IsInOrder(order)) return true;
+  if (IsIdentity(order)) return true;
   const bool same_axes = axes.size() == order.size() &&
                          std::all_of(axes.begin(), axes.end(), [](auto axis) { return !!axis; });
   if (!same_axes) return false;
@@ -61,22 +52,13 @@ bool CanSayOrder(ArrayDialect to, const std::vector<std::size_t>& order, const A
 bool HasSameEdges(const ArrayMetadata& stored, ArrayDialect to) {
   if (IsEven(stored)) return true;
   if (IsZarr(to)) return IsZarr(stored.dialect);
-  if (to == ArrayDialect::kPrecomputed)
-    return stored.dialect != ArrayDialect::kZarr3 && stored.dialect != ArrayDialect::kZarr2;
-  return true;
+  return to == ArrayDialect::kN5 || !IsZarr(stored.dialect);
 }
 
 // A chunk of a precomputed volume has all channels.
 bool HasSameChannels(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes) {
   if (to != ArrayDialect::kPrecomputed || !axes[0]) return true;
   return stored.chunk_shape[*axes[0]] >= stored.shape[*axes[0]];
-}
-
-JsonValue Named(const char* name, JsonValue configuration = {}) {
-  JsonValue codec = JsonValue::Object();
-  codec.Set("name", JsonValue::String(name));
-  if (configuration.is_object()) codec.Set("configuration", std::move(configuration));
-  return codec;
 }
 
 constexpr std::array<const char*, 3> kShuffles = {"noshuffle", "shuffle", "bitshuffle"};
@@ -120,24 +102,24 @@ JsonValue BloscInZarr3(const JsonValue& configuration, const DataType& type) {
 JsonValue Zarr3Codecs(const DataType& type, const ChunkEncoding& encoding) {
   JsonValue codecs = JsonValue::Array();
   auto& list = codecs.mutable_items();
-  if (!IsInOrder(encoding.order)) {
+  if (!IsIdentity(encoding.order)) {
     JsonValue order = JsonValue::Array();
     for (const std::size_t axis : encoding.order) {
       order.mutable_items().push_back(JsonValue::Number(std::uint64_t{axis}));
     }
-    list.push_back(Named("transpose", JsonValue::Object({{"order", std::move(order)}})));
+    list.push_back(ExtensionJson("transpose", JsonValue::Object({{"order", std::move(order)}})));
   }
   if (type.ordered_size() == 1 && type.size == 1) {
-    list.push_back(Named("bytes"));
+    list.push_back(ExtensionJson("bytes"));
   } else {
-    list.push_back(Named(
+    list.push_back(ExtensionJson(
         "bytes", JsonValue::Object(
                      {{"endian", JsonValue::String(encoding.big_endian ? "big" : "little")}})));
   }
   for (const Step& step : encoding.steps) {
     const bool blosc = step.name == "blosc";
-    list.push_back(Named(step.name.c_str(),
-                         blosc ? BloscInZarr3(step.configuration, type) : step.configuration));
+    list.push_back(ExtensionJson(
+        step.name, blosc ? BloscInZarr3(step.configuration, type) : step.configuration));
   }
   return codecs;
 }
@@ -239,18 +221,6 @@ BlockPlan PlanRawBlocks(const ArrayMetadata& stored) {
   if (from.items == "raw") return plan;
   plan.encoding = TranscodedEncoding(stored.dialect, stored.data_type, {});
   return plan;
-}
-
-ByteVector N5BlockHeader(std::span<const std::uint64_t> shape) {
-  ByteVector header(4, 0);
-  header[2] = static_cast<std::uint8_t>(shape.size() >> 8);
-  header[3] = static_cast<std::uint8_t>(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      header.push_back(static_cast<std::uint8_t>(shape[axis] >> shift));
-    }
-  }
-  return header;
 }
 
 Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,

@@ -35,9 +35,6 @@ BlockPlan PlanRawBlocks(const ArrayMetadata& stored);
 // Whether no chunk reaches beyond the array.
 bool IsEven(const ArrayMetadata& array);
 
-// The header of an N5 block of raw items with this shape, slowest axis first (mode 0).
-ByteVector N5BlockHeader(std::span<const std::uint64_t> shape);
-
 // `ArrayMetadata::codec_json` of chunks with this encoding. Fails with kNotSupported, naming the
 // codec, where the format lacks it.
 Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,

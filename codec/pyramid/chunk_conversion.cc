@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "codec/n5/block.h"
+
 namespace unshard {
 namespace {
 
@@ -26,10 +28,6 @@ Result<std::uint64_t> PartsOf(const PresentedArray& array) {
                                             std::to_string(together) +
                                             ": a chunk of the view would be more than " +
                                             std::to_string(kMostParts) + " stored ones");
-}
-
-bool KnowsFillValues(ArrayDialect dialect) {
-  return dialect == ArrayDialect::kZarr2 || dialect == ArrayDialect::kZarr3;
 }
 
 std::vector<ByteVector> One(ByteVector bytes) {
@@ -72,7 +70,8 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
   made.fill_ = FillValueOf(stored);
   const bool zeros =
       std::all_of(made.fill_.begin(), made.fill_.end(), [](auto byte) { return byte == 0; });
-  made.shows_absent_ = !zeros && KnowsFillValues(stored.dialect) && !KnowsFillValues(shown.dialect);
+  // Only the documents of Zarr have fill values.
+  made.shows_absent_ = !zeros && IsZarr(stored.dialect) && !IsZarr(shown.dialect);
   const ArrayMetadata& larger = made.joins() ? shown : stored;
   UNSHARD_ASSIGN_OR_RETURN(made.voxel_bytes_, VoxelBytes(larger.data_type, larger.chunk_shape));
   return made;
@@ -112,10 +111,10 @@ ByteVector ChunkConversion::HeaderOf(const GridCell& cell) const {
   const auto none = std::uint64_t{1};
   if (form() == BlockForm::kStripHeader) {
     const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
-    return N5BlockHeader(MapList(inverse_, shape, none));
+    return MakeN5BlockHeader(MapList(inverse_, shape, none));
   }
   const auto shape = ChunkShapeAt(array_.stored, stored_grid_, StoredCell(cell));
-  return N5BlockHeader(MapList(array_.axes, shape, none));
+  return MakeN5BlockHeader(MapList(array_.axes, shape, none));
 }
 
 Result<ByteVector> ChunkConversion::Convert(ByteSpan stored, const GridCell& cell) const {

@@ -11,7 +11,7 @@ namespace {
 template <class T>
 std::vector<T> InFileOrder(ArrayDialect dialect, std::vector<T> values) {
   if (dialect == ArrayDialect::kPrecomputed && !values.empty()) values.erase(values.begin());
-  if (ClipsChunks(dialect)) std::reverse(values.begin(), values.end());
+  if (ListsFastestAxisFirst(dialect)) std::reverse(values.begin(), values.end());
   return values;
 }
 
@@ -29,7 +29,7 @@ GridCell FileCellOf(ArrayDialect dialect, const GridCell& cell) {
 
 GridCell CellOfFile(ArrayDialect dialect, const GridCell& file_cell) {
   GridCell cell = file_cell;
-  if (ClipsChunks(dialect)) std::reverse(cell.begin(), cell.end());
+  if (ListsFastestAxisFirst(dialect)) std::reverse(cell.begin(), cell.end());
   if (dialect == ArrayDialect::kPrecomputed) cell.insert(cell.begin(), 0);
   return cell;
 }

@@ -76,8 +76,7 @@ std::vector<std::string> PathsIn(const SourceDataset& dataset, ArrayDialect to,
   const bool single = dataset.kind == Kind::kArray;
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     if (to == ArrayDialect::kPrecomputed) {
-      LevelPosition position = geometry.levels[i];
-      paths.push_back(ScaleKey(position));
+      paths.push_back(ScaleKey(geometry.levels[i]));
     } else if (single || (IsZarr(to) && IsZarr(dataset.dialect))) {
       paths.push_back(dataset.levels[i].path);
     } else {

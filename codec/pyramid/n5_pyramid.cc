@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 
@@ -171,7 +173,7 @@ Result<std::vector<double>> FactorsFor(const PyramidGeometry& geometry, std::siz
         geometry.levels[level].resolution[axis] / geometry.levels.front().resolution[axis];
     if (!IsNearlyWhole(factor) || factor < 0.5) {
       return Fail(ErrorCode::kNotSupported,
-                  "level " + std::to_string(level) + " is " + NumberText(factor) +
+                  "level " + std::to_string(level) + " is " + ShortestDecimal(factor) +
                       " times as coarse as the first one along " + geometry.axes[axis].name +
                       ", and downsamplingFactors are whole numbers");
     }

@@ -1,7 +1,6 @@
 #include "codec/pyramid/precomputed_scales.h"
 
-#include <array>
-#include <charconv>
+#include "codec/core/text.h"
 
 namespace unshard {
 
@@ -33,12 +32,7 @@ Result<PyramidGeometry> GeometryOfScales(const JsonValue& info,
 std::string ScaleKey(const LevelPosition& position) {
   std::string key;
   for (std::size_t axis = position.resolution.size(); axis-- > 1;) {
-    std::array<char, 32> text;
-    // Six digits, as "%g" has them.
-    const auto end = std::to_chars(text.data(), text.data() + text.size(),
-                                   position.resolution[axis], std::chars_format::general, 6)
-                         .ptr;
-    key += (key.empty() ? "" : "_") + std::string(text.data(), end);
+    key += (key.empty() ? "" : "_") + SixDigits(position.resolution[axis]);
   }
   return key;
 }
@@ -57,8 +51,9 @@ Result<JsonValue> InfoOfLevels(const std::vector<PyramidLevel>& levels,
     JsonValue scale = JsonValue::Object();
     scale.Set("key", JsonValue::String(levels[i].path));
     scale.Set("size", xyz(array.shape, whole));
-    scale.Set("resolution", xyz(positions[i].resolution,
-                                [](double value) { return JsonValue::Number(NumberText(value)); }));
+    scale.Set("resolution", xyz(positions[i].resolution, [](double value) {
+                return JsonValue::Number(ShortestDecimal(value));
+              }));
     scale.Set("voxel_offset", xyz(array.origin, [](std::int64_t value) {
                 return JsonValue::Number(std::to_string(value));
               }));

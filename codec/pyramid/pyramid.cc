@@ -1,7 +1,6 @@
 #include "codec/pyramid/pyramid.h"
 
-#include <array>
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 
 #include "codec/core/lower_case.h"
@@ -75,8 +74,8 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
                             std::abs(level.corner[axis]) < kLargest;
       if (is_place) continue;
       return Fail(ErrorCode::kNotSupported,
-                  "a resolution of " + NumberText(resolution) + " and an offset of " +
-                      NumberText(level.corner[axis]) + ": expected numbers that place voxels");
+                  "a resolution of " + ShortestDecimal(resolution) + " and an offset of " +
+                      ShortestDecimal(level.corner[axis]) + ": expected numbers that place voxels");
     }
   }
   return geometry;
@@ -93,20 +92,14 @@ Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,
   const double voxels = level.corner[axis] / level.resolution[axis];
   if (IsNearlyWhole(voxels)) return static_cast<std::int64_t>(std::llround(voxels));
   return Fail(ErrorCode::kNotSupported, std::string(what) + ": begins at voxel " +
-                                            NumberText(voxels) +
+                                            ShortestDecimal(voxels) +
                                             ", and an offset is a whole number of voxels");
-}
-
-std::string NumberText(double value) {
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
 }
 
 JsonValue NumberList(std::span<const double> values) {
   JsonValue list = JsonValue::Array();
   for (const double value : values) {
-    list.mutable_items().push_back(JsonValue::Number(NumberText(value == 0 ? 0 : value)));
+    list.mutable_items().push_back(JsonValue::Number(ShortestDecimal(value == 0 ? 0 : value)));
   }
   return list;
 }

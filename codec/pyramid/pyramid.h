@@ -71,8 +71,7 @@ Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,
 // Whether a number is whole but for an error of rounding.
 bool IsNearlyWhole(double value);
 
-// The shortest text that reads as the same number: "8", "0.5".
-std::string NumberText(double value);
+// A list of numbers.
 JsonValue NumberList(std::span<const double> values);
 // The number that a JSON value is. Nothing where it is none, or not finite.
 std::optional<double> NumberOf(const JsonValue& value);

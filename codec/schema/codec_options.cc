@@ -72,7 +72,7 @@ Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_
   }
   for (const auto& [key, value] : object.value().members()) {
     if (compressor.Find(key) != nullptr) continue;
-    return JsonCursor(value, object.path() + "." + key).Expected("no such option of " + name);
+    return JsonCursor(value, MemberPath(object.path(), key)).Expected("no such option of " + name);
   }
   return compressor;
 }

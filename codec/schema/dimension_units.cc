@@ -1,8 +1,6 @@
 #include "codec/schema/dimension_units.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -34,13 +32,6 @@ Result<DimensionUnit> ParseUnit(const JsonCursor& json) {
 
 bool AnyUnit(const DimensionUnits& units) {
   return std::any_of(units.begin(), units.end(), [](const auto& unit) { return unit.has_value(); });
-}
-
-std::string SixDigits(double value) {
-  std::array<char, 64> buffer{};
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                          std::chars_format::general, 6);
-  return error == std::errc() ? std::string(buffer.data(), end) : std::string();
 }
 
 std::string UnitText(const DimensionUnit& unit) {

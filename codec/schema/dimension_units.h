@@ -21,8 +21,6 @@ bool AnyUnit(const DimensionUnits& units);
 
 // "8.5 nm", "nm" and "3", as TensorStore writes them: with six digits at most.
 std::string UnitText(const DimensionUnit& unit);
-// A number with six digits at most, as in the keys of precomputed scales.
-std::string SixDigits(double value);
 
 // Parses an array of texts, numbers, pairs [8.5, "nm"] and null. Fails, naming the JSON path.
 Result<DimensionUnits> ParseDimensionUnits(const JsonCursor& json);

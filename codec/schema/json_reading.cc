@@ -1,9 +1,8 @@
 #include "codec/schema/json_reading.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <limits>
+#include <utility>
 
 #include "codec/core/text.h"
 
@@ -16,7 +15,7 @@ Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::st
     std::string known;
     for (const std::string_view name : names)
       known += (known.empty() ? "" : ", ") + std::string(name);
-    return JsonCursor(value, object.path().empty() ? key : object.path() + "." + key)
+    return JsonCursor(value, MemberPath(object.path(), key))
         .Expected("no such member (the members here are: " + known + ")");
   }
   return {};
@@ -33,15 +32,11 @@ Result<double> NumberOf(const JsonCursor& value) {
   return value.Expected("a number within the range of a 64-bit floating-point number");
 }
 
-std::string DoubleToken(double value) {
-  std::array<char, 64> buffer{};
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  std::string token(buffer.data(), error == std::errc() ? end : buffer.data());
+JsonValue DoubleNumber(double value) {
+  std::string token = ShortestDecimal(value);
   if (token.find_first_of(".e") == std::string::npos) token += ".0";
-  return token;
+  return JsonValue::Number(std::move(token));
 }
-
-JsonValue DoubleNumber(double value) { return JsonValue::Number(DoubleToken(value)); }
 
 JsonValue IntegerNumber(std::int64_t value) { return JsonValue::Number(std::to_string(value)); }
 

@@ -26,7 +26,6 @@ Result<double> NumberOf(const JsonCursor& value);
 
 // The shortest token whose nearest double is `value`, with ".0" where it would look whole.
 // Requires: a finite value.
-std::string DoubleToken(double value);
 JsonValue DoubleNumber(double value);
 JsonValue IntegerNumber(std::int64_t value);
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/core/text.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/json_reading.h"
 #include "codec/schema/sharding_choice.h"

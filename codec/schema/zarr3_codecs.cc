@@ -120,7 +120,7 @@ Status ParseConfiguration(const JsonCursor& configuration, const KnownCodec& kno
     const bool of_sharding =
         codec.sharding() && (key == "chunk_shape" || key == "codecs" || key == "index_codecs");
     if (listed || of_transpose || of_sharding) continue;
-    return JsonCursor(value, configuration.path() + "." + key)
+    return JsonCursor(value, MemberPath(configuration.path(), key))
         .Expected("no such option of " + codec.name);
   }
   for (const CodecOption& option : known.options) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/compression/codec_chain.h"
 #include "codec/schema/creation_steps.h"
 #include "codec/schema/json_reading.h"
 #include "codec/schema/zarr3_codec_resolution.h"
@@ -11,18 +12,8 @@
 namespace unshard {
 namespace {
 
-JsonValue Named(const char* name) {
-  JsonValue object = JsonValue::Object();
-  object.Set("name", JsonValue::String(name));
-  return object;
-}
-
 JsonValue RegularGrid(const std::vector<std::int64_t>& chunk_shape) {
-  JsonValue configuration = JsonValue::Object();
-  configuration.Set("chunk_shape", IntegerArray(chunk_shape));
-  JsonValue grid = Named("regular");
-  grid.Set("configuration", std::move(configuration));
-  return grid;
+  return ExtensionJson("regular", JsonValue::Object({{"chunk_shape", IntegerArray(chunk_shape)}}));
 }
 
 // Names of dimensions, null for those without.
@@ -120,7 +111,7 @@ Result<JsonValue> NewZarr3Array(const Schema& schema) {
   document.Set("shape", IntegerArray(domain.shape()));
   document.Set("data_type", JsonValue::String(std::string(type->name)));
   document.Set("chunk_grid", RegularGrid(shapes->write));
-  document.Set("chunk_key_encoding", Named("default"));
+  document.Set("chunk_key_encoding", ExtensionJson("default"));
   document.Set("fill_value", schema.fill_value.value_or(ZeroOf(*type)));
   document.Set("codecs", Zarr3CodecsJson(chain, Zarr3CodecForm::kDocument));
   if (domain.labelled()) document.Set("dimension_names", DimensionNames(domain));

@@ -20,14 +20,6 @@ std::string Shown(const JsonValue* value) {
 
 }  // namespace
 
-std::string MemberPath(const std::string& path, std::string_view member) {
-  return path.empty() ? std::string(member) : path + "." + std::string(member);
-}
-
-std::string ItemPath(const std::string& path, std::size_t index) {
-  return path + "[" + std::to_string(index) + "]";
-}
-
 tl::unexpected<Error> RefuseLayoutChange(const std::string& path, std::string_view why) {
   return tl::unexpected<Error>(Error{ErrorCode::kPermissionDenied,
                                      path + ": cannot be changed, " + std::string(why), EPERM});

@@ -1,4 +1,4 @@
-// What the merges of metadata documents share: paths, comparison, failures.
+// What the merges of precomputed and Zarr metadata share: comparison, failures. Pure; thread-safe.
 #pragma once
 
 #include <string>
@@ -8,10 +8,6 @@
 #include "codec/json/json.h"
 
 namespace unshard {
-
-// The path of a member of the value at `path`, and of an item of the list at `path`.
-std::string MemberPath(const std::string& path, std::string_view member);
-std::string ItemPath(const std::string& path, std::size_t index);
 
 // The failure of an edit that changes how chunks are stored: kPermissionDenied with EPERM, naming
 // `path`. A null pointer means that the value is absent.

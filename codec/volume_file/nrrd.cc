@@ -1,8 +1,8 @@
 #include "codec/volume_file/nrrd.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "codec/core/text.h"
 #include "codec/volume_file/body.h"
 
 namespace unshard {
@@ -19,16 +19,9 @@ std::string NrrdType(const std::string& data_type) {
   return data_type == "float64" ? "double" : data_type;
 }
 
-// The shortest text that is read back as this number.
-std::string NumberText(double value) {
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
-}
-
 std::string VectorText(const std::array<double, 3>& vector) {
-  return "(" + NumberText(vector[0]) + "," + NumberText(vector[1]) + "," + NumberText(vector[2]) +
-         ")";
+  return "(" + ShortestDecimal(vector[0]) + "," + ShortestDecimal(vector[1]) + "," +
+         ShortestDecimal(vector[2]) + ")";
 }
 
 std::string HeaderText(const VolumeFileSource& source) {

@@ -41,8 +41,7 @@ VolumeFileSource DescribeLevel(const SourceDataset& dataset, std::size_t level) 
   VolumeFileSource source;
   source.type = array.data_type;
   source.shape = array.shape;
-  source.fastest_first =
-      array.dialect == ArrayDialect::kPrecomputed || array.dialect == ArrayDialect::kN5;
+  source.fastest_first = ListsFastestAxisFirst(array.dialect);
   source.space = SpaceOf(dataset, level);
   return source;
 }

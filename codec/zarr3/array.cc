@@ -142,20 +142,10 @@ class ArrayParser {
   ArrayMetadata array_;
 };
 
-JsonValue Named(const char* name, std::vector<JsonValue::Member> configuration) {
-  return JsonValue::Object({{"name", JsonValue::String(name)},
-                            {"configuration", JsonValue::Object(std::move(configuration))}});
-}
-
 JsonValue CodecsOf(const ArrayMetadata& array) {
   if (!array.sharding.is_null()) return array.sharding;
   if (!array.shard_shape) return array.codec_json;
-  JsonValue index = JsonValue::Array({Named("bytes", {{"endian", JsonValue::String("little")}}),
-                                      JsonValue::Object({{"name", JsonValue::String("crc32c")}})});
-  return JsonValue::Array(
-      {Named("sharding_indexed", {{"chunk_shape", ExtentsJson(array.chunk_shape)},
-                                  {"codecs", array.codec_json},
-                                  {"index_codecs", std::move(index)}})});
+  return JsonValue::Array({ShardingCodecJson(ExtentsJson(array.chunk_shape), array.codec_json)});
 }
 
 }  // namespace
@@ -176,14 +166,15 @@ Result<JsonValue> WriteZarr3Array(const ArrayMetadata& array) {
   document.Set("node_type", JsonValue::String("array"));
   document.Set("shape", ExtentsJson(array.shape));
   document.Set("data_type", JsonValue::String(DataTypeName(array.data_type)));
-  document.Set("chunk_grid",
-               Named("regular", {{"chunk_shape",
-                                  ExtentsJson(array.shard_shape.value_or(array.chunk_shape))}}));
-  const bool is_v2 = array.key_encoding.kind == ChunkKeyEncoding::Kind::kV2;
+  JsonValue chunk_shape = ExtentsJson(array.shard_shape.value_or(array.chunk_shape));
   document.Set(
-      "chunk_key_encoding",
-      Named(is_v2 ? "v2" : "default",
-            {{"separator", JsonValue::String(std::string(1, array.key_encoding.separator))}}));
+      "chunk_grid",
+      ExtensionJson("regular", JsonValue::Object({{"chunk_shape", std::move(chunk_shape)}})));
+  const bool is_v2 = array.key_encoding.kind == ChunkKeyEncoding::Kind::kV2;
+  JsonValue separator = JsonValue::String(std::string(1, array.key_encoding.separator));
+  document.Set("chunk_key_encoding",
+               ExtensionJson(is_v2 ? "v2" : "default",
+                             JsonValue::Object({{"separator", std::move(separator)}})));
   document.Set("fill_value", WriteZarr3FillValue(FillValueOf(array), array.data_type));
   document.Set("codecs", CodecsOf(array));
   JsonValue attributes = array.attributes;

@@ -27,20 +27,13 @@ constexpr std::array<std::string_view, 3> kSizedTypes = {"fixed_length_utf32",
 constexpr std::array<std::string_view, 3> kSizePreserving = {"transpose", "bitround",
                                                              "numcodecs.bitround"};
 
-// "r16" has 2 bytes.
-std::optional<std::uint64_t> RawBitsSize(std::string_view name) {
-  if (name.size() < 2 || name[0] != 'r') return std::nullopt;
-  const std::uint64_t bits = ParseNumber<std::uint64_t>(name.substr(1)).value_or(0);
-  if (bits == 0 || bits % 8 != 0) return std::nullopt;
-  return bits / 8;
-}
-
 // The bytes of one value; nothing where they vary or the type is not known.
 std::optional<std::uint64_t> FixedItemSize(const JsonValue& data_type) {
   const JsonValue* name = data_type.Find("name");
   if (name == nullptr || !name->is_string()) return std::nullopt;
   if (const auto size = DataTypeSize(DataTypeDialect::kZarr, name->text())) return size;
-  if (!IsOneOf(kSizedTypes, name->text())) return RawBitsSize(name->text());
+  if (const auto raw = FindDataType(DataTypeDialect::kZarr, name->text())) return raw->size;
+  if (!IsOneOf(kSizedTypes, name->text())) return std::nullopt;
   const JsonValue* configuration = data_type.Find("configuration");
   const JsonValue* length =
       configuration != nullptr ? configuration->Find("length_bytes") : nullptr;

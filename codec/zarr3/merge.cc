@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/json/cursor.h"
 #include "codec/json/meaning.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"

@@ -3,11 +3,11 @@
 #include <array>
 #include <utility>
 
+#include "codec/array/document.h"
 #include "codec/compression/codec_chain.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
-#include "codec/shard/layout_change.h"
 #include "codec/zarr3/check.h"
 #include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/layout_digest.h"
@@ -19,12 +19,6 @@ namespace unshard {
 namespace {
 
 constexpr std::uint64_t kMaxArrayExtent = ~std::uint64_t{0} >> 1;
-
-JsonValue WriteShape(const std::vector<std::uint64_t>& shape) {
-  std::vector<JsonValue> items;
-  for (const std::uint64_t extent : shape) items.push_back(JsonValue::Number(extent));
-  return JsonValue::Array(std::move(items));
-}
 
 // An extension point in its current form, to which the document is changed where it has another.
 Result<JsonValue> NormaliseMember(JsonValue& document, const JsonCursor& member,
@@ -151,7 +145,7 @@ class ArrayRewriter {
     node_.chunk_shape = sharding.chunk_shape;
     document_.Find("chunk_grid")
         ->Find("configuration")
-        ->Set("chunk_shape", WriteShape(node_.chunk_shape));
+        ->Set("chunk_shape", ExtentsJson(node_.chunk_shape));
     return std::move(sharding.flattened);
   }
 
@@ -196,7 +190,7 @@ bool RewriteConsolidated(JsonValue& group, const std::string& path,
   JsonValue* metadata = consolidated != nullptr ? consolidated->Find("metadata") : nullptr;
   if (metadata == nullptr || !metadata->is_object()) return false;
   bool changed = false;
-  const std::string prefix = MemberPath(path, "consolidated_metadata.metadata");
+  const std::string prefix = MemberPath(MemberPath(path, "consolidated_metadata"), "metadata");
   for (auto& [name, embedded] : metadata->mutable_members()) {
     const auto rewritten = RewriteNode(embedded, prefix + "[\"" + name + "\"]");
     if (!rewritten) {

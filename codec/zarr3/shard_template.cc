@@ -10,6 +10,7 @@
 #include "codec/json/meaning.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/zarr3/sharding.h"
 
 namespace unshard {
 namespace {
@@ -36,20 +37,6 @@ std::uint64_t ShardExtent(const ShardTemplate::Extent& wished, std::uint64_t sha
       wished.in_chunks ? wished.count : std::max<std::uint64_t>(1, (wished.count - 1) / chunk + 1);
   const std::uint64_t in_array = shape == 0 ? 1 : (shape - 1) / chunk + 1;
   return std::min(chunks, in_array) * chunk;
-}
-
-JsonValue NamedCodec(const char* name) {
-  JsonValue codec = JsonValue::Object();
-  codec.Set("name", JsonValue::String(name));
-  return codec;
-}
-
-JsonValue IndexCodecs() {
-  JsonValue configuration = JsonValue::Object();
-  configuration.Set("endian", JsonValue::String("little"));
-  JsonValue bytes = NamedCodec("bytes");
-  bytes.Set("configuration", std::move(configuration));
-  return JsonValue::Array({std::move(bytes), NamedCodec("crc32c")});
 }
 
 }  // namespace
@@ -103,13 +90,8 @@ std::optional<std::string> WithShards(std::string_view text, const ShardTemplate
     extents.push_back(JsonValue::Number(extent));
   }
   if (chunks == 1) return std::nullopt;
-  JsonValue options = JsonValue::Object();
-  options.Set("chunk_shape", *configuration->Find("chunk_shape"));
-  options.Set("codecs", *codecs);
-  options.Set("index_codecs", IndexCodecs());
-  options.Set("index_location", JsonValue::String("end"));
-  JsonValue sharding = NamedCodec("sharding_indexed");
-  sharding.Set("configuration", std::move(options));
+  JsonValue sharding = ShardingCodecJson(*configuration->Find("chunk_shape"), *codecs);
+  sharding.Find("configuration")->Set("index_location", JsonValue::String("end"));
   *codecs = JsonValue::Array({std::move(sharding)});
   configuration->Set("chunk_shape", JsonValue::Array(std::move(extents)));
   return WriteDocument(*document, IndentOf(text));

@@ -189,6 +189,16 @@ class Resolver {
 
 }  // namespace
 
+JsonValue ShardingCodecJson(JsonValue chunk_shape, JsonValue codecs) {
+  JsonValue bytes =
+      ExtensionJson("bytes", JsonValue::Object({{"endian", JsonValue::String("little")}}));
+  JsonValue index_codecs = JsonValue::Array({std::move(bytes), ExtensionJson("crc32c")});
+  return ExtensionJson("sharding_indexed",
+                       JsonValue::Object({{"chunk_shape", std::move(chunk_shape)},
+                                          {"codecs", std::move(codecs)},
+                                          {"index_codecs", std::move(index_codecs)}}));
+}
+
 Result<ZarrSharding> ResolveSharding(const CodecChain& chain,
                                      const std::vector<std::uint64_t>& shard_shape) {
   return Resolver(shard_shape).Resolve(chain);

@@ -18,6 +18,10 @@ struct ZarrSharding {
   std::vector<std::uint64_t> chunk_shape;  // of the innermost chunks, in array axis order
 };
 
+// A sharding_indexed codec with these members, and an index of little-endian numbers and a crc32c.
+// Where the index is (`index_location`) is left out: at the end.
+JsonValue ShardingCodecJson(JsonValue chunk_shape, JsonValue codecs);
+
 // Resolves `chain`, which has sharding_indexed, for shards of `shard_shape`. Fails with kDataLoss
 // on damaged metadata and with kNotSupported, naming the codec, on legal metadata without support.
 // Pure function; thread-safe.

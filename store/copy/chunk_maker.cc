@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "codec/n5/block.h"
 #include "codec/pyramid/chunk_files.h"
 #include "store/copy/try_each.h"
 #include "store/object/time_now.h"
@@ -80,7 +81,7 @@ std::optional<std::uint64_t> ChunkMaker::SizeOf(const ChunkPlan& plan, std::size
   const std::uint64_t stored = plan.chunks[sources.front()].range.size;
   if (copy_->form() == BlockForm::kCopy) return stored;
   if (copy_->form() != BlockForm::kAddHeader || !source_->stored_is_plain()) return std::nullopt;
-  return stored + N5BlockHeader(copy_->to().chunk_shape).size();
+  return stored + MakeN5BlockHeader(copy_->to().chunk_shape).size();
 }
 
 timespec ChunkMaker::ModifiedOf(const ChunkPlan& plan, std::size_t made) {
