@@ -57,6 +57,19 @@ std::optional<Decimal> ParseDecimal(std::string_view token) {
 
 bool IsFraction(std::string_view token) { return token.find_first_of(".eE") != token.npos; }
 
+// As SameMeaning compares numbers.
+bool SameNumber(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto x = ParseDecimal(a);
+  const auto y = ParseDecimal(b);
+  if (!x || !y) return false;
+  if (*x == *y) return true;
+  // Programs parse fractions as doubles and write these with the fewest digits that suffice.
+  if (!IsFraction(a) || !IsFraction(b)) return false;
+  const auto c = ParseNumber<double>(a);
+  return c && c == ParseNumber<double>(b) && x->negative == y->negative;
+}
+
 bool SameItems(const std::vector<JsonValue>& a, const std::vector<JsonValue>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), SameMeaning);
 }
@@ -97,18 +110,6 @@ void ApplyMembers(JsonValue& target, const JsonValue& before, const JsonValue& a
 }
 
 }  // namespace
-
-bool SameNumber(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  const auto x = ParseDecimal(a);
-  const auto y = ParseDecimal(b);
-  if (!x || !y) return false;
-  if (*x == *y) return true;
-  // Programs parse fractions as doubles and write these with the fewest digits that suffice.
-  if (!IsFraction(a) || !IsFraction(b)) return false;
-  const auto c = ParseNumber<double>(a);
-  return c && c == ParseNumber<double>(b) && x->negative == y->negative;
-}
 
 std::string CanonicalNumber(std::string_view token) {
   const auto decimal = ParseDecimal(token);

@@ -9,14 +9,12 @@
 
 namespace unshard {
 
-// Whether two tokens are the same number: "1", "1.0" and "1e0" are, and so are two fractions with
-// the same nearest double. Bare NaN equals itself.
-bool SameNumber(std::string_view a, std::string_view b);
-
 // One spelling for all spellings of a decimal number; other tokens (NaN) are returned unchanged.
 std::string CanonicalNumber(std::string_view token);
 
-// Whether two values are equal, with members in any order and numbers by SameNumber.
+// Whether two values are equal, with members in any order and numbers by their value: "1", "1.0"
+// and "1e0" are the same, and so are two fractions with the same nearest double. Bare NaN equals
+// itself.
 bool SameMeaning(const JsonValue& a, const JsonValue& b);
 
 // Applies the changes from `before` to `after` to `target`. Values with the same meaning keep their
@@ -28,7 +26,8 @@ void ApplyChange(JsonValue& target, const JsonValue& before, const JsonValue& af
 void ApplyMemberChange(JsonValue& target, std::string_view key, const JsonValue* before,
                        const JsonValue* after);
 
-// The indent of `text`, as an argument of WriteJson: 0 where it is one line.
+// The indent of the JSON in `text`, as an argument of WriteJson: 0 where it is one line, else that
+// of its second line, at most 8, or 2 where that one does not begin with spaces.
 int IndentOf(std::string_view text);
 
 }  // namespace unshard

@@ -49,6 +49,21 @@ const std::vector<KnownCompressor>& N5Compressors() {
   return kCompressors;
 }
 
+// The name that TensorStore prints.
+std::string_view DriverName(Driver driver) {
+  switch (driver) {
+    case Driver::kPrecomputed:
+      return "neuroglancer_precomputed";
+    case Driver::kZarr3:
+      return "zarr3";
+    case Driver::kZarr2:
+      return "zarr";
+    case Driver::kN5:
+      return "n5";
+  }
+  return "";
+}
+
 Result<Driver> ParseDriver(const JsonCursor& json) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member("driver"));
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, member.String());
@@ -124,20 +139,6 @@ Status ParseZarr3(const JsonCursor& json, CodecSpec& spec) {
 }
 
 }  // namespace
-
-std::string_view DriverName(Driver driver) {
-  switch (driver) {
-    case Driver::kPrecomputed:
-      return "neuroglancer_precomputed";
-    case Driver::kZarr3:
-      return "zarr3";
-    case Driver::kZarr2:
-      return "zarr";
-    case Driver::kN5:
-      return "n5";
-  }
-  return "";
-}
 
 Result<CodecSpec> ParseCodecSpec(const JsonCursor& json) {
   CodecSpec spec;

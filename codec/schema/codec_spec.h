@@ -23,12 +23,9 @@ struct CodecSpec {
   std::optional<Zarr3CodecChain> chain;  // kZarr3
 };
 
-// "neuroglancer_precomputed", "zarr3", "zarr", "n5": what TensorStore prints.
-std::string_view DriverName(CodecSpec::Driver driver);
-
-// Parses the JSON form, which `driver` tells apart ("zarr2" is "zarr"). Absent options of the
+// Parses the JSON form, whose `driver` names the format ("zarr2" is "zarr"). Absent options of the
 // compressors of Zarr v2 and N5 take TensorStore's defaults here, those of Zarr v3 only later.
-// Fails, naming the JSON path and what there is.
+// Fails with kDataLoss, naming the JSON path and what was expected.
 Result<CodecSpec> ParseCodecSpec(const JsonCursor& json);
 
 // Adds the constraints of `other`; fails where they contradict each other.

@@ -54,6 +54,20 @@ double RoundToBits(double value, int bits, int least) {
   return std::ldexp(std::nearbyint(std::ldexp(value, -unit)), unit);
 }
 
+// The nearest value of a floating-point type. Requires: kFloat.
+double RoundToType(const ElementType& type, double value) {
+  if (!std::isfinite(value) || value == 0 || type.bits == 64) return value;
+  if (type.bits == 32) {
+    constexpr double kMax = std::numeric_limits<float>::max();
+    const double rounded = RoundToBits(value, 24, -125);
+    return std::abs(rounded) > kMax ? std::copysign(HUGE_VAL, value) : rounded;
+  }
+  const bool brain = type.name == "bfloat16";
+  const double rounded = brain ? RoundToBits(value, 8, -125) : RoundToBits(value, 11, -13);
+  const double limit = brain ? std::ldexp(1.0, 128) : 65536.0;
+  return std::abs(rounded) >= limit ? std::copysign(HUGE_VAL, value) : rounded;
+}
+
 // A number, or a string of one, as TensorStore reads it.
 Result<double> LooseNumber(const JsonCursor& json) {
   if (!json.value().is_string()) return NumberOf(json);
@@ -97,19 +111,6 @@ const ElementType* FindZarr2Type(std::string_view dtype) {
     return type.zarr2 == dtype && !dtype.empty();
   });
   return found == kTypes.end() ? nullptr : &*found;
-}
-
-double RoundToType(const ElementType& type, double value) {
-  if (!std::isfinite(value) || value == 0 || type.bits == 64) return value;
-  if (type.bits == 32) {
-    constexpr double kMax = std::numeric_limits<float>::max();
-    const double rounded = RoundToBits(value, 24, -125);
-    return std::abs(rounded) > kMax ? std::copysign(HUGE_VAL, value) : rounded;
-  }
-  const bool brain = type.name == "bfloat16";
-  const double rounded = brain ? RoundToBits(value, 8, -125) : RoundToBits(value, 11, -13);
-  const double limit = brain ? std::ldexp(1.0, 128) : 65536.0;
-  return std::abs(rounded) >= limit ? std::copysign(HUGE_VAL, value) : rounded;
 }
 
 JsonValue FloatJson(double value) {

@@ -43,8 +43,6 @@ const ElementType* FindZarr2Type(std::string_view dtype);
 // and for complex types, which have no JSON form in a schema.
 Result<JsonValue> ParseElement(const ElementType& type, const JsonCursor& json);
 
-// The nearest value of a floating-point type. Requires: kFloat.
-double RoundToType(const ElementType& type, double value);
 // "NaN", "Infinity", "-Infinity" or a number.
 JsonValue FloatJson(double value);
 

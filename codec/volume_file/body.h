@@ -1,5 +1,5 @@
-// The voxels of a whole-volume file: which order they have, and which chunks a range of the
-// file takes them from. Pure; thread-safe.
+// The voxels of a whole-volume file: their order in the file, and the chunks from which a range of
+// the file is read. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ namespace unshard {
 // All axes as the chunks have them.
 std::vector<std::size_t> StoredOrder(const VolumeFileSource& source);
 // A layout without a header whose axes are in `order`, slowest first; axes that are left out have
-// to be one voxel deep. Fails with kNotSupported where the file would have more than 2^63 bytes.
+// to be one voxel deep. Fails with kNotSupported where the voxels take more than kLargestBody.
 Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
                                        std::vector<std::size_t> order);
 // Axes that are in a file as x, y, z and channel: the slowest first, without those that the array
 // does not have. Fails with kNotSupported where the array is no image, or has a further axis.
 Result<std::vector<std::size_t>> ImageOrder(std::string_view format,
                                             const VolumeFileSource& source);
+// kNotSupported: the format cannot express the data type.
 tl::unexpected<Error> NoSuchType(std::string_view format, std::string_view data_type);
-// Bytes of the file beside its header have to be below this.
+// The most bytes of a file after its header.
 inline constexpr std::uint64_t kLargestBody = std::uint64_t{1} << 62;
 
 // The grid of chunks that the voxels come from.
@@ -34,14 +35,14 @@ struct VolumeGrid {
   std::uint64_t item_bytes = 1;
 };
 
-// Voxels of one chunk that follow one another in the file.
+// A run of voxels of one chunk that are adjacent in the file.
 struct VolumeRun {
   std::span<const std::uint64_t> cell;  // of the chunk
-  // Of the first of them, within the chunk; axes as in the grid.
+  // Of the first voxel, within the chunk; axes as in the grid.
   std::span<const std::uint64_t> position;
-  std::size_t axis = 0;     // along which they lie
+  std::size_t axis = 0;     // along which the run extends
   std::uint64_t count = 0;  // of voxels
-  std::uint64_t at = 0;     // of the first one, in voxels from the start of the file's body
+  std::uint64_t at = 0;     // of the first voxel, in voxels from the start of the file's body
 };
 
 // Calls `visit` for the runs of the voxels from number `first` on, `count` of them, in the order of

@@ -30,8 +30,8 @@ tl::unexpected<Error> NoMemory() {
 
 int PixelFormat(std::uint64_t components) { return components == 1 ? TJPF_GRAY : TJPF_RGB; }
 
-}  // namespace
-
+// Fails with kInvalidArgument unless there is a byte for each component, with components 1 or 3,
+// sides within 1 … kMaxJpegSide and a quality within 0 … 100.
 Result<ByteVector> EncodeJpeg(ByteSpan planes, const ImageSize& size, std::uint64_t components,
                               int quality) {
   const bool fits = size.width - 1 < kMaxJpegSide && size.height - 1 < kMaxJpegSide;
@@ -57,6 +57,8 @@ Result<ByteVector> EncodeJpeg(ByteSpan planes, const ImageSize& size, std::uint6
   }
   return ByteVector(buffer, buffer + encoded_size);
 }
+
+}  // namespace
 
 Result<ByteVector> DecodeJpeg(ByteSpan encoded, const ImageForm& form) {
   const auto expected_size = CheckedMultiply(form.pixels, form.components);

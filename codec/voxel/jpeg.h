@@ -13,19 +13,14 @@ namespace unshard {
 constexpr std::uint64_t kMaxJpegSide = 65500;  // the limit of libjpeg
 constexpr int kDefaultJpegQuality = 75;        // that of libjpeg and TensorStore
 
-// The planes of a chunk as a baseline JPEG: 1 component is gray, 3 are RGB, stored as YCbCr 4:2:0.
-// The same bytes as TensorStore. Fails with kInvalidArgument unless there is a byte for each
-// component, with components 1 or 3, sides within 1 … kMaxJpegSide and a quality within 0 … 100.
-// Pure functions; thread-safe.
-Result<ByteVector> EncodeJpeg(ByteSpan planes, const ImageSize& size, std::uint64_t components,
-                              int quality);
-
 // The planes of any JPEG with components of 8 bits and as many pixels and components (1 or 3) as
 // `form` says. Fails with kDataLoss for any other form and for every image that is damaged or cut
-// short, and with kInvalidArgument where `form` is none that JPEG has.
+// short, and with kInvalidArgument where `form` is none that JPEG has. Pure function; thread-safe.
 Result<ByteVector> DecodeJpeg(ByteSpan encoded, const ImageForm& form);
 
-// The codec of volumes of uint8 with 1 or 3 channels; else fails with kDataLoss.
+// The codec of volumes of uint8 with 1 or 3 channels; else fails with kDataLoss. Chunks are encoded
+// as baseline JPEGs, 1 channel as gray, 3 as RGB stored in YCbCr 4:2:0: the same bytes as
+// TensorStore's.
 Result<ChunkCodecPtr> MakeJpegCodec(const VolumeEncoding& volume);
 
 }  // namespace unshard
