@@ -8,13 +8,12 @@ namespace {
 
 constexpr const char* kDocument = "attributes.json";
 
-class N5 final : public View {
+class N5 final : public FormatView {
  public:
-  [[nodiscard]] std::string_view name() const override { return "n5"; }
-  [[nodiscard]] bool PresentsAsStored(ArrayDialect dialect) const override {
-    return dialect == ArrayDialect::kN5;
-  }
-  // The root of a container has its version.
+  N5() : FormatView(ArrayDialect::kN5) {}
+
+  // The attributes of the root of a container say which version of N5 it has: where the dataset is
+  // not at the root, that is one document more.
   [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
                                              const TreeParts& parts) const override {
     if (!dataset.source) return NativeView().Present(dataset, parts);

@@ -5,6 +5,7 @@
 #include "codec/json/writer.h"
 #include "store/chunks/presented_tree.h"
 #include "store/object/key.h"
+#include "store/views/views.h"
 
 namespace unshard {
 
@@ -41,10 +42,11 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
   return shown;
 }
 
-Result<Presentation> PresentInFormat(const StoredDataset& dataset, ArrayDialect format,
-                                     const TreeParts& parts) {
+Result<Presentation> FormatView::Present(const StoredDataset& dataset,
+                                         const TreeParts& parts) const {
+  if (!dataset.source) return NativeView().Present(dataset, parts);
   UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented,
-                           PresentDataset(*dataset.source, format, parts.options));
+                           PresentDataset(*dataset.source, format_, parts.options));
   return MakePresentation(dataset, std::move(presented), parts);
 }
 

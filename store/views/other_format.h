@@ -1,4 +1,5 @@
-// What the views of other formats have in common: documents and chunks of a PresentedDataset.
+// What the views in one format have in common, and `raw` in part: the documents and chunks of a
+// PresentedDataset.
 #pragma once
 
 #include "codec/pyramid/dataset_view.h"
@@ -6,11 +7,25 @@
 
 namespace unshard {
 
-// Requires: `dataset.source`, of which `presented` was made.
+// Requires: `dataset.source`, of which `presented` was made. Fails with kPermissionDenied where a
+// level would lie outside of the mounted source, and as ChunkConversion::Make does.
 Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDataset presented,
                                       const TreeParts& parts);
-// The whole of a view in one format.
-Result<Presentation> PresentInFormat(const StoredDataset& dataset, ArrayDialect format,
-                                     const TreeParts& parts);
+
+// Presents everything in `format`, under its name; datasets of that format as they are stored.
+class FormatView : public View {
+ public:
+  explicit FormatView(ArrayDialect format) : format_(format) {}
+
+  [[nodiscard]] std::string_view name() const override { return DialectName(format_); }
+  [[nodiscard]] bool PresentsAsStored(ArrayDialect dialect) const override {
+    return dialect == format_;
+  }
+  [[nodiscard]] Result<Presentation> Present(const StoredDataset& dataset,
+                                             const TreeParts& parts) const override;
+
+ private:
+  const ArrayDialect format_;
+};
 
 }  // namespace unshard

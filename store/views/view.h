@@ -1,4 +1,4 @@
-// Views: ways to present a dataset. Each is one source of this folder, and a line of the list in
+// Views: ways to present a dataset. Each is one source of this folder, and an entry of the list in
 // views.h. codec/FORMATS.md, "Views".
 #pragma once
 
@@ -25,12 +25,12 @@ struct StoredDataset {
   std::string document;  // "info", "zarr.json"
   // The document of the unsharded dataset that this one is equivalent to.
   std::string unsharded_text;
-  // Its sharded arrays, scales and indexes, by directory; a tree over each as it is stored.
+  // A tree over each of its sharded arrays, scales and indexes as it is stored, by directory.
   std::vector<std::shared_ptr<ShardedTree>> arrays;
-  // What the documents say, where the view presents it otherwise than it is stored: `arrays` are
-  // then the levels, sharded or not.
+  // What the documents say, where the view presents the dataset in another way than it is stored:
+  // `arrays` are then its levels, sharded or not.
   std::optional<SourceDataset> source;
-  std::string view_root;  // the directory at which the view begins: "" or, of all, its name
+  std::string view_root;  // the directory of the whole view: "", or its name with `view=all`
 };
 
 // What a view presents of one dataset, and where.
@@ -41,22 +41,21 @@ struct Presentation {
     std::string text;
   };
   struct Chunks {
-    std::shared_ptr<ChunkTree> tree;      // what is listed, read and written in tree->directory()
-    std::shared_ptr<ShardedTree> stored;  // what its chunks come from
+    std::shared_ptr<ChunkTree> tree;      // the presented chunks, in tree->directory()
+    std::shared_ptr<ShardedTree> stored;  // the chunks that they come from
   };
   std::vector<Document> documents;
   std::vector<Chunks> chunks;
   std::vector<std::string> warnings;
 };
 
-// What the trees of a view are made of.
+// What the trees of a view are made of, as in PresentedTree::Parts unless said otherwise.
 struct TreeParts {
-  std::function<std::uint32_t()> ordinal;  // the number of the next tree
-  std::shared_ptr<ByteBudgetCache> encoded;
+  std::function<std::uint32_t()> ordinal;    // gives the number of the next tree
+  std::shared_ptr<ByteBudgetCache> encoded;  // Parts::cache
   std::uint64_t max_chunk_bytes = 0;
   Capabilities store;
   ViewOptions options;
-  // PresentedTree::Parts
   std::shared_ptr<CommittedVersions> written = nullptr;
   bool lossy = false;
 };
@@ -66,17 +65,16 @@ class View {
  public:
   virtual ~View() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Whether datasets of this format are presented as the native view presents them: without
-  // StoredDataset::source, and what is not sharded is passed through.
+  // Whether datasets of this format are presented as by the native view: StoredDataset::source is
+  // nothing, and what is not sharded is passed through.
   [[nodiscard]] virtual bool PresentsAsStored(ArrayDialect dialect) const {
     (void)dialect;
     return true;
   }
-  // Whether what it presents otherwise is still in the format of the source: other objects that a
-  // document names go on being presented as they are.
+  // Whether datasets with a StoredDataset::source keep their format: then other objects to which a
+  // document refers are presented as they are stored.
   [[nodiscard]] virtual bool KeepsFormat() const { return false; }
-  // Fails with kNotSupported, naming what is in the way, where the view cannot say what this
-  // dataset says.
+  // Fails with kNotSupported, naming what is in the way, where the view cannot express the dataset.
   [[nodiscard]] virtual Result<Presentation> Present(const StoredDataset& dataset,
                                                      const TreeParts& parts) const = 0;
 };

@@ -1,4 +1,4 @@
-// The table of views.
+// The views by name, and how they compress. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ std::vector<std::string_view> AllViewNames();
 // The same for messages: "native, …".
 std::string ViewNames();
 
-// How views compress chunks that they encode, by the name that `view_codec=` gives it; nothing for
-// other names.
+// The options of views that compress the chunks that they encode with the codec `name`, a value of
+// `view_codec=`; nothing for other names.
 std::optional<ViewOptions> FindViewCodec(std::string_view name);
-// "none, …".
+// These values, for messages: "none, …".
 std::string ViewCodecNames();
 
 // The views, in the order of messages: NativeView presents the dataset in its own format,
