@@ -1,4 +1,4 @@
-// Grid cell to shard slot and back, for both shard formats.
+// From grid cells to slots of shards, from shards to store keys, and back.
 #pragma once
 
 #include <cstdint>

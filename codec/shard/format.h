@@ -1,9 +1,9 @@
-// The interface of the two shard formats: locating the entry of an inner chunk, walking the index,
+// The interface of shard formats: locating the entry of an inner chunk, walking the index,
 // assembling new versions of a shard. Sans-I/O: a walk names the next byte range that it needs, the
 // caller fetches it; an assembly names the next bytes, the caller writes them.
 //
-// Implementations: codec/precomputed/shard.h (neuroglancer_uint64_sharded_v1) and
-// codec/zarr3/shard.h (sharding_indexed, nested to any depth).
+// Implementations: codec/precomputed/shard.h (neuroglancer_uint64_sharded_v1), codec/zarr3/shard.h
+// (sharding_indexed, nested to any depth), and codec/shard/single_chunk.h (unsharded chunk files).
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@
 
 namespace unshard {
 
-// The position of the entry of one inner chunk. `page` numbers the index pages of a shard
-// (minishard; Zarr: the position of the nested shard, 0 without nesting), `slot` the entries of a
-// page (chunk id; Zarr: position in the innermost index, in C order).
+// The position of the entry of one inner chunk. `page` is the number of an index page of the shard
+// (precomputed: the minishard; Zarr: the position of the nested shard, 0 without nesting), `slot`
+// that of an entry of the page (the chunk id; Zarr: the position in the innermost index, in C
+// order).
 struct ShardSlot {
   std::uint64_t shard = 0;
   std::uint64_t page = 0;
@@ -80,8 +81,8 @@ struct RangeRequest {
   friend bool operator==(const RangeRequest&, const RangeRequest&) = default;
 };
 
-// The largest opening range of an index of which walks need a part: 4096 rows of 16 bytes, and its
-// checksums. Of one of which they need all it may be longer.
+// The largest opening range where a walk needs only a part of the index: 4096 entries of 16 bytes
+// and checksums. Where every walk needs the whole index (Zarr) the opening range may be longer.
 inline constexpr std::uint64_t kMaxOpeningBytes = (std::uint64_t{64} << 10) + 1024;
 
 // The next step of a walk: a range to fetch, or the page, which ends it.
@@ -94,7 +95,7 @@ class IndexWalk {
   // The first request. Never a page.
   virtual RangeRequest Start() = 0;
   // Takes the bytes of the last request and the size of the whole object, both of one generation.
-  // Fails with kDataLoss where `bytes` are fewer than requested, which means that the object ends.
+  // Fails with kDataLoss on a damaged index, and where the object ends before the requested range.
   // Every range in the resulting page lies within the object or is kDamagedRange.
   virtual Result<IndexStep> Feed(ByteSpan bytes, std::uint64_t object_size) = 0;
 };
@@ -109,14 +110,14 @@ class ShardFormat {
   [[nodiscard]] virtual std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
                                                         std::uint64_t max_index_bytes) const = 0;
 
-  // The range to read when a shard is opened: its index (of nested shards the outermost), where all
-  // walks begin, or the useful part of it within kMaxOpeningBytes, which may be empty. Of a shard
-  // with outer codecs its first bytes, which may be all of it.
+  // The range to read when a shard is opened: its index (of nested shards the outermost one), with
+  // which every walk begins, or a part of it, which may be empty where the index is long. Of a
+  // shard with outer codecs its first bytes, which may be all of it.
   [[nodiscard]] virtual RangeRequest opening_range() const = 0;
 
-  // Where all index pages of a shard follow one another at the end of its object, as some
-  // writers put them: how many bytes that is. 0 where they do not, or where `opening`, the bytes of
-  // the opening range, does not tell.
+  // The size of all index pages together where they are the end of the object, one after the other
+  // without gaps, as some writers put them. 0 where they are not, or where `opening`, the bytes of
+  // the opening range, does not show it.
   [[nodiscard]] virtual std::uint64_t TrailingPageBytes(ByteSpan opening,
                                                         std::uint64_t object_size) const {
     (void)opening, (void)object_size;
@@ -133,10 +134,10 @@ class ShardFormat {
   // kDataLoss on damage and kResourceExhausted where the result would exceed `max_bytes`.
   [[nodiscard]] virtual Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t max_bytes) const = 0;
 
-  // True where the shard has outer codecs: bytes-to-bytes compression after sharding_indexed. The
-  // caller then first decodes the whole stored object by DecodeShard, and all ranges refer to the
-  // decoded object.
-  [[nodiscard]] virtual bool is_wrapped() const { return false; }
+  // Whether the shard as a whole is encoded by outer codecs: compressors after sharding_indexed.
+  // The caller then first decodes the whole stored object by DecodeShard, and all ranges refer to
+  // the decoded object. (Checksums after sharding_indexed are skipped by the walk instead.)
+  [[nodiscard]] virtual bool has_outer_codecs() const { return false; }
   [[nodiscard]] virtual Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const {
     (void)max_bytes;
     return stored;
@@ -159,8 +160,8 @@ class ShardFormat {
   // Extends a copy of the base, which has `base_size` bytes, to a new version. `chunks` are all
   // chunks of the new version, in any order; those of pages that do not change may be omitted.
   // `changed_pages` are the pages in which an entry is added, replaced or removed, each once.
-  // A null pointer where only Assemble is possible: outer codecs or checksums, nested shards, an
-  // index at the start of unknown size, a base that is shorter than its index.
+  // A null pointer where only Assemble is possible: outer codecs, checksums of the whole shard,
+  // nested shards, an index at the start of unknown size, a base that is shorter than its index.
   [[nodiscard]] virtual std::unique_ptr<ShardAssembly> Append(
       std::uint64_t shard, std::vector<AssembledChunk> chunks,
       std::vector<std::uint64_t> changed_pages, std::uint64_t base_size) const = 0;

@@ -62,7 +62,7 @@ class SingleChunkFormat : public ShardFormat {
 
 class GzippedChunkFormat final : public SingleChunkFormat {
  public:
-  bool is_wrapped() const override { return true; }
+  bool has_outer_codecs() const override { return true; }
   Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
     UNSHARD_ASSIGN_OR_RETURN(ByteVector plain, GzipDecode(stored.span(), max_bytes));
     return Bytes(std::move(plain));

@@ -13,7 +13,8 @@ namespace unshard {
 // empty object. Never null.
 std::shared_ptr<const ShardFormat> MakeSingleChunkFormat();
 
-// The same of objects that are gzip files, ".gz" beside the chunk's name: wrapped. Never null.
+// The same for objects that are gzip files, with ".gz" after the chunk's name: gzip is an outer
+// codec. Never null.
 std::shared_ptr<const ShardFormat> MakeGzippedChunkFormat();
 
 // The shard of a cell is its position in the C order of the grid. Never null.

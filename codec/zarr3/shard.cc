@@ -136,8 +136,8 @@ class ZarrIndexWalk final : public IndexWalk {
   ByteRange index_range_;  // of its index, in the object
 };
 
-// An index of 65536 rows, and its checksums: of a shard of 32768 chunks it is asked for with the
-// shard, as every walk needs all of it.
+// The largest index that is read when a shard is opened: 65536 rows and checksums. Every walk needs
+// the whole index, so that this saves it a request.
 constexpr std::uint64_t kMostIndexAtOpening = (std::uint64_t{1} << 20) + 1024;
 
 class ZarrShardFormat final : public ShardFormat {
@@ -154,9 +154,9 @@ class ZarrShardFormat final : public ShardFormat {
                                            max_index_bytes);
   }
 
-  // The whole index or nothing: its checksum covers all of it.
+  // The whole index or nothing: a part cannot be checked against its checksum.
   [[nodiscard]] RangeRequest opening_range() const override {
-    if (is_wrapped()) return RangeRequest::At(0, kMaxOpeningBytes);
+    if (has_outer_codecs()) return RangeRequest::At(0, kMaxOpeningBytes);
     const RangeRequest index = IndexRequest(*levels_.front());
     return index.size <= kMostIndexAtOpening ? index : RangeRequest::At(0, 0);
   }
@@ -170,7 +170,7 @@ class ZarrShardFormat final : public ShardFormat {
     return stored;
   }
 
-  [[nodiscard]] bool is_wrapped() const override { return !outer_codecs_.empty(); }
+  [[nodiscard]] bool has_outer_codecs() const override { return !outer_codecs_.empty(); }
   [[nodiscard]] Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
     for (auto codec = outer_codecs_.rbegin(); codec != outer_codecs_.rend(); ++codec) {
       auto plain = (*codec)->Decode(stored.span(), max_bytes);
@@ -200,7 +200,7 @@ class ZarrShardFormat final : public ShardFormat {
                                                       std::vector<AssembledChunk> chunks,
                                                       std::vector<std::uint64_t> /*changed_pages*/,
                                                       std::uint64_t base_size) const override {
-    if (is_wrapped()) return nullptr;
+    if (has_outer_codecs()) return nullptr;
     return AppendToZarrShard(levels_, chunks, base_size);
   }
   [[nodiscard]] Result<Bytes> EncodeEntry(Bytes plain) const override { return plain; }

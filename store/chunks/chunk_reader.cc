@@ -110,13 +110,13 @@ Status ChunkReader::Load(ShardedTree& tree, const ChunkRef& chunk, const ChunkFa
 }
 
 bool ChunkReader::IsFetchedWhole(const ShardedTree& tree, const ByteRange& range) const {
-  return reads_whole_ && !tree.shards().format().is_wrapped() && range.size != 0 &&
+  return reads_whole_ && !tree.shards().format().has_outer_codecs() && range.size != 0 &&
          range.size <= max_chunk_bytes_;
 }
 
 // Of a shard that is decoded whole chunks are slices, and who decodes it has room of its own.
 Result<ByteGate::Pass> ChunkReader::RoomToRead(const ShardedTree& tree, std::uint64_t bytes) {
-  if (tree.shards().format().is_wrapped()) return ByteGate::Pass();
+  if (tree.shards().format().has_outer_codecs()) return ByteGate::Pass();
   return being_read_.Enter(bytes, CallerDeadline());
 }
 
@@ -287,7 +287,7 @@ bool ChunkReader::ExpectsRead() {
 
 void ChunkReader::PrefetchSweep(const ShardedTree& tree, const ShardGeneration& generation,
                                 const ByteRange& entry) {
-  if (reads_whole_ || tree.shards().format().is_wrapped()) return;
+  if (reads_whole_ || tree.shards().format().has_outer_codecs()) return;
   const ReadAhead::Shard shard{tree.ordinal(), generation.shard, generation.serial};
   const ByteRange ahead = read_ahead_.Note(shard, entry, generation.object->info().size);
   if (ahead.size != 0) generation.object->Prefetch(ahead);
@@ -295,7 +295,8 @@ void ChunkReader::PrefetchSweep(const ShardedTree& tree, const ShardGeneration& 
 
 Result<Bytes> ChunkReader::ReadChunk(const ShardedTree& tree, const ShardSlot& slot,
                                      const ShardGenerationPtr& generation, const ByteRange& range) {
-  const bool may_sweep = reads_whole_ && !tree.shards().format().is_wrapped() && !tree.is_mesh();
+  const bool may_sweep =
+      reads_whole_ && !tree.shards().format().has_outer_codecs() && !tree.is_mesh();
   if (may_sweep) return sweeps_.Read(tree, slot, generation, range, CallerDeadline());
   return tree.shards().ReadStored(generation, range, CallerDeadline());
 }

@@ -122,7 +122,7 @@ Status DatasetCopy::CanWrite(const Level& level) const {
   UNSHARD_RETURN_IF_ERROR(destination_.parts().replacer->CanReplace(level.to.tree->directory()));
   if (!level.to.sharded) return {};
   Status status = CanPublishFormat(level.to.tree->shards().format(),
-                                   {limits_.index_bytes, limits_.wrapped_bytes});
+                                   {limits_.index_bytes, limits_.whole_shard_bytes});
   if (status) return {};
   return Forward(std::move(status).error(), level.to.path);
 }

@@ -62,7 +62,7 @@ void OpenedDataset::OpenTrees(const CopyLimits& limits) {
       std::make_shared<ChunkReader>(std::make_shared<ByteBudgetCache>(0), limits.chunk_bytes,
                                     std::make_shared<ReadCounters>(), store_->capabilities());
   parts.shards.max_index_bytes = limits.index_bytes;
-  parts.shards.max_wrapped_bytes = limits.wrapped_bytes;
+  parts.shards.max_whole_shard_bytes = limits.whole_shard_bytes;
   parts.shards.immutable = true;  // each shard is read once
   parts.max_chunk_bytes = limits.chunk_bytes;
   trees_ = std::make_shared<StoredTrees>(std::move(parts));

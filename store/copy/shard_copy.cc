@@ -16,7 +16,7 @@ namespace {
 PublisherOptions PublishingWithin(const CopyLimits& limits) {
   PublisherOptions options;
   options.max_index_bytes = limits.index_bytes;
-  options.max_wrapped_bytes = limits.wrapped_bytes;
+  options.max_whole_shard_bytes = limits.whole_shard_bytes;
   options.max_chunk_bytes = limits.chunk_bytes;
   return options;
 }
@@ -110,7 +110,7 @@ Result<ShardCopy::Present> ShardCopy::ReadPresent(const CopyTask& task,
   present.missing = !opened.version;
   if (opened.version) present.modified = opened.version->info().modified;
   const ShardObject object(parts_.store->Describe(key), std::move(opened.version));
-  UNSHARD_ASSIGN_OR_RETURN(present.object, object.Decoded(format, limits_.wrapped_bytes));
+  UNSHARD_ASSIGN_OR_RETURN(present.object, object.Decoded(format, limits_.whole_shard_bytes));
   UNSHARD_ASSIGN_OR_RETURN(ShardIndex index,
                            present.object->ReadIndex(format, task.shard, limits_.index_bytes));
   present.chunks = std::move(index.chunks);

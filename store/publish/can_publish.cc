@@ -21,7 +21,7 @@ Status CanPublishFormat(const ShardFormat& format, const PublishCaps& caps) {
   const std::uint64_t index = format.fixed_index_bytes();
   // Several pages are read one by one, unless the whole shard has to be in memory.
   std::uint64_t cap = pages == 1 ? caps.index_bytes : index;
-  if (format.is_wrapped()) cap = std::min(cap, caps.wrapped_bytes);
+  if (format.has_outer_codecs()) cap = std::min(cap, caps.whole_shard_bytes);
   if (index <= cap) return {};
   return Fail(ErrorCode::kNotSupported,
               "the index of a shard takes at least " + std::to_string(index) +

@@ -10,8 +10,8 @@ namespace unshard {
 
 // What a publish may hold in memory.
 struct PublishCaps {
-  std::uint64_t index_bytes = 0;    // of all pages of one shard
-  std::uint64_t wrapped_bytes = 0;  // of a shard in a codec of its own
+  std::uint64_t index_bytes = 0;        // of all pages of one shard
+  std::uint64_t whole_shard_bytes = 0;  // of a shard with outer codecs
 };
 
 // kNotSupported where shards of this format cannot be written, have more minishards or nested

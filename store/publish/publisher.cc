@@ -18,7 +18,7 @@ constexpr int kAttempts = 8;
 Status CheckRequest(const PublishRequest& request, const PublisherOptions& options,
                     const std::string& described) {
   auto status =
-      CanPublishFormat(*request.format, {options.max_index_bytes, options.max_wrapped_bytes});
+      CanPublishFormat(*request.format, {options.max_index_bytes, options.max_whole_shard_bytes});
   if (status) return {};
   return Forward(std::move(status).error(), described);
 }
@@ -77,7 +77,7 @@ class Attempt {
   Result<PutShard> Put(const ShardPlan& plan);
   [[nodiscard]] bool LittleGarbage(std::uint64_t size, std::uint64_t live) const;
   Result<std::optional<PutShard>> PutAppended(const ShardPlan& plan);
-  Result<PutShard> PutWrapped(const ShardPlan& plan);
+  Result<PutShard> PutEncodedShard(const ShardPlan& plan);
   // Reads the index of the new version back. kInternal where it is not that of what was put.
   Result<ShardIndex> Verify(const PutShard& put);
   using End = Result<Committed> (ObjectReplacement::*)(const ObjectReplacement::Committing&);
@@ -135,7 +135,8 @@ Status Attempt::Prepare() {
 
 Result<ShardPlan> Attempt::Plan() {
   const auto read = [&]() -> Result<ShardIndex> {
-    UNSHARD_ASSIGN_OR_RETURN(body_, base_.Decoded(*request_.format, options_.max_wrapped_bytes));
+    UNSHARD_ASSIGN_OR_RETURN(body_,
+                             base_.Decoded(*request_.format, options_.max_whole_shard_bytes));
     return body_->ReadIndex(*request_.format, request_.shard, options_.max_index_bytes);
   };
   auto index = read();
@@ -150,7 +151,7 @@ Result<ShardPlan> Attempt::Plan() {
 }
 
 Result<PutShard> Attempt::Put(const ShardPlan& plan) {
-  if (request_.format->is_wrapped()) return PutWrapped(plan);
+  if (request_.format->has_outer_codecs()) return PutEncodedShard(plan);
   UNSHARD_ASSIGN_OR_RETURN(auto appended, PutAppended(plan));
   if (appended) return *std::move(appended);
   ShardPutter putter(request_, options_, *body_, plan, *replacement_);
@@ -189,11 +190,11 @@ Result<std::optional<PutShard>> Attempt::PutAppended(const ShardPlan& plan) {
   return std::nullopt;
 }
 
-Result<PutShard> Attempt::PutWrapped(const ShardPlan& plan) {
-  DecodedVersion body(*body_, options_.max_wrapped_bytes);
+Result<PutShard> Attempt::PutEncodedShard(const ShardPlan& plan) {
+  DecodedVersion body(*body_, options_.max_whole_shard_bytes);
   ShardPutter putter(request_, options_, *body_, plan, body);
   UNSHARD_ASSIGN_OR_RETURN(PutShard put, putter.PutWhole());
-  auto encoded = request_.format->EncodeShard(body.Take(), options_.max_wrapped_bytes);
+  auto encoded = request_.format->EncodeShard(body.Take(), options_.max_whole_shard_bytes);
   if (!encoded) return Forward(std::move(encoded).error(), base_.described());
   UNSHARD_RETURN_IF_ERROR(replacement_->Write(0, encoded->span()));
   put.size = put.bytes_written = encoded->size();
@@ -211,13 +212,14 @@ Result<ShardIndex> Attempt::Verify(const PutShard& put) {
         return replacement_->ReadBack(at, to);
       }));
   UNSHARD_ASSIGN_OR_RETURN(const ShardObject body,
-                           object.Decoded(*request_.format, options_.max_wrapped_bytes));
+                           object.Decoded(*request_.format, options_.max_whole_shard_bytes));
   UNSHARD_ASSIGN_OR_RETURN(
       ShardIndex index, body.ReadIndex(*request_.format, request_.shard, options_.max_index_bytes));
   if (info.size != put.size || index.chunks != put.chunks) {
     return Fail(ErrorCode::kInternal, described + " does not hold what was put into it");
   }
-  if (request_.format->page_count() == 1 && !request_.format->is_wrapped()) page_ = PageOf(index);
+  if (request_.format->page_count() == 1 && !request_.format->has_outer_codecs())
+    page_ = PageOf(index);
   return index;
 }
 

@@ -104,9 +104,9 @@ struct PublishResult {
 };
 
 struct PublisherOptions {
-  std::uint64_t max_index_bytes = std::uint64_t{128} << 20;    // of all pages of one shard
-  std::uint64_t max_wrapped_bytes = std::uint64_t{128} << 20;  // of a shard in a codec of its own
-  std::uint64_t max_chunk_bytes = std::uint64_t{64} << 20;     // of one chunk that is encoded
+  std::uint64_t max_index_bytes = std::uint64_t{128} << 20;        // of all pages of one shard
+  std::uint64_t max_whole_shard_bytes = std::uint64_t{128} << 20;  // of a shard with outer codecs
+  std::uint64_t max_chunk_bytes = std::uint64_t{64} << 20;         // of one chunk that is encoded
   unsigned garbage_percent = 25;  // an appended shard may hold that much dead bytes
   // Before a shard that another writer has replaced is tried again, at random, and twice as long
   // each time. 0: at once, where others are waited for by a lock.

@@ -18,7 +18,7 @@ Result<Bytes> ShardObject::Read(const ByteRange& range) const {
 }
 
 Result<ShardObject> ShardObject::Decoded(const ShardFormat& format, std::uint64_t max_bytes) const {
-  if (!format.is_wrapped() || missing()) return *this;
+  if (!format.has_outer_codecs() || missing()) return *this;
   if (size() > max_bytes) {
     return Fail(ErrorCode::kResourceExhausted, described_ +
                                                    ": is compressed as a whole and above the cap " +

@@ -17,7 +17,7 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
                                                         const Deadline& deadline, Ahead ahead) {
   static const auto empty = std::make_shared<const IndexPage>();
   if (!generation->object) return empty;
-  if (page == kDecodedObject && format_->is_wrapped()) {
+  if (page == kDecodedObject && format_->has_outer_codecs()) {
     return Fail(ErrorCode::kInvalidArgument, generation->key + ": no such index page");
   }
   // Passed by reference, so that nothing is allocated for the loader where the page is cached.
@@ -54,7 +54,7 @@ void ShardSet::Hold(const ShardGeneration& generation, Held which, const HeldInd
 Result<IndexPage> ShardSet::Walk(const ShardGeneration& generation, std::uint64_t page,
                                  const Deadline& deadline, Ahead ahead) {
   const auto describe = [&] { return store_->Describe(generation.key); };
-  if (format_->is_wrapped()) {
+  if (format_->has_outer_codecs()) {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes decoded, DecodedObject(generation, deadline));
     const auto read = [&](const ByteRange& range) -> Result<Bytes> {
       return decoded.Slice(static_cast<std::size_t>(range.begin),
@@ -140,11 +140,11 @@ Result<Bytes> ShardSet::ReadObject(const ShardGeneration& generation, const Byte
 Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const Deadline& deadline) {
   const auto decode = [&]() -> Result<IndexCache::Loaded> {
     const std::uint64_t size = generation.object->info().size;
-    if (size > options_.max_wrapped_bytes) {
+    if (size > options_.max_whole_shard_bytes) {
       return Fail(ErrorCode::kResourceExhausted,
                   store_->Describe(generation.key) +
                       ": is compressed as a whole and above the cap of " +
-                      std::to_string(options_.max_wrapped_bytes) + " bytes");
+                      std::to_string(options_.max_whole_shard_bytes) + " bytes");
     }
     UNSHARD_ASSIGN_OR_RETURN(const auto room,
                              EnterGate(options_.decoding.get(), 2 * size, deadline));
@@ -153,7 +153,7 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const D
       index_reads_.fetch_add(1, std::memory_order_relaxed);
       UNSHARD_ASSIGN_OR_RETURN(whole.bytes, ReadObject(generation, {0, size}, deadline));
     }
-    auto decoded = format_->DecodeShard(std::move(whole.bytes), options_.max_wrapped_bytes);
+    auto decoded = format_->DecodeShard(std::move(whole.bytes), options_.max_whole_shard_bytes);
     if (!decoded) {
       const std::string described = store_->Describe(generation.key);
       return DamagedOrReplaced(generation, Forward(std::move(decoded).error(), described).value(),
@@ -173,7 +173,7 @@ Result<Bytes> ShardSet::DecodedObject(const ShardGeneration& generation, const D
 
 Result<std::uint64_t> ShardSet::DecodedSize(const ShardGenerationPtr& generation,
                                             const Deadline& deadline) {
-  if (!format_->is_wrapped()) return generation->object->info().size;
+  if (!format_->has_outer_codecs()) return generation->object->info().size;
   UNSHARD_ASSIGN_OR_RETURN(const Bytes decoded, DecodedObject(*generation, deadline));
   return decoded.size();
 }
@@ -188,7 +188,7 @@ Result<Bytes> ShardSet::ReadStored(const ShardGenerationPtr& generation, const B
                 store_->Describe(generation->key) + ": an index entry reaches beyond the end");
   };
   if (range == kDamagedRange) return beyond();
-  if (format_->is_wrapped()) {
+  if (format_->has_outer_codecs()) {
     UNSHARD_ASSIGN_OR_RETURN(const Bytes decoded, DecodedObject(*generation, deadline));
     if (!MakeByteRange(range.begin, range.size, decoded.size())) return beyond();
     return decoded.Slice(static_cast<std::size_t>(range.begin),
@@ -202,7 +202,7 @@ Result<Bytes> ShardSet::ReadStored(const ShardGenerationPtr& generation, const B
 
 std::optional<FileSlice> ShardSet::SliceStored(const ShardGenerationPtr& generation,
                                                const ByteRange& range) {
-  if (!generation->object || format_->is_wrapped()) return std::nullopt;
+  if (!generation->object || format_->has_outer_codecs()) return std::nullopt;
   return generation->object->Slice(range);
 }
 

@@ -16,7 +16,7 @@ struct MemoryShares {
         gzipping(cap / 32),
         held_open(cap / 32),
         index(cap / 8),
-        wrapped_shard(cap / 4),
+        whole_shard(cap / 4),
         chunk(cap / 8),
         queued_for_disk(cap / 16) {}
 
@@ -27,8 +27,8 @@ struct MemoryShares {
   std::uint64_t gzipping;   // what is encoded at a time for names with ".gz"
   std::uint64_t held_open;  // what open files keep of bytes that are nowhere else
   // At most, of one:
-  std::uint64_t index;          // all pages of one shard
-  std::uint64_t wrapped_shard;  // a shard that is encoded as a whole
+  std::uint64_t index;        // all pages of one shard
+  std::uint64_t whole_shard;  // a shard that is encoded as a whole
   // One decoded chunk; what is prefetched and not read yet; whole chunks that are being read.
   std::uint64_t chunk;
   std::uint64_t queued_for_disk;  // what is to be written to the cache on a disk
@@ -36,7 +36,7 @@ struct MemoryShares {
   [[nodiscard]] PublisherOptions publisher() const {
     PublisherOptions options;
     options.max_index_bytes = index;
-    options.max_wrapped_bytes = wrapped_shard;
+    options.max_whole_shard_bytes = whole_shard;
     options.max_chunk_bytes = chunk;
     return options;
   }

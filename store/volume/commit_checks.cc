@@ -50,7 +50,7 @@ Status CommitChecks::CanWrite(const ChunkTree& tree) const {
     return Fail(ErrorCode::kReadOnly, "its chunks are computed from those of another dataset");
   }
   return CanPublishFormat(stored->shards().format(),
-                          {limits_.max_index_bytes, limits_.max_wrapped_bytes});
+                          {limits_.max_index_bytes, limits_.max_whole_shard_bytes});
 }
 
 Result<ByteGate::Pass> CommitChecks::RoomFor(std::uint64_t bytes) const {
@@ -77,8 +77,8 @@ Status CommitChecks::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, st
 Status CommitChecks::CheckShardFits(const ChunkTree& tree, const ChunkRef& chunk,
                                     std::uint64_t size) const {
   ShardSet& shards = ShardedOf(tree).shards();
-  if (!shards.format().is_wrapped()) return {};
-  const std::uint64_t cap = limits_.max_wrapped_bytes;
+  if (!shards.format().has_outer_codecs()) return {};
+  const std::uint64_t cap = limits_.max_whole_shard_bytes;
   const ChunkId id = ChunkId::Of(tree, chunk);
   std::map<ShardPlace, std::uint64_t> written = written_->SpooledSizes(id.shard());
   written[{id.slot.page, id.slot.slot}] = size;

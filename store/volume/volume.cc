@@ -139,8 +139,8 @@ DatasetTreeOptions Opening::TreeOptions() const {
   tree.catalog = parts_.catalog;
   tree.max_directories = SearchedAhead(options_, *source_.store);
   tree.shards.max_index_bytes = memory_.index;
-  tree.shards.max_wrapped_bytes = memory_.wrapped_shard;
-  tree.shards.decoding = std::make_shared<ByteGate>(memory_.wrapped_shard);
+  tree.shards.max_whole_shard_bytes = memory_.whole_shard;
+  tree.shards.decoding = std::make_shared<ByteGate>(memory_.whole_shard);
   tree.shards.ttl_milliseconds = options_.ttl_milliseconds;
   tree.shards.immutable = options_.immutable;
   tree.written = parts_.written;

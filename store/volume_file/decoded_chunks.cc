@@ -109,8 +109,8 @@ bool DecodedChunks::IsCached(const CacheKey& chunk, const Wanted& wanted,
 }
 
 void DecodedChunks::Prefetch(const std::vector<Wanted>& wanted, const Sections& sections) {
-  const bool wrapped = parts_.tree->shards().format().is_wrapped();
-  if (!parts_.prefetches || wrapped || wanted.size() < 2) return;
+  const bool decoded_whole = parts_.tree->shards().format().has_outer_codecs();
+  if (!parts_.prefetches || decoded_whole || wanted.size() < 2) return;
   ChunkStore& store = parts_.tree->chunks();
   std::uint64_t bytes = 0;
   for (const Wanted& one : wanted) {

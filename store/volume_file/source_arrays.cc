@@ -218,7 +218,7 @@ Result<std::shared_ptr<ShardedTree>> SourceArrays::OpenPlain(const std::string& 
   const MemoryShares memory(options_.memory_bytes);
   ShardSetOptions shards;
   shards.max_index_bytes = memory.index;
-  shards.max_wrapped_bytes = memory.wrapped_shard;
+  shards.max_whole_shard_bytes = memory.whole_shard;
   shards.immutable = options_.immutable;
   const bool is_local = parts_.store->capabilities().keeps_replaced_versions;
   shards.ttl_milliseconds = is_local ? 0 : options_.ttl_milliseconds;

@@ -62,7 +62,7 @@ const std::vector<WritableFormat>& WritableFormats() {
            1, true),
       Zarr("ZarrNested", "[" + Sharding("[6]", "[" + Sharding("[1]", R"(["bytes"])") + "]") + "]",
            4, false),
-      Zarr("ZarrWrapped",
+      Zarr("ZarrOuterCodecs",
            "[" + Sharding("[1]", R"(["bytes"])") +
                R"(,{"name":"gzip","configuration":{"level":1}}])",
            1, false),

@@ -25,7 +25,8 @@ struct WritableFormat {
   bool appends = false;
 };
 
-// Precomputed raw and gzip; Zarr with the index at the end and at the start, nested, and wrapped.
+// Precomputed raw and gzip; Zarr with the index at the end and at the start, nested, and with outer
+// codecs.
 const std::vector<WritableFormat>& WritableFormats();
 const WritableFormat& FormatNamed(const std::string& name);
 

@@ -66,7 +66,8 @@ std::unique_ptr<ShardAssembly> TinyShardFormat::Assemble(std::uint64_t,
 }
 
 Result<Bytes> TinyShardFormat::EncodeShard(Bytes body, std::uint64_t max_bytes) const {
-  return wrapped_ ? DecodeShard(std::move(body), max_bytes) : body;  // inverting undoes itself
+  return has_outer_codec_ ? DecodeShard(std::move(body), max_bytes)
+                          : body;  // inverting undoes itself
 }
 
 std::unique_ptr<IndexWalk> TinyShardFormat::Walk(std::uint64_t, std::uint64_t,

@@ -13,18 +13,18 @@ namespace unshard {
 // empty) at the start, then the chunks. Walked in two requests: one byte, then the index.
 class TinyShardFormat : public ShardFormat {
  public:
-  explicit TinyShardFormat(std::uint64_t slots, bool wrapped = false)
-      : slots_(slots), wrapped_(wrapped) {}
+  explicit TinyShardFormat(std::uint64_t slots, bool has_outer_codec = false)
+      : slots_(slots), has_outer_codec_(has_outer_codec) {}
   std::unique_ptr<IndexWalk> Walk(std::uint64_t shard, std::uint64_t page,
                                   std::uint64_t max_index_bytes) const override;
   RangeRequest opening_range() const override {
-    return RangeRequest::At(0, wrapped_ ? kMaxOpeningBytes : slots_ * 16);
+    return RangeRequest::At(0, has_outer_codec_ ? kMaxOpeningBytes : slots_ * 16);
   }
   std::uint64_t page_count() const override { return 1; }
   bool stored_is_plain() const override { return true; }
   Result<Bytes> DecodeEntry(Bytes stored, std::uint64_t) const override { return stored; }
-  bool is_wrapped() const override { return wrapped_; }
-  // Wrapped objects are stored with each byte inverted.
+  bool has_outer_codecs() const override { return has_outer_codec_; }
+  // An outer codec: objects are stored with each byte inverted.
   Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override;
   Status CanWrite() const override { return {}; }
   std::uint64_t fixed_index_bytes() const override { return slots_ * 16; }
@@ -40,7 +40,7 @@ class TinyShardFormat : public ShardFormat {
 
  private:
   const std::uint64_t slots_;
-  const bool wrapped_;
+  const bool has_outer_codec_;
 };
 
 // The text of a shard; an empty chunk is left out.

@@ -100,7 +100,7 @@ TEST(OpeningRangeTest, OfALargeZarrIndexItIsNothing) {
 TEST(OpeningRangeTest, IsTheBeginningOfAShardThatIsCompressedAsAWhole) {
   const auto format = Zarr(64, "end", R"(,{"name":"gzip","configuration":{"level":1}})");
   ASSERT_TRUE(format);
-  ASSERT_TRUE(format->is_wrapped());
+  ASSERT_TRUE(format->has_outer_codecs());
   EXPECT_EQ(format->opening_range(), RangeRequest::At(0, kMaxOpeningBytes));
 }
 

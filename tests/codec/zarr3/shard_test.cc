@@ -100,7 +100,7 @@ TEST(ZarrShardTest, ReadsAnIndexAtTheEndByOneRequest) {
   EXPECT_EQ(walked.page->Find(1), std::nullopt);
   EXPECT_EQ(format->page_count(), 1u);
   EXPECT_TRUE(format->stored_is_plain());
-  EXPECT_FALSE(format->is_wrapped());
+  EXPECT_FALSE(format->has_outer_codecs());
 }
 
 TEST(ZarrShardTest, CountsOffsetsFromTheShardWithTheIndexAtTheStart) {
@@ -196,7 +196,7 @@ TEST(ZarrShardTest, GuessesTheChecksumWhereIndexCodecsAreAbsent) {
 TEST(ZarrShardTest, FindsTheIndexBeforeAChecksumOfTheShard) {
   const auto format =
       MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + R"(,"crc32c"])", {4}));
-  EXPECT_FALSE(format->is_wrapped());
+  EXPECT_FALSE(format->has_outer_codecs());
   const ByteVector object = ByteVector(17, 'x') + SampleIndex() + ByteVector(4, 'c');
   const WalkedPage walked = Walk(*format, object);
   ASSERT_TRUE(walked.page) << walked.page.error().message;
@@ -223,7 +223,7 @@ TEST(ZarrShardTest, CountsOffsetsFromBehindALeadingChecksum) {
 TEST(ZarrShardTest, DecodesACompressedShardAsAWhole) {
   const std::string gzip = R"(,{"name":"gzip","configuration":{"level":1}},"crc32c"])";
   const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + gzip, {4}));
-  ASSERT_TRUE(format->is_wrapped());
+  ASSERT_TRUE(format->has_outer_codecs());
   const ByteVector plain = ByteVector(17, 'x') + SampleIndex();
   ByteVector stored = GzipEncode(plain);
   AppendU32Le(stored, Crc32c(stored));

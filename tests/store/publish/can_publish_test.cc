@@ -9,7 +9,7 @@
 namespace unshard {
 namespace {
 
-constexpr PublishCaps kCaps{.index_bytes = 1000, .wrapped_bytes = 500};
+constexpr PublishCaps kCaps{.index_bytes = 1000, .whole_shard_bytes = 500};
 
 class ManyPages final : public TinyShardFormat {
  public:
@@ -33,9 +33,9 @@ TEST(CanPublishTest, AShardOfMorePagesThanAreWalkedToIsRefused) {
 
 TEST(CanPublishTest, AnIndexAboveTheCapsIsRefused) {
   EXPECT_TRUE(CanPublishFormat(TinyShardFormat(62), kCaps));  // 16 bytes a slot
-  EXPECT_TRUE(CanPublishFormat(TinyShardFormat(31, /*wrapped=*/true), kCaps));
-  for (const auto& [slots, wrapped] : {std::pair{63U, false}, std::pair{32U, true}}) {
-    const Status refused = CanPublishFormat(TinyShardFormat(slots, wrapped), kCaps);
+  EXPECT_TRUE(CanPublishFormat(TinyShardFormat(31, /*has_outer_codec=*/true), kCaps));
+  for (const auto& [slots, has_outer_codec] : {std::pair{63U, false}, std::pair{32U, true}}) {
+    const Status refused = CanPublishFormat(TinyShardFormat(slots, has_outer_codec), kCaps);
     ASSERT_FALSE(refused) << slots;
     EXPECT_EQ(refused.error().code, ErrorCode::kNotSupported);
     EXPECT_NE(refused.error().message.find("memory="), std::string::npos);

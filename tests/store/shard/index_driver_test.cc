@@ -40,7 +40,7 @@ class IndexDriverTest : public testing::Test {
 
 TEST_F(IndexDriverTest, AllPagesAreThoseThatAreReadOneByOne) {
   for (const WritableFormat& format : WritableFormats()) {
-    if (format.format->is_wrapped()) continue;
+    if (format.format->has_outer_codecs()) continue;
     const std::string shard = Assembled(*format.format, SomeContent(format));
     const auto all = Over(*format.format, shard).AllPages(kNoLimit);
     ASSERT_TRUE(all) << format.name << all.error().message;
@@ -61,7 +61,7 @@ TEST_F(IndexDriverTest, AllPagesAreThoseThatAreReadOneByOne) {
 
 TEST_F(IndexDriverTest, TheShardsOwnIndexIsReadOnceForAllPagesAndNotAtAllWhereItIsHeld) {
   for (const WritableFormat& format : WritableFormats()) {
-    if (format.format->is_wrapped()) continue;
+    if (format.format->has_outer_codecs()) continue;
     const std::string shard = Assembled(*format.format, SomeContent(format));
     const ByteRange opening = ClipRange(format.format->opening_range(), shard.size());
     ASSERT_NE(opening.size, 0u) << format.name;
@@ -78,7 +78,7 @@ TEST_F(IndexDriverTest, TheShardsOwnIndexIsReadOnceForAllPagesAndNotAtAllWhereIt
 
 TEST_F(IndexDriverTest, AShardThatIsCutAnywhereIsAnErrorOrHasOnlyChunksThatAreDamagedOrWhole) {
   for (const WritableFormat& format : WritableFormats()) {
-    if (format.format->is_wrapped()) continue;
+    if (format.format->has_outer_codecs()) continue;
     const std::string shard = Assembled(*format.format, SomeContent(format));
     for (std::size_t size = 0; size < shard.size(); size += 1 + shard.size() / 200) {
       const auto all = Over(*format.format, shard.substr(0, size)).AllPages(kNoLimit);
@@ -96,7 +96,7 @@ TEST_F(IndexDriverTest, AShardThatIsCutAnywhereIsAnErrorOrHasOnlyChunksThatAreDa
 
 TEST_F(IndexDriverTest, ReadsThatGiveFewerBytesAreDamage) {
   for (const WritableFormat& format : WritableFormats()) {
-    if (format.format->is_wrapped()) continue;
+    if (format.format->has_outer_codecs()) continue;
     const std::string shard = Assembled(*format.format, SomeContent(format));
     const auto all = Over(*format.format, shard, {}, 15).AllPages(kNoLimit);
     ASSERT_FALSE(all) << format.name;
@@ -106,7 +106,7 @@ TEST_F(IndexDriverTest, ReadsThatGiveFewerBytesAreDamage) {
 
 TEST_F(IndexDriverTest, AnIndexAboveItsCapIsRefusedBeforeItIsRead) {
   for (const WritableFormat& format : WritableFormats()) {
-    if (format.format->is_wrapped()) continue;
+    if (format.format->has_outer_codecs()) continue;
     const std::string shard = Assembled(*format.format, SomeContent(format));
     for (const std::uint64_t cap : {0u, 15u, 24u}) {
       const auto all = Over(*format.format, shard).AllPages(cap);

@@ -28,12 +28,12 @@ class TrustedWatcher final : public ChangeWatcher {
 class ShardSetTest : public testing::Test {
  protected:
   void SetUp() override { Make({}); }
-  void Make(const ShardSetOptions& options, bool nested = false, bool wrapped = false,
+  void Make(const ShardSetOptions& options, bool nested = false, bool has_outer_codec = false,
             bool watched = true) {
     std::shared_ptr<ChangeWatcher> watcher = watcher_;
     if (!watched) watcher = MakeNullWatcher();
     set_ = std::make_unique<ShardSet>(
-        counting_, "scale", std::make_shared<TinyShardFormat>(4, wrapped),
+        counting_, "scale", std::make_shared<TinyShardFormat>(4, has_outer_codec),
         std::make_shared<TinyShardKeys>(nested), watcher, cache_, options);
   }
   ShardGenerationPtr Current(std::uint64_t shard) {
@@ -77,14 +77,14 @@ TEST_F(ShardSetTest, OpensOnceWalksOnceAndReadsEachChunkOnce) {
 TEST_F(ShardSetTest, AShardThatWasOpenedWhileItWasOverwrittenIsOpenedAgain) {
   Capabilities remote;
   remote.keeps_replaced_versions = false;
-  for (const bool wrapped : {false, true}) {
+  for (const bool has_outer_codec : {false, true}) {
     memory_ = std::make_shared<MemoryStore>(remote);
     counting_ = std::make_shared<CountingStore>(memory_);
-    Make({}, false, wrapped);
+    Make({}, false, has_outer_codec);
     memory_->Put("scale/7.shard", "");
     const auto torn = Current(7);
     EXPECT_EQ(Chunk(torn, 0).error().code, ErrorCode::kDataLoss) << "as long as it is like that";
-    memory_->Put("scale/7.shard", wrapped ? Inverted(Shard("a")) : Shard("a"));
+    memory_->Put("scale/7.shard", has_outer_codec ? Inverted(Shard("a")) : Shard("a"));
     EXPECT_EQ(Current(7), torn);
     EXPECT_EQ(Chunk(torn, 0).error().code, ErrorCode::kConflict);
     EXPECT_EQ(*Chunk(Current(7), 0), "a");
@@ -340,8 +340,8 @@ TEST_F(ShardSetTest, TheObsoletePairIsReadAsOneShard) {
   EXPECT_NE(half.error().message.find("7.data"), std::string::npos);
 }
 
-TEST_F(ShardSetTest, AWrappedShardIsDecodedOnceAndNeverSliced) {
-  Make({}, false, /*wrapped=*/true);
+TEST_F(ShardSetTest, AShardWithOuterCodecsIsDecodedOnceAndNeverSliced) {
+  Make({}, false, /*has_outer_codec=*/true);
   memory_->Put("scale/7.shard", Inverted(Shard("a")));
   const auto generation = Current(7);
   EXPECT_EQ(*Chunk(generation, 0), "a");
@@ -353,10 +353,10 @@ TEST_F(ShardSetTest, AWrappedShardIsDecodedOnceAndNeverSliced) {
   EXPECT_EQ(beyond.error().code, ErrorCode::kDataLoss);
 }
 
-TEST_F(ShardSetTest, AWrappedShardAboveTheCapIsRefused) {
+TEST_F(ShardSetTest, AShardWithOuterCodecsAboveTheCapIsRefused) {
   ShardSetOptions options;
-  options.max_wrapped_bytes = 10;
-  Make(options, false, /*wrapped=*/true);
+  options.max_whole_shard_bytes = 10;
+  Make(options, false, /*has_outer_codec=*/true);
   memory_->Put("scale/7.shard", Inverted(Shard("a")));
   const auto page = set_->Page(Current(7), 0, Deadline::None());
   ASSERT_FALSE(page);

@@ -67,7 +67,7 @@ TEST_F(CommitChecksTest, AChunkThatIsStoredCompressedHasALimit) {
 }
 
 TEST_F(CommitChecksTest, AShardThatIsEncodedAsAWholeHasToFitWithAllThatItHolds) {
-  limits_.max_wrapped_bytes = 4 * 16 + 4 + 2;  // its index, and two chunks
+  limits_.max_whole_shard_bytes = 4 * 16 + 4 + 2;  // its index, and two chunks
   Restart();
   EXPECT_TRUE(CheckFits("w/0", 2));
   const Status alone = CheckFits("w/0", 3);
