@@ -18,11 +18,11 @@ bool ReadersOfVolumesKnow(const DataType& type) {
 // The type in another format; bool is uint8 where there is none.
 Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
   if (IsZarr(to)) return type;
-  DataType shown = type;
-  if (type.kind == DataType::Kind::kBool) shown.kind = DataType::Kind::kUnsigned;
-  if (FindDataType(DataTypeDialect::kN5, DataTypeName(shown)) == shown &&
-      (to == ArrayDialect::kN5 || ReadersOfVolumesKnow(shown))) {
-    return shown;
+  DataType presented = type;
+  if (type.kind == DataType::Kind::kBool) presented.kind = DataType::Kind::kUnsigned;
+  if (FindDataType(DataTypeDialect::kN5, DataTypeName(presented)) == presented &&
+      (to == ArrayDialect::kN5 || ReadersOfVolumesKnow(presented))) {
+    return presented;
   }
   return Fail(ErrorCode::kNotSupported, "the data type " + DataTypeName(type) + ": " +
                                             std::string(DialectName(to)) + " has none like it");
@@ -104,39 +104,39 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   PresentedArray array;
   array.stored = stored;
   UNSHARD_ASSIGN_OR_RETURN(array.axes, MapAxes(geometry.axes, stored.shape, stored.dialect, to));
-  ArrayMetadata& shown = array.shown;
-  shown.dialect = to;
-  UNSHARD_ASSIGN_OR_RETURN(shown.data_type, TypeIn(to, stored.data_type));
-  shown.shape = MapList<std::uint64_t>(array.axes, stored.shape, 1);
-  shown.chunk_shape = MapList<std::uint64_t>(array.axes, stored.chunk_shape, 1);
+  ArrayMetadata& presented = array.presented;
+  presented.dialect = to;
+  UNSHARD_ASSIGN_OR_RETURN(presented.data_type, TypeIn(to, stored.data_type));
+  presented.shape = MapList<std::uint64_t>(array.axes, stored.shape, 1);
+  presented.chunk_shape = MapList<std::uint64_t>(array.axes, stored.chunk_shape, 1);
   // A chunk of a volume has all channels, in however many chunks they are stored.
   if (to == ArrayDialect::kPrecomputed) {
-    shown.chunk_shape[0] = std::max<std::uint64_t>(shown.shape[0], 1);
+    presented.chunk_shape[0] = std::max<std::uint64_t>(presented.shape[0], 1);
   }
-  UNSHARD_ASSIGN_OR_RETURN(shown.origin, OriginIn(to, geometry, level, array.axes));
-  shown.axis_names = NamesIn(to, dataset, geometry, array);
-  shown.units = UnitsIn(to, dataset, geometry, level, array);
-  if (IsZarr(to)) shown.fill_value = FillValueOf(stored);
-  shown.key_encoding = KeysIn(to);
-  shown.attributes = AttributesIn(to, stored);
+  UNSHARD_ASSIGN_OR_RETURN(presented.origin, OriginIn(to, geometry, level, array.axes));
+  presented.axis_names = NamesIn(to, dataset, geometry, array);
+  presented.units = UnitsIn(to, dataset, geometry, level, array);
+  if (IsZarr(to)) presented.fill_value = FillValueOf(stored);
+  presented.key_encoding = KeysIn(to);
+  presented.attributes = AttributesIn(to, stored);
   const BlockPlan plan = PlanBlocks(stored, to, array.axes, options.steps);
   array.form = plan.form;
-  UNSHARD_ASSIGN_OR_RETURN(shown.codec_json,
-                           CodecJsonOf(to, shown.data_type, plan.encoding, shown.rank()));
+  UNSHARD_ASSIGN_OR_RETURN(presented.codec_json,
+                           CodecJsonOf(to, presented.data_type, plan.encoding, presented.rank()));
   return array;
 }
 
 Result<PresentedArray> PresentRaw(const ArrayMetadata& stored) {
   PresentedArray array{stored, stored, {}, BlockForm::kCopy};
   for (std::size_t axis = 0; axis < stored.rank(); ++axis) array.axes.emplace_back(axis);
-  ArrayMetadata& shown = array.shown;
-  shown.codec = nullptr;
-  shown.shard_shape.reset();
-  shown.sharding = JsonValue();
+  ArrayMetadata& presented = array.presented;
+  presented.codec = nullptr;
+  presented.shard_shape.reset();
+  presented.sharding = JsonValue();
   const BlockPlan plan = PlanRawBlocks(stored);
   array.form = plan.form;
-  UNSHARD_ASSIGN_OR_RETURN(shown.codec_json, CodecJsonOf(stored.dialect, stored.data_type,
-                                                         plan.encoding, stored.rank()));
+  UNSHARD_ASSIGN_OR_RETURN(presented.codec_json, CodecJsonOf(stored.dialect, stored.data_type,
+                                                             plan.encoding, stored.rank()));
   return array;
 }
 

@@ -16,12 +16,12 @@ constexpr std::uint64_t kMostParts = 1024;
 // Into how many chunks the channels of a presented chunk are divided where they are stored. Fails
 // where these are too many.
 Result<std::uint64_t> PartsOf(const PresentedArray& array) {
-  if (array.shown.dialect != ArrayDialect::kPrecomputed) return 1;  // may have no axis at all
+  if (array.presented.dialect != ArrayDialect::kPrecomputed) return 1;  // may have no axis at all
   const auto& axis = array.axes[kChannels];
   if (!axis) return 1;
   const std::uint64_t channels = array.stored.shape[*axis];
   const std::uint64_t together = array.stored.chunk_shape[*axis];
-  if (channels <= together || array.shown.chunk_shape[kChannels] != channels) return 1;
+  if (channels <= together || array.presented.chunk_shape[kChannels] != channels) return 1;
   const std::uint64_t parts = (channels - 1) / together + 1;
   if (parts <= kMostParts) return parts;
   return Fail(ErrorCode::kNotSupported, std::to_string(channels) + " channels in chunks of " +
@@ -36,14 +36,14 @@ std::vector<ByteVector> One(ByteVector bytes) {
   return one;
 }
 
-// Whether the chunks of both lie on one grid along an axis of `shown`. Where one chunk has the
+// Whether the chunks of both lie on one grid along an axis of `presented`. Where one chunk has the
 // whole axis it does not matter how far it reaches beyond it: that is cut off, or padded.
 bool IsAligned(const PresentedArray& array, std::size_t axis) {
-  const auto& [stored, shown, axes, form] = array;
-  const std::uint64_t extent = shown.shape[axis];
+  const auto& [stored, presented, axes, form] = array;
+  const std::uint64_t extent = presented.shape[axis];
   if (!axes[axis]) return extent == 1;
   return stored.shape[*axes[axis]] == extent &&
-         std::min(shown.chunk_shape[axis], extent) ==
+         std::min(presented.chunk_shape[axis], extent) ==
              std::min(stored.chunk_shape[*axes[axis]], extent);
 }
 
@@ -51,9 +51,9 @@ bool IsAligned(const PresentedArray& array, std::size_t axis) {
 
 Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
   UNSHARD_ASSIGN_OR_RETURN(ChunkGrid stored_grid, GridOf(array.stored));
-  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid shown_grid, GridOf(array.shown));
-  ChunkConversion made(std::move(array), std::move(stored_grid), std::move(shown_grid));
-  const auto& [stored, shown, axes, form] = made.array_;
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid presented_grid, GridOf(array.presented));
+  ChunkConversion made(std::move(array), std::move(stored_grid), std::move(presented_grid));
+  const auto& [stored, presented, axes, form] = made.array_;
   UNSHARD_ASSIGN_OR_RETURN(made.parts_, PartsOf(made.array_));
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     if (made.joins() && axis == kChannels) continue;
@@ -64,15 +64,15 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
     }
   }
   if (form == BlockForm::kTranscode || form == BlockForm::kStripHeader) {
-    UNSHARD_RETURN_IF_ERROR(shown.codec->CanEncode());
+    UNSHARD_RETURN_IF_ERROR(presented.codec->CanEncode());
   }
   made.inverse_ = InverseMap(axes, stored.rank());
   made.fill_ = FillValueOf(stored);
   const bool zeros =
       std::all_of(made.fill_.begin(), made.fill_.end(), [](auto byte) { return byte == 0; });
   // Only the documents of Zarr have fill values.
-  made.shows_absent_ = !zeros && IsZarr(stored.dialect) && !IsZarr(shown.dialect);
-  const ArrayMetadata& larger = made.joins() ? shown : stored;
+  made.presents_absent_ = !zeros && IsZarr(stored.dialect) && !IsZarr(presented.dialect);
+  const ArrayMetadata& larger = made.joins() ? presented : stored;
   UNSHARD_ASSIGN_OR_RETURN(made.voxel_bytes_, VoxelBytes(larger.data_type, larger.chunk_shape));
   return made;
 }
@@ -81,10 +81,10 @@ GridCell ChunkConversion::StoredCell(const GridCell& cell) const {
   return MapList<std::uint64_t>(inverse_, cell, 0);
 }
 
-GridCell ChunkConversion::ShownCell(const GridCell& stored) const {
-  GridCell shown = MapList<std::uint64_t>(array_.axes, stored, 0);
-  if (joins()) shown[kChannels] = 0;
-  return shown;
+GridCell ChunkConversion::PresentedCell(const GridCell& stored) const {
+  GridCell presented = MapList<std::uint64_t>(array_.axes, stored, 0);
+  if (joins()) presented[kChannels] = 0;
+  return presented;
 }
 
 std::vector<GridCell> ChunkConversion::StoredCells(const GridCell& cell) const {
@@ -94,7 +94,7 @@ std::vector<GridCell> ChunkConversion::StoredCells(const GridCell& cell) const {
   return cells;
 }
 
-std::vector<std::uint64_t> ChunkConversion::PlaceOf(const GridCell& stored_cell) const {
+std::vector<std::uint64_t> ChunkConversion::BeginOf(const GridCell& stored_cell) const {
   std::vector<std::uint64_t> place(array_.axes.size(), 0);
   if (!joins()) return place;
   const std::size_t channels = *array_.axes[kChannels];
@@ -104,13 +104,13 @@ std::vector<std::uint64_t> ChunkConversion::PlaceOf(const GridCell& stored_cell)
 
 std::optional<std::uint64_t> ChunkConversion::SizeOf(const GridCell& cell) const {
   if (form() != BlockForm::kTranscode && form() != BlockForm::kStripHeader) return std::nullopt;
-  return array_.shown.codec->EncodedSize(ChunkShapeAt(array_.shown, shown_grid_, cell));
+  return array_.presented.codec->EncodedSize(ChunkShapeAt(array_.presented, presented_grid_, cell));
 }
 
 ByteVector ChunkConversion::HeaderOf(const GridCell& cell) const {
   const auto none = std::uint64_t{1};
   if (form() == BlockForm::kStripHeader) {
-    const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
+    const auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
     return MakeN5BlockHeader(MapList(inverse_, shape, none));
   }
   const auto shape = ChunkShapeAt(array_.stored, stored_grid_, StoredCell(cell));
@@ -124,14 +124,14 @@ Result<ByteVector> ChunkConversion::Convert(ByteSpan stored, const GridCell& cel
 }
 
 Result<ByteVector> ChunkConversion::Present(ByteSpan stored, const GridCell& cell) const {
-  ByteVector shown;
+  ByteVector presented;
   switch (form()) {
     case BlockForm::kCopy:
       return ByteVector(stored.begin(), stored.end());
     case BlockForm::kAddHeader:
-      shown = HeaderOf(cell);
-      shown.insert(shown.end(), stored.begin(), stored.end());
-      return shown;
+      presented = HeaderOf(cell);
+      presented.insert(presented.end(), stored.begin(), stored.end());
+      return presented;
     case BlockForm::kStripHeader: {
       const ByteVector header = HeaderOf(cell);
       if (stored.size() < header.size()) break;
@@ -148,8 +148,8 @@ Result<ByteVector> ChunkConversion::Present(ByteSpan stored, const GridCell& cel
 
 Result<ByteVector> ChunkConversion::Join(const PartReader& read, const GridCell& cell) const {
   const auto none = std::vector<std::uint64_t>(array_.stored.rank(), 0);
-  const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
-  Voxels shown = Reshape({array_.stored.data_type, none, {}}, array_.axes, shape, fill_);
+  const auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
+  Voxels presented = Reshape({array_.stored.data_type, none, {}}, array_.axes, shape, fill_);
   const std::vector<GridCell> cells = StoredCells(cell);
   for (std::size_t part = 0; part < cells.size(); ++part) {
     UNSHARD_ASSIGN_OR_RETURN(const std::optional<Bytes> stored, read(part));
@@ -157,15 +157,15 @@ Result<ByteVector> ChunkConversion::Join(const PartReader& read, const GridCell&
     const auto part_shape = ChunkShapeAt(array_.stored, stored_grid_, cells[part]);
     UNSHARD_ASSIGN_OR_RETURN(const Voxels voxels,
                              array_.stored.codec->Decode(stored->span(), part_shape));
-    VoxelBox box{none, PlaceOf(cells[part]), {}};
+    VoxelBox box{none, BeginOf(cells[part]), {}};
     const auto extents = MapList<std::uint64_t>(array_.axes, voxels.shape, 1);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       box.extent.push_back(std::min(extents[axis], shape[axis] - box.to[axis]));
     }
-    CopyBox(voxels, array_.axes, box, shown);
+    CopyBox(voxels, array_.axes, box, presented);
   }
-  shown.type = array_.shown.data_type;
-  return array_.shown.codec->Encode(shown);
+  presented.type = array_.presented.data_type;
+  return array_.presented.codec->Encode(presented);
 }
 
 Result<ByteVector> ChunkConversion::Absent(const GridCell& cell) const {
@@ -174,11 +174,11 @@ Result<ByteVector> ChunkConversion::Absent(const GridCell& cell) const {
 }
 
 Result<ByteVector> ChunkConversion::Encode(const Voxels& voxels, const GridCell& cell) const {
-  const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
+  const auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
   // Between arrays of the same axes and edges nothing moves.
-  Voxels shown = Reshape(voxels, array_.axes, shape, fill_);
-  shown.type = array_.shown.data_type;
-  return array_.shown.codec->Encode(shown);
+  Voxels presented = Reshape(voxels, array_.axes, shape, fill_);
+  presented.type = array_.presented.data_type;
+  return array_.presented.codec->Encode(presented);
 }
 
 Result<std::vector<ByteVector>> ChunkConversion::EncodeStored(const Voxels& voxels,
@@ -188,7 +188,7 @@ Result<std::vector<ByteVector>> ChunkConversion::EncodeStored(const Voxels& voxe
     const auto shape = ChunkShapeAt(array_.stored, stored_grid_, part);
     const auto none = std::vector<std::uint64_t>(voxels.shape.size(), 0);
     Voxels stored = Reshape({voxels.type, none, {}}, inverse_, shape, fill_);
-    VoxelBox box{PlaceOf(part), std::vector<std::uint64_t>(shape.size(), 0), {}};
+    VoxelBox box{BeginOf(part), std::vector<std::uint64_t>(shape.size(), 0), {}};
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const auto from = inverse_[axis];
       const std::uint64_t begin = from ? std::min(box.from[*from], voxels.shape[*from]) : 0;
@@ -201,57 +201,57 @@ Result<std::vector<ByteVector>> ChunkConversion::EncodeStored(const Voxels& voxe
   return encoded;
 }
 
-Status ChunkConversion::CanHold(const Voxels& shown) const {
+Status ChunkConversion::CanHold(const Voxels& presented) const {
   if (array_.stored.data_type.kind != DataType::Kind::kBool) return {};
-  const auto other = std::find_if(shown.bytes.begin(), shown.bytes.end(),
+  const auto other = std::find_if(presented.bytes.begin(), presented.bytes.end(),
                                   [](std::uint8_t value) { return value > 1; });
-  if (other == shown.bytes.end()) return {};
+  if (other == presented.bytes.end()) return {};
   return Fail(ErrorCode::kInvalidArgument,
               "an array of bool: expected voxels of 0 and 1, found " + std::to_string(*other));
 }
 
-Result<std::vector<ByteVector>> ChunkConversion::Restore(ByteSpan shown,
+Result<std::vector<ByteVector>> ChunkConversion::Restore(ByteSpan presented,
                                                          const GridCell& cell) const {
   const ByteVector header = form() == BlockForm::kAddHeader || form() == BlockForm::kStripHeader
                                 ? HeaderOf(cell)
                                 : ByteVector();
   // Damaged bytes must not be stored.
-  const auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
-  auto voxels = array_.shown.codec->Decode(shown, shape);
+  const auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
+  auto voxels = array_.presented.codec->Decode(presented, shape);
   if (!voxels) {
     Error error = std::move(voxels).error();
     if (error.code == ErrorCode::kDataLoss) error.code = ErrorCode::kInvalidArgument;
     return tl::unexpected<Error>(std::move(error));
   }
   UNSHARD_RETURN_IF_ERROR(CanHold(*voxels));
-  if (form() == BlockForm::kCopy) return One(ByteVector(shown.begin(), shown.end()));
-  if (form() == BlockForm::kAddHeader && shown.size() > header.size() &&
-      std::equal(header.begin(), header.end(), shown.begin())) {
-    return One({shown.begin() + static_cast<std::ptrdiff_t>(header.size()), shown.end()});
+  if (form() == BlockForm::kCopy) return One(ByteVector(presented.begin(), presented.end()));
+  if (form() == BlockForm::kAddHeader && presented.size() > header.size() &&
+      std::equal(header.begin(), header.end(), presented.begin())) {
+    return One({presented.begin() + static_cast<std::ptrdiff_t>(header.size()), presented.end()});
   }
   if (form() != BlockForm::kStripHeader) return EncodeStored(*voxels, cell);
   ByteVector block = header;
-  block.insert(block.end(), shown.begin(), shown.end());
+  block.insert(block.end(), presented.begin(), presented.end());
   return One(std::move(block));
 }
 
 Result<std::vector<ByteVector>> ChunkConversion::RestoreRemoved(const GridCell& cell) const {
-  auto shape = ChunkShapeAt(array_.shown, shown_grid_, cell);
-  if (!shows_absent_) std::fill(shape.begin(), shape.end(), 0);
-  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array_.shown.data_type, shape));
-  return EncodeStored({array_.shown.data_type, shape, ByteVector(size)}, cell);
+  auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
+  if (!presents_absent_) std::fill(shape.begin(), shape.end(), 0);
+  UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array_.presented.data_type, shape));
+  return EncodeStored({array_.presented.data_type, shape, ByteVector(size)}, cell);
 }
 
 Status ChunkConversion::CanRestore() const {
   return form() == BlockForm::kCopy ? Status() : array_.stored.codec->CanEncode();
 }
 
-bool ChunkConversion::loses() const {
+bool ChunkConversion::is_lossy() const {
   return form() == BlockForm::kTranscode && array_.stored.codec->is_lossy();
 }
 
 std::optional<std::uint64_t> ChunkConversion::FixedSize(const GridCell& cell) const {
-  return array_.shown.codec->EncodedSize(ChunkShapeAt(array_.shown, shown_grid_, cell));
+  return array_.presented.codec->EncodedSize(ChunkShapeAt(array_.presented, presented_grid_, cell));
 }
 
 }  // namespace unshard

@@ -16,35 +16,35 @@ namespace unshard {
 // One array of a view. Both are parsed: they have codecs.
 struct PresentedArray {
   ArrayMetadata stored;
-  ArrayMetadata shown;
-  AxisMap axes;  // of each axis of `shown`, that of `stored`
+  ArrayMetadata presented;
+  AxisMap axes;  // of each axis of `presented`, that of `stored`
   BlockForm form = BlockForm::kTranscode;
 };
 
-// Cells are those of GridOf(shown), but for those that StoredCell and StoredCells return.
+// Cells are those of GridOf(presented), but for those that StoredCell and StoredCells return.
 // Immutable; thread-safe; pure.
 class ChunkConversion {
  public:
   // Fails with kNotSupported where the chunks of the two arrays do not lie on one grid, or those of
-  // `shown` cannot be encoded.
+  // `presented` cannot be encoded.
   static Result<ChunkConversion> Make(PresentedArray array);
 
   [[nodiscard]] const PresentedArray& array() const { return array_; }
   [[nodiscard]] BlockForm form() const { return array_.form; }
-  [[nodiscard]] const ChunkGrid& shown_grid() const { return shown_grid_; }
+  [[nodiscard]] const ChunkGrid& presented_grid() const { return presented_grid_; }
   // Whether a presented chunk has the voxels of several stored ones: a precomputed volume, whose
   // chunks have all channels, of an array that has its channels in several chunks.
   [[nodiscard]] bool joins() const { return parts_ > 1; }
   // The cell, of GridOf(stored), that has the voxels of this one, or the first of its channels; and
   // the inverse, also of the other ones.
   [[nodiscard]] GridCell StoredCell(const GridCell& cell) const;
-  [[nodiscard]] GridCell ShownCell(const GridCell& stored) const;
+  [[nodiscard]] GridCell PresentedCell(const GridCell& stored) const;
   // All cells, of GridOf(stored), that have voxels of this one, by channels.
   [[nodiscard]] std::vector<GridCell> StoredCells(const GridCell& cell) const;
 
   // Whether chunks that are absent have to be presented: where readers would take an absent one for
   // zeros, and it means something else.
-  [[nodiscard]] bool shows_absent() const { return shows_absent_; }
+  [[nodiscard]] bool presents_absent() const { return presents_absent_; }
   // The size of the presented chunk, where it does not depend on its voxels. Never of kCopy.
   [[nodiscard]] std::optional<std::uint64_t> SizeOf(const GridCell& cell) const;
   // The bytes of the N5 header of the presented chunk (kAddHeader), or of the stored one that can
@@ -65,16 +65,17 @@ class ChunkConversion {
   [[nodiscard]] Result<ByteVector> Absent(const GridCell& cell) const;
 
   // The inverse: the stored chunks, those of StoredCells, of a presented one that a program has
-  // written. Fails with kInvalidArgument where `shown` is no chunk of the array that is presented,
-  // and as the codec of the stored array does.
-  [[nodiscard]] Result<std::vector<ByteVector>> Restore(ByteSpan shown, const GridCell& cell) const;
+  // written. Fails with kInvalidArgument where `presented` is no chunk of the array that is
+  // presented, and as the codec of the stored array does.
+  [[nodiscard]] Result<std::vector<ByteVector>> Restore(ByteSpan presented,
+                                                        const GridCell& cell) const;
   // The stored chunks, where there have to be some, of a presented one that a program has removed:
   // those of the value which readers of the presented array take an absent one for.
   [[nodiscard]] Result<std::vector<ByteVector>> RestoreRemoved(const GridCell& cell) const;
   // Whether Restore is supported: else kNotSupported, naming the codec.
   [[nodiscard]] Status CanRestore() const;
   // Whether what is restored and presented again differs from what was written.
-  [[nodiscard]] bool loses() const;
+  [[nodiscard]] bool is_lossy() const;
   // The only size that a presented chunk can have, also of kCopy; nothing where it varies.
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(const GridCell& cell) const;
 
@@ -82,26 +83,26 @@ class ChunkConversion {
   [[nodiscard]] std::uint64_t voxel_bytes() const { return voxel_bytes_; }
 
  private:
-  ChunkConversion(PresentedArray array, ChunkGrid stored_grid, ChunkGrid shown_grid)
+  ChunkConversion(PresentedArray array, ChunkGrid stored_grid, ChunkGrid presented_grid)
       : array_(std::move(array)),
         stored_grid_(std::move(stored_grid)),
-        shown_grid_(std::move(shown_grid)) {}
+        presented_grid_(std::move(presented_grid)) {}
 
   // Whether the stored type has these values: bool has no others than 0 and 1.
-  [[nodiscard]] Status CanHold(const Voxels& shown) const;
+  [[nodiscard]] Status CanHold(const Voxels& presented) const;
   [[nodiscard]] Result<ByteVector> Encode(const Voxels& voxels, const GridCell& cell) const;
   // The stored chunks of presented voxels, or of none.
   [[nodiscard]] Result<std::vector<ByteVector>> EncodeStored(const Voxels& voxels,
                                                              const GridCell& cell) const;
   // Where the voxels of one of the stored chunks begin in the presented one.
-  [[nodiscard]] std::vector<std::uint64_t> PlaceOf(const GridCell& stored_cell) const;
+  [[nodiscard]] std::vector<std::uint64_t> BeginOf(const GridCell& stored_cell) const;
 
   PresentedArray array_;
   ChunkGrid stored_grid_;
-  ChunkGrid shown_grid_;
-  AxisMap inverse_;  // of each axis of `stored`, that of `shown`
+  ChunkGrid presented_grid_;
+  AxisMap inverse_;  // of each axis of `stored`, that of `presented`
   ByteVector fill_;  // one item
-  bool shows_absent_ = false;
+  bool presents_absent_ = false;
   std::uint64_t parts_ = 1;  // stored chunks of a presented one
   std::uint64_t voxel_bytes_ = 0;
 };

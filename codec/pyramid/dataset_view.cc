@@ -127,7 +127,7 @@ Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry,
   std::vector<PyramidLevel> levels;
   std::vector<std::string> paths;
   for (const PresentedDataset::Level& level : presented.levels) {
-    levels.push_back({level.path, level.array.shown});
+    levels.push_back({level.path, level.array.presented});
     paths.push_back(level.path);
   }
   if (to == ArrayDialect::kPrecomputed) {
@@ -188,8 +188,8 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
 Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored) {
   PresentedArray array{stored, stored, {}, BlockForm::kCopy};
   for (std::size_t axis = 0; axis < stored.rank(); ++axis) array.axes.emplace_back(axis);
-  array.shown.shard_shape.reset();
-  array.shown.sharding = JsonValue();
+  array.presented.shard_shape.reset();
+  array.presented.sharding = JsonValue();
   return array;
 }
 
@@ -201,14 +201,14 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, Presen
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
     const PyramidLevel& level = dataset.levels[i];
     UNSHARD_ASSIGN_OR_RETURN(PresentedArray array, present(level.array));
-    UNSHARD_ASSIGN_OR_RETURN(array.shown, WithCodec(array.shown));
+    UNSHARD_ASSIGN_OR_RETURN(array.presented, WithCodec(array.presented));
     if (dataset.dialect == ArrayDialect::kPrecomputed) {
       JsonValue& scale = info.Find("scales")->mutable_items()[i];
       for (const auto& [name, value] : level.array.codec_json.members()) scale.Erase(name);
-      for (const auto& [name, value] : array.shown.codec_json.members()) scale.Set(name, value);
+      for (const auto& [name, value] : array.presented.codec_json.members()) scale.Set(name, value);
       scale.Erase("sharding");
     } else {
-      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.shown));
+      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array.presented));
       AddDocuments(level.path, dataset.dialect, std::move(documents), presented.documents);
     }
     presented.levels.push_back({level.path, std::move(array)});
@@ -247,14 +247,14 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
   const PyramidGeometry mapped = MapGeometry(geometry, arrays.front().axes);
   const std::vector<std::string> paths = PathsIn(dataset, to, mapped);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    ArrayMetadata& shown = arrays[i].shown;
+    ArrayMetadata& array = arrays[i].presented;
     if (to == ArrayDialect::kN5 && dataset.kind == Kind::kPyramid) {
       UNSHARD_ASSIGN_OR_RETURN(const JsonValue members, N5LevelOf(mapped, i));
-      for (const auto& [name, value] : members.members()) shown.attributes.Set(name, value);
+      for (const auto& [name, value] : members.members()) array.attributes.Set(name, value);
     }
-    UNSHARD_ASSIGN_OR_RETURN(shown, WithCodec(shown));
+    UNSHARD_ASSIGN_OR_RETURN(array, WithCodec(array));
     if (to != ArrayDialect::kPrecomputed) {
-      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(shown));
+      UNSHARD_ASSIGN_OR_RETURN(auto documents, DocumentsOf(array));
       AddDocuments(paths[i], to, std::move(documents), presented.documents);
     }
     presented.levels.push_back({paths[i], std::move(arrays[i])});

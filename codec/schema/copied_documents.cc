@@ -96,19 +96,19 @@ Result<PresentedDataset> Present(const SourceDataset& source, ArrayDialect to) {
 }  // namespace
 
 Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, ArrayDialect to) {
-  UNSHARD_ASSIGN_OR_RETURN(const PresentedDataset shown, Present(source, to));
+  UNSHARD_ASSIGN_OR_RETURN(const PresentedDataset presented, Present(source, to));
   std::vector<std::string> paths;
-  for (const PresentedDataset::Level& level : shown.levels) paths.push_back(level.path);
+  for (const PresentedDataset::Level& level : presented.levels) paths.push_back(level.path);
   return paths;
 }
 
 Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
                                                      const std::optional<Schema>& wanted) {
-  UNSHARD_ASSIGN_OR_RETURN(PresentedDataset shown, Present(source, to));
-  for (std::size_t level = 0; wanted && level < shown.levels.size(); ++level) {
+  UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented, Present(source, to));
+  for (std::size_t level = 0; wanted && level < presented.levels.size(); ++level) {
     const std::string directory =
-        to == ArrayDialect::kPrecomputed ? std::string() : shown.levels[level].path;
-    for (PresentedDataset::Document& document : shown.documents) {
+        to == ArrayDialect::kPrecomputed ? std::string() : presented.levels[level].path;
+    for (PresentedDataset::Document& document : presented.documents) {
       if (document.directory != directory || document.name != ArrayDocumentName(to)) continue;
       Status stored = StoreAs(to, *wanted, level, document.content);
       if (stored) continue;
@@ -116,7 +116,7 @@ Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source
     }
   }
   std::vector<DatasetDocument> documents;
-  for (PresentedDataset::Document& document : shown.documents) {
+  for (PresentedDataset::Document& document : presented.documents) {
     if (to == ArrayDialect::kN5 && document.directory.empty()) SetN5Version(document.content);
     const std::string prefix = document.directory.empty() ? "" : document.directory + "/";
     documents.push_back({prefix + document.name, std::move(document.content)});

@@ -28,7 +28,7 @@ class BitPacking {
   // are not are 0. Fails with kDataLoss unless `packed` has the size of so many items.
   [[nodiscard]] Result<ByteVector> Unpack(ByteSpan packed, std::uint64_t item_count) const;
   // Whether there are bits that are not packed.
-  [[nodiscard]] bool loses() const { return first_bit_ > 0 || last_bit_ + 1 < ComponentBits(); }
+  [[nodiscard]] bool is_lossy() const { return first_bit_ > 0 || last_bit_ + 1 < ComponentBits(); }
 
  private:
   enum class Padding : std::uint8_t { kNotEncoded, kFirstByte, kLastByte };

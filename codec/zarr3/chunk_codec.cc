@@ -83,7 +83,7 @@ class ChainBuilder {
     const CodecOptions options(codec.configuration(), codec.configuration_path());
     UNSHARD_ASSIGN_OR_RETURN(chain_.packing, BitPacking::Parse(*items_, options, codec.json_path));
     chain_.packing_configuration = ConfigurationOf(codec);
-    chain_.is_lossy |= chain_.packing->loses();
+    chain_.is_lossy |= chain_.packing->is_lossy();
     return {};
   }
 

@@ -45,7 +45,7 @@ class ChunkNode : public Node {
   };
   // Whether the chunk was removed, and its name with it: a view may present it all the same.
   [[nodiscard]] bool IsRemoved(const Seen& seen) const {
-    return seen.latest && seen.latest->removed && !tree_->chunks().shows_absent();
+    return seen.latest && seen.latest->removed && !tree_->chunks().presents_absent();
   }
   [[nodiscard]] virtual Seen FindLatest() const = 0;
   // FindLatest() has found the latest version, and the kernel has no dentry of it that it uses

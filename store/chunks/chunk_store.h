@@ -147,7 +147,7 @@ class ChunkStore {
   [[nodiscard]] virtual ChunkStoreCounters counters() const { return {}; }
 
   // Whether a chunk that is not stored is presented all the same: as one of the fill value.
-  [[nodiscard]] virtual bool shows_absent() const { return false; }
+  [[nodiscard]] virtual bool presents_absent() const { return false; }
   // Whether ChunkPart::kStored has other bytes than kPlain.
   [[nodiscard]] virtual bool encodes() const { return false; }
   // The bytes of kStored for these plain bytes.

@@ -46,7 +46,7 @@ Result<ChunkGeneration> JoinedChunks::Current(const ChunkRef& chunk, const Deadl
     }
     // What was committed and published meanwhile may be in one of the shards and not in another.
     if (VersionsOf(chunks) != versions) continue;
-    const auto position = LinearIndex(conversion().shown_grid().grid_shape(), cell);
+    const auto position = LinearIndex(conversion().presented_grid().grid_shape(), cell);
     return generations_.Of(position, std::move(parts), modified);
   }
   return Fail(ErrorCode::kConflict,
@@ -79,7 +79,7 @@ Result<std::optional<ChunkFacts>> JoinedChunks::Latest(const ChunkRef& chunk) {
 Result<std::optional<ChunkFacts>> JoinedChunks::LatestIn(const ChunkRef& chunk,
                                                          const ChunkGeneration& generation) {
   const JoinedVersionPtr version = JoinedVersionOf(generation);
-  bool present = conversion().shows_absent();
+  bool present = conversion().presents_absent();
   for (auto part = version->parts.begin(); !present && part != version->parts.end(); ++part) {
     UNSHARD_ASSIGN_OR_RETURN(present, IsPresent(*part));
   }

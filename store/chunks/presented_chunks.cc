@@ -12,7 +12,7 @@ std::optional<GridCell> PresentedChunks::CellOf(const ChunkRef& chunk) const {
   const auto file = stored_tree()->FileOf(chunk);
   if (!file) return std::nullopt;
   const ArrayDialect dialect = conversion().array().stored.dialect;
-  return conversion().ShownCell(CellOfFile(dialect, file->cell));
+  return conversion().PresentedCell(CellOfFile(dialect, file->cell));
 }
 
 ChunkRef PresentedChunks::RefOf(const GridCell& cell) const {
@@ -52,7 +52,7 @@ Status PresentedChunks::FitsInMemory() const {
 Result<Bytes> PresentedChunks::Cached(const GridCell& cell, std::uint64_t version,
                                       std::uint64_t kind,
                                       const std::function<Result<Bytes>()>& encode) const {
-  const CacheKey key{cache_owner_, LinearIndex(conversion().shown_grid().grid_shape(), cell),
+  const CacheKey key{cache_owner_, LinearIndex(conversion().presented_grid().grid_shape(), cell),
                      version, kind};
   const auto load = [&]() -> Result<ByteBudgetCache::Loaded> {
     UNSHARD_ASSIGN_OR_RETURN(Bytes encoded, encode());
@@ -66,10 +66,10 @@ Result<Bytes> PresentedChunks::Cached(const GridCell& cell, std::uint64_t versio
 }
 
 Result<std::vector<ByteVector>> PresentedChunks::Restore(const ChunkRef& chunk,
-                                                         ByteSpan shown) const {
+                                                         ByteSpan presented) const {
   UNSHARD_RETURN_IF_ERROR(FitsInMemory());
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
-  return conversion().Restore(shown, cell);
+  return conversion().Restore(presented, cell);
 }
 
 Result<std::vector<ByteVector>> PresentedChunks::RestoreRemoved(const ChunkRef& chunk) const {

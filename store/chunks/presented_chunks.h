@@ -35,15 +35,15 @@ class PresentedChunks : public ChunkStore {
   // The bytes in memory of the voxels of the largest chunk.
   [[nodiscard]] std::uint64_t voxel_bytes() const { return conversion().voxel_bytes(); }
   // Writing. The bytes of StoredChunks for a chunk that a program wrote into the view, or removed
-  // from it. kInvalidArgument where `shown` is no such chunk.
+  // from it. kInvalidArgument where `presented` is no such chunk.
   [[nodiscard]] Result<std::vector<ByteVector>> Restore(const ChunkRef& chunk,
-                                                        ByteSpan shown) const;
+                                                        ByteSpan presented) const;
   [[nodiscard]] Result<std::vector<ByteVector>> RestoreRemoved(const ChunkRef& chunk) const;
 
   Status ForEachPresent(const ChunkGeneration& generation, const ChunkVisitor& visitor) override;
   ChunkChanges Invalidate(const std::string& key) override;
   [[nodiscard]] bool has_forgotten() const override { return source().has_forgotten(); }
-  [[nodiscard]] bool shows_absent() const override { return conversion().shows_absent(); }
+  [[nodiscard]] bool presents_absent() const override { return conversion().presents_absent(); }
   [[nodiscard]] ChunkStoreCounters counters() const override { return source().counters(); }
   [[nodiscard]] std::optional<std::string> ReplacedKey(const ChunkRef& chunk) const override {
     return source().ReplacedKey(chunk);

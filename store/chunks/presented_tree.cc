@@ -30,7 +30,7 @@ class PresentedCheck final : public ChunkCheck {
 
   [[nodiscard]] std::optional<std::uint64_t> FixedSize(
       std::span<const std::uint64_t> cell) const override {
-    const ArrayDialect dialect = conversion_->array().shown.dialect;
+    const ArrayDialect dialect = conversion_->array().presented.dialect;
     return conversion_->FixedSize(CellOfFile(dialect, GridCell(cell.begin(), cell.end())));
   }
   [[nodiscard]] Status Check(std::span<const std::uint64_t> /*cell*/, std::uint64_t size,
@@ -98,7 +98,7 @@ class PresentedTree::Presence {
 };
 
 Result<std::shared_ptr<PresentedTree>> PresentedTree::Make(Parts parts) {
-  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(parts.conversion->array().shown));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(parts.conversion->array().presented));
   return std::shared_ptr<PresentedTree>(new PresentedTree(std::move(parts), std::move(grid)));
 }
 
@@ -113,11 +113,11 @@ PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
       stored_(parts.stored),
       conversion_(parts.conversion),
       grid_(std::move(grid)),
-      names_(ChunkNamesOf(conversion_->array().shown, grid_)),
+      names_(ChunkNamesOf(conversion_->array().presented, grid_)),
       nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
       chunks_(MakeChunks(parts)),
       transcoded_(dynamic_cast<TranscodedChunks*>(chunks_.get())),
-      lists_all_(!parts.store.lists || conversion_->shows_absent()),
+      lists_all_(!parts.store.lists || conversion_->presents_absent()),
       remote_(!parts.store.keeps_replaced_versions),
       writable_(parts.written != nullptr),
       lossy_(parts.lossy),
@@ -139,7 +139,7 @@ Status PresentedTree::CanStore() const {
   if (!encodes) {
     return Fail(ErrorCode::kReadOnly, "chunks are not stored: " + encodes.error().message);
   }
-  if (!conversion_->loses() || lossy_) return {};
+  if (!conversion_->is_lossy() || lossy_) return {};
   return Fail(ErrorCode::kReadOnly, "chunks are stored as " +
                                         conversion_->array().stored.codec->encoding().items +
                                         ", which loses: mount with lossy=yes to write them");
@@ -147,17 +147,17 @@ Status PresentedTree::CanStore() const {
 
 // As CloudVolume writes the files of a local volume.
 bool PresentedTree::TakesGzipNames() const {
-  return conversion_->array().shown.dialect == ArrayDialect::kPrecomputed;
+  return conversion_->array().presented.dialect == ArrayDialect::kPrecomputed;
 }
 
 ChunkRef PresentedTree::RefOf(const ChunkFile& file) const {
-  return chunks_->RefOf(CellOfFile(conversion_->array().shown.dialect, file.cell));
+  return chunks_->RefOf(CellOfFile(conversion_->array().presented.dialect, file.cell));
 }
 
 std::optional<ChunkFile> PresentedTree::FileOf(const ChunkRef& chunk) const {
   const auto cell = chunks_->CellOf(chunk);
   if (!cell) return std::nullopt;
-  return ChunkFile{FileCellOf(conversion_->array().shown.dialect, *cell)};
+  return ChunkFile{FileCellOf(conversion_->array().presented.dialect, *cell)};
 }
 
 std::uint64_t PresentedTree::NameCount(const GridDirectory& in) const {

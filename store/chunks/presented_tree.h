@@ -41,7 +41,7 @@ class PresentedTree final : public ChunkTree {
   [[nodiscard]] const std::shared_ptr<ShardedTree>& stored() const { return stored_; }
   // Fails with kReadOnly where what is written could not be stored, or not as it is.
   [[nodiscard]] Status CanStore() const;
-  [[nodiscard]] bool shows_absent() const { return conversion_->shows_absent(); }
+  [[nodiscard]] bool presents_absent() const { return conversion_->presents_absent(); }
   [[nodiscard]] PresentedChunks& presented() { return *chunks_; }
   // Requires: a tree that does not join.
   [[nodiscard]] TranscodedChunks& transcoded() { return *transcoded_; }

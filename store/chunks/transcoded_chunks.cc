@@ -33,7 +33,7 @@ void TranscodedChunks::DropReferences(const ChunkRef& chunk, std::uint32_t numbe
 
 Result<std::optional<ChunkFacts>> TranscodedChunks::Latest(const ChunkRef& chunk) {
   UNSHARD_ASSIGN_OR_RETURN(auto stored, source().Latest(chunk));
-  if (!stored && !conversion().shows_absent()) return std::nullopt;
+  if (!stored && !conversion().presents_absent()) return std::nullopt;
   ChunkGeneration generation;
   if (stored) {
     generation = stored->generation;
@@ -53,7 +53,7 @@ Result<std::optional<ChunkFacts>> TranscodedChunks::Present(const ChunkRef& chun
                                                             std::optional<ChunkFacts> stored,
                                                             const ChunkGeneration& generation) {
   const BlockForm form = conversion().form();
-  if (!stored && !conversion().shows_absent()) return std::nullopt;
+  if (!stored && !conversion().presents_absent()) return std::nullopt;
   if (stored && form == BlockForm::kCopy) return stored;
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   ChunkFacts facts = stored.value_or(ChunkFacts{0, {}, generation});
@@ -114,7 +114,7 @@ Result<FilePiece> TranscodedChunks::Read(const ChunkRef& chunk, const ChunkGener
   const BlockForm form = conversion().form();
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   bool encodes = form == BlockForm::kTranscode;
-  if (!encodes && conversion().shows_absent()) {
+  if (!encodes && conversion().presents_absent()) {
     UNSHARD_ASSIGN_OR_RETURN(const auto stored, source().LatestIn(chunk, generation));
     encodes = !stored;
   }
@@ -220,7 +220,7 @@ Result<Bytes> TranscodedChunks::EncodeBytes(const ContentPtr& stored, const Grid
 
 Result<ContentPtr> TranscodedChunks::PresentWritten(const ChunkRef& chunk, const ContentPtr& stored,
                                                     std::uint64_t version) {
-  if (!stored && !conversion().shows_absent()) return nullptr;
+  if (!stored && !conversion().presents_absent()) return nullptr;
   if (stored && conversion().form() == BlockForm::kCopy) return stored;
   UNSHARD_ASSIGN_OR_RETURN(const GridCell cell, CellIn(chunk));
   const auto encode = [&]() -> Result<Bytes> {
@@ -228,8 +228,8 @@ Result<ContentPtr> TranscodedChunks::PresentWritten(const ChunkRef& chunk, const
     if (!encoded) return InChunk(std::move(encoded).error(), chunk);
     return encoded;
   };
-  UNSHARD_ASSIGN_OR_RETURN(Bytes shown, Cached(cell, version, kWritten, encode));
-  return MakeBytesContent(std::move(shown));
+  UNSHARD_ASSIGN_OR_RETURN(Bytes presented, Cached(cell, version, kWritten, encode));
+  return MakeBytesContent(std::move(presented));
 }
 
 std::optional<std::uint64_t> TranscodedChunks::SizeOfWritten(const ChunkRef& chunk,

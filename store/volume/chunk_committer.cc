@@ -108,7 +108,7 @@ bool ChunkCommitter::RemovalIsChunk(const ChunkCommit& commit) const {
   const auto presented = AsPresented(commit.tree);
   if (!presented) return false;
   const bool has_index = presented->stored()->shards().format().fixed_index_bytes() != 0;
-  return presented->shows_absent() || (!has_index && !removes_objects_);
+  return presented->presents_absent() || (!has_index && !removes_objects_);
 }
 
 Result<Bytes> ChunkCommitter::WholeOf(const ChunkCommit& commit, StagedFile& staged) const {

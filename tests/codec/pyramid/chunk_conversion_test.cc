@@ -86,7 +86,7 @@ void ForEachPair(const std::function<void(const ChunkConversion&)>& check) {
 
 void ForEachCell(const ChunkConversion& conversion,
                  const std::function<void(const GridCell&)>& check) {
-  const ChunkGrid& grid = conversion.shown_grid();
+  const ChunkGrid& grid = conversion.presented_grid();
   for (std::uint64_t i = 0; i < grid.cell_count(); ++i) {
     GridCell cell(grid.rank());
     CellOfLinearIndex(grid.grid_shape(), i, cell);
@@ -124,7 +124,7 @@ TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
   std::mt19937 random(1);
   ForEachPair([&](const ChunkConversion& conversion) {
     ASSERT_TRUE(conversion.CanRestore());
-    EXPECT_FALSE(conversion.loses());
+    EXPECT_FALSE(conversion.is_lossy());
     const ArrayMetadata& stored = conversion.array().stored;
     const auto stored_grid = GridOf(stored);
     ForEachCell(conversion, [&](const GridCell& cell) {
@@ -151,10 +151,10 @@ TEST(ChunkConversionTest, WhatIsWrittenIsPresentedAsItWas) {
 TEST(ChunkConversionTest, WhatIsNoChunkIsRefused) {
   std::mt19937 random(2);
   ForEachPair([&](const ChunkConversion& conversion) {
-    const ArrayMetadata& shown = conversion.array().shown;
+    const ArrayMetadata& shown = conversion.array().presented;
     const GridCell cell(shown.rank(), 0);
     const auto bytes =
-        shown.codec->Encode(RandomVoxels(shown, conversion.shown_grid(), cell, random));
+        shown.codec->Encode(RandomVoxels(shown, conversion.presented_grid(), cell, random));
     ASSERT_TRUE(bytes);
     const ByteSpan all(*bytes);
     for (const ByteSpan damaged : {all.first(all.size() - 1), all.first(1), all.first(0)}) {
@@ -175,7 +175,7 @@ TEST(ChunkConversionTest, AnArrayOfBoolTakesNoOtherValues) {
   for (const ArrayDialect to :
        {ArrayDialect::kPrecomputed, ArrayDialect::kN5, ArrayDialect::kZarr2}) {
     const ChunkConversion conversion = Conversion(bools, to);
-    const GridCell cell(conversion.shown_grid().rank(), 0);
+    const GridCell cell(conversion.presented_grid().rank(), 0);
     ByteVector shown = *conversion.Present(ByteVector{0, 1, 1, 0, 0, 1}, cell);
     EXPECT_EQ(conversion.Restore(shown, cell)->front(), (ByteVector{0, 1, 1, 0, 0, 1}));
     shown.back() = 2;
@@ -190,7 +190,7 @@ TEST(ChunkConversionTest, AnArrayOfBoolTakesNoOtherValues) {
 // value.
 TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
   ForEachPair([&](const ChunkConversion& conversion) {
-    const ArrayMetadata& shown = conversion.array().shown;
+    const ArrayMetadata& shown = conversion.array().presented;
     ForEachCell(conversion, [&](const GridCell& cell) {
       const auto stored = conversion.RestoreRemoved(cell);
       ASSERT_TRUE(stored) << stored.error().message;
@@ -198,7 +198,7 @@ TEST(ChunkConversionTest, ARemovedChunkIsWhatReadersSeeOfAnAbsentOne) {
       const auto presented = conversion.Present(stored->front(), cell);
       ASSERT_TRUE(presented);
       const auto voxels =
-          shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.shown_grid(), cell));
+          shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.presented_grid(), cell));
       ASSERT_TRUE(voxels);
       ByteVector wanted = FillValueOf(shown);
       for (std::size_t i = 0; i < voxels->bytes.size(); ++i) {
@@ -251,7 +251,7 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
     const ChunkConversion conversion = Conversion(Channels(codecs), ArrayDialect::kPrecomputed);
     ASSERT_TRUE(conversion.joins() && conversion.CanRestore());
     const ArrayMetadata& stored = conversion.array().stored;
-    const ArrayMetadata& shown = conversion.array().shown;
+    const ArrayMetadata& shown = conversion.array().presented;
     const auto stored_grid = GridOf(stored);
     ForEachCell(conversion, [&](const GridCell& cell) {
       const std::vector<GridCell> cells = conversion.StoredCells(cell);
@@ -259,7 +259,7 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
       std::vector<Voxels> voxels;
       std::vector<std::optional<Bytes>> chunks;
       for (const GridCell& one : cells) {
-        EXPECT_EQ(conversion.ShownCell(one), cell);
+        EXPECT_EQ(conversion.PresentedCell(one), cell);
         voxels.push_back(RandomVoxels(stored, *stored_grid, one, random));
         if (random() % 3 == 0) {
           voxels.back().bytes.clear();
@@ -272,7 +272,7 @@ TEST(ChunkConversionTest, AChunkOfAVolumeHasAllChannelsHoweverTheyAreStored) {
       ASSERT_TRUE(joined) << joined.error().message;
       EXPECT_EQ(joined->size(), conversion.SizeOf(cell));
       const auto decoded =
-          shown.codec->Decode(*joined, ChunkShapeAt(shown, conversion.shown_grid(), cell));
+          shown.codec->Decode(*joined, ChunkShapeAt(shown, conversion.presented_grid(), cell));
       ASSERT_TRUE(decoded);
       ExpectChannelsOf(*decoded, voxels);
       const auto restored = conversion.Restore(*joined, cell);
@@ -292,14 +292,14 @@ TEST(ChunkConversionTest, AChunkMayHaveRoomForMoreChannelsThanThereAre) {
   const ChunkConversion conversion = Conversion(Channels(kLittle, 1), ArrayDialect::kPrecomputed);
   EXPECT_FALSE(conversion.joins());
   const ArrayMetadata& stored = conversion.array().stored;
-  const ArrayMetadata& shown = conversion.array().shown;
+  const ArrayMetadata& shown = conversion.array().presented;
   const auto stored_grid = GridOf(stored);
   ForEachCell(conversion, [&](const GridCell& cell) {
     const Voxels voxels = RandomVoxels(stored, *stored_grid, conversion.StoredCell(cell), random);
     const auto presented = conversion.Present(*stored.codec->Encode(voxels), cell);
     ASSERT_TRUE(presented) << presented.error().message;
     const auto decoded =
-        shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.shown_grid(), cell));
+        shown.codec->Decode(*presented, ChunkShapeAt(shown, conversion.presented_grid(), cell));
     ASSERT_TRUE(decoded && decoded->shape[0] == 1);
     ExpectChannelsOf(*decoded, {voxels});
     const auto restored = conversion.Restore(*presented, cell);

@@ -265,13 +265,13 @@ TEST(DatasetView, AbsentChunksAreShownWhereReadersWouldTakeThemForZeros) {
       Array(ArrayDialect::kZarr3, Zarr3("uint16", "[9,8]", "[4,4]", List({kLittle, kGzip}), "513"));
   const auto n5 = ChunkConversion::Make(Present(array, ArrayDialect::kN5).levels[0].array);
   ASSERT_TRUE(n5);
-  EXPECT_TRUE(n5->shows_absent());
+  EXPECT_TRUE(n5->presents_absent());
   const auto absent = n5->Absent({2, 1});
   ASSERT_TRUE(absent);
   EXPECT_EQ(*absent, (ByteVector{0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 2, 1, 2, 1, 2, 1, 2, 1}));
   const auto zarr2 = ChunkConversion::Make(Present(array, ArrayDialect::kZarr2).levels[0].array);
   ASSERT_TRUE(zarr2);
-  EXPECT_FALSE(zarr2->shows_absent());
+  EXPECT_FALSE(zarr2->presents_absent());
 }
 
 TEST(DatasetView, RawIsTheSameFormatWithoutCompression) {
