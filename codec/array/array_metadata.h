@@ -33,17 +33,18 @@ struct DimensionUnit {
   std::string base;
   friend bool operator==(const DimensionUnit&, const DimensionUnit&) = default;
 };
-// "8.5 nm" and its inverse, as in Zarr's attribute `dimension_units`; "nm" is {1, "nm"}. Any text
-// is a unit: a number at its beginning that a double holds is the multiplier, and the rest the
-// base.
+// "8.5 nm" and its inverse, as in TensorStore's attribute `dimension_units` of Zarr arrays; "nm" is
+// {1, "nm"}. Every text is a unit: where it begins with a number that a double can hold, that is
+// the multiplier, and the rest is the base.
 std::string DimensionUnitText(const DimensionUnit& unit);
 DimensionUnit ParseDimensionUnit(std::string_view text);
-// How many nanometres the unit is; nothing where it is no unit of length that is known here.
+// The unit in nanometres; nothing where it is no unit of length that is known here.
 std::optional<double> Nanometres(const DimensionUnit& unit);
 
-// All lists have one entry an axis, in Zarr's order: slowest first, as C order has it. Precomputed
-// scales have four axes: channel, z, y, x. N5 datasets have theirs reversed. A transpose in a Zarr
-// codec chain, or order F, is a part of the codec and changes nothing here.
+// All lists have one entry an axis, the slowest first, as Zarr lists them (C order). Precomputed
+// scales have four axes: channel, z, y, x. The axes of N5 datasets are those of its documents
+// reversed. A transpose in a Zarr codec chain, or order F, is a part of the codec and changes
+// nothing here.
 struct ArrayMetadata {
   ArrayDialect dialect = ArrayDialect::kZarr3;
   DataType data_type;
@@ -58,14 +59,14 @@ struct ArrayMetadata {
   ChunkCodecPtr codec;                                 // of inner chunks; never null once parsed
   ChunkKeyEncoding key_encoding;                       // Zarr only
 
-  // What only documents of the same dialect have. Null, or no member: absent.
+  // Members of the documents of this dialect alone. Null, or without members: absent.
   //
   // Zarr v3: `codecs`, of inner chunks; Zarr v2: {compressor, filters, order, dtype}; N5:
   // `compression`; precomputed: {encoding, compressed_segmentation_block_size, jpeg_quality, …}.
   JsonValue codec_json;
   // Zarr v3: the `codecs` of a sharded array, with sharding_indexed; precomputed: `sharding`.
   JsonValue sharding;
-  // What a user stored beside it: without those that other members of this struct have.
+  // The attributes of the user: without those that are parsed into other members of this struct.
   JsonValue attributes = JsonValue::Object();
 
   [[nodiscard]] std::size_t rank() const { return shape.size(); }
@@ -78,11 +79,11 @@ Result<ChunkGrid> GridOf(const ArrayMetadata& array);
 // of ArrayMetadata.
 bool ListsFastestAxisFirst(ArrayDialect dialect);
 
-// Whether the chunks at the upper edges end where the array does, as in precomputed volumes and in
-// N5 as written here, or have the whole chunk shape, as in Zarr.
+// Whether chunks at the upper edges are clipped to the array (precomputed, and N5 blocks as they
+// are written here), or have the whole chunk shape (Zarr).
 bool ClipsChunks(ArrayDialect dialect);
 
-// The shape of the chunk at `cell`, as its codec has it. Requires: a cell of the grid.
+// The shape of the chunk at `cell`, as its codec encodes it. Requires: a cell of the grid.
 std::vector<std::uint64_t> ChunkShapeAt(const ArrayMetadata& array, const ChunkGrid& grid,
                                         std::span<const std::uint64_t> cell);
 

@@ -43,7 +43,7 @@ std::optional<ByteVector> DecodeBase64(std::string_view text) {
     bits -= 8;
     bytes.push_back(static_cast<std::uint8_t>(group >> bits));
   }
-  if ((group & ((1u << bits) - 1)) != 0) return std::nullopt;  // not what an encoder gives
+  if ((group & ((1u << bits) - 1)) != 0) return std::nullopt;  // no encoder sets these bits
   return bytes;
 }
 

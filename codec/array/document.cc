@@ -67,9 +67,9 @@ Status RefuseOrigin(const ArrayMetadata& array) {
   const bool at_zero = std::all_of(array.origin.begin(), array.origin.end(),
                                    [](std::int64_t coordinate) { return coordinate == 0; });
   if (at_zero) return {};
-  return Fail(ErrorCode::kInvalidArgument, "the array does not begin at 0, which " +
+  return Fail(ErrorCode::kInvalidArgument, "the array does not begin at 0, which metadata of " +
                                                std::string(DialectName(array.dialect)) +
-                                               " cannot say: expected an origin of zeros");
+                                               " cannot express: expected an origin of zeros");
 }
 
 }  // namespace unshard

@@ -1,4 +1,4 @@
-// Fill values in the JSON of Zarr v2 and v3, as the bytes of one item. Pure; thread-safe.
+// Fill values: the JSON of Zarr v2 and v3 to the bytes of one item, and back. Pure; thread-safe.
 #pragma once
 
 #include "codec/core/bytes.h"
@@ -8,9 +8,9 @@
 
 namespace unshard {
 
-// The little-endian item that `value` is: true, false, 0 and 1 for booleans; numbers, "NaN",
-// "Infinity", "-Infinity" and hexadecimal bits ("0x7fc00001") for floats; pairs of these for
-// complex types; base64 or a list of bytes for raw ones. Integers are exact up to 64 bits. A NaN
+// The little-endian item of `value`, which is true, false, 0 or 1 for booleans; a number, "NaN",
+// "Infinity", "-Infinity" or hexadecimal bits ("0x7fc00001") for floats; a pair of these for
+// complex types; base64 or a list of bytes for raw ones. Integers are exact up to 64 bits. "NaN"
 // has the bits that Zarr v3 prescribes, 0x7fc00000 for float32. Fails with kDataLoss, naming the
 // path and what was expected.
 Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type);
@@ -20,7 +20,7 @@ Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type)
 JsonValue WriteZarr3FillValue(ByteSpan item, const DataType& type);
 
 // The JSON of Zarr v2: base64 for raw types. Fails with kNotSupported for a NaN with other bits,
-// which Zarr v2 cannot say. Requires: `item` has type.size bytes.
+// which Zarr v2 cannot express. Requires: `item` has type.size bytes.
 Result<JsonValue> WriteZarr2FillValue(ByteSpan item, const DataType& type);
 
 }  // namespace unshard

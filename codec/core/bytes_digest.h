@@ -5,12 +5,13 @@
 
 namespace unshard {
 
-// Used by one thread.
+// The state of one computation; at first of no bytes. Used by one thread.
 class BytesDigest {
  public:
   virtual ~BytesDigest() = default;
+  // Continues with the next bytes.
   virtual void Update(ByteSpan bytes) = 0;
-  // The checksum of all bytes so far, in its stored form.
+  // The checksum of all bytes so far, as it is stored beside them.
   [[nodiscard]] virtual ByteVector Finish() const = 0;
 };
 

@@ -7,9 +7,9 @@
 
 namespace unshard {
 
-// CRC-32 of the bits from the highest to the lowest (CRC-32/BZIP2). Not one that chunks contain:
-// bytes that are followed by their own crc32c, as the codec of Zarr v3 stores them, all have the
-// same crc32c, and the blocks of a PNG the same CRC-32 in its order of bits.
+// CRC-32/BZIP2. It must not be one that chunks contain themselves: all byte strings that end with
+// their own crc32c, as Zarr's codec stores them, have the same crc32c, and likewise the chunks of a
+// PNG file with its CRC-32.
 std::uint32_t Checksum(ByteSpan bytes);
 
 // Continues a checksum: that of the bytes that `sum` covers (0: none), followed by `bytes`.

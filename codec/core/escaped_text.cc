@@ -13,7 +13,7 @@ constexpr std::string_view kNul("\0", 1);
 constexpr std::uint32_t kFirstSurrogate = 0xD800;
 constexpr std::uint32_t kLastSurrogate = 0xDFFF;
 constexpr std::uint32_t kLastCodePoint = 0x10FFFF;
-constexpr std::uint32_t kLastControl = 0x9F;  // of the control characters from DEL on
+constexpr std::uint32_t kLastControl = 0x9F;  // of the C1 controls, which follow DEL
 
 // The UTF-8 character at the front of `text`; size 0 where there is none: a stray or truncated
 // sequence, an overlong encoding, a surrogate, a number above U+10FFFF.

@@ -1,4 +1,4 @@
-// Names that are compared without regard to case.
+// For names that are compared without regard to case. Pure; thread-safe.
 #pragma once
 
 #include <cctype>

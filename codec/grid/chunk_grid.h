@@ -18,7 +18,7 @@ struct CellExtent {
   std::int64_t end = 0;
 };
 
-// Immutable; thread-safe.
+// The grid of one array. Immutable; thread-safe.
 class ChunkGrid {
  public:
   ChunkGrid() = default;  // rank 0: exactly one cell

@@ -1,5 +1,5 @@
-// Names of chunk files. Parsing is strict: it accepts only the one name that formatting the result
-// gives. Pure functions; thread-safe.
+// Names of chunk files, of all formats. Parsing is strict: it accepts only the name that formatting
+// the result would give. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ enum class NameMatch {
 // "a" of "a.gz": the name without a suffix that CloudVolume probes for. Nothing where it has none.
 std::optional<std::string_view> WithoutCompressionSuffix(std::string_view name);
 
-// An unsigned decimal without leading zeros that fits 64 bits ("0", "720575940379279312").
+// The value of an unsigned decimal without leading zeros ("0", "720575940379279312"); nothing for
+// any other text, and above 2^64 - 1.
 std::optional<std::uint64_t> ParseDecimal(std::string_view text);
 
 // Precomputed volumes: "64-128_0-64_-64-0", any rank; ends clipped to the array.
@@ -40,7 +41,7 @@ NameMatch ParseCellCoordinatesName(std::span<const std::uint64_t> grid_shape, st
 // Id-keyed objects (skeletons, annotations): a decimal uint64.
 NameMatch ParseIdName(std::string_view name, std::uint64_t& id);
 
-// Multi-LOD meshes: "<id>" has the fragments, "<id>.index" the manifest (kPlain).
+// Multi-resolution meshes: "<id>" is the file of the fragments, "<id>.index" the manifest (kPlain).
 std::string MeshFileName(std::uint64_t id, ChunkPart part);
 NameMatch ParseMeshFileName(std::string_view name, std::uint64_t& id, ChunkPart& part);
 

@@ -15,10 +15,10 @@ class GzipNames final : public ChunkNames {
   NameMeaning Parse(const GridDirectory& in, std::string_view name) const override {
     NameMeaning meaning = plain_->Parse(in, name);
     if (meaning.kind == NameKind::kChunk || !name.ends_with(kGzipSuffix)) return meaning;
-    NameMeaning bare = plain_->Parse(in, name.substr(0, name.size() - kGzipSuffix.size()));
-    if (bare.kind != NameKind::kChunk) return meaning;
-    bare.chunk.part = ChunkPart::kStored;
-    return bare;
+    NameMeaning stored = plain_->Parse(in, name.substr(0, name.size() - kGzipSuffix.size()));
+    if (stored.kind != NameKind::kChunk) return meaning;
+    stored.chunk.part = ChunkPart::kStored;
+    return stored;
   }
 
   std::string Path(const ChunkFile& chunk) const override {

@@ -1,5 +1,5 @@
-// Names of chunk files, and of the directories that contain them, as an unsharded dataset has them
-// below the directory of one array, scale or index.
+// Names of the chunk files of one array, scale or index, and of the directories that contain them,
+// as an unsharded dataset would have them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ enum class ChunkPart : std::uint8_t {
   kFragments,  // mesh "<id>": the fragment bytes before the manifest
 };
 
-// The part that a write to a file of `part` changes: "<name>.gz" is another form of the plain one.
+// The part that is written through a file of `part`: "<name>.gz" is another form of the plain
+// chunk.
 constexpr ChunkPart WrittenPart(ChunkPart part) {
   return part == ChunkPart::kStored ? ChunkPart::kPlain : part;
 }
@@ -33,8 +34,8 @@ struct ChunkFile {
 };
 
 // A directory of the grid. Level 0 is the directory of the array itself; deeper levels exist where
-// chunk keys contain '/'. `prefix` is the C-order position of the chunk indices in its path.
-// Every directory of the grid exists; listings have those that contain chunks.
+// chunk keys contain '/'. `prefix` is the position, in C order, of the chunk indices in its path.
+// Every directory of the grid exists; listings contain those that have chunks.
 struct GridDirectory {
   unsigned level = 0;
   std::uint64_t prefix = 0;
@@ -43,7 +44,7 @@ struct GridDirectory {
 
 enum class NameKind {
   kOther,      // any other name
-  kNoChunk,    // has the form of a chunk name, but no chunk can have it: it lies outside the grid
+  kNoChunk,    // has the form of a chunk name, but no chunk can have it: NameMatch::kNoChunk
   kDirectory,  // of the grid
   kChunk,
 };
@@ -84,7 +85,7 @@ class ChunkNames {
   [[nodiscard]] virtual unsigned depth() const { return 0; }
 };
 
-// The same names, and for each also "<name>.gz", which means ChunkPart::kStored. Requires: depth 0.
+// The same names, and for each also "<name>.gz", which is ChunkPart::kStored. Requires: depth 0.
 std::unique_ptr<const ChunkNames> WithGzipNames(std::unique_ptr<const ChunkNames> names);
 
 }  // namespace unshard

@@ -9,8 +9,8 @@
 
 namespace unshard {
 
-// kStandard takes bit i of a dimension while 2^i < grid; kLegacy while 2^i <= grid, as CloudVolume
-// and igneous did before mid-June 2021 (igneous #100).
+// kStandard takes bit i of a dimension while 2^i < grid size, as the specification says; kLegacy
+// while 2^i <= grid size, as CloudVolume and igneous did before mid-June 2021 (igneous issue 100).
 enum class MortonRule { kStandard, kLegacy };
 
 // The code of one grid. Immutable; thread-safe.

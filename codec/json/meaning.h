@@ -17,9 +17,9 @@ std::string CanonicalNumber(std::string_view token);
 // itself.
 bool SameMeaning(const JsonValue& a, const JsonValue& b);
 
-// Applies the changes from `before` to `after` to `target`. Values with the same meaning keep their
-// position and spelling in `target`. Where `target` differs in form from `before`, it becomes
-// `after`.
+// Makes in `target` the changes that lead from `before` to `after`. Values that these do not change
+// keep their position and spelling in `target`. Unless all three are objects, or arrays of one
+// length, `target` becomes `after`.
 void ApplyChange(JsonValue& target, const JsonValue& before, const JsonValue& after);
 
 // The same for one member of objects; a null pointer means that the member is absent.

@@ -1,9 +1,9 @@
 // Built on nlohmann's SAX interface.
 //
-// nlohmann/json converts numbers to integers and doubles, which loses spellings (-0, 1.0) and
-// refuses 1e999 and NaN. It therefore reads the text through TokenFilter, which presents every
-// number token as 0 and spaces and remembers the position of the token. Nothing is copied, and the
-// other characters keep their positions.
+// nlohmann/json converts numbers to integers and doubles, which loses spellings (-0, 1.0), and it
+// refuses 1e999 and NaN. It therefore reads the text through TokenFilter, which replaces every
+// number token by "0" and spaces and remembers where the token is. Nothing is copied, and all other
+// characters keep their positions.
 #include "codec/json/parser.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::size_t NumberLength(std::string_view text) {
 }
 
 // "line 3, column 7" of the byte at `offset`.
-std::string Place(std::string_view text, std::size_t offset) {
+std::string LineAndColumn(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
@@ -67,7 +67,7 @@ std::string Place(std::string_view text, std::size_t offset) {
 }
 
 Error ErrorAt(std::string_view text, std::size_t offset, std::string_view what) {
-  return Error{ErrorCode::kDataLoss, Place(text, offset) + ": " + std::string(what)};
+  return Error{ErrorCode::kDataLoss, LineAndColumn(text, offset) + ": " + std::string(what)};
 }
 
 // The text that the parser sees, character by character.
@@ -78,10 +78,11 @@ class TokenFilter {
   [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
   // How many characters the parser has taken.
   [[nodiscard]] std::size_t position() const { return at_; }
-  // The position of a zero byte outside of strings, which the parser takes for the end of the text.
+  // The position of the first zero byte outside of strings. The parser takes it for the end of the
+  // text.
   [[nodiscard]] std::optional<std::size_t> zero_byte() const { return zero_byte_; }
 
-  // The character that the parser takes now. Must not enter the token after it: TreeBuilder calls
+  // The character that the parser takes next. Must not enter the token after it: TreeBuilder calls
   // number() when the parser has already taken the character after a number.
   [[nodiscard]] char Current() {
     if (at_ >= number_end_) Enter();
@@ -123,7 +124,7 @@ class TokenFilter {
   std::size_t at_ = 0;
   std::size_t number_begin_ = 0;
   std::size_t number_end_ = 0;
-  char first_ = '0';  // the character that the parser gets for the first one of the token
+  char first_ = '0';  // in place of the token's first character
   bool in_string_ = false;
   bool escaped_ = false;
   std::optional<std::size_t> zero_byte_;
