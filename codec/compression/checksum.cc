@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/core/crc32c.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -60,7 +61,8 @@ class Checksum final : public BytesCodec {
     const ByteSpan found = stored.subspan(at_start_ ? 0 : plain_size, kChecksumSize);
     const ByteVector expected = SumOf(plain);
     if (!std::equal(expected.begin(), expected.end(), found.begin(), found.end())) {
-      return Fail(ErrorCode::kDataLoss, name_ + ": the checksum does not match");
+      return Fail(ErrorCode::kDataLoss, name_ + ": expected the checksum " + HexText(expected) +
+                                            " of the data, found " + HexText(found));
     }
     return ByteVector(plain.begin(), plain.end());
   }

@@ -1,4 +1,4 @@
-// Checksums of 32 bits, little-endian, before or after the bytes that they protect.
+// Checksums of 32 bits as codecs, little-endian, before or after the bytes that they protect.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace unshard {
 
-// Of no bytes yet; its sum is stored.
+// Makes the digest of no bytes yet; what Finish() returns is stored.
 using DigestFactory = std::function<std::unique_ptr<BytesDigest>()>;
 
 // The codec `name`, whose checksum, of 4 bytes, follows the bytes.
 BytesCodecPtr MakeChecksumAtEnd(const std::string& name, DigestFactory digest);
 
-// crc32c of Zarr follows its bytes. The numcodecs forms have a `location`; without one crc32c
-// follows the bytes, crc32 and adler32 precede them.
+// Zarr's crc32c follows the bytes. The numcodecs forms have a `location`, "start" or "end"; where
+// it is absent, crc32c follows the bytes, and crc32 and adler32 precede them.
 MakeCodec MakeCrc32c;
 MakeCodec MakeCrc32;
 MakeCodec MakeAdler32;

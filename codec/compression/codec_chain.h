@@ -1,5 +1,5 @@
-// Zarr v3 codec chains: parses `codecs` and `index_codecs` in every form that writers have used
-// into the one form that current readers accept.
+// Zarr v3 codec chains: parses `codecs` and `index_codecs` in every form that writers have used,
+// and brings them into the one form that current readers accept.
 //
 // Old and short-hand forms: a bare string for {"name": …}, names as
 // https://purl.org/zarr/spec/codec/NAME/VERSION, `endian` for `bytes`, a transpose order of "C" or
@@ -48,14 +48,14 @@ std::optional<std::size_t> FindSharding(const CodecChain& chain);
 // The `order` of a transpose codec: a permutation of the `rank` dimensions.
 Result<std::vector<std::size_t>> TransposeOrder(const Codec& codec, std::size_t rank);
 
-// Whether items are big-endian by a `bytes` codec, whose default is little-endian.
+// Whether a `bytes` codec stores items big-endian; where its `endian` is absent, little-endian.
 Result<bool> IsBigEndian(const Codec& bytes);
 
-// True for array-to-array codecs that encode each element by itself and keep the shape, so that
-// encoding a shard equals encoding each of its inner chunks.
+// True for array-to-array codecs that encode each element by itself and keep the shape: encoding a
+// whole shard is then the same as encoding each of its inner chunks.
 bool IsElementwise(std::string_view codec_name);
 
-// "transpose, bytes, zstd", for users.
+// "transpose, bytes, zstd", for messages and `unshard info`.
 std::string DescribeCodecs(const CodecChain& chain);
 
 }  // namespace unshard

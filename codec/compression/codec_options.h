@@ -13,7 +13,7 @@
 
 namespace unshard {
 
-// Every member may be absent. A failure names the member.
+// Every member may be absent. Failures are kDataLoss and name the member. Thread-safe.
 class CodecOptions {
  public:
   // Refers to `configuration`, which may be null. `path`: its JSON path in the document, for
@@ -32,7 +32,7 @@ class CodecOptions {
     UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
     return members.empty() ? Result<bool>(false) : members.front().Boolean();
   }
-  // Nothing, or one member.
+  // A list of the member alone, or of nothing where it is absent or null.
   [[nodiscard]] Result<std::vector<JsonCursor>> Find(std::string_view key) const {
     if (configuration_ == nullptr) return std::vector<JsonCursor>();
     return JsonCursor(*configuration_, path_).OptionalMember(key);

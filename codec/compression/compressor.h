@@ -1,11 +1,12 @@
-// What the compressors among the bytes-to-bytes codecs share: the codec made of its two directions,
-// the loop that bounds the output of a decoder, and the texts of failures.
+// What the compressors among the bytes-to-bytes codecs share: a codec made of a decoder and an
+// encoder, the loop that bounds the output of a decoder, and the texts of failures.
 //
 // Decoders fail with kDataLoss on damage, truncation and trailing bytes, and with
-// kResourceExhausted as soon as the output would exceed `max_bytes`; no announced size is trusted
-// before it is bounded. Encoders give the same bytes for the same input with the same version of
-// the library, and fail with kResourceExhausted where the format or its library cannot take so many
-// bytes, or memory is short. Messages begin with the name of the format. Thread-safe.
+// kResourceExhausted as soon as the output would exceed `max_bytes`; a size that the stored bytes
+// announce is compared with that bound before it is used. Encoders give the same bytes for the same
+// input with the same version of the library, and fail with kResourceExhausted where the format or
+// its library cannot take so many bytes, or memory is short. Messages begin with the name of the
+// format. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +25,11 @@ namespace unshard {
 using Decoder = Result<ByteVector> (*)(ByteSpan stored, std::uint64_t max_bytes);
 using Encoder = std::function<Result<ByteVector>(ByteSpan plain)>;
 
-// A compressor. Its stream describes itself, so that the configuration matters to encoding alone:
-// where `encoder` is a failure, because the configuration is not supported, Decode works still.
+// A compressor. Its stream describes itself, so that only encoding depends on the configuration:
+// where `encoder` is a failure, because the configuration is not supported, Decode still works.
 BytesCodecPtr MakeCompressor(const std::string& name, Decoder decoder, Result<Encoder> encoder);
 
-// kDataLoss: `format`: `expected`.
+// kDataLoss, with the message "format: expected".
 tl::unexpected<Error> Damaged(const char* format, const std::string& expected);
 // kResourceExhausted: the output of a decoder exceeds `max_bytes`.
 tl::unexpected<Error> DecodesToMore(const char* format, std::uint64_t max_bytes);
@@ -37,25 +38,26 @@ tl::unexpected<Error> NoMemory(const char* format);
 // kResourceExhausted: the format takes at most `limit` bytes.
 tl::unexpected<Error> TooLargeToEncode(const char* format, std::uint64_t limit);
 
-// bzip2 counts in 32 bits.
+// At most 2^30: for libraries that count in 32 bits.
 inline unsigned Clamp32(std::size_t size) {
   return static_cast<unsigned>(std::min(size, std::size_t{1} << 30));
 }
 
-// These libraries lack a const: they never write through their input pointers.
+// For libraries whose input pointers lack a const, through which they never write.
 template <class To>
 To* Unconst(const std::uint8_t* bytes) {
   return reinterpret_cast<To*>(const_cast<std::uint8_t*>(bytes));
 }
 
 struct DecodeProgress {
-  std::size_t written = 0;
-  bool done = false;
+  std::size_t written = 0;  // bytes of output
+  bool done = false;        // the stream has ended
 };
 
-// Grows the output, from `first_size` on, as `step(at, room)` fills it. The decoder gets room for
-// one byte above the bound, which distinguishes an output of exactly `max_bytes` from a longer one
-// and keeps `room` above 0 until the stream ends.
+// Decodes with `step(at, room)`, which writes at most `room` bytes at `at`, into an output that
+// grows from `first_size` bytes on. The output gets one byte more than `max_bytes`: this
+// distinguishes an output of exactly `max_bytes` from a longer one, and keeps `room` above 0 until
+// the stream ends.
 template <class Step>
 Result<ByteVector> DecodeInSteps(const char* format, std::uint64_t max_bytes, const Step& step,
                                  std::uint64_t first_size = std::uint64_t{64} << 10) {

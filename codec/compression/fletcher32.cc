@@ -5,7 +5,7 @@
 namespace unshard {
 namespace {
 
-// So many words are added before the sums are reduced: what the reduced sums are depends on it.
+// The number of words after which HDF5 reduces the sums; the checksum depends on it.
 constexpr unsigned kWordsInBlock = 360;
 
 class Fletcher32Digest final : public BytesDigest {

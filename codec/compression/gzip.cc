@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxRatio = 1032;               // of deflate
 // The container of a deflate stream.
 struct Container {
   const char* name;
-  bool has_members;  // several may follow each other, and zeros the last
+  bool has_members;  // several members may follow each other, and zeros the last one
   std::uint32_t isal_flag;
   decltype(&libdeflate_gzip_compress) compress;
   decltype(&libdeflate_gzip_compress_bound) compress_bound;
@@ -57,7 +57,7 @@ class Inflater {
     BeginMember();
   }
 
-  // Decodes what fits the `room` at `at`, or less.
+  // Writes at most `room` bytes at `at`.
   Result<DecodeProgress> Step(std::uint8_t* at, std::size_t room) {
     if (state_->avail_in == 0) Feed();
     const std::size_t size = std::min(room, kMaxStep);
@@ -96,7 +96,7 @@ class Inflater {
 
   // Begins the next member; true where there is none.
   Result<bool> EndMember() {
-    // The library's bit buffer holds some of the bytes that were fed and not used.
+    // The library's bit buffer has taken bytes that do not belong to this member.
     const auto buffered = static_cast<std::size_t>(std::max(state_->read_in_length, 0)) / 8;
     rest_ = rest_.subspan(fed_ - state_->avail_in - buffered);
     if (!container_.has_members && !rest_.empty())
@@ -119,7 +119,7 @@ class Inflater {
 
 Result<ByteVector> Inflate(const Container& container, ByteSpan stored, std::uint64_t max_bytes,
                            std::uint64_t expected_bytes) {
-  // The hint comes from the stored data: it is followed up to the ratio of usual data.
+  // The hint comes from the stored data, so that no more is allocated for it than usual data need.
   constexpr std::uint64_t kUsualRatio = 64;
   constexpr std::uint64_t kSmall = std::uint64_t{1} << 16;
   if (stored.empty()) return Damaged(container.name, "expected a stream, found no data");
@@ -137,10 +137,10 @@ struct FreeCompressor {
   }
 };
 
-// A thread uses its last compressor again: one takes 670 KB, of which 256 KB are hash tables.
+// Each thread keeps its last compressor: making one takes 670 KB, of which 256 KB are hash tables.
 libdeflate_compressor& CompressorOf(int level) {
   thread_local std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor;
-  thread_local int its_level = -1;  // what a thread encodes is of one dataset
+  thread_local int its_level = -1;  // a thread encodes for one dataset, with one level
   if (its_level != level) {
     compressor.reset();
     its_level = -1;
@@ -151,8 +151,8 @@ libdeflate_compressor& CompressorOf(int level) {
   return *compressor;
 }
 
-// Of each level of zlib the one of libdeflate that stores segmentations about as small: its own
-// level 6 would take a quarter more.
+// For each level of zlib, that of libdeflate whose output is about as small for segmentations: its
+// own level 6 would take a quarter more than zlib's.
 constexpr std::array<int, 10> kLevels{0, 1, 2, 3, 4, 5, 7, 8, 8, 9};
 
 ByteVector Deflate(const Container& container, ByteSpan plain, int level) {
@@ -188,8 +188,8 @@ Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
 
 ByteVector GzipEncode(ByteSpan plain, int level) { return Deflate(kGzip, plain, level); }
 
-// Both store incompressible data in blocks: libdeflate in blocks of no less than 5000 bytes with a
-// header of 5 each; zlib adds 7 bytes and less than that for each block.
+// Incompressible data are stored in blocks: by libdeflate in blocks of at least 5000 bytes, each
+// with a header of 5 bytes; zlib adds 7 bytes, and less than libdeflate for each block.
 std::uint64_t MaxGzipSize(std::uint64_t plain_size) {
   constexpr std::uint64_t kMinBlock = 5000;
   constexpr std::uint64_t kBlockHeader = 5;
@@ -204,7 +204,7 @@ std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t s
   return claim;
 }
 
-// Where the configuration has no level, those of the reference implementations hold.
+// Without a level in the configuration: as TensorStore's gzip, and as numcodecs' GZip and Zlib.
 Result<BytesCodecPtr> MakeGzip(const std::string& name, const CodecOptions& options) {
   return MakeCodecOf<kGzip>(name, options, name == "gzip" ? 6 : 1);
 }

@@ -17,16 +17,17 @@ namespace unshard {
 Result<ByteVector> GzipDecode(ByteSpan stored, std::uint64_t max_bytes,
                               std::uint64_t expected_bytes = 0);
 
-// One member, without name and time, so that output is reproducible. `level` 0..9;
-// 0 stores.
+// One member, without name and time, so that output is reproducible. `level` 0..9; 0: stored
+// blocks.
 ByteVector GzipEncode(ByteSpan plain, int level = 6);
 
 // An upper bound for the size of one member of `plain_size` bytes, without a name, by zlib or by
 // GzipEncode. Modulo 2^64.
 std::uint64_t MaxGzipSize(std::uint64_t plain_size);
 
-// The plain size that the last four bytes of a buffer, `trailer`, announce, where it is plausible
-// for a single member of `stored_size` bytes; nothing where only decoding finds the size.
+// The plain size that `trailer`, the last four bytes of a buffer of `stored_size` bytes, announces,
+// where a single member of that size can have it; nothing where only decoding finds the size.
+// codec/FORMATS.md, "Sizes".
 std::optional<std::uint64_t> PlausibleGzipSize(ByteSpan trailer, std::uint64_t stored_size);
 
 MakeCodec MakeGzip;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "codec/compression/compressor.h"
+#include "codec/core/text.h"
 
 namespace unshard {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::string_view kMagic = "LZ4Block";
 constexpr std::size_t kHeaderSize = 21;
 constexpr std::uint8_t kStored = 0x10;
 constexpr std::uint8_t kCompressed = 0x20;
-constexpr unsigned kSmallestLog = 10;  // of the largest block, with a level of 0 in the token
+constexpr unsigned kSmallestLog = 10;  // level n in the token: blocks of at most 2^(10 + n) bytes
 constexpr XXH32_hash_t kSeed = 0x9747b28c;
 constexpr std::uint32_t kChecksumBits = 0x0fffffff;  // lz4-java stores 28 of the 32
 
@@ -51,10 +52,15 @@ Result<BlockHeader> ParseHeader(ByteSpan stream) {
   const BlockHeader header{static_cast<std::uint8_t>(token & 0xf0),
                            std::uint32_t{1} << (kSmallestLog + (token & 0x0f)), LoadU32Le(numbers),
                            LoadU32Le(numbers + 4), LoadU32Le(numbers + 8)};
-  const bool known = header.method == kStored || header.method == kCompressed;
+  if (header.method != kStored && header.method != kCompressed) {
+    return Damaged(kName, "expected a block with the method 0x10 or 0x20, found 0x" +
+                              HexText(header.method, 2));
+  }
   const bool sizes_fit = header.method != kStored || header.stored_size == header.plain_size;
-  if (!known || !sizes_fit || header.plain_size > header.most) {
-    return Damaged(kName, "the header of a block contradicts itself");
+  if (!sizes_fit || header.plain_size > header.most) {
+    return Damaged(kName, "expected a block of at most " + std::to_string(header.most) +
+                              " plain bytes, found " + std::to_string(header.plain_size) +
+                              " plain bytes stored as " + std::to_string(header.stored_size));
   }
   if (header.stored_size > stream.size() - kHeaderSize) {
     return Damaged(kName, "the stream is cut short");
@@ -78,7 +84,10 @@ Result<ByteVector> DecodeStream(ByteSpan stream, std::uint64_t max_bytes) {
       return Damaged(kName, "a block does not decode to the " + std::to_string(header.plain_size) +
                                 " bytes that it announces");
     }
-    if (ChecksumOf(part) != header.checksum) return Damaged(kName, "a checksum does not match");
+    if (const std::uint32_t sum = ChecksumOf(part); sum != header.checksum) {
+      return Damaged(kName, "expected a block with the checksum " + HexText(sum, 8) + ", found " +
+                                HexText(header.checksum, 8));
+    }
   }
   if (!stream.empty()) return Damaged(kName, "expected no bytes after the last block");
   return plain;
@@ -88,7 +97,10 @@ Result<ByteVector> DecodeAnyLz4(ByteSpan stored, std::uint64_t max_bytes) {
   if (AsText(stored).starts_with(kMagic)) return DecodeStream(stored, max_bytes);
   constexpr std::uint64_t kLargestGrowth = 255;
   const std::uint64_t most = std::min<std::uint64_t>(max_bytes, kLargestGrowth * stored.size());
-  if (most < max_bytes) return Damaged(kName, "no form of LZ4 decodes to the size of the block");
+  if (most < max_bytes) {
+    return Damaged(kName, std::to_string(stored.size()) + " bytes cannot decode to the " +
+                              std::to_string(max_bytes) + " bytes of the block");
+  }
   ByteVector plain(std::max<std::uint64_t>(max_bytes, 1));
   plain.resize(max_bytes);
   const bool announces_size = stored.size() >= 4 && LoadU32Le(stored.data()) == max_bytes;

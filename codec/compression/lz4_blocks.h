@@ -1,6 +1,7 @@
-// LZ4 as N5 datasets have it. Written is the stream of lz4-java: blocks with a header and a
-// checksum, and an empty one at the end. Read are also numcodecs' form, with the plain size in
-// front, and the bare block that z5 writes; both only where the plain size is the bound.
+// LZ4 as N5 datasets contain it. Written: the stream of lz4-java, blocks with a header and a
+// checksum, and an empty one at the end. Read: also numcodecs' form, the plain size and one block,
+// and the bare block that z5 writes; these two only where the plain size is exactly `max_bytes`,
+// because a bare block does not say how long its plain bytes are.
 #pragma once
 
 #include "codec/compression/codec_options.h"

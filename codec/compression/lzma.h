@@ -1,5 +1,4 @@
-// LZMA as numcodecs and N5 (xz) have it, both directions: .xz and .lzma files are read, .xz is
-// written.
+// LZMA as numcodecs and N5 (xz) store it: .xz and .lzma streams are read, .xz is written.
 #pragma once
 
 #include "codec/compression/codec_options.h"

@@ -1,5 +1,5 @@
-// zstd (RFC 8878), both directions: one or more frames are read, with or without announced content
-// size; one that announces it is written.
+// zstd (RFC 8878), both directions: one or more frames are read, with or without a content size in
+// their header; one frame, with a content size, is written.
 #pragma once
 
 #include "codec/compression/codec_options.h"

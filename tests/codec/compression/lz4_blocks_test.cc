@@ -83,7 +83,8 @@ TEST(Lz4Blocks, DamageIsRefused) {
     const auto decoded = Codec(65536)->Decode(FromHex(hex), 12);
     return decoded ? std::string("decoded") : decoded.error().message;
   };
-  EXPECT_EQ(refuse(kHeader + "91258b06" + kPlain + kEnd), "lz4: a checksum does not match");
+  EXPECT_EQ(refuse(kHeader + "91258b06" + kPlain + kEnd),
+            "lz4: expected a block with the checksum 068b2590, found 068b2591");
   EXPECT_EQ(refuse(kHeader + kChecksum + kPlain),
             "lz4: expected a block that begins with \"LZ4Block\"");
   EXPECT_EQ(refuse(kHeader + kChecksum + "0001"), "lz4: the stream is cut short");
@@ -93,12 +94,13 @@ TEST(Lz4Blocks, DamageIsRefused) {
                    "36"
                    "0c0000000c000000" +
                    kChecksum + kPlain + kEnd),
-            "lz4: the header of a block contradicts itself");
-  EXPECT_EQ(refuse("4c5a34426c6f636b"
-                   "20"
-                   "0c00000001040000" +
-                   kChecksum + kPlain + kEnd),
-            "lz4: the header of a block contradicts itself");
+            "lz4: expected a block with the method 0x10 or 0x20, found 0x30");
+  EXPECT_EQ(
+      refuse("4c5a34426c6f636b"
+             "20"
+             "0c00000001040000" +
+             kChecksum + kPlain + kEnd),
+      "lz4: expected a block of at most 1024 plain bytes, found 1025 plain bytes stored as 12");
 }
 
 }  // namespace
