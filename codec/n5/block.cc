@@ -41,7 +41,7 @@ std::string Text(std::span<const std::uint64_t> shape) {
   return "[" + text + "]";
 }
 
-// The voxels with another shape: those outside it are dropped, those that are missing are 0.
+// The voxels in another shape: those outside of it are dropped, and those that it adds are 0.
 Voxels Reshape(const Voxels& voxels, std::span<const std::uint64_t> shape, std::uint64_t size) {
   Voxels result{voxels.type, {shape.begin(), shape.end()}, ByteVector(size)};
   if (voxels.bytes.empty() || size == 0) return result;

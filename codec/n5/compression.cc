@@ -15,7 +15,7 @@
 namespace unshard {
 namespace {
 
-// One type of compression: the codec, and what its one member is called in N5 and there.
+// A type of compression, its codec, and the names of its one option in N5 and in the codec.
 struct KnownCompression {
   std::string_view type;
   const char* codec;  // its name in ChunkEncoding
@@ -31,7 +31,7 @@ constexpr std::array<KnownCompression, 5> kCompressions = {
      {"xz", "numcodecs.lzma", MakeLzma, "preset", "preset", 6},
      {"zstd", "zstd", MakeZstd, "level", "level", 3}}};
 constexpr int kLargest = 1 << 30;
-constexpr int kZlibDefault = 6;  // what zlib takes -1 for
+constexpr int kZlibDefault = 6;  // the level that -1 means
 
 Result<int> IntegerOr(const JsonCursor& owner, std::string_view key, int absent) {
   UNSHARD_ASSIGN_OR_RETURN(const auto found, owner.OptionalMember(key));
@@ -54,7 +54,8 @@ Result<std::vector<BytesStep>> MakeStep(const JsonCursor& compression, const cha
   return steps;
 }
 
-// Blosc's members have the names of Zarr's; the library shuffles items, whose size N5 need not say.
+// The members of blosc are those of Zarr. The size of the items that it shuffles is known: N5 may
+// leave `typesize` out.
 Result<std::vector<BytesStep>> BloscSteps(const JsonCursor& compression, std::uint32_t item_size) {
   JsonValue configuration = JsonValue::Object();
   for (const char* key : {"cname", "clevel", "shuffle", "blocksize", "typesize"}) {

@@ -9,9 +9,9 @@
 
 namespace unshard {
 
-// No step for raw, else one. Fails with kDataLoss, naming the path and what was expected, on
-// damaged metadata, and with kNotSupported, naming the type, where it is not known here. Pure
-// function; thread-safe.
+// The codecs of `compression`: none for raw, else one. `item_size`: bytes. Fails with kDataLoss,
+// naming the path and what was expected, on damaged metadata, and with kNotSupported, naming the
+// type, where it is not known here. Pure function; thread-safe.
 Result<std::vector<BytesStep>> ParseN5Compression(const JsonCursor& compression,
                                                   std::uint32_t item_size);
 

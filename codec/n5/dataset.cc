@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr std::uint64_t kMaxBlockExtent = 0x7fffffff;
 
-// What ArrayMetadata has members for.
+// The members that are parsed into other members of ArrayMetadata than `attributes`.
 constexpr std::array kOwnMembers = {"dimensions", "blockSize", "dataType",   "compression",
                                     "axes",       "units",     "resolution", "compressionType"};
 
@@ -122,7 +122,7 @@ class DatasetParser {
   ArrayMetadata array_;
 };
 
-// `units` has the bases, `resolution` the numbers; an axis without a unit has 1 and "".
+// `units` has the bases, `resolution` the multipliers; an axis without a unit has "" and 1.
 void SetUnits(const ArrayMetadata& array, JsonValue& document) {
   std::vector<JsonValue> bases;
   std::vector<JsonValue> numbers;
@@ -134,7 +134,7 @@ void SetUnits(const ArrayMetadata& array, JsonValue& document) {
   document.Set("resolution", JsonValue::Array(std::move(numbers)));
 }
 
-// N5 names axes with texts only.
+// `axes` of N5 has no null: axes without a name have "".
 JsonValue NamesJson(const ArrayMetadata& array) {
   std::vector<JsonValue> names;
   for (const auto& name : Reversed(array.axis_names)) {

@@ -1,5 +1,5 @@
-// N5 datasets to the description of an array, and back. codec/FORMATS.md, "N5". Pure functions;
-// thread-safe.
+// N5 datasets: `attributes.json` to the description of an array, and back. codec/FORMATS.md,
+// "Chunks of Zarr and N5 arrays". Pure functions; thread-safe.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 namespace unshard {
 
 // Parses the `attributes.json` of a dataset. Axes are reversed: slowest first. `axes` become
-// axis_names, `resolution` and `units` become units; other members than those of the dataset itself
-// are `attributes`. A `compressionType`, as the first version of N5 had it, is accepted. Fails with
+// axis_names, `resolution` and `units` become units; members that ArrayMetadata has no place for
+// are `attributes`. `compressionType`, of the first version of N5, is accepted. Fails with
 // kDataLoss, naming the path and what was expected, on damaged metadata, and with kNotSupported,
 // naming the member and its value, where blocks cannot become voxels: strings, objects, `codecs`,
 // unknown compressions.

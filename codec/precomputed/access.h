@@ -13,8 +13,8 @@ namespace unshard {
 struct ShardedDirectoryAccess {
   std::shared_ptr<const ShardFormat> format;
   std::shared_ptr<const ShardKeys> keys;
-  std::shared_ptr<const ChunkLocator>
-      locator;  // null for kIds and kMeshes, where the slot is the id
+  // Null for kIds and kMeshes, where the slot is the id.
+  std::shared_ptr<const ChunkLocator> locator;
 };
 // `rule` numbers the cells of a grid. Fails with kDataLoss where the Morton code of the grid needs
 // more than 64 bits. Pure function; the members of the result are immutable and thread-safe.

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint64_t kEntrySize = 16;     // of the shard index: start, end
 constexpr std::uint64_t kMinishardRow = 24;  // id, start, size
-constexpr std::uint64_t kNearbyEntries =
-    64;  // written in one step, with the empty ones between them
+// Entries that are at most so far apart are written in one step, with the empty ones between them.
+constexpr std::uint64_t kNearbyEntries = 64;
 
 class NeuroglancerAssembly final : public ShardAssembly {
  public:

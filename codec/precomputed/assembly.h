@@ -17,11 +17,11 @@ std::optional<std::uint64_t> ShardIndexSize(const ShardingSpec& spec);
 // For data and minishard indexes; the same as TensorStore's.
 inline constexpr int kShardGzipLevel = 9;
 
-// Requires of both: the spec has a ShardIndexSize.
+// ShardFormat::Assemble. Requires, as the next one does: the spec has a ShardIndexSize.
 std::unique_ptr<ShardAssembly> AssembleNeuroglancerShard(const ShardingSpec& spec,
                                                          std::uint64_t shard,
                                                          const std::vector<AssembledChunk>& chunks);
-// Requires: base_size is not below ShardIndexSize.
+// ShardFormat::Append. Requires: base_size is not below ShardIndexSize.
 std::unique_ptr<ShardAssembly> AppendToNeuroglancerShard(const ShardingSpec& spec,
                                                          std::uint64_t shard,
                                                          const std::vector<AssembledChunk>& chunks,

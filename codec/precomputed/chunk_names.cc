@@ -72,9 +72,9 @@ class PrecomputedNames final : public ChunkNames {
 
 std::unique_ptr<const ChunkNames> MakePrecomputedNames(const ShardedDirectory& directory) {
   auto names = std::make_unique<const PrecomputedNames>(directory);
-  const bool twins =
+  const bool gzip_names =
       directory.sharding.data_encoding == ShardEncoding::kGzip && directory.names != Names::kMeshes;
-  if (twins) return WithGzipNames(std::move(names));
+  if (gzip_names) return WithGzipNames(std::move(names));
   return names;
 }
 

@@ -109,28 +109,27 @@ class InfoParser {
   }
 
  private:
-  // Shards of one directory and the same number of digits have the same names.
+  // Two members whose shards are in one directory, with as many digits, would share shard files.
   [[nodiscard]] Status CheckNamesOfShards() const {
     std::map<std::pair<std::string, unsigned>, const ShardedDirectory*> seen;
     for (const ShardedDirectory& one : info_.sharded) {
       const unsigned digits = std::max(1u, (one.sharding.shard_bits + 3) / 4);
       const auto [known, first] = seen.try_emplace({one.directory, digits}, &one);
       if (first) continue;
-      return Fail(ErrorCode::kDataLoss, one.json_path + ": its shards have the names of those of " +
-                                            known->second->json_path +
-                                            " in the same directory, \"" + one.directory +
-                                            "\": expected a key of its own");
+      return Fail(ErrorCode::kDataLoss, one.json_path + ": expected a `key` of its own, found \"" +
+                                            one.directory + "\", whose shards are those of " +
+                                            known->second->json_path);
     }
     return {};
   }
 
-  void Refer(std::string directory, bool holds_chunks, ArrayDescription array = {}) {
+  void AddReferred(std::string directory, bool holds_chunks, ArrayDescription array = {}) {
     const bool known = !referred_.emplace(directory, holds_chunks).second;
     if (known && array.shape.empty()) return;
     info_.referred.push_back({std::move(directory), holds_chunks, std::move(array)});
   }
 
-  // Of an unsharded scale, which is not validated: members that cannot be parsed are left empty.
+  // Unsharded scales are not validated: members that cannot be parsed are left empty.
   ArrayDescription DescribeScale(const JsonCursor& scale) const {
     ArrayDescription array;
     array.data_type = LowerCase(TextOf(document_, "data_type"));
@@ -150,7 +149,7 @@ class InfoParser {
   // A directory with a dataset of its own. A URL is ignored.
   void ReferToDataset(const char* member) {
     const std::string key = TextOf(document_, member);
-    if (!key.empty() && key.find("://") == std::string::npos) Refer(NormaliseKey(key), false);
+    if (!key.empty() && key.find("://") == std::string::npos) AddReferred(NormaliseKey(key), false);
   }
 
   Status ParseVolume() {
@@ -163,7 +162,7 @@ class InfoParser {
       } else {
         const std::string key = TextOf(scale.value(), "key");
         if (key.find("://") == std::string::npos) {
-          Refer(NormaliseKey(key), true, DescribeScale(scale));
+          AddReferred(NormaliseKey(key), true, DescribeScale(scale));
         }
       }
     }
@@ -292,7 +291,7 @@ class InfoParser {
     return CheckChunkBytes(chunk_size, directory);
   }
 
-  // Reading does not need these members: one that is missing or wrong is not checked against.
+  // Reading does not need these members: where one is missing or wrong, nothing is checked by it.
   [[nodiscard]] VolumeChunks DescribeChunks(const JsonCursor& scale,
                                             const ShardedDirectory& directory) const {
     VolumeChunks chunks;
@@ -369,7 +368,7 @@ class InfoParser {
     UNSHARD_ASSIGN_OR_RETURN(const auto sharding, ParseOptionalSharding(index));
     if (!sharding) {
       const std::string key = TextOf(index.value(), "key");
-      if (key.find("://") == std::string::npos) Refer(NormaliseKey(key), true);
+      if (key.find("://") == std::string::npos) AddReferred(NormaliseKey(key), true);
       return {};
     }
     ShardedDirectory directory;

@@ -42,17 +42,17 @@ struct ShardedDirectory {
                                           // 0: the plain size does not follow from the metadata
   std::string description;  // for users: "uint64 segmentation, compressed_segmentation"
   ArrayDescription array;   // kChunkRanges only
-  // Everything that decides how chunks are stored. Directories whose layouts mean the same store
-  // chunks in the same way.
+  // Everything that decides how chunks are stored: directories with layouts of the same meaning
+  // (SameMeaning) store chunks in the same way.
   JsonValue layout;
-  // Of the chunks that can be stored here; for kMeshes of the manifests, because fragments have no
-  // form that could be checked and may be empty. Never null.
+  // The check of a chunk before it is stored; for kMeshes of the manifest, because fragments may be
+  // empty and have no form that could be checked. Never null.
   std::shared_ptr<const ChunkCheck> check = MakeNotEmptyCheck();
 };
 
 // An unsharded scale, or any other directory that the info refers to.
 struct ReferredDirectory {
-  std::string directory;      // as above
+  std::string directory;      // as in ShardedDirectory
   bool holds_chunks = false;  // true: an unsharded scale or index, which contains no dataset
   ArrayDescription array;     // unsharded scales only
 };
@@ -69,7 +69,8 @@ struct NeuroglancerInfo {
 // Parses and validates an `info`. Unknown types are kOther with unchanged text, never an error.
 // Fails with kDataLoss, naming the JSON path and what was expected, where the shards of a known
 // type cannot be read: wrong JSON types, chunk extent 0, more than one chunk size in a sharded
-// scale, sizes that overflow, too many bits, shards of the same names for two members.
+// scale, sizes that overflow, too many bits, two members whose shards would have the same names.
+// Pure function; thread-safe.
 Result<NeuroglancerInfo> ParseNeuroglancerInfo(std::string_view text);
 
 }  // namespace unshard

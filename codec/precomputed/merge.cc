@@ -95,7 +95,7 @@ class InfoMerger {
       case Type::kOther:
         break;
     }
-    return Fail(ErrorCode::kInternal, "an info of unknown type holds no shards");
+    return Fail(ErrorCode::kInternal, "an info of unknown type has no shards");
   }
 
  private:
@@ -232,7 +232,7 @@ class InfoMerger {
     }
     if (!holds) return {};
     return RefuseLayoutChange(
-        "scales", "as the scale \"" + scale->directory + "\" holds chunks: remove these first");
+        "scales", "as the scale \"" + scale->directory + "\" has chunks: remove these first");
   }
 
   void Take(JsonValue& stored, const std::string& key, const JsonValue* before,

@@ -9,11 +9,11 @@
 
 namespace unshard {
 
-// Whether chunks are stored in a directory, relative to the directory of the `info`, or are
-// committed and not published yet.
+// Whether a directory, relative to that of the `info`, has chunks: stored ones, or committed ones
+// that are not published yet.
 using HoldsChunks = std::function<Result<bool>(std::string_view directory)>;
 
-// Gives the new text of the stored document: `original` with every change from its unsharded form
+// The new text of the stored document: `original` with every change from its unsharded form
 // to `edited` that does not concern the layout. Order and spelling of what the edit does not change
 // stay; the result equals `original` where nothing changed. Compared by meaning: spelled-out
 // defaults and another order of members or spelling of numbers are no change.
@@ -27,8 +27,8 @@ using HoldsChunks = std::function<Result<bool>(std::string_view directory)>;
 Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string_view edited,
                                           const HoldsChunks& holds_chunks = nullptr);
 
-// Whether `edited` can be stored as a new `info`: any document without sharded directories can;
-// else kPermissionDenied with EPERM.
+// Fails with kPermissionDenied and EPERM where `edited` cannot be stored as a new `info`: where it
+// has sharded directories.
 Status CheckNewInfo(std::string_view edited);
 
 }  // namespace unshard

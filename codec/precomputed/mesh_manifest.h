@@ -1,4 +1,4 @@
-// Multi-LOD mesh manifests (neuroglancer_multilod_draco): how many fragment bytes precede one.
+// Manifests of multi-resolution meshes (neuroglancer_multilod_draco). codec/FORMATS.md, "Meshes".
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 namespace unshard {
 
 // The total size of all fragments of all levels, which immediately precede the stored manifest.
-// Fails with kDataLoss unless the manifest has exactly the length that its counts imply.
+// Fails with kDataLoss unless the manifest has exactly the length that its counts imply. Pure
+// function; thread-safe.
 Result<std::uint64_t> MeshFragmentBytes(ByteSpan manifest);
 
 }  // namespace unshard

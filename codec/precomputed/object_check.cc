@@ -18,7 +18,7 @@ constexpr auto kAttributes = DataTypeDialect::kPrecomputedAttributes;
 constexpr std::uint64_t kFloatSize = 4;
 constexpr std::uint64_t kIdSize = 8;
 
-// a + count * each; 2^64-1, which no chunk's size reaches, where that overflows.
+// a + count * each; on overflow 2^64 - 1, a size that no chunk has.
 std::uint64_t Grow(std::uint64_t a, std::uint64_t count, std::uint64_t each) {
   const auto product = CheckedMultiply(count, each);
   const auto sum = product ? CheckedAdd(a, *product) : std::nullopt;
@@ -128,7 +128,7 @@ class SingleAnnotationCheck final : public ObjectCheck {
     std::uint64_t at = form_.least;
     for (std::uint64_t i = 0; i < form_.relationships; ++i) {
       if (!MakeByteRange(at, 4, start.size())) {
-        if (start.size() < size) return {};  // beyond what can be checked
+        if (start.size() < size) return {};  // what lies beyond `start` is not checked
         return RefuseShort("annotation", at + 4, size);
       }
       at = Grow(at + 4, LoadU32Le(start.data() + at), kIdSize);

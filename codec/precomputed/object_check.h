@@ -1,4 +1,5 @@
-// Checks of the chunks of meshes, skeletons and annotations.
+// Checks of the chunks of meshes, skeletons and annotations before they are stored. The checks are
+// immutable and thread-safe.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,8 @@ enum class AnnotationIndex {
   kById,  // one annotation with the ids of related objects
   kList,  // by related object, or spatial: a count, the annotations, their ids
 };
-// The length agrees with the counts, where `info` implies the length of an annotation. Never null.
+// The length agrees with the counts, exactly where `info` fixes the length of an annotation, else
+// as a lower bound. Never null.
 std::shared_ptr<const ChunkCheck> MakeAnnotationCheck(const JsonValue& info, AnnotationIndex index);
 
 }  // namespace unshard

@@ -87,7 +87,7 @@ class MinishardWalk : public IndexWalk {
       : spec_(spec), shard_(shard), minishard_(minishard), max_index_bytes_(max_index_bytes) {}
 
   RangeRequest Start() override {
-    // No object can have an index of that size: any range will do, because Feed fails.
+    // Where no object can have an index of that size, Feed fails: any range will do.
     const std::uint64_t position = ShardIndexSize(spec_) ? minishard_ * kShardIndexEntrySize : 0;
     return RangeRequest::At(position, kShardIndexEntrySize);
   }
@@ -130,7 +130,7 @@ class MinishardWalk : public IndexWalk {
 
   // Fails before the index is fetched where it exceeds the limit once it is decoded.
   [[nodiscard]] Status CheckStoredSize(std::uint64_t stored_size) const {
-    constexpr std::uint64_t kHeader = 1024;  // with a name and such
+    constexpr std::uint64_t kHeader = 1024;  // of a gzip member with a name and a comment
     const bool gzip = spec_.minishard_index_encoding == ShardEncoding::kGzip;
     const std::uint64_t overhead =
         gzip ? MaxGzipSize(max_index_bytes_) - max_index_bytes_ + kHeader : 0;
@@ -317,7 +317,7 @@ StorageOrder::StorageOrder(const ShardingSpec& spec, unsigned id_bits, unsigned 
     : spec_(spec), id_bits_(id_bits) {
   const unsigned place_bits = spec.minishard_bits + spec.shard_bits;
   if (spec.hash != ChunkIdHash::kIdentity) {
-    if (place_bits + id_bits <= std::min(max_bits, 63U)) kind_ = Kind::kWithPlace;
+    if (place_bits + id_bits <= std::min(max_bits, 63U)) kind_ = Kind::kShardAndIds;
   } else if (spec.preshift_bits + place_bits < id_bits && id_bits < 64) {
     kind_ = Kind::kMovedBits;  // else the number is the id
     rest_bits_ = id_bits - spec.preshift_bits - place_bits;
@@ -328,7 +328,7 @@ std::uint64_t StorageOrder::NumberOf(std::uint64_t id) const {
   if (kind_ == Kind::kIds) return id;
   const ShardSlot slot = LocateChunkId(spec_, id);
   const std::uint64_t place = slot.shard << spec_.minishard_bits | slot.page;
-  if (kind_ == Kind::kWithPlace) return place << id_bits_ | id;
+  if (kind_ == Kind::kShardAndIds) return place << id_bits_ | id;
   const unsigned place_bits = spec_.minishard_bits + spec_.shard_bits;
   const std::uint64_t rest = id >> (spec_.preshift_bits + place_bits);
   return (place << rest_bits_ | rest) << spec_.preshift_bits | LowBits(id, spec_.preshift_bits);
@@ -336,7 +336,7 @@ std::uint64_t StorageOrder::NumberOf(std::uint64_t id) const {
 
 std::uint64_t StorageOrder::IdAt(std::uint64_t number) const {
   if (kind_ == Kind::kIds) return number;
-  if (kind_ == Kind::kWithPlace) return LowBits(number, id_bits_);
+  if (kind_ == Kind::kShardAndIds) return LowBits(number, id_bits_);
   const unsigned place_bits = spec_.minishard_bits + spec_.shard_bits;
   const std::uint64_t rest = LowBits(number >> spec_.preshift_bits, rest_bits_);
   const std::uint64_t place = number >> (spec_.preshift_bits + rest_bits_);

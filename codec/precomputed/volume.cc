@@ -44,7 +44,7 @@ Result<std::optional<int>> ParseOptionalInteger(const JsonCursor& owner, const c
   return std::optional<int>(static_cast<int>(value));
 }
 
-// What the type and the number of channels of all scales are.
+// What all scales have in common.
 struct VoxelForm {
   DataType type;
   std::uint64_t channels = 1;

@@ -1,5 +1,5 @@
-// Precomputed volumes to the descriptions of their scales. codec/FORMATS.md, "Precomputed". Pure
-// functions; thread-safe.
+// The scales of precomputed volumes as descriptions of arrays. codec/FORMATS.md, "Precomputed".
+// Pure functions; thread-safe.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace unshard {
 
-// More channels than any volume has.
+// The most channels that are accepted, more than any volume has.
 inline constexpr std::uint64_t kMostChannels = std::uint64_t{1} << 32;
 
-// The arrays that the `info` of a volume describes, a scale each. Axis names are "channel", "z",
-// "y", "x"; units are nm; of several chunk sizes of an unsharded scale the first is taken. The
-// codec's metadata are those members of a scale that say how its chunks are encoded; `sharding` is
-// the scale's. A scale whose encoding is not known here is kNotSupported for all of them; every
-// failure names the path and what was expected.
+// An array for each scale in the `info` of a volume. Axis names are "channel", "z", "y", "x"; units
+// are nm; of several chunk sizes of an unsharded scale the first is taken. codec_json has the
+// members of the scale that say how its chunks are encoded; `sharding` is the scale's. Fails with
+// kDataLoss, naming the path and what was expected, on damaged metadata, and with kNotSupported
+// where one of the scales has an encoding or a data type that is not known here.
 Result<std::vector<ArrayMetadata>> ParsePrecomputedScales(const JsonCursor& info);
 
 // The codec of {encoding, compressed_segmentation_block_size, jpeg_quality, png_level}, members of
-// a scale, for `channels` channels of `type`.
+// a scale, for `channels` channels of `type`. Fails as ParsePrecomputedScales does.
 Result<ChunkCodecPtr> MakePrecomputedChunkCodec(const JsonCursor& members, const DataType& type,
                                                 std::uint64_t channels);
 

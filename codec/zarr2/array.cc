@@ -41,7 +41,7 @@ Result<char> ParseLetter(const JsonCursor& value, char a, char b) {
   return value.Expected(std::string("\"") + a + "\" or \"" + b + "\"");
 }
 
-// Without the id, and with what numcodecs takes from the array.
+// The members of a numcodecs codec without its id; blosc takes the size of items from the array.
 JsonValue ConfigurationOf(const JsonCursor& codec, std::uint32_t item_size) {
   JsonValue configuration = codec.value();
   const std::string id = TextOf(configuration, "id");
@@ -97,7 +97,7 @@ class ChainBuilder {
 
  private:
   std::uint32_t item_size_;
-  std::optional<DataType> items_;  // little-endian ones, before the first codec
+  std::optional<DataType> items_;  // what the next codec encodes, where that is little-endian items
   ItemChain chain_;
 };
 
@@ -158,7 +158,7 @@ Status TakeAttributes(std::string_view zattrs, ArrayMetadata& array) {
   UNSHARD_RETURN_IF_ERROR(document.ExpectObject());
   UNSHARD_ASSIGN_OR_RETURN(const auto names, document.OptionalMember(kAxisNames));
   if (names.empty()) return {};
-  // A convention of xarray: anything else of this name is an attribute as any other.
+  // A convention of xarray. A value of another form is an ordinary attribute.
   auto parsed = ParseAxisNames(names.front(), array.rank());
   if (!parsed) return {};
   array.axis_names = *std::move(parsed);
