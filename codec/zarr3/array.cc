@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kMaxExtent = ~std::uint64_t{0} >> 1;
 constexpr const char* kUnits = "dimension_units";
 
-// The extension point `key` of the document in its current form, or its failure.
+// An extension point of the document in its current form.
 struct Extension {
   JsonValue json;  // {"name": …, "configuration"?: …}
   std::string path;
@@ -130,7 +130,7 @@ class ArrayParser {
     array_.attributes = attributes.front().value();
     UNSHARD_ASSIGN_OR_RETURN(const auto units, attributes.front().OptionalMember(kUnits));
     if (units.empty()) return {};
-    // Where the attribute is not TensorStore's it is one as any other.
+    // Of another form than TensorStore's it is an ordinary attribute.
     auto parsed = ParseUnitTexts(units.front(), array_.rank());
     if (!parsed) return {};
     array_.units = *std::move(parsed);

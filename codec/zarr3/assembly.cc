@@ -99,8 +99,8 @@ class ZarrAssembly final : public ShardAssembly {
     shard.entries.push_back({slot, {range.begin - shard.body, range.size}});
   }
 
-  // Ends and begins nested shards until that of `page` is the innermost. False where a shard ended,
-  // whose steps come first.
+  // Ends and begins nested shards until that of `page` is the innermost. False where it ended one:
+  // its steps come before all others.
   Result<bool> Enter(std::uint64_t page) {
     if (open_.size() == levels_.size() && page == entered_) return true;
     entered_ = page;

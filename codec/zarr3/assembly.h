@@ -10,10 +10,11 @@
 
 namespace unshard {
 
-// The result refers to `levels`.
+// ShardFormat::Assemble. The result refers to `levels`.
 std::unique_ptr<ShardAssembly> AssembleZarrShard(const ZarrFormatLevels& levels,
                                                  const std::vector<AssembledChunk>& chunks);
-// A null pointer where only AssembleZarrShard is possible. The result refers to `levels`.
+// ShardFormat::Append. A null pointer where only AssembleZarrShard is possible. The result refers
+// to `levels`.
 std::unique_ptr<ShardAssembly> AppendToZarrShard(const ZarrFormatLevels& levels,
                                                  const std::vector<AssembledChunk>& chunks,
                                                  std::uint64_t base_size);

@@ -85,7 +85,10 @@ class ZarrChunkCheck final : public ChunkCheck {
     if (fixed_size_ && size != *fixed_size_) return RefuseChunkSize("chunk", *fixed_size_, size);
     const std::uint64_t needed = NeededBytes(size);
     if (needed == 0) return {};
-    if (start.size() < needed) return RefuseChunk("chunk", "not all of it could be looked at");
+    if (start.size() < needed) {
+      return RefuseChunk("chunk", "expected all of its " + std::to_string(needed) +
+                                      " bytes, found " + std::to_string(start.size()));
+    }
     return CheckDecoding(start.first(needed));
   }
 
@@ -107,7 +110,7 @@ class ZarrChunkCheck final : public ChunkCheck {
     return {};
   }
 
-  // Only the codec that is decoded last gives the values; data between compressors may be larger.
+  // The codec that is decoded last gives the values; what lies between two codecs may be larger.
   [[nodiscard]] std::uint64_t MostDecoded(BytesCodecs::const_reverse_iterator codec) const {
     return std::next(codec) == codecs_.rend() ? plain_size_.value_or(kMostCheckedBytes)
                                               : 2 * kMostCheckedBytes;

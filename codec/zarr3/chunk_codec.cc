@@ -76,9 +76,9 @@ class ChainBuilder {
     return {};
   }
 
-  // Filters may have given items of another type, whose bits are not known here.
+  // After a filter the type of the items, and so the range of their bits, is not known here.
   Status TakePackBits(const Codec& codec) {
-    if (!items_) return NotSupported(codec, "is not known here behind filters");
+    if (!items_) return NotSupported(codec, "is not known here after filters");
     has_bytes_ = true;
     const CodecOptions options(codec.configuration(), codec.configuration_path());
     UNSHARD_ASSIGN_OR_RETURN(chain_.packing, BitPacking::Parse(*items_, options, codec.json_path));
@@ -89,7 +89,8 @@ class ChainBuilder {
 
   Status TakeBytesCodec(const Codec& codec) {
     const JsonValue* configuration = codec.configuration();
-    // Without a shuffle `typesize` may be left out: TensorStore then writes the size of the items.
+    // `typesize` may be absent without a shuffle: TensorStore then encodes with the size of the
+    // items.
     JsonValue sized;
     if (codec.name == "blosc" && items_ && chain_.bytes_steps.empty() && configuration != nullptr &&
         configuration->Find("typesize") == nullptr) {
@@ -105,7 +106,7 @@ class ChainBuilder {
   }
 
   const std::size_t rank_;
-  std::optional<DataType> items_;  // after the codecs so far; nothing behind a filter
+  std::optional<DataType> items_;  // after the codecs so far; nothing after a filter
   ItemChain chain_;
   bool has_bytes_ = false;
 };

@@ -1,4 +1,4 @@
-// The chunk codecs of Zarr v3 arrays, by their codec chain.
+// The chunk codecs of Zarr v3 arrays, by their codec chain. Pure functions; thread-safe.
 #pragma once
 
 #include <cstddef>

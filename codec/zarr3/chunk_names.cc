@@ -3,6 +3,8 @@
 #include <span>
 #include <utility>
 
+#include "codec/core/text.h"
+
 namespace unshard {
 namespace {
 

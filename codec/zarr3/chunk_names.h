@@ -11,7 +11,8 @@
 
 namespace unshard {
 
-// Immutable; thread-safe. depth() is 0 where a whole chunk key is one path component.
+// Also the names of Zarr v2 chunks and N5 blocks, which have the key encoding v2. depth() is 0
+// where a whole chunk key is one path component. Immutable; thread-safe.
 class ZarrNames final : public ChunkNames {
  public:
   ZarrNames(const ChunkKeyEncoding& encoding, std::vector<std::uint64_t> grid_shape);

@@ -7,7 +7,7 @@
 namespace unshard {
 namespace {
 
-// An empty `value`: readers ignore the member.
+// An empty `value`: every value is a default, because decoding ignores the member.
 struct ConfigurationDefault {
   std::string_view name;
   std::string_view member;

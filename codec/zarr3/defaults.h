@@ -7,8 +7,8 @@
 
 namespace unshard {
 
-// Whether `value` is what the absence of `member` means, in the configuration of the codec or key
-// encoding `name`. Pure function; thread-safe.
+// Whether a configuration of the codec or key encoding `name` that lacks `member` means the same to
+// readers as one with this `value`. Pure function; thread-safe.
 bool IsZarrDefault(std::string_view name, std::string_view member, const JsonValue& value);
 
 }  // namespace unshard

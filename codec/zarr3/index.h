@@ -17,7 +17,7 @@ struct ZarrIndexRow {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 
-  // One field is enough to mark an empty inner chunk: old writers added the length of the index to
+  // One field of 2^64 - 1 marks an empty inner chunk: old writers added the length of the index to
   // the offset of empty entries, which overflowed.
   [[nodiscard]] bool empty() const {
     return offset == ~std::uint64_t{0} || size == ~std::uint64_t{0};
@@ -29,10 +29,10 @@ class ZarrIndexCodec {
  public:
   explicit ZarrIndexCodec(const ZarrShardLevel& level);
 
-  // The largest size of an encoded index, and the size that Encode gives. The only size, unless the
-  // presence of a checksum is guessed.
+  // The size of an index as Encode returns it, and the largest one that Decode takes. The only
+  // size, unless guess_checksum is set.
   [[nodiscard]] std::uint64_t encoded_size() const { return encoded_size_; }
-  // The smallest size: without the guessed checksum.
+  // The smallest size that Decode takes: without the checksum whose presence is guessed.
   [[nodiscard]] std::uint64_t smallest_size() const { return smallest_size_; }
 
   // Decodes the index codecs. `encoded` has encoded_size() bytes, or fewer, down to

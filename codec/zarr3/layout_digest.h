@@ -1,4 +1,5 @@
-// Digests of a layout, small enough to be stored with each chunk. Pure functions; thread-safe.
+// Digests of what decides how chunks are stored: a committed chunk carries the digest of the layout
+// for which it was written. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@ namespace unshard {
 // members make no difference.
 std::uint32_t LayoutDigest(const JsonValue& layout);
 
-// Of the members of a `zarr.json` that decide the positions and the encoding of chunks: data type,
-// chunk grid, key encoding and codecs; not of shape, fill value and attributes. Short-hand names
-// and spelled-out defaults make no difference.
+// The digest of a `zarr.json`: of the members that decide where and how chunks are stored (data
+// type, chunk grid, key encoding, codecs), not of shape, fill value and attributes. Short-hand
+// names and spelled-out defaults make no difference.
 std::uint32_t ZarrLayoutDigest(const JsonValue& document);
 
 }  // namespace unshard

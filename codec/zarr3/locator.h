@@ -10,8 +10,8 @@
 
 namespace unshard {
 
-// Locates the inner chunks of `grid` in the shards of `shard_grid`, which have these levels. A
-// shard's number is its C-order position in shard_grid. Never null.
+// Locates the inner chunks of `grid` in the shards of `shard_grid`, which have these levels. The
+// number of a shard is its position in shard_grid, in C order. Never null; immutable; thread-safe.
 std::shared_ptr<const ChunkLocator> MakeZarrChunkLocator(const ChunkGrid& grid,
                                                          const ChunkGrid& shard_grid,
                                                          std::vector<ZarrShardLevel> levels);

@@ -1,6 +1,6 @@
 // Three trees are walked side by side: the stored document, its unsharded form, which the writer
-// read, and the document that the writer wrote. The parser first brings the last two into one form,
-// so that short-hand names and null members make no difference.
+// read, and the document that the writer wrote. The parser first brings the last two into the form
+// of current readers, so that short-hand names and null members make no difference.
 #include "codec/zarr3/merge.h"
 
 #include <algorithm>
@@ -46,8 +46,8 @@ std::string NameOf(const JsonValue& extension) {
   return name != nullptr ? name->text() : "";
 }
 
-// Whether two extension points in the parser's form have the same name, and configurations that
-// differ at most in spelled-out defaults.
+// Whether two extension points in the form of current readers have the same name, and
+// configurations that differ at most in spelled-out defaults.
 bool SameExtension(const JsonValue& a, const JsonValue& b) {
   const JsonValue none = JsonValue::Object();
   const std::string name = NameOf(a);
@@ -140,9 +140,9 @@ NodePlace PlaceOfCopy(const NodePlace& group, const std::string& name) {
           group.node.empty() ? name : group.node + "/" + name};
 }
 
-// The document in the parser's form. Copies that a group embeds are left as they are: each is
-// brought into this form when it is merged.
-Result<JsonValue> InOneForm(const ZarrNode& node, const JsonValue& document) {
+// The document in the form of current readers. Copies that a group embeds are left as they are:
+// each is brought into this form when it is merged.
+Result<JsonValue> InCurrentForm(const ZarrNode& node, const JsonValue& document) {
   if (node.type == ZarrNode::Type::kGroup) return document;
   return ParseJson(node.unsharded_text);
 }
@@ -244,8 +244,7 @@ class ZarrMerger {
     if (stored_nodes_) return after;
     return RefuseLayoutChange(
         place.path,
-        "as this document does not tell how the chunks of an array that it did not hold "
-        "before are stored");
+        "as this document has no copy of that array that would say how its chunks are stored");
   }
 
   Result<JsonValue> MergeIntoDocument(const std::string& document, const JsonValue& after,
@@ -296,14 +295,14 @@ class ZarrMerger {
 
   static Result<JsonValue> Normalise(const JsonValue& document) {
     UNSHARD_ASSIGN_OR_RETURN(const ZarrNode node, ParseZarrMetadata(WriteJson(document, 0)));
-    return InOneForm(node, document);
+    return InCurrentForm(node, document);
   }
 
   const StoredNodes& stored_nodes_;
   bool changed_ = false;
 };
 
-// The edited document in the parser's form.
+// The edited document in the form of current readers.
 Result<JsonValue> ParseEditedZarr(std::string_view edited) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue document, ParseEdited(edited));
   auto node = ParseZarrMetadata(edited);
@@ -316,7 +315,7 @@ Result<JsonValue> ParseEditedZarr(std::string_view edited) {
                               "the presented array is not sharded: expected the codecs "
                               "without sharding_indexed");
   }
-  return InOneForm(*node, document);
+  return InCurrentForm(*node, document);
 }
 
 }  // namespace
@@ -356,11 +355,11 @@ Result<std::string> CompleteZarrMetadata(std::string_view edited, const StoredNo
   const bool group = node && node->type == ZarrNode::Type::kGroup && given;
   const JsonValue* consolidated = group ? given->Find("consolidated_metadata") : nullptr;
   if (consolidated == nullptr || !consolidated->is_object()) return std::string(edited);
-  JsonValue bare = *given;
-  bare.Erase("consolidated_metadata");
+  JsonValue without_copies = *given;
+  without_copies.Erase("consolidated_metadata");
   UNSHARD_ASSIGN_OR_RETURN(
       std::string merged,
-      MergeZarrMetadata(WriteDocument(bare, IndentOf(edited)), edited, stored_nodes));
+      MergeZarrMetadata(WriteDocument(without_copies, IndentOf(edited)), edited, stored_nodes));
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue stored, ParseJson(merged));
   if (SameMeaning(stored, *given)) return std::string(edited);
   return merged;

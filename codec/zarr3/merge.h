@@ -13,7 +13,7 @@ namespace unshard {
 // The stored `zarr.json` of the node at a path below a group ("a/b"); nothing where there is none.
 using StoredNodes = std::function<Result<std::optional<std::string>>(std::string_view node_path)>;
 
-// Gives the new text of the stored document: `original` with every change from its unsharded form
+// The new text of the stored document: `original` with every change from its unsharded form
 // to `edited` that does not concern the layout. Order and spelling of what the edit does not change
 // stay; the result equals `original` where nothing changed. Compared by meaning: short-hand names,
 // spelled-out defaults, null members, and another order of members or spelling of numbers are no

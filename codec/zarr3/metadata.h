@@ -38,12 +38,13 @@ struct ZarrNode {
   // The document of the unsharded equivalent, in which short-hand names are spelled out, because
   // current readers refuse them. The source text where nothing changes.
   std::string unsharded_text;
-  // For `unshard info`; empty for groups.
+  // For `unshard info`; empty where the node is a group.
   std::string data_type;
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> chunk_shape;  // of the unsharded array
   std::string codecs;                      // "transpose, bytes, zstd"
-  // Embedded consolidated metadata that could not be rewritten and are unchanged: "path: why".
+  // Copies in the consolidated metadata of a group that could not be rewritten, and are unchanged:
+  // "path: why".
   std::vector<std::string> warnings;
 };
 

@@ -18,8 +18,9 @@ std::vector<T> Reversed(std::span<const T> values) {
   return {values.rbegin(), values.rend()};
 }
 
-// The header of a block lists the extents of the array in their order, the voxels have the first
-// axis fastest: a block of N5 whose axes, slowest first, are those of the array reversed.
+// The header of a block lists the extents in the order of the array, and the first axis is the
+// fastest: such a chunk is an N5 block of an array whose axes, slowest first, are those of this one
+// reversed.
 class N5DefaultCodec final : public ChunkCodec {
  public:
   N5DefaultCodec(ChunkCodecPtr blocks, std::size_t rank, const JsonValue& configuration)

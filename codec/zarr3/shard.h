@@ -2,8 +2,8 @@
 //
 // A level is one sharding_indexed codec. Its dimensions may be a transpose of the array's; its
 // index lists its inner chunks in C order of its own dimensions. All levels above the innermost
-// together number the pages of a shard, the innermost level numbers the slots of a page. Layout and
-// traps: codec/FORMATS.md, "Zarr v3".
+// together number the pages of a shard, the innermost level numbers the slots of a page.
+// codec/FORMATS.md, "Zarr v3". Pure functions; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,8 @@ struct ZarrIndexEncoding {
   std::vector<std::size_t> order;  // of all transposes combined, rank + 1 axes; empty: none
   // In order of encoding; each has a fixed overhead.
   std::vector<BytesCodecPtr> bytes_codecs;
-  // index_codecs are absent: a crc32c follows the index, or nothing where it does not match.
+  // Set where index_codecs are absent: a crc32c follows the index, or, where that does not match,
+  // nothing does.
   bool guess_checksum = false;
 };
 
@@ -52,7 +53,7 @@ struct ZarrShardLevel {
 // codecs after the outermost sharding_indexed, in order of encoding, where one of them has no fixed
 // overhead; `outer` of the outermost level is then empty. Fails with kNotSupported where a shard
 // has 2^64 pages or more. A walk requests the index of each level; the opening range contains the
-// outermost one. An object of length 0 is damaged.
+// outermost one, or nothing where that is long. An object of length 0 is damaged.
 Result<std::shared_ptr<const ShardFormat>> MakeZarrShardFormat(
     std::vector<ZarrShardLevel> levels, std::vector<BytesCodecPtr> outer_codecs);
 

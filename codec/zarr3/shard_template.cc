@@ -31,10 +31,10 @@ std::optional<std::vector<std::uint64_t>> Numbers(const JsonValue* value, std::u
 }
 
 // The extent of a shard, in whole chunks.
-std::uint64_t ShardExtent(const ShardTemplate::Extent& wished, std::uint64_t shape,
+std::uint64_t ShardExtent(const ShardTemplate::Extent& wanted, std::uint64_t shape,
                           std::uint64_t chunk) {
   const std::uint64_t chunks =
-      wished.in_chunks ? wished.count : std::max<std::uint64_t>(1, (wished.count - 1) / chunk + 1);
+      wanted.in_chunks ? wanted.count : std::max<std::uint64_t>(1, (wanted.count - 1) / chunk + 1);
   const std::uint64_t in_array = shape == 0 ? 1 : (shape - 1) / chunk + 1;
   return std::min(chunks, in_array) * chunk;
 }
@@ -53,7 +53,9 @@ Result<ShardTemplate> ParseShardTemplate(std::string_view text) {
     extent.count = ParseNumber<std::uint64_t>(one).value_or(0);
     if (extent.count == 0 || extent.count > kMaxShardExtent) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "expected extents of shards, in elements (256x256x512) or chunks (8c, 1cx8cx8c)");
+                  "expected extents of shards, in elements (256x256x512) or chunks (8c, 1cx8cx8c), "
+                  "found \"" +
+                      std::string(text) + "\"");
     }
     shards.extents.push_back(extent);
     at = end + 1;

@@ -12,7 +12,7 @@ namespace unshard {
 // The layout that a codec chain with sharding_indexed describes.
 struct ZarrSharding {
   std::vector<ZarrShardLevel> levels;  // outermost first, at least one
-  // After the outermost sharding_indexed, where the shard has to be decoded as a whole.
+  // The codecs after the outermost sharding_indexed, where the shard has to be decoded as a whole.
   std::vector<BytesCodecPtr> outer_codecs;
   CodecChain flattened;                    // the chain of the unsharded equivalent
   std::vector<std::uint64_t> chunk_shape;  // of the innermost chunks, in array axis order
