@@ -39,7 +39,7 @@ bool AreDistinct(std::vector<std::string> names) {
          std::adjacent_find(names.begin(), names.end()) == names.end();
 }
 
-// Nothing where the names do not decide.
+// Nothing unless both have the same names, each once.
 std::optional<AxisMap> MapByName(const std::vector<std::string>& from,
                                  const std::vector<std::string>& to) {
   if (from.size() != to.size() || !AreDistinct(from)) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<AxisMap> MapByName(const std::vector<std::string>& from,
   return map;
 }
 
-// Both orders without the axes of extent 1.
+// Axis by axis in order, where axes of extent 1 are added and dropped.
 std::optional<AxisMap> MapInOrder(const std::vector<std::uint64_t>& from,
                                   const std::vector<std::uint64_t>& to) {
   AxisMap map;
@@ -172,7 +172,7 @@ bool ArrayCopy::HasSameItems() const {
   const bool same_axes = KeepsAxes(axes_, from_.rank());
   if (!from.order.empty() && !same_axes) return false;
   if (from.items == "raw") return KeepsOrder(axes_);
-  // Images say what they are; how labels are encoded, and what filters do, the metadata say.
+  // Images describe themselves. How labels are encoded, and what filters do, only the metadata say.
   if (from_.dialect != to_.dialect || !same_axes) return false;
   const bool says_itself = from.items == "jpeg" || from.items == "png" || from.items == "jxl";
   return says_itself || SameMeaning(from_.codec_json, to_.codec_json);
@@ -183,7 +183,7 @@ BlockForm ArrayCopy::FormOfChunks() const {
   if (!same_grid_ || !same_edges || !HasSameItems()) return BlockForm::kTranscode;
   const bool from_header = from_.codec->encoding().n5_header;
   if (from_header == to_.codec->encoding().n5_header) {
-    // The header of an N5 block says the shape with its axes.
+    // The header of an N5 block lists the extents in the order of the axes.
     const bool same_axes = KeepsAxes(axes_, from_.rank());
     return from_header && !same_axes ? BlockForm::kTranscode : BlockForm::kCopy;
   }
@@ -216,7 +216,7 @@ std::vector<GridCell> ArrayCopy::SourceCells(const GridCell& to_cell) const {
 Status ArrayCopy::Check(ByteSpan chunk, const GridCell& from_cell) const {
   const auto shape = ChunkShapeAt(from_, from_grid_, from_cell);
   if (from_.codec->EncodedSize(shape) == chunk.size()) {
-    // Raw items have nothing else that could be wrong.
+    // Raw items of the right size can be decoded.
     const ChunkEncoding& encoding = from_.codec->encoding();
     if (encoding.items == "raw" && encoding.steps.empty() && !encoding.n5_header) return {};
   }

@@ -27,7 +27,7 @@ Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
     case ArrayDialect::kPrecomputed:
       break;
   }
-  return Fail(ErrorCode::kInternal, "a precomputed volume is no single array");
+  return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
 }
 
 Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array) {
@@ -50,7 +50,7 @@ Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array) {
     case ArrayDialect::kPrecomputed:
       break;
   }
-  return Fail(ErrorCode::kInternal, "a precomputed volume is no single array");
+  return Fail(ErrorCode::kInternal, "expected a single array, found a precomputed volume");
 }
 
 Result<ArrayMetadata> WithCodec(ArrayMetadata array) {

@@ -1,4 +1,5 @@
-// The metadata documents of one array, read and written by the name of its format.
+// The metadata documents of one array, read and written by the functions of its format. Pure;
+// thread-safe.
 #pragma once
 
 #include <vector>
@@ -8,22 +9,22 @@
 
 namespace unshard {
 
-// The scales of a precomputed volume. Fails, naming the JSON path, with kDataLoss on
-// damaged metadata and with kNotSupported where chunks cannot be decoded.
+// The scales of a precomputed volume. This and ReadArray fail, naming the JSON path, with kDataLoss
+// on damaged metadata and with kNotSupported where chunks cannot be decoded.
 Result<std::vector<ArrayMetadata>> ReadScales(const JsonValue& info);
-// zarr.json, .zarray, attributes.json; `attributes` are those beside .zarray, else null.
+// The array of a zarr.json, .zarray or attributes.json; `attributes`: the .zattrs beside a .zarray,
+// else null. Requires: another dialect than precomputed.
 Result<ArrayMetadata> ReadArray(ArrayDialect dialect, const JsonValue& document,
                                 const JsonValue& attributes);
 
-// The inverse, but for precomputed volumes. Fails with kNotSupported where the format cannot say
-// what the array has.
+// The inverse of ReadArray. Fails with kNotSupported where the format cannot express the array.
 struct ArrayDocuments {
   JsonValue array;
-  JsonValue attributes;  // beside .zarray, null where it has none
+  JsonValue attributes;  // the .zattrs beside a .zarray; null: none
 };
 Result<ArrayDocuments> DocumentsOf(const ArrayMetadata& array);
 
-// The array with the codec that its documents describe. `array` has none.
+// The array with the codec that its members describe; `array` may have none. Fails as these do.
 Result<ArrayMetadata> WithCodec(ArrayMetadata array);
 
 }  // namespace unshard

@@ -9,13 +9,13 @@
 namespace unshard {
 namespace {
 
-// Neuroglancer, TensorStore and CloudVolume alike.
+// Whether Neuroglancer, TensorStore and CloudVolume all read volumes of this type.
 bool ReadersOfVolumesKnow(const DataType& type) {
   if (type.kind == DataType::Kind::kFloat) return type.size == 4;
   return type.kind != DataType::Kind::kSigned || type.size < 8;
 }
 
-// The type in another format; bool is uint8 where there is none.
+// The type in the format `to`; bool becomes uint8 where the format has no bool.
 Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
   if (IsZarr(to)) return type;
   DataType presented = type;
@@ -28,7 +28,7 @@ Result<DataType> TypeIn(ArrayDialect to, const DataType& type) {
                                             std::string(DialectName(to)) + " has none like it");
 }
 
-// Readers look for the levels of a pyramid by the names of its axes.
+// In a pyramid all axes are named, because readers identify them by name.
 std::vector<std::optional<std::string>> NamesIn(ArrayDialect to, const SourceDataset& dataset,
                                                 const PyramidGeometry& geometry,
                                                 const PresentedArray& array) {
@@ -43,7 +43,8 @@ std::vector<std::optional<std::string>> NamesIn(ArrayDialect to, const SourceDat
   return names;
 }
 
-// Of a single array those of the source. In a pyramid N5 has those of each level as well.
+// The units of a single array are those of the source. In a pyramid only N5 has units in each
+// level.
 std::vector<std::optional<DimensionUnit>> UnitsIn(ArrayDialect to, const SourceDataset& dataset,
                                                   const PyramidGeometry& geometry,
                                                   std::size_t level, const PresentedArray& array) {
@@ -89,7 +90,7 @@ JsonValue AttributesIn(ArrayDialect to, const ArrayMetadata& stored) {
   return attributes;
 }
 
-// Zarr has a name of one component for each chunk, or directories; views have directories.
+// The chunk keys of views have one directory for each dimension.
 ChunkKeyEncoding KeysIn(ArrayDialect to) {
   const bool v2 = to != ArrayDialect::kZarr3;
   return {v2 ? ChunkKeyEncoding::Kind::kV2 : ChunkKeyEncoding::Kind::kDefault, '/'};

@@ -1,4 +1,4 @@
-// One array as documents of another format describe it. codec/FORMATS.md, "Views".
+// One array as another format describes it. codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace unshard {
 
-// How the chunks of a view are compressed where they are encoded again.
+// How the chunks of a view are compressed where they are encoded again; without steps they are not.
 struct ViewOptions {
-  std::vector<ChunkEncoding::Step> steps;  // none: not at all
+  std::vector<ChunkEncoding::Step> steps;
 };
 
-// The array of level number `level`, in the format `to`. It has everything but what a pyramid says
-// of its levels. Fails with kNotSupported, naming what the format cannot say: the data type, an
-// axis, a codec, the place of the first voxel.
+// The array of level number `level`, in the format `to`, without the members in which the format
+// describes pyramids. Fails with kNotSupported, naming what the format cannot express: the data
+// type, an axis, a codec, the position of the first voxel.
 Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidGeometry& geometry,
                                     std::size_t level, ArrayDialect to, const ViewOptions& options);
-// The same format, without compression.
+// The array in its own format, without shards and compression.
 Result<PresentedArray> PresentRaw(const ArrayMetadata& stored);
 
 }  // namespace unshard

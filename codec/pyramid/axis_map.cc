@@ -10,10 +10,10 @@
 namespace unshard {
 namespace {
 
-// The places c, z, y, x of a precomputed volume.
-constexpr std::size_t kVolumeRank = 4;
+constexpr std::size_t kVolumeRank = 4;  // c, z, y, x
 
-std::optional<std::size_t> PlaceOf(const PyramidAxis& axis) {
+// The position among these of an axis with such a name or kind; nothing for any other axis.
+std::optional<std::size_t> VolumeAxisOf(const PyramidAxis& axis) {
   const std::string name = LowerCase(axis.name);
   if (name == "z") return 1;
   if (name == "y") return 2;
@@ -24,7 +24,7 @@ std::optional<std::size_t> PlaceOf(const PyramidAxis& axis) {
 
 bool AnyIsNamed(std::span<const PyramidAxis> axes) {
   return std::any_of(axes.begin(), axes.end(), [](const PyramidAxis& axis) {
-    const auto place = PlaceOf(axis);
+    const auto place = VolumeAxisOf(axis);
     return place && *place != 0;
   });
 }
@@ -35,7 +35,7 @@ Result<AxisMap> MapToVolume(std::span<const PyramidAxis> axes,
   const bool by_name = AnyIsNamed(axes);
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     const std::size_t from_end = axes.size() - axis;
-    std::optional<std::size_t> place = PlaceOf(axes[axis]);
+    std::optional<std::size_t> place = VolumeAxisOf(axes[axis]);
     if (!by_name) {
       place = from_end <= kVolumeRank ? std::optional(kVolumeRank - from_end) : std::nullopt;
     }
@@ -51,8 +51,8 @@ Result<AxisMap> MapToVolume(std::span<const PyramidAxis> axes,
   }
   if (map[2] && map[3]) return map;
   return Fail(ErrorCode::kNotSupported,
-              "a precomputed volume has the axes x and y, and the array has only " +
-                  std::to_string(axes.size()) + " of other names");
+              "expected the axes x and y, which every precomputed volume has, among the " +
+                  std::to_string(axes.size()) + " axes of the array");
 }
 
 }  // namespace
@@ -87,7 +87,8 @@ bool KeepsOrder(const AxisMap& map) {
 
 namespace {
 
-// Copies a box axis by axis; the innermost as a whole where its items are neighbours in both.
+// Copies a box axis by axis; the innermost axis at once where its items are adjacent in both
+// chunks.
 class BoxCopy {
  public:
   BoxCopy(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to)

@@ -1,4 +1,5 @@
-// Which axis of a stored array an axis of the presented one is. codec/FORMATS.md, "Views".
+// Correspondence of the axes of two arrays, and copying of voxels between them. codec/FORMATS.md,
+// "Views". Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +14,24 @@
 
 namespace unshard {
 
-// Of each axis of one array, slowest first, that of another one; nothing: an axis of extent 1 that
-// the other one lacks. Axes of the other one that do not occur have the extent 1.
+// For each axis of one array, slowest first, the axis of another one; nothing: an axis of extent 1
+// that the other one lacks. Axes of the other one that do not occur in the map have the extent 1.
 using AxisMap = std::vector<std::optional<std::size_t>>;
 
-// The axes of an array of `shape` in documents of another format. Between Zarr and N5 they stay as
-// they are. A precomputed volume has c, z, y, x: names decide where an axis is named x, y or z,
-// else the order does. Its channels are dropped elsewhere where there is one. Fails with
-// kNotSupported, naming the axis that a precomputed volume cannot have.
+// The axes of an array of `shape` in another format. Between Zarr and N5 they stay as they are. A
+// precomputed volume has c, z, y, x: they are found by name where an axis is named x, y or z, else
+// by order. The channel of a precomputed volume is dropped in other formats where there is only
+// one. Fails with kNotSupported, naming the axis that a precomputed volume cannot have.
 Result<AxisMap> MapAxes(std::span<const PyramidAxis> axes, std::span<const std::uint64_t> shape,
                         ArrayDialect from, ArrayDialect to);
 
 // The map in the other direction; the other array has `rank` axes.
 AxisMap InverseMap(const AxisMap& map, std::size_t rank);
-// Whether items in C order keep their order.
+// Whether items in C order have the same order along the axes of both arrays.
 bool KeepsOrder(const AxisMap& map);
 
-// One value an axis of the other array, for each axis of this one; `missing` for those it lacks.
+// `values`, one for each axis of the other array, by the axes of this one; `missing` for those that
+// the other array lacks.
 template <class T>
 std::vector<T> MapList(const AxisMap& map, const std::vector<T>& values, const T& missing) {
   std::vector<T> mapped;
@@ -37,21 +39,20 @@ std::vector<T> MapList(const AxisMap& map, const std::vector<T>& values, const T
   return mapped;
 }
 
-// A box of voxels that two chunks have in common: where it begins in each, along its own axes, and
-// its extents along the axes of the one that is written.
+// A box of voxels that is copied from one chunk to another.
 struct VoxelBox {
-  std::vector<std::uint64_t> from;
-  std::vector<std::uint64_t> to;
-  std::vector<std::uint64_t> extent;
+  std::vector<std::uint64_t> from;    // where it begins in the source, along the source's axes
+  std::vector<std::uint64_t> to;      // where it begins in the target, along the target's axes
+  std::vector<std::uint64_t> extent;  // along the target's axes
 };
-// Copies the voxels of a box. `map`: of each axis of `to`, that of `from`. Requires: the box lies
-// within both chunks, whose items have one size.
+// Copies the voxels of a box. `map`: for each axis of `to`, that of `from`. Requires: the box lies
+// within both chunks, whose items have the same size.
 void CopyBox(const Voxels& from, const AxisMap& map, const VoxelBox& box, Voxels& to);
 // Sets every item of `bytes` to `item`. Requires: a whole number of items.
 void FillItems(ByteVector& bytes, ByteSpan item);
 
-// The voxels with their axes in the order of `map`, in a chunk of `shape`: what lies beyond `shape`
-// is cut off, what `voxels` lack is `fill`, one item. Requires: a size that VoxelBytes gives.
+// The voxels along the axes of `map`, in a chunk of `shape`: what lies beyond `shape` is cut off,
+// and what `voxels` lack is `fill`, one item. Requires: a shape for which VoxelBytes succeeds.
 Voxels Reshape(const Voxels& voxels, const AxisMap& map, std::span<const std::uint64_t> shape,
                ByteSpan fill);
 

@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 4> kZarr3Codecs = {"gzip", "zstd", "blosc
 constexpr std::array<std::string_view, 5> kCompressors = {"gzip", "zstd", "blosc", "numcodecs.zlib",
                                                           "numcodecs.bz2"};
 
-// Whether the readers of a format know these codecs.
-bool CanSay(ArrayDialect dialect, const std::vector<Step>& steps) {
+// Whether metadata of the format can name these codecs, and its readers know them.
+bool CanExpress(ArrayDialect dialect, const std::vector<Step>& steps) {
   switch (dialect) {
     case ArrayDialect::kPrecomputed:
       return steps.empty();
@@ -37,8 +37,8 @@ bool IsReversal(const std::vector<std::size_t>& order) {
   return order == ReversedOrder(order.size());
 }
 
-// Whether the format can say in which order the items are, if no axis comes or goes.
-bool CanSayOrder(ArrayDialect to, const std::vector<std::size_t>& order, const AxisMap& axes) {
+// Whether metadata of the format can express the order of the items.
+bool CanExpressOrder(ArrayDialect to, const std::vector<std::size_t>& order, const AxisMap& axes) {
   if (!KeepsOrder(axes)) return false;
   if (IsIdentity(order)) return true;
   const bool same_axes = axes.size() == order.size() &&
@@ -48,7 +48,8 @@ bool CanSayOrder(ArrayDialect to, const std::vector<std::size_t>& order, const A
   return to == ArrayDialect::kZarr2 && IsReversal(order);
 }
 
-// Chunks of Zarr are never clipped, those of precomputed volumes always. N5 blocks say it.
+// Whether chunks at the upper edges have the same shape: those of Zarr are never clipped, those of
+// precomputed volumes always, and N5 blocks may be either, because their header has the shape.
 bool HasSameEdges(const ArrayMetadata& stored, ArrayDialect to) {
   if (IsEven(stored)) return true;
   if (IsZarr(to)) return IsZarr(stored.dialect);
@@ -89,7 +90,7 @@ JsonValue BloscMembers(const JsonValue& configuration, const DataType& type) {
   return members;
 }
 
-// The same in Zarr v3, which has names for the shuffle, and wants the size of items.
+// The same in Zarr v3, which has names for the shuffle, and needs the size of the items.
 JsonValue BloscInZarr3(const JsonValue& configuration, const DataType& type) {
   if (!TextOf(configuration, "shuffle").empty()) return configuration;
   JsonValue members = BloscMembers(configuration, type);
@@ -196,12 +197,12 @@ BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap
   const ChunkEncoding& from = stored.codec->encoding();
   const bool little = !from.big_endian || type.ordered_size() == 1;
   const bool big = from.big_endian || type.ordered_size() == 1;
-  bool same_bytes = from.items == "raw" && CanSay(to, from.steps) &&
-                    CanSayOrder(to, from.order, axes) && HasSameEdges(stored, to) &&
+  bool same_bytes = from.items == "raw" && CanExpress(to, from.steps) &&
+                    CanExpressOrder(to, from.order, axes) && HasSameEdges(stored, to) &&
                     HasSameChannels(stored, to, axes);
   if (to == ArrayDialect::kN5) same_bytes = same_bytes && big;
-  const bool says_little = to == ArrayDialect::kZarr2 && type.kind == DataType::Kind::kBrainFloat;
-  if (to == ArrayDialect::kPrecomputed || says_little) same_bytes = same_bytes && little;
+  const bool is_little = to == ArrayDialect::kZarr2 && type.kind == DataType::Kind::kBrainFloat;
+  if (to == ArrayDialect::kPrecomputed || is_little) same_bytes = same_bytes && little;
   if (!same_bytes) return plan;
   plan.encoding = from;
   plan.encoding.n5_header = to == ArrayDialect::kN5;
@@ -225,11 +226,11 @@ BlockPlan PlanRawBlocks(const ArrayMetadata& stored) {
 
 Result<JsonValue> CodecJsonOf(ArrayDialect dialect, const DataType& type,
                               const ChunkEncoding& encoding, std::size_t rank) {
-  if (encoding.items != "raw" || !CanSay(dialect, encoding.steps)) {
+  if (encoding.items != "raw" || !CanExpress(dialect, encoding.steps)) {
     const std::string name = encoding.steps.empty() ? encoding.items : encoding.steps.front().name;
     return Fail(ErrorCode::kNotSupported, "the codec " + name + ": chunks of " +
                                               std::string(DialectName(dialect)) +
-                                              " cannot have it here");
+                                              " are not encoded with it here");
   }
   JsonValue json = JsonValue::Object();
   switch (dialect) {

@@ -1,5 +1,5 @@
-// How the chunks of a view come from those of the source: as they are, with a header more or less,
-// or decoded and encoded again. codec/FORMATS.md, "Views".
+// How the chunks of a view are made from those of the source: the stored bytes, with an N5 header
+// more or less, or decoded and encoded again. codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace unshard {
 
 enum class BlockForm {
-  kCopy,
+  kCopy,         // the stored bytes
   kAddHeader,    // the header of an N5 block, then the stored bytes
-  kStripHeader,  // the stored N5 block without its header, where that says the shape of the chunk;
-                 // transcoded else
-  kTranscode,
+  kStripHeader,  // the stored N5 block without its header, where that has the shape of the chunk;
+                 // else as kTranscode
+  kTranscode,    // decoded and encoded again
 };
 
 struct BlockPlan {
@@ -24,12 +24,12 @@ struct BlockPlan {
   ChunkEncoding encoding;  // of the presented chunks
 };
 
-// The plan for a whole level, which has one compressor. `axes`: of each presented axis, that of
-// `stored`. Chunks that are copied, or change their header, keep their compression; transcoded ones
-// have `steps`, by default none.
+// The plan for all chunks of a level, which have one codec. `axes`: for each presented axis, that
+// of `stored`. Chunks that are copied, or change their header, keep their compression; transcoded
+// ones are compressed by `steps`.
 BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes,
                      const std::vector<ChunkEncoding::Step>& steps = {});
-// The same for the source's own format without compression.
+// The plan for the same format without compression.
 BlockPlan PlanRawBlocks(const ArrayMetadata& stored);
 
 // Whether no chunk reaches beyond the array.

@@ -9,12 +9,12 @@
 namespace unshard {
 namespace {
 
-// The first axis of a precomputed volume. Each look-up of a chunk looks for all stored ones.
-constexpr std::size_t kChannels = 0;
+constexpr std::size_t kChannels = 0;  // the first axis of a precomputed volume
+// The most stored chunks of a presented one, which are looked up together.
 constexpr std::uint64_t kMostParts = 1024;
 
-// Into how many chunks the channels of a presented chunk are divided where they are stored. Fails
-// where these are too many.
+// The number of stored chunks into which the channels of a presented chunk are divided. Fails where
+// these are too many.
 Result<std::uint64_t> PartsOf(const PresentedArray& array) {
   if (array.presented.dialect != ArrayDialect::kPrecomputed) return 1;  // may have no axis at all
   const auto& axis = array.axes[kChannels];
@@ -175,7 +175,6 @@ Result<ByteVector> ChunkConversion::Absent(const GridCell& cell) const {
 
 Result<ByteVector> ChunkConversion::Encode(const Voxels& voxels, const GridCell& cell) const {
   const auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
-  // Between arrays of the same axes and edges nothing moves.
   Voxels presented = Reshape(voxels, array_.axes, shape, fill_);
   presented.type = array_.presented.data_type;
   return array_.presented.codec->Encode(presented);

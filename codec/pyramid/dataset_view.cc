@@ -52,7 +52,7 @@ void AddGroup(const std::string& directory, ArrayDialect dialect, JsonValue attr
   }
 }
 
-// The attributes of a group, or a pyramid, in another format, without what it says of its levels.
+// The attributes of a group or a pyramid in the format `to`, without the members about its levels.
 JsonValue GroupAttributes(const SourceDataset& dataset, ArrayDialect to) {
   JsonValue attributes = dataset.attributes;
   if (to == ArrayDialect::kN5) EraseN5Members(attributes);
@@ -97,7 +97,7 @@ PyramidGeometry MapGeometry(const PyramidGeometry& geometry, const AxisMap& axes
   return mapped;
 }
 
-// A precomputed volume counts in nanometres.
+// The numbers of a precomputed volume are nanometres.
 Status CheckUnits(PyramidGeometry& geometry, std::vector<std::string>& warnings) {
   bool guessed = false;
   for (const PyramidAxis& axis : geometry.axes) {
@@ -121,7 +121,7 @@ Status KeysDiffer(const std::vector<std::string>& paths) {
   return {};
 }
 
-// Members that the format has for a whole pyramid.
+// Adds the document of a whole pyramid, and those of the groups between it and its levels.
 Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry, ArrayDialect to,
                   PresentedDataset& presented) {
   std::vector<PyramidLevel> levels;
@@ -166,7 +166,7 @@ Status AddPyramid(const SourceDataset& dataset, const PyramidGeometry& geometry,
   return {};
 }
 
-// OME-Zarr of the other version needs no more than its documents.
+// Between versions of OME-Zarr multiscales stay as they are, and their geometry is not needed.
 Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect to) {
   if (dataset.kind != Kind::kPyramid || !IsZarr(dataset.dialect) || !IsZarr(to)) {
     return ReadGeometry(dataset);

@@ -1,4 +1,5 @@
-// A dataset in the documents of another format: which of them are where. codec/FORMATS.md, "Views".
+// The documents and arrays of a dataset in another format. codec/FORMATS.md, "Views". Pure;
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -24,13 +25,13 @@ struct PresentedDataset {
   std::vector<std::string> warnings;
 };
 
-// Fails with kNotSupported, naming what is in the way, where the format cannot say what the dataset
-// says, and with kDataLoss where its metadata are damaged.
+// The dataset in the format `to`. Fails with kNotSupported, naming what is in the way, where the
+// format cannot express the dataset, and with kDataLoss where its metadata are damaged.
 Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDialect to,
                                         const ViewOptions& options);
-// In its own format and at its own paths, without compression.
+// The dataset in its own format and at its own paths, without shards and compression.
 Result<PresentedDataset> PresentRawDataset(const SourceDataset& dataset);
-// The same with the encoding that it has: only the shards are gone.
+// The same with the encoding of the source: only without shards.
 Result<PresentedDataset> PresentUnshardedDataset(const SourceDataset& dataset);
 
 }  // namespace unshard

@@ -31,7 +31,8 @@ std::vector<double> Reversed(std::vector<double> values) {
   return values;
 }
 
-// The factors of a level against the first one, slowest first; nothing where no document has them.
+// The factors of a level relative to the first one, slowest first; nothing where no document has
+// them.
 Result<std::optional<std::vector<double>>> FactorsOf(const JsonValue& group,
                                                      const ArrayMetadata& array,
                                                      std::size_t level) {
@@ -59,7 +60,7 @@ struct Pixel {
   std::string unit;
 };
 
-// The voxel of the first level, as n5-viewer has it.
+// The size of a voxel of the first level (n5-viewer).
 std::optional<Pixel> PixelOf(const JsonValue& attributes, std::size_t rank) {
   const JsonValue* pixel = attributes.Find("pixelResolution");
   if (pixel == nullptr) return std::nullopt;
@@ -99,7 +100,8 @@ Result<std::vector<double>> CornerOf(const JsonValue& attributes, std::size_t ra
   return Fail(ErrorCode::kDataLoss, name + "offset: expected " + std::to_string(rank) + " numbers");
 }
 
-// A level says its own resolution as TensorStore does, or follows from the first one's voxel.
+// The resolution of a level is `pixelResolution` times its factors, else its own `resolution`
+// (TensorStore), else its factors in nanometres.
 Result<LevelPosition> PositionOf(const JsonValue& group, const std::vector<PyramidLevel>& levels,
                                  std::size_t level, PyramidGeometry& geometry) {
   const ArrayMetadata& array = levels[level].array;
@@ -165,7 +167,7 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
 
 namespace {
 
-// How many times as coarse as the first one a level is, fastest axis first.
+// The factors of a level relative to the first one, fastest axis first.
 Result<std::vector<double>> FactorsFor(const PyramidGeometry& geometry, std::size_t level) {
   std::vector<double> factors;
   for (std::size_t axis = geometry.axes.size(); axis-- > 0;) {

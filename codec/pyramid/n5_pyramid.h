@@ -1,5 +1,5 @@
 // The multiscale conventions of N5 as pyramids, and back: n5-viewer, n5-universe, Paintera,
-// TensorStore. codec/FORMATS.md, "Views".
+// TensorStore. codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace unshard {
 
-// A single dataset, or a group with these attributes and its levels. The members of a dataset that
-// no ArrayMetadata has are in its attributes.
+// The geometry of a single dataset, or of a group with these attributes and its levels. Fails with
+// kDataLoss, naming the member, on damaged metadata.
 Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
                                      const std::vector<PyramidLevel>& levels);
 
@@ -19,16 +19,16 @@ Result<PyramidGeometry> GeometryOfN5(const JsonValue& attributes,
 // N5 lists them fastest first. Fails with kNotSupported where a level is no whole number of times
 // as coarse as the first one.
 Result<JsonValue> N5GroupOf(const PyramidGeometry& geometry);
-// The members of one level, beside axes, units and resolution,
-// which are those of its ArrayMetadata.
+// The members of one level beside those of its ArrayMetadata (axes, units, resolution). Fails as
+// N5GroupOf does.
 Result<JsonValue> N5LevelOf(const PyramidGeometry& geometry, std::size_t level);
 
-// Says in the attributes of the root of a container which version of N5 it has, unless they do: a
-// reader takes any of the same major version, or a lower one.
+// Adds the version of N5 to the attributes of the root of a container, unless they have one.
+// Readers accept their own major version and lower ones.
 void SetN5Version(JsonValue& attributes);
 
-// Removes the members that say how a dataset is stored and where its voxels are. They are not
-// carried into another format, and an attribute of that name of another format is none of N5's.
+// Removes the members by which N5 describes how a dataset is stored and where its voxels are: they
+// are not carried into another format, and attributes of another format must not be taken for them.
 void EraseN5Members(JsonValue& attributes);
 
 }  // namespace unshard

@@ -67,8 +67,8 @@ Result<std::vector<PyramidAxis>> ReadAxes(const JsonValue& multiscale, std::size
   return read;
 }
 
-// Whether every level begins at a whole voxel, along all axes of space, if what is read as the
-// translation of a voxel is moved by `shift` of the difference of the levels' voxels to its corner.
+// Whether every level begins at a whole voxel along all axes of space, where translations are those
+// of corners (`shift` 0) or of centres of voxels (1).
 bool BeginsAtVoxels(const PyramidGeometry& geometry, double shift) {
   const std::vector<double>& finest = geometry.levels.front().resolution;
   for (const LevelPosition& level : geometry.levels) {
@@ -89,7 +89,7 @@ JsonValue Transformation(const char* type, std::span<const double> numbers) {
   return made;
 }
 
-// Gives each of the objects of OME-Zarr that carry a version this one, or none.
+// Sets the version of each object of OME-Zarr that has one; a null pointer removes it.
 void SetVersions(JsonValue& ome, const char* version) {
   const auto set = [&](JsonValue& owner) {
     if (!owner.is_object()) return;

@@ -1,5 +1,5 @@
 // OME-Zarr multiscales, versions 0.5 (Zarr v3) and 0.4 (Zarr v2), as pyramids, and back.
-// codec/FORMATS.md, "Views".
+// codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
 #include <string>
@@ -9,17 +9,20 @@
 
 namespace unshard {
 
-// What OME-Zarr says about a group with these attributes: the member `ome` (Zarr v3), or the
-// attributes themselves (Zarr v2); null where they are not those of OME-Zarr.
+// The OME-Zarr metadata in the attributes of a group: the member `ome` (Zarr v3), or the attributes
+// themselves (Zarr v2); null where they have none.
 JsonValue OmeOf(ArrayDialect dialect, const JsonValue& attributes);
 
-// The paths of the datasets of the first multiscale; none where there is none.
+// The paths of the datasets of the first multiscale; none where there is none. Fails with kDataLoss
+// where a dataset has no path.
 Result<std::vector<std::string>> OmeLevelPaths(const JsonValue& ome);
 // The names of its axes.
 std::vector<std::string> OmeAxisNames(const JsonValue& ome);
 
-// Units of length become nanometres. Where translations are those of centres, and where of corners,
-// is found by which of them makes all levels begin at whole voxels: neither is kNotSupported.
+// The geometry of the first multiscale; units of length become nanometres. Translations are taken
+// as those of the corners of voxels, or else of their centres, whichever lets all levels begin at
+// whole voxels. Fails with kNotSupported where neither does, and with kDataLoss on damaged
+// metadata.
 Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
                                       const std::vector<PyramidLevel>& levels);
 
@@ -27,8 +30,8 @@ Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
 // voxels. `geometry` has the axes of the arrays.
 JsonValue MultiscalesOf(const PyramidGeometry& geometry, const std::vector<std::string>& paths);
 
-// The attributes of a group of the other version of Zarr: what OME-Zarr says moves into, or out of,
-// the member `ome`, with its versions. Other attributes stay as they are.
+// The attributes of a group in the other version of Zarr: the members of OME-Zarr move into, or out
+// of, the member `ome`, and get the version. Other attributes stay as they are.
 JsonValue AttributesInZarr2(JsonValue zarr3_attributes);
 JsonValue AttributesInZarr3(JsonValue zarr2_attributes);
 

@@ -12,7 +12,7 @@
 namespace unshard {
 namespace {
 
-// Of one array: its units, if it has any.
+// The geometry of one array, from its units and its origin.
 Result<PyramidGeometry> GeometryOfArray(const ArrayMetadata& array) {
   PyramidGeometry geometry;
   LevelPosition level;
@@ -65,7 +65,7 @@ PyramidAxis::Kind KindOfAxis(std::string_view name) {
 Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
   if (dataset.levels.empty()) return PyramidGeometry();
   UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry geometry, GeometryOf(dataset));
-  // Sums and quotients of such numbers are numbers.
+  // Within these bounds sums and quotients of the numbers are finite.
   constexpr double kLargest = 1e30;
   for (const LevelPosition& level : geometry.levels) {
     for (std::size_t axis = 0; axis < level.resolution.size(); ++axis) {
@@ -73,9 +73,10 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
       const bool is_place = resolution > 1 / kLargest && resolution < kLargest &&
                             std::abs(level.corner[axis]) < kLargest;
       if (is_place) continue;
-      return Fail(ErrorCode::kNotSupported,
-                  "a resolution of " + ShortestDecimal(resolution) + " and an offset of " +
-                      ShortestDecimal(level.corner[axis]) + ": expected numbers that place voxels");
+      return Fail(ErrorCode::kNotSupported, "a resolution of " + ShortestDecimal(resolution) +
+                                                " and an offset of " +
+                                                ShortestDecimal(level.corner[axis]) +
+                                                ": expected numbers between 1e-30 and 1e30");
     }
   }
   return geometry;

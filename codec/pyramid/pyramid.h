@@ -1,5 +1,5 @@
-// Datasets as views see them, whatever format they come from: arrays, pyramids of them, groups; and
-// where the voxels of each level lie. codec/FORMATS.md, "Views".
+// Datasets as views take them from any format: arrays, pyramids of arrays, groups; and the
+// positions of their voxels in space. codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct SourceDataset {
   };
   ArrayDialect dialect = ArrayDialect::kZarr3;
   Kind kind = Kind::kGroup;
-  // What the documents of the directory itself say: precomputed, the whole `info`; Zarr, the
-  // attributes; N5, attributes.json. Of a single array, as far as `levels` does not have it.
+  // The metadata of the directory itself: precomputed, the whole `info`; Zarr, the attributes; N5,
+  // attributes.json. Of a single array, those that `levels` does not have.
   JsonValue attributes = JsonValue::Object();
   std::vector<PyramidLevel> levels;  // kArray: one; kGroup: none
 };
@@ -41,39 +41,40 @@ struct PyramidAxis {
   enum class Kind { kSpace, kChannel, kTime, kOther };
   std::string name;
   Kind kind = Kind::kOther;
-  // Of the numbers in LevelPosition: "nm" for every unit of length, else as the source has it; ""
-  // where it has none.
+  // The unit of the numbers in LevelPosition: "nm" for every unit of length, else that of the
+  // source;
+  // "": none.
   std::string unit;
 };
-// The kind that a name means by convention: x, y, z, c or channel, t or time.
+// The kind of an axis by its name: x, y, z; c or channel; t or time.
 PyramidAxis::Kind KindOfAxis(std::string_view name);
 
 // Where the voxels of a level are, one number an axis, slowest first.
 struct LevelPosition {
-  std::vector<double> resolution;  // the distance of two voxels
-  std::vector<double> corner;      // of the voxel with index 0: its lower end, not its centre
+  std::vector<double> resolution;  // the distance between neighbouring voxels
+  std::vector<double> corner;      // the lower end of the voxel with index 0, not its centre
 };
 
 struct PyramidGeometry {
   std::vector<PyramidAxis> axes;      // slowest first
   std::vector<LevelPosition> levels;  // as in SourceDataset::levels
-  std::vector<std::string> warnings;  // what the metadata lack, and what stands in for it
+  std::vector<std::string> warnings;  // what the metadata lack, and what is assumed instead
 };
 
 // Reads the geometry of an array or a pyramid. Fails with kDataLoss on damaged metadata, and with
 // kNotSupported, naming what is in the way, where they do not say where the voxels are.
 Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset);
 
-// The corner of a level in voxels, along one axis. Fails with kNotSupported where that is no whole
-// number, naming `what`.
+// The corner of a level in voxels, along one axis. Fails with kNotSupported, in a message that
+// begins with `what`, where that is no whole number.
 Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,
                                  std::string_view what);
-// Whether a number is whole but for an error of rounding.
+// Whether a number is whole up to rounding errors.
 bool IsNearlyWhole(double value);
 
 // A list of numbers.
 JsonValue NumberList(std::span<const double> values);
-// The number that a JSON value is. Nothing where it is none, or not finite.
+// The value of a JSON number; nothing for any other JSON value, and where it is not finite.
 std::optional<double> NumberOf(const JsonValue& value);
 // The numbers of a list with `size` items; nothing where the value is anything else.
 std::optional<std::vector<double>> NumbersOf(const JsonValue* value, std::size_t size);
