@@ -30,7 +30,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// What is known of an array.
+// The properties of an array that a schema describes.
 struct Description {
   std::string dtype;
   IndexDomain domain;
@@ -88,7 +88,7 @@ Result<Shape> ChunksMember(const JsonCursor& json, std::string_view name, std::s
   return member.Expected("one extent for each of the " + std::to_string(rank) + " dimensions");
 }
 
-// From 0 on, with upper bounds that can be changed.
+// Lower bounds of 0, and upper bounds that may change later.
 IndexDomain ResizableDomain(const Shape& shape) {
   IndexDomain domain = DomainOfShape(shape);
   for (DomainDimension& one : domain.dimensions) one.implicit_upper = true;
@@ -135,7 +135,7 @@ std::optional<double> FloatOfBits(const ElementType& type, std::string_view text
   return (*bits >> 15 & 1) != 0 ? -value : value;
 }
 
-// A value of a document as TensorStore prints it. What is none of the type's stays as it is.
+// A value of a document as TensorStore prints it. A value that the type does not have is unchanged.
 JsonValue FillValueOf(const ElementType& type, const JsonValue& value) {
   using Kind = ElementType::Kind;
   if (type.kind == Kind::kComplex && value.items().size() == 2) {
@@ -153,7 +153,7 @@ JsonValue FillValueOf(const ElementType& type, const JsonValue& value) {
 
 // --- Zarr v3
 
-// TensorStore writes the units of dimensions as texts.
+// The attribute `dimension_units` of TensorStore; no units where it has another form.
 DimensionUnits UnitsOf(const JsonValue& document, std::size_t rank) {
   const JsonValue* const attributes = document.Find("attributes");
   const JsonValue* const texts =
@@ -167,14 +167,14 @@ DimensionUnits UnitsOf(const JsonValue& document, std::size_t rank) {
   return units;
 }
 
-// The name of a data type, short or long.
+// The name of a data type, alone or in an object.
 Result<std::string> NameMember(const JsonCursor& json, std::string_view key) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(key));
   if (!member.value().is_object()) return member.String();
   return member.StringMember("name");
 }
 
-// Options that a document may leave out are set.
+// Sets the options that a document may leave out.
 void Complete(Zarr3CodecChain& chain) {
   for (auto* list : {&chain.array_to_bytes, &chain.bytes_to_bytes}) {
     for (Zarr3Codec& codec : *list) {
@@ -188,8 +188,8 @@ void Complete(Zarr3CodecChain& chain) {
   }
 }
 
-// Whether layouts are known: every level has its codec to bytes, and shards their inner chunks,
-// and every order and shape the rank of the chunks.
+// Whether LayoutOfZarr3Codecs takes the chain: every level has a codec from arrays to bytes, every
+// sharding_indexed its `codecs`, and every order and chunk shape has `rank` dimensions.
 bool HasLayout(const Zarr3CodecChain& chain, std::size_t rank) {
   if (chain.array_to_bytes.empty()) return false;
   for (const Zarr3Codec& codec : chain.array_to_array) {
@@ -201,8 +201,7 @@ bool HasLayout(const Zarr3CodecChain& chain, std::size_t rank) {
          HasLayout(codec.codecs.front(), rank);
 }
 
-// The inner chunk shape of an unknown chain, as far as it can be found: that of the first
-// sharding_indexed.
+// The inner chunk shape of a chain that cannot be parsed: that of its first sharding_indexed.
 std::optional<Shape> FirstInnerShape(const JsonValue& codecs, std::size_t rank) {
   for (const JsonValue& codec : codecs.items()) {
     if (TextOf(codec, "name") != "sharding_indexed") continue;
@@ -217,7 +216,7 @@ std::optional<Shape> FirstInnerShape(const JsonValue& codecs, std::size_t rank) 
   return std::nullopt;
 }
 
-// Sets what the chain decides.
+// Sets the members of `array` that its codecs decide.
 Status DescribeCodecs(const JsonCursor& codecs, Description& array) {
   array.codec = CodecOf("zarr3");
   array.inner_order = IdentityOrder(array.domain.rank());
@@ -259,7 +258,7 @@ constexpr std::size_t kAxes = 4;
 
 Extents3 Xyz(const Shape& shape) { return {shape[0], shape[1], shape[2]}; }
 
-// Three numbers, and one more for the channel.
+// The three numbers of a member, and `of_channel` as the fourth.
 Result<Shape> XyzMember(const JsonCursor& scale, std::string_view name, std::int64_t least,
                         std::int64_t of_channel) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, scale.Member(name));
@@ -269,7 +268,8 @@ Result<Shape> XyzMember(const JsonCursor& scale, std::string_view name, std::int
   return shape;
 }
 
-// A shard, clipped to the volume, in whole chunks. Where shards are no boxes, the whole volume.
+// The shape of a shard, clipped to the volume and in whole chunks; that of the whole volume where
+// shards are no boxes.
 Shape WriteChunkOf(const ShardingSpec& sharding, const Shape& volume, const Shape& chunk) {
   const auto shard = ShardShapeInChunks(sharding, Xyz(volume), Xyz(chunk));
   Shape write = chunk;
@@ -280,7 +280,7 @@ Shape WriteChunkOf(const ShardingSpec& sharding, const Shape& volume, const Shap
   return write;
 }
 
-// The codec members of a scale: its own, and what absent ones mean.
+// The codec of a scale, with the defaults of members that are absent.
 JsonValue ScaleCodec(const JsonValue& scale, const std::optional<ShardingSpec>& sharding) {
   JsonValue codec = CodecOf("neuroglancer_precomputed");
   const std::string encoding = TextOf(scale, "encoding");

@@ -1,8 +1,8 @@
 // The TensorStore Schema of an existing array, from its document: what
-// `ts.open(spec).result().schema.to_json()` gives for it, with NaN and infinities as strings.
+// `ts.open(spec).result().schema.to_json()` returns for it, with NaN and infinities as strings.
 //
-// What TensorStore cannot open (codecs and data types of other writers) is described as far as the
-// document tells, with the words of the document. Pure; thread-safe.
+// Arrays that TensorStore cannot open (codecs and data types of other writers) are described as far
+// as their document goes, in its words. Pure; thread-safe.
 #pragma once
 
 #include "codec/core/error.h"
@@ -17,8 +17,9 @@ namespace unshard {
 Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document);
 // From a `.zarray`.
 Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document);
-// From the `attributes.json` of a dataset, also of one with sharding_indexed (library 4.x), which
-// TensorStore does not have: its read chunks are the inner ones, and `codecs` are in `codec`.
+// From the `attributes.json` of a dataset, also of one with sharding_indexed (N5 library 4.x),
+// which TensorStore does not know: its read chunks are the inner chunks, and `codec` has its
+// `codecs`.
 Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document);
 // From an `info`, for one of its scales.
 Result<JsonValue> SchemaOfScale(const JsonValue& info, std::size_t scale);

@@ -105,7 +105,7 @@ Status HardThenSoft(const JsonCursor& json, const std::string& name, const Take&
   return {};
 }
 
-// A failure to merge the value at `json`.
+// The result of merging the value at `json`, whose failure gets its path.
 Status At(const JsonCursor& json, Status merged) {
   if (merged) return merged;
   return Forward(std::move(merged).error(), json.path());

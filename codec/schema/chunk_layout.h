@@ -14,8 +14,9 @@
 
 namespace unshard {
 
-// Of what chunks have: write chunks are what is rewritten as a whole (shards), read chunks what is
-// read as a whole (inner chunks), codec chunks the blocks within these that a codec works on.
+// The constraints on one kind of chunks. Write chunks are rewritten as a whole (shards), read
+// chunks are read as a whole (inner chunks), and codec chunks are the blocks within these that a
+// codec encodes.
 struct ChunkShapeConstraints {
   // -1: the whole extent of the domain, which is always a soft constraint.
   Constraints<std::int64_t> shape;
@@ -29,7 +30,7 @@ struct ChunkShapeConstraints {
 
 struct ChunkLayout {
   std::optional<std::size_t> rank;
-  // The permutation of the dimensions, the slowest first.
+  // The permutation of the dimensions in memory, the slowest first.
   Constraint<std::vector<std::size_t>> inner_order;
   Constraints<std::int64_t> grid_origin;
   ChunkShapeConstraints write_chunk;
@@ -50,9 +51,9 @@ struct ChunkLayout {
 Constraints<std::int64_t> HardShape(const std::vector<std::int64_t>& shape);
 Constraints<std::int64_t> HardOrigin(const std::vector<std::int64_t>& origin);
 
-// Parses the JSON form. `chunk` fans out to write and read chunks, and its aspect ratio to codec
-// chunks as well; it is read before the three, as TensorStore does, so that its soft constraints
-// win. Fails, naming the JSON path.
+// Parses the JSON form. `chunk` constrains write and read chunks, and its aspect ratio also codec
+// chunks; it is read before these three, as by TensorStore, so that its soft constraints win.
+// Fails, naming the JSON path.
 Result<ChunkLayout> ParseChunkLayout(const JsonCursor& json);
 
 // The JSON form that TensorStore prints within a schema: without `chunk` and `rank`; an empty

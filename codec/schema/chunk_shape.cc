@@ -13,11 +13,11 @@ namespace unshard {
 namespace {
 
 constexpr std::int64_t kDefaultElements = std::int64_t{1} << 20;
-// The largest double below 2^62 by the distance of 512 between such doubles.
+// The largest double below 2^62.
 constexpr double kMaxExtent = 0x1.0p62 - 512;
 constexpr int kMaxSteps = 100;
 
-// What a chosen extent of a dimension becomes to fit the other kind of chunks.
+// The extent nearest to a chosen one that fits the other kind of chunks.
 using FitExtent = std::function<std::int64_t(std::size_t dimension, std::int64_t extent)>;
 
 struct Started {
@@ -98,12 +98,12 @@ class FreeExtents {
  private:
   [[nodiscard]] std::int64_t Extent(std::size_t i, double factor) const {
     if (shape_[i] != 0) return shape_[i];
-    const double wished = ratios_[i] * factor;  // not a number where a ratio is all but 0
-    const auto extent = static_cast<std::int64_t>(wished < caps_[i] ? wished : caps_[i]);
+    const double wanted = ratios_[i] * factor;  // NaN where a ratio underflowed to 0
+    const auto extent = static_cast<std::int64_t>(wanted < caps_[i] ? wanted : caps_[i]);
     return fit_(i, std::max<std::int64_t>(1, extent));
   }
 
-  // Saturates.
+  // At most 2^63 - 1.
   [[nodiscard]] std::int64_t Elements(double factor) const {
     constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
     std::int64_t total = 1;

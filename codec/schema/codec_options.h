@@ -1,5 +1,5 @@
-// Tables of the options of codecs in TensorStore's schemas: which there are, their values and their
-// defaults. Pure; thread-safe.
+// The options of codecs in TensorStore's schemas: their names, values and defaults. Pure;
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,13 @@ struct CodecOption {
   std::string_view fallback = {};
 };
 
-// Parses the member that `option` names, in canonical form; nothing where it is absent.
+// Parses the member that `option` names into its canonical form; nothing where it is absent. Fails,
+// naming the JSON path and what was expected.
 Result<std::optional<JsonValue>> ParseOption(const JsonCursor& object, const CodecOption& option);
 
-// Parses a compressor of Zarr v2 or N5: an object whose member `id_key` chooses the table entry.
-// Absent options take their defaults, and fail where they have none. Fails, naming the JSON path,
-// for unknown compressors and members.
+// Parses a compressor of Zarr v2 or N5: an object whose member `id_key` is the id of an entry in
+// `known`. Absent options get their defaults. Fails, naming the JSON path, for unknown compressors
+// and members, and where an option without a default is absent.
 struct KnownCompressor {
   std::string_view id;
   std::vector<CodecOption> options;
@@ -40,7 +41,7 @@ struct KnownCompressor {
 Result<JsonValue> ParseCompressor(const JsonCursor& object, std::string_view id_key,
                                   std::span<const KnownCompressor> known);
 
-// What c-blosc can compress with here, in Zarr's and N5's words.
+// The compressors of Blosc in TensorStore, by their names in Zarr and N5.
 std::span<const std::string_view> BloscCompressors();
 constexpr std::int64_t kMaxBloscTypeSize = 255;
 constexpr std::int64_t kMaxBloscBlockSize = 715827542;

@@ -12,13 +12,13 @@
 
 namespace unshard {
 
-// The constraints of one driver. The driver decides which of the members are used.
+// The constraints on the codec of one format, which TensorStore calls a driver.
 struct CodecSpec {
   enum class Driver { kPrecomputed, kZarr3, kZarr2, kN5 };
   Driver driver = Driver::kZarr3;
-  // Of all drivers but kZarr3: the members that are given, in canonical form. Zarr v2:
-  // `compressor`, which may be null; N5: `compression`; precomputed: encoding, jpeg_quality,
-  // png_level, shard_data_encoding.
+  // Other drivers than kZarr3: the constrained members in canonical form. Zarr v2: `compressor`,
+  // which may be null; N5: `compression`; precomputed: encoding, jpeg_quality, png_level,
+  // shard_data_encoding.
   JsonValue members = JsonValue::Object();
   std::optional<Zarr3CodecChain> chain;  // kZarr3
 };
@@ -28,11 +28,12 @@ struct CodecSpec {
 // Fails with kDataLoss, naming the JSON path and what was expected.
 Result<CodecSpec> ParseCodecSpec(const JsonCursor& json);
 
-// Adds the constraints of `other`; fails where they contradict each other.
+// Adds the constraints of `other`; fails with kInvalidArgument, naming the member, where they
+// contradict those of `into`.
 Status MergeCodecSpecs(CodecSpec& into, const CodecSpec& other);
 
-// The compressor that Zarr v2 arrays and N5 datasets have where none is asked for; items of one
-// byte are shuffled by bits in N5.
+// The compressors of Zarr v2 arrays and N5 datasets without such a constraint; in N5, items of one
+// byte are shuffled by bits.
 JsonValue DefaultZarr2Compressor();
 JsonValue DefaultN5Compression(std::uint64_t item_size);
 

@@ -11,7 +11,7 @@
 
 namespace unshard {
 
-// A hard constraint must hold; a soft one is what is wished for.
+// A hard constraint must be met; a soft one is a wish.
 enum class Strength { kSoft, kHard };
 
 // One value that a schema may constrain.
@@ -23,7 +23,7 @@ struct Constraint {
   [[nodiscard]] bool hard() const { return value.has_value() && strength == Strength::kHard; }
 };
 
-// One a dimension. Empty: none is constrained, whatever the rank is.
+// One for each dimension; empty: no dimension is constrained, whatever the rank.
 template <class T>
 using Constraints = std::vector<Constraint<T>>;
 

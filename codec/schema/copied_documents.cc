@@ -1,9 +1,11 @@
-// An array is stored as wanted in these steps:
+// The document of an array is changed to the wanted chunks and codec in these steps:
 //
-//   1. The schema of the unsharded array, as the view of the source presents it, gives data type
-//      and domain, and what `wanted` leaves open of chunks and codec.
+//   1. Data type and domain, and chunks and codec as far as `wanted` does not constrain them, are
+//   taken
+//      from the schema of the unsharded array that a view of the source presents.
 //   2. A new array is created from both (codec/schema/new_dataset.h).
-//   3. Of its document the members that say how chunks are stored go into that of the view.
+//   3. The members of its document that say how chunks are stored replace those of the view's
+//   document.
 #include "codec/schema/copied_documents.h"
 
 #include <initializer_list>

@@ -1,4 +1,6 @@
-// Steps of creation.h that several formats take. Pure; thread-safe.
+// The steps from a schema to a new array that several formats have in common: zarr3_creation.h,
+// zarr2_creation.h, n5_creation.h, precomputed_creation.h. All failures are kInvalidArgument and
+// name the constraint. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +14,26 @@
 
 namespace unshard {
 
+// The failure "schema: message".
 tl::unexpected<Error> CannotCreate(std::string message);
 
 // The data type; fails where the schema has none.
 Result<const ElementType*> RequiredType(const Schema& schema);
 
-// The domain of the schema and of the format, whose bounds and labels it must agree with. Fails
-// where it is not bounded.
+// The domain of the schema with the bounds and labels that the format prescribes. Fails where the
+// two contradict each other, or a dimension has no bounds.
 Result<IndexDomain> RequiredDomain(const Schema& schema, const IndexDomain& of_format);
-// From 0 on, without upper bounds: what Zarr and N5 can hold.
+// The domain that Zarr and N5 prescribe: lower bounds of 0, upper bounds free.
 IndexDomain DomainFromZero(std::size_t rank);
 
+// The extents of the dimensions; nothing for those without bounds.
 Extents ExtentsOf(const IndexDomain& domain);
 
 // The schema's codec; without constraints where it has none. Fails where it is another format's.
 Result<CodecSpec> RequiredCodec(const Schema& schema, CodecSpec::Driver driver);
 
-// For formats without shards: write chunks are read chunks. Fails where constraints on the two
-// contradict each other.
+// The chunk shape in a format without shards, where write chunks are read chunks. Fails where
+// constraints on the two contradict each other.
 Result<std::vector<std::int64_t>> ChooseSingleShape(const ChunkLayout& layout,
                                                     const Extents& extents);
 

@@ -13,7 +13,7 @@
 
 namespace unshard {
 
-// One a dimension; empty: none is known.
+// One for each dimension; empty: no dimension has a unit.
 using DimensionUnits = std::vector<std::optional<DimensionUnit>>;
 
 // Whether any dimension has a unit.

@@ -24,7 +24,7 @@ struct ElementType {
   };
   std::string_view name;
   Kind kind = Kind::kOther;
-  std::uint32_t bits = 0;       // of a value; integers: those that count
+  std::uint32_t bits = 0;       // of a value; of int2 and int4 fewer than are stored
   std::uint32_t size = 0;       // bytes of a stored value
   std::string_view zarr2 = {};  // `dtype` of a new Zarr v2 array; empty: there is none
   bool precomputed = false;     // whether precomputed volumes have it
@@ -37,10 +37,10 @@ const ElementType* FindElementType(std::string_view name);
 // The type whose new Zarr v2 arrays have this `dtype`; a null pointer where there is none.
 const ElementType* FindZarr2Type(std::string_view dtype);
 
-// One value of the type from its JSON form, or from arrays of one item around it, as the JSON that
-// TensorStore prints for it: a number of the type's precision, true or false, or the strings "NaN",
-// "Infinity" and "-Infinity". Fails, naming the JSON path, for values that the type does not have,
-// and for complex types, which have no JSON form in a schema.
+// The value in `json`, or in nested arrays of one item each, as the JSON that TensorStore prints
+// for it: a number of the type's precision, true or false, or the strings "NaN", "Infinity" and
+// "-Infinity". Fails, naming the JSON path, for values that the type does not have, and for complex
+// types, which have no JSON form in a schema.
 Result<JsonValue> ParseElement(const ElementType& type, const JsonCursor& json);
 
 // "NaN", "Infinity", "-Infinity" or a number.

@@ -49,8 +49,9 @@ Result<IndexDomain> ParseIndexDomain(const JsonCursor& json);
 // The JSON form that TensorStore prints.
 JsonValue IndexDomainJson(const IndexDomain& domain);
 
-// What both say: an implicit infinite bound gives way to the other's, and everything else must be
-// equal. Fails, naming the dimension.
+// The domain that agrees with both: implicit infinite bounds and empty labels take the value of the
+// other domain, and everything else must be equal. Fails with kInvalidArgument, naming the
+// dimension.
 Result<IndexDomain> MergeDomains(const IndexDomain& a, const IndexDomain& b);
 
 }  // namespace unshard

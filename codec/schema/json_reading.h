@@ -14,14 +14,14 @@
 
 namespace unshard {
 
-// Indices and sizes of TensorStore are below 2^62 in magnitude; this one stands for no bound.
+// Indices of TensorStore are below this in magnitude; this one means that there is no bound.
 constexpr std::int64_t kInfiniteIndex = (std::int64_t{1} << 62) - 1;
 constexpr std::size_t kMaxRank = 32;
 
 // Fails, naming it, where the object has a member that is not among `names`.
 Status ExpectOnlyMembers(const JsonCursor& object, std::initializer_list<std::string_view> names);
 
-// The finite or infinite value of a number. Fails for everything else.
+// The value of a number, which may be NaN or infinite. Fails for everything else.
 Result<double> NumberOf(const JsonCursor& value);
 
 // The shortest token whose nearest double is `value`, with ".0" where it would look whole.

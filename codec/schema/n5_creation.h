@@ -8,9 +8,9 @@
 
 namespace unshard {
 
-// Axes, units and resolutions are TensorStore's attributes.
-// What no constraint decides takes TensorStore's default. Fails with kInvalidArgument, naming the
-// constraint, where the format cannot satisfy them, or the schema lacks the data type or a bound.
+// Axes, units and resolutions are TensorStore's attributes. Properties without
+// a constraint have TensorStore's defaults. Fails with kInvalidArgument, naming the constraint,
+// where the format cannot satisfy it, or the schema lacks the data type or a bound.
 Result<JsonValue> NewN5Dataset(const Schema& schema);
 
 }  // namespace unshard

@@ -22,7 +22,7 @@ std::vector<std::string> LabelsOf(ArrayDialect format, const IndexDomain& domain
   const std::size_t rank = domain.rank();
   if (format == ArrayDialect::kPrecomputed) return {"x", "y", "z", "channel"};
   if (domain.labelled()) return domain.labels();
-  // The fastest one first; OME-Zarr's order.
+  // Fastest first; in the order of OME-Zarr.
   const std::vector<std::string> names = {"x", "y", "z", "c", "t"};
   std::vector<std::string> labels(rank);
   for (std::size_t i = 0; i < rank; ++i) {
@@ -102,7 +102,7 @@ Schema Coarser(const Schema& schema, const std::vector<std::int64_t>& factors, b
   return level;
 }
 
-// The scales of one volume, as those of volumes with one scale each.
+// The scales of several volumes with one scale each, as one volume.
 Result<std::vector<DatasetDocument>> JoinScales(std::vector<JsonValue> infos) {
   JsonValue info = std::move(infos.front());
   std::vector<JsonValue>& scales = info.Find("scales")->mutable_items();

@@ -20,15 +20,16 @@ const char* ArrayDocumentName(ArrayDialect format);
 // How much coarser each level is than the one before.
 struct NewScales {
   std::size_t count = 1;
-  // Of the step to each coarser level, one factor a dimension of the schema; the last one also of
-  // all further steps. Empty: 2 along x, y and z, or along dimensions without such a name.
+  // For the step to each coarser level, one factor for each dimension of the schema; the last list
+  // also applies to all further steps. Empty: 2 along x, y and z where any dimension has such a
+  // label, else along all dimensions.
   std::vector<std::vector<std::int64_t>> factors;
 };
 
-// The documents of a dataset in `format`; of several scales those of new_pyramid.h, too. Level k +
-// 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, and has the resolution × factor,
-// with the schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint,
-// where one of the levels cannot satisfy it.
+// The documents of a dataset in `format`; with several scales also those of new_pyramid.h. Level k
+// + 1 has the size ⌈size / factor⌉, begins at ⌊offset / factor⌋, has the resolution × factor, and
+// the schema's constraints on chunks. Fails with kInvalidArgument, naming the constraint, where one
+// of the levels cannot satisfy it.
 Result<std::vector<DatasetDocument>> NewDataset(ArrayDialect format, const Schema& schema,
                                                 const NewScales& scales);
 

@@ -1,4 +1,4 @@
-// The documents that make arrays the resolutions of one volume. Pure; thread-safe.
+// The documents of a new pyramid in Zarr or N5. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct NewPyramid {
   std::vector<std::vector<std::int64_t>> factors;  // of each level, relative to the first one
 };
 
-// OME-Zarr 0.5 in Zarr v3 and 0.4 in Zarr v2, with levels 0, 1, …; the conventions of n5-viewer,
-// n5-universe and Paintera in N5, with levels s0, s1, …: the members that views have, too
+// Zarr: OME-Zarr (0.5 in v3, 0.4 in v2) with the levels 0, 1, …; N5: the conventions of n5-viewer,
+// n5-universe and Paintera with the levels s0, s1, …. The members are those of views
 // (codec/pyramid). Requires: another format than precomputed. Fails as N5GroupOf does.
 Result<std::vector<DatasetDocument>> PyramidDocuments(ArrayDialect format, NewPyramid pyramid);
 

@@ -49,7 +49,7 @@ Result<std::array<double, 3>> ResolutionOf(const Schema& schema) {
   return resolution;
 }
 
-// What a layout of this format always has.
+// Adds the constraints that every volume meets.
 Status SetFixed(const IndexDomain& domain, ChunkLayout& layout) {
   UNSHARD_RETURN_IF_ERROR(layout.SetGridOrigin(HardOrigin(domain.origin())));
   UNSHARD_RETURN_IF_ERROR(layout.SetInnerOrder({3, 2, 1, 0}, Strength::kHard));
@@ -59,7 +59,7 @@ Status SetFixed(const IndexDomain& domain, ChunkLayout& layout) {
   return layout.SetChunk(layout.read_chunk, channels);
 }
 
-// What a member of the codec says; "" where it says nothing.
+// The value of a member of the codec; "" where it is not constrained.
 std::string Option(const CodecSpec& codec, const char* name) { return TextOf(codec.members, name); }
 
 Status CheckEncoding(const std::string& encoding, const ElementType& type, std::int64_t channels) {
@@ -98,7 +98,7 @@ Result<Extents3> ChooseBlocks(ChunkLayout& layout, const std::vector<std::int64_
   return FirstThree(*blocks);
 }
 
-// Nothing: a chunk has a file of its own.
+// Nothing where every chunk is a file of its own.
 Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema, const CodecSpec& codec,
                                                  const std::string& encoding,
                                                  const Extents3& volume, const Extents3& chunk) {
@@ -117,8 +117,8 @@ Result<std::optional<ShardingSpec>> ChooseShards(const Schema& schema, const Cod
   return *sharding;
 }
 
-// Hard constraints of the schema that the choice would break. A shard of a rectangular form,
-// clipped to the volume, is a write chunk.
+// Fails where the choice breaks a hard constraint of the schema. A write chunk is a shard, clipped
+// to the volume, where shards are boxes.
 Status CheckChoice(ChunkLayout layout, const std::optional<ShardingSpec>& sharding,
                    const std::vector<std::int64_t>& volume,
                    const std::vector<std::int64_t>& chunk) {
@@ -161,7 +161,7 @@ std::string KeyOf(const std::array<double, 3>& resolution) {
   return SixDigits(resolution[0]) + "_" + SixDigits(resolution[1]) + "_" + SixDigits(resolution[2]);
 }
 
-// The geometry of the only scale.
+// A scale with its geometry and without an encoding.
 JsonValue ScaleOf(const IndexDomain& domain, const std::array<double, 3>& resolution,
                   const std::vector<std::int64_t>& chunk) {
   JsonValue scale = JsonValue::Object();

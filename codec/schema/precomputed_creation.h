@@ -9,8 +9,8 @@
 namespace unshard {
 
 // Where write chunks are larger than read chunks, the scale has shards of about that size.
-// What no constraint decides takes TensorStore's default. Fails with kInvalidArgument, naming the
-// constraint, where the format cannot satisfy them, or the schema lacks the data type or a bound.
+// Properties without a constraint have TensorStore's defaults. Fails with kInvalidArgument, naming
+// the constraint, where the format cannot satisfy it, or the schema lacks the data type or a bound.
 Result<JsonValue> NewPrecomputedVolume(const Schema& schema);
 
 }  // namespace unshard

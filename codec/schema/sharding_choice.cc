@@ -54,23 +54,24 @@ double ExtentOf(std::int64_t chunk, unsigned bits) {
   return std::ldexp(static_cast<double>(chunk), static_cast<int>(bits));
 }
 
-// How far shards of chunk · 2^bits are from the wished shape.
-double Cost(const Constraints<std::int64_t>& wished, const Extents3& chunk, const Bits3& bits,
+// How far shards of chunk · 2^bits are from the wanted shape.
+double Cost(const Constraints<std::int64_t>& wanted, const Extents3& chunk, const Bits3& bits,
             const Bits3& most) {
   double cost = 0;
-  for (std::size_t i = 0; i < bits.size() && i < wished.size(); ++i) {
-    if (!wished[i].value) continue;
-    const bool whole = *wished[i].value == -1;
+  for (std::size_t i = 0; i < bits.size() && i < wanted.size(); ++i) {
+    if (!wanted[i].value) continue;
+    const bool whole = *wanted[i].value == -1;
     const double extent = ExtentOf(chunk[i], bits[i]);
-    const double wish = whole ? ExtentOf(chunk[i], most[i]) : static_cast<double>(*wished[i].value);
-    if (wished[i].hard() && extent != wish) return kImpossible;
-    cost += std::abs(extent - wish) / wish;
+    const double target =
+        whole ? ExtentOf(chunk[i], most[i]) : static_cast<double>(*wanted[i].value);
+    if (wanted[i].hard() && extent != target) return kImpossible;
+    cost += std::abs(extent - target) / target;
   }
   return cost;
 }
 
 // The number of bits whose shards have the nearest number of elements.
-unsigned WishedBits(const Constraint<std::int64_t>& elements, const Extents3& chunk,
+unsigned WantedBits(const Constraint<std::int64_t>& elements, const Extents3& chunk,
                     unsigned most) {
   if (!elements.value) return 0;
   double chunk_elements = 1;
@@ -95,14 +96,14 @@ unsigned ChunkIdBits(const Extents3& volume, const Extents3& chunk) {
 Result<ShardingSpec> ChooseSharding(const ChunkShapeConstraints& write_chunk,
                                     const Extents3& volume, const Extents3& chunk) {
   const Bits3 most = MortonBits(volume, chunk);
-  const unsigned wished = WishedBits(write_chunk.elements, chunk, Sum(most));
+  const unsigned wanted = WantedBits(write_chunk.elements, chunk, Sum(most));
   BitsInTurn turn(most);
   unsigned best = 0;
   double best_cost = Cost(write_chunk.shape, chunk, turn.bits(), most);
   for (unsigned total = 1; total <= Sum(most); ++total) {
     turn.Next();
     const double cost = Cost(write_chunk.shape, chunk, turn.bits(), most);
-    if (cost < best_cost || (cost == best_cost && total <= wished)) {
+    if (cost < best_cost || (cost == best_cost && total <= wanted)) {
       best_cost = cost;
       best = total;
     }

@@ -1,5 +1,5 @@
-// How chunks of a precomputed scale are put into shards: the parameters for wished write chunks,
-// and the write chunks that parameters mean. Pure; thread-safe.
+// The `sharding` of a precomputed scale for given write chunks, and the shape of the shards of a
+// given `sharding`. Pure; thread-safe.
 #pragma once
 
 #include <array>
@@ -15,17 +15,17 @@ namespace unshard {
 using Extents3 = std::array<std::int64_t, 3>;
 
 // The sharding (hash identity, minishard index gzip) whose shards are nearest to the constraints on
-// write chunks, of which only `shape` and `elements` count; without bits for minishards and
-// preshift a shard holds one chunk. Fails where a hard extent is no chunk extent times a power of
-// two, or cannot be met together with the others. Requires: extents of the volume from 0 on, of
-// chunks from 1 on.
+// write chunks, of which only `shape` and `elements` are considered; with preshift_bits and
+// minishard_bits 0 each shard has one chunk. Fails with kInvalidArgument where a hard extent is no
+// chunk extent times a power of two, or cannot be met together with the others. Requires: extents
+// of the volume from 0 on, of chunks from 1 on.
 Result<ShardingSpec> ChooseSharding(const ChunkShapeConstraints& write_chunk,
                                     const Extents3& volume, const Extents3& chunk);
 
-// How many bits a chunk id has.
+// The number of bits of a chunk id.
 unsigned ChunkIdBits(const Extents3& volume, const Extents3& chunk);
 
-// How many chunks a shard spans in each dimension; nothing where shards are no boxes.
+// The number of chunks of a shard along each dimension; nothing where shards are no boxes.
 std::optional<Extents3> ShardShapeInChunks(const ShardingSpec& sharding, const Extents3& volume,
                                            const Extents3& chunk);
 

@@ -8,9 +8,9 @@
 
 namespace unshard {
 
-// Labels of dimensions are lost, as with TensorStore: a .zarray has no place for them.
-// What no constraint decides takes TensorStore's default. Fails with kInvalidArgument, naming the
-// constraint, where the format cannot satisfy them, or the schema lacks the data type or a bound.
+// Labels of dimensions are lost, as with TensorStore: a .zarray has no place for them. Properties
+// without a constraint have TensorStore's defaults. Fails with kInvalidArgument, naming the
+// constraint, where the format cannot satisfy it, or the schema lacks the data type or a bound.
 Result<JsonValue> NewZarr2Array(const Schema& schema);
 
 }  // namespace unshard

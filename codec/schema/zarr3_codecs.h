@@ -1,5 +1,5 @@
-// Chains of Zarr v3 codecs as a TensorStore Schema constrains them: zarr3_codec_resolution.h makes
-// the chain of an array of them. Pure; thread-safe.
+// Constraints on chains of Zarr v3 codecs in a TensorStore Schema; zarr3_codec_resolution.h makes
+// the chain of an array from them. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace unshard {
 
 struct Zarr3CodecChain;
 
-// One codec; options that are not given are not there.
+// One codec, with the options that are constrained.
 struct Zarr3Codec {
   std::string name;
   // Without `codecs` and `index_codecs` of sharding_indexed.
@@ -36,24 +36,24 @@ struct Zarr3CodecChain {
   [[nodiscard]] std::size_t sharding_height() const;
 };
 
-// Parses `codecs` as a schema has them: names alone are enough, and options may be absent. Fails,
-// naming the JSON path, for codecs and options that TensorStore does not have, and for an order of
-// codecs that is none.
+// Parses `codecs` of a schema: names alone are enough, and options may be absent. Fails, naming the
+// JSON path, for codecs and options that TensorStore does not have, and where a codec's kind cannot
+// follow the one before it.
 Result<Zarr3CodecChain> ParseZarr3Codecs(const JsonCursor& codecs);
 
-// Whose words: an array's document leaves out what every reader supposes (index_location "end").
+// The JSON of a schema, or of an array's document, which leaves out an index_location of "end".
 enum class Zarr3CodecForm { kSchema, kDocument };
 JsonValue Zarr3CodecsJson(const Zarr3CodecChain& chain, Zarr3CodecForm form);
 
-// Adds the constraints of `other`. A chain without sharding_indexed is one of inner chunks where
-// the other has it; one of them may have a transpose more at the end. Fails where they contradict
-// each other.
+// Adds the constraints of `other`. Where only one of the chains has sharding_indexed, the other one
+// constrains its inner chunks; one of them may have one more transpose at the end of its
+// array-to-array codecs. Fails with kInvalidArgument where they contradict each other.
 Status MergeZarr3Codecs(Zarr3CodecChain& into, const Zarr3CodecChain& other);
 
 // The order of the dimensions that a transpose of chunks of this rank encodes. Requires: a
 // transpose.
 std::vector<std::size_t> TransposeOrder(const Zarr3Codec& transpose, std::size_t rank);
-// Adds the options that are absent and have a default, whatever the chunk is.
+// Sets the options that are absent and have a default that does not depend on the chunk.
 void SetDefaultOptions(Zarr3Codec& codec);
 
 }  // namespace unshard

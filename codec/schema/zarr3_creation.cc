@@ -48,8 +48,8 @@ JsonValue ZeroOf(const ElementType& type) {
   }
 }
 
-// The chain of an array with these chunks. Inner chunks are put into shards where nothing else
-// does.
+// The codec chain of an array with these chunks. Where read and write chunks differ and no
+// constraint has a sharding_indexed, one is added.
 Result<Zarr3CodecChain> ChooseCodecs(const Schema& schema, const ElementType& type,
                                      const ChunkLayout& layout, const ChunkShapes& shapes) {
   UNSHARD_ASSIGN_OR_RETURN(const CodecSpec spec, RequiredCodec(schema, CodecSpec::Driver::kZarr3));

@@ -9,8 +9,8 @@
 namespace unshard {
 
 // Where read and write chunks differ, the array has inner chunks in shards (sharding_indexed).
-// What no constraint decides takes TensorStore's default. Fails with kInvalidArgument, naming the
-// constraint, where the format cannot satisfy them, or the schema lacks the data type or a bound.
+// Properties without a constraint have TensorStore's defaults. Fails with kInvalidArgument, naming
+// the constraint, where the format cannot satisfy it, or the schema lacks the data type or a bound.
 Result<JsonValue> NewZarr3Array(const Schema& schema);
 
 }  // namespace unshard
