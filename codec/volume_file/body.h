@@ -13,9 +13,9 @@
 
 namespace unshard {
 
-// All axes as the chunks have them.
+// The axes in the order of the chunks.
 std::vector<std::size_t> StoredOrder(const VolumeFileSource& source);
-// A layout without a header whose axes are in `order`, slowest first; axes that are left out have
+// A layout without a header, with the axes in `order`, slowest first; axes that are left out have
 // to be one voxel deep. Fails with kNotSupported where the voxels take more than kLargestBody.
 Result<VolumeFileLayout> LayoutInOrder(const VolumeFileSource& source,
                                        std::vector<std::size_t> order);

@@ -28,12 +28,12 @@ constexpr std::array<TypeCode, 12> kTypeCodes = {{{"uint8", 2},
                                                   {"complex128", 1792}}};
 
 constexpr std::int16_t kVectorIntent = 1007;
-constexpr std::int16_t kAlignedToSomething = 2;  // of qform and sform: no scanner's coordinates
+constexpr std::int16_t kAlignedAnat = 2;  // of qform and sform: not the coordinates of a scanner
 constexpr std::uint8_t kMicrometres = 3;
 constexpr double kNanometresInMicrometre = 1000;
 constexpr std::string_view kDescription = "unshard";
 
-// Where the two versions have their fields, in bytes.
+// The offsets of the fields in the header, in bytes, in each of the two versions.
 struct Fields {
   std::size_t header_bytes, voxels_at, dim, intent_code, datatype, bitpix, pixdim, vox_offset,
       scl_slope, xyzt_units, descrip, qform_code, sform_code, qoffset, srow, magic;
@@ -56,8 +56,8 @@ void Store(ByteVector& header, std::size_t at, T value) {
   }
 }
 
-// `Size`: of dimensions and of the offset; `Real`: of lengths; `Code`: of the two forms, the intent
-// and the units.
+// The types of fields: `Size` of dim, `Offset` of vox_offset, `Real` of lengths, `Code` of
+// intent_code, qform_code and sform_code.
 template <class Size, class Offset, class Real, class Code>
 ByteVector MakeHeader(const Fields& fields, const VolumeFileSource& source, std::int16_t type) {
   ByteVector header(fields.voxels_at, 0);
@@ -70,7 +70,7 @@ ByteVector MakeHeader(const Fields& fields, const VolumeFileSource& source, std:
   if (space.channel) dim[5] = source.shape[*space.channel];
   for (std::size_t i = 0; i < 8; ++i) {
     Store(header, fields.dim + i * sizeof(Size), static_cast<Size>(dim[i]));
-    // Of the axes in space below; pixdim[0] is the sign of the z axis.
+    // Set below for the axes in space; pixdim[0] is the sign of the z axis.
     Store(header, fields.pixdim + i * sizeof(Real), Real{1});
   }
   if (space.channel) Store(header, fields.intent_code, Code{kVectorIntent});
@@ -80,8 +80,8 @@ ByteVector MakeHeader(const Fields& fields, const VolumeFileSource& source, std:
   Store(header, fields.scl_slope, Real{1});
   std::copy(kDescription.begin(), kDescription.end(),
             header.begin() + static_cast<std::ptrdiff_t>(fields.descrip));
-  Store(header, fields.qform_code, Code{kAlignedToSomething});
-  Store(header, fields.sform_code, Code{kAlignedToSomething});
+  Store(header, fields.qform_code, Code{kAlignedAnat});
+  Store(header, fields.sform_code, Code{kAlignedAnat});
   header[fields.xyzt_units] = kMicrometres;
   for (std::size_t i = 0; i < 3; ++i) {
     const double size = space.xyz[i].resolution / kNanometresInMicrometre;

@@ -6,8 +6,8 @@
 namespace unshard {
 
 // x fastest; channels are dimension 5, with dimension 4 of size 1 and the intent of a vector. Sizes
-// of voxels are micrometres; both qform and sform place the first voxel. Fails for types that NIfTI
-// has no number for, and for arrays that are no image in space.
+// of voxels are in micrometres; qform and sform both give the position of the first voxel. Fails
+// with kNotSupported for types that NIfTI does not have, and for arrays that are no image in space.
 Result<VolumeFileLayout> DescribeNifti(const VolumeFileSource& source);
 
 }  // namespace unshard

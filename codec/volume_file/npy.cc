@@ -8,7 +8,7 @@ namespace unshard {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-// The voxels begin at a multiple of it, as readers that map the file expect.
+// The voxels begin at a multiple of it, for readers that map the file into memory.
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kLargestVersion1 = 65535;
 

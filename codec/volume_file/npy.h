@@ -5,7 +5,8 @@
 
 namespace unshard {
 
-// Axes as the format of the array lists them. Fails for types that NumPy has no name for.
+// The axes are in the order in which the format of the array lists them. Fails with kNotSupported
+// for types that NumPy does not have.
 Result<VolumeFileLayout> DescribeNpy(const VolumeFileSource& source);
 
 }  // namespace unshard

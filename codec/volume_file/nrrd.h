@@ -5,8 +5,8 @@
 
 namespace unshard {
 
-// x fastest; channels are the slowest axis, of kind "vector". Fails for types that NRRD has no name
-// for, and for arrays that are no image in space.
+// x fastest; channels are the slowest axis, of kind "vector". Fails with kNotSupported for types
+// that NRRD does not have, and for arrays that are no image in space.
 Result<VolumeFileLayout> DescribeNrrd(const VolumeFileSource& source);
 
 }  // namespace unshard

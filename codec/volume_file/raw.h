@@ -5,7 +5,8 @@
 
 namespace unshard {
 
-// Axes as the format of the array lists them; no header.
+// No header; the axes are in the order in which the format of the array lists them. Fails as
+// LayoutInOrder does.
 Result<VolumeFileLayout> DescribeRaw(const VolumeFileSource& source);
 
 }  // namespace unshard

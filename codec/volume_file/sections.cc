@@ -7,12 +7,12 @@
 namespace unshard {
 namespace {
 
-// What lies behind one position of an axis of the file.
+// The bytes and chunks of the voxels at one position of an axis of the file.
 struct Behind {
   std::uint64_t bytes = 0, chunks = 0;
 };
 
-// Never more than 2^64 - 1.
+// a * b, at most 2^64 - 1.
 std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
   return CheckedMultiply(a, b).value_or(~std::uint64_t{0});
 }
@@ -62,7 +62,7 @@ void ChunkSections::CutLayer(const VolumeGrid& grid, std::span<const std::size_t
     }
     const std::uint64_t depth = std::min(grid.chunk[axis], grid.shape[axis]);
     if (i == 0 && PositionsIn(limits.chunks, limits.each, behind) >= depth) return;
-    // Voxels that follow one another in the file stay together.
+    // The fastest axis is not cut, so that runs of the file stay whole.
     const bool fastest = i + 1 == order.size();
     const std::uint64_t kept =
         fastest ? depth : std::min(depth, PositionsIn(limits.sections, limits.each, behind));

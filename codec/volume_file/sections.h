@@ -1,9 +1,9 @@
-// Which part of each chunk is worth keeping while a whole-volume file is read from its beginning to
-// its end, where all chunks of a layer of its slowest axis are more than memory holds.
+// Sections of chunks: which part of each decoded chunk is cached while a whole-volume file is read
+// from its beginning to its end, where all chunks of a layer of its slowest axis exceed the cache.
 //
 // A chunk is cut along the axes of the file, slowest first, into sections: the voxels of as many
-// positions along one axis as can be kept of all chunks that are read in turn. Each chunk is
-// decoded once for each of its sections then, instead of once for each position. Pure; thread-safe.
+// positions along one axis as the cache can hold of all chunks that are read in turn. Each chunk is
+// then decoded once for each of its sections, instead of once for each position. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace unshard {
 
-// In bytes.
+// Sizes in bytes.
 struct SectionLimits {
-  std::uint64_t chunks = 0;    // of the chunks of a layer: where they fit they are not cut
-  std::uint64_t sections = 0;  // of one section of each of them
-  std::uint64_t each = 0;      // what one of either costs beside its voxels
+  std::uint64_t chunks = 0;  // the most for all chunks of a layer: where these fit they are not cut
+  std::uint64_t sections = 0;  // the most for one section of each of these chunks
+  std::uint64_t each = 0;      // what a cached chunk or section takes beside its voxels
 };
 
 // The sections of the chunks of one array. Immutable.
@@ -31,10 +31,10 @@ class ChunkSections {
 
   // Whether a chunk has more than one section.
   [[nodiscard]] bool cut() const { return cut_; }
-  // Of a section that is not at the upper edge of its chunk, axes as in the grid.
+  // The shape of a section that is not at the upper edge of its chunk, axes as in the grid.
   [[nodiscard]] const std::vector<std::uint64_t>& shape() const { return shape_; }
 
-  // The section, of those of its chunk, with the voxel at `position`.
+  // The number, among the sections of its chunk, of the one with the voxel at `position`.
   [[nodiscard]] std::uint64_t NumberOf(std::span<const std::uint64_t> position) const;
   struct Interval {
     std::uint64_t begin = 0, extent = 0;

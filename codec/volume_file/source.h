@@ -1,4 +1,5 @@
-// Arrays of a dataset as what headers of whole-volume files are made of.
+// The properties of an array from which the headers of whole-volume files are made. Pure;
+// thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
-// A whole array as one file, as programs that know no chunks read it: a header, then all voxels.
-//
-// The formats: NumPy's .npy (version 1.0 and 2.0), NIfTI-1 and NIfTI-2 (.nii), NRRD 5 with attached
-// raw data (.nrrd), and the voxels alone (.raw). Pure; thread-safe.
+// A whole array as one file, for programs that know no chunks: a header, then all voxels. NumPy's
+// .npy (versions 1.0 and 2.0), NIfTI-1 and NIfTI-2 (.nii), NRRD 5 with attached raw data (.nrrd),
+// and the voxels alone (.raw). codec/FORMATS.md, "Whole arrays as files". Pure; thread-safe.
 #pragma once
 
 #include <array>
@@ -33,9 +32,9 @@ struct SpatialAxes {
 struct VolumeFileSource {
   DataType type;
   std::vector<std::uint64_t> shape;  // slowest axis first
-  // The format of the array lists its axes fastest first (precomputed, N5).
+  // Whether the format of the array lists its axes fastest first (precomputed, N5).
   bool fastest_first = false;
-  // Fails with kNotSupported, naming what is in the way, where the array is no image in space.
+  // kNotSupported, naming what is in the way, where the array is no image in space.
   Result<SpatialAxes> space =
       Fail(ErrorCode::kNotSupported, "none of the axes of this array is known to be x, y or z");
 };
@@ -50,7 +49,7 @@ struct VolumeFileLayout {
 
 struct VolumeFileFormat {
   std::string_view name;  // and the suffix of its files
-  // Fails with kNotSupported, naming what the format cannot say.
+  // Fails with kNotSupported, naming what the format cannot express.
   Result<VolumeFileLayout> (*describe)(const VolumeFileSource& source);
 };
 

@@ -20,14 +20,15 @@ class BitPacking {
   static Result<BitPacking> Parse(const DataType& type, const CodecOptions& options,
                                   const std::string& json_path);
 
-  // The bytes of so many items. Requires: items that fit in memory.
+  // The packed size of so many items in bytes. Requires: items that fit in memory.
   [[nodiscard]] std::uint64_t PackedSize(std::uint64_t item_count) const;
-  // Of whole little-endian items.
+  // Packs little-endian items. Requires: a whole number of items.
   [[nodiscard]] ByteVector Pack(ByteSpan items) const;
-  // The inverse. Signed integers take the sign of their highest bit that is packed; other bits that
-  // are not are 0. Fails with kDataLoss unless `packed` has the size of so many items.
+  // The inverse. Bits that are not packed are 0, but those of signed integers above the packed ones
+  // repeat the highest of these. Fails with kDataLoss unless `packed` has the size of so many
+  // items.
   [[nodiscard]] Result<ByteVector> Unpack(ByteSpan packed, std::uint64_t item_count) const;
-  // Whether there are bits that are not packed.
+  // Whether some bits of the items are not packed.
   [[nodiscard]] bool is_lossy() const { return first_bit_ > 0 || last_bit_ + 1 < ComponentBits(); }
 
  private:

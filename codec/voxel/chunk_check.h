@@ -1,5 +1,5 @@
-// Checks of a chunk before it is stored: its length, its headers, whatever the format allows to
-// check without decoding voxels.
+// Checks of a chunk before it is stored: its length, its headers, and what else the format lets
+// find out without decoding voxels.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ class ChunkCheck {
                                      ByteSpan start) const = 0;
 };
 
-// Refuses only empty chunks; for formats that are not known here.
+// Refuses only empty chunks; for formats that are not known here. Never null.
 std::shared_ptr<const ChunkCheck> MakeNotEmptyCheck();
 
-// A check reads at most this much of a chunk, and decodes it to at most this much, which bounds its
-// time and memory: of a larger chunk only the start is checked.
+// The most bytes of a chunk that a check reads, and to which it decodes them. This bounds the time
+// and memory of a check: of a larger chunk only the start is checked.
 constexpr std::uint64_t kMostCheckedBytes = std::uint64_t{64} << 20;
 
 // The failures of checks, all kInvalidArgument. `what` names the format: "raw chunk".

@@ -10,13 +10,13 @@
 namespace unshard {
 namespace {
 
-// What these give describes itself: to decode it, no configuration is needed.
+// Codecs whose output describes itself: no configuration is needed to decode it.
 constexpr std::array<std::string_view, 12> kSelfDescribing = {
     "gzip",          "zstd",           "blosc",          "crc32c",
     "numcodecs.bz2", "numcodecs.lzma", "numcodecs.lz4",  "numcodecs.zlib",
     "n5.lz4",        "numcodecs.gzip", "numcodecs.zstd", "numcodecs.blosc"};
 
-// numcodecs has names of its own for three of the formats.
+// The name of the Zarr v3 codec with the same format.
 std::string_view FormatOf(std::string_view name) {
   for (const std::string_view own : {"numcodecs.gzip", "numcodecs.zstd", "numcodecs.blosc"}) {
     if (name == own) return own.substr(own.find('.') + 1);

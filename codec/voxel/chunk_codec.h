@@ -1,5 +1,5 @@
-// How one chunk of an array is encoded: voxels to the bytes of a chunk file and back, for all
-// formats. codec/FORMATS.md, "Chunks".
+// The encoding of one chunk of an array: voxels to the bytes of a chunk file and back, for all
+// formats. codec/FORMATS.md, "Chunk encodings", "Chunks of Zarr and N5 arrays".
 #pragma once
 
 #include <cstddef>
@@ -17,31 +17,31 @@
 
 namespace unshard {
 
-// The voxels of one chunk: little-endian items in C order, `shape` slowest axis first. Precomputed
-// and N5 list their axes fastest first: there `shape` is the reverse of what documents say, and the
-// order of the items is the same.
+// The voxels of one chunk: little-endian items in C order, `shape` slowest axis first. Of
+// precomputed volumes and N5, whose documents list axes fastest first, `shape` is the reverse of
+// those lists; the order of the items is that of the format.
 struct Voxels {
   DataType type;
   std::vector<std::uint64_t> shape;
   ByteVector bytes;  // exactly type.size × the product of `shape`
 };
 
-// The bytes of so many voxels. Fails with kResourceExhausted above 2^47, which no chunk needs.
+// The bytes of the voxels of a chunk of `shape`. Fails with kResourceExhausted above 2^47.
 Result<std::uint64_t> VoxelBytes(const DataType& type, std::span<const std::uint64_t> shape);
 
-// What the transforms of a codec are, in one vocabulary for all formats, so that a view can decide
-// whether the stored bytes of one format are those of another.
+// The transforms of a codec in one vocabulary for all formats, by which a view decides whether the
+// stored bytes of one format are those of another.
 struct ChunkEncoding {
-  // A bytes-to-bytes codec. The name is that of the Zarr v3 registry ("gzip", "zstd", "blosc",
-  // "crc32c", "numcodecs.zlib", "numcodecs.bz2", …) and decides how to decode, for compressors
-  // alone; the configuration, in Zarr v3's form, decides what encoding gives. Null: none.
+  // A bytes-to-bytes codec, by its name in the Zarr v3 registry ("gzip", "zstd", "blosc", "crc32c",
+  // "numcodecs.zlib", "numcodecs.bz2", …), or "n5.lz4". The name of a compressor is enough to
+  // decode; the configuration, in the form of Zarr v3, is needed to encode. Null: none.
   struct Step {
     std::string name;
     JsonValue configuration;
   };
 
-  // "raw": items one after the other. Else the name of what encodes voxels in another way: "jpeg",
-  // "png", "compressed_segmentation", …, or of array-to-array codecs before the items ("filters").
+  // "raw": items one after the other. Else what encodes voxels in another way: "jpeg", "png",
+  // "compressed_segmentation 8 x 8 x 8", …, or "raw" followed by the filters before the items.
   std::string items = "raw";
   bool big_endian = false;         // raw items of more than one byte; else false
   std::vector<std::size_t> order;  // the stored dimension i is axis order[i]; empty: C order
@@ -49,18 +49,18 @@ struct ChunkEncoding {
   std::vector<Step> steps;         // in the order of encoding
 };
 
-// Whether whatever one codec encodes, the other decodes to the same voxels: the same items, order,
-// header and formats of compression; levels and the like may differ.
+// Whether each of two codecs decodes what the other one encodes to the same voxels: they have the
+// same items, order, header and compressors; levels and other options of encoding may differ.
 bool SameFormat(const ChunkEncoding& a, const ChunkEncoding& b);
 
-// Immutable; thread-safe; pure.
+// The codec of the chunks of one array. Immutable; thread-safe; pure.
 class ChunkCodec {
  public:
   virtual ~ChunkCodec() = default;
 
-  // The voxels of a chunk, whose shape is `shape`, slowest axis first: in Zarr the chunk shape, in
-  // precomputed volumes clipped at the volume's end. The header of an N5 block may say another
-  // shape than that: its voxels are clipped, or extended by zeros. Fails with kDataLoss where
+  // The voxels of a chunk of `shape`, slowest axis first: in Zarr the chunk shape, in precomputed
+  // volumes clipped to the volume. The header of an N5 block may have another shape: its voxels are
+  // clipped to `shape`, or extended by zeros. Fails with kDataLoss where
   // `encoded` is damaged, and with kResourceExhausted before it would decode to much more than the
   // chunk has.
   [[nodiscard]] virtual Result<Voxels> Decode(ByteSpan encoded,
@@ -71,7 +71,7 @@ class ChunkCodec {
   // kInvalidArgument where type or shape are not those of a chunk of the array, and with
   // kResourceExhausted where the format cannot take so many bytes.
   [[nodiscard]] virtual Result<ByteVector> Encode(const Voxels& voxels) const = 0;
-  // Whether decoding does not give exactly what was encoded.
+  // Whether voxels that are encoded and decoded may differ from those before.
   [[nodiscard]] virtual bool is_lossy() const { return false; }
   // The size of an encoded chunk of `shape`, where it does not depend on the voxels.
   [[nodiscard]] virtual std::optional<std::uint64_t> EncodedSize(

@@ -18,7 +18,7 @@ namespace {
 
 using Extent = std::array<std::uint64_t, 3>;
 
-// Labels are copied as they are where memory has the byte order of the format.
+// Labels are copied unchanged where the processor is little-endian, as the format is.
 template <class Label>
 Label LoadLabel(const std::uint8_t* at) {
   if constexpr (std::endian::native != std::endian::little) {
@@ -73,8 +73,8 @@ Status ForEachBlock(const SegmentationForm& form, const Visit& visit) {
   return {};
 }
 
-// The distinct labels of a block and, for each of its voxels, which of them it
-// has. Made once for many blocks.
+// The distinct labels of a block, and the position among them of each voxel's label. One object
+// reads many blocks.
 template <class Label>
 class BlockLabels {
  public:
@@ -156,9 +156,8 @@ class BlockLabels {
   std::vector<Label> sorted_;
 };
 
-// Appends a channel to the words of the chunk: block headers, then block by
-// block packed indexes, and the table unless the channel has an equal one
-// already.
+// Appends a channel to the words of the chunk: block headers, then for each block its packed
+// indexes, and its table unless the channel has an equal one already.
 template <class Label>
 class ChannelEncoder {
  public:
@@ -180,10 +179,10 @@ class ChannelEncoder {
 
  private:
   static tl::unexpected<Error> TooLarge() {
-    return Fail(ErrorCode::kResourceExhausted,
-                "compressed_segmentation: the chunk needs offsets beyond 24 "
-                "bits (64 MiB); "
-                "expected a smaller chunk");
+    return Fail(
+        ErrorCode::kResourceExhausted,
+        "compressed_segmentation: expected a chunk of at most 2^24 words (64 MiB), to which "
+        "offsets of 24 bits reach, found a larger one");
   }
 
   Status EncodeBlock(const Extent& begin, std::uint64_t header) {
@@ -215,8 +214,7 @@ class ChannelEncoder {
     });
   }
 
-  // The offset of the table, which is appended unless an equal one was written
-  // before.
+  // The offset of the table, which is appended unless an equal one was written before.
   std::uint64_t AppendTable() {
     const auto [entry, is_new] = tables_.try_emplace(block_.sorted(), words_.size());
     if (is_new) {

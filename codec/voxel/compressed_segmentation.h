@@ -1,4 +1,4 @@
-// The compressed_segmentation encoding of precomputed volumes.
+// The compressed_segmentation encoding of precomputed volumes. codec/FORMATS.md, "Chunk encodings".
 #pragma once
 
 #include "codec/core/bytes.h"
@@ -10,10 +10,10 @@ namespace unshard {
 
 // Labels are little-endian, x fastest, then y, z and channel. Pure functions; thread-safe.
 
-// Encodes exactly as the canonical encoder does (TensorStore and Neuroglancer give the same bytes).
-// Fails with kInvalidArgument where an extent is out of bounds or the labels are not as many as the
-// form says, and with kResourceExhausted where an offset from the start of the chunk would have
-// more than 24 bits, which Neuroglancer does not follow.
+// Encodes to the same bytes as TensorStore and Neuroglancer. Fails with kInvalidArgument where an
+// extent is out of bounds or there are not as many labels as `form` has, and with
+// kResourceExhausted where an offset from the start of the chunk would have more than 24 bits, of
+// which Neuroglancer reads no more.
 Result<ByteVector> EncodeCompressedSegmentation(ByteSpan labels, const SegmentationForm& form);
 
 // Fails with kDataLoss unless `encoded` has a label for each voxel of the form. What lies between

@@ -44,7 +44,7 @@ class SegmentationChecker {
 
   const ByteSpan start_;
   const SegmentationLayout& layout_;
-  // The number of blocks that may still be checked: it bounds the time for a small chunk in which
+  // The number of blocks that may still be checked. This bounds the time for a small chunk in which
   // all channels refer to the same headers.
   std::uint64_t budget_;
 };

@@ -1,4 +1,4 @@
-// Where the parts of a compressed_segmentation chunk are.
+// The layout of a compressed_segmentation chunk.
 //
 // In 32-bit little-endian words:
 //   1 word a channel  offset of the channel's data
@@ -24,7 +24,7 @@ namespace unshard {
 
 constexpr std::string_view kSegmentationFormat = "compressed_segmentation chunk";
 constexpr std::uint64_t kSegmentationHeaderWords = 2;  // of a block
-// Offsets of tables have 24 bits, and readers take as many of the other ones.
+// Offsets of tables have 24 bits, and readers use no more of the other ones.
 constexpr std::uint64_t kMaxSegmentationOffset = (std::uint64_t{1} << 24) - 1;
 
 // The properties of one chunk in the metadata.

@@ -104,7 +104,8 @@ Result<Parts> Split(ByteSpan encoded, const Extent& shape, std::uint64_t label_s
   const std::uint64_t index_size =
       encoded[4] == 0 ? 0 : 2 * shape[2] * CounterSize(2 * shape[0] * shape[1]);
   if (!locations || index_size > rest.size()) {
-    return Damaged("it is cut short: expected as much as its header counts");
+    return Damaged("expected the parts that its header counts, found " +
+                   std::to_string(encoded.size()) + " bytes in all");
   }
   parts.labels = *labels;
   parts.values = *values;
@@ -276,7 +277,7 @@ class BoundaryLabels {
       const std::size_t d = *code / 2;
       const bool is_before = *code % 2 == 0;
       if (is_before ? position[d] == 0 : position[d] + 1 == parts_.shape[d]) {
-        return Damaged("a location refers to a voxel outside");
+        return Damaged("expected a location of a neighbour in the chunk, found one outside");
       }
       Copy(is_before ? at - steps[d] : at + steps[d], at);
       return {};

@@ -8,12 +8,15 @@
 //   35  connectivity: 4 or 6
 //   36  labels; window values; locations (of the size of a label); windows; and in version 1 an
 //       index of the slices
-// A window value has a bit for each of its voxels, x fastest, and 1, 2, 4 or 8 bytes. A bit of 1 is
-// a voxel on a boundary between labels. Windows, x fastest, are indexes of window values: an odd
-// number stands for half as many windows of index 0, an even one for its half.
-// The other voxels form connected components, within a slice (4) or in three dimensions (6): the
-// n-th component, in the order of their first voxels, has the n-th label. Voxels on a boundary
-// follow, in their order: see codec/voxel/compresso.cc.
+// A window value has 1, 2, 4 or 8 bytes, with a bit for each voxel of a window, x fastest: 1 for a
+// voxel on a boundary between labels. The windows of the chunk, x fastest, are numbers of the size
+// of a window value: an even number 2n is one window with window value number n, an odd number 2n +
+// 1 is n windows with window value number 0.
+//
+// The voxels that are not on a boundary form connected components, within a slice (connectivity 4)
+// or in three dimensions (6). Components are in the order of their first voxels: the n-th one has
+// the n-th label. The labels of voxels on a boundary follow from these and from the locations: step
+// 3 in codec/voxel/compresso.cc.
 #pragma once
 
 #include <array>

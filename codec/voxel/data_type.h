@@ -8,7 +8,7 @@
 
 namespace unshard {
 
-// Where the name of the type comes from; each dialect has types of its own.
+// The metadata in which a type is named; each dialect has types of its own.
 enum class DataTypeDialect : std::uint8_t {
   kZarr = 1,                   // `data_type` of a Zarr v3 array
   kPrecomputedVolume = 2,      // `data_type` of a volume
@@ -33,8 +33,8 @@ struct DataType {
   Kind kind = Kind::kUnsigned;
   std::uint32_t size = 1;  // bytes of one value
 
-  // The bytes that have an order among each other: those of one of the two floats of a complex
-  // value; single bytes of raw values.
+  // The size of the parts whose bytes a big-endian encoding reverses: the value, one of the two
+  // floats of a complex value, or single bytes of raw values.
   [[nodiscard]] std::uint32_t ordered_size() const {
     if (kind == Kind::kRaw) return 1;
     return kind == Kind::kComplex ? size / 2 : size;
@@ -47,8 +47,8 @@ inline constexpr DataType kUint16 = {DataType::Kind::kUnsigned, 2};
 inline constexpr DataType kUint32 = {DataType::Kind::kUnsigned, 4};
 inline constexpr DataType kUint64 = {DataType::Kind::kUnsigned, 8};
 
-// The name that Zarr v3 has for the type: "uint16", "bool", "complex64", "r24". It is also that of
-// precomputed volumes and N5, where these have the type.
+// The name of the type in Zarr v3: "uint16", "bool", "complex64", "r24". Precomputed volumes and N5
+// name the types that they have alike.
 std::string DataTypeName(const DataType& type);
 
 // The type of voxels that a dialect calls `name`; nothing where it has no such type, or its values

@@ -71,7 +71,7 @@ class Delta final : public BytesCodec {
       std::uint64_t last = 0;
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t item = LoadBits(from.data() + i * from_size, from_size);
-        // The difference has the width of the items before it is stored with another one.
+        // NumPy computes the difference in the type of the items, then converts it.
         const std::uint64_t difference = Truncate(item - last);
         StoreBits(to.data() + i * to_size, to_size, difference);
         last = item;

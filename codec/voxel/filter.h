@@ -17,13 +17,12 @@ struct Filter {
   bool is_lossy = false;
 };
 
-// The filter that numcodecs calls `id` ("delta"), whose codec has the name `name` in metadata:
-// delta of integers and floats; fixedscaleoffset, astype and packbits (value_filters.h); quantize
-// and bitround, where this changes no type (rounding_filters.h). `items`: the type of the
-// little-endian items that it encodes, where that is known. Nothing for any other id. Fails with
-// kDataLoss, naming the member below `path`, that of the configuration in the document, where it
-// makes decoding impossible, and with kNotSupported for types that are not known here. Pure
-// function; thread-safe.
+// The filter that numcodecs calls `id` ("delta"), and metadata `name`: delta of integers and
+// floats; fixedscaleoffset, astype and packbits (value_filters.h); quantize and bitround, where
+// this changes no type (rounding_filters.h). Nothing for any other id. `items`: the type of the
+// items to encode, where these are little-endian and it is known. Fails with kDataLoss, naming the
+// member below `path`, that of the configuration in the document, where it makes decoding
+// impossible, and with kNotSupported for types that are not known here. Pure function; thread-safe.
 Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
                                          const JsonValue* configuration, const std::string& path,
                                          const std::optional<DataType>& items = std::nullopt);

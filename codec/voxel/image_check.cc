@@ -1,6 +1,6 @@
-// Both formats are lists of parts with a length each: JPEG of marker segments up to the coded data,
-// PNG of chunks. Walking these lists needs neither the memory nor the error handling of a decoder,
-// and finds the end of an image without decoding pixels, which no decoder does.
+// Both formats are lists of parts that have a length each: JPEG of marker segments up to the coded
+// data, PNG of chunks. Walking these lists needs neither the memory nor the error handling of a
+// decoder, and finds the end of an image without decoding its pixels.
 #include "codec/voxel/image_check.h"
 
 #include <libdeflate.h>
@@ -38,7 +38,11 @@ bool StartsFrame(std::uint8_t marker) {
 }
 
 Result<ImageSize> CheckJpegFrame(ByteSpan segment, const ImageForm& form) {
-  if (segment.size() < kFrameHeader) return RefuseChunk(kJpeg, "its frame header is too short");
+  if (segment.size() < kFrameHeader) {
+    return RefuseChunk(kJpeg, "expected a frame header of at least " +
+                                  std::to_string(kFrameHeader) + " bytes, found " +
+                                  std::to_string(segment.size()));
+  }
   const ImageSize size = {LoadU16Be(segment.data() + 5), LoadU16Be(segment.data() + 3)};
   UNSHARD_RETURN_IF_ERROR(CheckImageForm(kJpeg, size, segment[7], segment[2], form));
   return size;
@@ -81,7 +85,7 @@ Status CheckPngHeader(ByteSpan start, const ImageForm& form) {
   const std::uint8_t* const header = frame + 8;
   const std::uint32_t crc = libdeflate_crc32(0, frame + 4, 4 + 13);
   if (LoadU32Be(frame) != 13 || AsText({frame + 4, 4}) != "IHDR" || LoadU32Be(header + 13) != crc) {
-    return RefuseChunk(kPng, "expected a sound IHDR after the signature");
+    return RefuseChunk(kPng, "expected an IHDR of 13 bytes with its crc after the signature");
   }
   const unsigned bits = header[8];
   const unsigned color_type = header[9];

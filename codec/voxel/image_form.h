@@ -1,9 +1,10 @@
-// Chunks as images: the form that an image must have, its width and height, the order of its
-// components.
+// Chunks as images: width, height and components, and the order of the components.
+// codec/FORMATS.md, "Chunk encodings". Pure; thread-safe.
 //
-// An image has a pixel for each voxel, in the order of the chunk (x fastest); width and height may
-// be anything with the right product. A pixel has a component for each channel. In an image the
-// components of one pixel are adjacent; in a chunk channels are planes, the slowest axis.
+// An image has a pixel for each voxel, in the order of the chunk (x fastest), with any width and
+// height whose product is the number of voxels. A pixel has a component for each channel. In an
+// image the components of one pixel are adjacent; in a chunk each channel is a plane, the slowest
+// axis.
 #pragma once
 
 #include <array>
@@ -27,8 +28,9 @@ struct ImageSize {
   std::uint64_t height = 0;
 };
 
-// Fails with kInvalidArgument, naming what was expected, unless an image with so many components of
-// so many bits is of the form. `what` names the format: "png chunk". `components` 0: not known.
+// Fails with kInvalidArgument, naming what was expected, unless an image of `size` with so many
+// components of so many bits has the form. `what` names the format: "png chunk". `components` 0:
+// not known.
 Status CheckImageForm(std::string_view what, const ImageSize& size, std::uint64_t components,
                       unsigned bits, const ImageForm& form);
 

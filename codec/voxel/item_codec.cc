@@ -12,8 +12,8 @@
 namespace unshard {
 namespace {
 
-// Filters may change the size of items, and steps that follow others add headers: what lies between
-// two steps may be this much larger than the voxels.
+// Filters may change the size of items, and compressors add headers: the bytes between two steps
+// may exceed those of the voxels by this factor, and this many bytes.
 constexpr std::uint64_t kMostGrowth = 16;
 constexpr std::uint64_t kSlack = std::uint64_t{64} << 10;
 
@@ -99,7 +99,7 @@ class ItemCodec final : public ChunkCodec {
     UNSHARD_RETURN_IF_ERROR(CheckVoxels(voxels));
     UNSHARD_RETURN_IF_ERROR(CanEncode());
     std::vector<std::uint64_t> shape = voxels.shape;
-    ByteVector bytes;  // what the steps so far gave, unless there were none
+    ByteVector bytes;  // the output of the last step; empty before the first
     ByteSpan current = voxels.bytes;
     const auto take = [&](ByteVector next) {
       bytes = std::move(next);
@@ -128,7 +128,8 @@ class ItemCodec final : public ChunkCodec {
   }
 
  private:
-  // Of so many bytes of voxels, before the bytes-to-bytes codecs, where there are no filters.
+  // The size of the items before the bytes-to-bytes codecs, of `size` bytes of voxels without
+  // filters.
   [[nodiscard]] std::uint64_t StoredSize(std::uint64_t size) const {
     return chain_.packing ? chain_.packing->PackedSize(size / chain_.type.size) : size;
   }
@@ -171,11 +172,11 @@ class ItemCodec final : public ChunkCodec {
     return {};
   }
 
-  // Undoes the bytes-to-bytes codecs, which give `size` bytes where there are no filters.
+  // Decodes the bytes-to-bytes codecs, to `size` bytes where there are no filters.
   [[nodiscard]] Result<ByteVector> DecodeSteps(ByteSpan encoded, std::uint64_t size) const {
     const std::uint64_t most = kMostGrowth * size + kSlack;
     if (chain_.bytes_steps.empty()) {
-      // Before the copy: the size of a file is no reason to allocate memory.
+      // Before the copy, so that a file of a wrong size takes no memory.
       if (!has_filters_) UNSHARD_RETURN_IF_ERROR(ExpectSize(encoded.size(), size));
       if (encoded.size() > most) return ExpectNoMore(most);
       return ByteVector(encoded.begin(), encoded.end());
@@ -196,7 +197,7 @@ class ItemCodec final : public ChunkCodec {
                 "expected a chunk of at most " + std::to_string(most) + " bytes");
   }
 
-  // Undoes the array-to-array codecs, in place.
+  // Decodes the array-to-array codecs, in place.
   [[nodiscard]] Status DecodeArray(ByteVector& items, std::span<const std::uint64_t> shape,
                                    std::uint64_t size) const {
     std::vector<std::vector<std::uint64_t>> shapes{{shape.begin(), shape.end()}};  // before steps

@@ -1,5 +1,6 @@
-// Chunks of items one after the other, behind array-to-array and before bytes-to-bytes codecs: the
-// chunks of Zarr arrays, raw chunks of precomputed volumes, the payload of N5 blocks.
+// The codec of chunks that are items one after the other, encoded by array-to-array codecs before
+// and bytes-to-bytes codecs after that: the chunks of Zarr arrays, raw chunks of precomputed
+// volumes, the payload of N5 blocks. Pure; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace unshard {
 
-// Something that turns an array into another one, before its items become bytes.
+// An array-to-array codec.
 struct ArrayStep {
   std::vector<std::size_t> order;  // transpose: dimension i becomes axis order[i]
   // Or a filter of little-endian items in C order; a null pointer: a transpose.
@@ -20,16 +21,18 @@ struct ArrayStep {
   JsonValue filter_configuration;  // for ChunkEncoding
 };
 
+// A bytes-to-bytes codec.
 struct BytesStep {
   BytesCodecPtr codec;
   JsonValue configuration;  // for ChunkEncoding
 };
 
+// A codec chain.
 struct ItemChain {
   DataType type;
   std::vector<ArrayStep> array_steps;  // in the order of encoding, as all lists here
   bool big_endian = false;
-  // In place of whole items one after the other, little-endian ones of `type`.
+  // Set: the items, little-endian ones of `type`, are stored as these packed bits.
   std::optional<BitPacking> packing = std::nullopt;
   JsonValue packing_configuration = {};  // for ChunkEncoding
   std::uint32_t ordered_size = 0;        // of the items after `array_steps`; 0: that of `type`
@@ -37,7 +40,7 @@ struct ItemChain {
   bool is_lossy = false;
 };
 
-// The codec of such a chain. It takes chunks of any shape. Never null.
+// The codec of such a chain, for chunks of any shape. Never null.
 ChunkCodecPtr MakeItemCodec(ItemChain chain);
 
 }  // namespace unshard

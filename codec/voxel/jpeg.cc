@@ -71,8 +71,8 @@ Result<ByteVector> DecodeJpeg(ByteSpan encoded, const ImageForm& form) {
   if (!size) return Fail(ErrorCode::kDataLoss, std::move(size).error().message);
   const Handle decoder(tjInitDecompress());
   if (!decoder) return NoMemory();
-  // The library scales an image down to the size that it is given, never up: whatever it makes of
-  // the headers, it writes no more than `pixels` holds.
+  // The library scales images down to the size that it is given, and never up: whatever the headers
+  // say, it writes no more than the size of `pixels`.
   ByteVector pixels(*expected_size);
   const int failure = tjDecompress2(
       decoder.get(), encoded.data(), encoded.size(), pixels.data(), static_cast<int>(size->width),

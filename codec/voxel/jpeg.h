@@ -10,8 +10,8 @@
 
 namespace unshard {
 
-constexpr std::uint64_t kMaxJpegSide = 65500;  // the limit of libjpeg
-constexpr int kDefaultJpegQuality = 75;        // that of libjpeg and TensorStore
+constexpr std::uint64_t kMaxJpegSide = 65500;  // pixels: the limit of libjpeg
+constexpr int kDefaultJpegQuality = 75;        // as in libjpeg and TensorStore
 
 // The planes of any JPEG with components of 8 bits and as many pixels and components (1 or 3) as
 // `form` says. Fails with kDataLoss for any other form and for every image that is damaged or cut

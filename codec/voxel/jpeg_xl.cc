@@ -36,8 +36,8 @@ class JpegXlReader {
           break;
         case JXL_DEC_SUCCESS:
           if (planes_.size() == expected_size_ && expected_size_ != 0) return std::move(planes_);
-          return DamagedImage("expected " + std::to_string(form_.components) +
-                              " components a pixel, found fewer frames");
+          return DamagedImage("expected frames with " + std::to_string(form_.components) +
+                              " components a pixel in all, found fewer");
         case JXL_DEC_NEED_MORE_INPUT:
           return DamagedImage("the image is cut short");
         default:
@@ -54,7 +54,7 @@ class JpegXlReader {
     }
     if (info.exponent_bits_per_sample != 0) return DamagedImage("expected integers, found floats");
     const std::uint32_t alpha = info.alpha_bits != 0 ? 1 : 0;
-    // libjxl decodes these, whatever their size and number, although no reader asks for them.
+    // libjxl would decode these, of any size and number, although no reader needs them.
     if (info.num_extra_channels != alpha || info.have_preview == JXL_TRUE) {
       return DamagedImage("expected no extra channels and no preview");
     }
@@ -76,8 +76,8 @@ class JpegXlReader {
       return DamagedImage("expected a frame of " + std::to_string(pixels_.size()) + " bytes");
     }
     if (planes_.size() + size > expected_size_) {
-      return DamagedImage("expected " + std::to_string(form_.components) +
-                          " components a pixel, found more frames");
+      return DamagedImage("expected frames with " + std::to_string(form_.components) +
+                          " components a pixel in all, found more");
     }
     if (JxlDecoderSetImageOutBuffer(decoder_, &format, pixels_.data(), size) != JXL_DEC_SUCCESS) {
       return DamagedImage("libjxl cannot decode it");

@@ -9,8 +9,8 @@
 namespace unshard {
 
 // The planes of a JPEG XL image, codestream or container, of 8 bits a component, with as many
-// pixels and components as `form` says. Alpha is a component. An animation has the components of
-// its frames one after the other: so CloudVolume writes several channels. Fails with kDataLoss for
+// pixels and components as `form` says. Alpha is a component. The frames of an animation have the
+// components one after the other, as CloudVolume writes several channels. Fails with kDataLoss for
 // any other form and for an image that is damaged or cut short, and with kInvalidArgument where
 // `form` is not of bytes. Pure function; thread-safe.
 Result<ByteVector> DecodeJpegXl(ByteSpan encoded, const ImageForm& form);

@@ -22,14 +22,14 @@ void StoreOrdered(std::uint64_t bits, const NumpyType& type, std::uint8_t* at) {
   }
 }
 
-// The whole part of a real as bits of an integer of the type; nothing where it has no such integer.
-std::optional<std::uint64_t> CutOff(double real, const DataType& type) {
+// A real truncated to an integer of the type; nothing where it lies outside of the type.
+std::optional<std::uint64_t> Truncated(double real, const DataType& type) {
   const double whole = std::trunc(real);
   const int bits = static_cast<int>(8 * type.size);
   const bool is_signed = type.kind == Kind::kSigned;
   const double end = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   const double first = is_signed ? -end : 0.0;
-  if (!(whole >= first && whole < end)) return std::nullopt;  // nor NaN
+  if (!(whole >= first && whole < end)) return std::nullopt;  // also NaN
   if (whole < 0) return static_cast<std::uint64_t>(static_cast<std::int64_t>(whole));
   return static_cast<std::uint64_t>(whole);
 }
@@ -109,7 +109,7 @@ bool StoreNumber(const Number& number, const NumpyType& type, std::uint8_t* at) 
   } else if (type.type.kind == Kind::kFloat) {
     bits = type.type.size == 4 ? FloatBits(number) : std::bit_cast<std::uint64_t>(number.ToReal());
   } else if (number.form == Number::Form::kReal) {
-    const auto whole = CutOff(number.real, type.type);
+    const auto whole = Truncated(number.real, type.type);
     if (!whole) return false;
     bits = *whole;
   }

@@ -1,4 +1,4 @@
-// Items of integers, booleans and floats as numbers, for filters that compute with them. Pure;
+// The values of items (integers, booleans, floats), for filters that compute with them. Pure;
 // thread-safe.
 #pragma once
 
@@ -26,21 +26,20 @@ bool IsNumberType(const DataType& type);
 
 // `at` has the bytes of one item. Requires: IsNumberType(type.type).
 Number LoadNumber(const std::uint8_t* at, const NumpyType& type);
-// As NumPy converts: integers keep their lower bits, reals are cut off towards zero. False, with
-// nothing stored, where a real is beyond the integers of the type, for which NumPy promises
-// nothing.
+// Converts as NumPy does: integers keep their lower bits, reals are truncated towards zero. False,
+// with nothing stored, where a real lies outside of an integer type: NumPy leaves the result
+// undefined.
 bool StoreNumber(const Number& number, const NumpyType& type, std::uint8_t* at);
 
-// The integer in the lowest bytes of `bits`, as 64 bits: sums and differences of these are right in
-// any width.
+// The integer of type.size bytes in `bits`, extended by its sign to 64 bits.
 std::uint64_t ExtendInteger(std::uint64_t bits, const DataType& type);
 
 // Little-endian integers of `size` bytes, at most 8.
 std::uint64_t LoadBits(const std::uint8_t* at, std::uint32_t size);
 void StoreBits(std::uint8_t* at, std::uint32_t size, std::uint64_t bits);
 
-// The type in the member `key` of a filter; `absent`, or a failure without one, where there is
-// none.
+// The type in the member `key` of a filter. Where that is absent: `absent`, or, without one,
+// kDataLoss. Fails with kNotSupported for types that are not known here.
 Result<NumpyType> ParseItemType(const CodecOptions& options, const char* key,
                                 const std::optional<NumpyType>& absent, const std::string& path);
 

@@ -1,4 +1,4 @@
-// The names of data types in NumPy's array interface, as Zarr v2 and numcodecs have them. Pure;
+// The names of data types in NumPy's array interface, which Zarr v2 and numcodecs use. Pure;
 // thread-safe.
 #pragma once
 
@@ -15,8 +15,8 @@ struct NumpyType {
   bool big_endian = false;  // false where bytes have no order
 };
 
-// "<u2", "|b1", ">c16", "|V3", and TensorStore's "bfloat16"; the mark of the byte order may be
-// absent: little-endian. Nothing for types that are no voxels: texts, times, objects.
+// The type of "<u2", "|b1", ">c16", "|V3", or TensorStore's "bfloat16"; without a mark of the byte
+// order, little-endian. Nothing for types that are no voxels: texts, times, objects.
 std::optional<NumpyType> ParseNumpyType(std::string_view name);
 
 // The inverse. big_endian is ignored where bytes have no order.

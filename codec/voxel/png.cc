@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::string_view kPngChunk = "png chunk";
 constexpr int kBitsOfByte = 8;
-// At lower levels TensorStore stores the rows as they are: choosing filters takes longer than
-// compressing does.
+// At lower levels rows are not filtered, as in TensorStore: choosing filters would take longer than
+// compressing.
 constexpr int kFirstFilteredLevel = 3;
 
 void RememberError(png_structp png, png_const_charp text) {
@@ -45,7 +45,7 @@ void SwapBytes(png_structp png, const ImageForm& form) {
   if (form.component_size == 2 && std::endian::native == std::endian::little) png_set_swap(png);
 }
 
-// The rows of an image at `pixels`. libpng takes pointers without const for writing, too.
+// The rows of an image at `pixels`. libpng does not take const pointers, even for writing.
 std::vector<png_bytep> Rows(const std::uint8_t* pixels, std::size_t size, std::size_t height) {
   std::vector<png_bytep> rows(height);
   auto* row = const_cast<png_bytep>(pixels);

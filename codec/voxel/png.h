@@ -11,14 +11,14 @@
 
 namespace unshard {
 
-// libpng refuses larger images unless its limit is raised, as no reader does.
+// In pixels: libpng refuses larger images unless its limit is raised, which no reader does.
 constexpr std::uint64_t kMaxPngSide = 1000000;
 
 // The planes of a chunk as a PNG without interlacing: gray, gray and alpha, RGB, or RGB and alpha.
-// `level` of zlib, 0 … 9; nothing: its default. Rows and filters are those of TensorStore, whose
-// zlib compresses them to other bytes than Debian's. Fails with kInvalidArgument unless there are 1
-// to 4 components of 1 or 2 bytes, as many as planes.size() says, and sides within 1 … kMaxPngSide.
-// Pure functions; thread-safe.
+// `level` of zlib, 0 … 9; nothing: its default. Rows and filters are those of TensorStore; the
+// compressed bytes differ, because TensorStore has another zlib. Fails with kInvalidArgument unless
+// there are 1 to 4 components of 1 or 2 bytes, as many as planes.size() says, and sides within 1 …
+// kMaxPngSide. Pure functions; thread-safe.
 Result<ByteVector> EncodePng(ByteSpan planes, const ImageSize& size, const ImageForm& form,
                              std::optional<int> level);
 

@@ -9,7 +9,7 @@
 namespace unshard {
 namespace {
 
-// What decoding gives does not depend on how items were rounded.
+// Decoding is the identity, whatever rounded the items.
 class RoundingFilter : public BytesCodec {
  public:
   RoundingFilter(std::string name, const std::optional<NumpyType>& type)
@@ -23,7 +23,7 @@ class RoundingFilter : public BytesCodec {
   [[nodiscard]] Status CanEncode() const final {
     if (type_) return {};
     return Fail(ErrorCode::kNotSupported,
-                "the codec \"" + name_ + "\" is decoded only, where its items are no floats");
+                "the codec \"" + name_ + "\" encodes only floats: other items can only be read");
   }
   [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const final {
     UNSHARD_RETURN_IF_ERROR(CanEncode());
@@ -66,10 +66,10 @@ class QuantizeFilter final : public RoundingFilter {
   const double scale_;
 };
 
-// The bits of its significand that floats of a size have.
+// The number of stored bits of the significand of a float of `size` bytes.
 int SignificandBits(std::uint32_t size) { return size == 2 ? 10 : size == 4 ? 23 : 52; }
 
-// To the nearest float with so many bits of its significand, halves to the even one.
+// To the nearest float with `kept_bits` bits of the significand, ties to even.
 class BitRoundFilter final : public RoundingFilter {
  public:
   BitRoundFilter(std::string name, const std::optional<NumpyType>& type, int kept_bits)
@@ -90,7 +90,7 @@ class BitRoundFilter final : public RoundingFilter {
   const int kept_bits_;
 };
 
-// As numcodecs computes it: enough bits for the digits behind the point.
+// As in numcodecs: the power of two with enough bits for so many decimal digits after the point.
 double ScaleOf(int digits) {
   const double exponent = std::log10(std::pow(10.0, -digits));
   const double whole = exponent < 0 ? std::floor(exponent) : std::ceil(exponent);

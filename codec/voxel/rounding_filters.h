@@ -1,5 +1,5 @@
-// numcodecs' filters that round floats when they encode, and give items as they are when they
-// decode: quantize, bitround.
+// numcodecs' filters that round floats when they encode, and change nothing when they decode:
+// quantize, bitround.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,8 @@
 
 namespace unshard {
 
-// As MakeFilter, of these two. `items`: the type of little-endian items that are encoded, where it
-// is known. Others than floats of 4 and 8 bytes (of bitround 2 as well) are decoded only. Pure
-// functions; thread-safe.
+// As MakeFilter, for these two. Items other than floats of 4 or 8 bytes (with bitround also of 2
+// bytes) are only decoded. Pure functions; thread-safe.
 Result<Filter> MakeQuantize(const std::string& name, const CodecOptions& options,
                             const std::string& path);
 Result<Filter> MakeBitRound(const std::string& name, const std::optional<DataType>& items,

@@ -14,16 +14,16 @@ void ReverseGroups(std::span<std::uint8_t> bytes) {
   }
 }
 
-// One dimension of the result: its extent, and the distance of its neighbours in the source and in
-// the result, in items.
+// One dimension of the result: its extent, and its strides in the source and in the result, in
+// items.
 struct Dimension {
   std::size_t extent;
   std::size_t from;
   std::size_t to;
 };
 
-// The dimensions of the result, without those of extent 1. Neighbours that are one run of items in
-// both arrays become one.
+// The dimensions of the result, without those of extent 1. Adjacent dimensions that are one run of
+// items in both arrays are merged.
 std::vector<Dimension> DimensionsOf(std::span<const std::uint64_t> shape,
                                     std::span<const std::size_t> order) {
   std::vector<std::size_t> from(shape.size());
@@ -44,8 +44,8 @@ std::vector<Dimension> DimensionsOf(std::span<const std::uint64_t> shape,
   return dimensions;
 }
 
-// Copies a plane in tiles, so that the cache lines of neither side are left before all of their
-// items are copied.
+// Copies a plane in tiles, so that all items of a cache line are copied while it is cached, on both
+// sides.
 template <class CopyItem>
 void CopyPlane(std::size_t from, std::size_t to, const Dimension& a, const Dimension& b,
                const CopyItem& copy) {
@@ -65,8 +65,8 @@ void CopyPlane(std::size_t from, std::size_t to, const Dimension& a, const Dimen
 
 template <class CopyItem>
 void CopyAll(std::vector<Dimension> dimensions, const CopyItem& copy) {
-  // The plane of the two dimensions that are the fastest of the result and of the source; the
-  // others count its position.
+  // Planes of two dimensions, the fastest one of the result and that of the source, for each
+  // position along the others.
   while (dimensions.size() < 2) dimensions.push_back({1, 0, 0});
   const Dimension fastest = dimensions.front();
   dimensions.erase(dimensions.begin());

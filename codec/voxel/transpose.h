@@ -19,19 +19,20 @@ void ReverseBytes(std::span<std::uint8_t> bytes, std::uint32_t group_size);
 ByteVector Transpose(ByteSpan items, std::uint32_t item_size, std::span<const std::uint64_t> shape,
                      std::span<const std::size_t> order);
 
-// 0, 1, 2, …: the rearrangement that changes nothing. And all axes reversed.
+// 0, 1, 2, …: the order that changes nothing; and the order that reverses all axes.
 std::vector<std::size_t> IdentityOrder(std::size_t rank);
 std::vector<std::size_t> ReversedOrder(std::size_t rank);
-// `order` of the inverse rearrangement.
+// The order that reverses the effect of `order`.
 std::vector<std::size_t> InverseOrder(std::span<const std::size_t> order);
-// `values`, one an axis, as the axes are rearranged. Of an order of axes: the one order that has
-// the effect of both, first `values`, then `order`.
+// `values`, one for each axis, in the order of the rearranged axes. Where `values` is an order of
+// axes: the order with the effect of `values` followed by `order`.
 template <class T>
 std::vector<T> Transposed(const std::vector<T>& values, std::span<const std::size_t> order) {
   std::vector<T> transposed;
   for (const std::size_t axis : order) transposed.push_back(values[axis]);
   return transposed;
 }
+// Whether `order` is IdentityOrder of its rank; true where it is empty.
 bool IsIdentity(std::span<const std::size_t> order);
 
 }  // namespace unshard

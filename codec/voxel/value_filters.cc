@@ -62,7 +62,8 @@ class ItemFilter : public BytesCodec {
   const NumpyType stored_;
 };
 
-// Reals as floats of 4 bytes: one operation in 8 bytes, rounded to 4, is the same as one in 4.
+// Floats of 4 bytes: an operation in 8 bytes whose result is rounded to 4 has the result of one
+// in 4.
 double Rounded(double real, bool is_single) {
   return is_single ? static_cast<double>(static_cast<float>(real)) : real;
 }
@@ -122,7 +123,10 @@ class PackBits final : public BytesCodec {
     const std::uint64_t bits = stored.empty() ? 0 : 8 * (std::uint64_t{stored.size()} - 1);
     if (stored.empty() || left_over > 7 || left_over > bits) {
       return Fail(ErrorCode::kDataLoss,
-                  name_ + ": expected a byte from 0 to 7, and as many bits left over");
+                  name_ +
+                      ": expected a first byte from 0 to 7, the number of unused bits among those "
+                      "that follow, found " +
+                      std::to_string(left_over) + " and " + std::to_string(bits) + " bits");
     }
     const std::uint64_t count = bits - left_over;
     if (count > max_bytes) return DecodesToMore(name_.c_str(), max_bytes);
@@ -166,7 +170,7 @@ Result<double> ParseReal(const CodecOptions& options, const char* key, const std
   return value;
 }
 
-// Whether each value of `from` is the same one as `to`, and back.
+// Whether every value of `from` is unchanged after a conversion to `to` and back.
 bool HoldsEach(const DataType& from, const DataType& to) {
   if (from == to || from.kind == Kind::kBool) return true;
   if (to.kind == Kind::kBool) return false;
@@ -177,7 +181,7 @@ bool HoldsEach(const DataType& from, const DataType& to) {
   }
   if (!from_integer) return false;
   if (from.kind == to.kind) return from.size <= to.size;
-  // Integers keep their lower bits: those of the same width come back as they were.
+  // Integers keep their lower bits: those of the same width are unchanged after both conversions.
   return from.kind == Kind::kUnsigned ? from.size <= to.size : from.size == to.size;
 }
 

@@ -8,17 +8,17 @@
 
 namespace unshard {
 
-// As MakeFilter, of these three. Pure functions; thread-safe.
+// As MakeFilter, for these three. Pure functions; thread-safe.
 //
-// fixedscaleoffset: (value - offset) * scale, rounded to the nearest, halves to the even one, is
-// stored as `astype`. Floats of 4 bytes are computed as such, everything else as 8 bytes.
+// fixedscaleoffset: (value - offset) * scale, rounded to the nearest integer with ties to even, is
+// stored as `astype`. It is computed in floats of 4 bytes where items are such, else of 8 bytes.
 Result<Filter> MakeFixedScaleOffset(const std::string& name, const CodecOptions& options,
                                     const std::string& path);
 // astype: values of `decode_dtype` are stored as `encode_dtype`.
 Result<Filter> MakeAsType(const std::string& name, const CodecOptions& options,
                           const std::string& path);
-// packbits: eight booleans a byte, the first one as its highest bit, behind a byte with the number
-// of bits that are left over at the end.
+// packbits: a byte with the number of unused bits at the end, then eight booleans a byte, the first
+// one in the highest bit.
 Filter MakePackBits(const std::string& name);
 
 }  // namespace unshard

@@ -1,4 +1,5 @@
-// Checks of the chunks of precomputed volumes, by the encoding of their scale.
+// Checks of the chunks of precomputed volumes before they are stored, by the encoding of their
+// scale.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ struct VolumeChunks {
 // chunk has voxels and as many components as channels. compressed_segmentation: everything that its
 // headers refer to lies within the chunk. compresso: signature and number of voxels. jxl: the
 // signature. Other encodings, and scales whose metadata lack what a check needs: not empty. Never
-// null.
+// null; immutable; thread-safe.
 std::shared_ptr<const ChunkCheck> MakeVolumeCheck(VolumeChunks chunks);
 
 }  // namespace unshard

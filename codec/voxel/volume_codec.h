@@ -1,4 +1,5 @@
-// The chunk codecs of precomputed volumes, by the `encoding` of a scale.
+// The chunk codecs of precomputed volumes, by the `encoding` of a scale. codec/FORMATS.md, "Chunk
+// encodings". Pure functions; thread-safe.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace unshard {
 
-// What an `info` says about the chunks of one scale.
+// The properties of the chunks of one scale in the `info`.
 struct VolumeEncoding {
   std::string encoding;  // in lower case
   DataType type;

@@ -1,4 +1,4 @@
-// A chunk codec of precomputed volumes, made of functions on bytes.
+// A chunk codec of precomputed volumes, made of two functions on bytes. Pure; thread-safe.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace unshard {
 
-// From one form of a chunk of `shape` (x, y, z; no extent is 0) to the other.
+// Encodes or decodes a chunk of `shape` (x, y, z; no extent is 0).
 using VolumeFunction =
     std::function<Result<ByteVector>(ByteSpan from, const std::array<std::uint64_t, 3>& shape)>;
 
@@ -24,11 +24,12 @@ struct VolumeFunctions {
   bool is_lossy = false;
 };
 
-// The codec. It calls the functions with shapes of four axes only, of the volume's channels, and
-// of bytes that can be counted. Never null.
+// The codec. It calls the functions only for chunks with the axes channel, z, y, x, with all
+// channels of the volume, and of a size for which VoxelBytes succeeds. Never null.
 ChunkCodecPtr MakeFunctionCodec(const VolumeEncoding& volume, VolumeFunctions functions);
 
-// kDataLoss: the encoding has no such volumes, only what is `expected`: "uint8".
+// kDataLoss: the encoding does not have the type or the channels of `volume`, only `expected`:
+// "uint8".
 tl::unexpected<Error> RefuseVolume(const VolumeEncoding& volume, const std::string& expected);
 
 // The image of a chunk of `shape`.

@@ -125,7 +125,8 @@ TEST(VolumeCheckTest, PngsHaveTheFormOfTheChunk) {
   EXPECT_NE(Refusal(VolumeCheck("png", "uint16", 1), kWhole, Encoded("png_gray")), "");
   ByteVector damaged = Encoded("png_gray");
   damaged[17] ^= 1;  // of the width: the crc notices
-  EXPECT_EQ(Refusal(gray, kWhole, damaged), "png chunk: expected a sound IHDR after the signature");
+  EXPECT_EQ(Refusal(gray, kWhole, damaged),
+            "png chunk: expected an IHDR of 13 bytes with its crc after the signature");
 }
 
 TEST(VolumeCheckTest, SegmentationsReferToNothingOutside) {

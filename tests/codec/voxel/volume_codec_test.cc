@@ -180,10 +180,10 @@ TEST(VolumeCodec, JpegXls) {
       << "CloudVolume writes a frame for each channel";
   EXPECT_EQ(
       Refusal(Volume("jxl", kUint8, 2), EncodedVolume("jpeg_xl_decoding/frames"), {2, 4, 8, 8}),
-      "jxl chunk: expected 2 components a pixel, found more frames");
+      "jxl chunk: expected frames with 2 components a pixel in all, found more");
   EXPECT_EQ(
       Refusal(Volume("jxl", kUint8, 4), EncodedVolume("jpeg_xl_decoding/frames"), {4, 4, 8, 8}),
-      "jxl chunk: expected 4 components a pixel, found fewer frames");
+      "jxl chunk: expected frames with 4 components a pixel in all, found fewer");
 }
 
 TEST(VolumeCodec, CompressedSegmentations) {
