@@ -42,8 +42,7 @@ struct PyramidAxis {
   std::string name;
   Kind kind = Kind::kOther;
   // The unit of the numbers in LevelPosition: "nm" for every unit of length, else that of the
-  // source;
-  // "": none.
+  // source; "": none.
   std::string unit;
 };
 // The kind of an axis by its name: x, y, z; c or channel; t or time.

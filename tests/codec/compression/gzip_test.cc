@@ -154,7 +154,7 @@ TEST(Gzip, FlippedBitsNeverGiveOtherData) {
   }
 }
 
-TEST(Gzip, OtherDataIsRefused) {
+TEST(Gzip, DataThatAreNoGzipAreRefused) {
   EXPECT_EQ(FailureOf({}), ErrorCode::kDataLoss);
   EXPECT_EQ(FailureOf(AsBytes("not gzip at all, but long enough")), ErrorCode::kDataLoss);
   EXPECT_EQ(FailureOf(ByteVector{0x78, 0x9c, 3, 0, 0, 0, 0, 1}), ErrorCode::kDataLoss);  // zlib

@@ -43,7 +43,7 @@ TEST(ChunkRangeNameTest, ParsesNegativeRanges) {
   EXPECT_EQ(ParseChunkRangeName(grid, "-100--0", cell), NameMatch::kNoChunk);
 }
 
-TEST(ChunkRangeNameTest, TellsNamesThatNoChunkCanHave) {
+TEST(ChunkRangeNameTest, FindsNamesThatNoChunkCanHave) {
   EXPECT_EQ(Range("0-64_0-64_-64-0"), NameMatch::kChunk);
   EXPECT_EQ(Range("192-256_0-64_-64-0"), NameMatch::kNoChunk) << "not clipped";
   EXPECT_EQ(Range("00-64_0-64_-64-0"), NameMatch::kNoChunk) << "leading zero";

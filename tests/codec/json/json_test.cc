@@ -53,7 +53,7 @@ TEST(Json, NumbersWithinStringsAreLeftAlone) {
   EXPECT_EQ(Parsed(R"(["1", 2, "\\", 3, "\"4"])").items()[3].text(), "3");
 }
 
-TEST(Json, MalformedTextIsRefusedWithItsPlace) {
+TEST(Json, MalformedTextIsRefusedWithLineAndColumn) {
   for (const std::string_view text :
        {"",        " ",           "{",      "[",     "[1,]", "{\"a\":}", "{\"a\" 1}", "{a:1}",
         "01",      "-",           "+1",     ".5",    "1.",   "1e",       "1e+",       "0x10",
@@ -82,7 +82,7 @@ TEST(Json, BytesThatAreNotUtf8AreRefused) {
   EXPECT_EQ(Parsed(R"("\u20ac \ud83d\udca9")").text(), "€ 💩");
 }
 
-TEST(Json, MemberThatStandsTwiceIsRefused) {
+TEST(Json, AMemberThatOccursTwiceIsRefused) {
   EXPECT_EQ(Refusal("{\"x\": {},\n \"o\": {\"a\": 1, \"b\": 2, \"a\": 1}}"),
             "line 2, column 7: expected distinct members, found \"a\" twice in this object");
   EXPECT_FALSE(ParseJson(R"({"a": 1, "\u0061": 2})"));

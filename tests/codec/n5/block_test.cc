@@ -72,7 +72,7 @@ TEST(N5Block, VoxelsThatAreNoBlockAreRefused) {
   EXPECT_EQ(Raw()->Encode({kU16, {6}, kItems}).error().code, ErrorCode::kInvalidArgument);
 }
 
-TEST(N5Block, EveryCompressionTakesItsBlockBack) {
+TEST(N5Block, EveryCompressionDecodesItsOwnBlocks) {
   for (const char* compression :
        {R"({"type": "gzip"})", R"({"type": "gzip", "level": 3, "useZlib": true})",
         R"({"type": "bzip2", "blockSize": 1})", R"({"type": "zstd"})",

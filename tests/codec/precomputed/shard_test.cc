@@ -87,7 +87,7 @@ TEST(NeuroglancerShard, WalkAsksForSixteenBytesThenForTheMinishardIndex) {
   EXPECT_EQ(std::get<RangeRequest>(*step), RangeRequest::At(89, 24));
 }
 
-TEST(NeuroglancerShard, EmptyMinishardsHoldNothingWhateverTheirOffset) {
+TEST(NeuroglancerShard, EmptyMinishardsHaveNoChunksWhateverTheirOffset) {
   for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{12345678}, kMax}) {
     ByteVector shard;
     AppendU64Le(shard, at);
@@ -96,7 +96,7 @@ TEST(NeuroglancerShard, EmptyMinishardsHoldNothingWhateverTheirOffset) {
   }
 }
 
-TEST(NeuroglancerShard, ObjectWithoutBytesHoldsNothing) {
+TEST(NeuroglancerShard, AnObjectOfZeroBytesHasNoChunks) {
   for (const unsigned bits : {0U, 1U, 20U, 64U}) {
     EXPECT_TRUE(Walk(Spec(0, bits, 0), {}, 0)->entries().empty()) << bits;
   }
@@ -120,7 +120,7 @@ TEST(NeuroglancerShard, ShortAnswersAreDataLoss) {
   EXPECT_FALSE(walk->Feed(shard.subspan(39, 24), shard.size()));
 }
 
-TEST(NeuroglancerShard, HugeIndexesCannotStandInAnyObject) {
+TEST(NeuroglancerShard, AShardIndexLargerThanAnyObjectIsDataLoss) {
   for (const unsigned bits : {40U, 58U, 59U, 60U, 63U, 64U}) {
     for (const std::uint64_t page :
          {std::uint64_t{0}, std::uint64_t{1} << 39, kMax >> (64 - bits)}) {
@@ -361,7 +361,7 @@ TEST(StorageOrder, NumbersStayAsShortAsTheIdsWhereTheHashIsTheIdentity) {
   }
 }
 
-TEST(StorageOrder, WithoutRoomForThePlaceOfAHashTheNumbersAreTheIds) {
+TEST(StorageOrder, WithoutBitsForAHashTheNumbersAreTheIds) {
   const ShardingSpec spec{
       .hash = ChunkIdHash::kMurmurHash3X86_128, .minishard_bits = 6, .shard_bits = 15};
   EXPECT_EQ(StorageOrder(spec, 21, 41).NumberOf(77), 77u);

@@ -73,7 +73,7 @@ ArrayCopy Copy(const ArrayMetadata& from, const ArrayMetadata& to) {
   return *std::move(copy);
 }
 
-TEST(MatchArrays, AxesOfOneNameBelongTogetherAndElseTheOrderDecides) {
+TEST(MatchArrays, AxesAreMatchedByNameElseByOrder) {
   const std::string names = R"(,"dimension_names":["x","y","z"])";
   const auto to = Zarr3("[5,4,3]", "[2,2,2]", List({kLittle}), "uint16", "0", names);
   const auto from = Zarr3("[3,4,5]", "[2,2,2]", List({kLittle}));
@@ -83,7 +83,7 @@ TEST(MatchArrays, AxesOfOneNameBelongTogetherAndElseTheOrderDecides) {
             (AxisMap{kNone, 0, 1, 2}));
 }
 
-TEST(MatchArrays, AxesOfExtentOneComeAndGo) {
+TEST(MatchArrays, AxesOfExtentOneAreAddedAndDropped) {
   const auto volume = Scale("[5,4,3]", "[2,2,2]");
   const auto axes = Named({"c", "z", "y", "x"});
   EXPECT_EQ(*MatchArrays(volume, axes, Zarr3("[3,4,5]", "[2,2,2]", List({kLittle}))),
@@ -129,7 +129,7 @@ TEST(ArrayCopy, BytesAreCopiedWhereTheChunksAreTheSame) {
             BlockForm::kTranscode);
 }
 
-TEST(ArrayCopy, N5BlocksHaveAHeaderMore) {
+TEST(ArrayCopy, N5BlocksGetAHeader) {
   const auto bytes = Scale("[5,4,4]", "[2,2,2]", "uint8");
   const auto blocks = N5("[5,4,4]", "[2,2,2]", "uint8");
   const ArrayCopy to_n5 = Copy(bytes, blocks);
@@ -224,7 +224,7 @@ TEST(ArrayCopy, VoxelsComeFromTheChunksOfAnotherGrid) {
   EXPECT_EQ(CopyAll(Copy(from, N5("[5,6,7]", "[2,4,3]")), voxels), voxels);
 }
 
-TEST(ArrayCopy, AxesOfOtherNamesAreTurned) {
+TEST(ArrayCopy, AxesAreRearrangedByTheirNames) {
   std::vector<std::uint16_t> voxels(std::size_t{3} * 4 * 5);
   std::iota(voxels.begin(), voxels.end(), 1);
   const auto from = Zarr3("[3,4,5]", "[2,3,2]", List({kLittle}));
@@ -252,7 +252,7 @@ TEST(ArrayCopy, AbsentChunksHaveTheFillValueOfTheSource) {
   EXPECT_FALSE(Copy(from, Zarr3("[5,5]", "[3,3]", List({kLittle}), "uint16", "7")).writes_absent());
 }
 
-TEST(ArrayCopy, ChunksOfNothingButTheFillValueAreNotEncoded) {
+TEST(ArrayCopy, ChunksOfOnlyTheFillValueAreNotEncoded) {
   const auto from = Zarr3("[4]", "[2]", List({kLittle}), "uint16", "258");
   const auto copy = Copy(from, from);
   Voxels voxels = *copy.Blank({0});

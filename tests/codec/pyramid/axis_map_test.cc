@@ -20,7 +20,7 @@ Result<AxisMap> ToVolume(const std::vector<PyramidAxis>& axes, std::vector<std::
 
 constexpr auto kNone = std::nullopt;
 
-TEST(AxisMap, NamesDecideWhatAPrecomputedVolumeHasWhere) {
+TEST(AxisMap, NamesDecideTheAxesOfAPrecomputedVolume) {
   EXPECT_EQ(*ToVolume(Named({"z", "y", "x"}), {3, 4, 5}), (AxisMap{kNone, 0, 1, 2}));
   EXPECT_EQ(*ToVolume(Named({"x", "y", "z"}), {3, 4, 5}), (AxisMap{kNone, 2, 1, 0}));
   EXPECT_EQ(*ToVolume(Named({"Z", "Y", "X", "channel"}), {3, 4, 5, 2}), (AxisMap{3, 0, 1, 2}));

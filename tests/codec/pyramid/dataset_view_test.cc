@@ -78,7 +78,7 @@ BlockForm FormOf(const SourceDataset& dataset, ArrayDialect to) {
 const std::string kTwoScales = Scale("[37,29,21]", "[10,-6,3]", "[8,8,30]") + "," +
                                Scale("[19,15,21]", "[5,-3,3]", "[16,16,30]");
 
-TEST(DatasetView, LevelsStandWhereReadersOfTheFormatLookForThem) {
+TEST(DatasetView, LevelsHaveThePathsThatReadersOfTheFormatExpect) {
   const SourceDataset volume = Volume(kTwoScales, "uint16", "1");
   EXPECT_EQ(Names(Present(volume, ArrayDialect::kZarr3)),
             (std::vector<std::string>{"0/zarr.json", "1/zarr.json", "/zarr.json"}));
@@ -178,7 +178,7 @@ TEST(DatasetView, BlocksThatAreTheSameBytesAreCopiedAndKeepTheirCompression) {
   EXPECT_EQ(TextOf(*n5.documents[0].content.Find("compression"), "type"), "gzip");
 }
 
-TEST(DatasetView, TheShuffleOfBloscIsSaidAsEachFormatSaysIt) {
+TEST(DatasetView, TheShuffleOfBloscIsANameOrANumberAsInEachFormat) {
   const auto n5 = [](const std::string& type, const std::string& shuffle) {
     return Array(ArrayDialect::kN5, R"({"dimensions":[8],"blockSize":[4],"dataType":")" + type +
                                         R"(","compression":{"type":"blosc","cname":"lz4",)" +
@@ -291,7 +291,7 @@ TEST(DatasetView, RawIsTheSameFormatWithoutCompression) {
             R"({"type":"raw"})");
 }
 
-TEST(DatasetView, TwoLevelsOfOneResolutionHaveNoTwoNamesOfScales) {
+TEST(DatasetView, TwoLevelsOfOneResolutionAreRefusedAsScales) {
   SourceDataset dataset = Array(
       ArrayDialect::kZarr3, Zarr3("uint8", "[8,8,8]", "[4,4,4]", List({R"({"name":"bytes"})"})));
   dataset.kind = SourceDataset::Kind::kPyramid;

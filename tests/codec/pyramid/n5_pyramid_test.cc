@@ -23,7 +23,7 @@ std::vector<PyramidLevel> Levels(const std::string& first, const std::string& se
   return levels;
 }
 
-TEST(N5Pyramid, GroupAndLevelsSayTheFactorsAndTheVoxelOfTheFirstLevel) {
+TEST(N5Pyramid, GroupAndLevelsHaveFactorsAndTheVoxelOfTheFirstLevel) {
   PyramidGeometry geometry;
   geometry.axes = {{"z", PyramidAxis::Kind::kSpace, "nm"}, {"x", PyramidAxis::Kind::kSpace, "nm"}};
   geometry.levels = {{{40, 8}, {120, -16}}, {{40, 16}, {120, -16}}};
@@ -57,7 +57,7 @@ TEST(N5Pyramid, LevelsWithoutFactorsAreTwiceAsCoarseEach) {
   EXPECT_EQ(read->warnings.size(), 1U);
 }
 
-TEST(N5Pyramid, AResolutionOfItsOwnIsThatOfTheLevel) {
+TEST(N5Pyramid, ALevelsOwnResolutionIsUsed) {
   auto levels = Levels("{}", "{}");
   for (std::size_t i = 0; i < 2; ++i) {
     levels[i].array.units = {DimensionUnit{40.0, "nm"}, DimensionUnit{i == 0 ? 8.0 : 24.0, "nm"}};

@@ -57,7 +57,7 @@ std::string Dataset(const std::string& scale, const std::string& translation) {
          R"(]},{"type":"translation","translation":[)" + translation + "]}]}";
 }
 
-TEST(OmeMultiscale, CornersAndCentresAreToldApartByWholeVoxels) {
+TEST(OmeMultiscale, WholeVoxelsDecideBetweenCornersAndCentres) {
   const auto corners = GeometryOfOme(
       Ome("[" + Dataset("0.01", "0.04") + "," + Dataset("0.02", "0.04") + "]"), Levels(2, 1));
   ASSERT_TRUE(corners) << corners.error().message;
@@ -74,7 +74,7 @@ TEST(OmeMultiscale, CornersAndCentresAreToldApartByWholeVoxels) {
   EXPECT_EQ(neither.error().code, ErrorCode::kNotSupported);
 }
 
-TEST(OmeMultiscale, AnAxisWithoutUnitIsSaid) {
+TEST(OmeMultiscale, AnAxisWithoutUnitIsAWarning) {
   const auto read = GeometryOfOme(
       *ParseJson(R"({"multiscales":[{"axes":[{"name":"x","type":"space"}],"datasets":[)" +
                  Dataset("2", "0") + "]}]}"),

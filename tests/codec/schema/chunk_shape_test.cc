@@ -76,7 +76,7 @@ TEST(ChunkShape, TheWholeExtentNeedsABound) {
             std::string::npos);
 }
 
-TEST(ChunkShape, ARatioOfAllButNothingIsSurvived) {
+TEST(ChunkShape, ARatioThatUnderflowsIsAccepted) {
   EXPECT_EQ(Chosen({10, 10}, R"({"aspect_ratio": [1e-320, 1e300]})").size(), 2U);
 }
 
@@ -88,7 +88,7 @@ ChunkShapes Both(const Shape& domain, const std::string& json) {
   return shapes.value_or(ChunkShapes());
 }
 
-TEST(ChunkShapes, AShapeGivesWayToAHardOne) {
+TEST(ChunkShapes, ASoftShapeIsFittedToAHardOne) {
   const Shape domain = {1000, 1000, 1000, 1000};
   const ChunkShapes shapes = Both(domain, R"({
     "read_chunk": {"shape": [0, 0, 20, 8], "shape_soft_constraint": [5, 11, 0, 0]},

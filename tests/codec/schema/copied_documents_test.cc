@@ -52,7 +52,7 @@ std::string Member(const JsonValue& value, const char* name) {
   return member == nullptr ? "" : CompactJson(*member);
 }
 
-TEST(DocumentsOfCopy, WithoutWishesAVolumeIsWhatItWasButForItsShards) {
+TEST(DocumentsOfCopy, WithoutConstraintsAVolumeLosesOnlyItsShards) {
   const auto documents = Documents(Volume(), ArrayDialect::kPrecomputed);
   ASSERT_EQ(documents.size(), 1U);
   const auto& scales = At(documents, "info").Find("scales")->items();

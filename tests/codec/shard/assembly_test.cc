@@ -237,7 +237,7 @@ ByteVector Appended(const TestedFormat& tested, const Edit& edit, const Ranges& 
   return appended ? *std::move(appended) : ByteVector();
 }
 
-TEST(ShardAssembly, AppendingKeepsWhatStaysWhereItIs) {
+TEST(ShardAssembly, AppendingKeepsTheOffsetsOfKeptChunks) {
   for (const TestedFormat& tested : TestedFormats()) {
     std::mt19937_64 random(6);
     Content content = RandomContent(tested, random);
@@ -372,7 +372,7 @@ TEST(ShardAssembly, IndexesAreTransposedAndBigEndianAsTheyAreConfigured) {
   EXPECT_EQ(*shard, expected);
 }
 
-TEST(ShardAssembly, MeshEntriesBeginBehindTheirFragments) {
+TEST(ShardAssembly, MeshEntriesBeginAfterTheirFragments) {
   const ShardingSpec spec{0, ChunkIdHash::kIdentity, 1, 0};
   const auto format = MakeNeuroglancerShardFormat(spec);
   const auto put = [](std::size_t number) -> Result<ChunkBytes> {

@@ -246,7 +246,7 @@ const JsonValue& ShardedCopy() {
   return copy;
 }
 
-TEST(MergeZarrTest, NewCopiesOfShardedArraysAreStoredAsTheirOwnDocumentsSay) {
+TEST(MergeZarrTest, NewCopiesOfShardedArraysAreMergedIntoTheirOwnDocuments) {
   const std::string plain = Replaced(kWrittenByZarrPython, "[8, 8]", "[5, 5]");
   const std::string inner = R"({"zarr_format": 3, "node_type": "group", "attributes": {}, )"
                             R"("consolidated_metadata": {"kind": "inline", "must_understand": )"
@@ -306,7 +306,7 @@ TEST(MergeZarrTest, NewCopiesThatContradictTheStoredArrayAreRefused) {
 }
 
 // Someone made the array anew in the store after its copy was embedded.
-TEST(MergeZarrTest, TheArraysOwnDocumentHasTheSayOverAnOldCopy) {
+TEST(MergeZarrTest, TheArraysOwnDocumentPrevailsOverAnOldCopy) {
   const std::string original = Group(kTensorStoreArray);
   const std::string grown = Replaced(kTensorStoreArray, "[8,8]", "[16,8]");
   const std::string edited = Group(Replaced(kWrittenByZarrPython, "[8, 8]", "[16, 8]"));
@@ -333,7 +333,7 @@ TEST(MergeZarrTest, CopiesThatDidNotChangeAreNotLookedFor) {
   EXPECT_EQ(hierarchy.asked, (std::map<std::string, int, std::less<>>{{"b", 1}}));
 }
 
-TEST(CompleteZarrTest, WhatHoldsNoCopiesOfShardedArraysStaysByteForByte) {
+TEST(CompleteZarrTest, DocumentsWithoutCopiesOfShardedArraysStayByteForByte) {
   Hierarchy hierarchy{{{"plain", kWrittenByZarrPython}, {"a", kTensorStoreArray}}};
   for (const std::string& edited :
        {std::string(), std::string("{"), std::string("[1]"), kBareGroup, kWrittenByZarrPython,
@@ -482,7 +482,7 @@ TEST(MergeInfoTest, ScalesComeInAnyOrder) {
   }
 }
 
-TEST(MergeInfoTest, AShardedScaleGoesOnceNothingIsInIt) {
+TEST(MergeInfoTest, AShardedScaleWithoutChunksCanBeRemoved) {
   std::string without = kWrittenByCloudVolume;
   const std::size_t begin = without.find(R"("scales": [)") + 11;
   without.erase(begin, without.rfind(']') - begin);
@@ -501,7 +501,7 @@ TEST(MergeInfoTest, AShardedScaleGoesOnceNothingIsInIt) {
   }
 }
 
-TEST(MergeInfoTest, ANewInfoHoldsNothingSharded) {
+TEST(MergeInfoTest, ANewInfoWithShardedDirectoriesIsRefused) {
   const Status sharded = CheckNewInfo(kTensorStoreInfo);
   ASSERT_FALSE(sharded);
   EXPECT_TRUE(sharded.error().message.starts_with("scales[0].sharding: nothing sharded"));

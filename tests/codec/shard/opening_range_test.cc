@@ -50,7 +50,7 @@ ByteVector ShardIndexOf(std::initializer_list<ByteRange> pages) {
   return index;
 }
 
-TEST(OpeningRangeTest, TellsHowLongTheEndWithAllPagesIs) {
+TEST(OpeningRangeTest, TrailingPageBytesAreTheEndWithAllPages) {
   const auto bytes = [](std::initializer_list<ByteRange> pages, std::uint64_t object_size) {
     return Precomputed(2)->TrailingPageBytes(ShardIndexOf(pages), object_size);
   };

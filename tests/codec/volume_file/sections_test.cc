@@ -28,7 +28,7 @@ TEST(ChunkSectionsTest, ALayerThatFitsIsNotCut) {
   EXPECT_TRUE(ChunkSections(kPlanes, {{0, 1, 2}}, false, {1 << 30, 0, 1}).cut());
 }
 
-TEST(ChunkSectionsTest, OfAnotherAsManyPlanesAsFitAreKept) {
+TEST(ChunkSectionsTest, OfALayerThatDoesNotFitAsManyPlanesAsFitAreKept) {
   EXPECT_EQ(ShapeOfSections(kPlanes, {0, 1, 2}, {0, 512 * kMebi, 0}), (Shape{32, 64, 64}));
   // 20 would fit: four sections in any case, and equal ones need the least.
   EXPECT_EQ(ShapeOfSections(kPlanes, {0, 1, 2}, {0, 320 * kMebi, 0}), (Shape{16, 64, 64}));
@@ -37,7 +37,7 @@ TEST(ChunkSectionsTest, OfAnotherAsManyPlanesAsFitAreKept) {
   EXPECT_EQ(ShapeOfSections(kPlanes, {0, 1, 2}, {0, 32 * kMebi, 1}), (Shape{1, 64, 64}));
 }
 
-TEST(ChunkSectionsTest, WhereNoPlaneFitsTheRowsOfOneAre) {
+TEST(ChunkSectionsTest, WhereNoPlaneFitsRowsOfOneAreKept) {
   EXPECT_EQ(ShapeOfSections(kPlanes, {0, 1, 2}, {0, 16 * kMebi - 1, 0}), (Shape{1, 64, 64}));
   EXPECT_EQ(ShapeOfSections(kPlanes, {0, 1, 2}, {0, 128 * kKibi, 0}), (Shape{1, 32, 64}));
   // The voxels of a row are not torn, whatever they take.
@@ -65,7 +65,7 @@ TEST(ChunkSectionsTest, WhatIsPaddedCountsAndWhatIsClippedDoesNot) {
   EXPECT_EQ(ShapeOfSections(flat, {1, 2}, {16 * 64 * 64, 0, 0}), flat.chunk);
 }
 
-TEST(ChunkSectionsTest, SizesNearTheEndOf64BitsAndNoVoxelsAtAll) {
+TEST(ChunkSectionsTest, SizesNear2To64AndEmptyArraysAreCut) {
   const std::uint64_t side = std::uint64_t{1} << 20;
   EXPECT_EQ(ShapeOfSections({{side, side, side}, {4, 4, 4}, 4}, {0, 1, 2}, {kMebi, kMebi, 200}),
             (Shape{1, 1, 4}));

@@ -74,7 +74,7 @@ TEST(VolumeCheckTest, RawChunksHaveTheLengthOfTheClippedChunk) {
   EXPECT_NE(Refusal(check, whole, {}), "");
 }
 
-TEST(VolumeCheckTest, EncodingsThatNobodyKnowsAreOnlyNotEmpty) {
+TEST(VolumeCheckTest, ChunksOfUnknownEncodingsAreOnlyNotEmpty) {
   const Check check = VolumeCheck("fpzip", "float32", 1);
   EXPECT_EQ(check->FixedSize(GridCell{0, 0, 0}), std::nullopt);
   EXPECT_EQ(Refusal(check, {0, 0, 0}, {7}), "");
@@ -129,7 +129,7 @@ TEST(VolumeCheckTest, PngsHaveTheFormOfTheChunk) {
             "png chunk: expected an IHDR of 13 bytes with its crc after the signature");
 }
 
-TEST(VolumeCheckTest, SegmentationsReferToNothingOutside) {
+TEST(VolumeCheckTest, SegmentationsReferOnlyToTheirOwnBytes) {
   const std::string block = R"("compressed_segmentation_block_size": [8, 8, 8], )";
   const Check check = VolumeCheck("compressed_segmentation", "uint64", 1, block);
   const ByteVector chunk = Encoded("segmentation_uint64");
@@ -151,7 +151,7 @@ TEST(VolumeCheckTest, SegmentationsReferToNothingOutside) {
   EXPECT_EQ(Refusal(VolumeCheck("compressed_segmentation", "uint64", 1), kWhole, {1}), "");
 }
 
-TEST(VolumeCheckTest, SignaturesOfOtherEncodingsAreLookedAt) {
+TEST(VolumeCheckTest, SignaturesOfOtherEncodingsAreChecked) {
   const Check compresso = VolumeCheck("compresso", "uint64", 1);
   ByteVector chunk = {'c', 'p', 's', 'o', 1, 8, 8, 0, 8, 0, 4, 0};
   chunk.resize(36);
@@ -267,7 +267,7 @@ TEST(ZarrCheckTest, ChainsOfFixedSizeHaveOneLength) {
 
 constexpr const char* kGzip = R"({"name": "gzip", "configuration": {"level": 1}})";
 
-TEST(ZarrCheckTest, WhatWasAnnouncedAsCompressedDecodesToTheValues) {
+TEST(ZarrCheckTest, CompressedChunksDecodeToTheBytesOfTheirValues) {
   const Check check = ZarrCheck(R"("float32")", std::string(R"("bytes", )") + kGzip);
   EXPECT_EQ(check->FixedSize(GridCell{0, 0}), std::nullopt);
   const ByteVector right = GzipEncode(ByteVector(24, 7));
@@ -309,7 +309,7 @@ TEST(ZarrCheckTest, SizesFollowOnlyFromWhatIsKnown) {
   EXPECT_EQ(size(R"("uint8")", R"("bytes", {"name": "numcodecs.shuffle"})"), std::nullopt);
 }
 
-TEST(ZarrCheckTest, CompressorsBehindUnknownCodecsStillHaveToDecode) {
+TEST(ZarrCheckTest, CompressorsAfterUnknownCodecsStillHaveToDecode) {
   const Check strings = ZarrCheck(R"("string")", std::string(R"("vlen-utf8", )") + kGzip);
   EXPECT_EQ(Refusal(strings, {0, 0}, GzipEncode(ByteVector(1000, 1))), "");
   EXPECT_NE(Refusal(strings, {0, 0}, ByteVector(1000, 1)), "");
@@ -318,7 +318,7 @@ TEST(ZarrCheckTest, CompressorsBehindUnknownCodecsStillHaveToDecode) {
   EXPECT_NE(Refusal(unknown, {0, 0}, {}), "");
 }
 
-TEST(ZarrCheckTest, WhatIsTooLargeToDecodeIsTakenOnTrust) {
+TEST(ZarrCheckTest, ChunksTooLargeToDecodeAreNotChecked) {
   const Check check = ZarrCheck(R"("string")", std::string(R"("vlen-utf8", )") + kGzip);
   EXPECT_EQ(check->NeededBytes(kMostCheckedBytes), kMostCheckedBytes);
   EXPECT_EQ(check->NeededBytes(kMostCheckedBytes + 1), 0u);

@@ -146,14 +146,14 @@ TEST(CompressedSegmentation, RefusesOffsetsBeyond24BitsFromTheStartOfTheChunk) {
   EXPECT_EQ(encoded.error().code, ErrorCode::kResourceExhausted);
 }
 
-TEST(CompressedSegmentation, PartsMayStandAnywhere) {
+TEST(CompressedSegmentation, PartsMayBeInAnyOrder) {
   // The table before the values, a word that nobody refers to, labels beyond what is used.
   EXPECT_EQ(DecodeWords({1, 0x1000003, 9, 77, 5, 6, 1, 2, 3, 4, 0xfffffff2},
                         {{4, 1, 1}, {4, 8, 8}, 1, 1}),
             (ByteVector{5, 0, 0, 0, 6, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0}));
 }
 
-TEST(CompressedSegmentation, RefusesWhatLiesOutside) {
+TEST(CompressedSegmentation, RefusesOffsetsOutsideOfTheChunk) {
   const SegmentationForm form = {{2, 1, 1}, {2, 1, 1}, 1, 1};
   const auto why = [&](const Words& words) {
     const auto labels = DecodeWords(words, form);

@@ -80,7 +80,7 @@ TEST(ItemCodec, BigEndianItemsAreReversedAndComplexOnesByTheirParts) {
   EXPECT_EQ(codec->Decode(ByteVector{4, 3, 2, 1, 8, 7, 6, 5}, voxels.shape)->bytes, voxels.bytes);
 }
 
-TEST(ItemCodec, TransposesCompressesAndTakesAllOfItBack) {
+TEST(ItemCodec, TransposesAndCompressesAndDecodesBothAgain) {
   ItemChain chain;
   chain.type = {Kind::kFloat, 4};
   chain.array_steps = {{{2, 0, 1}, nullptr, {}}, {{1, 0, 2}, nullptr, {}}};

@@ -16,7 +16,7 @@ constexpr const char* kArray = R"({
   "compressor": {"id": "zlib", "level": 1}, "filters": null, "fill_value": 3,
   "dimension_separator": "/"})";
 
-TEST(Zarr2Array, IsReadAndWrittenAsItWas) {
+TEST(Zarr2Array, IsReadAndWrittenUnchanged) {
   constexpr const char* kAttributes = R"({"_ARRAY_DIMENSIONS": ["y", "x"], "note": 1})";
   const auto array = ParseZarr2Array(kArray, kAttributes);
   ASSERT_TRUE(array) << array.error().message;

@@ -46,7 +46,7 @@ TEST(Zarr3Array, AShardedOneIsDescribedByItsInnerChunks) {
   EXPECT_EQ(encoding.steps[0].name, "gzip");
 }
 
-TEST(Zarr3Array, IsWrittenAsItWasRead) {
+TEST(Zarr3Array, IsReadAndWrittenUnchanged) {
   const auto array = ParseZarr3Array(kSharded);
   const auto document = WriteZarr3Array(*array);
   ASSERT_TRUE(document) << document.error().message;

@@ -58,7 +58,7 @@ TEST(LayoutDigest, WhatDecidesHowChunksOfAnArrayAreStoredIsInIt) {
   }
 }
 
-TEST(LayoutDigest, WhatSaysNothingOfTheChunksOfAnArrayIsNot) {
+TEST(LayoutDigest, WhatDoesNotDecideHowChunksAreStoredIsNotInIt) {
   for (const auto& [from, to] :
        {std::pair{"[64,64]", "[128,64]"},
         {R"("fill_value":0)", R"("fill_value":1)"},
@@ -74,7 +74,7 @@ TEST(LayoutDigest, WhatSaysNothingOfTheChunksOfAnArrayIsNot) {
   }
 }
 
-TEST(LayoutDigest, TheSameGoesForPrecomputedScales) {
+TEST(LayoutDigest, LayoutsOfPrecomputedScalesHaveDigestsAsWell) {
   std::set<std::uint32_t> different{OfScale(kScale)};
   for (const auto& [from, to] : {std::pair{R"("uint8")", R"("int8")"},
                                  {"[[16,16,16]]", "[[32,16,8]]"},

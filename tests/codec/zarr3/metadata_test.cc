@@ -161,7 +161,7 @@ TEST(ZarrMetadataTest, ReadsBothKeyEncodings) {
                 ErrorCode::kDataLoss, "chunk_key_encoding.configuration.separator");
 }
 
-TEST(ZarrMetadataTest, RefusesWhatStandsAroundOrInTheWayOfTheIndexByName) {
+TEST(ZarrMetadataTest, RefusesCodecsThatHideTheIndexByName) {
   const std::string sharding = Sharding("[4, 5]", R"(["bytes"])");
   const auto refuse = [](const std::string& codecs, const std::string& name) {
     ExpectFailure(Array(codecs), ErrorCode::kNotSupported, name);

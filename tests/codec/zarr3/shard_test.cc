@@ -114,7 +114,7 @@ TEST(ZarrShardTest, CountsOffsetsFromTheShardWithTheIndexAtTheStart) {
   EXPECT_EQ(walked.page->entries(), (std::vector<IndexEntry>{{0, {36, 5}}}));
 }
 
-TEST(ZarrShardTest, TellsEmptyFromZeroLength) {
+TEST(ZarrShardTest, DistinguishesEmptyFromZeroLength) {
   const auto format = MakeFormat(Resolve("[" + ShardingOf("[1]", kCrcIndex) + "]", {4}));
   const WalkedPage walked =
       Walk(*format, Index({0, 0, kEmpty, 3, 3, kEmpty, kEmpty, kEmpty}, true));
@@ -145,7 +145,7 @@ TEST(ZarrShardTest, ReportsAWrongChecksumAsDamage) {
   }
 }
 
-TEST(ZarrShardTest, TakesShortObjectsForDamage) {
+TEST(ZarrShardTest, ShortObjectsAreDamaged) {
   for (const char* location : {"start", "end"}) {
     const auto format = MakeFormat(Resolve(
         "[" + ShardingOf("[1]", kCrcIndex + R"(,"index_location":")" + location + "\"") + "]",
@@ -203,7 +203,7 @@ TEST(ZarrShardTest, FindsTheIndexBeforeAChecksumOfTheShard) {
   EXPECT_EQ(walked.page->Find(2), (ByteRange{10, 7}));
 }
 
-TEST(ZarrShardTest, CountsOffsetsFromBehindALeadingChecksum) {
+TEST(ZarrShardTest, CountsOffsetsFromAfterALeadingChecksum) {
   const std::string tail = R"(,"numcodecs.adler32"])";
   for (const char* location : {"start", "end"}) {
     const bool at_start = std::string(location) == "start";

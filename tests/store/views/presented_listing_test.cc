@@ -97,7 +97,7 @@ TEST_F(PresentedListing, CostsEachShardOnceAndThirtyTwoAtATime) {
   EXPECT_EQ(counting_->total().requests(), 0u) << "all is cached";
 }
 
-TEST_F(PresentedListing, WhatGoesOnAsksForTheRestOnly) {
+TEST_F(PresentedListing, AListingThatIsContinuedReadsOnlyTheRest) {
   together_.Expect(32);
   EXPECT_EQ(List(Column("2"), 0, 10), 10u);
   EXPECT_EQ(counting_->total().requests(), 32u);
