@@ -7,7 +7,7 @@ UNSHARD_ARRAY_CODEC  reads and writes one array (default: array_codec beside the
 UNSHARD_CHUNK_CODEC  encodes and decodes one chunk (default: chunk_codec beside the program)
 UNSHARD_FROZEN_PYTHON  a Python with zarr 2.18 (default: as tests/run installs it)
 UNSHARD_WORK         where work directories are made (default: tests-work beside the program)
-UNSHARD_KEEP         set to anything: work directories stay for a look
+UNSHARD_KEEP         where it is set, work directories are not removed
 """
 
 import itertools
@@ -40,7 +40,7 @@ def _work_root(binary):
 
 @pytest.fixture(scope="session", autouse=True)
 def state_home(unshard_binary):
-    """Spools stand below the build folder, not in the home of who runs the tests."""
+    """Spools are below the build folder, not in the home directory of the user."""
     path = _work_root(unshard_binary) / f"state.{os.getpid()}"
     before = os.environ.get("XDG_STATE_HOME")
     os.environ["XDG_STATE_HOME"] = str(path)
@@ -82,7 +82,7 @@ def module_work(request, unshard_binary):
 
 
 def _mounts(binary, directory):
-    """Yields the factory, then unmounts all it made; reports the first that was not clean."""
+    """Yields a function that mounts, then unmounts all that it mounted; fails where that fails."""
     mounts = []
 
     def make(source, options="", point=None, **more):
@@ -121,7 +121,7 @@ def module_mount(unshard_binary, module_work):
 
 @pytest.fixture
 def measured(capsys):
-    """measured("some figure"): the line stands among those with which tests/run ends."""
+    """measured("some figure"): tests/run prints the line again at its end."""
 
     def tell(line):
         with capsys.disabled():
@@ -132,7 +132,7 @@ def measured(capsys):
 
 @pytest.fixture
 def run_unshard(unshard_binary):
-    """run_unshard("info", path, …) -> CompletedProcess with text output; never raises by itself."""
+    """run_unshard("info", path, …) -> CompletedProcess with text output, whatever the exit code is."""
 
     def run(*arguments, timeout=60, **more):
         return subprocess.run([str(unshard_binary), *map(str, arguments)], capture_output=True,
@@ -152,14 +152,14 @@ def frozen_python(unshard_binary):
 
 @pytest.fixture
 def no_credentials(monkeypatch):
-    """Nothing of the environment leads to a service: not the one of who runs the tests."""
+    """Removes credentials and settings of storage services from the environment."""
     for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "STORAGE_"))]:
         monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def no_settings_of_ours(no_credentials, monkeypatch, work):
-    """The same, and nothing of the home does."""
+    """As no_credentials, and the home directory is an empty one."""
     for name in ("HOME", "CLOUD_VOLUME_DIR", "CLOUD_FILES_DIR"):
         monkeypatch.setenv(name, str(work / "home"))
     (work / "home").mkdir()

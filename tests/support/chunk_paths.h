@@ -1,4 +1,4 @@
-// The paths of chunk files, in the axes of the array.
+// The paths of chunk files, by cells in the array's order of axes.
 #pragma once
 
 #include <string>

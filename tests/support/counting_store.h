@@ -1,4 +1,4 @@
-// Counts what is asked of a store: budgets of reads and opens are asserted with it.
+// Counts the calls of a store, so that tests can assert how many of each kind an operation makes.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@ namespace unshard {
 
 struct AccessCounts {
   std::uint64_t stats = 0;
-  std::uint64_t opens = 0;   // with the bytes that they bring
+  std::uint64_t opens = 0;   // an open brings its first range along
   std::uint64_t reads = 0;   // that copy
   std::uint64_t slices = 0;  // that succeeded
   std::uint64_t lists = 0;
-  std::uint64_t bytes = 0;  // read or sliced, but for those that opens bring
+  std::uint64_t bytes = 0;  // read or sliced, without those that opens bring
 
-  // What a remote store would get.
+  // How many requests a remote store would send for these calls.
   [[nodiscard]] std::uint64_t requests() const { return stats + opens + reads + slices + lists; }
 };
 
@@ -40,15 +40,15 @@ class CountingStore final : public ObjectStore {
 
   [[nodiscard]] AccessCounts total() const;
   [[nodiscard]] AccessCounts of(const std::string& key) const;
-  // The reads so far. Index reads are those that lie where the index stands; the test knows.
+  // The reads so far, of chunks and of indexes alike: a test tells them apart by their ranges.
   [[nodiscard]] std::vector<Access> accesses() const;
   void Reset();
   // Called after each Stat, before its answer is given.
-  void OnStat(std::function<void(std::string_view key)> told) { on_stat_ = std::move(told); }
+  void OnStat(std::function<void(std::string_view key)> hook) { on_stat_ = std::move(hook); }
   // Called before each Open.
-  void OnOpen(std::function<void(std::string_view key)> told) { on_open_ = std::move(told); }
+  void OnOpen(std::function<void(std::string_view key)> hook) { on_open_ = std::move(hook); }
   // Called after each Open, before its answer is given.
-  void OnOpened(std::function<void(std::string_view key)> told) { on_opened_ = std::move(told); }
+  void OnOpened(std::function<void(std::string_view key)> hook) { on_opened_ = std::move(hook); }
 
   Capabilities capabilities() const override { return below_->capabilities(); }
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;

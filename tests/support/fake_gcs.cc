@@ -19,8 +19,8 @@
 namespace unshard {
 namespace {
 
-// Sends one request, and returns its status; 0: no answer. Uploads and removals are nothing that a
-// read-only store can do.
+// Sends one request and returns its status; 0: no answer. The store under test cannot upload or
+// remove, so tests do it with this.
 int SendTo(const std::string& server, const std::string& method, const std::string& target,
            std::string_view body) {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

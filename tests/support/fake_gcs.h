@@ -1,4 +1,4 @@
-// Google Cloud Storage for tests: an emulator, on loopback.
+// An emulator of Google Cloud Storage, on loopback.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ class FakeGcs {
  public:
   FakeGcs();
 
-  // The program is not there; tests/run installs it.
+  // Whether the program is missing; tests/run installs it.
   [[nodiscard]] bool is_missing() const;
   // "http://127.0.0.1:port"; empty where it has not started.
   [[nodiscard]] const std::string& http() const { return http_; }
-  // With the server as the emulator, and nothing else.
+  // An environment that names the server as the emulator, and nothing else.
   [[nodiscard]] GcsEnvironment environment() const;
 
   // `encoding`: the object's Content-Encoding.
@@ -31,13 +31,14 @@ class FakeGcs {
   std::unique_ptr<ServerProcess> process_;
 };
 
-// tests/servers/gcs_gate in front of a FakeGcs: asks for tokens, and gives them.
+// tests/servers/gcs_gate: accepts requests with a valid access token only and passes them on to a
+// FakeGcs. It is the token service as well.
 class GcsGate {
  public:
   explicit GcsGate(const FakeGcs& upstream);
 
   [[nodiscard]] const std::string& http() const { return http_; }
-  // With the gate as the endpoint, and without a credential.
+  // An environment that names the gate as the endpoint, without a credential.
   [[nodiscard]] GcsEnvironment environment() const;
   [[nodiscard]] std::string ServiceFile() const { return work_.At("gate/service.json"); }
   [[nodiscard]] std::string UserFile() const { return work_.At("gate/user.json"); }

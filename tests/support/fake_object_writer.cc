@@ -184,7 +184,7 @@ WriteAnswer FakeObjectWriter::Write(const std::string& key, const WriteCondition
     }
   }
   if (fault && fault->meanwhile) fault->meanwhile();
-  // An answer without the version that it has made.
+  // The answer does not name the new version.
   if (fault && fault->answer == Kind::kApplied) answer.object.reset();
   return answer;
 }

@@ -1,5 +1,5 @@
-// A service in memory with the manners that tests give it: which conditions it keeps to, and what
-// becomes of its next writes and their answers.
+// An ObjectWriter in memory, as of a storage service. Tests choose which conditions of requests it
+// honours, and how its next writes fail.
 #pragma once
 
 #include <deque>
@@ -15,22 +15,23 @@
 
 namespace unshard {
 
+// How the service differs from one that honours every condition of a request.
 struct FakeManners {
-  bool keeps_missing = true;   // to the condition that an object is missing
-  bool keeps_version = true;   // that it has a version
-  bool keeps_removal = true;   // of removals
-  bool keeps_parts = true;     // of completed uploads
-  bool keeps_copies = true;    // of copied ranges
-  bool unquoted_only = false;  // validators with quotes name nothing
-  bool keeps_metadata = true;
-  bool knows_conditions = true;  // else it refuses requests that have one
+  bool keeps_missing = true;     // Put honours the condition that the object is missing
+  bool keeps_version = true;     // Put honours the condition that the object has a version
+  bool keeps_removal = true;     // Delete honours its condition
+  bool keeps_parts = true;       // completing an upload in parts honours its condition
+  bool keeps_copies = true;      // copying a range honours the condition of its upload
+  bool unquoted_only = false;    // a version in quotes matches no object
+  bool keeps_metadata = true;    // stores the names of attempts with the object
+  bool knows_conditions = true;  // unset: refuses every request that has a condition
 };
 
-// What becomes of one write.
+// How one write goes wrong.
 struct FakeFault {
-  bool applied = false;
+  bool applied = false;  // the service does what the request asks
   WriteAnswer::Kind answer = WriteAnswer::Kind::kFailed;
-  std::function<void()> meanwhile{};  // before the answer
+  std::function<void()> meanwhile{};  // called between that and the answer
 };
 
 // Thread-safe.
@@ -39,12 +40,13 @@ class FakeObjectWriter final : public ObjectWriter {
   explicit FakeObjectWriter(const FakeManners& manners = {}, const WriterTraits& traits = Traits());
   static WriterTraits Traits();
 
-  // Of the next Put, Delete or Complete; without one they do as the manners say.
+  // Adds a fault. Each fault is taken by one Put, Delete or Complete, in order.
   void Next(FakeFault fault) { faults_.push_back(std::move(fault)); }
+  // The next `count` calls of Look fail.
   void FailLooks(int count) { failing_looks_ = count; }
-  // Of the part with this number, counted over all uploads from now on, the put fails.
+  // Putting the `number`-th part from now on, counted over all uploads, fails.
   void FailPut(int number) { fails_put_in_ = number; }
-  // As others write, asking nobody. Returns the object.
+  // Stores the object as another client does, without a condition. Returns the new object.
   RemoteObject Place(const std::string& key, std::string bytes,
                      std::vector<std::string> attempts = {});
   void Erase(const std::string& key);
@@ -53,7 +55,7 @@ class FakeObjectWriter final : public ObjectWriter {
   // "PUT key", "LOOK key", "DELETE key", "BEGIN key", "PART n", "COPY n", "COMPLETE key", "ABORT",
   // "DROP key id", in the order in which they came.
   [[nodiscard]] std::vector<std::string> TakeRequests();
-  // Numbers of requests of one kind since the last TakeRequests().
+  // The number of requests of one kind since the last TakeRequests().
   [[nodiscard]] int Count(const std::string& kind) const;
 
   WriterTraits traits() const override { return traits_; }

@@ -1,4 +1,4 @@
-// A store whose n-th call goes wrong.
+// A store whose n-th call fails or gives wrong bytes.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace unshard {
 
 enum class Fault {
   kError,    // the call fails with kUnavailable
-  kShort,    // a read gives half of its bytes, an open half of its first ones
+  kShort,    // a read gives half of its bytes, an open half of its first range
   kChanged,  // a read finds another generation (kConditionFailed); an open gives a new one
 };
 
@@ -20,7 +20,7 @@ class FaultyStore final : public ObjectStore {
  public:
   explicit FaultyStore(std::shared_ptr<ObjectStore> below);
 
-  // The call after the next `calls` ones goes wrong, once.
+  // After `calls` further calls, one call goes wrong.
   void FailAfter(std::uint64_t calls, Fault fault);
   void Heal();
   [[nodiscard]] std::uint64_t calls() const;
@@ -39,7 +39,7 @@ class FaultyStore final : public ObjectStore {
     std::uint64_t calls = 0;
     std::uint64_t fail_at = 0;  // 0: never
     Fault fault = Fault::kError;
-    // The fault of this call, if it is the one.
+    // Counts a call. Returns the fault, if this is the call that goes wrong.
     std::optional<Fault> Next();
   };
   class Handle;

@@ -1,4 +1,4 @@
-// Real HTTP servers for tests, on loopback, each serving a temporary directory.
+// Real HTTP servers on loopback, each serving a temporary directory.
 #pragma once
 
 #include <sys/types.h>
@@ -33,11 +33,11 @@ class ServerProcess {
   std::vector<std::string> lines_;
 };
 
-// Waits until a server accepts connections at "http://127.0.0.1:port". False: it does not.
+// Waits until a server accepts connections at "http://127.0.0.1:port". Returns whether it does.
 bool WaitForServer(const std::string& url);
 
-// A directory whose files are replaced in a way that servers can tell: each has a modification time
-// of its own, in whole seconds, because that is what they make ETags of.
+// A directory in which each new file has another modification time in whole seconds. Servers make
+// ETags from that time, so a replaced file gets another ETag.
 class ServedDirectory {
  public:
   void Put(const std::string& key, std::string_view text);

@@ -1,4 +1,4 @@
-// Walks to index pages of shards that lie in memory.
+// Reads index pages of shards that are in memory.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace unshard {
 
-// The page that a store with just this object would come to. Fails also where the walk asks for
-// more than five ranges, which no format needs.
+// Feeds the walk the ranges of `object` that it requests, and returns the page. Fails also where
+// the walk requests more than five ranges, which no format needs.
 inline Result<IndexPage> WalkInMemory(const ShardFormat& format, ByteSpan object,
                                       std::uint64_t shard, std::uint64_t page,
                                       std::uint64_t max_index_bytes = 1 << 20) {

@@ -1,4 +1,4 @@
-"""Switches FUSE over io_uring on for mounts that begin meanwhile, also those of other tests."""
+"""Switches FUSE over io_uring on for a while, for all mounts that are made then, also by other tests."""
 
 import contextlib
 import fcntl
@@ -12,7 +12,7 @@ FORBIDDEN = pathlib.Path("/proc/sys/kernel/io_uring_disabled")
 
 @contextlib.contextmanager
 def setting(path, value):
-    """A setting of the kernel, for a while."""
+    """Sets a parameter of the kernel, and restores it afterwards."""
     before = path.read_text().strip()
     path.write_text(value)
     try:
@@ -23,7 +23,7 @@ def setting(path, value):
 
 @contextlib.contextmanager
 def io_uring_if_offered():
-    """One test program at a time: each puts back what it has found."""
+    """Holds a lock meanwhile: two test programs at once would restore each other's setting."""
     with open(__file__) as lock, contextlib.ExitStack() as settings:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if SWITCH.exists():
@@ -38,5 +38,5 @@ def io_uring_switched_on():
 
 
 def over_io_uring(mounted):
-    """How many requests of a mount came that way."""
+    """The number of requests of a mount that came over io_uring."""
     return mounted.status()["counters"]["over_io_uring"]

@@ -1,4 +1,4 @@
-// A precomputed scale of several shards in a store in memory, to see what its listings cost.
+// A precomputed scale of several shards in a store in memory, which counts what a listing reads.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ class ListedScale {
  public:
   static constexpr std::uint64_t kShards = 8, kMinishards = 4, kChunks = 256;
 
-  // `options`: of the set of its shards.
+  // `options`: how the tree reads its shards.
   ListedScale(const Capabilities& capabilities, const ShardSetOptions& options);
 
-  // Lists from the start; the number of names, at most so many.
+  // Lists from the start until `most` names have come. Returns the number of names.
   std::uint64_t List(std::uint64_t most = 2 * kChunks);
   [[nodiscard]] CountingStore& counting() { return *counting_; }
 

@@ -18,17 +18,17 @@ class MemoryReplacer final : public ObjectReplacer {
   explicit MemoryReplacer(std::shared_ptr<MemoryStore> store, bool starts_from_base = false)
       : store_(std::move(store)), starts_from_base_(starts_from_base) {}
 
-  // The answer to the next commit or removal is lost: on its way there, or on its way back. Or that
-  // succeeds, and cannot be made durable.
+  // How the next commit or removal goes wrong: its request is lost, its answer is lost, or it
+  // succeeds and cannot be made durable.
   enum class Lost { kNothing, kRequest, kAnswer, kDurability };
   void LoseNext(Lost lost) { lost_ = lost; }
-  // Every commit and removal fails as it does where nobody answers, until it is called again.
+  // While set, Begin and Attempts fail as with a server that does not answer.
   void SetAway(bool away) { away_ = away; }
   // New versions that were stored, and removals that were done.
   [[nodiscard]] std::uint64_t puts() const { return *puts_; }
   // How often Attempts() was called.
   [[nodiscard]] std::uint64_t looks() const { return looks_; }
-  // Bytes of bases that were read since the start, those included that were copied.
+  // Bytes of bases that were read or copied.
   [[nodiscard]] std::uint64_t base_bytes() const { return *base_bytes_; }
 
   Status CanReplace(const std::string& key) override { return CheckKey(key); }

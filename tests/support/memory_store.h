@@ -1,4 +1,4 @@
-// A store in memory for tests. Objects are replaced whole, as by renaming.
+// A store in memory. Objects are replaced whole, as by renaming.
 #pragma once
 
 #include <map>
@@ -14,36 +14,36 @@
 
 namespace unshard {
 
-// Thread-safe. Directories are there where an object is below them. Its versions may outlive it.
+// Thread-safe. A directory exists where an object is below it. Its versions may outlive the store.
 class MemoryStore final : public ObjectStore {
  public:
-  // By default as a local store; with `keeps_replaced_versions` unset as a remote one, with `lists`
-  // unset as one that knows objects only by their keys.
+  // The default capabilities are those of a local store. A remote store has
+  // `keeps_replaced_versions` unset; one that cannot list directories has `lists` unset.
   explicit MemoryStore(const Capabilities& capabilities = {}) : capabilities_(capabilities) {}
 
   void Put(const std::string& key, std::string_view text);
   void Remove(const std::string& key);
-  // Objects have the time 0 otherwise.
+  // Sets the modification time, which is 0 until then.
   void SetModified(const std::string& key, const timespec& modified);
-  // Puts `bytes` in place of the object, or removes it (nothing), where its generation is
-  // `expected` (nothing: it is missing). `attempt` is remembered for the object, whatever replaces
-  // it.
+  // Where the object's generation is `expected` (nothing: the object is missing), replaces it by
+  // `bytes` (nothing: removes it). Attempts(key) has `attempt` from then on, also after the object
+  // is replaced.
   Committed ReplaceIf(const std::string& key, const std::optional<Generation>& expected,
                       std::optional<Bytes> bytes, const std::string& attempt = {});
   [[nodiscard]] std::vector<std::string> Attempts(const std::string& key) const;
 
-  // From now on reads of versions, but not those that open them, end only with ReleaseReads.
+  // From now on StartRead of a version does not end before ReleaseReads. Open is not held.
   void HoldReads();
   // Ends, on this thread, the reads that were held, and holds no more of them.
   void ReleaseReads();
-  // The reads that are held now.
+  // The number of reads that are held.
   [[nodiscard]] std::size_t held_reads() const;
 
   Capabilities capabilities() const override { return capabilities_; }
   Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override;
   Result<Opened> Open(std::string_view key, const RangeRequest& first,
                       const Deadline& deadline) override;
-  // Of a store that does not keep replaced versions.
+  // Null where the store keeps replaced versions.
   std::shared_ptr<ObjectVersion> Recall(std::string_view key, const ObjectInfo& info) override;
   std::string Identity() const override { return "memory"; }
   Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override;

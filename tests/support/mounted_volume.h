@@ -1,4 +1,4 @@
-// A VolumeFs over a temporary directory, as the kernel would use it.
+// A VolumeFs over a temporary directory, called as the kernel calls it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace unshard {
 
-// Remembers what the kernel is told.
+// Records the notifications that the kernel would get.
 class RecordingNotifier final : public KernelNotifier {
  public:
   void InvalidateEntry(NodeId parent, const std::string& name) override {
@@ -28,13 +28,13 @@ class RecordingNotifier final : public KernelNotifier {
   std::multiset<std::pair<NodeId, std::string>> entries;
   std::set<NodeId> inodes;
 
-  // The names that were told below one directory, each once.
+  // The names invalidated in one directory, each once.
   [[nodiscard]] std::set<std::string> NamesIn(NodeId parent) const;
 };
 
 class MountedVolume : public testing::Test {
  protected:
-  // Mounts what stands in the source. Changes are told by Changed() alone.
+  // Mounts the source. It is not watched: the volume hears of a change by Changed() alone.
   void Mount();
   Status TryMount();
 
@@ -44,15 +44,15 @@ class MountedVolume : public testing::Test {
 
   // Walks `path` by look-ups. Every reference is kept until the test ends.
   Result<Entry> Find(const std::string& path);
-  // What a program that opens `path` and reads it to its end gets: the bytes, or "E" and the name
-  // of an errno.
+  // The bytes that a program gets that opens `path` and reads it to its end, or the name of the
+  // errno ("ENOENT") with which that fails.
   std::string Text(const std::string& path);
   Result<std::string> ReadAt(NodeId node, std::uint64_t offset, std::uint64_t size);
   // Names without "." and "..", in the order of the listing, read `piece` names at a time.
   std::vector<std::string> Names(const std::string& path, std::size_t piece = 1000);
   // The names of a directory, sorted.
   std::set<std::string> NameSet(const std::string& path);
-  // Tells of a change under a store key; the notifier is emptied before.
+  // Empties the notifier, then tells the volume that something has changed under a store key.
   void Changed(const std::string& key);
 
   TemporaryDirectory source_;

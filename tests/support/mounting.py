@@ -1,4 +1,4 @@
-"""Runs `unshard mount -f` for a test and guarantees that nothing of it stays behind."""
+"""Runs `unshard mount -f` for a test; no process and no mount of it is left afterwards."""
 
 import contextlib
 import json
@@ -27,7 +27,8 @@ class MountFailed(Exception):
 
 
 def mounted_at(path):
-    """The file system type mounted on `path`, or None. Asks the kernel's table, never the mount."""
+    """The file system type mounted on `path`, or None. Reads the kernel's table of mounts, because
+    asking the mount itself may hang."""
     wanted = os.path.realpath(os.path.dirname(path)) + "/" + os.path.basename(path)
     for line in pathlib.Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
         fields, _, rest = line.partition(" - ")
@@ -54,8 +55,8 @@ def free_port():
 
 
 def freeze(pid):
-    """Stops a process until SIGCONT. The signal alone only asks for it: on a loaded machine other
-    threads go on for a while."""
+    """Stops a process until SIGCONT. Waits until all its threads have stopped, because on a loaded
+    machine some run on for a while after the signal."""
     def frozen():
         try:
             states = [task.read_text().rpartition(")")[2].split()[0]
@@ -119,14 +120,14 @@ class Mount:
         return json.loads(self.control("status.json"))
 
     def terminate(self, number=signal.SIGTERM):
-        """Sends a signal and returns the exit code; the test judges it and what stays mounted."""
+        """Sends a signal and returns the exit code. Does not check the code, nor that the mount is gone."""
         self.ended = True
         if self.process.poll() is None:
             os.kill(daemon_of(self), number)
         return self.process.wait(UNMOUNT_SECONDS)
 
     def unmount(self):
-        """Unmounts cleanly; what is not clean (busy, exit code, mount left) is an AssertionError."""
+        """Unmounts. AssertionError where the mount is busy or left, or the exit code is not 0."""
         if self.ended:
             self._force()
             return
@@ -148,7 +149,7 @@ class Mount:
         assert not problem, f"{problem}\n{self.log()}"
 
     def _detach(self):
-        """fusermount3 -u, again while the threads of some library still have a file open."""
+        """Calls fusermount3 -u, again while it is busy: threads of a library may still have a file open."""
         end = time.monotonic() + BUSY_SECONDS
         while True:
             done = subprocess.run(["fusermount3", "-u", str(self.path)], capture_output=True,
@@ -158,7 +159,7 @@ class Mount:
             time.sleep(0.1)
 
     def _force(self):
-        """Takes away whatever is left, whatever state it is in."""
+        """Unmounts and kills whatever is left, in any state."""
         if mounted_at(self.path):
             subprocess.run(["fusermount3", "-u", "-z", str(self.path)], capture_output=True)
         if self.process.poll() is None:
@@ -178,18 +179,18 @@ class Mount:
 
 
 def kill(mounted):
-    """SIGKILL to the daemon, which must end by itself, and the dead mount taken away."""
+    """Sends SIGKILL to the daemon, asserts that it ends, and unmounts what it left."""
     os.kill(daemon_of(mounted), signal.SIGKILL)
     assert_ends(mounted)
     clear_away(mounted)
 
 
 def assert_ends(mounted, others=()):
-    """The killed daemon ends, and nothing hangs in the kernel that had to do with its mount.
+    """Asserts that the killed daemon ends, and that no thread of `others`, which use the mount, hangs.
 
-    A thread of a daemon that stays in the kernel keeps the process a zombie that nobody can wait
-    for, and its device open; whoever asked the mount is then in uninterruptible sleep. Nothing is
-    unmounted before this look: an abort by force would end them, and hide them.
+    A thread of the daemon that hangs in the kernel keeps the process a zombie that cannot be waited
+    for, and keeps its device open; then the programs that use the mount are in uninterruptible sleep.
+    Nothing may be unmounted before this check: a forced unmount would end, and so hide, what hangs.
     """
     processes = [mounted.process.pid, *others]
     try:
@@ -240,7 +241,7 @@ def guardian_of(mounted):
 
 
 def clear_away(mounted):
-    """Unmounts what a dead daemon left, also where programs are in it."""
+    """Unmounts what a dead daemon left, also where programs still use it."""
     mounted.ended = True
     for how in ("-f", "-l"):
         if mounted_at(mounted.path):
@@ -254,7 +255,7 @@ def remove_tree(path):
     for line in pathlib.Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines():
         point = line.split()[4]
         assert not point.startswith(str(path) + "/"), f"{point} is still mounted"
-    # What killed mounts have noted of their spools, for an `unshard umount` that never came.
+    # Killed mounts leave records of their spools there, for an `unshard umount`.
     below = f"{path}/".replace("%", "%25").replace("/", "%2F")
     for record in pathlib.Path("/run/unshard").glob("*"):
         if record.name.startswith(below):

@@ -1,4 +1,4 @@
-"""Network namespaces for tests: each with one link to the namespace of the test, and nothing else."""
+"""Network namespaces whose only link leads to the namespace of the test."""
 
 import subprocess
 
@@ -15,8 +15,8 @@ class Network:
     """
 
     def __enter__(self):
-        # Whoever makes the namespace has its number, and with that its addresses: other tests, of
-        # other runs as well, have others, also after one that was killed.
+        # The namespace's number gives its addresses. `ip netns add` fails where the number is taken,
+        # so tests that run at once, and one after a killed test, get different numbers.
         for number in range(256):
             made = subprocess.run(["ip", "netns", "add", f"unshard-{number}"], capture_output=True)
             if made.returncode == 0:
@@ -43,7 +43,7 @@ class Network:
         subprocess.run(["ip", "link", "delete", self.link], capture_output=True)
 
     def cut(self):
-        """The cable is pulled: nothing arrives in either direction."""
+        """From now on nothing arrives in either direction, as with a pulled cable."""
         run("ip", "link", "set", self.link, "down")
 
     def join(self):

@@ -1,4 +1,4 @@
-// A process that can start no thread, as where the limit of its user is reached.
+// Makes starting a thread fail, as it fails at the limit of threads of a user.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,14 +8,15 @@
 
 namespace unshard {
 
-// As long as it is there, starting a thread fails, everywhere in the process. One at a time.
+// While an object of this class lives, no thread of the process can start another. There may be
+// only one such object at a time.
 class NoMoreThreads {
  public:
   NoMoreThreads() {
     EXPECT_EQ(pthread_getattr_default_np(&before_), 0);
     pthread_attr_t impossible;
     EXPECT_EQ(pthread_attr_init(&impossible), 0);
-    // A stack as large as all addresses of a process.
+    // A stack as large as the whole address space of a process.
     EXPECT_EQ(pthread_attr_setstacksize(&impossible, std::size_t{1} << 47), 0);
     EXPECT_EQ(pthread_setattr_default_np(&impossible), 0);
     pthread_attr_destroy(&impossible);

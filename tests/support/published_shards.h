@@ -21,7 +21,7 @@ using ShardContent = std::map<PlacedAt, std::string>;      // plain bytes
 struct WritableFormat {
   std::string name;
   std::shared_ptr<const ShardFormat> format;
-  std::vector<PlacedAt> places;  // where chunks of shard 0 may stand
+  std::vector<PlacedAt> places;  // of all chunks that shard 0 can have
   bool appends = false;
 };
 
@@ -30,27 +30,27 @@ struct WritableFormat {
 const std::vector<WritableFormat>& WritableFormats();
 const WritableFormat& FormatNamed(const std::string& name);
 
-// All chunks of a stored shard, by the ordinary walk. Fails where one of them cannot be read.
+// All chunks of a stored shard, read through its index. Fails where one of them cannot be read.
 Result<ShardContent> ContentOf(const ShardFormat& format, std::string_view stored,
                                std::uint64_t shard = 0);
-// The shard that has just this content.
+// The shard with this content.
 std::string Assembled(const ShardFormat& format, const ShardContent& content);
 // A mesh manifest of one level with these fragment sizes.
 std::string MeshManifest(const std::vector<std::uint32_t>& fragment_sizes);
-// Letters that depend on nothing but the arguments; hard to compress.
+// Bytes that compress badly. The same arguments give the same bytes.
 std::string ChunkText(std::uint64_t seed, std::size_t size);
 
 ChunkFingerprint FingerprintOf(const ShardContent& content, const PlacedAt& place);
 
-// Makes changes whose bytes stand in files of `spool`.
+// Makes changes whose bytes are in files of `spool`.
 class ChangeMaker {
  public:
   explicit ChangeMaker(std::shared_ptr<FileSystem> spool) : spool_(std::move(spool)) {}
-  // What is expected is what `seen` holds.
+  // A change that expects the chunk to be as `seen` has it.
   ShardChange Put(const PlacedAt& place, const std::string& text, const ShardContent& seen);
   ShardChange Remove(const PlacedAt& place, const ShardContent& seen) const;
   std::function<Result<std::shared_ptr<File>>()> Source(const std::string& text);
-  // Replaces, adds and removes about `count` chunks, in `content` as well.
+  // About `count` changes that replace, add and remove chunks; applies them to `content`.
   std::vector<ShardChange> Random(const WritableFormat& format, ShardContent& content,
                                   std::size_t count, std::mt19937& random);
 

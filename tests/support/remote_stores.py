@@ -1,5 +1,5 @@
-"""Stores that tests write into through mounts: a bucket of S3 served by versitygw and one of GCS served
-by fake-gcs-server, each with what reads and replaces its objects without a mount."""
+"""Buckets that tests write into through mounts: one of S3 served by versitygw, one of GCS served by
+fake-gcs-server. Their methods read and replace objects without a mount."""
 
 import json
 import pathlib
@@ -23,7 +23,7 @@ KINDS = ["s3", "gs"]
 
 
 class Server:
-    """A program of tests/servers that serves until `stop`, which ends it by its process id."""
+    """A program of tests/servers; it runs until `stop`."""
 
     def __init__(self, *command, environment=None):
         self.process = subprocess.Popen([sys.executable, *map(str, command)], text=True,
@@ -33,7 +33,7 @@ class Server:
         assert self.url and self.url != "missing", f"{command[0]} is missing: tests/run installs it"
 
     def pause(self):
-        """It answers nobody any more, until `go_on`."""
+        """From now on the server answers nothing, until `go_on`."""
         freeze(self.process.pid)
 
     def go_on(self):
@@ -62,7 +62,7 @@ class S3Bucket:
             region_name=region, config=config)
 
     def seen_at(self, url):
-        """The environment of a mount that goes through a proxy."""
+        """The environment of a mount that reaches the server through a proxy at `url`."""
         return {**self.environment, "AWS_ENDPOINT_URL": url}
 
     def create(self):
@@ -153,7 +153,7 @@ def upload(bucket, root, prefix):
 
 
 def download(bucket, prefix, root):
-    """What the bucket holds, as files: for peers that read directories."""
+    """Writes the objects of the bucket as files, for programs that read directories only."""
     for key in bucket.keys(prefix + "/"):
         path = root / key.removeprefix(prefix + "/")
         path.parent.mkdir(parents=True, exist_ok=True)

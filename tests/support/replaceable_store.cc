@@ -183,7 +183,7 @@ std::unique_ptr<ReplaceableStore> MakeRemote(StoreKind kind) {
     return OfS3(server);
   }
   if (kind == StoreKind::kRadosgw) {
-    // Not in a process for each test.
+    // ctest runs each test in a process of its own, and each would start the gateway.
     if (std::getenv("UNSHARD_RADOSGW") == nullptr) return nullptr;
     static Radosgw server;
     return server.is_missing() ? nullptr : OfS3(server);

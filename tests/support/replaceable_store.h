@@ -1,4 +1,4 @@
-// Stores whose objects can be replaced, as tests look at them from outside.
+// Every store that can be written, behind one interface, so that a test runs over all of them.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,18 @@ enum class StoreKind {
   kMemory,          // conditional, without locks
   kMemoryAppended,  // the same, with a copy of the base by the server
   kVersitygw,       // S3
-  kRadosgw,         // S3 with manners of its own
+  kRadosgw,         // S3 of Ceph
   kFakeGcs,
 };
-// Over a network. Tests skip where the server is not installed: Make gives null. kRadosgw, which
-// takes some seconds to start, is made with UNSHARD_RADOSGW=1 in the environment only (the test
-// store.radosgw).
+// Whether the store is behind a server. Make returns null where the server is not installed, and
+// the test skips. kRadosgw takes some seconds to start: Make returns null for it unless the
+// environment has UNSHARD_RADOSGW=1, as that of the test store.radosgw has.
 [[nodiscard]] inline bool IsRemote(StoreKind kind) { return kind >= StoreKind::kVersitygw; }
 std::string NameOf(StoreKind kind);
 
 class ReplaceableStore {
  public:
-  // `directory`: of kPosix, which has to be there.
+  // Requires: for kPosix, `directory` exists.
   static std::unique_ptr<ReplaceableStore> Make(StoreKind kind, const std::string& directory);
   static std::unique_ptr<ReplaceableStore> Over(std::shared_ptr<FileSystem> files);
   virtual ~ReplaceableStore() = default;
@@ -41,13 +41,13 @@ class ReplaceableStore {
   // Nothing where the object is missing.
   virtual std::optional<std::string> Text(const std::string& key) = 0;
   virtual std::optional<ObjectInfo> Info(const std::string& key) = 0;
-  // Replaces the object whole, as another process does that asks nobody.
+  // Replaces the object whole, as another process does that takes no lock.
   virtual void Put(const std::string& key, std::string_view text) = 0;
   virtual void Remove(const std::string& key) = 0;
-  // All that stands in a directory, in order.
+  // The names in a directory, sorted.
   virtual std::vector<std::string> Names(const std::string& directory) = 0;
 
-  // Null where it has none.
+  // The files or the replacer of the store, for tests of one kind; null where it has none.
   [[nodiscard]] virtual std::shared_ptr<FileSystem> files() const { return nullptr; }
   [[nodiscard]] virtual MemoryReplacer* memory() { return nullptr; }
 };

@@ -1,5 +1,5 @@
-// What the tests of replacers of real services share: an object in a directory of its own, which is
-// replaced through a proxy that loses, cuts and repeats.
+// A fixture for the replacers of real services: each test replaces one object, in a directory of
+// its own, through a proxy that loses, cuts or repeats requests and answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,12 +37,13 @@ class ReplacerTest : public testing::Test {
     std::shared_ptr<ObjectReplacer> replacer;
   };
 
-  // One for all tests of a service: there is one where the service is.
+  // One for all tests of a service. Called only where the service is installed.
   [[nodiscard]] virtual FaultProxy& Proxy() const = 0;
-  // A store that is not behind it.
+  // A store that does not go through the proxy.
   [[nodiscard]] virtual std::shared_ptr<ObjectStore> OpenBesides() const = 0;
 
-  // Of a service's own type; sends the requests of the probe.
+  // Takes the store that the service has opened, and lets the replacer probe which conditions the
+  // service honours, so that no request of the probe is among those of the test.
   template <class Opened>
   void Use(Result<Opened> opened) {
     ASSERT_TRUE(opened) << opened.error().message;

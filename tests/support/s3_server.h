@@ -21,16 +21,15 @@ class S3Server {
   [[nodiscard]] const std::string& http() const { return http_; }
   void Put(const std::string& key, std::string_view text);
   virtual void Remove(const std::string& key);
-  // Sends a signed request, and expects a success.
+  // Sends a signed request; a status that is not 2xx fails the test.
   HttpResponse Ask(HttpRequest::Method method, const std::string& path, std::string_view body = "",
                    const HttpHeaders& headers = {});
-  // What a client of it has in its environment, with `endpoint` in place of http() where it is not
-  // "".
+  // The environment variables of a client of this server, or of `endpoint` where it is not "".
   [[nodiscard]] Environment ClientEnvironment(const std::string& endpoint = "") const;
 
  protected:
   explicit S3Server(std::string region);
-  // Once it serves: makes the bucket.
+  // The server answers at `http`: makes the bucket.
   void Started(const std::string& http);
 
  private:
@@ -43,7 +42,7 @@ class S3Server {
 class Versitygw final : public S3Server {
  public:
   Versitygw();
-  // At once and unseen by the server, which keeps objects as files.
+  // Removes the object's file without a request to the server.
   void Remove(const std::string& key) override { buckets_.Remove("bucket/" + key); }
 
  private:
@@ -58,7 +57,7 @@ bool HasVersitygw();
 class Radosgw final : public S3Server {
  public:
   Radosgw();
-  // The programs are not there; packaging/install-dependencies installs them.
+  // Whether a program of it is missing; packaging/install-dependencies installs them.
   [[nodiscard]] bool is_missing() const { return is_missing_; }
 
  private:
@@ -73,7 +72,7 @@ class S3rver {
   S3rver();
   // "http://127.0.0.1:port"; empty where it is not installed.
   [[nodiscard]] const std::string& http() const { return http_; }
-  // What a client of it has in its environment.
+  // The environment variables of a client of this server.
   [[nodiscard]] Environment ClientEnvironment() const;
 
  private:

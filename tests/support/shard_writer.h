@@ -1,4 +1,4 @@
-// Whole shards in memory: assemblies run to their end, and two encoders on top of that.
+// Makes whole shards in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace unshard {
 
-// What is put for one chunk.
+// The bytes that a shard gets for one chunk.
 struct ChunkBytes {
   Bytes leading;  // fragments before a mesh manifest
   Bytes stored;

@@ -1,4 +1,4 @@
-// Sharded directories of both formats, made of chunks by grid cell or id.
+// Sharded directories of precomputed and Zarr v3, made from chunks by grid cell or id.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ShardedSource {
   std::shared_ptr<const ShardKeys> keys;
   std::shared_ptr<const ShardFormat> format;
   std::function<ByteVector(std::vector<ShardChunk>)> encode;
-  std::function<std::string(const GridCell&)> name;  // of the virtual file, below `directory`
+  std::function<std::string(const GridCell&)> name;  // of the chunk file, below `directory`
   std::optional<ShardedDirectory> precomputed;
   std::optional<ZarrShardedArray> zarr;
 
@@ -33,7 +33,7 @@ struct ShardedSource {
   [[nodiscard]] GridCell CellAt(std::uint64_t index) const;
   [[nodiscard]] ShardSlot SlotOf(std::uint64_t index) const;
   [[nodiscard]] std::string NameOf(std::uint64_t index) const { return name(CellAt(index)); }
-  // The shard files of these chunks (by C-order position of their cell), by their store key.
+  // Shards by their store key, made from chunks by the C-order position of their cell.
   [[nodiscard]] std::map<std::string, std::string> Encode(
       const std::map<std::uint64_t, std::string>& chunks) const;
   // The same, each shard by its number.

@@ -94,7 +94,7 @@ Result<bool> SimulatedFile::CloneFrom(File& source) {
   const std::lock_guard lock(state_->mutex);
   if (!state_->options.clones) return false;
   UNSHARD_RETURN_IF_ERROR(state_->Check(DiskOperation::kClone, path_));
-  // Shared blocks: no room is needed.
+  // The blocks are shared, so a clone takes no room.
   DiskNode& node = state_->nodes.at(node_);
   const ByteVector bytes = state_->nodes.at(from->node_).now;
   state_->Resize(node, 0);
@@ -112,7 +112,7 @@ Status SimulatedFile::Truncate(std::uint64_t size) {
   return {};
 }
 
-// Not counted as an operation: nobody's bytes depend on it.
+// Not counted as an operation: it changes no bytes and no names.
 Status SimulatedFile::SetModified(const timespec& modified) {
   const std::lock_guard lock(state_->mutex);
   if (state_->crashed) return FailErrno(EIO, "changing the times of " + path_);

@@ -1,10 +1,10 @@
-// A disk in memory that fails, tears writes, and forgets what was not synced.
+// A disk in memory on which operations fail and which loses unsynced changes with the power.
 //
-// What processes see and what would survive are kept apart. Of a file, bytes and length written
-// since its last Sync may survive whole, torn at sectors, or not at all, in any combination. Of
-// names, each making, linking, removing and renaming since SyncDirectory may survive or not, a
-// rename as a whole; only the changes of one and the same name keep their order. That is less than
-// what any journaling file system promises, so what survives here survives there.
+// The disk keeps what processes see apart from what would survive a power loss. Of a file, bytes
+// and length written since its last Sync may survive whole, torn at sectors, or not at all, in any
+// combination. Of names, each making, linking, removing and renaming since SyncDirectory may
+// survive or not (a rename survives as a whole); only changes of the same name keep their order.
+// Every journaling file system promises more, so what survives here survives there.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct SimulatedDiskOptions {
   bool counts_reads = false;            // Read, Stat and List are operations that can fail as well
   std::uint64_t capacity = UINT64_MAX;  // of all files together; beyond it writes fail (ENOSPC)
   bool failed_sync_evicts = false;      // after a failed Sync the lost bytes cannot be read either
-  bool clock_stands = false;            // all names change within one tick
-  std::uint64_t seed = 1;               // of what is torn and what is lost
+  bool clock_stands = false;            // all changes get the same modification time
+  std::uint64_t seed = 1;               // of the choice of what is torn and what is lost
 };
 
 enum class DiskOperation {
-  kOpen,  // with `create`, where nothing was there
+  kOpen,  // only with `create`, of a name that did not exist
   kWrite,
   kTruncate,
   kClone,
@@ -67,7 +67,8 @@ class SimulatedDisk final : public FileSystem {
   [[nodiscard]] std::uint64_t operations() const;
   void ResetCount();
   // The n-th operation (from 1) and, if `lasting`, all later ones fail. A write that fails may
-  // have written a part; after a Sync that fails any unsynced bytes may be lost, without a word.
+  // have written a part; after a Sync that fails any unsynced bytes may be lost, and later calls do
+  // not report it.
   void FailAt(std::uint64_t n, int system_errno, bool lasting);
   // Every operation of this kind fails until ClearFaults.
   void FailEvery(DiskOperation operation, int system_errno);
@@ -84,8 +85,8 @@ class SimulatedDisk final : public FileSystem {
   // The same when only the process has died: nothing is lost, and what was not synced still is not.
   [[nodiscard]] std::shared_ptr<SimulatedDisk> AfterKill() const;
 
-  // For tests, past all faults and counts: bytes of a file as processes see them (nothing where it
-  // is missing), bytes put there as if they had always been, and all paths of files.
+  // None of these three is counted or fails. Text: the bytes of a file as processes see them;
+  // nothing where it is missing. Put: makes a file that survives. Paths: the paths of all files.
   [[nodiscard]] std::optional<std::string> Text(const std::string& path) const;
   void Put(const std::string& path, std::string_view text);
   [[nodiscard]] std::vector<std::string> Paths() const;

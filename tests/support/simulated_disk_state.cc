@@ -63,7 +63,8 @@ ByteVector SurvivingBytes(const DiskNode& node, Survival survival, std::mt19937_
       ApplySectors(change, bytes, [&] { return fate == 1 || random() % 2 == 0; });
     }
   }
-  // The length is a thing of its own: it may be that of any moment since the last Sync.
+  // The length survives independently of the bytes: it may be that of any moment since the last
+  // Sync.
   const auto which = survival == Survival::kEverything ? sizes.size() - 1 : random() % sizes.size();
   bytes.resize(sizes[which]);
   return bytes;
@@ -197,7 +198,7 @@ void SimulatedDisk::State::SyncNames(std::uint64_t directory) {
     return (change.gone && change.gone->directory == directory) ||
            (change.made && change.made->directory == directory);
   };
-  // From the last: what an applied change builds on is applied before it.
+  // From the last change to the first: whatever an applied change needs is applied as well.
   std::vector<NameChange> applied;
   std::vector<NameChange> kept;
   for (std::size_t i = name_changes.size(); i-- > 0;) {

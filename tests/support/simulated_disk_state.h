@@ -1,4 +1,4 @@
-// What stands on a simulated disk. Only for simulated_disk*.cc.
+// The content of a simulated disk. Only for simulated_disk*.cc.
 #pragma once
 
 #include <condition_variable>
@@ -14,10 +14,10 @@ namespace unshard {
 // One change of a file since its last Sync.
 struct FileChange {
   bool truncates = false;
-  std::uint64_t offset = 0;  // or the new length
+  std::uint64_t offset = 0;  // of a write; where `truncates`, the new length
   ByteVector bytes;
   std::uint64_t size_after = 0;
-  bool lost = false;  // a Sync has failed on it: it will never reach the disk
+  bool lost = false;  // a failed Sync has dropped it: it will never reach the disk
 };
 
 struct DiskNode {
@@ -38,7 +38,7 @@ struct DiskName {
   auto operator<=>(const DiskName&) const = default;
 };
 
-// One change of names: `gone` (node 0 of `made`), `made`, or both at once.
+// One change of names: removes `gone`, makes `made` (a name of `node`), or both at once.
 struct NameChange {
   std::optional<DiskName> gone;
   std::optional<DiskName> made;
@@ -70,12 +70,12 @@ struct SimulatedDisk::State {
   std::map<DiskOperation, int> failing;
   bool crashed = false;
 
-  // Counts an operation; the errno that it has to fail with, or 0.
+  // Counts an operation. Returns the errno with which it has to fail, or 0.
   int Begin(DiskOperation operation);
   Status Check(DiskOperation operation, const std::string& path);
 
   [[nodiscard]] std::uint64_t Find(std::string_view path) const;  // 0: nothing there
-  // The directory and last name of a path; directory 0 where there is none.
+  // The directory and last name of a path; directory 0 where the directory does not exist.
   [[nodiscard]] DiskName Locate(const std::string& path) const;
   std::uint64_t Make(const DiskName& name, bool directory);
   void Change(NameChange change);
@@ -87,7 +87,7 @@ struct SimulatedDisk::State {
   void SyncNames(std::uint64_t directory);
 };
 
-// Applies one change of names to what is durable.
+// Applies one change to the durable names.
 void ApplyNameChange(const NameChange& change, std::map<DiskName, std::uint64_t>& names);
 // Applies one change of a file whole.
 void ApplyFileChange(const FileChange& change, ByteVector& bytes);

@@ -1,4 +1,4 @@
-// A store that may not answer, nor the versions that it has opened.
+// A store that stops answering, together with the versions that it has opened.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@ class StoreThatGoesAway final : public ObjectStore,
 
   std::atomic<bool> away = false;
   std::atomic<ErrorCode> failure = ErrorCode::kUnavailable;
-  // Called between what the store below says and the answer. Not to be set while others ask.
+  // Called before the answer of the store below is passed on. Not to be set while other threads
+  // call the store.
   std::function<void()> before_answer = [] {};
 
   Capabilities capabilities() const override { return below_->capabilities(); }

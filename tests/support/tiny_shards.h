@@ -1,4 +1,4 @@
-// The smallest shard format that has everything a shard set cares for.
+// The smallest shard format with every feature that a ShardSet handles.
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ class TinyShardFormat : public ShardFormat {
   const bool has_outer_codec_;
 };
 
-// The text of a shard; an empty chunk is left out.
+// The bytes of a shard; an empty text is a missing chunk.
 std::string EncodeTinyShard(const std::vector<std::string>& chunks);
 std::string Inverted(std::string text);
 

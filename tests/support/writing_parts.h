@@ -1,5 +1,5 @@
-// All that commits, publishes and replays chunks, each part to be tested by itself: above a store
-// in memory, with the spool on a simulated disk, and without threads.
+// The objects that commit, publish and replay chunks, so that a test can call each of them by
+// itself: over a store in memory, with the spool on a simulated disk, without threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace unshard {
 
-// What was announced as dirty, as PublishQueue::Add gets it.
+// A dirty shard as it is announced: the arguments of PublishQueue::Add.
 struct AddedDirty {
   DirtyShard shard;
   std::int64_t chunks = 0, bytes = 0;
@@ -29,12 +29,12 @@ class WritingParts : public testing::Test {
  protected:
   // The source:
   //   a  an array of eight chunks of one byte, "0" to "7", in shards of four; "0" is "a", "1" "b"
-  //   w  the same, each shard in gzip, without a chunk
-  //   m  meshes, none yet
+  //   w  such an array, each shard compressed whole with gzip, without a chunk
+  //   m  a directory of meshes, empty
   WritingParts();
 
-  // Kills what stands for one process and starts the next, with the same store and disk. What is in
-  // the spool waits to be replayed.
+  // Replaces the objects as if the process had been killed and started again, with the same store
+  // and disk. What is in the spool waits to be replayed.
   void Restart();
   // Another process replaces the first shard of "a".
   void PutShard(const std::map<std::uint64_t, std::string>& chunks);
@@ -48,11 +48,11 @@ class WritingParts : public testing::Test {
   Result<PublishQueue::Done> Publish(const std::string& path) {
     return parts_->publishing.Publish(ShardOf(path));
   }
-  // What readers see, and what the shard has: "-" where there is no such chunk; the name of the
-  // failure.
+  // The chunk as readers see it, and as its shard has it: its text, "-" where it is missing, or the
+  // name of the failure.
   std::string Current(const std::string& path);
   std::string Stored(const std::string& path);
-  // All chunk files in the spool, and in its conflicts, by name: "a/0 a/1".
+  // The names of all chunk files in the spool, and of those in its conflicts: "a/0 a/1".
   [[nodiscard]] std::string Spooled() const { return FilesIn("chunks/"); }
   [[nodiscard]] std::string Quarantined() const { return FilesIn("conflicts/"); }
 
@@ -77,7 +77,7 @@ class WritingParts : public testing::Test {
   const std::shared_ptr<CountingStore> store_ = std::make_shared<CountingStore>(memory_);
   const std::shared_ptr<MemoryReplacer> replacer_ = std::make_shared<MemoryReplacer>(memory_);
   std::shared_ptr<SimulatedDisk> disk_ = std::make_shared<SimulatedDisk>();
-  // For Restart().
+  // Used by the next Restart().
   PublisherOptions limits_;
   bool strict_ = false;
   std::unique_ptr<Parts> parts_;
