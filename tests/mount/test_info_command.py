@@ -186,6 +186,21 @@ def test_info_tells_what_an_ome_zarr_group_says_of_its_arrays(work, run_unshard)
     assert "dimensions y x, resolution 0.5 micrometer x 0.25, offset [7, 8]" in shown
 
 
+def test_info_tells_which_files_of_the_whole_array_there_are_not(work, run_unshard):
+    array = Array("half", (33, 20), (32, 16), [Level((4, 4))], codecs=(LITTLE,))
+    document = json.loads(zarrs.metadata_text(array, sharded=False))
+    put_file(work / "source/plain/zarr.json", json.dumps(document))
+    document.update(data_type="float16", fill_value=0)
+    put_file(work / "source/half/zarr.json", json.dumps(document))
+    done = run_unshard("info", "--json", work / "source")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {one["path"]: one for one in json.loads(done.stdout)["datasets"]}
+    assert "no_files" not in found["plain"]
+    reasons = found["half"]["no_files"]
+    assert reasons.keys() == {"nii", "nrrd"}
+    assert all("float16" in reason for reason in reasons.values()), reasons
+
+
 def test_info_counts_the_shards_and_not_the_chunks_where_an_index_is_damaged(work, run_unshard):
     expected = skeletons_at(work)
     shard = work / "source/skeletons/0.shard"

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <set>
 
 #include "codec/compression/gzip.h"
+#include "store/gcs/authorization.h"
 #include "tests/support/fake_gcs.h"
 
 namespace unshard {
@@ -185,6 +187,21 @@ TEST_F(GcsStoreTest, TokensOfEveryKindOfCredential) {
   for (const char* kind : {" service\n", " user\n", " machine\n"}) {
     EXPECT_NE(requests.find(kind), std::string::npos) << kind;
   }
+}
+
+TEST_F(GcsStoreTest, ATokenGoesWithTheProjectThatPays) {
+  GcsEnvironment user = SharedGate().environment();
+  user.application_credentials = SharedGate().UserFile();
+  user.quota_project = "payer";
+  const GcsEndpoint endpoint = MakeGcsEndpoint("", user.endpoint).value();
+  const auto authorization = MakeGcsAuthorization(endpoint, user, "bucket", GcsScope::kRead);
+  std::promise<Result<HttpRequest>> authorized;
+  authorization->Authorize(
+      {}, [&](Result<HttpRequest> request) { authorized.set_value(std::move(request)); });
+  const auto request = authorized.get_future().get();
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_TRUE(FindHeader(request->headers, "Authorization"));
+  EXPECT_EQ(FindHeader(request->headers, "x-goog-user-project"), "payer");
 }
 
 TEST_F(GcsStoreTest, OnlyAMetadataServerIsBelieved) {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "codec/compression/gzip.h"
 #include "tests/support/http_servers.h"
@@ -503,6 +504,27 @@ TEST_F(HttpStoreTest, CertificatesAreVerifiedAndHttpsStaysHttps) {
   ::unsetenv("CURL_CA_BUNDLE");
   ASSERT_FALSE(down);
   EXPECT_NE(down.error().message.find("from https to http"), std::string::npos);
+}
+
+TEST_F(HttpStoreTest, TheEnvironmentNamesTheCertificateAuthorities) {
+  Put("key", "0123456789");
+  const std::string url = SharedNginx().https() + "/plain/" + directory_;
+  const std::string authority = SharedNginx().Authority();
+  const TemporaryDirectory hashed;
+  const std::string copy = "cp " + authority + ' ' + hashed.path() + "/$(openssl x509 -in " +
+                           authority + " -noout -hash).0";
+  ASSERT_EQ(std::system(copy.c_str()), 0);
+  for (const auto& [variable, value] :
+       {std::pair<const char*, std::string>{"SSL_CERT_FILE", authority},
+        {"AWS_CA_BUNDLE", authority},
+        {"SSL_CERT_DIR", hashed.path()}}) {
+    ::setenv(variable, value.c_str(), 1);
+    const auto opened = TryOpen(*StoreAt(url), RangeRequest::At(0, 4));
+    ::unsetenv(variable);
+    ASSERT_TRUE(opened) << variable << ": " << opened.error().message;
+    EXPECT_EQ(TextOf(opened->first), "0123") << variable;
+    EXPECT_FALSE(TryOpen(*StoreAt(url), RangeRequest::At(0, 4))) << variable;
+  }
 }
 
 TEST_F(HttpStoreTest, KeysWithAnyCharactersAreFound) {

@@ -97,6 +97,27 @@ TEST_F(CredentialsTest, SecretsOfCloudVolumeAreOfABucketOrOfAll) {
   EXPECT_TRUE(Holds(Find({}), "is no JSON object"));
 }
 
+TEST_F(CredentialsTest, TheEnvironmentNamesFilesAndFoldersInPlaceOfThoseOfTheHome) {
+  home_.Write(".aws/credentials", "[base]\naws_access_key_id=H\naws_secret_access_key=SECRET\n");
+  home_.Write(".cloudfiles/secrets/aws-secret.json",
+              R"({"AWS_ACCESS_KEY_ID":"H","AWS_SECRET_ACCESS_KEY":"SECRET"})");
+  home_.Write("config",
+              "[profile lab]\nrole_arn = arn:aws:iam::1:role/lab\nsource_profile = base\n");
+  home_.Write("keys", "[base]\naws_access_key_id=KEY\naws_secret_access_key=SECRET\n");
+  EXPECT_EQ(Find({{"AWS_CONFIG_FILE", home_.At("config")},
+                  {"AWS_SHARED_CREDENTIALS_FILE", home_.At("keys")},
+                  {"AWS_PROFILE", "lab"}}),
+            Of("lab"));
+  home_.Write("files/secrets/aws-secret.json",
+              R"({"AWS_ACCESS_KEY_ID":"A","AWS_SECRET_ACCESS_KEY":"SECRET"})");
+  Variables folders{{"CLOUD_FILES_DIR", home_.At("files")}};
+  EXPECT_EQ(Find(folders), "A SECRET ");
+  home_.Write("volumes/secrets/bucket-aws-secret.json",
+              R"({"AWS_ACCESS_KEY_ID":"B","AWS_SECRET_ACCESS_KEY":"SECRET"})");
+  folders["CLOUD_VOLUME_DIR"] = home_.At("volumes");
+  EXPECT_EQ(Find(folders), "B SECRET ");
+}
+
 TEST_F(CredentialsTest, AWebIdentityAssumesItsRole) {
   home_.Write("token", "web-token\n");
   const Variables identity{{"AWS_WEB_IDENTITY_TOKEN_FILE", home_.At("token")},
@@ -114,10 +135,14 @@ TEST_F(CredentialsTest, AProfileAssumesARoleByAnotherOne) {
               "[profile loop2]\nrole_arn = arn:aws:iam::1:role/x\nsource_profile = loop\n"
               "[profile environment]\nrole_arn = arn:aws:iam::1:role/e\n"
               "credential_source = Environment\n"
-              "[profile sso]\nsso_session = x\n"
-              "[profile nobody]\nrole_arn = arn:aws:iam::1:role/x\nsource_profile = absent\n");
+              "[profile web]\nrole_arn = arn:aws:iam::1:role/web\nweb_identity_token_file = " +
+                  home_.At("token") +
+                  "\n[profile sso]\nsso_session = x\n"
+                  "[profile nobody]\nrole_arn = arn:aws:iam::1:role/x\nsource_profile = absent\n");
   home_.Write(".aws/credentials", "[base]\naws_access_key_id=KEY\naws_secret_access_key=SECRET\n");
+  home_.Write("token", "web-token\n");
   EXPECT_EQ(Find({{"AWS_PROFILE", "lab"}}), Of("lab"));
+  EXPECT_EQ(Find({{"AWS_PROFILE", "web"}}), Of("web"));
   EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "loop"}}), "too many others"));
   EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "sso"}}), "not supported"));
   EXPECT_TRUE(Holds(Find({{"AWS_PROFILE", "nobody"}}), "no credentials that assume it"));
