@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <optional>
 
 #include "codec/json/json.h"
 #include "codec/json/writer.h"
@@ -135,6 +137,29 @@ TEST(GcsCredentialsTest, AnswersOfTokenServers) {
   EXPECT_NE(refused.error().message.find("HTTP 400: invalid_grant: Token has been revoked."),
             std::string::npos);
   EXPECT_EQ(ParseTokenResponse(Answer(503, "")).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(GcsEnvironmentTest, EachVariableIsReadByItsName) {
+  const std::map<std::string, std::string GcsEnvironment::*> variables = {
+      {"STORAGE_EMULATOR_HOST", &GcsEnvironment::emulator_host},
+      {"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", &GcsEnvironment::endpoint},
+      {"GOOGLE_APPLICATION_CREDENTIALS", &GcsEnvironment::application_credentials},
+      {"CLOUDSDK_CONFIG", &GcsEnvironment::cloudsdk_config},
+      {"CLOUD_FILES_DIR", &GcsEnvironment::cloud_files_dir},
+      {"CLOUD_VOLUME_DIR", &GcsEnvironment::cloud_volume_dir},
+      {"GCE_METADATA_HOST", &GcsEnvironment::metadata_host},
+      {"NO_GCE_CHECK", &GcsEnvironment::no_gce_check},
+      {"GOOGLE_CLOUD_QUOTA_PROJECT", &GcsEnvironment::quota_project}};
+  for (const auto& [name, field] : variables) {
+    const char* const before = std::getenv(name.c_str());
+    const std::optional<std::string> kept =
+        before ? std::optional<std::string>(before) : std::nullopt;
+    ::setenv(name.c_str(), "a value", 1);
+    EXPECT_EQ(ReadGcsEnvironment().*field, "a value") << name;
+    ::unsetenv(name.c_str());
+    EXPECT_EQ(ReadGcsEnvironment().*field, "") << name;
+    if (kept) ::setenv(name.c_str(), kept->c_str(), 1);
+  }
 }
 
 TEST(GcsEnvironmentTest, TheMostSpecificFileComesFirst) {
