@@ -116,8 +116,11 @@ class ObjectWriter {
   virtual Result<std::optional<RemoteObject>> Look(const std::string& key,
                                                    const Deadline& deadline) = 0;
   // Adds to `object` what Look does not tell and a rewrite carries over: access control lists,
-  // where they cost a request of their own and can be read.
-  virtual void AddGrants(const std::string& key, RemoteObject& object) { (void)key, (void)object; }
+  // where they cost a request of their own and can be read. Fails where they may be read later.
+  virtual Status AddGrants(const std::string& key, RemoteObject& object) {
+    (void)key, (void)object;
+    return {};
+  }
   // The version, to be read on the condition that it still is the current one. Sends no request.
   virtual std::shared_ptr<ObjectVersion> Open(const std::string& key,
                                               const RemoteObject& object) = 0;

@@ -129,7 +129,7 @@ class RemoteReplacement final : public ObjectReplacement {
 
  private:
   [[nodiscard]] ObjectWriter& writer() const { return *shared_->writer; }
-  [[nodiscard]] NewObject Named();
+  Result<NewObject> Named();
   // In parts: how. Nothing: in one request.
   Result<std::optional<PartPlan>> Plan();
   [[nodiscard]] bool MayCopy(std::uint64_t bytes) const;
@@ -183,8 +183,8 @@ Result<bool> RemoteReplacement::StartFromBase() {
   return true;
 }
 
-NewObject RemoteReplacement::Named() {
-  if (current_) writer().AddGrants(object_.key, *current_);
+Result<NewObject> RemoteReplacement::Named() {
+  if (current_) UNSHARD_RETURN_IF_ERROR(writer().AddGrants(object_.key, *current_));
   NewObject object;
   object.key = object_.key;
   object.condition = ConditionFor(current_, conduct_);
@@ -227,14 +227,15 @@ Result<SettledWrite> RemoteReplacement::Settle(const TryWrite& write) {
 Result<SettledWrite> RemoteReplacement::CommitWhole(const Committing& committing) {
   const ByteRange all{0, version_->size()};
   UNSHARD_RETURN_IF_ERROR(version_->Fetch(all));
+  UNSHARD_ASSIGN_OR_RETURN(const NewObject object, Named());
   UNSHARD_RETURN_IF_ERROR(committing());
-  const NewObject object = Named();
   return Settle([&] { return writer().Put(object, version_->Body(all)); });
 }
 
 Result<SettledWrite> RemoteReplacement::CommitParts(const PartPlan& plan,
                                                     const Committing& committing) {
-  PartedWrite parts(writer(), Named(), *version_, plan, shared_->uploads.Get());
+  UNSHARD_ASSIGN_OR_RETURN(const NewObject object, Named());
+  PartedWrite parts(writer(), object, *version_, plan, shared_->uploads.Get());
   UNSHARD_RETURN_IF_ERROR(parts.Upload());
   UNSHARD_RETURN_IF_ERROR(committing());
   return Settle([&] { return parts.Complete(); });

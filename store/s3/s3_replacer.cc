@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -23,6 +24,12 @@ using Method = HttpRequest::Method;
 constexpr std::size_t kMostGranted = 4096;
 
 bool IsGrant(const HttpHeader& field) { return field.name.starts_with("x-amz-grant-"); }
+
+// Whether the same request may be answered later. EPROTO: it has been, with a refusal.
+bool MayPass(const Error& error) {
+  if (error.system_errno == ETIMEDOUT || error.system_errno == EINTR) return true;
+  return error.code == ErrorCode::kUnavailable && error.system_errno != EPROTO;
+}
 
 NewObject WithoutGrants(NewObject object) {
   std::erase_if(object.kept, IsGrant);
@@ -46,7 +53,7 @@ class S3Writer final : public ObjectWriter {
 
   Result<std::optional<RemoteObject>> Look(const std::string& key,
                                            const Deadline& deadline) override;
-  void AddGrants(const std::string& key, RemoteObject& object) override;
+  Status AddGrants(const std::string& key, RemoteObject& object) override;
   std::shared_ptr<ObjectVersion> Open(const std::string& key, const RemoteObject& object) override;
   WriteAnswer Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) override;
   WriteAnswer Delete(const std::string& key, const WriteCondition& condition) override;
@@ -65,7 +72,12 @@ class S3Writer final : public ObjectWriter {
   void RememberGrants(const NewObject& object, const std::string& validator);
   // Whether a write was refused because of the grants that it carries: from now on none does.
   bool RefusesGrants(const NewObject& object, const Error& refusal);
-  [[nodiscard]] std::string TagsOf(const std::string& key, const Deadline& deadline) const;
+  // GET of what an object has besides its bytes ("?acl="): the document, or nothing where the
+  // service has none, or does not show it. Fails where asking again may show it: an object that is
+  // put without it loses it.
+  [[nodiscard]] Result<std::optional<std::string>> ReadDocument(const std::string& key,
+                                                                const char* query,
+                                                                const Deadline& deadline) const;
 
   const std::shared_ptr<const S3Access> access_;
   // Access control lists are asked for until the service says that it has none, or shows none.
@@ -98,26 +110,36 @@ Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
   }
   const auto tags = FindHeader(response->headers, "x-amz-tagging-count");
   if (tags && *tags != "0") {
-    if (std::string kept = TagsOf(key, deadline); !kept.empty()) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto document, ReadDocument(key, "?tagging=", deadline));
+    if (std::string kept = document ? ParseS3Tags(*document) : ""; !kept.empty()) {
       object->kept.push_back({"x-amz-tagging", std::move(kept)});
     }
   }
   return object;
 }
 
-// "" where they may not be read.
-std::string S3Writer::TagsOf(const std::string& key, const Deadline& deadline) const {
+Result<std::optional<std::string>> S3Writer::ReadDocument(const std::string& key, const char* query,
+                                                          const Deadline& deadline) const {
   HttpRequest request = access_->server->MakeRequest(key, std::nullopt, deadline);
-  request.url += "?tagging=";
+  request.url += query;
   request.max_whole_body = kMaxS3Answer;
   const auto response = Send(*access_->transport, std::move(request));
-  return response && response->status == 200 ? ParseS3Tags(AsText(response->body)) : "";
+  const std::string what = Describe(key) + query;
+  if (!response) {
+    if (MayPass(response.error())) return Forward(response.error(), what);
+    return std::nullopt;
+  }
+  if (IsRetriedStatus(response->status)) {
+    return Forward(access_->authorization->Explain(*response), what);
+  }
+  if (response->status != 200) return std::nullopt;
+  return std::string(AsText(response->body));
 }
 
 // A bucket that belongs to its owner alone (BucketOwnerEnforced) says that only the owner is
 // granted anything.
-void S3Writer::AddGrants(const std::string& key, RemoteObject& object) {
-  if (!has_grants_) return;
+Status S3Writer::AddGrants(const std::string& key, RemoteObject& object) {
+  if (!has_grants_) return {};
   const auto add = [&](const HttpHeaders& grants) {
     for (const HttpHeader& grant : grants) {
       if (!FindHeader(object.kept, grant.name)) object.kept.push_back(grant);
@@ -127,21 +149,19 @@ void S3Writer::AddGrants(const std::string& key, RemoteObject& object) {
     const std::lock_guard lock(granted_mutex_);
     const auto known = granted_.find(key);
     if (known != granted_.end() && known->second.validator == object.validator) {
-      return add(known->second.grants);
+      add(known->second.grants);
+      return {};
     }
   }
-  HttpRequest request = access_->server->MakeRequest(key, std::nullopt, CallerDeadline());
-  request.url += "?acl=";
-  request.max_whole_body = kMaxS3Answer;
-  const auto response = Send(*access_->transport, std::move(request));
-  if (!response || IsRetriedStatus(response->status) || response->status == 404) return;
-  const auto grants =
-      response->status == 200 ? ParseS3Grants(AsText(response->body)) : std::nullopt;
-  if (!grants) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto document, ReadDocument(key, "?acl=", CallerDeadline()));
+  if (!document) return {};
+  const auto grants = ParseS3Grants(*document);
+  if (grants) {
+    add(*grants);
+  } else {
     has_grants_ = false;
-    return;
   }
-  add(*grants);
+  return {};
 }
 
 void S3Writer::RememberGrants(const NewObject& object, const std::string& validator) {

@@ -115,6 +115,8 @@ TEST_F(RadosgwTest, AccessControlListsSurvive) {
   };
   const auto before = grants();
   ASSERT_TRUE(before && FindHeader(*before, "x-amz-grant-read"));
+  // The first of these is of a version that no put of ours has made: its list is asked for.
+  Proxy().Break("on GET;status 503\n");
   for (const char* text : {"first", "second"}) ExpectCommit(text);
   const auto after = grants();
   ASSERT_TRUE(after);

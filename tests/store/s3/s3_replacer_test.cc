@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "store/s3/answers.h"
 #include "store/s3/s3_store.h"
 #include "tests/support/replacer_test.h"
 #include "tests/support/s3_server.h"
@@ -16,6 +17,8 @@ namespace {
 
 using Method = HttpRequest::Method;
 
+// More than there are attempts of one request, each of which libcurl may send several times.
+constexpr int kMostSendings = 64;
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 class S3ReplacerTest : public ReplacerTest {
@@ -202,6 +205,55 @@ TEST_F(S3ReplacerTest, MetadataSurvives) {
   }
   const auto tags = Server().Ask(Method::kGet, Path() + "?tagging=");
   EXPECT_NE(AsText(tags.body).find("brains"), std::string_view::npos) << AsText(tags.body);
+}
+
+// An object that is put without its access control list or its tags loses them.
+TEST_F(S3ReplacerTest, NothingIsPutWhileWhatAnObjectKeepsCannotBeRead) {
+  Server().Ask(Method::kPut, Path(), "base", {{"x-amz-tagging", "project=a"}});
+  const auto replacement = Begin();
+  ASSERT_TRUE(replacement->Write(0, AsBytes("ours")));
+  for (const char* fault : {"status 503", "drop"}) {
+    SCOPED_TRACE(fault);
+    std::string faults;
+    for (int i = 0; i < kMostSendings; ++i) faults += std::string("on GET;") + fault + '\n';
+    Proxy().Break(faults);
+    Proxy().TakeRequests();
+    bool noted = false;
+    const auto committed = replacement->Commit([&]() -> Status {
+      noted = true;
+      return {};
+    });
+    ASSERT_FALSE(committed);
+    EXPECT_EQ(committed.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(committed.error().message.find("?acl="), std::string::npos)
+        << committed.error().message;
+    EXPECT_FALSE(noted) << "no put is under way";
+    const Requests methods = Methods();
+    EXPECT_EQ(std::count(methods.begin(), methods.end(), "PUT"), 0);
+    Proxy().Break(faults);
+    const auto begun = store_.replacer->Begin({kKey, std::nullopt}, {});
+    ASSERT_FALSE(begun);
+    EXPECT_EQ(begun.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(begun.error().message.find("?tagging="), std::string::npos) << begun.error().message;
+    EXPECT_EQ(Text(), "base");
+  }
+  Proxy().Break("");
+  ExpectCommit("ours");
+  const HttpResponse tags = Server().Ask(Method::kGet, Path() + "?tagging=");
+  EXPECT_EQ(ParseS3Tags(AsText(tags.body)), "project=a");
+}
+
+// A service that has no lists, or shows none, is written all the same.
+TEST_F(S3ReplacerTest, AListThatTheServiceDoesNotShowKeepsNothingFromBeingPut) {
+  int number = 0;
+  for (const char* status : {"403", "501", "400", "405"}) {
+    SCOPED_TRACE(status);
+    Put("base " + std::to_string(++number));
+    Proxy().Break(std::string("on GET;status ") + status + '\n');
+    const auto committed = Commit("ours");
+    ASSERT_TRUE(committed) << committed.error().message;
+    EXPECT_EQ(committed->outcome, Outcome::kCommitted);
+  }
 }
 
 TEST_F(S3ReplacerTest, TheFirstProbeSurvivesFaults) {
