@@ -130,6 +130,22 @@ class DetectedLocator final : public ChunkLocator {
   }
 
  private:
+  // While it lives this thread looks for the rule, and others wait.
+  class Detection {
+   public:
+    explicit Detection(const DetectedLocator& of) : of_(of) {}
+    ~Detection() {
+      const std::lock_guard lock(of_.mutex_);
+      of_.detecting_ = false;
+      of_.changed_.notify_all();
+    }
+    Detection(const Detection&) = delete;
+    Detection& operator=(const Detection&) = delete;
+
+   private:
+    const DetectedLocator& of_;
+  };
+
   const ChunkLocator& Chosen() const;
 
   const MortonLocators locators_;
@@ -151,6 +167,7 @@ const ChunkLocator& DetectedLocator::Chosen() const {
     if (!waited) return *locators_.standard;
     detecting_ = true;
   }
+  const Detection detection(*this);
   const auto rule = DetectMortonRule(*store_, *shards_, directory_);
   const bool is_legacy = rule == MortonRule::kLegacy;
   if (is_legacy) {
@@ -158,10 +175,7 @@ const ChunkLocator& DetectedLocator::Chosen() const {
                ": chunk ids follow the Morton rule of CloudVolume and igneous before June 2021");
   }
   const ChunkLocator* const found = is_legacy ? locators_.legacy.get() : locators_.standard.get();
-  const std::lock_guard lock(mutex_);
-  detecting_ = false;
   if (rule) chosen_.store(found);
-  changed_.notify_all();
   return *found;
 }
 

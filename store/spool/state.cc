@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "store/object/catch_exceptions.h"
 #include "store/object/error_number.h"
 #include "store/spool/sealed_name.h"
 #include "store/spool/staged_file.h"
@@ -212,7 +213,8 @@ Result<SpoolDirectory*> Spool::State::DirectoryOf(const std::string& dataset) {
   if (directory.made) return &directory;
   directory.making = true;
   lock.unlock();
-  auto made = MakeDatasetDirectory(*files, kChunksDirectory, dataset);
+  auto made =
+      CatchExceptions([&] { return MakeDatasetDirectory(*files, kChunksDirectory, dataset); });
   lock.lock();
   directory.making = false;
   directory.made = made.has_value();
@@ -230,7 +232,8 @@ Status Spool::State::SyncRound(SpoolDirectory& directory) {
   const std::uint64_t sealed_until = next_sequence;
   directory.round_running = true;
   lock.unlock();
-  auto synced = files->SyncDirectory(directory.path);
+  // An exception counts as a failed fsync, which it may have followed.
+  auto synced = CatchExceptions([&] { return files->SyncDirectory(directory.path); });
   lock.lock();
   directory.round_running = false;
   if (synced) {

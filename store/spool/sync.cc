@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "store/object/catch_exceptions.h"
 #include "store/object/error_number.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
@@ -77,7 +78,8 @@ Result<bool> SyncFile(Spool::State& state, const SpooledChunk& chunk) {
   const auto held = state.held.find(chunk.sequence);
   std::shared_ptr<File> file = held == state.held.end() ? nullptr : held->second;
   lock.unlock();
-  auto synced = SyncBytes(state, std::move(file), chunk);
+  // An exception counts as a failed fsync, which it may have followed.
+  auto synced = CatchExceptions([&] { return SyncBytes(state, std::move(file), chunk); });
   lock.lock();
   Durability reached = Durability::kFileSynced;
   // Without a descriptor there was no fsync(2): nothing is lost, and the next may succeed.

@@ -352,6 +352,8 @@ void SimulatedDisk::FailEvery(DiskOperation operation, int system_errno) {
   state_->failing[operation] = system_errno;
 }
 
+void SimulatedDisk::ThrowEvery(DiskOperation operation) { FailEvery(operation, State::kThrows); }
+
 void SimulatedDisk::ClearFaults() {
   const std::lock_guard lock(state_->mutex);
   state_->fail_at = state_->crash_at = 0;

@@ -72,6 +72,9 @@ class SimulatedDisk final : public FileSystem {
   void FailAt(std::uint64_t n, int system_errno, bool lasting);
   // Every operation of this kind fails until ClearFaults.
   void FailEvery(DiskOperation operation, int system_errno);
+  // Every operation of this kind throws std::bad_alloc, as where memory runs out, until
+  // ClearFaults.
+  void ThrowEvery(DiskOperation operation);
   void ClearFaults();
   // The process is gone at the n-th operation: neither it nor a later one happens (a write may
   // happen in part), and all fail with EIO.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 namespace unshard {
 namespace {
@@ -84,7 +85,9 @@ int SimulatedDisk::State::Begin(DiskOperation operation) {
       return fail_errno;
     }
   }
-  return failing_kind == failing.end() ? 0 : failing_kind->second;
+  if (failing_kind == failing.end()) return 0;
+  if (failing_kind->second == kThrows) throw std::bad_alloc();
+  return failing_kind->second;
 }
 
 Status SimulatedDisk::State::Check(DiskOperation operation, const std::string& path) {

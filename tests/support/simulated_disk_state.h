@@ -67,6 +67,7 @@ struct SimulatedDisk::State {
   std::uint64_t crash_at = 0, fail_at = 0;
   int fail_errno = 0;
   bool fail_lasts = false;
+  static constexpr int kThrows = -1;  // in place of an errno
   std::map<DiskOperation, int> failing;
   bool crashed = false;
 

@@ -397,6 +397,30 @@ TEST_F(SpoolTest, AFailedSyncOfADirectoryPromisesNothing) {
   EXPECT_TRUE(spool_->Sync({Sealed("x", "voxels")}));
 }
 
+// What waits for a call that ended by an exception would wait for ever.
+TEST_F(SpoolTest, WhereMemoryRunsOutNothingWaitsForWhatNeverEnds) {
+  const SpooledChunk one = Sealed("x", "voxels");
+  disk_->ThrowEvery(DiskOperation::kSync);
+  EXPECT_EQ(spool_->Sync({one}).error().code, ErrorCode::kResourceExhausted);
+  disk_->ClearFaults();
+  EXPECT_FALSE(spool_->Sync({one})) << "an fsync may have failed before";
+  EXPECT_EQ(Text(one), "voxels") << "still to be published";
+
+  const SpooledChunk other = Sealed("y", "voxels");
+  disk_->ThrowEvery(DiskOperation::kSyncDirectory);
+  EXPECT_EQ(spool_->Sync({other}).error().code, ErrorCode::kResourceExhausted);
+  disk_->ClearFaults();
+  EXPECT_FALSE(spool_->Sync({other}));
+  const auto staged = Staged("voxels");
+  disk_->ThrowEvery(DiskOperation::kMakeDirectory);
+  EXPECT_FALSE(spool_->Seal(staged.get(), "16_16_16", "x", {}));
+  disk_->ClearFaults();
+  const auto sealed = spool_->Seal(staged.get(), "16_16_16", "x", {});
+  ASSERT_TRUE(sealed) << sealed.error().message;
+  EXPECT_TRUE(spool_->Sync({*sealed, Sealed("x", "voxels"), Sealed("y", "voxels")}));
+  EXPECT_TRUE(spool_->Discard(one));
+}
+
 TEST_F(SpoolTest, ASyncForWhichADirectoryCouldNotBeOpenedIsMadeLater) {
   const SpooledChunk sealed = Sealed("x", "voxels");
   disk_->FailEvery(DiskOperation::kSyncDirectory, EMFILE);
