@@ -6,9 +6,11 @@
 #include <sys/inotify.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <unordered_set>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "store/local/mounts_below.h"
 #include "store/local/path_walk.h"
 #include "store/local/watch_tree.h"
+#include "store/object/catch_exceptions.h"
 #include "store/object/log.h"
 #include "store/object/object_store.h"
 
@@ -51,12 +54,13 @@ class InotifyWatcher final : public ChangeWatcher {
   }
 
   bool Watch(std::string_view directory_key) override {
-    return CheckKey(directory_key) && tree_.Watch(directory_key);
+    return !ended_ && CheckKey(directory_key) && tree_.Watch(directory_key);
   }
 
  private:
   void Run();
-  bool Drain();
+  Status Follow();
+  Status Drain();
   void Deliver(const char* buffer, std::size_t size);
 
   const std::unique_ptr<RootDirectory> root_;
@@ -64,18 +68,35 @@ class InotifyWatcher final : public ChangeWatcher {
   const FileDescriptor stop_;
   const Listener listener_;
   WatchTree tree_;
-  MountsBelow mounts_;  // of the thread
-  std::thread thread_;  // last: it uses all of the above
+  MountsBelow mounts_;              // of the thread
+  std::atomic<bool> ended_{false};  // there are no events any more
+  std::thread thread_;              // last: it uses all of the above
 };
 
 void InotifyWatcher::Run() {
+  const Status followed = CatchExceptions([&] { return Follow(); });
+  if (followed) return;
+  // Before the event: what it makes revalidate is watched no more.
+  ended_ = true;
+  const Status announced = CatchExceptions([&]() -> Status {
+    listener_(Event{{}, true});
+    LogError(root_->Describe("") + ": watching for changes has ended: " + followed.error().message +
+             "; what has changed is looked for every ttl= seconds");
+    return {};
+  });
+  static_cast<void>(announced);
+}
+
+// Until the end of the watcher; fails where there will be no more events before that.
+Status InotifyWatcher::Follow() {
   std::array<pollfd, 3> waiting{
       {{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}, {mounts_.descriptor(), POLLPRI, 0}}};
   for (;;) {
     const int ready = ::poll(waiting.data(), waiting.size(), -1);
     if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0 || waiting[1].revents != 0) return;
-    if (waiting[0].revents != 0 && !Drain()) return;
+    if (ready < 0) return FailErrno(errno, "waiting for events");
+    if (waiting[1].revents != 0) return {};
+    if (waiting[0].revents != 0) UNSHARD_RETURN_IF_ERROR(Drain());
     if (waiting[2].revents != 0 && mounts_.Changed()) {
       tree_.Rebuild();
       listener_(Event{{}, true});
@@ -83,19 +104,14 @@ void InotifyWatcher::Run() {
   }
 }
 
-// Reads one buffer of events and delivers them. False where there will be no more.
-bool InotifyWatcher::Drain() {
+// Reads one buffer of events and delivers them.
+Status InotifyWatcher::Drain() {
   alignas(inotify_event) std::array<char, kBufferBytes> buffer;
   const ssize_t size = ::read(inotify_.get(), buffer.data(), buffer.size());
-  if (size > 0) {
-    Deliver(buffer.data(), static_cast<std::size_t>(size));
-    return true;
-  }
-  if (size < 0 && (errno == EINTR || errno == EAGAIN)) return true;
-  LogError(root_->Describe("") + ": watching for changes has ended: " + std::strerror(errno) +
-           "; shards are looked at again every ttl= seconds");
-  listener_(Event{{}, true});
-  return false;
+  if (size < 0 && (errno == EINTR || errno == EAGAIN)) return {};
+  if (size <= 0) return FailErrno(size < 0 ? errno : EIO, "reading events");
+  Deliver(buffer.data(), static_cast<std::size_t>(size));
+  return {};
 }
 
 void InotifyWatcher::Deliver(const char* buffer, std::size_t size) {
@@ -143,8 +159,12 @@ Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(const std::string& roo
   }
   FileDescriptor stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop.valid()) return FailErrno(errno, root + ": starting to watch it");
-  return std::make_unique<InotifyWatcher>(std::move(directory), std::move(inotify), std::move(stop),
-                                          std::move(listener), std::move(own));
+  try {
+    return std::make_unique<InotifyWatcher>(std::move(directory), std::move(inotify),
+                                            std::move(stop), std::move(listener), std::move(own));
+  } catch (const std::system_error& error) {
+    return FailErrno(error.code().value(), root + ": watching it: starting a thread");
+  }
 }
 
 std::unique_ptr<ChangeWatcher> MakeNullWatcher() { return std::make_unique<NullWatcher>(); }

@@ -14,7 +14,7 @@ namespace unshard {
 // reached, and on a network file system. What is mounted or unmounted there is an event as well.
 // The thread starts here and ends with the object. Nothing on the mount `own` is watched. Fails
 // with EMFILE where the user has no instance of inotify left, with ENOSYS where the system has
-// none.
+// none, with EAGAIN where it allows no thread. After an error no events come, and Watch() is false.
 Result<std::unique_ptr<ChangeWatcher>> MakeInotifyWatcher(
     const std::string& root, ChangeWatcher::Listener listener,
     std::shared_ptr<const OwnMount> own = nullptr);

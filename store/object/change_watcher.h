@@ -24,7 +24,8 @@ class ChangeWatcher {
   // True: from return on, each change of an entry directly in the directory gives an event; where
   // the directory does not exist, each change in its nearest ancestor that does. False: there are
   // no events (no watch is available, a network file system), and the caller has to revalidate what
-  // it caches. Repeating a call is cheap.
+  // it caches. Repeating a call is cheap. A watcher that fails delivers an event of `everything`,
+  // the last one; what is false from then on was true before.
   virtual bool Watch(std::string_view directory_key) = 0;
 };
 

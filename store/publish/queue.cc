@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "store/object/catch_exceptions.h"
@@ -329,8 +330,13 @@ bool PublishQueue::State::IsHopeless(std::uint64_t failures_before, Time since) 
 
 PublishQueue::PublishQueue(Publish publish, const PublishQueueOptions& options, Clock clock)
     : state_(std::make_unique<State>(std::move(publish), options, std::move(clock))) {
-  for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) {
-    state_->threads.emplace_back([this] { state_->Work(); });
+  try {
+    for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) {
+      state_->threads.emplace_back([this] { state_->Work(); });
+    }
+  } catch (const std::system_error&) {
+    // The system allows no more threads: those that there are publish all shards.
+    if (state_->threads.empty()) throw;
   }
 }
 

@@ -66,7 +66,8 @@ class PublishQueue {
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
   // Starts the threads. `publish` is called on them, never twice at a time for one shard, and has
-  // to publish all that was added to the shard before it was called.
+  // to publish all that was added to the shard before it was called. Throws std::system_error where
+  // the system allows not even one thread.
   PublishQueue(Publish publish, const PublishQueueOptions& options, Clock clock = nullptr);
   ~PublishQueue();  // stops after running publishes; does not drain
 

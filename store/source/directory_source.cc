@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -47,7 +48,8 @@ Result<std::unique_ptr<ChangeWatcher>> MakeWatcher(const VolumeOptions& options,
   auto watcher = MakeInotifyWatcher(options.source, on_change, own);
   if (watcher) return watcher;
   const int why = watcher.error().system_errno;
-  if (why != EMFILE && why != ENFILE && why != ENOMEM && why != ENOSYS) return watcher;
+  constexpr std::array kUnavailable = {EMFILE, ENFILE, ENOMEM, ENOSYS, EAGAIN};
+  if (std::ranges::find(kUnavailable, why) == kUnavailable.end()) return watcher;
   LogWarning(watcher.error().message + "; changes are looked for every " +
              std::to_string(options.ttl_milliseconds) + " ms");
   return MakeNullWatcher();

@@ -1,14 +1,18 @@
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "store/local/inotify_watcher.h"
 #include "store/local/network_file_system.h"
 #include "store/object/change_watcher.h"
+#include "tests/support/no_more_threads.h"
 #include "tests/support/temporary_directory.h"
 
 namespace unshard {
@@ -22,6 +26,7 @@ class InotifyWatcherTest : public testing::Test {
     auto watcher = MakeInotifyWatcher(directory_.path(), [this](const ChangeWatcher::Event& event) {
       const std::lock_guard pause(pause_);
       const std::lock_guard lock(mutex_);
+      if (std::exchange(throws_, false)) throw std::bad_alloc();
       keys_.insert(event.key);
       everything_ |= event.everything;
       told_.notify_all();
@@ -51,6 +56,7 @@ class InotifyWatcherTest : public testing::Test {
   std::condition_variable told_;
   std::set<std::string> keys_;
   bool everything_ = false;
+  bool throws_ = false;  // at the next event
   int markers_ = 0;
   std::unique_ptr<ChangeWatcher> watcher_;
 };
@@ -138,6 +144,28 @@ TEST_F(InotifyWatcherTest, TellsThatEventsWereLost) {
   Forget();
   directory_.Write("file", "x");
   EXPECT_TRUE(Told("file"));
+}
+
+// Nothing is believed to be watched by a thread that has ended.
+TEST_F(InotifyWatcherTest, OnceItHasFailedNothingIsWatched) {
+  ASSERT_TRUE(watcher_->Watch(""));
+  {
+    const std::lock_guard lock(mutex_);
+    throws_ = true;
+  }
+  directory_.Write("file", "x");
+  std::unique_lock lock(mutex_);
+  ASSERT_TRUE(told_.wait_for(lock, std::chrono::seconds(20), [&] { return everything_; }));
+  EXPECT_FALSE(watcher_->Watch(""));
+  EXPECT_FALSE(watcher_->Watch("a"));
+}
+
+TEST(ChangeWatcherTest, WithoutAThreadThereIsNone) {
+  const TemporaryDirectory directory;
+  const NoMoreThreads none;
+  const auto watcher = MakeInotifyWatcher(directory.path(), [](const ChangeWatcher::Event&) {});
+  ASSERT_FALSE(watcher);
+  EXPECT_EQ(watcher.error().system_errno, EAGAIN) << watcher.error().message;
 }
 
 TEST_F(InotifyWatcherTest, RefusesADirectoryThatCannotBe) {
