@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "store/object/catch_exceptions.h"
+#include "store/object/log.h"
 #include "store/object/thread_without_signals.h"
 
 namespace unshard {
@@ -39,7 +40,8 @@ class SecretRenewal::State {
   using Waiters = std::vector<Waiter>;
 
   [[nodiscard]] bool IsUsable() const {
-    return secret_ && !refused_ && (!expires_ || System::now() < *expires_);
+    return secret_ && !refused_ &&
+           (!expires_ || System::now() < *expires_ || Steady::now() < doubtful_until_);
   }
   [[nodiscard]] bool FailedLately() const {
     return failure_ && Steady::now() < failed_at_ + times_.failure_kept;
@@ -47,6 +49,7 @@ class SecretRenewal::State {
   // Fetches, and meanwhile ends the waiters whose deadline passes; with `lock` held at both ends.
   Result<Fetched> FetchNow(std::unique_lock<std::mutex>& lock);
   void EndLate(std::unique_lock<std::mutex>& lock);
+  bool Take(Fetched fetched);
   // The answer to all waiting callers.
   Result<Held> Keep(Result<Fetched> fetched);
   void EndAll(std::unique_lock<std::mutex>& lock, const Result<Held>& result);
@@ -59,6 +62,8 @@ class SecretRenewal::State {
   // All below guarded by mutex_.
   Held secret_;
   std::optional<System::time_point> expires_;
+  System::duration early_{0};            // it is fetched again so long before
+  Steady::time_point doubtful_until_{};  // it had expired when it was fetched, and is used so long
   bool refused_ = false;
   std::optional<Error> failure_;
   Steady::time_point failed_at_{};
@@ -69,7 +74,7 @@ class SecretRenewal::State {
 bool SecretRenewal::State::Get(const Deadline& deadline, Done& done) {
   std::unique_lock lock(mutex_);
   if (IsUsable()) {
-    const bool early = expires_ && System::now() + times_.early >= *expires_;
+    const bool early = expires_ && early_.count() > 0 && System::now() + early_ >= *expires_;
     const bool fetch = early && !FailedLately();
     if (fetch) {
       wanted_ = true;
@@ -161,14 +166,37 @@ void SecretRenewal::State::EndLate(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
+// False where it is not to be used.
+bool SecretRenewal::State::Take(Fetched fetched) {
+  const bool after_refusal = refused_;
+  secret_ = std::move(fetched.secret);
+  expires_ = fetched.expires;
+  refused_ = false;
+  failure_.reset();
+  doubtful_until_ = {};
+  if (!expires_) return true;
+  const auto left = *expires_ - System::now();
+  early_ = std::min<System::duration>(
+      times_.early, std::chrono::duration_cast<System::duration>(left * times_.early_part));
+  if (left.count() > 0) return true;
+  if (after_refusal) {
+    secret_.reset();
+    return false;
+  }
+  doubtful_until_ = Steady::now() + times_.doubtful_kept;
+  LogWarning(
+      "credentials that were just fetched have expired already, by the clock of this machine; they "
+      "are sent all the same, as the clock may be wrong");
+  return true;
+}
+
 Result<SecretRenewal::Held> SecretRenewal::State::Keep(Result<Fetched> fetched) {
   if (fetched) {
-    secret_ = std::move(fetched->secret);
-    expires_ = fetched->expires;
-    refused_ = false;
-    failure_.reset();
-    if (IsUsable()) return secret_;
-    failure_ = Error{ErrorCode::kPermissionDenied, "the credentials have expired already", 0};
+    if (Take(*std::move(fetched))) return secret_;
+    failure_ = Error{ErrorCode::kPermissionDenied,
+                     "the credentials have expired already, those before were refused, and these "
+                     "may be refused as well; is the clock of this machine right?",
+                     0};
   } else {
     failure_ = std::move(fetched).error();
   }

@@ -114,6 +114,7 @@ TEST(RenewedSecretTest, WhatExpiresSoonIsUsedWhileAnotherIsFetched) {
   Source source(seconds(60));
   RenewalTimes times;
   times.early = seconds(120);
+  times.early_part = 1;
   Secret secret(source.fetch(), times);
   EXPECT_EQ(Get(secret).value(), "1");
   EXPECT_EQ(Get(secret).value(), "1") << "fetches the second, and does not wait for it";
@@ -121,10 +122,35 @@ TEST(RenewedSecretTest, WhatExpiresSoonIsUsedWhileAnotherIsFetched) {
   EXPECT_GE(source.fetches(), 2);
 }
 
-TEST(RenewedSecretTest, WhatHasExpiredIsNotUsed) {
-  Source source(seconds(-1));
+TEST(RenewedSecretTest, WhatLivesShortlyIsNotFetchedWithEachRequest) {
+  Source source(seconds(120));
   Secret secret(source.fetch());
-  EXPECT_EQ(Get(secret).error().code, ErrorCode::kPermissionDenied);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Get(secret).value(), "1");
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_EQ(source.fetches(), 1);
+}
+
+// The clock of this machine may be hours ahead: the service judges.
+TEST(RenewedSecretTest, WhatSeemsToHaveExpiredIsUsedUntilItIsRefused) {
+  Source source(-hours(3));
+  RenewalTimes times;
+  times.failure_kept = milliseconds(0);
+  Secret secret(source.fetch(), times);
+  EXPECT_EQ(Get(secret).value(), "1");
+  EXPECT_EQ(Get(secret).value(), "1");
+  EXPECT_EQ(source.fetches(), 1);
+  secret.Refuse(secret.Current());
+  const auto refused = Get(secret);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(Get(secret).value(), "3") << "a refusal is not remembered for ever";
+  times.doubtful_kept = seconds(0);
+  Source other(-hours(3));
+  Secret brief(other.fetch(), times);
+  EXPECT_EQ(Get(brief).value(), "1");
+  EXPECT_EQ(Get(brief).value(), "2");
 }
 
 TEST(RenewedSecretTest, ARefusedSecretIsFetchedAgainOnce) {
