@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "store/gcs/object_resource.h"
 #include "store/http/bodies.h"
 #include "store/http/retry.h"
 #include "store/http/url.h"
+#include "store/object/deadline.h"
 #include "store/object/key.h"
 #include "store/remote/write_answers.h"
 
@@ -113,8 +113,8 @@ Status ResumableUpload::Put(std::size_t part, std::shared_ptr<const HttpBody> by
   Error reason{ErrorCode::kUnavailable, "no part of it arrives", 0};
   for (int i = 0; i < kTries; ++i) {
     if (i > 0) {
-      UNSHARD_RETURN_IF_ERROR(CallerDeadline().Check("putting a part of an object"));
-      std::this_thread::sleep_for(kLeastDelay * (1 << (i - 1)));
+      UNSHARD_RETURN_IF_ERROR(Pause(kLeastDelay * (1 << (i - 1)), CallerDeadline(),
+                                    "putting a part of an object again"));
     }
     auto response = SendFrom(begin, bytes);
     // What was sent has arrived, or a part of it has.

@@ -1,5 +1,6 @@
 #include "store/object/deadline.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -14,6 +15,15 @@ Status Deadline::Check(const char* doing) const {
   if (stop.stop_requested()) return FailErrno(EINTR, doing);
   if (std::chrono::steady_clock::now() >= at) return FailErrno(ETIMEDOUT, doing);
   return {};
+}
+
+Status Pause(std::chrono::milliseconds delay, const Deadline& deadline, const char* doing) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  const auto end = std::min(deadline.at, std::chrono::steady_clock::now() + delay);
+  never.wait_until(lock, deadline.stop, end, [] { return false; });
+  return deadline.Check(doing);
 }
 
 Deadline CallerDeadline() {

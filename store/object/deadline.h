@@ -33,6 +33,10 @@ Status WaitUntil(std::condition_variable_any& changed, std::unique_lock<std::mut
   return deadline.Check(doing);
 }
 
+// Waits for `delay`, or fails as Check does where the deadline passes, or a stop is requested,
+// before its end.
+Status Pause(std::chrono::milliseconds delay, const Deadline& deadline, const char* doing);
+
 // The time limit of the request that this thread serves; None() on threads that serve none. For
 // reads: signals do not interrupt them, since programs do not expect EINTR from reading a file.
 // Where they wait for a remote store, one that kills the caller does.

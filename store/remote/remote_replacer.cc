@@ -1,7 +1,6 @@
 #include "store/remote/remote_replacer.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -21,15 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 // Who opens a file for writing does not wait for a store that is away.
 constexpr int kTriesOfWaitingCaller = 2;
-
-// False where a stop is requested.
-bool WaitFor(std::chrono::milliseconds delay, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, delay, [] { return false; });
-  return !stop.stop_requested();
-}
 
 // When each object was written last, as far as that limits the next time. Thread-safe.
 class LastWrites {
@@ -82,7 +72,9 @@ struct Shared {
 
   [[nodiscard]] WriteTries Tries(const std::stop_token& stop) const {
     return {options.tries, options.least_delay, options.most_delay,
-            [stop](std::chrono::milliseconds delay) { return WaitFor(delay, stop); }};
+            [stop](std::chrono::milliseconds delay) {
+              return Pause(delay, {Clock::time_point::max(), stop}, "waiting").has_value();
+            }};
   }
   // Step 1. kReadOnly, saying why, where objects may not be replaced.
   [[nodiscard]] Result<Conduct> WritableConduct(const std::string& key, int most_tries,

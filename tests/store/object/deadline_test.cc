@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace unshard {
 namespace {
@@ -31,6 +33,16 @@ TEST(DeadlineTest, OnlyAWaitThatASignalMayEndAsksForIt) {
   EXPECT_TRUE(deadline.Check("waiting"));
   signal.request_stop();
   EXPECT_EQ(deadline.Check("waiting").error().system_errno, EINTR);
+}
+
+TEST(DeadlineTest, AStopEndsAPause) {
+  std::stop_source stop;
+  const Deadline deadline{Deadline::None().at, stop.get_token()};
+  EXPECT_TRUE(Pause(std::chrono::milliseconds(1), deadline, "waiting"));
+  const std::jthread stopping([&] { stop.request_stop(); });
+  EXPECT_EQ(Pause(std::chrono::hours(1), deadline, "waiting").error().system_errno, EINTR);
+  const Deadline past{steady_clock::now(), {}};
+  EXPECT_EQ(Pause(std::chrono::hours(1), past, "waiting").error().system_errno, ETIMEDOUT);
 }
 
 TEST(DeadlineTest, TheInnermostOfNestedRequestsCounts) {
