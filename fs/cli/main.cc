@@ -8,6 +8,7 @@
 #include "fs/cli/mount_command.h"
 #include "fs/cli/secrets.h"
 #include "fs/common/daemon.h"
+#include "store/object/catch_exceptions.h"
 #include "store/source/source.h"
 
 namespace {
@@ -34,5 +35,10 @@ int main(int argument_count, char** arguments) {
   std::vector<char*> pointers;
   for (std::string& argument : taken) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  return WithOutputWritten(unshard::RunCommandLine(argument_count, pointers.data()));
+  int status = 1;
+  const auto ran = unshard::CatchExceptions([&]() -> unshard::Status {
+    status = unshard::RunCommandLine(argument_count, pointers.data());
+    return {};
+  });
+  return WithOutputWritten(ran ? status : unshard::ReportFailure(ran.error()));
 }

@@ -35,6 +35,7 @@
 #include "fs/kernel/ring_queues.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mount_status.h"
+#include "store/object/catch_exceptions.h"
 #include "store/object/deadline.h"
 #include "store/object/log.h"
 
@@ -182,6 +183,9 @@ class ServedMount {
       : options_(std::move(options)) {
     context_.on_ready = on_mounted;
   }
+  ~ServedMount() { StopNotifying(); }
+  ServedMount(const ServedMount&) = delete;
+  ServedMount& operator=(const ServedMount&) = delete;
 
   // Steps 1 to 3.
   Status Mount();
@@ -253,10 +257,15 @@ Status ServedMount::Mount() {
   const EndingSignalsBlocked blocked;
   UNSHARD_RETURN_IF_ERROR(OpenSource());
   UNSHARD_RETURN_IF_ERROR(MountSession());
-  follower_ = std::thread([this, ending = follower_ends_.get_token()] {
-    FollowChanges(changes_, *fs_, session_.get(), ending);
+  const Status started = CatchExceptions([&]() -> Status {
+    follower_ = std::thread([this, ending = follower_ends_.get_token()] {
+      FollowChanges(changes_, *fs_, session_.get(), ending);
+    });
+    return {};
   });
-  return {};
+  if (started) return {};
+  fuse_session_unmount(session_.get());
+  return Forward(started.error(), options_.mount_point + ": starting a thread");
 }
 
 void ServedMount::StopNotifying() {
@@ -270,14 +279,16 @@ Status ServedMount::Serve() {
   std::optional<MountRecord> record;
   if (fs_->writable()) record.emplace(options_.mount_point, fs_->volume().spools().paths);
   Status served;
-  {
+  const Status caught = CatchExceptions([&]() -> Status {
     const EndAtSignals ending(session_.get(), [this] {
       fs_->End();
       StopNotifying();
     });
     served = Loop(session_.get(), options_.mount_point, context_.threads);
     context_.rings.reset();
-  }
+    return {};
+  });
+  if (!caught) served = Forward(caught.error(), options_.mount_point);
   // After an unmount notifications fail at once; after a failed loop only the unmount ends one that
   // is under way.
   if (served) StopNotifying();
@@ -300,9 +311,16 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
   if (options.read_only) WarnOfUnpublished(options);
   KeepFreedBuffers(kLargestBuffer);
   UNSHARD_RETURN_IF_ERROR(CheckMountPoint(options.mount_point));
-  ServedMount mount(std::move(options), on_mounted);
-  UNSHARD_RETURN_IF_ERROR(mount.Mount());
-  return mount.Serve();
+  const std::string mount_point = options.mount_point;
+  Status ended;
+  const Status caught = CatchExceptions([&]() -> Status {
+    ServedMount mount(std::move(options), on_mounted);
+    ended = mount.Mount();
+    if (ended) ended = mount.Serve();
+    return {};
+  });
+  if (caught) return ended;
+  return Forward(caught.error(), mount_point);
 }
 
 Status Unmount(const std::string& mount_point) {
