@@ -208,11 +208,12 @@ DatasetTree::ContributionPtr DatasetTree::PutExamined(const std::string& path,
   const auto known = index_.ContributionAt(path);
   if (known && !known->has_fault() && contribution->has_fault()) {
     // A writer that writes in place shows half a document for a moment.
-    LogWarning(contribution->found.front().fault->message +
-               (known->found.empty() ? "; it is passed through as it is"
-                                     : "; keeping the metadata from before"));
+    warnings_.Warn(path, contribution->found.front().fault->message +
+                             (known->found.empty() ? "; it is passed through as it is"
+                                                   : "; keeping the metadata from before"));
     return known;
   }
+  warnings_.Over(path);
   AddVirtualChildren(path, *contribution);
   index_.Put(path, contribution);
   return contribution;

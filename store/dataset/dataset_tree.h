@@ -23,6 +23,7 @@
 #include "store/dataset/view_source.h"
 #include "store/object/change_watcher.h"
 #include "store/object/key.h"
+#include "store/object/lasting_warnings.h"
 #include "store/object/object_store.h"
 #include "store/object/path_locks.h"
 #include "store/source/catalog_store.h"
@@ -163,6 +164,7 @@ class DatasetTree {
   const std::shared_ptr<ChangeWatcher> watcher_;
   const DatasetTreeOptions options_;
   DocumentFreshness freshness_;
+  LastingWarnings warnings_;  // by directory
   StoredTrees stored_;
   const TreeParts tree_parts_;
   std::map<std::string, Error> refused_;  // constant once Discover() has returned

@@ -513,6 +513,13 @@ def test_a_source_that_was_removed_does_not_look_empty(work, mount, options):
         assert wait_until(lambda: fails(call, mounted.path / path), 5), path
     (mounted.path / ".unshard/status.json").read_text()
     assert "this directory was removed" in mounted.control("errors")
+    # Whoever looks again and again is answered, and the log says once what has happened.
+    time.sleep(2.5)
+    for _ in range(5):
+        fails(os.listdir, mounted.path)
+    warnings = [line.partition(" warning: ")[2] for line in mounted.log().splitlines()]
+    passed = [line for line in warnings if "passed through" in line or "from before" in line]
+    assert len(passed) <= 1, passed
     mounted.unmount()
     again = mount(source.path, "ro")
     assert (again.path / "c/0/0").read_bytes() == source.expected(0, 3)
