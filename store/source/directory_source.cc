@@ -24,14 +24,22 @@ namespace {
 
 constexpr std::size_t kMinDescriptors = 16;
 constexpr std::size_t kMaxDescriptors = 65536;
+// With fewer, calls fail for want of one although no program has a file open.
+constexpr rlim_t kSufficientDescriptors = 64;
 
 // Raises the soft limit of open files to the hard one; half of it is for shards.
-std::size_t DescriptorBudget() {
+std::size_t DescriptorBudget(const std::string& source) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinDescriptors;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinDescriptors;
+  if (limit.rlim_cur < kSufficientDescriptors) {
+    LogWarning(source + ": this process may have no more than " + std::to_string(limit.rlim_cur) +
+               " files open (ulimit -n): reading may fail, and what is written may stay in the "
+               "spool; allow it " +
+               std::to_string(kSufficientDescriptors) + " at least");
+  }
   return std::clamp<std::size_t>(limit.rlim_cur / 2, kMinDescriptors, kMaxDescriptors);
 }
 
@@ -88,7 +96,8 @@ Result<SourceParts> OpenDirectorySource(const VolumeOptions& options,
   UNSHARD_RETURN_IF_ERROR(CheckSource(source));
   SourceParts parts;
   parts.own_mount = std::make_shared<OwnMount>();
-  UNSHARD_ASSIGN_OR_RETURN(parts.store, OpenFileStore(source, DescriptorBudget(), parts.own_mount));
+  UNSHARD_ASSIGN_OR_RETURN(parts.store,
+                           OpenFileStore(source, DescriptorBudget(source), parts.own_mount));
   UNSHARD_ASSIGN_OR_RETURN(auto watcher, MakeWatcher(options, on_change, parts.own_mount));
   parts.watcher = std::make_shared<WatchMonitor>(std::move(watcher));
   parts.advice = [source]() -> std::string {

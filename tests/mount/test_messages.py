@@ -157,6 +157,15 @@ def test_who_mounts_in_the_background_reads_the_style_of_all_commands(work, run_
     judge(done, 1, source.path / "info", r"minishard_bits: expected", "found")
 
 
+def test_too_low_a_limit_of_open_files_is_named_when_it_is_mounted(source, mount, work):
+    for number, warns in ((48, True), (64, False)):
+        mounted = mount(source.path, f"spool={work / 'other'}", prefix=["prlimit", f"--nofile={number}"])
+        warnings = [line for line in mounted.log().splitlines() if " warning: " in line]
+        assert [f"{number} files open (ulimit -n)" in line for line in warnings] == [True] * warns, warnings
+        assert all(LOGGED.match(line) for line in warnings)
+        mounted.unmount()
+
+
 @pytest.mark.parametrize("command", [("info", "SOURCE"), ("info", "--json", "SOURCE"), ("schema", "SOURCE"),
                                      ("list",), ("spool", "list"), ("--version",), ("help", "copy")])
 def test_an_answer_that_cannot_be_written_is_a_failure(command, source, unshard_binary):
