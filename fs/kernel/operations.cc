@@ -12,6 +12,7 @@
 #include "fs/kernel/replies.h"
 #include "fs/kernel/ring_queues.h"
 #include "fs/kernel/write_operations.h"
+#include "store/object/catch_exceptions.h"
 
 namespace unshard {
 namespace {
@@ -63,10 +64,19 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   body(fs);
 }
 
+// FORGET has no answer that could fail: where memory runs out, the references stay counted.
+void ForgetNode(VolumeFs& fs, fuse_ino_t node, std::uint64_t references) {
+  const Status forgotten = CatchExceptions([&]() -> Status {
+    fs.Forget(node, references);
+    return {};
+  });
+  static_cast<void>(forgotten);
+}
+
 void Forget(fuse_req_t request, fuse_ino_t node, std::uint64_t references) {
   VolumeFs& fs = *ContextOf(request).fs;
   if (!fs.IsControl(node)) fs.counters().Count(Operation::kForget);
-  fs.Forget(node, references);
+  ForgetNode(fs, node, references);
   fuse_reply_none(request);
 }
 
@@ -75,7 +85,7 @@ void ForgetMulti(fuse_req_t request, std::size_t count, fuse_forget_data* forget
   bool counts = false;
   for (std::size_t i = 0; i < count; ++i) {
     counts = counts || !fs.IsControl(forgets[i].ino);
-    fs.Forget(forgets[i].ino, forgets[i].nlookup);
+    ForgetNode(fs, forgets[i].ino, forgets[i].nlookup);
   }
   if (counts) fs.counters().Count(Operation::kForget);
   fuse_reply_none(request);

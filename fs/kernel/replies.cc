@@ -1,6 +1,9 @@
 #include "fs/kernel/replies.h"
 
+#include <cerrno>
+
 #include "fs/common/request_failures.h"
+#include "store/object/catch_exceptions.h"
 #include "store/object/error_number.h"
 
 namespace unshard {
@@ -57,6 +60,18 @@ void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std
                 const Error& error) {
   if (IsFailure(error)) ContextOf(request).fs->Report(operation, node, name, error);
   fuse_reply_err(request, ErrnoOf(error));
+}
+
+void ReplyException(fuse_req_t request, std::string_view operation, NodeId node) noexcept {
+  int system_errno = ENOMEM;
+  try {
+    const Status ended = CatchExceptions([]() -> Status { throw; });
+    system_errno = ErrnoOf(ended.error());
+    ContextOf(request).fs->Report(operation, node, "", ended.error());
+  } catch (...) {
+    // It is answered without a line in the log.
+  }
+  fuse_reply_err(request, system_errno);
 }
 
 void ReplyError(fuse_req_t request, std::string_view operation, const OpenFile& file,

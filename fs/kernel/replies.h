@@ -1,10 +1,7 @@
 // What libfuse's callbacks have in common: answers, and what each does before and after its body.
 #pragma once
 
-#include <cerrno>
 #include <chrono>
-#include <exception>
-#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -29,6 +26,10 @@ void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std
                 const Error& error);
 void ReplyError(fuse_req_t request, std::string_view operation, const OpenFile& file,
                 const Error& error);
+
+// Reports the exception that is being handled, as far as memory allows that, and answers with its
+// errno.
+void ReplyException(fuse_req_t request, std::string_view operation, NodeId node) noexcept;
 
 // Whether a signal for the caller ends what the operation waits for. Programs that handle signals
 // do not expect EINTR from look-ups and reads: these end early only where they wait for a remote
@@ -73,11 +74,8 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& b
     const ServedCaller caller(LatestAnswer(context, operation), std::move(interrupt),
                               std::move(killed));
     body(fs);
-  } catch (const std::bad_alloc&) {
-    ReplyError(request, name, node, "",
-               Error{ErrorCode::kResourceExhausted, "out of memory", ENOMEM});
-  } catch (const std::exception& exception) {
-    ReplyError(request, name, node, "", Error{ErrorCode::kInternal, exception.what(), 0});
+  } catch (...) {
+    ReplyException(request, name, node);
   }
 }
 

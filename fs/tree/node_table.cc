@@ -6,14 +6,21 @@ namespace unshard {
 
 NodePtr NodeTable::ReferAs(NodeId kind, const std::string& identity, const Make& make) {
   const std::lock_guard lock(mutex_);
-  const auto [found, added] = by_identity_.try_emplace(identity, kind | next_);
-  if (added) {
-    const NodeId id = kind | next_++;
-    nodes_.emplace(id, Slot{make(id), identity, 0});
+  if (const auto known = by_identity_.find(identity); known != by_identity_.end()) {
+    Slot& slot = nodes_.at(known->second);
+    ++slot.references;
+    return slot.node;
   }
-  Slot& slot = nodes_[found->second];
-  ++slot.references;
-  return slot.node;
+  const NodeId id = kind | next_++;
+  NodePtr node = make(id);
+  nodes_.emplace(id, Slot{node, identity, 1});
+  try {
+    by_identity_.emplace(identity, id);
+  } catch (...) {
+    nodes_.erase(id);
+    throw;
+  }
+  return node;
 }
 
 bool NodeTable::ReferAgain(NodeId id) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fs/write/request_epoch.h"
+#include "store/object/catch_exceptions.h"
 #include "store/object/error_number.h"
 
 namespace unshard {
@@ -212,6 +213,22 @@ Status StagedFiles::CommitAtRelease(StagedInode& staged, const ChunkId& id) {
                                 : "closed while still empty, expected the bytes of a whole chunk");
 }
 
+// In a destructor: an exception is a failure to commit.
+void StagedFiles::CommitLast(StagedInode& staged, const ChunkId& id) noexcept {
+  const Status committed = CatchExceptions([&]() -> Status {
+    return staged.changes().refused ? Status() : CommitAtRelease(staged, id);
+  });
+  const Status reported = CatchExceptions([&]() -> Status {
+    if (staged.dirty() && UnpackGridNode(staged.node())) parts_.written.LeaveArithmeticNode(id);
+    if (committed) return {};
+    Error error = committed.error();
+    error.message += "; what was there before stays";
+    parts_.report(PathOf(staged), error);
+    return {};
+  });
+  static_cast<void>(reported);
+}
+
 void StagedFiles::Release(Handle& file) {
   const StagedPtr staged = file.staged();
   std::optional<ChunkId> id;
@@ -224,15 +241,7 @@ void StagedFiles::Release(Handle& file) {
     staged->SetFlushed(file.flushed_, false);
     last = staged->Close(file.writable()) == 0;
   }
-  if (last && id && staged->dirty() && !staged->on_trial()) {
-    const Status committed = staged->changes().refused ? Status() : CommitAtRelease(*staged, *id);
-    if (staged->dirty() && UnpackGridNode(staged->node())) parts_.written.LeaveArithmeticNode(*id);
-    if (!committed) {
-      Error error = committed.error();
-      error.message += "; what was there before stays";
-      parts_.report(PathOf(*staged), error);
-    }
-  }
+  if (last && id && staged->dirty() && !staged->on_trial()) CommitLast(*staged, *id);
   // Until here look-ups by readers lead to the committed version, and not to this file.
   if (id && file.writable()) parts_.writers.Leave(*id, staged);
   if (held) staged->Release();

@@ -78,6 +78,7 @@ class StagedFiles {
   class Handle;
   void Release(Handle& file);
   Status CommitAtRelease(StagedInode& staged, const ChunkId& id);
+  void CommitLast(StagedInode& staged, const ChunkId& id) noexcept;
   static bool MayBeEmpty(const StagedInode& staged);
 
   const Parts parts_;

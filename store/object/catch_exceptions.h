@@ -1,6 +1,7 @@
 // Makes an exception in a call its outcome, so that threads that wait for the outcome get one.
 #pragma once
 
+#include <cerrno>
 #include <exception>
 #include <new>
 
@@ -8,14 +9,14 @@
 
 namespace unshard {
 
-// What `call` returns, a Result or Status; kResourceExhausted where memory ran out, and kInternal
-// for any other exception.
+// What `call` returns, a Result or Status; kResourceExhausted with ENOMEM where memory ran out, and
+// kInternal for any other exception.
 template <typename Call>
 auto CatchExceptions(const Call& call) -> decltype(call()) {
   try {
     return call();
   } catch (const std::bad_alloc&) {
-    return Fail(ErrorCode::kResourceExhausted, "out of memory");
+    return FailWith(ENOMEM, ErrorCode::kResourceExhausted, "out of memory");
   } catch (const std::exception& exception) {
     return Fail(ErrorCode::kInternal, exception.what());
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
 #include <thread>
 
 #include "fs/tree/name.h"
@@ -90,6 +91,17 @@ TEST_F(NodeTableTest, ANodeLivesAsLongAsItIsReferredTo) {
   EXPECT_EQ(table_.size(), 1u) << "the root";
   table_.Forget(id, 1);
   EXPECT_EQ(table_.size(), 1u) << "once more changes nothing";
+}
+
+TEST_F(NodeTableTest, ANodeThatCouldNotBeMadeIsMadeByTheNextLookUp) {
+  const auto fail = [](NodeId) -> NodePtr { throw std::bad_alloc(); };
+  EXPECT_THROW(table_.Refer(NodeTable::DirectoryIdentity("a"), fail), std::bad_alloc);
+  EXPECT_FALSE(table_.Find("d:a"));
+  const NodePtr made = ReferDirectory("a");
+  ASSERT_TRUE(made);
+  EXPECT_EQ(table_.Find("d:a"), made->id());
+  EXPECT_TRUE(table_.Forget(made->id(), 1));
+  EXPECT_EQ(table_.size(), 1u) << "the root";
 }
 
 TEST_F(NodeTableTest, NodesOfTheControlDirectoryAreKnownByTheirNumbers) {
