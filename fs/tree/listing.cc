@@ -130,8 +130,12 @@ Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& 
   if (tree->IsStoreDirectory(in)) superblock.parts.watcher->Watch(tree->StoreDirectory(in));
   using Give = AttributeDemand::Give;
   Give give = listing.with_attributes ? superblock.attribute_demand.ListingBegins() : Give::kNone;
+  const std::uint64_t cookie = listing.cookie > base_cookie ? listing.cookie - base_cookie : 0;
+  int few = give == Give::kFew && cookie == 0 ? AttributeDemand::kFewChunks : -1;
   bool more = true;
   const auto visit = [&](const ChunkTree::Listed& listed) {
+    if (few == 0) more = false;
+    if (!more) return false;
     const bool directory = listed.match.kind == ChunkTree::Match::Kind::kDirectory;
     DirectoryName name{listed.name, 0, directory, base_cookie + listed.next_cookie, std::nullopt};
     if (directory) {
@@ -142,7 +146,10 @@ Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& 
       }
     } else {
       name.inode = InodeOfChunk(superblock, *tree, listed.match.chunk);
-      if (give == Give::kAll) name.entry = EntryWithoutIo(superblock, tree, listed.match.chunk);
+      if (give == Give::kAll || give == Give::kFew) {
+        name.entry = EntryWithoutIo(superblock, tree, listed.match.chunk);
+      }
+      if (few > 0) --few;
       if (give == Give::kAllButOne) give = Give::kAll;
     }
     more = listing.visitor(name);
@@ -155,7 +162,6 @@ Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& 
     // The kernel is not to keep what may be another listing once this can be read.
     if (superblock.drop_listing) superblock.drop_listing(listing.node);
   };
-  const std::uint64_t cookie = listing.cookie > base_cookie ? listing.cookie - base_cookie : 0;
   UNSHARD_RETURN_IF_ERROR(
       tree->List(in, cookie, listing.mode, visit, damaged, WithScratch(superblock, *tree, in)));
   return more;

@@ -118,6 +118,35 @@ TEST_F(BudgetTest, AMissingShardIsAskedForOnce) {
   EXPECT_EQ(CostOf("v/8_8_8/12-16_0-4_0-4", "ENOENT"), (Cost{0, 0, 0})) << "known to be missing";
 }
 
+TEST_F(BudgetTest, AListingBeginsWithFewAttributesUntilAChunkIsLookedUp) {
+  constexpr int kChunks = 64;
+  constexpr int kFew = AttributeDemand::kFewChunks;
+  std::map<std::uint64_t, std::string> chunks;
+  for (std::uint64_t i = 0; i < kChunks; ++i) chunks[i] = "a";
+  Write("v", PrecomputedSource({16, 16, 16}, {4, 4, 4}, {}), chunks);
+  Mount();
+  const auto scale = Find("v/8_8_8");
+  ASSERT_TRUE(scale);
+  int listed = 0;
+  std::uint64_t next = 0;
+  const auto read = [&](std::uint64_t cookie) {
+    listed = 0;
+    EXPECT_TRUE(fs_->ReadDirectory(scale->node, cookie, true, [&](const DirectoryName& name) {
+      next = name.next_cookie;
+      EXPECT_TRUE(name.directory || name.entry) << name.name;
+      if (!name.directory) ++listed;
+      return true;
+    }));
+  };
+  read(0);
+  EXPECT_EQ(listed, kFew);
+  read(next);
+  EXPECT_EQ(listed, kChunks - kFew) << "the kernel wants the attributes of the others";
+  ASSERT_TRUE(Find("v/8_8_8/0-4_0-4_0-4"));
+  read(0);
+  EXPECT_EQ(listed, kChunks);
+}
+
 TEST_F(BudgetTest, AListingReadsEachIndexOnceAndNoData) {
   ShardingSpec spec;
   spec.preshift_bits = 1;
