@@ -31,9 +31,9 @@ class Bench:
     """Runs what `only` selects and prints it. `programs`: {"unshard": path, …}; `wanted`: names of
     those to measure beside plain files, all where it is None."""
 
-    def __init__(self, size, repeat, programs, data, only, with_targets, passthrough, wanted):
+    def __init__(self, size, repeat, programs, data, only, with_targets, passthrough, floor, wanted):
         self.size, self.repeat, self.programs = size, repeat, programs
-        self.passthrough, self.wanted = passthrough, wanted
+        self.passthrough, self.floor, self.wanted = passthrough, floor, wanted
         self.data, self.only, self.with_targets = data, only, with_targets
         self.document = {"rows": [], "samples": []}
 
@@ -41,7 +41,8 @@ class Bench:
         with work_folder(self.data) as work:
             for form in ("zarr", "precomputed"):
                 self._measure(CopyIn, Volume(form, self.size.copied, 8), work, self._in_turn,
-                              write_report.copy_rows, self.programs, self.size.part, self.passthrough)
+                              write_report.copy_rows, self.programs, self.size.part, self.passthrough,
+                              self.floor)
             one_shard = Volume("zarr", self.size.replaced, 1)
             self._measure(ReplaceDurably, one_shard, work, lambda made: made.samples(self.repeat),
                           self._replace_rows("replace, durable"), self.programs, self.size.durable)
@@ -105,8 +106,8 @@ class Bench:
         print(f"load of the machine at the end: {load:.1f}", flush=True)
 
 
-def measure(arguments, data, repeat, programs, passthrough, wanted):
+def measure(arguments, data, repeat, programs, passthrough, floor, wanted):
     """The rows and samples of all write workloads, printed as they come."""
     size = SMOKE if arguments.smoke else QUICK if arguments.quick else FULL
     return Bench(size, repeat, programs, data, arguments.only, not arguments.smoke,
-                 passthrough, wanted).run()
+                 passthrough, floor, wanted).run()
