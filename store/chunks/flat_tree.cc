@@ -17,9 +17,10 @@ constexpr std::uint64_t kLargeNumber = kFirstLargeCookie / 2;
 constexpr int kMaxDamagedPages = 16;
 // Index pages are loaded ahead of shards that have so many at most.
 constexpr std::uint64_t kMostPagesAhead = 4096;
-// What loads slower than this waits for a disk, or a file server, which serves several at a time.
-constexpr std::chrono::microseconds kSlowLoad{200};
-constexpr std::size_t kDiskReadsAtOnce = 8;
+// A shard that opens slower than this waits for a disk, or a file server, which serves several at a
+// time; a thread costs about as much as this.
+constexpr std::chrono::microseconds kSlowOpen{200};
+constexpr std::size_t kOpensAtOnce = 8;
 
 // The number of a file among those of its chunk: one bit of a cookie.
 std::uint64_t PartIndex(const ChunkNames& names, ChunkPart part) {
@@ -62,8 +63,11 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
     shard = std::lower_bound(shards.begin(), shards.end(), cursor.last->slot.shard);
   }
   const bool resumed = cursor.last && shard != shards.end() && *shard == cursor.last->slot.shard;
-  for (const auto first = shard; shard != shards.end(); ++shard) {
-    if (shard != first || !resumed) LoadPages({shard, shards.end()});
+  auto not_loaded = resumed ? shard + 1 : shard;
+  for (; shard != shards.end(); ++shard) {
+    if (shard == not_loaded) {
+      not_loaded += static_cast<std::ptrdiff_t>(LoadPages({shard, shards.end()}));
+    }
     UNSHARD_ASSIGN_OR_RETURN(const bool more, ListShard(*shard, cursor));
     if (!more) return {};
   }
@@ -116,38 +120,50 @@ FlatTree::Has FlatTree::HasPages(std::uint64_t shard) const {
   return fresh && *fresh ? Has::kAll : Has::kPagesToValidate;
 }
 
-bool FlatTree::LoadsFast(std::uint64_t shard) const {
+void FlatTree::OpenAndBegin(std::uint64_t shard) const {
+  const auto generation = ListedGeneration(shard);
+  if (!generation) return;
+  const Deadline deadline = CallerDeadline();
+  for (std::uint64_t page = 0; page < shards().format().page_count(); ++page) {
+    static_cast<void>(shards().Page(*generation, page, deadline, ShardSet::Ahead::kBegun));
+  }
+}
+
+void FlatTree::BeginPages(Shards group) const {
   const auto& clock = shards().options().clock;
   const auto begun = clock();
-  if (const auto generation = ListedGeneration(shard)) {
-    static_cast<void>(shards().Page(*generation, 0, CallerDeadline()));
-  }
-  return clock() - begun < kSlowLoad;
+  static_cast<void>(ListedGeneration(group.front()));
+  const std::size_t threads = clock() - begun < kSlowOpen ? 1 : kOpensAtOnce;
+  ForEachInParallel(group.size(), threads, [&](std::size_t i) { OpenAndBegin(group[i]); });
 }
 
 // Several pages at a time, of several shards, or several shards whose ttl is over, where each is
 // waited for. The listing meets the failures again.
-void FlatTree::LoadPages(Shards following) const {
+std::size_t FlatTree::LoadPages(Shards following) const {
   const Has has = HasPages(following.front());
-  if (has == Has::kAll || (!remote_ && LoadsFast(following.front()))) return;
+  if (has == Has::kAll) return 1;
   const std::uint64_t page_count = shards().format().page_count();
-  const std::size_t threads = remote_ ? kPagesAtOnce : kDiskReadsAtOnce;
   const std::size_t group = std::clamp<std::size_t>(kPagesAtOnce / page_count, 1, following.size());
+  if (!remote_) {
+    BeginPages(following.first(group));
+    return group;
+  }
   if (has == Has::kPagesToValidate) {
     const auto most = following.first(std::min(kPagesAtOnce, following.size()));
     const auto end = std::find_if(most.begin(), most.end(), [&](std::uint64_t shard) {
       return HasPages(shard) != Has::kPagesToValidate;
     });
-    ForEachInParallel(static_cast<std::size_t>(end - most.begin()), threads,
+    ForEachInParallel(static_cast<std::size_t>(end - most.begin()), kPagesAtOnce,
                       [&](std::size_t i) { static_cast<void>(ListedGeneration(most[i])); });
   }
   const Deadline deadline = CallerDeadline();
-  ForEachInParallel(group * page_count, threads, [&](std::size_t i) {
+  ForEachInParallel(group * page_count, kPagesAtOnce, [&](std::size_t i) {
     const auto generation = ListedGeneration(following[i % group]);
     if (!generation) return;
     const auto loaded = shards().Page(*generation, i / group, deadline);
     static_cast<void>(loaded);
   });
+  return group;
 }
 
 // True: the listing goes on.

@@ -73,12 +73,13 @@ class FlatTree : public ShardedTree {
   // many index pages.
   enum class Has { kNothing, kPagesToValidate, kAll };
   [[nodiscard]] Has HasPages(std::uint64_t shard) const;
-  // Loads what the first of these shards has, unless it is there, and with it what is listed next,
-  // where that is slow: the store is remote, or its disk takes long. `following`: ascending, more
-  // than kPagesAtOnce are not needed.
+  // Loads what the first of these shards has, unless it is there, and with it what is listed next.
+  // From a file it is only begun: the kernel reads on, several pages at a time, while the caller
+  // lists what is there. `following`: ascending, more than kPagesAtOnce are not needed. How many of
+  // them need no other call.
   static constexpr std::size_t kPagesAtOnce = 32;
   using Shards = std::span<const std::uint64_t>;
-  void LoadPages(Shards following) const;
+  std::size_t LoadPages(Shards following) const;
 
  private:
   struct Cursor {
@@ -87,8 +88,8 @@ class FlatTree : public ShardedTree {
     const DamageVisitor& damaged;
   };
   Status ListWholeGrid(const Cursor& cursor);
-  // Loads one page of a shard; true where the page cache had it, or a disk as fast.
-  [[nodiscard]] bool LoadsFast(std::uint64_t shard) const;
+  void BeginPages(Shards group) const;
+  void OpenAndBegin(std::uint64_t shard) const;
   // False: the visitor has ended the listing.
   static bool LeaveOut(const Error& error, const Cursor& cursor);
   Result<bool> ListShard(std::uint64_t shard, const Cursor& cursor);

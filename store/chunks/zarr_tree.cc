@@ -325,7 +325,8 @@ void ZarrTree::LoadRows(const GridDirectory& in, Rows rows, std::size_t from, Ti
     const Rows next = rows.subspan(from, std::min(kPagesAtOnce, rows.size() - from));
     std::vector<std::uint64_t> shards;
     std::transform(next.begin(), next.end(), std::back_inserter(shards), shard_of);
-    return LoadPages(shards);
+    LoadPages(shards);
+    return;
   }
   if (!remote() || from % kRowsAtOnce != 0) return;
   const Rows next = rows.subspan(from, std::min(kRowsAtOnce, rows.size() - from));

@@ -47,22 +47,42 @@ Result<IndexPage> IndexDriver::Page(std::uint64_t page, std::uint64_t max_index_
   return Fail(ErrorCode::kDataLoss, object_.describe() + ": its index is nested without end");
 }
 
+std::optional<ByteRange> IndexDriver::FirstRead(std::uint64_t page,
+                                                std::uint64_t max_index_bytes) const {
+  const std::unique_ptr<IndexWalk> walk = format_.Walk(shard_, page, max_index_bytes);
+  RangeRequest request = walk->Start();
+  for (int i = 0; i < kMaxRequests && request.size <= max_index_bytes; ++i) {
+    const ByteRange range = ClipRange(request, object_.size);
+    const auto bytes = Held(range);
+    if (!bytes) return i == 0 ? Widened(range) : range;
+    const auto step = walk->Feed(bytes->span(), object_.size);
+    if (!step || !std::holds_alternative<RangeRequest>(*step)) break;
+    request = std::get<RangeRequest>(*step);
+  }
+  return std::nullopt;
+}
+
+std::optional<Bytes> IndexDriver::Held(const ByteRange& range) const {
+  if (range.size == 0) return Bytes();
+  for (const HeldIndex* const held : {&held_, &tail_}) {
+    if (!Covers(held->range, range)) continue;
+    return held->bytes.Slice(static_cast<std::size_t>(range.begin - held->range.begin),
+                             static_cast<std::size_t>(range.size));
+  }
+  return std::nullopt;
+}
+
 Result<Bytes> IndexDriver::Fetch(const ByteRange& range, bool of_own_index) {
   if (!of_own_index || range != last_own_index_) index_bytes_ += range.size;
   if (of_own_index) last_own_index_ = range;
-  const auto cut = [&](const HeldIndex& from) {
-    return from.bytes.Slice(static_cast<std::size_t>(range.begin - from.range.begin),
-                            static_cast<std::size_t>(range.size));
-  };
-  if (range.size == 0) return Bytes();
-  if (Covers(held_.range, range)) return cut(held_);
-  if (Covers(tail_.range, range)) return cut(tail_);
+  if (auto held = Held(range)) return *std::move(held);
   HeldIndex piece{of_own_index ? Widened(range) : range, Bytes()};
   UNSHARD_ASSIGN_OR_RETURN(piece.bytes, object_.read(piece.range));
   if (piece.bytes.size() != piece.range.size) {
     return Fail(ErrorCode::kDataLoss, object_.describe() + ": became shorter while it was read");
   }
-  Bytes bytes = cut(piece);
+  Bytes bytes = piece.bytes.Slice(static_cast<std::size_t>(range.begin - piece.range.begin),
+                                  static_cast<std::size_t>(range.size));
   if (of_own_index) held_ = std::move(piece);
   return bytes;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,9 @@ class IndexDriver {
   // `max_index_bytes` at once, with kDataLoss where the object ends early or the index is damaged,
   // and as `read` does; each names the object.
   Result<IndexPage> Page(std::uint64_t page, std::uint64_t max_index_bytes);
+  // The first read that Page() would make; nothing where it would make none, or fail before.
+  [[nodiscard]] std::optional<ByteRange> FirstRead(std::uint64_t page,
+                                                   std::uint64_t max_index_bytes) const;
   // All pages. Fails also with kResourceExhausted where the pages together take more than
   // `max_index_bytes` in memory, and with kDataLoss where a page leaves rows out.
   Result<ShardIndex> AllPages(std::uint64_t max_index_bytes);
@@ -62,6 +66,7 @@ class IndexDriver {
 
  private:
   Result<Bytes> Fetch(const ByteRange& range, bool of_own_index);
+  [[nodiscard]] std::optional<Bytes> Held(const ByteRange& range) const;
   [[nodiscard]] ByteRange Widened(const ByteRange& range) const;
 
   const ShardFormat& format_;

@@ -126,8 +126,9 @@ class ShardSet {
   // An index page of a generation: cached, or loaded by exactly one of the threads that request it.
   // An empty page where the shard is missing. kConflict where the object was overwritten.
   // kChunks: the caller is going to read a chunk of the page (step 8). kCached: the page is not
-  // loaded; null where it is not cached.
-  enum class Ahead { kNone, kChunks, kCached };
+  // loaded; null where it is not cached. kBegun: the same, but the store is asked to begin to read
+  // what a load would read first.
+  enum class Ahead { kNone, kChunks, kCached, kBegun };
   Result<std::shared_ptr<const IndexPage>> Page(const ShardGenerationPtr& generation,
                                                 std::uint64_t page, const Deadline& deadline,
                                                 Ahead ahead = Ahead::kNone);

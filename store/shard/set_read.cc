@@ -29,8 +29,16 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
     return IndexCache::Loaded{std::move(shared), bytes};
   };
   const CacheKey key{cache_owner_, generation->shard, generation->serial, page};
-  if (ahead == Ahead::kCached) {
-    return std::static_pointer_cast<const IndexPage>(cache_->Peek(key));
+  if (ahead == Ahead::kCached || ahead == Ahead::kBegun) {
+    const auto cached = std::static_pointer_cast<const IndexPage>(cache_->Peek(key));
+    if (!cached && ahead == Ahead::kBegun && !format_->has_outer_codecs()) {
+      const IndexedObject object{generation->object->info().size, {}, {}};
+      const IndexDriver driver(*format_, generation->shard, object, HeldOf(*generation, Held::kOwn),
+                               HeldOf(*generation, Held::kTail));
+      const auto first = driver.FirstRead(page, options_.max_index_bytes);
+      if (first) generation->object->Prefetch(*first);
+    }
+    return cached;
   }
   UNSHARD_ASSIGN_OR_RETURN(IndexCache::Value value, cache_->Get(key, deadline, std::ref(walk)));
   return std::static_pointer_cast<const IndexPage>(std::move(value));

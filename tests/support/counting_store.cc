@@ -30,6 +30,10 @@ class CountingStore::Handle final : public ObjectVersion {
     if (slice) tally_->Note(key_, range, true);
     return slice;
   }
+  void Prefetch(const ByteRange& range) override {
+    tally_->Add(key_, &AccessCounts::prefetches);
+    below_->Prefetch(range);
+  }
 
  private:
   const std::shared_ptr<ObjectVersion> below_;
@@ -48,6 +52,7 @@ AccessCounts CountingStore::total() const {
     total.reads += counts.reads;
     total.slices += counts.slices;
     total.lists += counts.lists;
+    total.prefetches += counts.prefetches;
     total.bytes += counts.bytes;
   }
   return total;

@@ -20,7 +20,8 @@ struct AccessCounts {
   std::uint64_t reads = 0;   // that copy
   std::uint64_t slices = 0;  // that succeeded
   std::uint64_t lists = 0;
-  std::uint64_t bytes = 0;  // read or sliced, without those that opens bring
+  std::uint64_t prefetches = 0;  // hints, no requests of their own
+  std::uint64_t bytes = 0;       // read or sliced, without those that opens bring
 
   // How many requests a remote store would send for these calls.
   [[nodiscard]] std::uint64_t requests() const { return stats + opens + reads + slices + lists; }

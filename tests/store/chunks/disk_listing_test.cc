@@ -1,5 +1,5 @@
-// Listings of a scale in a local store: where the disk is slow they wait for several shards at a
-// time.
+// Listings of a scale in a local store: the kernel reads several index pages at a time, and where
+// the disk is slow several shards are opened at a time.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,6 +30,16 @@ TEST_F(DiskListing, OpensOneShardAfterTheOtherWhereTheyAreInThePageCache) {
   EXPECT_EQ(scale_.List(), ListedScale::kChunks);
   EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
   EXPECT_EQ(scale_.counting().total().opens, ListedScale::kShards);
+}
+
+TEST_F(DiskListing, BeginsToReadThePagesOfTheNextShardsBeforeItWaitsForTheFirst) {
+  EXPECT_EQ(scale_.List(1), 1U);
+  EXPECT_EQ(scale_.counting().total().prefetches, ListedScale::kShards * ListedScale::kMinishards);
+  EXPECT_EQ(scale_.counting().total().reads, 1U);
+  EXPECT_EQ(scale_.List(), ListedScale::kChunks);
+  scale_.counting().Reset();
+  EXPECT_EQ(scale_.List(), ListedScale::kChunks);
+  EXPECT_EQ(scale_.counting().total().prefetches, 0U) << "all is cached";
 }
 
 TEST_F(DiskListing, OpensTheNextShardsAtATimeAfterOneThatWasSlow) {

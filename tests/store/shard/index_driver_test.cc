@@ -76,6 +76,26 @@ TEST_F(IndexDriverTest, TheShardsOwnIndexIsReadOnceForAllPagesAndNotAtAllWhereIt
   }
 }
 
+TEST_F(IndexDriverTest, TheFirstReadOfAPageIsKnownWithoutReading) {
+  for (const WritableFormat& format : WritableFormats()) {
+    if (format.format->has_outer_codecs()) continue;
+    const std::string shard = Assembled(*format.format, SomeContent(format));
+    IndexDriver opened = Over(*format.format, shard);
+    ASSERT_TRUE(opened.Page(0, kNoLimit)) << format.name;
+    for (const HeldIndex& held : {HeldIndex(), opened.held()}) {
+      for (std::uint64_t page = 0; page < format.format->page_count(); ++page) {
+        IndexDriver driver = Over(*format.format, shard, held);
+        const auto first = driver.FirstRead(page, kNoLimit);
+        EXPECT_TRUE(reads_.empty()) << format.name;
+        ASSERT_TRUE(driver.Page(page, kNoLimit)) << format.name;
+        const auto read = reads_.empty() ? std::nullopt : std::optional(reads_.front());
+        EXPECT_EQ(first, read) << format.name << page;
+        EXPECT_EQ(driver.FirstRead(page, 0), std::nullopt) << format.name;
+      }
+    }
+  }
+}
+
 TEST_F(IndexDriverTest, AShardThatIsCutAnywhereIsAnErrorOrHasOnlyChunksThatAreDamagedOrWhole) {
   for (const WritableFormat& format : WritableFormats()) {
     if (format.format->has_outer_codecs()) continue;
