@@ -80,7 +80,8 @@ class S3Writer final : public ObjectWriter {
                                                                 const Deadline& deadline) const;
 
   const std::shared_ptr<const S3Access> access_;
-  // Access control lists are asked for until the service says that it has none, or shows none.
+  // Access control lists are asked for until the service answers with what is none, or refuses a
+  // write because it carries one. A refusal to show one may be over at the next request.
   std::atomic<bool> has_grants_{true};
   // Those of the versions that this process has put last.
   struct Granted {

@@ -234,10 +234,14 @@ def daemon_of(mounted):
 def guardian_of(mounted):
     """The process id of the guardian of a mount (fs/kernel/guardian.h)."""
     daemon = mounted.status()["pid"]
-    for child in pathlib.Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split():
-        if pathlib.Path(f"/proc/{child}/comm").read_text() == "unshard-guard\n":
-            return int(child)
-    raise AssertionError(f"process {daemon} has no guardian")
+
+    def named():
+        children = pathlib.Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
+        return [int(child) for child in children
+                if pathlib.Path(f"/proc/{child}/comm").read_text() == "unshard-guard\n"]
+    # It takes its name after it was started.
+    assert wait_until(named, 20), f"process {daemon} has no guardian"
+    return named()[0]
 
 
 def clear_away(mounted):
