@@ -19,7 +19,7 @@ import time
 import pytest
 
 from mount_data import VersionedVolume, VersionedZarr, refused
-from mounting import OWN_NAMESPACE, MountFailed, freeze, guardian_of, mounted_at, remove_tree, wait_until
+from mounting import OWN_NAMESPACE, MountFailed, freeze, mounted_at, remove_tree, wait_until
 
 NOBODY = pwd.getpwnam("nobody")
 BOUND = 30
@@ -377,41 +377,6 @@ def test_the_foreground_process_exits_with_0_after_an_unmount(source, mount):
     mounted = mount(source.path)
     subprocess.run(["fusermount3", "-u", mounted.path], check=True, timeout=BOUND)
     assert mounted.process.wait(BOUND) == 0
-
-
-def test_the_foreground_process_is_one_process_with_a_guardian(source, mount):
-    mounted = mount(source.path)
-    assert daemons_of(mounted.path) == [mounted.process.pid] == [mounted.status()["pid"]]
-    children = pathlib.Path(f"/proc/{mounted.process.pid}/task/{mounted.process.pid}/children")
-    assert [str(guardian_of(mounted))] == children.read_text().split()
-
-
-def test_the_guardian_holds_nothing_and_ends_with_the_daemon(source, mount):
-    mounted = mount(source.path)
-    guardian = pathlib.Path(f"/proc/{guardian_of(mounted)}")
-
-    def held():
-        files = set()
-        for each in (guardian / "fd").iterdir():
-            with contextlib.suppress(FileNotFoundError):
-                files.add(os.readlink(each))
-        return {each for each in files if not each.endswith("/abort")}
-    # Until it has its order it holds the pipe that this comes through.
-    assert wait_until(lambda: held() <= {"/dev/null", "anon_inode:[pidfd]"}, BOUND), held()
-    assert os.readlink(guardian / "cwd") == "/"
-    for harmless in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
-        os.kill(int(guardian.name), harmless)
-    assert mounted.terminate() == 0
-    assert not guardian.exists()
-
-
-def test_the_guardian_aborts_what_a_killed_daemon_leaves_and_leaves_it_mounted(source, mount):
-    mounted = mount(source.path)
-    guardian = pathlib.Path(f"/proc/{guardian_of(mounted)}/stat")
-    mounted.terminate(signal.SIGKILL)
-    assert wait_until(lambda: not guardian.exists() or ") Z " in guardian.read_text(), BOUND)
-    assert mounted_at(mounted.path) == "fuse.unshard"
-    refused((errno.ENOTCONN, errno.ECONNABORTED), os.statvfs, mounted.path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE])
