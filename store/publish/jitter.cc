@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <random>
 
 namespace unshard {
@@ -19,12 +17,7 @@ void WaitWithJitter(int attempt, std::chrono::milliseconds first, const Deadline
   const auto most = first * (1 << std::clamp(attempt - 1, 0, kMostDoublings));
   const std::chrono::milliseconds pause(
       std::uniform_int_distribution<std::int64_t>(0, most.count())(engine));
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_until(lock, deadline.stop,
-                   std::min(deadline.at, std::chrono::steady_clock::now() + pause),
-                   [] { return false; });
+  static_cast<void>(Pause(pause, deadline, "waiting"));
 }
 
 }  // namespace unshard

@@ -42,8 +42,8 @@ using ShardGenerationPtr = std::shared_ptr<const ShardGeneration>;
 
 struct ShardSetOptions {
   std::uint64_t max_index_bytes = std::uint64_t{128} << 20;  // of one decoded index page
-  std::uint64_t max_whole_shard_bytes = std::uint64_t{128}
-                                        << 20;  // of a shard decoded by outer codecs
+  // Of a shard that is decoded by outer codecs.
+  std::uint64_t max_whole_shard_bytes = std::uint64_t{128} << 20;
   // Where several sets share the memory for shards that are decoded by outer codecs; null: no
   // limit.
   std::shared_ptr<ByteGate> decoding = nullptr;

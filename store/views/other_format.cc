@@ -11,11 +11,11 @@ namespace unshard {
 
 Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDataset presented,
                                       const TreeParts& parts) {
-  Presentation shown;
-  shown.warnings = std::move(presented.warnings);
+  Presentation presentation;
+  presentation.warnings = std::move(presented.warnings);
   for (const PresentedDataset::Document& document : presented.documents) {
-    shown.documents.push_back({JoinPath(dataset.path, document.directory), document.name,
-                               WriteDocument(document.content)});
+    presentation.documents.push_back({JoinPath(dataset.path, document.directory), document.name,
+                                      WriteDocument(document.content)});
   }
   for (std::size_t i = 0; i < presented.levels.size(); ++i) {
     PresentedDataset::Level& level = presented.levels[i];
@@ -37,9 +37,9 @@ Result<Presentation> MakePresentation(const StoredDataset& dataset, PresentedDat
     tree.written = parts.written;
     tree.lossy = parts.lossy;
     UNSHARD_ASSIGN_OR_RETURN(const auto made, PresentedTree::Make(std::move(tree)));
-    shown.chunks.push_back({made, dataset.arrays[i]});
+    presentation.chunks.push_back({made, dataset.arrays[i]});
   }
-  return shown;
+  return presentation;
 }
 
 Result<Presentation> FormatView::Present(const StoredDataset& dataset,

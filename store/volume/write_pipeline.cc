@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "store/chunks/presented_tree.h"
+#include "store/object/deadline.h"
 #include "store/object/log.h"
 #include "store/source/memory_shares.h"
 #include "store/volume/spool_replay.h"
@@ -41,12 +40,8 @@ bool StandsStill(const StoreContact& contact, std::chrono::milliseconds patience
   using Clock = std::chrono::steady_clock;
   std::uint64_t seen = contact.bytes();
   auto moved = Clock::now();
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
   while (Clock::now() - moved < patience) {
-    never.wait_for(lock, over, kLookAtTraffic, [] { return false; });
-    if (over.stop_requested()) return false;
+    if (!Pause(kLookAtTraffic, {Clock::time_point::max(), over}, "waiting")) return false;
     if (contact.bytes() == seen) continue;
     seen = contact.bytes();
     moved = Clock::now();
