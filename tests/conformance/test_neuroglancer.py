@@ -13,8 +13,9 @@ import threading
 import numpy as np
 import pytest
 
+from free_port import free_port
 from judging import put_file
-from mounting import free_port, wait_until
+from mounting import wait_until
 from object_sources import build_meshes, volume_info
 from precomputed_sources import Scale, Volume, build
 from shard_container import MURMUR, Sharding, write_values

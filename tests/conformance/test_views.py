@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -11,6 +10,7 @@ import urllib.request
 import numpy as np
 import pytest
 
+from free_port import free_port
 from judging import SEED, put_file, tree
 from mounting import wait_until
 
@@ -538,8 +538,7 @@ def url(sources, module_work):
     """What a plain web server, which cannot list, says of the sources."""
     for kind in (Precomputed, Colours, ShardedZarr, Zarr2, N5, ShardedChannels):
         sources(kind)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     server = subprocess.Popen(
         [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory",
          str(module_work)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

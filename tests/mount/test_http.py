@@ -20,9 +20,10 @@ import urllib.request
 
 import pytest
 
+from free_port import free_port
 from mount_data import (PrecomputedVolume, VersionedVolume, VersionedZarr, ZarrTree, files_in, kernel_caches,
                         refused)
-from mounting import daemon_of, free_port, wait_until
+from mounting import daemon_of, wait_until
 from watch_chunks import version_of
 
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"

@@ -14,7 +14,8 @@ import tempfile
 
 import pytest
 
-from mounting import free_port, wait_until
+from free_port import free_port
+from mounting import wait_until
 from write_data import PATIENT, WriteCase, one_of_each  # noqa: F401
 
 BOUND = 60

@@ -14,8 +14,8 @@ import urllib.request
 
 import pytest
 
+from free_port import free_port
 from mount_data import drop_caches
-from mounting import free_port
 
 
 def run(*command, code=0, **more):

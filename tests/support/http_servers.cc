@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -44,6 +45,7 @@ std::string ScriptPath(const char* name) {
 }
 
 ServerProcess::ServerProcess(const std::vector<std::string>& command, std::size_t lines) {
+  ::setenv("PYTHONDONTWRITEBYTECODE", "1", 1);  // beside the sources
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

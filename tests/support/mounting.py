@@ -7,7 +7,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
@@ -46,12 +45,6 @@ def wait_until(condition, seconds, pause=0.01):
             return False
         time.sleep(pause)
     return True
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def freeze(pid):
