@@ -27,8 +27,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fault"))
 from line_source import LineSource, value  # noqa: E402
 
-# Seconds that it takes at least until a store is found away, and requests fail at once.
+# Seconds that a request takes at least of a store that is away, until that is found; then it fails at
+# once. Many at a time tell this apart, also on a machine that is busy.
 FOUND_AWAY = 5
+MANY = 10
 
 pytestmark = pytest.mark.usefixtures("no_settings_of_ours")
 
@@ -47,7 +49,7 @@ class Remote:
 
     def __init__(self, store, mount, work, name):
         self.store, self.work, self.prefix, self.mounts = store, work, name, 0
-        self.make = mount
+        self.make, self.environment = mount, store.environment
 
     def url(self):
         return f"{self.store.scheme}://{BUCKET}/{self.prefix}"
@@ -55,7 +57,7 @@ class Remote:
     def mount(self, options=PATIENT, **more):
         self.mounts += 1
         every = ",".join(filter(None, [f"spool={self.work / 'spools'}", options]))
-        return self.make(self.url(), every, environment=self.store.environment, **more)
+        return self.make(self.url(), every, environment=self.environment, **more)
 
     def upload(self, root):
         upload(self.store, root, self.prefix)
@@ -197,29 +199,22 @@ def test_everyday_programs_write_chunks(array, work):
     assert {chunk: who for chunk, who in found.items() if who} == expected
 
 
-def test_requests_of_writing_are_few(array, work, measured):
+def test_requests_of_writing_are_few(watched, measured):
     """A new shard is one put, whatever the number of its chunks; so is a file under whatever names."""
-    proxy = Server(SERVERS / "unreliable_proxy", array.store.server.url, work / "proxy")
-    try:
-        environment = array.store.seen_at(proxy.url)
-        mounted = array.make(array.url(), f"spool={work / 'spools'},{PATIENT},ttl=60",
-                             environment=environment)
-        log = work / "proxy" / "requests"
-        before = len(log.read_text().splitlines())
-        for chunk in range(8):
-            write_file(mounted.path / array.source.name(chunk), bytes_of(chunk))
-        write_file(mounted.path / "notes.partial", b"notes")
-        os.rename(mounted.path / "notes.partial", mounted.path / "notes")
-        flush(mounted)
-        lines = log.read_text().splitlines()[before:]
-        puts = [line for line in lines if line.startswith(("PUT", "POST"))]
-        measured(f"{array.store.scheme}://: a new shard of 8 chunks and a renamed file: "
-                 f"{len(puts)} puts, {len(lines) - len(puts)} other requests")
-        assert len(puts) == 2, lines
-        assert len(lines) - len(puts) <= 16, lines
-        mounted.unmount()
-    finally:
-        proxy.stop()
+    array = watched
+    mounted = array.mount(f"{PATIENT},ttl=60")
+    before = len(array.requests())
+    for chunk in range(8):
+        write_file(mounted.path / array.source.name(chunk), bytes_of(chunk))
+    write_file(mounted.path / "notes.partial", b"notes")
+    os.rename(mounted.path / "notes.partial", mounted.path / "notes")
+    flush(mounted)
+    lines = array.requests()[before:]
+    puts = [line for line in lines if line.startswith(("PUT", "POST"))]
+    measured(f"{array.store.scheme}://: a new shard of 8 chunks and a renamed file: "
+             f"{len(puts)} puts, {len(lines) - len(puts)} other requests")
+    assert len(puts) == 2, lines
+    assert len(lines) - len(puts) <= 16, lines
 
 
 @pytest.mark.parametrize("options, most", [("single_writer", 16), ("", 32)])
@@ -440,8 +435,34 @@ def test_a_killed_mounts_spool_is_taken_over_by_the_next(array):
     assert "19 chunks" in listed.stdout, (listed.stdout, listed.stderr)
 
 
-def test_killed_while_it_publishes_it_loses_nothing(array):
-    written = {}
+@contextlib.contextmanager
+def through_proxy(array, *chances):
+    """Mounts of the array reach its store through tests/servers/unreliable_proxy meanwhile."""
+    proxy = Server(SERVERS / "unreliable_proxy", array.store.server.url, array.work / "proxy", *chances)
+    array.environment = array.store.seen_at(proxy.url)
+    array.requests = lambda: (array.work / "proxy" / "requests").read_text().splitlines()
+    try:
+        yield
+    finally:
+        proxy.stop()
+
+
+@pytest.fixture
+def watched(array):
+    """The array, of whose store `requests()` are known, in the order in which they were answered."""
+    with through_proxy(array):
+        yield array
+
+
+@pytest.fixture
+def late(array):
+    """The array behind a network that brings requests to the store when their client is gone."""
+    with through_proxy(array, "late=0.3"):
+        yield array
+
+
+def test_killed_while_it_publishes_it_loses_nothing(late):
+    array, written = late, {}
     for round_ in range(1, 7):
         mounted = array.mount("publish_after=0.05", point=array.work / "mnt")
         for chunk in range(32):
@@ -507,12 +528,10 @@ def test_chunks_are_replaced_while_nobody_knows_whether_they_exist(array):
         for chunk in range(8, 25):
             assert names[chunk].read_bytes() == bytes_of(chunk, 2)
         assert mounted.status()["write"]["dirty_chunks"] == 17
-        with pytest.raises(OSError) as failure:
-            names[25].stat()
-        assert failure.value.errno != errno.ENOENT, "a program would take it for absent"
+        assert failure_of(names[25].stat) != errno.ENOENT, "a program would take it for absent"
     finally:
         array.store.server.go_on()
-    assert took < 25, f"{took:.1f} s for 17 chunks"
+    assert took < 17 * FOUND_AWAY / 2, f"{took:.1f} s for 17 chunks"
     assert wait_until(lambda: mounted.status()["write"]["dirty_chunks"] == 0, 90)
     assert stored_values(array) == {c: (1, 2) if 8 <= c < 25 else None for c in range(32)}
     assert not names[25].exists()
@@ -530,11 +549,17 @@ def away(store):
 
 
 def failure_of(what):
-    """The errno with which it fails, and how many seconds it takes."""
-    begun = time.monotonic()
+    """The errno with which it fails."""
     with pytest.raises(OSError) as failure:
         what()
-    return failure.value.errno, time.monotonic() - begun
+    return failure.value.errno
+
+
+def failures_of(what):
+    """The set of numbers with which it fails MANY times, and how many seconds that takes."""
+    begun = time.monotonic()
+    errors = {failure_of(what) for _ in range(MANY)}
+    return errors, time.monotonic() - begun
 
 
 def is_drained(mounted):
@@ -556,16 +581,17 @@ def test_new_files_are_written_while_nobody_knows_whether_they_exist(array):
         write_file(path / "notes.partial", b"notes")
         os.rename(path / "notes.partial", path / "notes")
         begun = time.monotonic()
-        write_file(path / "late.txt", b"late")
+        for number in range(MANY):
+            write_file(path / f"late-{number}.txt", b"late")
         took = time.monotonic() - begun
         assert (path / "new.txt").read_bytes() == b"new"
         assert (path / "theirs.txt").read_bytes() == b"ours"
         assert (path / "notes").read_bytes() == b"notes"
-        error, failing = failure_of((path / "unknown.txt").read_bytes)
-        assert error not in (errno.ENOENT, errno.ENOTDIR), "a program would take it for absent"
-    assert took < FOUND_AWAY and failing < FOUND_AWAY, (took, failing)
+        errors, failing = failures_of((path / "unknown.txt").read_bytes)
+        assert not errors & {errno.ENOENT, errno.ENOTDIR}, "a program would take it for absent"
+    assert max(took, failing) < MANY * FOUND_AWAY / 2, (took, failing)
     assert wait_until(lambda: is_drained(mounted), 90)
-    assert [array.get(name) for name in ("new.txt", "theirs.txt", "notes", "late.txt")] == [
+    assert [array.get(name) for name in ("new.txt", "theirs.txt", "notes", "late-9.txt")] == [
         b"new", b"ours", b"notes", b"late"]
     assert array.get("notes.partial") is None
     assert mounted.status()["write"]["conflicts"] == 0
@@ -594,8 +620,8 @@ def test_what_the_disk_cache_has_is_opened_while_the_store_is_away(array):
             assert names[chunk].read_bytes() == bytes_of(chunk)
         assert (mounted.path / "notes.txt").read_bytes() == b"notes " * 10
         assert (mounted.path / "unread.txt").stat().st_size == 70
-        error, took = failure_of((mounted.path / "unread.txt").read_bytes)
-        assert error in (errno.EIO, errno.ETIMEDOUT) and took < FOUND_AWAY, (error, took)
+        errors, took = failures_of((mounted.path / "unread.txt").read_bytes)
+        assert errors <= {errno.EIO, errno.ETIMEDOUT} and took < MANY * FOUND_AWAY / 2, (errors, took)
         assert "the store is away" in (mounted.path / ".unshard" / "errors").read_text()
     assert wait_until(lambda: readable(mounted.path / "unread.txt"), 60)
     assert names[7].read_bytes() == bytes_of(7)
@@ -633,17 +659,18 @@ def readable(path):
         return False
 
 
-def test_whatever_the_store_answers_lets_the_spool_drain_at_once(array):
-    """Publishes that have failed for a while wait for up to a minute; a read ends that."""
+def test_whatever_the_store_answers_lets_the_spool_drain(array):
+    """A publish that has failed waits; an answer to a read ends that (PublishQueueTest: at once)."""
     mounted = array.mount("publish_after=0.1,ttl=0.1")
     names = [mounted.path / array.source.name(chunk) for chunk in range(32)]
     array.put("there.txt", b"there")
     with away(array.store):
         write_file(names[0], bytes_of(0))
         write_file(names[8], bytes_of(8))
-        assert wait_until(lambda: mounted.status()["write"]["publish_failures"] >= 2, 90)
-    assert (mounted.path / "there.txt").read_bytes() == b"there"
-    assert wait_until(lambda: is_drained(mounted), 15), mounted.status()["write"]
+        assert wait_until(lambda: mounted.status()["write"]["publish_failures"] >= 1, 90)
+    # A store that has been away is not waited for, when it is busy with what has come meanwhile.
+    assert wait_until(lambda: readable(mounted.path / "there.txt"), 60)
+    assert wait_until(lambda: is_drained(mounted), 60), mounted.status()["write"]
     assert {c: who for c, who in stored_values(array).items() if who} == {0: (1, 1), 8: (1, 1)}
 
 
@@ -668,26 +695,18 @@ def test_strict_replaces_nothing_that_nobody_knew_of(array):
     assert aside == {array.source.name(9): bytes_of(9, 2), "theirs.txt": b"ours"}
 
 
-def unmount_without_store(array, mounted):
-    """How many seconds it takes while the store does not answer."""
-    array.store.server.pause()
-    try:
-        begun = time.monotonic()
-        mounted.unmount()
-        return time.monotonic() - begun
-    finally:
-        array.store.server.go_on()
-
-
-def test_an_unmount_with_nothing_to_put_does_not_ask_the_store(array):
+def test_an_unmount_with_nothing_to_put_does_not_ask_the_store(watched):
+    array = watched
     mounted = array.mount("ttl=0.1")
     write_file(mounted.path / array.source.name(0), bytes_of(0))
     document = json.loads((mounted.path / "zarr.json").read_text())
     document["attributes"] = {"edited": True}
     write_file(mounted.path / "zarr.json", json.dumps(document).encode())
     flush(mounted)
-    took = unmount_without_store(array, mounted)
-    assert took < 5, took
+    with away(array.store):
+        asked = array.requests()
+        mounted.unmount()
+    assert not wait_until(lambda: array.requests() != asked, 2), array.requests()
     assert "stay in the spool" not in mounted.log()
 
 
@@ -695,8 +714,8 @@ def test_an_unmount_ends_although_the_store_does_not_answer(array):
     mounted = array.mount()
     write_file(mounted.path / array.source.name(0), bytes_of(0))
     write_file(mounted.path / "notes.txt", b"kept")
-    took = unmount_without_store(array, mounted)
-    assert took < 25, took
+    with away(array.store):
+        mounted.unmount()
     assert "2 chunks (4.1 kB) stay in the spool" in mounted.log(), mounted.log()
     assert "repeated in" not in mounted.log(), mounted.log()
     assert "neither taken nor sent a byte for 15 s" in mounted.log(), mounted.log()
@@ -724,18 +743,18 @@ def refusing(array, work):
     proxy = Server(SERVERS / "fault_proxy", array.store.server.url, work / "proxy")
     method = {"s3": "PUT", "gs": "POST"}[array.store.scheme]
     (work / "proxy" / "faults").write_text(f"on {method};status 403\n" * 50)
-    array.seen = array.store.seen_at(proxy.url)
+    array.environment = array.store.seen_at(proxy.url)
     yield array
     proxy.stop()
 
 
 def test_without_the_right_to_write_it_is_mounted_read_only_with_a_warning(refusing, work):
-    mounted = refusing.make(refusing.url(), f"spool={work / 'spools'}", environment=refusing.seen)
+    mounted = refusing.make(refusing.url(), f"spool={work / 'spools'}", environment=refusing.environment)
     assert mounted.status()["read_only"]
     assert "mounting read-only" in mounted.log() and "403" in mounted.log(), mounted.log()
     refused(errno.EROFS, lambda: write_file(mounted.path / refusing.source.name(0), bytes_of(0)))
     with pytest.raises(MountFailed) as failed:
-        refusing.make(refusing.url(), f"rw,spool={work / 'spools'}", environment=refusing.seen)
+        refusing.make(refusing.url(), f"rw,spool={work / 'spools'}", environment=refusing.environment)
     assert failed.value.returncode == 1 and "403" in failed.value.log
     assert refusing.names() == ["zarr.json"]
 
