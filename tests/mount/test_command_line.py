@@ -45,7 +45,7 @@ def end_everything_at(point):
     for command in (["fusermount3", "-u", "-z"], ["umount", "-l"]):
         if mounted_at(point):
             subprocess.run([*command, point], capture_output=True, timeout=BOUND)
-    if not wait_until(lambda: not set(daemons_of(point)) & set(daemons), 5):
+    if not wait_until(lambda: not set(daemons_of(point)) & set(daemons), BOUND):
         for daemon in daemons:
             os.kill(daemon, signal.SIGKILL)
 

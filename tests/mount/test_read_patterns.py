@@ -478,7 +478,7 @@ def test_an_interrupted_reader_does_not_disturb_the_others(volume):
         with pytest.raises(subprocess.TimeoutExpired):
             reader.wait(0.15)
         reader.kill()
-        reader.wait(10)
+        reader.wait(60)
     assert all_of(volume.root, volume.chunks) == volume.chunks
 
 

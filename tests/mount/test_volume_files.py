@@ -522,4 +522,4 @@ def test_a_reader_that_is_killed_ends(mount, work):
     time.sleep(0.5)
     assert reader.poll() is None
     reader.send_signal(signal.SIGKILL)
-    assert reader.wait(10) == -signal.SIGKILL
+    assert reader.wait(60) == -signal.SIGKILL
