@@ -20,6 +20,10 @@ class CodecOptions {
   // messages: "codecs[1].configuration" in Zarr v3, "compressor" in Zarr v2.
   CodecOptions(const JsonValue* configuration, std::string path)
       : configuration_(configuration), path_(std::move(path)) {}
+  // The same, where the document has another name for the option `key`: `member`.
+  CodecOptions(const JsonValue* configuration, std::string path, std::string_view key,
+               std::string_view member)
+      : configuration_(configuration), path_(std::move(path)), key_(key), member_(member) {}
 
   [[nodiscard]] Result<int> Integer(std::string_view key, int absent, int min, int max) const {
     UNSHARD_ASSIGN_OR_RETURN(const auto members, Find(key));
@@ -35,12 +39,13 @@ class CodecOptions {
   // A list of the member alone, or of nothing where it is absent or null.
   [[nodiscard]] Result<std::vector<JsonCursor>> Find(std::string_view key) const {
     if (configuration_ == nullptr) return std::vector<JsonCursor>();
-    return JsonCursor(*configuration_, path_).OptionalMember(key);
+    return JsonCursor(*configuration_, path_).OptionalMember(key == key_ ? member_ : key);
   }
 
  private:
   const JsonValue* const configuration_;
   const std::string path_;
+  const std::string_view key_, member_;
 };
 
 // Makes the codec `name`, one of the names for which the registry in bytes_codec.cc lists this

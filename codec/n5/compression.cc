@@ -20,7 +20,7 @@ struct KnownCompression {
   std::string_view type;
   const char* codec;  // its name in ChunkEncoding
   MakeCodec* make;
-  std::string_view n5_member;
+  const char* n5_member;
   const char* member;
   int absent;  // N5's default
 };
@@ -45,10 +45,10 @@ Result<bool> UsesZlib(const JsonCursor& compression) {
   return found.empty() ? Result<bool>(false) : found.front().Boolean();
 }
 
-Result<std::vector<BytesStep>> MakeStep(const JsonCursor& compression, const char* codec,
-                                        MakeCodec* make, JsonValue configuration) {
-  UNSHARD_ASSIGN_OR_RETURN(auto made,
-                           make(codec, CodecOptions(&configuration, compression.path())));
+// `configuration`: as the codec has it, for the step.
+Result<std::vector<BytesStep>> MakeStep(const char* codec, MakeCodec* make,
+                                        const CodecOptions& options, JsonValue configuration) {
+  UNSHARD_ASSIGN_OR_RETURN(auto made, make(codec, options));
   std::vector<BytesStep> steps;
   steps.push_back({std::move(made), std::move(configuration)});
   return steps;
@@ -62,7 +62,9 @@ Result<std::vector<BytesStep>> BloscSteps(const JsonCursor& compression, std::ui
     if (const JsonValue* member = compression.value().Find(key)) configuration.Set(key, *member);
   }
   configuration.Set("typesize", JsonValue::Number(std::uint64_t{item_size}));
-  return MakeStep(compression, "blosc", MakeBlosc, std::move(configuration));
+  const JsonValue given = configuration;
+  return MakeStep("blosc", MakeBlosc, CodecOptions(&given, compression.path()),
+                  std::move(configuration));
 }
 
 }  // namespace
@@ -77,12 +79,14 @@ Result<std::vector<BytesStep>> ParseN5Compression(const JsonCursor& compression,
     if (known.type != type) continue;
     UNSHARD_ASSIGN_OR_RETURN(int value, IntegerOr(compression, known.n5_member, known.absent));
     if (type == "gzip" && value == -1) value = kZlibDefault;
-    JsonValue configuration =
-        JsonValue::Object({{known.member, JsonValue::Number(std::to_string(value))}});
+    const JsonValue number = JsonValue::Number(std::to_string(value));
+    const JsonValue given = JsonValue::Object({{known.n5_member, number}});
+    const CodecOptions options(&given, compression.path(), known.member, known.n5_member);
+    JsonValue configuration = JsonValue::Object({{known.member, number}});
     UNSHARD_ASSIGN_OR_RETURN(const bool zlib, UsesZlib(compression));
     return type == "gzip" && zlib
-               ? MakeStep(compression, "numcodecs.zlib", MakeZlib, std::move(configuration))
-               : MakeStep(compression, known.codec, known.make, std::move(configuration));
+               ? MakeStep("numcodecs.zlib", MakeZlib, options, std::move(configuration))
+               : MakeStep(known.codec, known.make, options, std::move(configuration));
   }
   return Fail(ErrorCode::kNotSupported,
               type_cursor.path() + ": the compression \"" + type +

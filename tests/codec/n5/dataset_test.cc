@@ -58,13 +58,21 @@ TEST(N5Dataset, FailuresNameTheMember) {
   ExpectFailures(kDataset, members, [](const std::string& text) { return ParseN5Dataset(text); });
 }
 
-TEST(N5Dataset, ALevelThatOnlyWritingNeedsIsNamedByItsOwnPath) {
-  constexpr const char* kLevel = R"({"type": "gzip", "level": 77})";
-  const auto array = ParseN5Dataset(WithMember(kDataset, "compression", kLevel));
-  ASSERT_TRUE(array) << array.error().message;
-  const std::string message = array->codec->CanEncode().error().message;
-  EXPECT_NE(message.find(": compression.level: expected a whole number from 0 to 9"), message.npos)
-      << message;
+TEST(N5Dataset, AnOptionThatOnlyWritingNeedsIsNamedAsInTheDocument) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"type": "gzip", "level": 77})", "level: expected a whole number from 0 to 9"},
+      {R"({"type": "bzip2", "blockSize": 12})", "blockSize: expected a whole number from 1 to 9"},
+      {R"({"type": "lz4", "blockSize": 1})", "blockSize: expected a whole number from 64 to "},
+      {R"({"type": "xz", "preset": 10})", "preset: expected a whole number from 0 to 9"}};
+  for (const auto& [compression, expected] : cases) {
+    const auto array = ParseN5Dataset(WithMember(kDataset, "compression", compression));
+    ASSERT_TRUE(array) << array.error().message;
+    const Status able = array->codec->CanEncode();
+    ASSERT_FALSE(able) << compression;
+    EXPECT_NE(able.error().message.find(std::string(": compression.") + expected),
+              std::string::npos)
+        << able.error().message;
+  }
 }
 
 TEST(N5Dataset, TypesThatN5LacksAreRefused) {
