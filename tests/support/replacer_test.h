@@ -88,7 +88,10 @@ class ReplacerTest : public testing::Test {
     return whole && *whole ? (*whole)->text : "missing";
   }
 
-  const std::string directory_ = testing::UnitTest::GetInstance()->current_test_info()->name();
+  static inline int started_ = 0;
+  // Of this run of the test alone.
+  const std::string directory_ = testing::UnitTest::GetInstance()->current_test_info()->name() +
+                                 ('-' + std::to_string(started_++));
   Store store_;
 };
 

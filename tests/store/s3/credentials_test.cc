@@ -123,6 +123,9 @@ TEST_F(CredentialsTest, AWebIdentityAssumesItsRole) {
   const Variables identity{{"AWS_WEB_IDENTITY_TOKEN_FILE", home_.At("token")},
                            {"AWS_ROLE_ARN", "arn:aws:iam::1:role/web"}};
   EXPECT_EQ(Find(identity), Of("web"));
+  Variables named = identity;
+  named["AWS_ROLE_SESSION_NAME"] = "a+b@lab";
+  EXPECT_EQ(Find(named), Of("web-by-a+b@lab"));
   home_.Write("token", "SECRET-other");
   EXPECT_TRUE(Holds(Find(identity), "AccessDenied"));
   EXPECT_TRUE(Holds(Find({{"AWS_WEB_IDENTITY_TOKEN_FILE", home_.At("token")}}), "AWS_ROLE_ARN"));
