@@ -34,6 +34,7 @@ constexpr std::uint32_t kOpenPassthrough = 1u << 7;
 constexpr std::uint32_t kMaxStackDepth = 1;
 
 thread_local std::uint32_t backing_of_reply = 0;
+thread_local const WatchedReply::Failed* reply_failed = nullptr;
 
 constexpr std::size_t kThroughFlags =
     offsetof(fuse_init_out, flags2) + sizeof(fuse_init_out::flags2);
@@ -142,6 +143,11 @@ ssize_t WriteFirst(int device, iovec* parts, int count, FuseContext& context) {
 ssize_t WriteDevice(int device, iovec* parts, int count, void* user_data) {
   auto& context = *static_cast<FuseContext*>(user_data);
   if (backing_of_reply != 0) AddBacking(parts, count, backing_of_reply);
+  if (reply_failed != nullptr) {
+    fuse_out_header header{};
+    std::memcpy(&header, parts[0].iov_base, sizeof(header));
+    if (header.error < 0) (*reply_failed)(-header.error);
+  }
   if (RingEntry* const entry = RingQueues::Current(); entry != nullptr) {
     fuse_out_header header{};
     std::memcpy(&header, parts[0].iov_base, sizeof(header));
@@ -180,6 +186,10 @@ ssize_t SpliceToDevice(int from, off_t* from_offset, int to, off_t* to_offset, s
 BackingOfReply::BackingOfReply(std::uint32_t backing) { backing_of_reply = backing; }
 
 BackingOfReply::~BackingOfReply() { backing_of_reply = 0; }
+
+WatchedReply::WatchedReply(const Failed& failed) { reply_failed = &failed; }
+
+WatchedReply::~WatchedReply() { reply_failed = nullptr; }
 
 void TuneFirstReply(fuse_session* session) {
   fuse_custom_io device{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "fs/kernel/operations.h"
 
@@ -28,6 +29,18 @@ class BackingOfReply {
   ~BackingOfReply();
   BackingOfReply(const BackingOfReply&) = delete;
   BackingOfReply& operator=(const BackingOfReply&) = delete;
+};
+
+// While it lives, `failed` is called with the error number of a reply that this thread writes and
+// that is an error, before it is written: libfuse decides on such a reply itself where it can't
+// splice. `failed` must not throw.
+class WatchedReply {
+ public:
+  using Failed = std::function<void(int system_errno)>;
+  explicit WatchedReply(const Failed& failed);
+  ~WatchedReply();
+  WatchedReply(const WatchedReply&) = delete;
+  WatchedReply& operator=(const WatchedReply&) = delete;
 };
 
 }  // namespace unshard

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "fs/kernel/device.h"
 #include "fs/kernel/replies.h"
 #include "fs/kernel/ring_queues.h"
 #include "fs/kernel/write_operations.h"
@@ -129,6 +130,15 @@ void OpenDirectory(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   });
 }
 
+void ReportReadFailure(fuse_req_t request, fuse_ino_t node, int why) noexcept {
+  try {
+    const Error error = FailErrno(why, "reading the stored bytes").value();
+    ContextOf(request).fs->Report("read", node, "", error);
+  } catch (...) {
+    // Without memory, or a lock, the read fails without a line in the log.
+  }
+}
+
 // Without a copy in this process: spliced, or read into the memory that the reply is taken from.
 void ReplySlice(fuse_req_t request, fuse_ino_t node, const FileSlice& slice) {
   RingEntry* const entry = RingQueues::Current();
@@ -140,6 +150,8 @@ void ReplySlice(fuse_req_t request, fuse_ino_t node, const FileSlice& slice) {
         static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY);
     buffer.buf[0].fd = slice.descriptor;
     buffer.buf[0].pos = static_cast<off_t>(slice.range.begin);
+    const WatchedReply::Failed failed = [&](int why) { ReportReadFailure(request, node, why); };
+    const WatchedReply watched(failed);
     fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
     return;
   }
@@ -151,8 +163,10 @@ void ReplySlice(fuse_req_t request, fuse_ino_t node, const FileSlice& slice) {
                                static_cast<off_t>(slice.range.begin + done));
     if (read < 0 && errno == EINTR) continue;
     if (read < 0) {
-      const Error error = FailErrno(errno, "reading the stored bytes").value();
-      return ReplyError(request, "read", node, "", error);
+      const int why = errno;
+      ReportReadFailure(request, node, why);
+      fuse_reply_err(request, why);
+      return;
     }
     if (read == 0) break;
     done += static_cast<std::size_t>(read);

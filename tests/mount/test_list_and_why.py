@@ -2,6 +2,7 @@
 
 import errno
 import json
+import mmap
 import os
 import pathlib
 import pwd
@@ -9,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -188,6 +190,22 @@ def test_why_explains_damage(case, run_unshard):
         what, why, to_do = explained(run_unshard, case.path(name))
     assert "failed with EIO" in what and shard.name in why
     assert "a sound copy" in to_do and str(case.top) in to_do
+
+
+def test_why_explains_a_read_that_the_disk_fails(work, mount, run_unshard):
+    """Large pieces are spliced, and libfuse answers where that fails."""
+    source = VersionedVolume(work / "source")
+    (source.path / "large").write_bytes(bytes(1 << 20))
+    time.sleep(3.5)  # what has just changed is read
+    mounted = mount(source.path, "ro,no_io_uring", prefix=[
+        "strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=splice", "-e", "inject=splice:error=EIO"])
+    large = mounted.path / "large"
+    # Past the page cache, which would ask again for each page, and as much as a pipe takes.
+    with open(large, "rb", buffering=0, opener=lambda path, flags: os.open(path, flags | os.O_DIRECT)) as file:
+        refused(errno.EIO, file.readinto, mmap.mmap(-1, 1 << 19))
+    what, why, _ = explained(run_unshard, large)
+    assert what.startswith(f"{large}: read failed with EIO"), what
+    assert "reading the stored bytes: Input/output error" in why, why
 
 
 def unreadable(path):
