@@ -17,7 +17,7 @@ from test_disk_cache import Nginx
 
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
 SECONDS = 20
-DELAY = 0.4
+DELAY = 0.8
 EDGE = 16  # of chunks
 GRID = (8, 8, 4)  # of chunks: 8 shards of 32 chunks in 4 minishards
 SPEC = {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 3, "hash": "identity",

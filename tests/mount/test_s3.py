@@ -296,7 +296,7 @@ def test_a_listing_of_a_view_waits_for_few_requests_in_a_row(access, asked, most
     assert folder.is_dir()
     times = work / "proxy" / "times"
     before = len(times.read_text().splitlines())
-    (work / "proxy" / "delay").write_text("0.4")
+    (work / "proxy" / "delay").write_text("1")
     expected = 24 if asked.startswith("rows") else 12
     assert len([name for name in os.listdir(folder) if name.isdigit()]) == expected
     lines = [line.split() for line in times.read_text().splitlines()[before:]]
