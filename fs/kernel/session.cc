@@ -111,6 +111,19 @@ Result<SessionPtr> MakeSession(const MountOptions& options, FuseContext& context
   return session;
 }
 
+// What could not be followed now is followed later.
+void Follow(const ChangeWatcher::Event& event, ChangeQueue& changes, VolumeFs& fs,
+            SessionNotifier& notifier, const std::stop_token& ending) {
+  constexpr std::chrono::seconds kPause{1};
+  const Status followed = CatchExceptions([&]() -> Status {
+    for (const auto& key : fs.Refresh(event, notifier)) changes.PushLater(key, kPause);
+    return {};
+  });
+  if (followed) return;
+  LogWarning("following changes of the source: " + followed.error().message);
+  if (Pause(kPause, Deadline{Deadline::None().at, ending}, "")) changes.Push(event);
+}
+
 // Runs in a thread of its own until the queue is closed. `ending`: a store is no longer waited for.
 void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session,
                    const std::stop_token& ending) {
@@ -127,10 +140,7 @@ void FollowChanges(ChangeQueue& changes, VolumeFs& fs, fuse_session* session,
       fs.AwaitAnswers();
       notifier.InvalidateInode(pages->node);
     } else {
-      constexpr std::chrono::seconds kPause{1};
-      for (const auto& key : fs.Refresh(std::get<ChangeWatcher::Event>(*item), notifier)) {
-        changes.PushLater(key, kPause);
-      }
+      Follow(std::get<ChangeWatcher::Event>(*item), changes, fs, notifier, ending);
     }
   }
 }
