@@ -4,9 +4,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "store/object/call_failed.h"
 #include "store/object/log.h"
 #include "store/object/parallel.h"
 
@@ -20,10 +22,10 @@ constexpr std::size_t kProbesAtOnce = 16;
 constexpr std::uint64_t kPages = 64;
 constexpr std::size_t kIds = 4096;
 
-// What was found, and whether something could not be read.
+// What was found, and why something could not be read.
 struct Sample {
   std::vector<std::uint64_t> numbers;
-  bool failed = false;
+  std::optional<Error> failure;
 };
 
 // A few shards that exist, of some that are spread over all that may: as many at a time as are
@@ -36,20 +38,16 @@ Sample ProbeShards(ShardSet& shards, const ShardingSpec& sharding) {
   const Deadline deadline = CallerDeadline();
   Sample sample;
   std::vector<std::uint64_t>& numbers = sample.numbers;
-  std::atomic<bool> failed{false};
   for (std::size_t round = 0; round < rounds && numbers.size() < kShards; ++round) {
-    std::vector<char> found((probes - round + rounds - 1) / rounds);
+    std::vector<Result<ShardGenerationPtr>> found((probes - round + rounds - 1) / rounds);
     const auto shard = [&](std::size_t i) { return (round + i * rounds) * step; };
-    ForEachInParallel(found.size(), kProbesAtOnce, [&](std::size_t i) {
-      const auto generation = shards.Current(shard(i), deadline);
-      if (!generation) failed = true;
-      found[i] = generation && (*generation)->object;
-    });
+    ForEachInParallel(found.size(), kProbesAtOnce,
+                      [&](std::size_t i) { found[i] = shards.Current(shard(i), deadline); });
     for (std::size_t i = 0; i < found.size() && numbers.size() < kShards; ++i) {
-      if (found[i] != 0) numbers.push_back(shard(i));
+      if (!found[i]) sample.failure = found[i].error();
+      if (found[i] && (*found[i])->object) numbers.push_back(shard(i));
     }
   }
-  sample.failed = failed;
   return sample;
 }
 
@@ -60,7 +58,8 @@ Sample SampleShards(ObjectStore& store, ShardSet& shards, const ShardingSpec& sh
     if (const auto number = shards.keys().Parse(entry.name)) numbers.push_back(*number);
     return numbers.size() < kListedShards;
   });
-  if (!listed || numbers.size() <= kShards) return {std::move(numbers), !listed};
+  if (!listed) return {std::move(numbers), listed.error()};
+  if (numbers.size() <= kShards) return {std::move(numbers), {}};
   Sample spread;
   for (std::size_t i = 0; i < kShards; ++i) {
     spread.numbers.push_back(numbers[i * numbers.size() / kShards]);
@@ -75,20 +74,22 @@ Sample SampleIds(ObjectStore& store, ShardSet& shards, const ShardingSpec& shard
   const std::uint64_t page_count = shards.format().page_count();
   const std::uint64_t pages = page_count == 0 ? kPages : std::min(kPages, page_count);
   const Deadline deadline = CallerDeadline();
-  Sample sample{{}, found.failed};
+  Sample sample{{}, found.failure};
   std::vector<std::uint64_t>& ids = sample.numbers;
   for (std::size_t at = 0; at < sampled.size() * pages && ids.size() < kIds; at += kProbesAtOnce) {
-    std::vector<std::shared_ptr<const IndexPage>> loaded(
+    std::vector<Result<std::shared_ptr<const IndexPage>>> loaded(
         std::min<std::size_t>(kProbesAtOnce, sampled.size() * pages - at));
     ForEachInParallel(loaded.size(), kProbesAtOnce, [&](std::size_t i) {
-      const auto generation = shards.Current(sampled[(at + i) % sampled.size()], deadline);
-      if (!generation) return;
-      loaded[i] = shards.Page(*generation, (at + i) / sampled.size(), deadline).value_or(nullptr);
+      loaded[i] = [&]() -> Result<std::shared_ptr<const IndexPage>> {
+        UNSHARD_ASSIGN_OR_RETURN(const auto generation,
+                                 shards.Current(sampled[(at + i) % sampled.size()], deadline));
+        return shards.Page(generation, (at + i) / sampled.size(), deadline);
+      }();
     });
     for (const auto& page : loaded) {
-      if (!page) sample.failed = true;
-      if (!page) continue;
-      for (const IndexEntry& entry : page->entries()) {
+      if (!page) sample.failure = page.error();
+      if (!page || !*page) continue;
+      for (const IndexEntry& entry : (*page)->entries()) {
         if (ids.size() < kIds) ids.push_back(entry.slot);
       }
     }
@@ -164,30 +165,35 @@ const ChunkLocator& DetectedLocator::Chosen() const {
     const Status waited = WaitUntil(changed_, lock, CallerDeadline(), "looking for the Morton rule",
                                     [&] { return !detecting_; });
     if (const ChunkLocator* const chosen = chosen_.load()) return *chosen;
-    if (!waited) return *locators_.standard;
+    if (!waited) throw CallFailed(waited.error());
     detecting_ = true;
   }
   const Detection detection(*this);
-  const auto rule = DetectMortonRule(*store_, *shards_, directory_);
-  const bool is_legacy = rule == MortonRule::kLegacy;
+  auto rule = DetectMortonRule(*store_, *shards_, directory_);
+  if (!rule) {
+    throw CallFailed(std::move(rule).error().Annotate(
+        store_->Describe(shards_->directory()) +
+        ": looking for the rule of its chunk ids, which morton= may name"));
+  }
+  const bool is_legacy = *rule == MortonRule::kLegacy;
   if (is_legacy) {
     LogWarning(store_->Describe(shards_->directory()) +
                ": chunk ids follow the Morton rule of CloudVolume and igneous before June 2021");
   }
   const ChunkLocator* const found = is_legacy ? locators_.legacy.get() : locators_.standard.get();
-  if (rule) chosen_.store(found);
+  chosen_.store(found);
   return *found;
 }
 
 }  // namespace
 
-std::optional<MortonRule> DetectMortonRule(ObjectStore& store, ShardSet& shards,
-                                           const ShardedDirectory& directory) {
+Result<MortonRule> DetectMortonRule(ObjectStore& store, ShardSet& shards,
+                                    const ShardedDirectory& directory) {
   const auto standard = CompressedMorton::Make(directory.grid_shape, MortonRule::kStandard);
   const auto legacy = CompressedMorton::Make(directory.grid_shape, MortonRule::kLegacy);
   if (!standard || !legacy) return MortonRule::kStandard;
   const Sample ids = SampleIds(store, shards, directory.sharding);
-  if (ids.numbers.empty() && ids.failed) return std::nullopt;
+  if (ids.numbers.empty() && ids.failure) return tl::unexpected<Error>(*ids.failure);
   return !AllInGrid(*standard, ids.numbers) && AllInGrid(*legacy, ids.numbers)
              ? MortonRule::kLegacy
              : MortonRule::kStandard;

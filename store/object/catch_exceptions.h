@@ -6,15 +6,18 @@
 #include <new>
 
 #include "codec/core/error.h"
+#include "store/object/call_failed.h"
 
 namespace unshard {
 
-// What `call` returns, a Result or Status; kResourceExhausted with ENOMEM where memory ran out, and
-// kInternal for any other exception.
+// What `call` returns, a Result or Status; the error of a CallFailed, kResourceExhausted with
+// ENOMEM where memory ran out, and kInternal for any other exception.
 template <typename Call>
 auto CatchExceptions(const Call& call) -> decltype(call()) {
   try {
     return call();
+  } catch (const CallFailed& failed) {
+    return tl::unexpected<Error>(failed.error());
   } catch (const std::bad_alloc&) {
     return FailWith(ENOMEM, ErrorCode::kResourceExhausted, "out of memory");
   } catch (const std::exception& exception) {

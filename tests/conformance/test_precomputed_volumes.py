@@ -1,6 +1,7 @@
 """Sharded precomputed volumes, written by TensorStore and CloudVolume, read through the mount as
 ordinary unsharded ones. The peers are the judge: of voxels, of names and of every byte."""
 
+import errno
 import gzip
 import os
 
@@ -9,11 +10,12 @@ import pytest
 
 from judging import (assert_missing, assert_same_bytes, assert_same_names, lossless, names,
                      names_below, put_file, SEED)
-from mounting import MountFailed
+from mounting import MountFailed, wait_until
 from precomputed_sources import (RAW_TYPES, Scale, Volume, build, chosen_volumes, info_text,
                                  legacy_volumes, open_cloudvolume, random_volumes,
                                  read_tensorstore)
-from shard_container import Sharding, cells_of, range_name, write_values
+from shard_container import (Sharding, cells_of, compressed_morton, legacy_morton, range_name,
+                             read_values, write_values)
 
 VOLUMES = random_volumes() + chosen_volumes()
 LEGACY = legacy_volumes()
@@ -229,3 +231,43 @@ def test_a_value_that_is_zero_bytes_long_is_an_empty_file(work, mount):
         assert names(mounted.path / label / "s0") == {"0-8_0-8_0-8", "8-16_0-8_0-8"}
         assert_same_bytes(mounted.path / label / "s0" / "0-8_0-8_0-8", b"")
         assert_same_bytes(mounted.path / label / "s0" / "8-16_0-8_0-8", b"not empty")
+
+
+def errno_of(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+def test_where_the_rule_of_ids_cannot_be_found_out_no_chunk_is_taken_for_another(work, mount):
+    """A disk that is back later, in which all ids follow the rule of before mid-2021."""
+    scale = Scale((32, 16, 8), (8, 8, 8), sharding=Sharding(0, 1, 2), legacy=True)
+    volume = Volume("volume", scales=[scale])
+    known, = build(work, work / "twin", volume)
+    folder = work / "volume" / scale.folder
+    shards = {path: path.read_bytes() for path in folder.iterdir()}
+    for path in shards:
+        path.write_bytes(bytes(8) + b"\xff" * 100)
+    mounted = mount(work / "volume", f"spool={work / 'spools'},ttl=0")
+    cells = {range_name(cell, scale.size, scale.offset, scale.chunk): cell for cell in cells_of(scale.grid())}
+    differing = [name for name, cell in cells.items()
+                 if compressed_morton(cell, scale.grid()) != legacy_morton(cell, scale.grid())]
+    assert differing
+    chunks = {name: mounted.path / scale.folder / name for name in differing}
+    for name, chunk in chunks.items():
+        assert errno_of(chunk.read_bytes) == errno.EIO
+        assert errno_of(chunk.write_bytes, known.files[name]) == errno.EIO
+    assert "morton=" in mounted.control("errors")
+    for path, data in shards.items():
+        path.write_bytes(data)
+    assert wait_until(lambda: errno_of(chunks[differing[0]].read_bytes) == 0, 30)
+    written = {name: bytes(255 - byte for byte in known.files[name]) for name in differing}
+    for name, chunk in chunks.items():
+        assert chunk.read_bytes() == known.files[name]
+        chunk.write_bytes(written[name])
+    mounted.unmount()
+    ids = {legacy_morton(cell, scale.grid()): name for name, cell in cells.items()}
+    found = read_values(folder, scale.sharding, ids)
+    assert {ids[number]: data for number, data in found.items()} == {**known.files, **written}
