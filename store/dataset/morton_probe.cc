@@ -26,6 +26,11 @@ constexpr std::size_t kIds = 4096;
 struct Sample {
   std::vector<std::uint64_t> numbers;
   std::optional<Error> failure;
+
+  // Of several failures a denial is the least: it may stand for something that is missing.
+  void Note(const Error& error) {
+    if (!failure || failure->code == ErrorCode::kPermissionDenied) failure = error;
+  }
 };
 
 // A few shards that exist, of some that are spread over all that may: as many at a time as are
@@ -44,7 +49,7 @@ Sample ProbeShards(ShardSet& shards, const ShardingSpec& sharding) {
     ForEachInParallel(found.size(), kProbesAtOnce,
                       [&](std::size_t i) { found[i] = shards.Current(shard(i), deadline); });
     for (std::size_t i = 0; i < found.size() && numbers.size() < kShards; ++i) {
-      if (!found[i]) sample.failure = found[i].error();
+      if (!found[i]) sample.Note(found[i].error());
       if (found[i] && (*found[i])->object) numbers.push_back(shard(i));
     }
   }
@@ -58,6 +63,9 @@ Sample SampleShards(ObjectStore& store, ShardSet& shards, const ShardingSpec& sh
     if (const auto number = shards.keys().Parse(entry.name)) numbers.push_back(*number);
     return numbers.size() < kListedShards;
   });
+  if (!listed && listed.error().code == ErrorCode::kPermissionDenied) {
+    return ProbeShards(shards, sharding);
+  }
   if (!listed) return {std::move(numbers), listed.error()};
   if (numbers.size() <= kShards) return {std::move(numbers), {}};
   Sample spread;
@@ -87,7 +95,7 @@ Sample SampleIds(ObjectStore& store, ShardSet& shards, const ShardingSpec& shard
       }();
     });
     for (const auto& page : loaded) {
-      if (!page) sample.failure = page.error();
+      if (!page) sample.Note(page.error());
       if (!page || !*page) continue;
       for (const IndexEntry& entry : (*page)->entries()) {
         if (ids.size() < kIds) ids.push_back(entry.slot);
@@ -175,6 +183,7 @@ const ChunkLocator& DetectedLocator::Chosen() const {
         store_->Describe(shards_->directory()) +
         ": looking for the rule of its chunk ids, which morton= may name"));
   }
+  if (!*rule) return *locators_.standard;
   const bool is_legacy = *rule == MortonRule::kLegacy;
   if (is_legacy) {
     LogWarning(store_->Describe(shards_->directory()) +
@@ -187,13 +196,16 @@ const ChunkLocator& DetectedLocator::Chosen() const {
 
 }  // namespace
 
-Result<MortonRule> DetectMortonRule(ObjectStore& store, ShardSet& shards,
-                                    const ShardedDirectory& directory) {
+Result<std::optional<MortonRule>> DetectMortonRule(ObjectStore& store, ShardSet& shards,
+                                                   const ShardedDirectory& directory) {
   const auto standard = CompressedMorton::Make(directory.grid_shape, MortonRule::kStandard);
   const auto legacy = CompressedMorton::Make(directory.grid_shape, MortonRule::kLegacy);
   if (!standard || !legacy) return MortonRule::kStandard;
   const Sample ids = SampleIds(store, shards, directory.sharding);
-  if (ids.numbers.empty() && ids.failure) return tl::unexpected<Error>(*ids.failure);
+  if (ids.numbers.empty() && ids.failure) {
+    if (ids.failure->code == ErrorCode::kPermissionDenied) return std::nullopt;
+    return tl::unexpected<Error>(*ids.failure);
+  }
   return !AllInGrid(*standard, ids.numbers) && AllInGrid(*legacy, ids.numbers)
              ? MortonRule::kLegacy
              : MortonRule::kStandard;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "codec/grid/morton.h"
 #include "codec/precomputed/info.h"
@@ -12,10 +13,11 @@
 namespace unshard {
 
 // Looks at ids that are stored in a few shards: kLegacy if some of them lie outside the grid by the
-// standard rule and all lie inside by the legacy one, else kStandard. Fails where no id was found
-// and some shards could not be read.
-Result<MortonRule> DetectMortonRule(ObjectStore& store, ShardSet& shards,
-                                    const ShardedDirectory& directory);
+// standard rule and all lie inside by the legacy one, else kStandard. Where no id was found: fails
+// where some shards could not be read; nothing where the store denied some, as many do for what is
+// missing.
+Result<std::optional<MortonRule>> DetectMortonRule(ObjectStore& store, ShardSet& shards,
+                                                   const ShardedDirectory& directory);
 
 // The locators of a directory by either rule.
 struct MortonLocators {
@@ -25,7 +27,8 @@ struct MortonLocators {
 // One that finds out which of the two it is when it is first asked for a cell, or a slot, of which
 // they differ: a mount that looks at no such chunk sends no request. Then it waits for the store as
 // DetectMortonRule does. Where that fails, a CallFailed is thrown, since by the wrong rule another
-// chunk would be read, or replaced; the next call asks again. Thread-safe.
+// chunk would be read, or replaced. Where it finds nothing the call goes by the standard rule. The
+// next call asks again in both cases. Thread-safe.
 std::shared_ptr<const ChunkLocator> MakeDetectedLocator(MortonLocators locators,
                                                         std::shared_ptr<ObjectStore> store,
                                                         std::shared_ptr<ShardSet> shards,

@@ -22,6 +22,32 @@ namespace {
 // By the legacy rule each of these extents has one bit more, which shifts those of the first.
 const std::vector<std::uint64_t> kGrid{8, 2, 2};
 
+// As a bucket whose shards may be read, and not listed.
+class DeniesWhatIsMissing final : public ObjectStore {
+ public:
+  explicit DeniesWhatIsMissing(std::shared_ptr<ObjectStore> below) : below_(std::move(below)) {}
+  Capabilities capabilities() const override { return below_->capabilities(); }
+  Result<std::optional<ObjectInfo>> Stat(std::string_view key, const Deadline& deadline) override {
+    auto found = below_->Stat(key, deadline);
+    if (found && !*found) return Denied();
+    return found;
+  }
+  Result<Opened> Open(std::string_view key, const RangeRequest& first,
+                      const Deadline& deadline) override {
+    auto opened = below_->Open(key, first, deadline);
+    if (opened && !opened->version && key.ends_with(".shard")) return Denied();
+    return opened;
+  }
+  Status List(std::string_view key, const Deadline& deadline, const ListVisitor& visitor) override {
+    return key.empty() ? below_->List(key, deadline, visitor) : Denied();
+  }
+  std::string Describe(std::string_view key) const override { return below_->Describe(key); }
+
+ private:
+  static tl::unexpected<Error> Denied() { return Fail(ErrorCode::kPermissionDenied, "denied"); }
+  const std::shared_ptr<ObjectStore> below_;
+};
+
 class MortonProbeTest : public testing::Test {
  protected:
   void SetUp() override { store_->Put(source_.document_name, source_.document); }
@@ -38,11 +64,12 @@ class MortonProbeTest : public testing::Test {
     const ByteVector shard = source_.encode(std::move(chunks));
     store_->Put(shard_, {reinterpret_cast<const char*>(shard.data()), shard.size()});
   }
-  std::shared_ptr<ChunkTree> Open() {
+  std::shared_ptr<ChunkTree> Open() { return OpenIn(store_); }
+  std::shared_ptr<ChunkTree> OpenIn(const std::shared_ptr<ObjectStore>& store) {
     DatasetTreeOptions options;
     options.shards.ttl_milliseconds = 0;
     datasets_ = std::make_unique<DatasetTree>(
-        store_, nullptr, std::make_shared<IndexCache>(std::uint64_t{1} << 20), nullptr, options);
+        store, nullptr, std::make_shared<IndexCache>(std::uint64_t{1} << 20), nullptr, options);
     EXPECT_TRUE(datasets_->Discover());
     return datasets_->Find("8_8_8")->trees.front();
   }
@@ -70,6 +97,13 @@ TEST_F(MortonProbeTest, TheRuleIsThatOfTheStoredIds) {
 
 TEST_F(MortonProbeTest, WithoutAShardItIsTheStandardRule) {
   EXPECT_EQ(IdOf(*Open(), kCell), IdBy(MortonRule::kStandard, kCell));
+}
+
+TEST_F(MortonProbeTest, WhatIsDeniedMayBeMissing) {
+  const auto tree = OpenIn(std::make_shared<DeniesWhatIsMissing>(store_));
+  EXPECT_EQ(IdOf(*tree, kCell), IdBy(MortonRule::kStandard, kCell));
+  PutShard(MortonRule::kLegacy);
+  EXPECT_EQ(IdOf(*tree, kCell), IdBy(MortonRule::kLegacy, kCell)) << "it was looked for again";
 }
 
 TEST_F(MortonProbeTest, WhereNoIdCanBeReadNoOtherChunkIsTaken) {
