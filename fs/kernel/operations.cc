@@ -52,7 +52,8 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   VolumeFs& fs = *ContextOf(request).fs;
   const auto body = [&](VolumeFs&) {
     const auto ticket = fs.BeginRequest();
-    const auto entry = fs.Lookup(parent, name, ThreadOf(request));
+    // An exception is reported with the name as well.
+    const auto entry = CatchExceptions([&] { return fs.Lookup(parent, name, ThreadOf(request)); });
     if (!entry) return ReplyError(request, "lookup", parent, name, entry.error());
     // Prefetches while the caller prepares its READ.
     if (entry->next_object) entry->next_object->Prefetch(entry->next_range);

@@ -241,7 +241,8 @@ def errno_of(call, *arguments):
     return 0
 
 
-def test_where_the_rule_of_ids_cannot_be_found_out_no_chunk_is_taken_for_another(work, mount):
+def test_where_the_rule_of_ids_cannot_be_found_out_no_chunk_is_taken_for_another(work, mount,
+                                                                               run_unshard):
     """A disk that is back later, in which all ids follow the rule of before mid-2021."""
     scale = Scale((32, 16, 8), (8, 8, 8), sharding=Sharding(0, 1, 2), legacy=True)
     volume = Volume("volume", scales=[scale])
@@ -259,7 +260,7 @@ def test_where_the_rule_of_ids_cannot_be_found_out_no_chunk_is_taken_for_another
     for name, chunk in chunks.items():
         assert errno_of(chunk.read_bytes) == errno.EIO
         assert errno_of(chunk.write_bytes, known.files[name]) == errno.EIO
-    assert "morton=" in mounted.control("errors")
+        assert "morton=" in run_unshard("why", chunk).stdout
     for path, data in shards.items():
         path.write_bytes(data)
     assert wait_until(lambda: errno_of(chunks[differing[0]].read_bytes) == 0, 30)
