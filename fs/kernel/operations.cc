@@ -48,12 +48,9 @@ void Init(void* user_data, fuse_conn_info* connection) {
 }
 
 void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  const bool control = parent == kRootNode && std::strcmp(name, ".unshard") == 0;
-  VolumeFs& fs = *ContextOf(request).fs;
-  const auto body = [&](VolumeFs&) {
+  Guarded(request, Operation::kLookup, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
-    // An exception is reported with the name as well.
-    const auto entry = CatchExceptions([&] { return fs.Lookup(parent, name, ThreadOf(request)); });
+    const auto entry = fs.Lookup(parent, name, ThreadOf(request));
     if (!entry) return ReplyError(request, "lookup", parent, name, entry.error());
     // Prefetches while the caller prepares its READ.
     if (entry->next_object) entry->next_object->Prefetch(entry->next_range);
@@ -61,9 +58,7 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     if (fuse_reply_entry(request, &reply) == -ENOENT && entry->node != 0) {
       fs.Forget(entry->node, 1);  // the caller was interrupted: the kernel did not take it
     }
-  };
-  if (!control) return Guarded(request, Operation::kLookup, parent, body);
-  body(fs);
+  });
 }
 
 // FORGET has no answer that could fail: where memory runs out, the references stay counted.

@@ -62,12 +62,13 @@ void ReplyError(fuse_req_t request, std::string_view operation, NodeId node, std
   fuse_reply_err(request, ErrnoOf(error));
 }
 
-void ReplyException(fuse_req_t request, std::string_view operation, NodeId node) noexcept {
+void ReplyException(fuse_req_t request, std::string_view operation, NodeId node,
+                    std::string_view name) noexcept {
   int system_errno = ENOMEM;
   try {
     const Status ended = CatchExceptions([]() -> Status { throw; });
     system_errno = ErrnoOf(ended.error());
-    ContextOf(request).fs->Report(operation, node, "", ended.error());
+    ContextOf(request).fs->Report(operation, node, name, ended.error());
   } catch (...) {
     // It is answered without a line in the log.
   }

@@ -9,6 +9,7 @@
 #include "fs/kernel/interrupts.h"
 #include "fs/kernel/operations.h"
 #include "fs/kernel/ring_queues.h"
+#include "fs/tree/control_files.h"
 #include "store/object/deadline.h"
 
 namespace unshard {
@@ -28,8 +29,9 @@ void ReplyError(fuse_req_t request, std::string_view operation, const OpenFile& 
                 const Error& error);
 
 // Reports the exception that is being handled, as far as memory allows that, and answers with its
-// errno.
-void ReplyException(fuse_req_t request, std::string_view operation, NodeId node) noexcept;
+// errno. `name`: as of ReplyError.
+void ReplyException(fuse_req_t request, std::string_view operation, NodeId node,
+                    std::string_view name) noexcept;
 
 // Whether a signal for the caller ends what the operation waits for. Programs that handle signals
 // do not expect EINTR from look-ups and reads: these end early only where they wait for a remote
@@ -47,14 +49,16 @@ inline std::chrono::steady_clock::time_point LatestAnswer(const FuseContext& con
   return Clock::now() + std::chrono::seconds(30);
 }
 
-// Runs one callback: counts it, ends its waits at FUSE_INTERRUPT where the operation allows that,
-// and lets no exception into libfuse's C frames.
+// Runs one callback: counts it unless it is about the control files, ends its waits at
+// FUSE_INTERRUPT where the operation allows that, and lets no exception into libfuse's C frames.
+// `name`: in the directory `node`.
 template <class Body>
-void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
+void Guarded(fuse_req_t request, Operation operation, NodeId node, std::string_view name,
+             const Body& body) {
   const FuseContext& context = ContextOf(request);
   VolumeFs& fs = *context.fs;
-  if (!fs.IsControl(node)) fs.counters().Count(operation, RingQueues::Current() != nullptr);
-  const std::string_view name = kOperationNames[static_cast<std::size_t>(operation)];
+  const bool control = fs.IsControl(node) || (node == kRootNode && name == kControlDirectory);
+  if (!control) fs.counters().Count(operation, RingQueues::Current() != nullptr);
   try {
     std::optional<InterruptStop> stop;
     ServedCaller::Interrupt interrupt;
@@ -75,8 +79,13 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& b
                               std::move(killed));
     body(fs);
   } catch (...) {
-    ReplyException(request, name, node);
+    ReplyException(request, kOperationNames[static_cast<std::size_t>(operation)], node, name);
   }
+}
+// Of an operation on the node itself.
+template <class Body>
+void Guarded(fuse_req_t request, Operation operation, NodeId node, const Body& body) {
+  Guarded(request, operation, node, "", body);
 }
 
 }  // namespace unshard

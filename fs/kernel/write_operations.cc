@@ -78,7 +78,7 @@ void OpenWritable(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
 }
 
 void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t, fuse_file_info* file) {
-  Guarded(request, Operation::kCreate, parent, [&](VolumeFs& fs) {
+  Guarded(request, Operation::kCreate, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
     auto created = fs.Create(parent, name, RequestOf(request, file->flags));
     if (!created) return ReplyError(request, "create", parent, name, created.error());
@@ -93,7 +93,7 @@ void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t, fus
 }
 
 void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t) {
-  Guarded(request, Operation::kCreate, parent, [&](VolumeFs& fs) {
+  Guarded(request, Operation::kCreate, parent, name, [&](VolumeFs& fs) {
     if (!S_ISREG(mode)) {
       return ReplyError(request, "mknod", parent, name,
                         Error{ErrorCode::kNotSupported,
@@ -182,7 +182,7 @@ void Access(fuse_req_t request, fuse_ino_t node, int wanted) {
 }
 
 void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  Guarded(request, Operation::kUnlink, parent, [&](VolumeFs& fs) {
+  Guarded(request, Operation::kUnlink, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
     Answer(request, "unlink", parent, name, fs.Remove(parent, name));
   });
@@ -190,7 +190,7 @@ void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
 
 void Rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
             const char* new_name, unsigned flags) {
-  Guarded(request, Operation::kRename, parent, [&](VolumeFs& fs) {
+  Guarded(request, Operation::kRename, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
     if ((flags & ~static_cast<unsigned>(RENAME_NOREPLACE)) != 0) {
       fuse_reply_err(request, EINVAL);
@@ -211,7 +211,7 @@ void Link(fuse_req_t request, fuse_ino_t node, fuse_ino_t new_parent, const char
 }
 
 void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t) {
-  Guarded(request, Operation::kMkdir, parent, [&](VolumeFs& fs) {
+  Guarded(request, Operation::kMkdir, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
     const auto entry = fs.MakeDirectory(parent, name);
     if (!entry) return ReplyError(request, "mkdir", parent, name, entry.error());
@@ -220,7 +220,7 @@ void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode
 }
 
 void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  Guarded(request, Operation::kRmdir, parent, [&](VolumeFs& fs) {
+  Guarded(request, Operation::kRmdir, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
     Answer(request, "rmdir", parent, name, fs.RemoveDirectory(parent, name, ThreadOf(request)));
   });
