@@ -137,6 +137,8 @@ void ReportReadFailure(fuse_req_t request, fuse_ino_t node, int why) noexcept {
 
 // Without a copy in this process: spliced, or read into the memory that the reply is taken from.
 void ReplySlice(fuse_req_t request, fuse_ino_t node, const FileSlice& slice) {
+  const WatchedReply::Failed failed = [&](int why) { ReportReadFailure(request, node, why); };
+  const WatchedReply watched(failed);
   RingEntry* const entry = RingQueues::Current();
   if (entry == nullptr) {
     fuse_bufvec buffer{};
@@ -146,8 +148,6 @@ void ReplySlice(fuse_req_t request, fuse_ino_t node, const FileSlice& slice) {
         static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK | FUSE_BUF_FD_RETRY);
     buffer.buf[0].fd = slice.descriptor;
     buffer.buf[0].pos = static_cast<off_t>(slice.range.begin);
-    const WatchedReply::Failed failed = [&](int why) { ReportReadFailure(request, node, why); };
-    const WatchedReply watched(failed);
     fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
     return;
   }
@@ -159,9 +159,7 @@ void ReplySlice(fuse_req_t request, fuse_ino_t node, const FileSlice& slice) {
                                static_cast<off_t>(slice.range.begin + done));
     if (read < 0 && errno == EINTR) continue;
     if (read < 0) {
-      const int why = errno;
-      ReportReadFailure(request, node, why);
-      fuse_reply_err(request, why);
+      fuse_reply_err(request, errno);
       return;
     }
     if (read == 0) break;
