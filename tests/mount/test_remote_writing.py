@@ -416,6 +416,16 @@ def test_cloudvolume_writes_a_volume(remote, work):
 # ------------------------------------------------------------------------- kills and outages
 
 
+@contextlib.contextmanager
+def away(store):
+    """Nobody is answered while this lasts."""
+    store.server.pause()
+    try:
+        yield
+    finally:
+        store.server.go_on()
+
+
 def test_a_killed_mounts_spool_is_taken_over_by_the_next(array):
     mounted = array.mount(point=array.work / "mnt")
     written = [chunk for chunk in range(20) if chunk % 8 != 7]  # a whole shard is published at once
@@ -488,8 +498,7 @@ def test_everything_waits_while_the_store_is_away(array):
     flush(mounted)
     open_ones = [open(name, "wb", buffering=0) for name in names[:16]]
     notes = open(mounted.path / "notes.txt", "wb", buffering=0)
-    array.store.server.pause()
-    try:
+    with away(array.store):
         notes.write(b"kept")
         notes.close()
         for chunk, file in enumerate(open_ones):
@@ -500,8 +509,6 @@ def test_everything_waits_while_the_store_is_away(array):
             assert name.read_bytes() == bytes_of(chunk, 2)
         assert (mounted.path / "notes.txt").read_bytes() == b"kept"
         assert mounted.status()["write"]["dirty_chunks"] == 17
-    finally:
-        array.store.server.go_on()
     assert wait_until(lambda: mounted.status()["write"]["dirty_chunks"] == 0, 90)
     assert stored_values(array) == {c: (1, 2) if c < 16 else None for c in range(32)}
     assert array.get("notes.txt") == b"kept"
@@ -516,8 +523,7 @@ def test_chunks_are_replaced_while_nobody_knows_whether_they_exist(array):
     other.unmount()
     mounted = array.mount("publish_after=0.1,ttl=0.1")
     names = [mounted.path / array.source.name(chunk) for chunk in range(32)]
-    array.store.server.pause()
-    try:
+    with away(array.store):
         begun = time.monotonic()
         for chunk in range(8, 24):
             write_file(names[chunk], bytes_of(chunk, 2))
@@ -529,23 +535,11 @@ def test_chunks_are_replaced_while_nobody_knows_whether_they_exist(array):
             assert names[chunk].read_bytes() == bytes_of(chunk, 2)
         assert mounted.status()["write"]["dirty_chunks"] == 17
         assert failure_of(names[25].stat) != errno.ENOENT, "a program would take it for absent"
-    finally:
-        array.store.server.go_on()
     assert took < 17 * FOUND_AWAY / 2, f"{took:.1f} s for 17 chunks"
     assert wait_until(lambda: mounted.status()["write"]["dirty_chunks"] == 0, 90)
     assert stored_values(array) == {c: (1, 2) if 8 <= c < 25 else None for c in range(32)}
     assert not names[25].exists()
     assert mounted.status()["write"]["conflicts"] == 0
-
-
-@contextlib.contextmanager
-def away(store):
-    """Nobody is answered while this lasts."""
-    store.server.pause()
-    try:
-        yield
-    finally:
-        store.server.go_on()
 
 
 def failure_of(what):
