@@ -9,6 +9,7 @@
 #include "codec/precomputed/shard.h"
 #include "codec/zarr3/layout_digest.h"
 #include "store/chunks/flat_tree.h"
+#include "store/object/call_failed.h"
 
 namespace unshard {
 namespace {
@@ -90,7 +91,12 @@ class PrecomputedTree final : public FlatTree {
       const auto known = counts_.find(shard);
       if (known != counts_.end()) return known->second;
     }
-    const std::uint64_t count = CountChunks(shard);
+    std::uint64_t count = 0;
+    try {
+      count = CountChunks(shard);
+    } catch (const CallFailed&) {
+      return 0;  // which ids are cells cannot be found out now: counted at the next call
+    }
     const std::lock_guard lock(counts_mutex_);
     if (counts_.size() >= kMostCounts) counts_.clear();
     counts_.emplace(shard, count);

@@ -110,6 +110,7 @@ TEST_F(MortonProbeTest, WhereNoIdCanBeReadNoOtherChunkIsTaken) {
   store_->Put(shard_, std::string(8, '\0') + "the index ends far away");
   const auto tree = Open();
   EXPECT_EQ(IdOf(*tree, {1, 0, 0}), 1u) << "by both rules";
+  EXPECT_EQ(ShardedOf(*tree).ChunksInShard(0), 0u) << "so that such a chunk can be committed";
   for (int again = 0; again < 2; ++again) {
     const auto id = CatchExceptions([&]() -> Result<std::uint64_t> { return IdOf(*tree, kCell); });
     ASSERT_FALSE(id) << *id;
