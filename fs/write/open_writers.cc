@@ -15,7 +15,12 @@ constexpr std::chrono::seconds kSecondAttempt{5};
 
 void OpenWriters::Enter(const ChunkId& chunk, const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);
-  std::vector<Writer>& writers = writers_[chunk];
+  const auto entered = writers_.find(chunk);
+  if (entered == writers_.end()) {
+    writers_.emplace(chunk, std::vector<Writer>{{staged, 1}});  // never without a writer
+    return;
+  }
+  std::vector<Writer>& writers = entered->second;
   const auto found = std::find_if(writers.begin(), writers.end(),
                                   [&](const Writer& writer) { return writer.staged == staged; });
   if (found != writers.end()) {
