@@ -216,7 +216,8 @@ std::optional<SealTerms> CommittedVersions::NeededTermsLocked(const WrittenVersi
   return terms;
 }
 
-CommittedVersions::Replaced CommittedVersions::ReplaceLocked(const WrittenVersionPtr& version) {
+CommittedVersions::Replaced CommittedVersions::ReplaceLocked(
+    const WrittenVersionPtr& version) noexcept {
   Replaced result;
   Shard& shard = shards_[{version->tree->ordinal(), version->chunk.slot.shard}];
   WrittenVersionPtr& latest = shard.versions[PlaceOf(version->chunk)];
@@ -274,7 +275,7 @@ std::vector<WrittenVersionPtr> CommittedVersions::BeginPublish(const DirtyShard&
 }
 
 void CommittedVersions::Unspool(Shard& shard, WrittenVersion& version,
-                                std::vector<Spooled>& discard) {
+                                std::vector<Spooled>& discard) noexcept {
   discard.push_back(Spooled{std::exchange(version.spool, nullptr), *version.spooled});
   version.spooled.reset();
   ForgetUnsynced(version);
@@ -338,9 +339,12 @@ CommittedVersions::Published CommittedVersions::EndPublish(
     }
     ++published.chunks;
     published.bytes += version->size;
-    if (shard.listed) recent_.erase(shard.recent);
-    shard.recent = recent_.insert(recent_.end(), at);
-    shard.listed = true;
+    if (shard.listed) {
+      recent_.splice(recent_.end(), recent_, shard.recent);
+    } else {
+      shard.recent = recent_.insert(recent_.end(), at);
+      shard.listed = true;
+    }
   }
   return published;
 }

@@ -226,7 +226,9 @@ class CommittedVersions final : public UnpublishedChunks {
   static DirectoryKey ParentKey(const WrittenVersion& version);
   // These require the mutex.
   [[nodiscard]] WrittenVersionPtr FindLocked(const ChunkId& id) const;
-  Replaced ReplaceLocked(const WrittenVersionPtr& version);
+  // Where memory runs out within a change, the process ends: half of a change would publish, or
+  // discard, what it should not, and the spool has all that was acknowledged.
+  Replaced ReplaceLocked(const WrittenVersionPtr& version) noexcept;
   [[nodiscard]] std::optional<SealTerms> NeededTermsLocked(const WrittenVersion& version) const;
   void ForgetUnsynced(WrittenVersion& version);
   void Count(Shard& shard, const WrittenVersion& version, int sign);
@@ -235,7 +237,7 @@ class CommittedVersions final : public UnpublishedChunks {
   // Our publish has left the chunks of all versions but its own as they were.
   void FollowPublish(const std::vector<WrittenVersionPtr>& versions,
                      const ShardSet::OwnPublish& own);
-  void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard);
+  void Unspool(Shard& shard, WrittenVersion& version, std::vector<Spooled>& discard) noexcept;
 
   mutable std::mutex mutex_;
   std::map<DirtyShard, Shard> shards_;  // guarded by mutex_
