@@ -31,6 +31,7 @@
 #include "codec/zarr2/array.h"
 #include "codec/zarr3/chunk_codec.h"
 #include "codec/zarr3/metadata.h"
+#include "tests/support/folders.h"
 #include "tests/support/index_walking.h"
 #include "tests/support/shard_writer.h"
 
@@ -47,7 +48,7 @@ struct Example {
 };
 
 std::vector<Example> ReadExamples() {
-  std::ifstream file(UNSHARD_SOURCE_DIR "/codec/FORMATS.md");
+  std::ifstream file(SourceFolder() + "/codec/FORMATS.md");
   EXPECT_TRUE(file);
   std::vector<Example> examples;
   bool inside = false;

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/support/folders.h"
 
 namespace unshard {
 namespace {
 
 std::vector<ByteVector> Seeds(std::string_view target) {
   const std::filesystem::path folder =
-      std::filesystem::path(UNSHARD_SOURCE_DIR) / "tests/fuzz/corpus" / target;
+      std::filesystem::path(SourceFolder()) / "tests/fuzz/corpus" / target;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     files.push_back(entry.path());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "store/http/url.h"
+#include "tests/support/folders.h"
 
 namespace unshard {
 namespace {
@@ -62,7 +63,7 @@ void Expect(int status, std::string_view what) {
 FakeGcs::FakeGcs() {
   // Where tests/run has installed it, also for the builds below the build folder.
   for (const char* above : {"", "/.."}) {
-    const std::string programs = std::string(UNSHARD_BUILD_DIR) + above + "/.cache/go/bin";
+    const std::string programs = BuildFolder() + above + "/.cache/go/bin";
     if (std::filesystem::exists(programs)) ::setenv("UNSHARD_GO_PROGRAMS", programs.c_str(), 0);
   }
   process_ = std::make_unique<ServerProcess>(std::vector<std::string>{ScriptPath("fake_gcs")}, 1);

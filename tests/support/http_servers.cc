@@ -1,4 +1,5 @@
 #include "tests/support/http_servers.h"
+#include "tests/support/folders.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -40,9 +41,7 @@ bool Connects(std::uint16_t port) {
 
 }  // namespace
 
-std::string ScriptPath(const char* name) {
-  return std::string(UNSHARD_SOURCE_DIR) + "/tests/servers/" + name;
-}
+std::string ScriptPath(const char* name) { return SourceFolder() + "/tests/servers/" + name; }
 
 ServerProcess::ServerProcess(const std::vector<std::string>& command, std::size_t lines) {
   ::setenv("PYTHONDONTWRITEBYTECODE", "1", 1);  // beside the sources

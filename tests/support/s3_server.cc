@@ -11,6 +11,7 @@
 #include "store/http/curl_transport.h"
 #include "store/http/url.h"
 #include "store/s3/sigv4.h"
+#include "tests/support/folders.h"
 
 namespace unshard {
 namespace {
@@ -36,7 +37,7 @@ Environment Client(const std::string& endpoint, const AwsCredentials& user,
 // Names the program that tests/run has installed, also for the builds below the build folder.
 void NameProgram() {
   for (const char* above : {"", "/.."}) {
-    const std::string program = std::string(UNSHARD_BUILD_DIR) + above + "/.cache/go/bin/versitygw";
+    const std::string program = BuildFolder() + above + "/.cache/go/bin/versitygw";
     if (std::filesystem::exists(program)) ::setenv("VERSITYGW", program.c_str(), 0);
   }
 }
@@ -100,7 +101,7 @@ Radosgw::Radosgw() : S3Server("default") {
 
 S3rver::S3rver() {
   for (const char* above : {"", "/.."}) {
-    const std::string build = std::string(UNSHARD_BUILD_DIR) + above;
+    const std::string build = BuildFolder() + above;
     if (std::filesystem::exists(build + "/.cache/node")) {
       ::setenv("UNSHARD_BUILD", build.c_str(), 0);
     }

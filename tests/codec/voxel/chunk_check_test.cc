@@ -11,6 +11,7 @@
 #include "codec/core/crc32c.h"
 #include "codec/precomputed/info.h"
 #include "codec/zarr3/metadata.h"
+#include "tests/support/folders.h"
 
 namespace unshard {
 namespace {
@@ -36,8 +37,7 @@ Check VolumeCheck(const std::string& encoding, const std::string& data_type, int
 
 // A chunk that another program encoded: Pillow the images, compressed-segmentation the labels.
 ByteVector Encoded(const std::string& name) {
-  const auto file =
-      std::filesystem::path(UNSHARD_SOURCE_DIR) / "tests/fuzz/corpus/chunk_check" / name;
+  const auto file = std::filesystem::path(SourceFolder()) / "tests/fuzz/corpus/chunk_check" / name;
   std::ifstream stream(file, std::ios::binary);
   EXPECT_TRUE(stream.good()) << file;
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};

@@ -12,6 +12,7 @@
 
 #include "codec/voxel/image_form.h"
 #include "codec/voxel/jpeg.h"
+#include "tests/support/folders.h"
 
 namespace unshard {
 namespace {
@@ -22,7 +23,7 @@ using Shape = std::vector<std::uint64_t>;
 // compressed_segmentation, CloudVolume, imagecodecs and Pillow the other images, the package
 // compresso the compresso.
 ByteVector EncodedVolume(const std::string& name) {
-  const auto file = std::filesystem::path(UNSHARD_SOURCE_DIR) / "tests/fuzz/corpus" / name;
+  const auto file = std::filesystem::path(SourceFolder()) / "tests/fuzz/corpus" / name;
   std::ifstream stream(file, std::ios::binary);
   EXPECT_TRUE(stream.good()) << file;
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "store/s3/credential_process.h"
+#include "tests/support/folders.h"
 #include "tests/support/http_servers.h"
 #include "tests/support/temporary_directory.h"
 
@@ -20,10 +21,8 @@ using Variables = std::map<std::string, std::string>;
 class CredentialsTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    server_ =
-        std::make_unique<ServerProcess>(std::vector<std::string>{std::string(UNSHARD_SOURCE_DIR) +
-                                                                 "/tests/servers/aws_credentials"},
-                                        1);
+    server_ = std::make_unique<ServerProcess>(
+        std::vector<std::string>{SourceFolder() + "/tests/servers/aws_credentials"}, 1);
   }
   static void TearDownTestSuite() { server_.reset(); }
 
