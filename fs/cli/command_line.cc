@@ -21,6 +21,8 @@
 #include "fs/cli/schema_command.h"
 #include "fs/cli/spool_command.h"
 #include "fs/cli/why_command.h"
+#include "fs/common/option_table.h"
+#include "fs/common/readable.h"
 #include "fs/tree/control_files.h"
 #include "store/object/log.h"
 
@@ -42,10 +44,10 @@ constexpr const char* kFooter =
 
 int Info(const std::string& source, bool json) {
   StartLog(LogSink::kStandardError, LogLevel::kWarning);
-  const auto text = DescribeSource(source, json);
-  if (!text) return ReportFailure(text.error());
-  std::cout << *text;
-  return 0;
+  const auto description = DescribeSource(source, json);
+  if (!description) return ReportFailure(description.error());
+  std::cout << description->text;
+  return description->damaged ? 1 : 0;
 }
 
 // The innermost command that was recognised: "unshard spool list".
@@ -59,6 +61,43 @@ std::string CommandOf(const CLI::App& app) {
   return name;
 }
 
+// What a word could have been, of the names of the options or the subcommands of `app`.
+std::string DidYouMeanOption(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return DidYouMean(word.substr(0, word.find('=')), views);
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(one->get_name());
+  }
+  return names;
+}
+
+std::string DidYouMeanCommand(const CLI::App& app, const std::string& word) {
+  const std::vector<std::string> names = CommandNames(app);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return DidYouMean(word, views);
+}
+
+// Words and options that the innermost command does not take; "" where there are none.
+std::string Unexpected(const CLI::App& app) {
+  const CLI::App* inner = &app;
+  while (!inner->get_subcommands().empty()) inner = inner->get_subcommands().front();
+  const auto extra = inner->remaining();
+  if (extra.empty()) return "";
+  const std::string& word = extra.front();
+  if (word.starts_with("-")) {
+    return Printable(word) + ": no such option" + DidYouMeanOption(*inner, word);
+  }
+  return Printable(word) + ": one argument too many";
+}
+
 // Help ends with 0; arguments that no command takes with one line and kWrongArguments.
 std::optional<int> Parse(CLI::App& app, int argument_count, char** arguments) {
   try {
@@ -69,6 +108,8 @@ std::optional<int> Parse(CLI::App& app, int argument_count, char** arguments) {
     std::string reason = error.what();
     std::replace(reason.begin(), reason.end(), '\n', ' ');
     if (reason == "A subcommand is required") reason = "expected a command";
+    const std::string unexpected = Unexpected(app);
+    if (!unexpected.empty()) reason = unexpected;
     const std::string subject = command.starts_with("unshard ") ? command.substr(8) : command;
     std::cerr << "unshard: " << (command == "unshard" ? "" : subject + ": ") << Printable(reason)
               << "; see `" << command << " --help`\n";
@@ -111,7 +152,7 @@ Command AddMount(CLI::App& app) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* mount = app.add_subcommand("mount", "Show a sharded dataset as files");
-  mount->footer(kMountFooter);
+  mount->footer(MountFooter());
   mount
       ->add_option("SOURCE", arguments->options.source,
                    "Directory of a dataset, or above several; or its URL")
@@ -207,7 +248,8 @@ Command AddInfo(CLI::App& app) {
       "  unshard info segmentation\n"
       "  unshard info --json image.zarr | jq '.datasets[] | {path, shards, chunks}'\n"
       "\n"
-      "The members of the JSON object are described in unshard(1).");
+      "Ends with 1 where a dataset or the index of a shard is damaged. The members of the JSON\n"
+      "object are described in unshard(1).");
   info->add_option("SOURCE", arguments->source,
                    "Directory of a dataset, or above several; or its URL")
       ->required();
@@ -337,7 +379,16 @@ Command AddWhy(CLI::App& app) {
   return {why, [path] { return RunWhy(*path); }};
 }
 
-int Help(const CLI::App& app, const std::vector<std::string>& words) {
+int Help(const CLI::App& app, const std::vector<std::string>& words, bool json) {
+  if (json) {
+    if (words != std::vector<std::string>{"mount"}) {
+      std::cerr << "unshard: help: --json: expected `unshard help mount --json`, which lists the "
+                   "options of mounts; see `unshard help --help`\n";
+      return kWrongArguments;
+    }
+    std::cout << MountOptionsJson();
+    return 0;
+  }
   const CLI::App* command = &app;
   std::string name = app.get_name();
   for (const std::string& word : words) {
@@ -345,7 +396,8 @@ int Help(const CLI::App& app, const std::vector<std::string>& words) {
     const auto all = command->get_subcommands([](const CLI::App*) { return true; });
     const auto found = std::find_if(all.begin(), all.end(), named);
     if (found == all.end()) {
-      std::cerr << "unshard: " << Printable(word) << ": no such command; see `unshard --help`\n";
+      std::cerr << "unshard: " << Printable(word) << ": no such command"
+                << DidYouMeanCommand(*command, word) << "; see `unshard --help`\n";
       return kWrongArguments;
     }
     command = *found;
@@ -356,25 +408,43 @@ int Help(const CLI::App& app, const std::vector<std::string>& words) {
 }
 
 Command AddHelp(CLI::App& app) {
-  const auto words = std::make_shared<std::vector<std::string>>();
+  struct Arguments {
+    std::vector<std::string> words;
+    bool json = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
   CLI::App* help = app.add_subcommand("help", "Explain a command");
   help->footer("Examples:\n  unshard help mount\n  unshard help spool export");
-  help->add_option("COMMAND", *words, "One of those that `unshard --help` lists");
-  return {help, [&app, words] { return Help(app, *words); }};
+  help->add_option("COMMAND", arguments->words, "One of those that `unshard --help` lists");
+  help->add_flag("--json", arguments->json, "The options of mounts as JSON, for programs");
+  return {help, [&app, arguments] { return Help(app, arguments->words, arguments->json); }};
 }
 
 // CLI11 says "A subcommand is required" of a word that is none.
 bool ReportUnknownCommand(const CLI::App& app, int argument_count, char** arguments) {
-  const std::string word = argument_count > 1 ? arguments[1] : "";
-  if (word.empty() || word.front() == '-') return false;
-  std::string names;
-  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (one->check_name(word)) return false;
-    names += (names.empty() ? "" : ", ") + one->get_name();
+  const CLI::App* command = &app;
+  std::string path;
+  for (int i = 1; i < argument_count; ++i) {
+    const std::string word = arguments[i];
+    const auto all = command->get_subcommands([](const CLI::App*) { return true; });
+    if (all.empty() || word.empty() || word.front() == '-') return false;
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const CLI::App* one) { return one->check_name(word); });
+    if (found == all.end()) {
+      std::string names;
+      for (const std::string& name : CommandNames(*command)) {
+        names += (names.empty() ? "" : ", ") + name;
+      }
+      const std::string meant = DidYouMeanCommand(*command, word);
+      std::cerr << "unshard: " << path << Printable(word) << ": no such command"
+                << (meant.empty() ? "; expected one of " + names : meant) << "; see `unshard"
+                << (path.empty() ? "" : " " + path.substr(0, path.size() - 2)) << " --help`\n";
+      return true;
+    }
+    command = *found;
+    path += word + ": ";
   }
-  std::cerr << "unshard: " << Printable(word) << ": no such command, expected one of " << names
-            << "; see `unshard --help`\n";
-  return true;
+  return false;
 }
 
 int RunCommands(int argument_count, char** arguments) {

@@ -73,9 +73,10 @@ std::string AdviceOnArgument(const LoggedFailure& failure, const std::string& so
 std::string AdviceOnDamage(const LoggedFailure& failure, const std::string& source,
                            const std::string& mount_point) {
   if (failure.code == ErrorCodeName(ErrorCode::kDataLoss)) {
-    return "the stored bytes are damaged, all others are served: put a sound copy of the file that "
-           "is named above into " +
-           source + "; the mount sees it at once";
+    return "the stored bytes are damaged; everything else can still be read. Replace the file that "
+           "is "
+           "named above in " +
+           source + " with an intact copy; the mount sees it at once";
   }
   if (failure.code == ErrorCodeName(ErrorCode::kResourceExhausted)) {
     return "mount with a larger memory=, which caps what one file may need";
@@ -117,9 +118,7 @@ constexpr std::array<PlainAdvice, 15> kPlainAdvice = {{
     {"ENOTEMPTY", "remove what is in it first"},
     {"EFBIG", "write less: the limit is named above"},
     {"EMFILE", "mount from a shell with a higher `ulimit -n`"},
-    {"ETIMEDOUT",
-     "SOURCE, or the network before it, does not answer in time: try again once it does, nothing "
-     "of this failure is remembered"},
+    {"ETIMEDOUT", "SOURCE does not answer in time: try again later; no new mount is needed"},
     {"ENOMEM", "free memory, or mount with a smaller memory="},
 }};
 
@@ -147,8 +146,18 @@ bool Concerns(const LoggedFailure& failure, std::string_view path) {
   return Names(failure.message, path.substr(1));
 }
 
+bool IsConsequence(const LoggedFailure& later, const LoggedFailure& earlier) {
+  const bool closes = later.operation == "close" || later.operation == "release";
+  return closes && earlier.operation == "write" && later.path == earlier.path &&
+         later.errno_name == "EINVAL";
+}
+
 std::string AdviceOn(const LoggedFailure& failure, const std::string& source,
                      const std::string& mount_point) {
+  if (failure.operation == "flush" && failure.path.starts_with("/.unshard/")) {
+    return "cure the reason above, for example make room on the disk of " + source +
+           ", then run `unshard flush " + mount_point + "`";
+  }
   if (failure.errno_name == "EINVAL") return AdviceOnArgument(failure, source);
   if (failure.errno_name == "EIO") return AdviceOnDamage(failure, source, mount_point);
   if (failure.errno_name == "EACCES" && IsUrl(source)) {

@@ -24,6 +24,10 @@ std::optional<LoggedFailure> ParseLoggedFailure(std::string_view line);
 // the old name, and its message may concern the new one.
 bool Concerns(const LoggedFailure& failure, std::string_view path);
 
+// Whether `later`, on the same path, failed because `earlier` did: the close of a file that could
+// not be written whole.
+bool IsConsequence(const LoggedFailure& later, const LoggedFailure& earlier);
+
 // What to do about it. `source` and `mount_point` are inserted into the advice.
 std::string AdviceOn(const LoggedFailure& failure, const std::string& source,
                      const std::string& mount_point);

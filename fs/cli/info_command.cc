@@ -96,6 +96,15 @@ JsonValue DatasetObject(const FoundDataset& found, const DatasetDetails& details
     if (count.chunks_complete) object.Set("chunks", JsonValue::Number(count.chunks));
     if (count.fitting_known) object.Set("chunks_that_fit", JsonValue::Number(count.fitting));
   }
+  if (count.unreadable_shards > 0) {
+    object.Set("unreadable_shards", JsonValue::Number(count.unreadable_shards));
+    object.Set("unreadable", ListOf(count.unreadable, [](const ShardCount::Unreadable& shard) {
+                 JsonValue one = JsonValue::Object();
+                 one.Set("path", JsonValue::String(EscapeBytes(shard.path)));
+                 one.Set("why", JsonValue::String(EscapeBytes(shard.why)));
+                 return one;
+               }));
+  }
   if (!refused.empty()) {
     JsonValue reasons = JsonValue::Object();
     for (const auto& [format, why] : refused) {
@@ -164,6 +173,17 @@ std::string CountText(const ShardCount& count) {
          std::to_string(count.chunks * 100 / count.fitting) + " %)";
 }
 
+// One line for each shard with an index that cannot be read, up to a bound.
+std::string UnreadableText(const ShardCount& count) {
+  std::string text;
+  for (const ShardCount::Unreadable& shard : count.unreadable) {
+    text += "\n    damaged: " + Printable(shard.why);
+  }
+  const std::uint64_t more = count.unreadable_shards - count.unreadable.size();
+  if (more > 0) text += "\n    damaged: " + Counted(more, "more shard");
+  return text;
+}
+
 std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details,
                         const ShardCount& count, const RefusedFormats& refused) {
   std::string line = "/" + Printable(found.path) + "\n    " + found.format;
@@ -174,7 +194,7 @@ std::string DatasetLine(const FoundDataset& found, const DatasetDetails& details
   if (found.tree) {
     const std::string sharding = ShardingText(details.sharding);
     if (!sharding.empty()) line += "\n    sharding: " + sharding;
-    line += "\n    " + CountText(count);
+    line += "\n    " + CountText(count) + UnreadableText(count);
   }
   for (const auto& [format, why] : refused) {
     line += "\n    no file " + format + ": " + Printable(why);
@@ -219,7 +239,7 @@ DetailsByPath ReadDetails(ObjectStore& store, const std::vector<FoundDataset>& f
 
 }  // namespace
 
-Result<std::string> DescribeSource(const std::string& source, bool json) {
+Result<SourceDescription> DescribeSource(const std::string& source, bool json) {
   VolumeOptions options;
   UNSHARD_RETURN_IF_ERROR(NameSource(source, options));
   options.immutable = true;
@@ -227,7 +247,7 @@ Result<std::string> DescribeSource(const std::string& source, bool json) {
   options.searched_ahead = kAllDirectories;
   UNSHARD_ASSIGN_OR_RETURN(const auto volume, Volume::Open(options, nullptr));
   const VolumeParts& parts = volume->parts();
-  std::string text;
+  SourceDescription description;
   std::vector<JsonValue> datasets;
   const std::vector<FoundDataset> all = parts.datasets->found();
   DetailsByPath details = ReadDetails(*parts.store, all);
@@ -241,13 +261,15 @@ Result<std::string> DescribeSource(const std::string& source, bool json) {
     const ShardCount count =
         found.tree ? CountShards(*parts.store, *found.tree, costs) : ShardCount();
     datasets.push_back(DatasetObject(found, more, count, refused));
-    text += DatasetLine(found, more, count, refused);
+    description.text += DatasetLine(found, more, count, refused);
+    description.damaged |= found.fault.has_value() || count.unreadable_shards > 0;
   }
-  if (!json) return text;
+  if (!json) return description;
   JsonValue object = JsonValue::Object();
   object.Set("source", JsonValue::String(EscapeBytes(options.source)));
   object.Set("datasets", JsonValue::Array(std::move(datasets)));
-  return WriteJson(object) + "\n";
+  description.text = WriteJson(object) + "\n";
+  return description;
 }
 
 }  // namespace unshard

@@ -10,6 +10,7 @@
 
 #include "codec/core/escaped_text.h"
 #include "fs/common/daemon.h"
+#include "fs/common/option_table.h"
 #include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/session.h"
 #include "store/object/key.h"
@@ -18,56 +19,9 @@
 #include "store/volume/spool_folder.h"
 
 namespace unshard {
+namespace {
 
-const char* const kMountFooter =
-    "Options (-o), separated by commas:\n"
-    "  view=native|raw|precomputed|zarr3|zarr2|n5|all\n"
-    "                          how datasets are presented: native (default) is their own\n"
-    "                          format, unsharded; raw the same without compression; all:\n"
-    "                          each in a directory of its name\n"
-    "  view_codec=none|gzip|zstd|blosc\n"
-    "                          how views compress chunks that they encode (default: none)\n"
-    "  files=npy:nii:nrrd:raw  also each array as one file, in files/: some of these\n"
-    "                          formats\n"
-    "  lossy=yes|no            whether chunks that are written into a view may be stored\n"
-    "                          in an encoding that loses, jpeg (default: no)\n"
-    "  list=present|grid|none  what listings show: chunks that are there (default),\n"
-    "                          these and all directories of the grid, or no chunks\n"
-    "  morton=detect|standard|legacy\n"
-    "                          rule of precomputed chunk ids; legacy: CloudVolume and\n"
-    "                          igneous before June 2021\n"
-    "  watch=on|off            follow changes of the source by inotify (default: on)\n"
-    "  ttl=SECONDS             how long what is not watched is trusted (default: 1)\n"
-    "  immutable               the source never changes: revalidate nothing; read-only\n"
-    "  ro,rw                   forbid or allow writing (default: rw; s3://, gs://: rw\n"
-    "                          where the store can be written safely, else ro)\n"
-    "  spool=DIR               folder for what is not yet in its shard\n"
-    "                          (default: ~/.local/state/unshard/spool)\n"
-    "  spool_size=BYTES        cap on the bytes of the spool (default: 4G)\n"
-    "  spool_files=N           cap on its files (default: 131072)\n"
-    "  publish_after=SECONDS   rewrite a shard after so long without writes to it\n"
-    "                          (default: 5)\n"
-    "  publish_threads=N       shards rewritten at a time (default: 2)\n"
-    "  sync=spool|store        what fsync waits for (default: spool)\n"
-    "  strict                  refuse to replace what another host wrote meanwhile\n"
-    "  single_writer           no other host writes the source: be writable where the\n"
-    "                          file system has no locks between hosts, or the store\n"
-    "                          ignores conditions\n"
-    "  shard=SHAPE             store new Zarr v3 arrays in shards of this shape, in elements\n"
-    "                          (256x1024x1024) or in chunks (8c, 1cx8cx8c)\n"
-    "  anonymous               gs://, s3://: send no credentials, for public buckets\n"
-    "  allow_http              s3://: send requests by plain http to other hosts as well\n"
-    "  cache=DIR               keep what remote sources send on this disk, for later\n"
-    "                          mounts too\n"
-    "  cache_size=BYTES        cap on what is kept there (default: 4G)\n"
-    "  memory=BYTES            memory cap of all caches together (default: 512M)\n"
-    "  uid=N,gid=N             owner of the files shown\n"
-    "  umask=OCTAL,fmask=OCTAL,dmask=OCTAL\n"
-    "                          permissions that all, files, directories lack\n"
-    "  allow_other             let other users in (see fuse.conf(5))\n"
-    "  no_io_uring             take requests from /dev/fuse also where the kernel offers\n"
-    "                          them over io_uring, which is faster\n"
-    "\n"
+constexpr const char* kMountExamples =
     "Examples:\n"
     "  unshard mount segmentation /mnt/seg\n"
     "  unshard mount image.zarr /mnt/image -f -o list=grid,umask=027\n"
@@ -79,8 +33,6 @@ const char* const kMountFooter =
     "\n"
     "A running mount reports its state in MOUNT_POINT/.unshard/: status.json, metrics,\n"
     "config.json, errors, schema/.";
-
-namespace {
 
 // Resolves links; the directory need not exist.
 std::string ResolvedPath(const std::string& path) {
@@ -148,6 +100,8 @@ int Mount(MountOptions options) {
 }
 
 }  // namespace
+
+std::string MountFooter() { return MountOptionsHelp() + "\n" + kMountExamples; }
 
 std::string AbsolutePath(const std::string& path) {
   char resolved[PATH_MAX];

@@ -10,7 +10,7 @@
 namespace unshard {
 
 // The text of `unshard mount --help` below its arguments.
-extern const char* const kMountFooter;
+std::string MountFooter();
 
 // kMountProgram: mount(8) adds "rw" by itself, so that "rw" from it does not make read-only sources
 // fail.

@@ -1,5 +1,7 @@
 #include "fs/cli/why_command.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
@@ -7,6 +9,7 @@
 #include <system_error>
 
 #include "codec/core/escaped_text.h"
+#include "fs/cli/absent_path.h"
 #include "fs/cli/failure_advice.h"
 #include "fs/cli/mount_command.h"
 #include "fs/common/bounded_read.h"
@@ -71,28 +74,52 @@ int ReportUnread(const Place& place, const BoundedRead& read) {
   return ReportFailure(FailErrno(read.error, mount + "/.unshard/errors").value());
 }
 
+// Nothing is recorded of the path: its chunk may be absent, or the kernel refused by itself.
+int ReportNoFailure(const std::string& path, const Place& place, const std::string& config) {
+  const std::string mount = Printable(place.mount.mount_point);
+  struct stat found;
+  if (lstat(path.c_str(), &found) != 0 && errno == ENOENT) {
+    const std::string why = ExplainAbsentPath(config, place.inside);
+    if (!why.empty()) {
+      std::cout << Printable(path) << ": does not exist\n    why: " << why
+                << "\n    what to do: `unshard info " << Printable(place.mount.source)
+                << "` shows shape and chunks\n";
+      return 0;
+    }
+  }
+  return Refuse(
+      path,
+      "no failed request is recorded for this path; the kernel itself refuses writes to a "
+      "read-only mount (`unshard status " +
+          mount + "`) and access without permission (`ls -ld`)");
+}
+
 }  // namespace
 
 int RunWhy(const std::string& path) {
   const auto table = ReadMountTable();
   if (!table) return ReportFailure(table.error());
   const auto place = PlaceOf(*table, path);
-  if (!place) return Refuse(path, "no mount of unshard holds it; `unshard list` shows all of them");
+  if (!place) {
+    return Refuse(path,
+                  "no mount of unshard holds it; `unshard list` shows all mounts, and if `unshard "
+                  "mount` failed, its message or the system log says why");
+  }
   const std::string mount = Printable(place->mount.mount_point);
-  const auto read =
-      ReadWithin({place->mount.mount_point + "/.unshard/errors"}, kControlFileMilliseconds).front();
+  const std::string control = place->mount.mount_point + "/.unshard/";
+  const auto reads =
+      ReadWithin({control + "errors", control + "config.json"}, kControlFileMilliseconds);
+  const BoundedRead& read = reads.front();
   if (read.state != BoundedRead::State::kRead) return ReportUnread(*place, read);
   std::optional<LoggedFailure> last;
   std::istringstream lines(read.text);
   for (std::string line; std::getline(lines, line);) {
     const auto failure = ParseLoggedFailure(line);
-    if (failure && Concerns(*failure, Printable(place->inside))) last = failure;
+    if (!failure || !Concerns(*failure, Printable(place->inside))) continue;
+    if (!last || !IsConsequence(*failure, *last)) last = failure;
   }
   if (!last) {
-    return Refuse(path, "none of the last failures of the mount " + mount +
-                            " is on it. The kernel refuses by itself what is written to a "
-                            "read-only mount (`unshard status " +
-                            mount + "`) or without permission (`ls -ld`)");
+    return ReportNoFailure(path, *place, reads.back().text);
   }
   // A commit can fail at RELEASE, after all descriptors are closed: to the caller that is a close.
   const std::string operation = last->operation == "release" ? "close" : last->operation;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,5 +16,7 @@ std::string ReadableAge(std::uint64_t milliseconds);
 std::string Replaced(std::string text, std::string_view word, const std::string& by);
 // "1 chunk", "2 chunks".
 std::string Counted(std::uint64_t count, const std::string& noun);
+// "; did you mean NAME?" where one of `names` is a likely misspelling of `word`; else "".
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> names);
 
 }  // namespace unshard

@@ -246,6 +246,11 @@ Status ServedMount::MountSession() {
   UNSHARD_ASSIGN_OR_RETURN(session_, MakeSession(options_, context_));
   context_.session = session_.get();
   if (fuse_session_mount(session_.get(), options_.mount_point.c_str()) != 0) {
+    if (access("/dev/fuse", R_OK | W_OK) != 0) {
+      return FailErrno(errno,
+                       "/dev/fuse: this user may not open it; see `ls -l /dev/fuse`, join its "
+                       "group, or mount as root");
+    }
     return Fail(ErrorCode::kPermissionDenied,
                 options_.mount_point +
                     ": cannot be mounted on, for the reason above; mount on a directory of your "

@@ -43,7 +43,7 @@ constexpr const char* kUsage =
     "Usage: unshard-sample DIR [--megabytes N]\n"
     "\n"
     "Writes a sharded segmentation (precomputed) and a sharded image (Zarr v3) into DIR, which is\n"
-    "new or empty: about N megabytes, 1 to 100000; 200 where nothing else is said.\n";
+    "new or empty: about N megabytes, 1 to 100000; 20 without --megabytes.\n";
 
 // One array of the sample. Immutable once made; used by all threads.
 struct Array {
@@ -230,7 +230,7 @@ Status WriteSample(const std::string& directory, std::uint64_t megabytes) {
 
 struct Arguments {
   std::string directory;
-  std::uint64_t megabytes = 200;
+  std::uint64_t megabytes = 20;
 };
 
 // Nothing where the arguments are wrong.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "store/chunks/sharded_tree.h"
 #include "store/object/object_store.h"
@@ -18,6 +20,14 @@ struct ShardCount {
   bool complete = true;         // false: at least this many; none were counted where there are 0
   bool fitting_known = true;    // false: ids are scattered over shards, or too many to be counted
   bool chunks_complete = true;  // false: not counted, or some index could not be read
+  // The first of the shards with an index that cannot be read, and how many there are.
+  struct Unreadable {
+    std::string path;  // of the shard, in the store
+    std::string why;
+  };
+  static constexpr std::size_t kMostNamed = 10;
+  std::vector<Unreadable> unreadable;
+  std::uint64_t unreadable_shards = 0;
 };
 
 // Reads the indexes of the shards. `cost`: how many ids are tried to find out what fits into one.

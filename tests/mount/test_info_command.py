@@ -207,15 +207,21 @@ def test_info_counts_the_shards_and_not_the_chunks_where_an_index_is_damaged(wor
     shard.write_bytes(b"\xff" * 8 + b"\0" * 8 + shard.read_bytes()[16:])
     del expected[0]["chunks"]
     done = run_unshard("info", "--json", work / "source")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["datasets"] == expected
+    assert done.returncode == 1 and not done.stderr
+    found, = json.loads(done.stdout)["datasets"]
+    assert found.pop("unreadable_shards") == 1
+    named, = found.pop("unreadable")
+    assert named["path"] == "skeletons/0.shard" and str(shard) in named["why"]
+    assert [found] == expected
+    done = run_unshard("info", work / "source")
+    assert done.returncode == 1 and f"damaged: {shard}: " in done.stdout
 
 
 def test_info_names_what_is_broken_beside_what_is_not(work, run_unshard):
     expected = meshes_at(work)
     put_file(work / "source/array/zarr.json", '{"zarr_format": 3, "node_type": "arr')
     done = run_unshard("info", "--json", work / "source")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1
     broken, *others = json.loads(done.stdout)["datasets"]
     assert others == expected
     assert broken.keys() == {"path", "format", "sharded", "fault"} and broken["path"] == "array"

@@ -170,9 +170,24 @@ def test_why_explains_the_last_failure_and_only_those_of_the_path(case, run_unsh
     refused(errno.EINVAL, write_file, case.path("c/0/0"), b"longer")
     assert "found 6" in explained(run_unshard, case.path("c/0/0"))[1]
     assert "found 5" in explained(run_unshard, case.path("c/0/1"))[1]
-    done = run_unshard("why", case.path("c/0/2"))
+    done = run_unshard("why", case.path("c/1/0"))
     assert (done.returncode, done.stdout) == (1, "")
-    assert str(case.path("c/0/2")) in done.stderr and "none of the last failures" in done.stderr
+    assert str(case.path("c/1/0")) in done.stderr and "no failed request is recorded" in done.stderr
+
+
+@pytest.mark.parametrize("view, chunks", [("native", "scale"), ("all", "precomputed/scale")])
+def test_why_explains_files_that_do_not_exist(view, chunks, work, mount, run_unshard):
+    source = VersionedVolume(work / "source")
+    source.shard_path(0).unlink()
+    mounted = mount(source.path, f"ro,view={view}")
+    for name, reason in ((f"{chunks}/0-24_0-24_0-24", "this chunk is not stored"),
+                         (f"{chunks}/960-984_0-24_0-24", "the grid has no such chunk"),
+                         (f"{chunks}/notes", "no file of the source and no chunk has this name"),
+                         ("notes", "no file of the source and no chunk has this name")):
+        assert not os.path.lexists(mounted.path / name)
+        what, why, to_do = explained(run_unshard, mounted.path / name)
+        assert what == f"{mounted.path / name}: does not exist"
+        assert reason in why and f"unshard info {source.path}" in to_do
 
 
 def test_why_explains_what_a_mount_does_not_let_happen(case, run_unshard):
@@ -189,7 +204,7 @@ def test_why_explains_damage(case, run_unshard):
         assert wait_until(lambda: unreadable(case.path(name)), BOUND)
         what, why, to_do = explained(run_unshard, case.path(name))
     assert "failed with EIO" in what and shard.name in why
-    assert "a sound copy" in to_do and str(case.top) in to_do
+    assert "with an intact copy" in to_do and str(case.top) in to_do
 
 
 def test_why_explains_a_read_that_the_disk_fails(work, mount, run_unshard):

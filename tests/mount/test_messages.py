@@ -45,7 +45,13 @@ def judge(done, status, subject, reason, way_out):
 # which SOURCE, POINT and WORK are paths. Spools are closed folders unless it is about them.
 REFUSED = {
     "no command": ("", 2, None, "expected a command", "see `unshard --help`"),
-    "unknown command": ("infoo x", 2, "infoo", "no such command", "see `unshard --help`"),
+    "unknown command": ("infoo x", 2, "infoo", "no such command; did you mean info?", "see `unshard --help`"),
+    "unlike any command": ("frobnicate", 2, "frobnicate", "no such command; expected one of mount, umount",
+                           "see `unshard --help`"),
+    "unknown command of spools": ("spool rm x", 2, "spool", "rm: no such command", "see `unshard spool --help`"),
+    "unknown option of a command": ("copy a b --exlude x", 2, "copy", "--exlude: no such option",
+                                    "did you mean --exclude"),
+    "too many arguments": ("umount a b", 2, "umount", "b: one argument too many", "unshard umount --help"),
     "help of an unknown command": ("help frob", 2, "frob", "no such command", "see `unshard --help`"),
     "missing argument": ("mount SOURCE", 2, "mount", "MOUNT_POINT is required", "unshard mount --help"),
     "missing subcommand": ("spool", 2, "spool", "expected a command", "see `unshard spool --help`"),
@@ -126,7 +132,7 @@ def test_a_busy_mount_and_a_second_mount_are_refused_in_words(source, work, moun
     with open(mounted.path / source.names[0], "rb"):
         judge(run_unshard("umount", mounted.path), 1, mounted.path, rf"busy.*\({os.getpid()}\) uses it",
               "end that or leave the directory")
-    judge(run_unshard("why", mounted.path), 1, mounted.path, "none of the last failures",
+    judge(run_unshard("why", mounted.path), 1, mounted.path, "no failed request is recorded",
           "unshard status")
 
 

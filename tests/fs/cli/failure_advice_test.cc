@@ -40,6 +40,23 @@ TEST(FailureAdviceTest, NamesMayHoldSpacesAndLookLikeErrnos) {
   }
 }
 
+TEST(FailureAdviceTest, TheCloseOfAFileThatCouldNotBeWrittenIsAConsequence) {
+  const auto full = Logged("write", "a/c/0", {ErrorCode::kResourceExhausted, "full", ENOSPC});
+  const auto closed = Logged("close", "a/c/0", {ErrorCode::kInvalidArgument, "found 5", 0});
+  EXPECT_TRUE(IsConsequence(closed, full));
+  EXPECT_FALSE(IsConsequence(full, closed));
+  EXPECT_FALSE(IsConsequence(closed, closed)) << "written again";
+  EXPECT_FALSE(
+      IsConsequence(Logged("close", "a/c/1", {ErrorCode::kInvalidArgument, "found 5", 0}), full));
+}
+
+TEST(FailureAdviceTest, AFailedFlushIsNotCuredByAnotherFlushAlone) {
+  const auto failed =
+      Logged("flush", ".unshard/config.json", {ErrorCode::kResourceExhausted, "no room", ENOSPC});
+  const std::string advice = AdviceOn(failed, "/source", "/mnt");
+  EXPECT_NE(advice.find("make room on the disk of /source"), std::string::npos) << advice;
+}
+
 TEST(FailureAdviceTest, OtherLinesAreNone) {
   for (const char* line : {"", "x", "2026 read a EIO data loss: b", "2026 read /a EIO",
                            "2026 read /a EIO something: b", "2026 read /a"}) {
@@ -76,7 +93,8 @@ TEST(FailureAdviceTest, TheAdviceFitsTheReason) {
   const auto advice = [](const char* operation, const Error& error) {
     return AdviceOn(Logged(operation, "a", error), "/data", "/mnt");
   };
-  EXPECT_NE(advice("read", {ErrorCode::kDataLoss, "x", 0}).find("a sound copy"), std::string::npos);
+  EXPECT_NE(advice("read", {ErrorCode::kDataLoss, "x", 0}).find("an intact copy"),
+            std::string::npos);
   EXPECT_NE(advice("read", {ErrorCode::kUnavailable, "x", 0}).find("try again"), std::string::npos);
   EXPECT_NE(advice("read", {ErrorCode::kResourceExhausted, "x", 0}).find("memory="),
             std::string::npos);

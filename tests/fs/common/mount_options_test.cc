@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 
 #include "codec/json/parser.h"
+#include "fs/common/option_table.h"
 #include "store/volume/spool_folder.h"
 
 namespace unshard {
@@ -130,7 +133,7 @@ TEST(MountOptionsTest, BadValuesOfWritingAreNamed) {
     ExpectRefusal(after, std::string(after) + ": expected a number of seconds");
   }
   ExpectRefusal("sync=disk", "sync=disk: expected spool or store");
-  ExpectRefusal("strict=1", "option strict: unknown; ");
+  ExpectRefusal("strict=1", "option strict=1: expected strict without a value");
 }
 
 TEST(MountOptionsTest, SpoolsAreInTheUsersStateFolder) {
@@ -175,7 +178,7 @@ TEST(MountOptionsTest, ABadValueIsNamedWithWhatWasExpected) {
                              "memory=99999999999999999999", "memory=99999999999999G"}) {
     ExpectRefusal(memory, std::string(memory) + ": expected a number of bytes");
   }
-  for (const char* id : {"uid=", "uid=root", "gid=-1", "gid=4294967296", "uid=1 "}) {
+  for (const char* id : {"uid=", "uid=root", "gid=-1", "gid=4294967296", "uid=1 0"}) {
     ExpectRefusal(id, std::string(id) + ": expected a decimal number");
   }
   for (const char* mask : {"umask=8", "umask=1000", "umask=", "umask=-1", "fmask=9", "dmask=x"}) {
@@ -186,8 +189,42 @@ TEST(MountOptionsTest, ABadValueIsNamedWithWhatWasExpected) {
 TEST(MountOptionsTest, AnUnknownOptionIsNamed) {
   ExpectRefusal("nosuid,bogus", "option bogus: unknown; ");
   ExpectRefusal("bogus=1,list=grid", "option bogus: unknown; ");
-  ExpectRefusal("immutable=1", "option immutable: unknown; ");
-  ExpectRefusal("list", "option list: unknown; ");
+  ExpectRefusal("veiw=zarr2", "option veiw: unknown; did you mean view?; see");
+  ExpectRefusal("npy", "option npy: unknown; see");
+  ExpectRefusal("immutable=1", "option immutable=1: expected immutable without a value");
+  ExpectRefusal("list", "option list: expected list=present|grid|none");
+}
+
+TEST(MountOptionsTest, SpacesBesideCommasAreNoPartOfAnOption) {
+  const MountOptions options = Applied("ro, view=raw , uid=1 ");
+  EXPECT_TRUE(options.read_only);
+  EXPECT_EQ(options.view, "raw");
+  EXPECT_EQ(options.user, 1u);
+}
+
+TEST(MountOptionsTest, EveryValueThatTheTableNamesIsTaken) {
+  for (const MountOption& option : MountOptionTable()) {
+    EXPECT_EQ(FindMountOption(option.name), &option);
+    EXPECT_TRUE(option.text.ends_with(".")) << option.name;
+    const std::string name = std::string(option.name) + "=";
+    if (!option.fallback.empty()) Applied(name + std::string(option.fallback));
+    const bool listed = option.takes_value() && std::islower(option.values.front()) != 0;
+    for (std::string_view rest = listed ? option.values : ""; !rest.empty();) {
+      const std::size_t bar = std::min(rest.find('|'), rest.size());
+      Applied(name + std::string(rest.substr(0, bar)));
+      rest.remove_prefix(std::min(bar + 1, rest.size()));
+    }
+  }
+}
+
+TEST(MountOptionsTest, TheHelpNamesEveryOption) {
+  const std::string help = MountOptionsHelp();
+  for (const MountOption& option : MountOptionTable()) {
+    EXPECT_NE(help.find("\n  " + std::string(option.name)), std::string::npos) << option.name;
+  }
+  const auto json = ParseJson(MountOptionsJson());
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->items().size(), MountOptionTable().size());
 }
 
 TEST(MountOptionsTest, ByteCountsHaveBinarySuffixes) {
