@@ -16,6 +16,7 @@ struct S3Access {
   std::shared_ptr<S3Authorization> authorization;
   std::shared_ptr<HttpTransport> transport;
   std::shared_ptr<HttpServer> server;  // of the objects below the prefix
+  bool denies_listing = false;         // so that a denied object counts as missing
 };
 
 }  // namespace unshard

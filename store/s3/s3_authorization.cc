@@ -50,7 +50,18 @@ std::string What(const HttpResponse& response, const S3Failure& failure) {
   return what;
 }
 
+bool IsForWriter(const HttpRequest& request) {
+  return request.method != HttpRequest::Method::kGet || request.url.ends_with("?acl=") ||
+         request.url.ends_with("?tagging=");
+}
+
 }  // namespace
+
+bool IsS3Denial(const HttpResponse& response) {
+  if (response.status != 403) return false;
+  const std::string code = FailureOf(response).code;
+  return code.empty() || code == "AccessDenied";
+}
 
 S3Authorization::S3Authorization(std::string bucket, const S3Settings& settings,
                                  S3Endpoint endpoint,
@@ -146,8 +157,7 @@ bool S3Authorization::Renew(const HttpRequest& sent, const HttpResponse& respons
 
 std::optional<Error> S3Authorization::ErrorOf(const HttpRequest& sent,
                                               const HttpResponse& response) const {
-  using Method = HttpRequest::Method;
-  if (sent.method != Method::kGet && sent.method != Method::kHead) return std::nullopt;
+  if (IsForWriter(sent) || (passes_denials_ && IsS3Denial(response))) return std::nullopt;
   const int status = response.status;
   // A listing that fails after its first byte; an object may well be such a document.
   if (status == 200 && sent.url.find("list-type=2") != std::string::npos) {

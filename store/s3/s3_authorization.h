@@ -13,6 +13,10 @@
 
 namespace unshard {
 
+// Whether an answer denies access, as services also answer for an object that is missing where
+// objects may not be listed. Refused credentials are no denial.
+bool IsS3Denial(const HttpResponse& response);
+
 // Knows the region and the clock of the service once an answer has named them. Thread-safe.
 class S3Authorization final : public HttpAuthorization {
  public:
@@ -25,9 +29,12 @@ class S3Authorization final : public HttpAuthorization {
   bool Renew(const HttpRequest& sent, const HttpResponse& response) override;
   [[nodiscard]] std::optional<Error> ErrorOf(const HttpRequest& sent,
                                              const HttpResponse& response) const override;
-  // Answers to writes are interpreted by the writer, so that ErrorOf gives nothing for them. This
-  // gives, for an answer without success, what ErrorOf gives for a read.
+  // Answers to writes, to HEAD, and to ?acl= and ?tagging= are interpreted by the writer, so that
+  // ErrorOf gives nothing for them. This gives, for an answer without success, what ErrorOf gives
+  // for a read.
   [[nodiscard]] Error Explain(const HttpResponse& response) const;
+  // Whether ErrorOf gives nothing for a denial (IsS3Denial), so that the caller gets the answer.
+  void PassDenials(bool passes) { passes_denials_ = passes; }
 
  private:
   using Credentials = std::shared_ptr<const AwsCredentials>;
@@ -46,6 +53,7 @@ class S3Authorization final : public HttpAuthorization {
   const std::string base_;  // of the URLs of requests
   const std::unique_ptr<RenewedSecret<AwsCredentials>> credentials_;
   std::atomic<std::int64_t> clock_offset_{0};  // seconds
+  std::atomic<bool> passes_denials_{false};
   mutable std::mutex mutex_;
   S3Endpoint endpoint_;  // guarded by mutex_
 };

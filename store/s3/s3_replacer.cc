@@ -10,6 +10,7 @@
 
 #include "store/http/http_version.h"
 #include "store/http/retry.h"
+#include "store/object/lasting_warnings.h"
 #include "store/object/log.h"
 #include "store/remote/write_answers.h"
 #include "store/s3/answers.h"
@@ -25,8 +26,10 @@ constexpr std::size_t kMostGranted = 4096;
 
 bool IsGrant(const HttpHeader& field) { return field.name.starts_with("x-amz-grant-"); }
 
-// Whether the same request may be answered later. EPROTO: it has been, with a refusal.
+// Whether the same request may be answered later: also one for which there were no credentials.
+// EPROTO: it has been answered, with a refusal.
 bool MayPass(const Error& error) {
+  if (error.code == ErrorCode::kPermissionDenied) return true;
   if (error.system_errno == ETIMEDOUT || error.system_errno == EINTR) return true;
   return error.code == ErrorCode::kUnavailable && error.system_errno != EPROTO;
 }
@@ -34,6 +37,18 @@ bool MayPass(const Error& error) {
 NewObject WithoutGrants(NewObject object) {
   std::erase_if(object.kept, IsGrant);
   return object;
+}
+
+// s3:PutObject does not imply s3:PutObjectAcl. What was refused may also be the write itself: only
+// the same write without grants tells.
+bool MayRefuseGrants(const NewObject& object, const Error& refusal) {
+  const bool refuses = refusal.code == ErrorCode::kPermissionDenied ||
+                       refusal.message.find("AccessControlListNotSupported") != std::string::npos;
+  return refuses && std::any_of(object.kept.begin(), object.kept.end(), IsGrant);
+}
+
+void WarnOfLostGrants(const Error& refusal) {
+  LogWarning(refusal.message + "; it is put without its access control list");
 }
 
 class S3Writer final : public ObjectWriter {
@@ -60,8 +75,10 @@ class S3Writer final : public ObjectWriter {
   Result<std::unique_ptr<PartedUpload>> BeginParts(const NewObject& object, std::uint64_t size,
                                                    std::uint64_t part_bytes) override {
     auto begun = BeginS3Parts(access_, object, size, part_bytes);
-    if (begun || !RefusesGrants(object, begun.error())) return begun;
-    return BeginS3Parts(access_, WithoutGrants(object), size, part_bytes);
+    if (begun || !MayRefuseGrants(object, begun.error())) return begun;
+    auto without = BeginS3Parts(access_, WithoutGrants(object), size, part_bytes);
+    if (without) WarnOfLostGrants(begun.error());
+    return without;
   }
   Status DropParts(const std::string& key, const std::string& upload) override {
     return DropS3Parts(*access_, key, upload);
@@ -70,18 +87,18 @@ class S3Writer final : public ObjectWriter {
  private:
   WriteAnswer PutOnce(const NewObject& object, std::shared_ptr<const HttpBody> bytes);
   void RememberGrants(const NewObject& object, const std::string& validator);
-  // Whether a write was refused because of the grants that it carries: from now on none does.
-  bool RefusesGrants(const NewObject& object, const Error& refusal);
+  [[nodiscard]] Result<HttpResponse> Head(const std::string& key, const Deadline& deadline) const;
   // GET of what an object has besides its bytes ("?acl="): the document, or nothing where the
-  // service has none, or does not show it. Fails where asking again may show it: an object that is
-  // put without it loses it.
+  // service has none, or denies it, with a warning. Fails where asking again may show it: an object
+  // that is put without it loses it.
   [[nodiscard]] Result<std::optional<std::string>> ReadDocument(const std::string& key,
                                                                 const char* query,
-                                                                const Deadline& deadline) const;
+                                                                const Deadline& deadline);
 
   const std::shared_ptr<const S3Access> access_;
-  // Access control lists are asked for until the service answers with what is none, or refuses a
-  // write because it carries one. A refusal to show one may be over at the next request.
+  LastingWarnings denied_;
+  // Access control lists are asked for until the service answers with what is none. A refusal to
+  // show one, or to take one, is about one object, and may be over at the next request.
   std::atomic<bool> has_grants_{true};
   // Those of the versions that this process has put last.
   struct Granted {
@@ -92,13 +109,25 @@ class S3Writer final : public ObjectWriter {
   std::map<std::string, Granted> granted_;  // by key; guarded by granted_mutex_
 };
 
-Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
-                                                   const Deadline& deadline) {
+Result<HttpResponse> S3Writer::Head(const std::string& key, const Deadline& deadline) const {
   HttpRequest request = access_->server->MakeRequest(key, std::nullopt, deadline);
   request.method = Method::kHead;
-  const auto response = Send(*access_->transport, std::move(request));
+  auto head = Send(*access_->transport, request);
+  if (!head || (head->status != 400 && head->status != 401 && head->status != 403)) return head;
+  // A refusal has a body only where the request is a GET: by it, credentials that have expired and
+  // a clock that is wrong are recognised and renewed.
+  const HttpRequest get = access_->server->MakeRequest(key, AskedRange{0, 1}, deadline);
+  UNSHARD_ASSIGN_OR_RETURN(HttpResponse answer, Send(*access_->transport, get));
+  if (IsS3Denial(answer)) return answer;
+  return Send(*access_->transport, std::move(request));
+}
+
+Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
+                                                   const Deadline& deadline) {
+  const auto response = Head(key, deadline);
   if (!response) return Forward(response.error(), Describe(key));
   if (response->status == 404 || response->status == 410) return std::nullopt;
+  if (access_->denies_listing && IsS3Denial(*response)) return std::nullopt;
   if (response->status != 200) {
     return Forward(access_->authorization->Explain(*response), Describe(key));
   }
@@ -120,7 +149,7 @@ Result<std::optional<RemoteObject>> S3Writer::Look(const std::string& key,
 }
 
 Result<std::optional<std::string>> S3Writer::ReadDocument(const std::string& key, const char* query,
-                                                          const Deadline& deadline) const {
+                                                          const Deadline& deadline) {
   HttpRequest request = access_->server->MakeRequest(key, std::nullopt, deadline);
   request.url += query;
   request.max_whole_body = kMaxS3Answer;
@@ -130,11 +159,15 @@ Result<std::optional<std::string>> S3Writer::ReadDocument(const std::string& key
     if (MayPass(response.error())) return Forward(response.error(), what);
     return std::nullopt;
   }
-  if (IsRetriedStatus(response->status)) {
-    return Forward(access_->authorization->Explain(*response), what);
+  if (response->status == 200) return std::string(AsText(response->body));
+  Error refusal = access_->authorization->Explain(*response);
+  if (IsS3Denial(*response)) {
+    denied_.Warn(query, Bucket() + ": objects are replaced without what GET " + query +
+                            " shows, which is denied: " + refusal.message);
+  } else if (IsRetriedStatus(response->status) || refusal.code == ErrorCode::kPermissionDenied) {
+    return Forward(std::move(refusal), what);
   }
-  if (response->status != 200) return std::nullopt;
-  return std::string(AsText(response->body));
+  return std::nullopt;
 }
 
 // A bucket that belongs to its owner alone (BucketOwnerEnforced) says that only the owner is
@@ -180,21 +213,13 @@ std::shared_ptr<ObjectVersion> S3Writer::Open(const std::string& key, const Remo
   return MakeRangedVersion(access_->server, key, std::move(opened));
 }
 
-// Who may put an object may still not grant anything.
-bool S3Writer::RefusesGrants(const NewObject& object, const Error& refusal) {
-  const bool refuses = refusal.code == ErrorCode::kPermissionDenied ||
-                       refusal.message.find("AccessControlListNotSupported") != std::string::npos;
-  if (!refuses || !std::any_of(object.kept.begin(), object.kept.end(), IsGrant)) return false;
-  has_grants_ = false;
-  LogWarning(refusal.message + "; it is put without its access control list, as are others");
-  return true;
-}
-
 WriteAnswer S3Writer::Put(const NewObject& object, std::shared_ptr<const HttpBody> bytes) {
   WriteAnswer answer = PutOnce(object, bytes);
   const bool refused = answer.kind == WriteAnswer::Kind::kRefused;
-  if (!refused || !RefusesGrants(object, answer.reason)) return answer;
-  return PutOnce(WithoutGrants(object), std::move(bytes));
+  if (!refused || !MayRefuseGrants(object, answer.reason)) return answer;
+  WriteAnswer without = PutOnce(WithoutGrants(object), std::move(bytes));
+  if (without.kind == WriteAnswer::Kind::kApplied) WarnOfLostGrants(answer.reason);
+  return without;
 }
 
 WriteAnswer S3Writer::PutOnce(const NewObject& object, std::shared_ptr<const HttpBody> bytes) {

@@ -256,6 +256,52 @@ TEST_F(S3ReplacerTest, AListThatTheServiceDoesNotShowKeepsNothingFromBeingPut) {
   }
 }
 
+// A HEAD is refused without a word: a GET says that the credentials have expired.
+TEST_F(S3ReplacerTest, CredentialsThatExpireAreRenewedWhereOnlyHeadsAreSent) {
+  for (const char* status : {"400", "403"}) {
+    Put("base");
+    Proxy().Break(std::string("on HEAD;status ") + status + "\non GET;status " + status +
+                  ";body <Error><Code>ExpiredToken</Code></Error>;field Content-Length\n");
+    Begin();
+    EXPECT_EQ(Methods(), (Requests{"HEAD", "GET", "GET", "HEAD"})) << status;
+  }
+}
+
+// A list that grants everybody to read the object.
+constexpr const char* kPublicList =
+    "body <AccessControlPolicy><Owner><ID>o</ID></Owner><AccessControlList><Grant><Grantee "
+    "xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xsi:type='Group'>"
+    "<URI>http://acs.amazonaws.com/groups/global/AllUsers</URI></Grantee>"
+    "<Permission>READ</Permission></Grant></AccessControlList></AccessControlPolicy>;"
+    "field Content-Length";
+
+TEST_F(S3ReplacerTest, APutThatIsRefusedCostsNoObjectItsAccessControlList) {
+  const std::string shows = std::string("on GET;status 200;") + kPublicList + '\n';
+  Put("base");
+  Proxy().Break(shows + "on PUT;status 403\non PUT;status 403\n");
+  const auto refused = Commit("refused");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
+  (void)Methods();
+  // With the list refused and the object taken without it, that object alone loses its list.
+  Proxy().Break(shows + "on PUT;status 403\n");
+  ExpectCommit("ours");
+  EXPECT_EQ(Methods(), (Requests{"HEAD", "GET", "PUT", "PUT", "GET"}));
+  Put("another");
+  Proxy().Break(shows + "on PUT;status 403\n");
+  ExpectCommit("ours again");
+  EXPECT_EQ(Methods(), (Requests{"HEAD", "GET", "PUT", "PUT", "GET"})) << "its list is asked for";
+}
+
+TEST_F(S3ReplacerTest, AListThatIsDeniedIsLogged) {
+  Put("base");
+  Proxy().Break("on GET;status 403\n");
+  testing::internal::CaptureStderr();
+  ExpectCommit("ours");
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("?acl="), std::string::npos) << log;
+}
+
 TEST_F(S3ReplacerTest, TheFirstProbeSurvivesFaults) {
   // Servers are known by their URL: a proxy of its own is one that nothing is known of.
   for (const char* faults :
