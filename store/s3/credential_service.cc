@@ -62,6 +62,12 @@ Result<ExpiringCredentials> AskForRole(std::string form, const AwsRole& role,
     url = "https://sts." + region + ".amazonaws.com" + (region.starts_with("cn-") ? ".cn" : "");
   }
   while (url.ends_with('/')) url.pop_back();
+  const auto service = ParseHttpUrl(url);
+  if (!service) return CredentialsDenied("AWS_ENDPOINT_URL_STS is no http or https URL");
+  if (!service->is_https() && !IsLoopback(*service)) {
+    return CredentialsDenied("AWS_ENDPOINT_URL_STS is plain http to " + service->origin +
+                             "; STS is asked by https, as it is sent and sends secrets");
+  }
   HttpRequest request = Request(url + '/', deadline);
   request.method = HttpRequest::Method::kPost;
   request.headers.push_back({"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"});

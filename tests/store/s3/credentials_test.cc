@@ -117,6 +117,15 @@ TEST_F(CredentialsTest, TheEnvironmentNamesFilesAndFoldersInPlaceOfThoseOfTheHom
   EXPECT_EQ(Find(folders), "B SECRET ");
 }
 
+TEST_F(CredentialsTest, StsIsAskedByHttpsButOnThisMachine) {
+  home_.Write("token", "TOKEN");
+  const Variables variables{{"AWS_WEB_IDENTITY_TOKEN_FILE", home_.At("token")},
+                            {"AWS_ROLE_ARN", "arn:aws:iam::1:role/lab"},
+                            {"AWS_ENDPOINT_URL_STS", "http://192.0.2.1:9"}};
+  const std::string message = Find(variables);
+  EXPECT_TRUE(Holds(message, "plain http to http://192.0.2.1:9")) << message;
+}
+
 TEST_F(CredentialsTest, AWebIdentityAssumesItsRole) {
   home_.Write("token", "web-token\n");
   const Variables identity{{"AWS_WEB_IDENTITY_TOKEN_FILE", home_.At("token")},
