@@ -20,6 +20,21 @@ using Clock = std::chrono::steady_clock;
 
 // Who opens a file for writing does not wait for a store that is away.
 constexpr int kTriesOfWaitingCaller = 2;
+constexpr std::chrono::seconds kPatienceOfCaller{10};
+// Of a publish, for the answers to step 1 together: as long as the other requests have.
+constexpr std::chrono::seconds kPatienceOfPublish{30};
+
+// While it lives, requests of this thread end at `deadline`, or earlier as its caller wants.
+class EndsAt {
+ public:
+  explicit EndsAt(const Clock::time_point& deadline)
+      : caller_(CallerDeadline()),
+        served_(std::min(caller_.at, deadline), nullptr, [this] { return caller_.stop; }) {}
+
+ private:
+  const Deadline caller_;
+  const ServedCaller served_;
+};
 
 // When each object was written last, as far as that limits the next time. Thread-safe.
 class LastWrites {
@@ -349,6 +364,7 @@ Result<std::unique_ptr<ObjectReplacement>> RemoteReplacer::Begin(const ReplacedO
 Result<std::vector<std::string>> RemoteReplacer::Attempts(const std::string& key) {
   UNSHARD_ASSIGN_OR_RETURN(auto now, shared_->writer->Look(key, CallerDeadline()));
   return now ? std::move(now->attempts) : std::vector<std::string>();
+  const EndsAt in_time(deadline.at);
 }
 
 }  // namespace

@@ -190,8 +190,9 @@ WriteAnswer FakeObjectWriter::Write(const std::string& key, const WriteCondition
 }
 
 Result<std::optional<RemoteObject>> FakeObjectWriter::Look(const std::string& key,
-                                                           const Deadline&) {
+                                                           const Deadline& deadline) {
   const std::lock_guard lock(mutex_);
+  last_look_until_ = deadline.at;
   Note("LOOK " + key);
   if (failing_looks_ > 0) {
     --failing_looks_;

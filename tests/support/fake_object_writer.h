@@ -2,6 +2,7 @@
 // honours, and how its next writes fail.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -44,6 +45,10 @@ class FakeObjectWriter final : public ObjectWriter {
   void Next(FakeFault fault) { faults_.push_back(std::move(fault)); }
   // The next `count` calls of Look fail.
   void FailLooks(int count) { failing_looks_ = count; }
+  // When the last call of Look had to end.
+  [[nodiscard]] std::chrono::steady_clock::time_point last_look_until() const {
+    return last_look_until_;
+  }
   // Putting the `number`-th part from now on, counted over all uploads, fails.
   void FailPut(int number) { fails_put_in_ = number; }
   // Stores the object as another client does, without a condition. Returns the new object.
@@ -93,6 +98,7 @@ class FakeObjectWriter final : public ObjectWriter {
   std::deque<FakeFault> faults_;
   std::vector<std::string> requests_;
   int failing_looks_ = 0;
+  std::chrono::steady_clock::time_point last_look_until_;
   int fails_put_in_ = 0;  // 0: none
   int versions_ = 0;
 };

@@ -125,6 +125,19 @@ TEST_F(RemoteReplacerTest, OfAStoreThatIsAwayNothingIsKnown) {
   EXPECT_EQ(begun.error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(RemoteReplacerTest, BeginEndsAtItsDeadline) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  for (const bool probed : {false, true}) {
+    SCOPED_TRACE(probed);
+    if (!probed) Use({});
+    EXPECT_TRUE(replacer_->Begin({kKey, std::nullopt}, {until, {}}));
+    EXPECT_EQ(writer_->last_look_until(), until);
+    const ServedCaller earlier(until - std::chrono::minutes(1));
+    EXPECT_TRUE(replacer_->Begin({kKey, std::nullopt}, {until, {}}));
+    EXPECT_EQ(writer_->last_look_until(), until - std::chrono::minutes(1));
+  }
+}
+
 // 10 parts of 4 bytes.
 class PartedTest : public RemoteReplacerTest {
  protected:
