@@ -1,7 +1,9 @@
 #include "store/s3/s3_parts.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -21,6 +23,9 @@ namespace {
 using Method = HttpRequest::Method;
 
 constexpr std::chrono::seconds kAbortTimeout{10};
+constexpr std::array<std::chrono::milliseconds, 3> kBetweenBeginnings{
+    std::chrono::milliseconds(100), std::chrono::milliseconds(400),
+    std::chrono::milliseconds(1600)};
 
 // Of a validator, which is text without white space.
 std::string EscapeXml(std::string_view text) {
@@ -163,6 +168,26 @@ Status DropS3Parts(const S3Access& access, const std::string& key, const std::st
                  access.server->Describe(key) + ": dropping an upload");
 }
 
+namespace {
+
+// An upload whose id was lost with the answer cannot be dropped, and costs money until a rule of
+// the bucket ends it. So the request is sent again only where the service has not begun one for
+// sure.
+Result<HttpResponse> SendBeginning(HttpTransport& transport, HttpRequest request) {
+  request.once = true;
+  auto response = Send(transport, request);
+  for (const auto delay : kBetweenBeginnings) {
+    const bool unsent = !response && response.error().system_errno == ECONNREFUSED;
+    const bool refused = response && (response->status == 503 || response->status == 429);
+    if (!unsent && !refused) break;
+    if (!Pause(delay, request.deadline, "beginning an upload")) break;
+    response = Send(transport, request);
+  }
+  return response;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<PartedUpload>> BeginS3Parts(std::shared_ptr<const S3Access> access,
                                                    const NewObject& object, std::uint64_t size,
                                                    std::uint64_t part_bytes) {
@@ -170,7 +195,7 @@ Result<std::unique_ptr<PartedUpload>> BeginS3Parts(std::shared_ptr<const S3Acces
   request.url += "?uploads=";
   for (HttpHeader& field : S3MetadataFields(object)) request.headers.push_back(std::move(field));
   const std::string described = access->server->Describe(object.key) + ": beginning an upload";
-  const auto response = Send(*access->transport, std::move(request));
+  const auto response = SendBeginning(*access->transport, std::move(request));
   if (!response) return Forward(response.error(), described);
   if (response->status != 200) {
     return Forward(access->authorization->Explain(*response), described);

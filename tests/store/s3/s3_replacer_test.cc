@@ -381,6 +381,19 @@ TEST_F(S3PartsTest, ACompletionThatFailsOrIsLostIsSettled) {
   }
 }
 
+// Else an upload would be left whose id is lost.
+TEST_F(S3PartsTest, AnUploadIsBegunOnceMoreOnlyWhereTheServiceHasRefusedIt) {
+  const std::string text = RandomText(static_cast<std::size_t>(7 * kMebibyte), 3);
+  Proxy().Break("on POST;status 503\non POST;status 429\n");
+  ExpectCommit(text);
+  EXPECT_EQ(Count(Methods(), "POST"), 4) << "three beginnings and a completion";
+  for (const char* fault : {"lose", "instead 500"}) {
+    Proxy().Break(std::string("on POST;") + fault + '\n');
+    EXPECT_FALSE(Commit("another " + text)) << fault;
+    EXPECT_EQ(Count(Methods(), "POST"), 1) << fault;
+  }
+}
+
 TEST_F(S3PartsTest, AnotherWritersVersionStays) {
   const auto replacement = Begin();
   ASSERT_TRUE(*replacement->StartFromBase());
