@@ -101,6 +101,10 @@ struct PublishQueue::State {
   void WaitForWork(Time now, std::unique_lock<std::mutex>& lock);
   void SetAway(std::optional<Away> now);
   void TakeAnswer();
+  // Has a thread of the queue write a line to the log. Who calls may be the thread of the network.
+  void Note(LogLevel level, std::string line);
+  // Releases the mutex: whoever reads the log may be slow.
+  void WriteNotes(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool AsksForItself() const;
   void Ask(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::optional<Status> Outcome(const Ticket& ticket) const;
@@ -130,6 +134,7 @@ struct PublishQueue::State {
   // Of the last time when the store was away, until a publish succeeds; 0: it has.
   milliseconds unproven_pause{0};
   bool asking = false;
+  std::vector<std::pair<LogLevel, std::string>> notes;  // for the log
 
   // `away`, and not answered; read without the mutex.
   std::atomic<bool> silent = false;
@@ -201,13 +206,14 @@ void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mut
     dirty.MarkPublished(shard, *result);
     if (result->rewritten) ++publishes;
     failures_in_a_row = 0;
-    if (away) LogInfo("the store answers again: publishing goes on");
+    if (away) Note(LogLevel::kInfo, "the store answers again: publishing goes on");
     SetAway(std::nullopt);
     unproven_pause = milliseconds(0);
   } else {
     MarkFailed(shard, std::move(result).error(), now);
   }
   work.notify_all();
+  WriteNotes(lock);  // before those are woken who wait for the outcome
   // Without the mutex, which a thread that wakes up takes first.
   lock.unlock();
   ended.notify_all();
@@ -228,10 +234,11 @@ void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time 
   const bool permanent = !is_away && !denied && IsPermanent(error);
   // EINTR: the mount is ending, and says itself what is left.
   if (error.system_errno != EINTR) {
-    LogWarning(error.message + "; publishing " +
-               (permanent ? "it is not repeated until a flush or the next mount"
-                : is_away ? "goes on in " + std::to_string(pause.count()) + " ms"
-                          : "it is repeated in " + std::to_string(pause.count()) + " ms"));
+    Note(LogLevel::kWarning,
+         error.message + "; publishing " +
+             (permanent ? "it is not repeated until a flush or the next mount"
+              : is_away ? "goes on in " + std::to_string(pause.count()) + " ms"
+                        : "it is repeated in " + std::to_string(pause.count()) + " ms"));
   }
   if (is_away) {
     const bool asked = away && away->asked;
@@ -243,6 +250,19 @@ void PublishQueue::State::MarkFailed(const DirtyShard& shard, Error error, Time 
   SetAway(std::nullopt);  // it has answered
   unproven_pause = milliseconds(0);
   dirty.FailUntil(shard, std::move(error), pause, permanent ? Time::max() : now + pause);
+}
+
+void PublishQueue::State::Note(LogLevel level, std::string line) {
+  notes.emplace_back(level, std::move(line));
+  work.notify_one();
+}
+
+void PublishQueue::State::WriteNotes(std::unique_lock<std::mutex>& lock) {
+  const auto lines = std::exchange(notes, {});
+  if (lines.empty()) return;
+  lock.unlock();
+  for (const auto& [level, line] : lines) Log(level, line);
+  lock.lock();
 }
 
 void PublishQueue::State::SetAway(std::optional<Away> now) {
@@ -258,7 +278,7 @@ void PublishQueue::State::TakeAnswer() {
     silent = false;
     return;
   }
-  LogInfo("the store answers again");
+  Note(LogLevel::kInfo, "the store answers again");
   // Where no publish has failed there is nothing to prove.
   if (away->attempt != 0) unproven_pause = away->pause;
   SetAway(std::nullopt);
@@ -285,6 +305,10 @@ void PublishQueue::State::Ask(std::unique_lock<std::mutex>& lock) {
 void PublishQueue::State::Work() {
   std::unique_lock lock(mutex);
   while (!stopping) {
+    if (!notes.empty()) {
+      WriteNotes(lock);
+      continue;
+    }
     const Time now = clock();
     if (const auto shard = Choose(now)) {
       Run(*shard, lock);
@@ -294,6 +318,7 @@ void PublishQueue::State::Work() {
       WaitForWork(now, lock);
     }
   }
+  WriteNotes(lock);
 }
 
 std::optional<Status> PublishQueue::State::Outcome(const Ticket& ticket) const {
@@ -449,7 +474,7 @@ void PublishQueue::FoundStoreAway(const Error& error) {
     state_->silent = true;
     return;
   }
-  LogWarning(error.message + "; publishing waits for the store");
+  state_->Note(LogLevel::kWarning, error.message + "; publishing waits for the store");
   state_->SetAway(State::Away{error, 0, kShortestPause, state_->clock() + kShortestPause});
   // Something has to find out when it is back.
   state_->work.notify_all();
