@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 #include <utility>
 
 #include "codec/core/escaped_text.h"
 #include "store/http/retry.h"
+#include "store/object/catch_exceptions.h"
 
 namespace unshard {
 namespace {
@@ -138,8 +138,20 @@ void CurlTransfer::SetMethod(CURL* handle) {
 }
 
 std::size_t CurlTransfer::OnSend(char* to, std::size_t size, std::size_t count, void* transfer) {
-  return static_cast<CurlTransfer*>(transfer)->ReadBody(
-      {reinterpret_cast<std::uint8_t*>(to), size * count});
+  auto& self = *static_cast<CurlTransfer*>(transfer);
+  std::size_t read = CURL_READFUNC_ABORT;
+  self.Guarded([&] {
+    read = self.ReadBody({reinterpret_cast<std::uint8_t*>(to), size * count});
+    return true;
+  });
+  return read;
+}
+
+bool CurlTransfer::Guarded(const std::function<bool()>& work) {
+  bool done = false;
+  const Status outcome = CatchExceptions([&]() -> Status { return done = work(), Status(); });
+  if (!outcome) refusal_ = outcome.error();
+  return done;
 }
 
 int CurlTransfer::OnSeek(void* transfer, curl_off_t offset, int origin) {
@@ -169,15 +181,17 @@ std::size_t CurlTransfer::ReadBody(std::span<std::uint8_t> to) {
 
 std::size_t CurlTransfer::OnHeader(char* data, std::size_t size, std::size_t count,
                                    void* transfer) {
+  auto& self = *static_cast<CurlTransfer*>(transfer);
   const bool taken =
-      static_cast<CurlTransfer*>(transfer)->TakeHeader(std::string_view(data, size * count));
+      self.Guarded([&] { return self.TakeHeader(std::string_view(data, size * count)); });
   return taken ? size * count : 0;
 }
 
 std::size_t CurlTransfer::OnBody(char* data, std::size_t size, std::size_t count, void* transfer) {
   const ByteSpan bytes = AsBytes(std::string_view(data, size * count));
   // Any other count than that of the bytes makes libcurl end the transfer.
-  return static_cast<CurlTransfer*>(transfer)->TakeBody(bytes) ? bytes.size() : ~std::size_t{0};
+  auto& self = *static_cast<CurlTransfer*>(transfer);
+  return self.Guarded([&] { return self.TakeBody(bytes); }) ? bytes.size() : ~std::size_t{0};
 }
 
 bool CurlTransfer::TakeHeader(std::string_view line) {
@@ -222,12 +236,7 @@ bool CurlTransfer::TakeBody(ByteSpan bytes) {
     response_.body_too_large = true;
     return false;
   }
-  try {
-    response_.body.insert(response_.body.end(), bytes.begin(), bytes.end());
-  } catch (const std::bad_alloc&) {
-    refusal_ = Error{ErrorCode::kResourceExhausted, "no memory for the answer of the server", 0};
-    return false;
-  }
+  response_.body.insert(response_.body.end(), bytes.begin(), bytes.end());
   return true;
 }
 

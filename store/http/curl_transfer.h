@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,9 @@ class CurlTransfer {
   static std::size_t OnSend(char* to, std::size_t size, std::size_t count, void* transfer);
   static int OnSeek(void* transfer, curl_off_t offset, int origin);
   std::size_t ReadBody(std::span<std::uint8_t> to);
+  // What `work` returns; false, with the exception as `refusal_`, where it throws: libcurl, which
+  // is C, calls it.
+  bool Guarded(const std::function<bool()>& work);
   bool TakeHeader(std::string_view line);
   bool TakeBody(ByteSpan bytes);
   // Of the body that follows the fields that have come.

@@ -13,6 +13,8 @@
 //   6. It lets libcurl go on with the sockets that are ready, and with those requests whose time
 //      libcurl has asked for. Requests that are answered are ended: the callback runs last.
 //
+// An exception never ends the thread: it fails the request that it is about (6), or is logged.
+//
 // So a turn costs what happens in it, and not the number of requests in flight.
 #include "store/http/curl_transport.h"
 
@@ -34,7 +36,9 @@
 #include "store/http/concurrency_limit.h"
 #include "store/http/curl_transfer.h"
 #include "store/http/socket_events.h"
+#include "store/object/catch_exceptions.h"
 #include "store/object/hand_over.h"
+#include "store/object/log.h"
 #include "store/object/thread_without_signals.h"
 
 namespace unshard {
@@ -43,6 +47,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kWaiting = "waiting for the server";
+
+// Those who wait for what `work` has not done get an error by AwaitedResult::Callback.
+template <class Work>
+void LogExceptions(const Work& work) noexcept {
+  try {
+    const Status done = CatchExceptions([&]() -> Status { return work(), Status(); });
+    if (!done) LogError("a request over the network: " + done.error().message);
+  } catch (...) {
+    static_cast<void>(0);  // there is no memory for a line of the log
+  }
+}
 
 struct FreeMulti {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
@@ -72,9 +87,12 @@ class Reactor {
   struct NoteStop {
     Reactor* reactor;
     Number number;
-    void operator()() const {
-      Message message{nullptr, number};
-      reactor->Put(message);
+    void operator()() const noexcept {
+      // Without memory for the message the request ends at its deadline.
+      LogExceptions([this] {
+        Message message{nullptr, number};
+        reactor->Put(message);
+      });
     }
   };
   struct Entry {
@@ -182,16 +200,19 @@ void Reactor::Stop() {
 }
 
 void Reactor::Refuse(CurlTransfer& transfer) {
-  transfer.TakeDone()(Fail(ErrorCode::kUnavailable, "the store is being closed"));
+  const auto done = transfer.TakeDone();
+  LogExceptions([&] { done(Fail(ErrorCode::kUnavailable, "the store is being closed")); });
 }
 
 void Reactor::Run() {
   while (!stopped_) {
-    TakeOver();
-    EndLate();
-    SendWaiting();
-    Sleep();
-    EndAnswered();
+    LogExceptions([this] {
+      TakeOver();
+      EndLate();
+      SendWaiting();
+      Sleep();
+      EndAnswered();
+    });
   }
   for (const Message& message : messages_.Close()) {
     if (message.added) Refuse(*message.added);
@@ -246,7 +267,9 @@ void Reactor::SendWaiting() {
       End(at, FailErrno(EINTR, kWaiting));
       continue;
     }
-    CURL* const handle = entry.transfer->Prepare(options_, environment_);
+    const auto prepared = CatchExceptions(
+        [&]() -> Result<CURL*> { return entry.transfer->Prepare(options_, environment_); });
+    CURL* const handle = prepared.value_or(nullptr);
     if (handle != nullptr) curl_easy_setopt(handle, CURLOPT_PRIVATE, &entry);
     if (handle == nullptr || curl_multi_add_handle(multi_.get(), handle) != CURLM_OK) {
       End(at, Fail(ErrorCode::kResourceExhausted, "no memory for a request"));
@@ -292,7 +315,7 @@ void Reactor::EndAnswered() {
     const CURLcode code = message->data.result;
     Entry* entry = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &entry);
-    auto result = entry->transfer->Finish(code);
+    auto result = CatchExceptions([&] { return entry->transfer->Finish(code); });
     const bool throttled = result && (result->status == 429 || result->status == 503);
     limit_.Answered(throttled, entry->transfer->sent(), Clock::now());
     End(entries_.find(entry->number), std::move(result));
@@ -310,7 +333,7 @@ void Reactor::End(Entries::iterator at, Result<HttpResponse> result) {
   deadlines_.erase({entry.transfer->request().deadline.at, entry.number});
   const auto done = entry.transfer->TakeDone();
   entries_.erase(at);
-  done(std::move(result));
+  LogExceptions([&] { done(std::move(result)); });
 }
 
 class CurlTransport final : public HttpTransport {

@@ -25,8 +25,7 @@ std::string_view MethodName(HttpRequest::Method method) {
 Result<HttpResponse> Send(HttpTransport& transport, HttpRequest request) {
   const auto outcome = std::make_shared<AwaitedResult<HttpResponse>>();
   // The transport ends the request at its deadline, and its error says more than ours.
-  transport.Start(std::move(request),
-                  [outcome](Result<HttpResponse> result) { outcome->Bring(std::move(result)); });
+  transport.Start(std::move(request), AwaitedResult<HttpResponse>::Callback(outcome));
   return outcome->Wait();
 }
 

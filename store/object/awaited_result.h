@@ -2,6 +2,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -25,6 +27,26 @@ class AwaitedResult {
     }
     // Without the lock: the thread that is woken needs it.
     changed_.notify_one();
+  }
+
+  // A callback that brings the result of its call. Where all its copies go without a call, as where
+  // an exception ends what would have called it, it brings kInternal.
+  static std::function<void(Result<Value>)> Callback(std::shared_ptr<AwaitedResult> outcome) {
+    struct Caller {
+      const std::shared_ptr<AwaitedResult> outcome;
+      bool called = false;
+      explicit Caller(std::shared_ptr<AwaitedResult> brought_to) : outcome(std::move(brought_to)) {}
+      Caller(const Caller&) = delete;
+      Caller& operator=(const Caller&) = delete;
+      ~Caller() {
+        // A text so short takes no memory.
+        if (!called) outcome->Bring(tl::unexpected<Error>({ErrorCode::kInternal, "no answer", 0}));
+      }
+    };
+    return [caller = std::make_shared<Caller>(std::move(outcome))](Result<Value> result) {
+      caller->called = true;
+      caller->outcome->Bring(std::move(result));
+    };
   }
 
   // Waits without limit.

@@ -48,8 +48,7 @@ ByteRange ClipRange(const RangeRequest& range, std::uint64_t object_size) {
 
 Result<ReadResult> ObjectVersion::Read(const RangeRequest& range, const Deadline& deadline) {
   const auto outcome = std::make_shared<AwaitedResult<ReadResult>>();
-  StartRead(range, deadline,
-            [outcome](Result<ReadResult> result) { outcome->Bring(std::move(result)); });
+  StartRead(range, deadline, AwaitedResult<ReadResult>::Callback(outcome));
   return outcome->Wait(deadline, "waiting for the store");
 }
 

@@ -6,11 +6,15 @@
 #include <atomic>
 #include <cerrno>
 #include <future>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "store/object/awaited_result.h"
 #include "tests/support/http_servers.h"
 
 namespace unshard {
@@ -60,6 +64,27 @@ TEST_F(CurlTransportTest, MayEndInACallback) {
   });
   ended.get_future().wait();
   EXPECT_FALSE(transport);
+}
+
+TEST_F(CurlTransportTest, AnExceptionEndsNoProcess) {
+  const auto transport = MakeCurlTransport({});
+  std::promise<void> thrown;
+  HttpRequest request = Request();
+  request.deadline.at = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  transport->Start(request, [&](const Result<HttpResponse>&) {
+    thrown.set_value();
+    throw std::bad_alloc();
+  });
+  thrown.get_future().wait();
+  // Who waits for what the callback would have called is told when the callback goes.
+  const auto outcome = std::make_shared<AwaitedResult<int>>();
+  transport->Start(std::move(request),
+                   [done = AwaitedResult<int>::Callback(outcome)](const Result<HttpResponse>&) {
+                     throw std::runtime_error("thrown");
+                   });
+  const auto result = outcome->Wait();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kInternal);
 }
 
 // Each at its own time, whatever the order in which they were started.
