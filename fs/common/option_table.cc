@@ -99,6 +99,24 @@ Status ApplyDirectory(const MountOption& option, std::string_view value, MountOp
   return {};
 }
 
+Status ApplyEndpoint(const MountOption& option, std::string_view value, MountOptions& options) {
+  if (value.empty()) return BadValue(option, value, "the URL of a service: https://host[:port]");
+  options.endpoint = value;
+  return {};
+}
+
+Status ApplyRegion(const MountOption& option, std::string_view value, MountOptions& options) {
+  if (value.empty()) return BadValue(option, value, "a region of S3: us-east-1");
+  options.region = value;
+  return {};
+}
+
+Status ApplyProfile(const MountOption& option, std::string_view value, MountOptions& options) {
+  if (value.empty()) return BadValue(option, value, "a profile of ~/.aws/config");
+  options.profile = value;
+  return {};
+}
+
 template <auto member>
 Status ApplyId(const MountOption& option, std::string_view value, MountOptions& options) {
   const auto id = ParseNumber<std::uint32_t>(value);
@@ -319,6 +337,15 @@ constexpr MountOption kMountOptions[] = {
      ApplyTrue<&O::allow_http>, "allow_http", DescribeBoolean<&O::allow_http>},
     {"cache", "DIR", "",
      "Keep indexes and chunks of remote sources in this folder, also for later mounts.",
+    {"endpoint", "URL", "", "s3://, gs://: the service that has the bucket.",
+     "In place of AWS_ENDPOINT_URL_S3, or of CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE.",
+     ApplyEndpoint, "endpoint", DescribeText<&O::endpoint>},
+    {"region", "NAME", "", "s3://: the region of the bucket.", "In place of AWS_REGION.",
+     ApplyRegion, "region", DescribeText<&O::region>},
+    {"profile", "NAME", "",
+     "s3://: the profile of ~/.aws/config and ~/.aws/credentials that signs requests.",
+     "In place of AWS_PROFILE, and of keys in the environment.", ApplyProfile, "profile",
+     DescribeText<&O::profile>},
      "A later mount then needs no request for an index that it has, and none for the chunks of an "
      "immutable source. Any number of mounts can share one folder, and it can be removed at any "
      "time. It is made for its owner alone (mode 0700), and refused if others may enter it.",

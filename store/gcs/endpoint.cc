@@ -77,7 +77,7 @@ Result<GcsEndpoint> MakeGcsEndpoint(const std::string& emulator_host,
                                            "STORAGE_EMULATOR_HOST"));
     return endpoint;
   }
-  constexpr const char* kOverride = "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE";
+  constexpr const char* kOverride = "endpoint= or CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE";
   UNSHARD_ASSIGN_OR_RETURN(
       endpoint.base,
       ParseEndpoint(override_url.empty() ? std::string(GcsEndpoint::kService) : override_url,

@@ -17,7 +17,7 @@ struct GcsEnvironment {
   std::string endpoint;                 // CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE
   std::string application_credentials;  // GOOGLE_APPLICATION_CREDENTIALS
   std::string cloudsdk_config;          // CLOUDSDK_CONFIG
-  std::string home;                     // HOME
+  std::string home;                     // HOME, else that of the user's entry in passwd
   std::string cloud_files_dir;          // CLOUD_FILES_DIR
   std::string cloud_volume_dir;         // CLOUD_VOLUME_DIR
   std::string metadata_host;            // GCE_METADATA_HOST

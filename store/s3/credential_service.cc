@@ -13,8 +13,8 @@
 #include "store/http/retry.h"
 #include "store/http/transport.h"
 #include "store/http/url.h"
+#include "store/remote/text_file.h"
 #include "store/s3/endpoint.h"
-#include "store/s3/text_file.h"
 
 namespace unshard {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "codec/core/error.h"
 #include "store/object/deadline.h"
+#include "store/remote/environment.h"
 #include "store/s3/answers.h"
-#include "store/s3/environment.h"
 #include "store/s3/sigv4.h"
 
 namespace unshard {

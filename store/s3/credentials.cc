@@ -6,9 +6,9 @@
 
 #include "codec/json/json.h"
 #include "codec/json/parser.h"
+#include "store/remote/text_file.h"
 #include "store/s3/credential_process.h"
 #include "store/s3/credential_service.h"
-#include "store/s3/text_file.h"
 
 namespace unshard {
 namespace {
@@ -134,15 +134,12 @@ Found OfSecretsFile(const std::string& path) {
 }
 
 Found OfCloudVolume(const CredentialsPlace& place, const Deadline&) {
-  const std::string volumes =
-      FirstOf(place.environment("CLOUD_VOLUME_DIR"), InHome(place.environment, ".cloudvolume"));
-  const std::string files =
-      FirstOf(place.environment("CLOUD_FILES_DIR"), InHome(place.environment, ".cloudfiles"));
-  for (const std::string& folder : {volumes, files}) {
-    if (folder.empty()) continue;
-    for (const std::string& name :
-         {place.bucket + "-aws-secret.json", std::string("aws-secret.json")}) {
-      auto found = OfSecretsFile(folder + "/secrets/" + name);
+  const Environment& environment = place.environment;
+  for (const std::string& name :
+       {place.bucket + "-aws-secret.json", std::string("aws-secret.json")}) {
+    for (const std::string& path : SecretFiles(HomeOf(environment), environment("CLOUD_FILES_DIR"),
+                                               environment("CLOUD_VOLUME_DIR"), name)) {
+      auto found = OfSecretsFile(path);
       if (!found || *found) return found;
     }
   }
@@ -158,7 +155,7 @@ constexpr Source kSources[] = {
     {"AWS_ACCESS_KEY_ID in the environment", OfEnvironment},
     {"AWS_WEB_IDENTITY_TOKEN_FILE", OfWebIdentity},
     {"the profile in ~/.aws/credentials and ~/.aws/config", OfProfile},
-    {"aws-secret.json in ~/.cloudvolume/secrets and ~/.cloudfiles/secrets", OfCloudVolume},
+    {"aws-secret.json in ~/.cloudfiles/secrets and ~/.cloudvolume/secrets", OfCloudVolume},
     {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and _FULL_URI", InContainer},
     {"the metadata service of this machine", OnMachine},
 };
@@ -170,13 +167,16 @@ std::string ProfileName(const Environment& environment) {
                  "default");
 }
 
+AwsFiles AwsFilesOf(const Environment& environment) {
+  return {
+      FirstOf(environment("AWS_CONFIG_FILE"), InHome(environment, ".aws/config")),
+      FirstOf(environment("AWS_SHARED_CREDENTIALS_FILE"), InHome(environment, ".aws/credentials"))};
+}
+
 Result<AwsProfiles> ReadProfiles(const Environment& environment) {
-  const std::string config =
-      FirstOf(environment("AWS_CONFIG_FILE"), InHome(environment, ".aws/config"));
-  const std::string credentials =
-      FirstOf(environment("AWS_SHARED_CREDENTIALS_FILE"), InHome(environment, ".aws/credentials"));
-  UNSHARD_ASSIGN_OR_RETURN(const auto config_text, ReadTextFile(config));
-  UNSHARD_ASSIGN_OR_RETURN(const auto credentials_text, ReadTextFile(credentials));
+  const AwsFiles files = AwsFilesOf(environment);
+  UNSHARD_ASSIGN_OR_RETURN(const auto config_text, ReadTextFile(files.config));
+  UNSHARD_ASSIGN_OR_RETURN(const auto credentials_text, ReadTextFile(files.credentials));
   return MergeProfiles(ParseConfigFile(config_text.value_or("")),
                        ParseCredentialsFile(credentials_text.value_or("")));
 }

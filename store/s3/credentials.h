@@ -7,12 +7,20 @@
 #include "codec/core/error.h"
 #include "store/http/renewed_secret.h"
 #include "store/object/deadline.h"
+#include "store/remote/environment.h"
 #include "store/s3/answers.h"
-#include "store/s3/environment.h"
 #include "store/s3/profiles.h"
 #include "store/s3/sigv4.h"
 
 namespace unshard {
+
+// AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE, or those of ~/.aws; "" where the home is
+// unknown.
+struct AwsFiles {
+  std::string config;
+  std::string credentials;
+};
+AwsFiles AwsFilesOf(const Environment& environment);
 
 // The profiles of AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE, or of ~/.aws; files that are
 // missing have none. Fails where one cannot be read or exceeds 1 MiB.

@@ -107,7 +107,7 @@ Result<S3Endpoint> MakeS3Endpoint(const std::string& bucket, const S3Settings& s
   auto service = ParseHttpUrl(url);
   if (!service || !service->query.empty() || !service->user_info.empty()) {
     return Invalid(
-        "the endpoint of S3 (AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, endpoint_url of the "
+        "the endpoint of S3 (endpoint=, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, endpoint_url of the "
         "profile) is not a URL of the form https://host[:port]");
   }
   endpoint.bucket = *std::move(service);

@@ -6,7 +6,7 @@
 
 #include "codec/core/error.h"
 #include "store/http/url.h"
-#include "store/s3/environment.h"
+#include "store/remote/environment.h"
 #include "store/s3/profiles.h"
 
 namespace unshard {

@@ -61,8 +61,10 @@ Result<S3Store> OpenS3Store(const std::string& url, const S3Options& options) {
   const std::string name = ProfileName(options.environment);
   const auto profile = profiles.find(name);
   if (profile == profiles.end() && !options.environment("AWS_PROFILE").empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "the profile '" + name + "' (AWS_PROFILE) is in neither file of AWS's settings");
+    const AwsFiles files = AwsFilesOf(options.environment);
+    return Fail(ErrorCode::kInvalidArgument, "the profile '" + name +
+                                                 "' (profile=, AWS_PROFILE) is neither in " +
+                                                 files.credentials + " nor in " + files.config);
   }
   S3Settings settings = ReadS3Settings(options.environment,
                                        profile == profiles.end() ? AwsProfile() : profile->second);

@@ -8,6 +8,7 @@
 #include "store/http/http_store.h"
 #include "store/object/object_replacement.h"
 #include "store/object/object_store.h"
+#include "store/remote/environment.h"
 #include "store/remote/remote_replacer.h"
 #include "store/s3/environment.h"
 

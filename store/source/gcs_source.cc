@@ -11,6 +11,15 @@
 namespace unshard {
 namespace {
 
+// The environment, with the options of the mount in place of what they name.
+GcsEnvironment GcsEnvironmentOf(const VolumeOptions& options) {
+  GcsEnvironment environment = ReadGcsEnvironment();
+  if (options.endpoint.empty()) return environment;
+  environment.emulator_host.clear();
+  environment.endpoint = options.endpoint;
+  return environment;
+}
+
 // Sends one request, as the environment says (store/gcs/environment.h).
 Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
@@ -21,7 +30,8 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
   gcs.read_only = options.read_only || options.immutable;
   gcs.remote.single_writer = options.single_writer;
   gcs.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
-  UNSHARD_ASSIGN_OR_RETURN(GcsStore store, OpenGcsStore(options.url, ReadGcsEnvironment(), gcs));
+  UNSHARD_ASSIGN_OR_RETURN(GcsStore store,
+                           OpenGcsStore(options.url, GcsEnvironmentOf(options), gcs));
   parts.store = std::move(store.objects);
   if (!options.read_only) parts.replacer = std::move(store.replacer);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
@@ -38,7 +48,7 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
 // "gs://bucket/prefix"; of an emulator its URL, the bucket and the prefix.
 Result<std::string> LocateGcsSource(const VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const GcsLocation location, ParseGcsUrl(options.url));
-  const GcsEnvironment environment = ReadGcsEnvironment();
+  const GcsEnvironment environment = GcsEnvironmentOf(options);
   UNSHARD_ASSIGN_OR_RETURN(const GcsEndpoint endpoint,
                            MakeGcsEndpoint(environment.emulator_host, environment.endpoint));
   // Private endpoints lead to the same buckets.

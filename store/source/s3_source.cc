@@ -1,4 +1,8 @@
 // Sources behind s3:// URLs: with listings and without events.
+#include <map>
+#include <string>
+#include <utility>
+
 #include "store/local/inotify_watcher.h"
 #include "store/object/key.h"
 #include "store/s3/credentials.h"
@@ -10,11 +14,34 @@
 namespace unshard {
 namespace {
 
+// The environment, with the options of the mount in place of what they name.
+Environment EnvironmentOf(const VolumeOptions& options) {
+  std::map<std::string, std::string> given;
+  if (!options.endpoint.empty()) {
+    given["AWS_ENDPOINT_URL_S3"] = options.endpoint;
+    given["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false";
+  }
+  if (!options.region.empty()) given["AWS_REGION"] = options.region;
+  if (!options.profile.empty()) {
+    given["AWS_PROFILE"] = options.profile;
+    // They would come before the profile.
+    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+                             "AWS_WEB_IDENTITY_TOKEN_FILE"}) {
+      given[name] = "";
+    }
+  }
+  return [given = std::move(given), process = ProcessEnvironment()](const std::string& name) {
+    const auto found = given.find(name);
+    return found == given.end() ? process(name) : found->second;
+  };
+}
+
 // Sends no request.
 Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
   parts.contact = std::make_shared<StoreContact>();
   S3Options s3;
+  s3.environment = EnvironmentOf(options);
   s3.http.contact = parts.contact;
   s3.anonymous = options.anonymous;
   s3.http.allow_http = options.allow_http;
@@ -33,7 +60,7 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
 // on AWS itself.
 Result<std::string> LocateS3Source(const VolumeOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const S3Url url, ParseS3Url(options.url));
-  const Environment environment = ProcessEnvironment();
+  const Environment environment = EnvironmentOf(options);
   UNSHARD_ASSIGN_OR_RETURN(const AwsProfiles profiles, ReadProfiles(environment));
   const auto profile = profiles.find(ProfileName(environment));
   S3Settings settings =

@@ -54,6 +54,11 @@ struct VolumeOptions {
   // Of remote stores: no credential is looked for or sent; plain http also to other hosts.
   bool anonymous = false;
   bool allow_http = false;
+  // Of buckets, in place of what the environment says; "": as it says. The region and the profile
+  // of AWS's settings are of s3:// only.
+  std::string endpoint;
+  std::string region;
+  std::string profile;
   // Of remote stores: the folder in which what they send is kept, also for later mounts; "": none.
   std::string cache;
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;

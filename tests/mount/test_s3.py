@@ -128,6 +128,22 @@ def test_it_is_what_a_local_mount_shows(access, dataset, local, s3, mount):
     assert files_in(remote.path) == expected
 
 
+def test_a_bucket_can_stand_in_fstab(local, s3, work, mount):
+    """The endpoint, the region and the profile are options, which come before the environment."""
+    (work / "home" / ".aws").mkdir()
+    (work / "home" / ".aws" / "credentials").write_text(
+        f"[lab]\naws_access_key_id = {USER}\naws_secret_access_key = {SECRET}\n")
+    remote = mount(f"s3://{BUCKET}/data/tree", f"ro,endpoint={s3.url},region=us-east-1,profile=lab",
+                   environment={"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "elsewhere",
+                                "AWS_ACCESS_KEY_ID": "wrong", "AWS_SECRET_ACCESS_KEY": "wrong",
+                                "AWS_PROFILE": "absent"})
+    assert (remote.path / "zarr.json").read_bytes()
+    assert json.loads(remote.control("config.json"))["profile"] == "lab"
+    with pytest.raises(MountFailed) as failed:
+        mount(f"s3://{BUCKET}/data/tree", "ro,profile=absent", environment=signed(s3.url))
+    assert f"neither in {work / 'home'}/.aws/credentials nor in" in failed.value.log
+
+
 def test_info_counts_what_a_local_directory_has(local, s3, run_unshard):
     def info(source):
         done = run_unshard("info", "--json", source, env={**os.environ, **signed(s3.url)})

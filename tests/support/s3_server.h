@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "store/http/transport.h"
-#include "store/s3/environment.h"
+#include "store/remote/environment.h"
 #include "tests/support/http_servers.h"
 #include "tests/support/temporary_directory.h"
 

@@ -99,6 +99,11 @@ TEST(MountOptionsTest, OptionsOfWritingAreTakenOver) {
   EXPECT_TRUE(Applied("anonymous").anonymous);
   EXPECT_FALSE(by_default.allow_http);
   EXPECT_TRUE(Applied("allow_http").allow_http);
+  EXPECT_EQ(by_default.endpoint + by_default.region + by_default.profile, "");
+  const MountOptions bucket = Applied("endpoint=https://host:1/a=b,region=eu-1,profile=lab");
+  EXPECT_EQ(bucket.endpoint, "https://host:1/a=b");
+  EXPECT_EQ(bucket.region, "eu-1");
+  EXPECT_EQ(bucket.profile, "lab");
   EXPECT_FALSE(by_default.no_io_uring);
   EXPECT_TRUE(Applied("no_io_uring").no_io_uring);
   const MountOptions all = Applied(

@@ -1,6 +1,8 @@
 #include "store/gcs/credentials.h"
 
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -160,6 +162,14 @@ TEST(GcsEnvironmentTest, EachVariableIsReadByItsName) {
     EXPECT_EQ(ReadGcsEnvironment().*field, "") << name;
     if (kept) ::setenv(name.c_str(), kept->c_str(), 1);
   }
+}
+
+TEST(GcsEnvironmentTest, WithoutHomeItIsThatOfTheUsersEntryInPasswd) {
+  const char* const before = std::getenv("HOME");
+  const std::string kept = before == nullptr ? "" : before;
+  ::unsetenv("HOME");
+  EXPECT_EQ(ReadGcsEnvironment().home, ::getpwuid(::getuid())->pw_dir);
+  if (before != nullptr) ::setenv("HOME", kept.c_str(), 1);
 }
 
 TEST(GcsEnvironmentTest, TheMostSpecificFileComesFirst) {

@@ -1,4 +1,4 @@
-#include "store/s3/text_file.h"
+#include "store/remote/text_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
