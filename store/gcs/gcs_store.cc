@@ -96,7 +96,7 @@ Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& envi
   if (!asked) return Forward(std::move(asked).error(), location.Describe(""));
   GcsStore store;
   auto access = GcsAccess::kListed;
-  if (IsGcsDenial(*asked)) {
+  if (IsGcsDenial(*asked) && !IsGcsRateLimit(*asked)) {
     access = GcsAccess::kUnlisted;
     store.listing_denied = GcsDenial(*asked).value().message;
   } else if (asked->status == 404) {

@@ -96,7 +96,8 @@ HttpRequest MakeObjectRequest(HttpRequest request, std::uint64_t nonce) {
 
 Result<HttpResponse> ReadObjectResponse(HttpResponse response, GcsAccess access) {
   if (IsGcsDenial(response)) {
-    if (access == GcsAccess::kListed) return GcsDenial(response);
+    const bool may_be_missing = access == GcsAccess::kUnlisted && !IsGcsRateLimit(response);
+    if (!may_be_missing) return GcsDenial(response);
     response.status = 404;
   }
   const auto generation = FindHeader(response.headers, "x-goog-generation");

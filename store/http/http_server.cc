@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "codec/array/base64.h"
+#include "codec/core/bytes.h"
+#include "store/object/catch_exceptions.h"
 
 namespace unshard {
 namespace {
@@ -46,19 +48,31 @@ HttpRequest HttpServer::MakeRequest(std::string_view key, const std::optional<As
 
 void HttpServer::Start(HttpRequest request, const std::optional<AskedRange>& range,
                        Done done) const {
-  transport_->Start(std::move(request),
-                    [max_bytes = options_.whole_object_bytes, asked = range.value_or(AskedRange{}),
-                     done = std::move(done)](Result<HttpResponse> response) {
-                      if (!response)
-                        return done(tl::unexpected<Error>(std::move(response).error()));
-                      done(ReadAnswer(*std::move(response), asked, max_bytes));
-                    });
+  transport_->Start(std::move(request), [this, asked = range.value_or(AskedRange{}),
+                                         done = std::move(done)](Result<HttpResponse> response) {
+    if (!response) return done(tl::unexpected<Error>(std::move(response).error()));
+    done(CatchExceptions([&] { return Read(*std::move(response), asked); }));
+  });
 }
 
 Result<HttpAnswer> HttpServer::Ask(HttpRequest request,
                                    const std::optional<AskedRange>& range) const {
   UNSHARD_ASSIGN_OR_RETURN(HttpResponse response, Send(*transport_, std::move(request)));
-  return ReadAnswer(std::move(response), range.value_or(AskedRange{}), options_.whole_object_bytes);
+  return Read(std::move(response), range.value_or(AskedRange{}));
+}
+
+bool HttpServer::StandsForMissing(const HttpResponse& response) const {
+  if (response.status != 403) return false;
+  if (options_.denied_is_missing) return options_.denied_is_missing(response);
+  // Credentials may expire: what they no longer open is not missing.
+  return has_read_ && base_.query.empty() && authorization_.empty() &&
+         AsText(response.body).find("<Code>AccessDenied</Code>") != std::string_view::npos;
+}
+
+Result<HttpAnswer> HttpServer::Read(HttpResponse response, const AskedRange& asked) const {
+  if (StandsForMissing(response)) return HttpAnswer{HttpAnswer::Kind::kMissing};
+  if (response.status == 200 || response.status == 206) has_read_ = true;
+  return ReadAnswer(std::move(response), asked, options_.whole_object_bytes);
 }
 
 std::string HttpServer::Describe(std::string_view key) const {

@@ -45,12 +45,17 @@ class HttpServer {
   void NoteBrokenSuffixes() { suffixes_are_broken_ = true; }
 
  private:
+  [[nodiscard]] Result<HttpAnswer> Read(HttpResponse response, const AskedRange& asked) const;
+  // Whether an answer stands for an object that is missing, and does not say so by its status.
+  [[nodiscard]] bool StandsForMissing(const HttpResponse& response) const;
+
   const HttpUrl base_;
   const HttpStoreOptions options_;
   const std::shared_ptr<HttpTransport> transport_;
   std::string authorization_;  // empty: none; constant
   WholeObjects whole_objects_;
   std::atomic<bool> suffixes_are_broken_{false};
+  mutable std::atomic<bool> has_read_{false};  // an object
 };
 
 }  // namespace unshard

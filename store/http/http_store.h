@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,8 @@
 #include "store/object/store_contact.h"
 
 namespace unshard {
+
+struct HttpResponse;
 
 struct HttpStoreOptions {
   // What messages show in place of the URL below which the objects are; "": the URL.
@@ -36,6 +39,8 @@ struct HttpStoreOptions {
   std::uint64_t whole_objects_cached_bytes = std::uint64_t{128} << 20;
   // Notified of answers and of the bytes that are sent and received; may be null.
   std::shared_ptr<StoreContact> contact = nullptr;
+  // Whether an answer 403 stands for a missing object. Null: as OpenHttpStore says.
+  std::function<bool(const HttpResponse&)> denied_is_missing = nullptr;
 };
 
 class HttpAuthorization;
@@ -57,9 +62,12 @@ std::shared_ptr<ObjectStore> MakeHttpStore(std::shared_ptr<HttpServer> server);
 // A generation is the strong ETag, else the weak ETag or Last-Modified together with the size.
 // Each read after the first of a version is conditional on it. Capabilities: lists nothing, keeps
 // no replaced versions, writes nothing; List visits no entry.
-// 404 and 410 are missing. Errors: 401 and 403 kPermissionDenied; no answer, one that breaks HTTP
-// (errno EPROTO) or another status kUnavailable; a large object of a server without ranges
-// kNotSupported; an object that keeps changing while it is opened kConflict.
+// 404 and 410 are missing. So is 403 with the document by which S3 and GCS deny access, as they do
+// for missing objects of buckets that may be read and not listed: once an object of the store has
+// been read, and where no credentials are sent, neither user information nor a query. Errors: 401
+// and 403 kPermissionDenied; no answer, one that breaks HTTP (errno EPROTO) or another status
+// kUnavailable; a large object of a server without ranges kNotSupported; an object that keeps
+// changing while it is opened kConflict.
 Result<std::shared_ptr<ObjectStore>> OpenHttpStore(const std::string& url,
                                                    const HttpStoreOptions& options);
 

@@ -17,11 +17,16 @@
 namespace unshard {
 namespace {
 
-Result<ListedPage> ListS3(const S3Access& access, std::string_view directory,
-                          const std::string& next, std::size_t most, const Deadline& deadline) {
-  const std::string described = access.server->Describe(directory) + ": listing it";
+// Of the keys below a directory.
+std::string PrefixOf(const S3Access& access, std::string_view directory) {
   std::string prefix = JoinPath(access.url.prefix, directory);
   if (!prefix.empty()) prefix += '/';
+  return prefix;
+}
+
+Result<HttpResponse> AskForPage(const S3Access& access, const std::string& prefix,
+                                const std::string& next, std::size_t most,
+                                const Deadline& deadline) {
   HttpUrl url = access.bucket;
   if (url.path.empty()) url.path = "/";
   if (!next.empty()) url.query = "continuation-token=" + EscapeQueryValue(next) + '&';
@@ -33,7 +38,14 @@ Result<ListedPage> ListS3(const S3Access& access, std::string_view directory,
   request.max_whole_body = kMaxS3Answer;
   request.max_other_body = std::uint64_t{64} << 10;
   request.deadline = deadline;
-  const auto response = Send(*access.transport, std::move(request));
+  return Send(*access.transport, std::move(request));
+}
+
+Result<ListedPage> ListS3(const S3Access& access, std::string_view directory,
+                          const std::string& next, std::size_t most, const Deadline& deadline) {
+  const std::string described = access.server->Describe(directory) + ": listing it";
+  const std::string prefix = PrefixOf(access, directory);
+  const auto response = AskForPage(access, prefix, next, most, deadline);
   if (!response) return Forward(response.error(), described);
   if (response->status != 200 || response->body_too_large) {
     return FailWith(EPROTO, ErrorCode::kUnavailable,
@@ -43,6 +55,19 @@ Result<ListedPage> ListS3(const S3Access& access, std::string_view directory,
   auto page = ParseS3Page(AsText(response->body), prefix);
   if (!page) return Forward(std::move(page).error(), described);
   return page;
+}
+
+// What the service says where it denies to list the bucket; "" where it does not.
+Result<std::string> DenialOfListing(const S3Access& access) {
+  S3Authorization& authorization = *access.authorization;
+  authorization.PassDenials(true);
+  const auto response = AskForPage(access, PrefixOf(access, ""), "", 1, Deadline::None());
+  const bool denied = response && IsS3Denial(*response);
+  authorization.PassDenials(denied);
+  if (denied) return authorization.Explain(*response).message;
+  // A service that has no listings may still be read.
+  if (response || response.error().code == ErrorCode::kNotSupported) return std::string();
+  return Forward(response.error(), access.server->Describe(""));
 }
 
 // Of the objects: the prefix is part of the path.
@@ -81,13 +106,22 @@ Result<S3Store> OpenS3Store(const std::string& url, const S3Options& options) {
   access->transport = MakeHttpTransport(options.http, access->authorization);
   HttpStoreOptions http = options.http;
   http.described_as = JoinPath("s3://" + access->url.bucket, access->url.prefix);
+  http.denied_is_missing = IsS3Denial;  // of those that the authorization passes
   access->server = std::make_shared<HttpServer>(BaseOf(*access), http, access->transport);
   S3Store store;
-  store.objects = MakeBucketObjects(MakeHttpStore(access->server),
-                                    [access](std::string_view directory, const std::string& next,
-                                             std::size_t most, const Deadline& deadline) {
-                                      return ListS3(*access, directory, next, most, deadline);
-                                    });
+  store.anonymous = settings.anonymous;
+  if (options.asks_for_listing) {
+    UNSHARD_ASSIGN_OR_RETURN(store.listing_denied, DenialOfListing(*access));
+  }
+  access->denies_listing = !store.listing_denied.empty();
+  ListBucket list;
+  if (!access->denies_listing) {
+    list = [access](std::string_view directory, const std::string& next, std::size_t most,
+                    const Deadline& deadline) {
+      return ListS3(*access, directory, next, most, deadline);
+    };
+  }
+  store.objects = MakeBucketObjects(MakeHttpStore(access->server), std::move(list));
   store.replacer = MakeS3Replacer(access, store.objects, options.remote);
   return store;
 }

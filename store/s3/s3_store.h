@@ -18,18 +18,23 @@ struct S3Options {
   HttpStoreOptions http;  // its allow_http: also to other hosts than this one
   bool anonymous = false;
   Environment environment = ProcessEnvironment();
+  // Ask whether the bucket may be listed. Where that is denied, the store lists nothing, and an
+  // object that is denied is missing: services do not tell the two apart then.
+  bool asks_for_listing = false;
   RemoteOptions remote;
 };
 
 // Both over the same connections, with the same credentials.
 struct S3Store {
   std::shared_ptr<ObjectStore> objects;
+  std::string listing_denied;                // in the words of the service; "": it is not
+  bool anonymous = false;                    // requests are not signed
   std::shared_ptr<ObjectReplacer> replacer;  // store/s3/s3_replacer.h
 };
 
 // The store of all objects whose keys begin with that of `url`, "s3://bucket/key", and '/'. Reads
-// the environment and ~/.aws; sends no request. kInvalidArgument where `url`, the endpoint, the
-// region or the profile is none.
+// the environment and ~/.aws; sends no request but for `asks_for_listing`, and fails as that
+// request does. kInvalidArgument where `url`, the endpoint, the region or the profile is none.
 //
 // Reads as the HTTP store does, each request signed. The first request finds the credentials, and
 // fails with kPermissionDenied where there are none; the region is learned where it is not known. A

@@ -38,9 +38,7 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
   parts.own_mount = std::make_shared<OwnMount>();
   parts.advice = [denied = store.listing_denied]() -> std::string {
     if (denied.empty()) return "name the gs:// URL of a dataset, or one above several";
-    return "the bucket cannot be listed, so that files that are denied look as if they were "
-           "missing: " +
-           denied + "; name the gs:// URL of a dataset, and a credential that may read it";
+    return UnlistedAdvice(denied, "gs");
   };
   return parts;
 }

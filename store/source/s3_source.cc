@@ -36,7 +36,7 @@ Environment EnvironmentOf(const VolumeOptions& options) {
   };
 }
 
-// Sends no request.
+// Sends one request, for the first name of a listing.
 Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatcher::Listener&) {
   SourceParts parts;
   parts.contact = std::make_shared<StoreContact>();
@@ -47,12 +47,16 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
   s3.http.allow_http = options.allow_http;
   s3.remote.single_writer = options.single_writer;
   s3.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
+  s3.asks_for_listing = true;
   UNSHARD_ASSIGN_OR_RETURN(S3Store store, OpenS3Store(options.url, s3));
   parts.store = std::move(store.objects);
   if (!options.read_only) parts.replacer = std::move(store.replacer);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
   parts.own_mount = std::make_shared<OwnMount>();
-  parts.advice = [] { return "name the URL of a dataset, or one above several"; };
+  parts.advice = [denied = store.listing_denied]() -> std::string {
+    if (denied.empty()) return "name the URL of a dataset, or one above several";
+    return UnlistedAdvice(denied, "s3");
+  };
   return parts;
 }
 

@@ -35,6 +35,9 @@ struct SourceParts {
 };
 
 // How the sources of one kind are opened.
+// The advice where the service has denied to list the bucket, in its words.
+std::string UnlistedAdvice(const std::string& denied, const std::string& scheme);
+
 struct SourceKind {
   std::vector<std::string_view> schemes;  // of its URLs; "": paths of directories
   bool is_written = false;                // the kind can be, if not each of its sources

@@ -24,7 +24,7 @@ from test_remote_budgets import trips
 SERVERS = pathlib.Path(__file__).resolve().parents[1] / "servers"
 USER, SECRET = "unshard-tests", "unshard-tests-secret"
 SECONDS = 20
-BUCKET, PUBLIC = "unshard-bucket", "unshard.public"
+BUCKET, PUBLIC, UNLISTED = "unshard-bucket", "unshard.public", "unshard-unlisted"
 
 
 class Server:
@@ -65,7 +65,8 @@ def local(module_work):
 
 @pytest.fixture(scope="module")
 def s3(local, module_work):
-    """The server: the same in a bucket of its user and in one that everybody may read."""
+    """The server: the same in a bucket of its user, in one that everybody may read, and in one that
+    everybody may read and nobody else may list."""
     server = Server(SERVERS / "versitygw", module_work / "buckets")
     assert server.url, "versitygw is missing: tests/run installs it"
     server.client = client_of(server.url)
@@ -78,12 +79,15 @@ def s3(local, module_work):
         return True
 
     assert wait_until(create, SECONDS)
-    server.client.create_bucket(Bucket=PUBLIC)
-    allowed = {"Effect": "Allow", "Principal": "*", "Action": ["s3:GetObject", "s3:ListBucket"],
-               "Resource": [f"arn:aws:s3:::{PUBLIC}", f"arn:aws:s3:::{PUBLIC}/*"]}
-    server.client.put_bucket_policy(
-        Bucket=PUBLIC, Policy=json.dumps({"Version": "2012-10-17", "Statement": [allowed]}))
-    for bucket in (BUCKET, PUBLIC):
+    for bucket, actions, resources in (
+            (PUBLIC, ["s3:GetObject", "s3:ListBucket"], [PUBLIC, f"{PUBLIC}/*"]),
+            (UNLISTED, ["s3:GetObject"], [f"{UNLISTED}/*"])):
+        server.client.create_bucket(Bucket=bucket)
+        allowed = {"Effect": "Allow", "Principal": "*", "Action": actions,
+                   "Resource": [f"arn:aws:s3:::{each}" for each in resources]}
+        server.client.put_bucket_policy(
+            Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": [allowed]}))
+    for bucket in (BUCKET, PUBLIC, UNLISTED):
         upload(server.client, bucket, local)
     yield server
     server.stop()
@@ -126,6 +130,26 @@ def test_it_is_what_a_local_mount_shows(access, dataset, local, s3, mount):
         remote = mount(f"s3://{BUCKET}/data/{dataset}", "ro", environment=signed(s3.url, **region))
     assert remote.status()["read_only"]
     assert files_in(remote.path) == expected
+
+
+@pytest.mark.parametrize("scheme", ["s3", "http"])
+@pytest.mark.parametrize("dataset", ["volume", "tree"])
+def test_a_bucket_that_may_be_read_and_not_listed_is_what_a_local_mount_shows(
+        scheme, dataset, local, s3, mount, run_unshard, work):
+    expected = files_in(mount(local / dataset, "ro").path)
+    url = f"s3://{UNLISTED}/data/{dataset}" if scheme == "s3" else f"{s3.url}/{UNLISTED}/data/{dataset}"
+    environment = {"AWS_ENDPOINT_URL": s3.url}
+    remote = mount(url, "ro,anonymous", environment=environment)
+    assert {name: (remote.path / name).read_bytes() for name in expected} == expected
+    for name in (f"{name}x" for name in expected):
+        assert not (remote.path / name).exists(), name
+    if dataset == "volume":
+        done = run_unshard("copy", url, work / "copied", "--format", "zarr3", "--verify",
+                           env={**os.environ, **environment, "AWS_NO_SIGN_REQUEST": "1"})
+        assert done.returncode == 0, done.stderr
+    done = run_unshard("info", f"s3://{UNLISTED}/data/absent",
+                       env={**os.environ, **environment, "AWS_NO_SIGN_REQUEST": "1"})
+    assert done.returncode == 1 and "the bucket cannot be listed" in done.stderr, done.stderr
 
 
 def test_a_bucket_can_stand_in_fstab(local, s3, work, mount):

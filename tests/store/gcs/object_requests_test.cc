@@ -76,5 +76,14 @@ TEST(GcsObjectRequestsTest, DeniedIsMissingWhereTheServiceDoesNotTellThemApart) 
   }
 }
 
+TEST(GcsObjectRequestsTest, TooManyRequestsAreNoMissingObject) {
+  HttpResponse response;
+  response.status = 403;
+  const std::string_view text =
+      R"({"error": {"message": "slower", "errors": [{"reason": "rateLimitExceeded"}]}})";
+  response.body.assign(text.begin(), text.end());
+  EXPECT_FALSE(ReadObjectResponse(response, GcsAccess::kUnlisted));
+}
+
 }  // namespace
 }  // namespace unshard

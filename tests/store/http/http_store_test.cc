@@ -122,6 +122,34 @@ TEST_F(HttpStoreTest, PassingFaultsAreRetried) {
 }
 
 TEST_F(HttpStoreTest, AServerThatAsksForMoreTimeThanThereIsGetsIt) {
+// As S3 and GCS answer by https of buckets that may be read and not listed.
+TEST_F(HttpStoreTest, ADeniedObjectIsMissingWhereABucketMayBeReadAndNotListed) {
+  const std::string denied =
+      "status 403;body <Error><Code>AccessDenied</Code></Error>;field Content-Length";
+  Put("key", "0123456789");
+  const auto text_of = [&](ObjectStore& store, const std::string& fault) -> std::string {
+    Break(fault);
+    const auto opened = TryOpen(store, RangeRequest::At(0, 4));
+    if (!opened) return std::string(ErrorCodeName(opened.error().code));
+    return opened->version ? "found" : "missing";
+  };
+  const auto store = Store();
+  EXPECT_EQ(text_of(*store, denied), "permission denied") << "nothing has been read";
+  EXPECT_EQ(text_of(*store, ""), "found");
+  EXPECT_EQ(text_of(*store, denied), "missing");
+  EXPECT_EQ(text_of(*store, "status 403"), "permission denied") << "the document is another one";
+  EXPECT_EQ(text_of(*store, "status 403;body blocked;field Content-Length"), "permission denied");
+  EXPECT_EQ(text_of(*store, "status 401"), "permission denied");
+  const std::string url = SharedProxy().http() + "/plain/" + directory_;
+  std::string with_user = url;
+  with_user.insert(with_user.find("://") + 3, "user:password@");
+  for (const std::string& secret : {url + "?signature=1", with_user}) {
+    const auto signed_store = StoreAt(secret);
+    EXPECT_EQ(text_of(*signed_store, ""), "found");
+    EXPECT_EQ(text_of(*signed_store, denied), "permission denied") << "it may have expired";
+  }
+}
+
   Put("key", "0123456789");
   Break("status 503; field Retry-After 3600\n");
   const auto opened = TryOpen(*Store(), RangeRequest::At(0, 4));
