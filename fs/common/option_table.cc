@@ -283,8 +283,9 @@ constexpr MountOption kMountOptions[] = {
     {"ro", "", "", "Forbid writing.", "", ApplyReadOnly, "read_only",
      DescribeBoolean<&O::read_only>},
     {"rw", "", "", "Fail if the source cannot be written.",
-     "Without ro and rw such a source is mounted read-only, with a warning.", ApplyReadWrite, "",
-     nullptr},
+     "Without ro and rw such a source is mounted read-only, with a warning. Mounting a bucket "
+     "writes nothing: the first open that writes finds out whether its store can be written.",
+     ApplyReadWrite, "", nullptr},
     {"spool", "DIR", "~/.local/state/unshard/spool",
      "Folder in which written chunks wait until their shard is rewritten.",
      "Each writable mount makes a spool of its own in this folder, which should be on a local "
@@ -320,7 +321,8 @@ constexpr MountOption kMountOptions[] = {
     {"single_writer", "", "", "Promise that no other host writes the source.",
      "File systems without locks between hosts (NFS mounted with nolock, sshfs, rclone and such), "
      "and object stores that ignore conditional writes, are writable only with this promise. "
-     "Without it they are mounted read-only, and a warning says so.",
+     "Without it such a file system is mounted read-only, with a warning, and writing to such a "
+     "store fails.",
      ApplyTrue<&O::single_writer>, "single_writer", DescribeBoolean<&O::single_writer>},
     {"shard", "SHAPE", "",
      "Store new Zarr v3 arrays in shards of this shape: in elements (256x1024x1024) or in chunks "
@@ -335,8 +337,6 @@ constexpr MountOption kMountOptions[] = {
      "Every host on the way can read and change such requests. Without this option plain http goes "
      "only to this machine.",
      ApplyTrue<&O::allow_http>, "allow_http", DescribeBoolean<&O::allow_http>},
-    {"cache", "DIR", "",
-     "Keep indexes and chunks of remote sources in this folder, also for later mounts.",
     {"endpoint", "URL", "", "s3://, gs://: the service that has the bucket.",
      "In place of AWS_ENDPOINT_URL_S3, or of CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE.",
      ApplyEndpoint, "endpoint", DescribeText<&O::endpoint>},
@@ -346,6 +346,8 @@ constexpr MountOption kMountOptions[] = {
      "s3://: the profile of ~/.aws/config and ~/.aws/credentials that signs requests.",
      "In place of AWS_PROFILE, and of keys in the environment.", ApplyProfile, "profile",
      DescribeText<&O::profile>},
+    {"cache", "DIR", "",
+     "Keep indexes and chunks of remote sources in this folder, also for later mounts.",
      "A later mount then needs no request for an index that it has, and none for the chunks of an "
      "immutable source. Any number of mounts can share one folder, and it can be removed at any "
      "time. It is made for its owner alone (mode 0700), and refused if others may enter it.",

@@ -11,6 +11,7 @@
 #include "store/gcs/object_requests.h"
 #include "store/http/http_server.h"
 #include "store/http/transport.h"
+#include "store/object/awaited_result.h"
 #include "store/object/bucket_objects.h"
 #include "store/object/key.h"
 
@@ -77,6 +78,16 @@ ListBucket ListingOf(Lister lister, GcsAccess access) {
   };
 }
 
+// Whether requests for `url` carry a token. One has been fetched, where there is a credential.
+bool SendsToken(HttpAuthorization& authorization, const std::string& url) {
+  const auto authorized = std::make_shared<AwaitedResult<HttpRequest>>();
+  HttpRequest request;
+  request.url = url;
+  authorization.Authorize(std::move(request), AwaitedResult<HttpRequest>::Callback(authorized));
+  const auto sent = authorized->Wait();
+  return sent && FindHeader(sent->headers, "Authorization");
+}
+
 }  // namespace
 
 Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& environment,
@@ -90,11 +101,13 @@ Result<GcsStore> OpenGcsStore(const std::string& url, const GcsEnvironment& envi
         MakeGcsAuthorization(endpoint, environment, location.bucket,
                              options.read_only ? GcsScope::kRead : GcsScope::kFullControl);
   }
-  const auto transport = MakeHttpTransport(options.http, std::move(authorization));
+  const auto transport = MakeHttpTransport(options.http, authorization);
   Lister lister(endpoint, location, transport);
   auto asked = lister.Ask("", "", 1, Deadline::None());
   if (!asked) return Forward(std::move(asked).error(), location.Describe(""));
   GcsStore store;
+  store.anonymous = !endpoint.is_emulator &&
+                    !(authorization && SendsToken(*authorization, endpoint.base.Request()));
   auto access = GcsAccess::kListed;
   if (IsGcsDenial(*asked) && !IsGcsRateLimit(*asked)) {
     access = GcsAccess::kUnlisted;

@@ -30,6 +30,8 @@ struct GcsStore {
   std::shared_ptr<ObjectReplacer> replacer;  // store/gcs/gcs_replacer.h
   // What the service has said where the caller may not list the bucket; else "".
   std::string listing_denied;
+  // Requests carry no token although this is no emulator.
+  bool anonymous = false;
 };
 
 // Opens the store of a gs:// URL with one request, which lists. A generation is that of the object,

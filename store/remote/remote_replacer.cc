@@ -159,7 +159,10 @@ class RemoteReplacement final : public ObjectReplacement {
 };
 
 Status RemoteReplacement::OpenBase(const std::stop_token& stop) {
-  UNSHARD_ASSIGN_OR_RETURN(conduct_, shared_->WritableConduct(object_.key, tries_.most, stop));
+  {
+    const EndsAt soon(Clock::now() + kPatienceOfPublish);
+    UNSHARD_ASSIGN_OR_RETURN(conduct_, shared_->WritableConduct(object_.key, tries_.most, stop));
+  }
   UNSHARD_ASSIGN_OR_RETURN(current_, writer().Look(object_.key, CallerDeadline()));  // 2
   std::shared_ptr<ObjectVersion> plain;
   if (current_) {
@@ -347,15 +350,21 @@ class RemoteReplacer final : public ObjectReplacer {
 
 Status RemoteReplacer::CanReplace(const std::string& key) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(key));
+  StoreContact* const contact = shared_->options.contact.get();
+  if (contact != nullptr && !shared_->conduct->Known() && contact->IsAway()) return {};
+  const EndsAt soon(Clock::now() + kPatienceOfCaller);
   const auto conduct = shared_->WritableConduct(key, kTriesOfWaitingCaller, {});
+  if (conduct) return {};
+  if (contact != nullptr && MeansAway(conduct.error())) contact->FoundAway(conduct.error());
   // Of a store that is away nothing is known: what is accepted now waits for it.
-  if (conduct || conduct.error().code == ErrorCode::kUnavailable) return {};
+  if (conduct.error().code == ErrorCode::kUnavailable) return {};
   return tl::unexpected<Error>(conduct.error());
 }
 
 Result<std::unique_ptr<ObjectReplacement>> RemoteReplacer::Begin(const ReplacedObject& object,
                                                                  const Deadline& deadline) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(object.key));
+  const EndsAt in_time(deadline.at);
   auto replacement = std::make_unique<RemoteReplacement>(shared_, object, deadline.stop);
   UNSHARD_RETURN_IF_ERROR(replacement->OpenBase(deadline.stop));
   return replacement;
@@ -364,7 +373,6 @@ Result<std::unique_ptr<ObjectReplacement>> RemoteReplacer::Begin(const ReplacedO
 Result<std::vector<std::string>> RemoteReplacer::Attempts(const std::string& key) {
   UNSHARD_ASSIGN_OR_RETURN(auto now, shared_->writer->Look(key, CallerDeadline()));
   return now ? std::move(now->attempts) : std::vector<std::string>();
-  const EndsAt in_time(deadline.at);
 }
 
 }  // namespace

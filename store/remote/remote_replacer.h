@@ -29,6 +29,7 @@
 
 #include "store/object/object_replacement.h"
 #include "store/object/object_store.h"
+#include "store/object/store_contact.h"
 #include "store/remote/object_writer.h"
 
 namespace unshard {
@@ -49,6 +50,8 @@ struct RemoteOptions {
   std::uint64_t part_bytes = std::uint64_t{16} << 20;
   // A smaller version is put in parts as well, where so many of its bytes need not be moved.
   std::uint64_t copies_from = std::uint64_t{16} << 20;
+  // Asked whether the store is away, and notified of it; may be null.
+  std::shared_ptr<StoreContact> contact = nullptr;
   // Between the tries of one write.
   int tries = 8;
   std::chrono::milliseconds least_delay{100};
@@ -63,7 +66,9 @@ struct RemoteOptions {
 // - Remove() is kNotSupported where the service ignores the condition of removals and others may
 //   write, unless `removals` says otherwise. Shards are never removed (removes_atomically).
 // - StartFromBase() is true only where the service will copy the bytes itself.
-// - CanReplace() writes to the store, once in the life of the process.
+// - CanReplace() writes to the store, once in the life of the process. It takes ten seconds at
+// most,
+//   and succeeds where the store is away: of that nothing is known.
 std::shared_ptr<ObjectReplacer> MakeRemoteReplacer(std::shared_ptr<ObjectWriter> writer,
                                                    std::shared_ptr<ObjectStore> objects,
                                                    const RemoteOptions& options);

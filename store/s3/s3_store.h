@@ -10,7 +10,6 @@
 #include "store/object/object_store.h"
 #include "store/remote/environment.h"
 #include "store/remote/remote_replacer.h"
-#include "store/s3/environment.h"
 
 namespace unshard {
 
@@ -18,18 +17,18 @@ struct S3Options {
   HttpStoreOptions http;  // its allow_http: also to other hosts than this one
   bool anonymous = false;
   Environment environment = ProcessEnvironment();
+  RemoteOptions remote;
   // Ask whether the bucket may be listed. Where that is denied, the store lists nothing, and an
   // object that is denied is missing: services do not tell the two apart then.
   bool asks_for_listing = false;
-  RemoteOptions remote;
 };
 
 // Both over the same connections, with the same credentials.
 struct S3Store {
   std::shared_ptr<ObjectStore> objects;
+  std::shared_ptr<ObjectReplacer> replacer;  // store/s3/s3_replacer.h
   std::string listing_denied;                // in the words of the service; "": it is not
   bool anonymous = false;                    // requests are not signed
-  std::shared_ptr<ObjectReplacer> replacer;  // store/s3/s3_replacer.h
 };
 
 // The store of all objects whose keys begin with that of `url`, "s3://bucket/key", and '/'. Reads

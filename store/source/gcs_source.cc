@@ -28,11 +28,13 @@ Result<SourceParts> OpenGcsSource(const VolumeOptions& options, const ChangeWatc
   gcs.http.contact = parts.contact;
   gcs.anonymous = options.anonymous;
   gcs.read_only = options.read_only || options.immutable;
+  gcs.remote.contact = parts.contact;
   gcs.remote.single_writer = options.single_writer;
   gcs.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
   UNSHARD_ASSIGN_OR_RETURN(GcsStore store,
                            OpenGcsStore(options.url, GcsEnvironmentOf(options), gcs));
   parts.store = std::move(store.objects);
+  parts.anonymous = store.anonymous;
   if (!options.read_only) parts.replacer = std::move(store.replacer);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
   parts.own_mount = std::make_shared<OwnMount>();

@@ -45,11 +45,13 @@ Result<SourceParts> OpenS3Source(const VolumeOptions& options, const ChangeWatch
   s3.http.contact = parts.contact;
   s3.anonymous = options.anonymous;
   s3.http.allow_http = options.allow_http;
+  s3.remote.contact = parts.contact;
   s3.remote.single_writer = options.single_writer;
   s3.remote.removals = Removals::kAfterALook;  // shards are never removed, files have to be
   s3.asks_for_listing = true;
   UNSHARD_ASSIGN_OR_RETURN(S3Store store, OpenS3Store(options.url, s3));
   parts.store = std::move(store.objects);
+  parts.anonymous = store.anonymous;
   if (!options.read_only) parts.replacer = std::move(store.replacer);
   parts.watcher = std::make_shared<WatchMonitor>(MakeNullWatcher());
   parts.own_mount = std::make_shared<OwnMount>();

@@ -26,6 +26,7 @@ struct SourceParts {
   std::shared_ptr<OwnMount> own_mount;
   // Null where the source is only read.
   std::shared_ptr<ObjectReplacer> replacer;
+  bool anonymous = false;  // requests are sent without credentials
   // Null also where files that are no shards are replaced whole, as shards are.
   std::shared_ptr<FileSystem> files;
   // What is heard of a store that can be written; null where there is no network.
@@ -34,10 +35,10 @@ struct SourceParts {
   std::function<std::string()> advice;
 };
 
-// How the sources of one kind are opened.
 // The advice where the service has denied to list the bucket, in its words.
 std::string UnlistedAdvice(const std::string& denied, const std::string& scheme);
 
+// How the sources of one kind are opened.
 struct SourceKind {
   std::vector<std::string_view> schemes;  // of its URLs; "": paths of directories
   bool is_written = false;                // the kind can be, if not each of its sources

@@ -38,17 +38,17 @@ Result<std::shared_ptr<DiskCache>> OpenDiskCache(const VolumeOptions& options,
   return nullptr;
 }
 
-// Whether the store takes writes at all: where files are written in place each is asked for itself.
+// Whether the store takes writes at all, as far as is known without one: where each file is asked
+// for when it is opened for writing, also by a first write to a bucket, mounting writes nothing.
 Status CanWrite(const SourceParts& source, const VolumeOptions& options) {
   if (!source.replacer) {
     return Fail(ErrorCode::kReadOnly, options.source + ": can only be read; open it read-only");
   }
-  if (source.files) return {};
-  if (options.anonymous && options.read_only_otherwise) {
+  if (source.anonymous && options.read_only_otherwise) {
     return Fail(ErrorCode::kPermissionDenied,
                 options.source + ": no credentials are sent (anonymous)");
   }
-  return source.replacer->CanReplace("");
+  return {};
 }
 
 // Sets `read_only` where the source cannot be written and that will do.

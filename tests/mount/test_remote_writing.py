@@ -203,6 +203,8 @@ def test_requests_of_writing_are_few(watched, measured):
     """A new shard is one put, whatever the number of its chunks; so is a file under whatever names."""
     array = watched
     mounted = array.mount(f"{PATIENT},ttl=60")
+    write_file(mounted.path / "first", b"finds out once what the store does with conditions")
+    flush(mounted)
     before = len(array.requests())
     for chunk in range(8):
         write_file(mounted.path / array.source.name(chunk), bytes_of(chunk))
@@ -742,15 +744,32 @@ def refusing(array, work):
     proxy.stop()
 
 
-def test_without_the_right_to_write_it_is_mounted_read_only_with_a_warning(refusing, work):
+def test_without_the_right_to_write_the_first_open_that_writes_is_refused(refusing, work):
     mounted = refusing.make(refusing.url(), f"spool={work / 'spools'}", environment=refusing.environment)
-    assert mounted.status()["read_only"]
-    assert "mounting read-only" in mounted.log() and "403" in mounted.log(), mounted.log()
-    refused(errno.EROFS, lambda: write_file(mounted.path / refusing.source.name(0), bytes_of(0)))
-    with pytest.raises(MountFailed) as failed:
-        refusing.make(refusing.url(), f"rw,spool={work / 'spools'}", environment=refusing.environment)
-    assert failed.value.returncode == 1 and "403" in failed.value.log
+    assert not mounted.status()["read_only"], "mounting writes nothing"
+    document = json.loads((mounted.path / "zarr.json").read_text())
+    document["attributes"] = {"edited": True}
+    for name, data in ((refusing.source.name(0), bytes_of(0)), ("notes.txt", b"notes"),
+                       ("zarr.json", json.dumps(document).encode())):
+        refused(errno.EACCES, lambda: write_file(mounted.path / name, data))
+    assert "403" in mounted.log(), mounted.log()
     assert refusing.names() == ["zarr.json"]
+
+
+def test_a_store_that_is_away_when_it_is_first_written_is_written_later(array):
+    """Nothing is known of it: what is written waits in the spool. A store of another URL is not known."""
+    proxy = Server(SERVERS / "fault_proxy", array.store.server.url, array.work / "proxy")
+    try:
+        mounted = array.make(array.url(), f"spool={array.work / 'spools'},{PATIENT}",
+                             environment=array.store.seen_at(proxy.url))
+        proxy.pause()
+        write_file(mounted.path / array.source.name(0), bytes_of(0))
+        assert (mounted.path / array.source.name(0)).read_bytes() == bytes_of(0)
+        proxy.go_on()
+        flush(mounted)
+    finally:
+        proxy.stop()
+    assert stored_values(array)[0] == (1, 1)
 
 
 # ------------------------------------------------------------------------- strict, and the commands

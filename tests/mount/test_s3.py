@@ -152,6 +152,22 @@ def test_a_bucket_that_may_be_read_and_not_listed_is_what_a_local_mount_shows(
     assert done.returncode == 1 and "the bucket cannot be listed" in done.stderr, done.stderr
 
 
+def test_a_mount_writes_nothing_and_costs_few_requests(local, s3, proxy, work, mount):
+    """A volume of one scale, read-only and writable: nothing is asked to find out whether it can be."""
+    counts = []
+    info = json.loads((local / "volume" / "info").read_text())
+    s3.client.put_object(Bucket=BUCKET, Key="one/info",
+                         Body=json.dumps({**info, "scales": info["scales"][:1]}).encode())
+    for options in ("ro", f"spool={work / 'spools'}"):
+        remote = mount(f"s3://{BUCKET}/one", options, environment=signed(proxy.url))
+        assert remote.status()["read_only"] == (options == "ro")
+        asked = proxy.requests()
+        assert {line.split()[0] for line in asked} == {"GET"}, asked
+        counts.append(len(asked))
+        remote.unmount()
+    assert counts[0] == counts[1] <= 10, counts
+
+
 def test_a_bucket_can_stand_in_fstab(local, s3, work, mount):
     """The endpoint, the region and the profile are options, which come before the environment."""
     (work / "home" / ".aws").mkdir()
