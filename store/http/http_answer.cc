@@ -55,8 +55,19 @@ Result<HttpAnswer> ReadWholeAnswer(HttpResponse response, std::uint64_t max_byte
   return HttpAnswer{HttpAnswer::Kind::kWhole, std::move(object)};
 }
 
+// The size of the object, where the answer has it.
+std::optional<std::uint64_t> TotalOf(const HttpResponse& response) {
+  const auto field = FindHeader(response.headers, "Content-Range");
+  const auto range = field ? ParseContentRange(*field) : std::nullopt;
+  return range ? range->total : std::nullopt;
+}
+
 Result<HttpAnswer> ReadPartAnswer(HttpResponse response, const AskedRange& asked) {
-  if (!ContentEncodings(response.headers).empty()) return HttpAnswer{HttpAnswer::Kind::kEncoded};
+  if (!ContentEncodings(response.headers).empty()) {
+    HttpAnswer answer{HttpAnswer::Kind::kEncoded};
+    answer.total = TotalOf(response);
+    return answer;
+  }
   if (response.body_too_large) {
     return FailWith(EPROTO, ErrorCode::kUnavailable,
                     "the server breaks HTTP: more bytes than the range that was asked for");
@@ -71,9 +82,7 @@ Result<HttpAnswer> ReadPartAnswer(HttpResponse response, const AskedRange& asked
 
 HttpAnswer Unsatisfied(const HttpResponse& response) {
   HttpAnswer answer{HttpAnswer::Kind::kUnsatisfied};
-  const auto field = FindHeader(response.headers, "Content-Range");
-  const auto range = field ? ParseContentRange(*field) : std::nullopt;
-  if (range) answer.total = range->total;
+  answer.total = TotalOf(response);
   return answer;
 }
 
@@ -154,6 +163,12 @@ void AddRefreshCondition(const Validators& validators, HttpHeaders& headers) {
   if (!validators.modified_text.empty()) {
     headers.push_back({"If-Modified-Since", validators.modified_text});
   }
+}
+
+Bytes PartOf(const Bytes& bytes, std::uint64_t begin, std::uint64_t size) {
+  Bytes part = bytes.Slice(static_cast<std::size_t>(begin), static_cast<std::size_t>(size));
+  if (part.size() >= bytes.size() / 2) return part;
+  return Bytes(ByteVector(part.span().begin(), part.span().end()));
 }
 
 std::string RangeField(const AskedRange& asked) {

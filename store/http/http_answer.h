@@ -37,7 +37,8 @@ struct HttpAnswer {
   };
   Kind kind = Kind::kMissing;
   std::optional<HttpObject> object{};  // kPart, kWhole, kTooLarge
-  // kUnsatisfied: the size of the object, where the answer has it ("bytes */10").
+  // kUnsatisfied, kEncoded: the size of the object as it is stored, where the answer has it ("bytes
+  // */10").
   std::optional<std::uint64_t> total{};
 };
 
@@ -65,6 +66,9 @@ bool CanBeSameVersion(const Validators& opened, const Validators& answer);
 void AddReadCondition(const Validators& validators, HttpHeaders& headers);
 // Adds the fields that make the answer 304 while the version is the current one.
 void AddRefreshCondition(const Validators& validators, HttpHeaders& headers);
+
+// A part of `bytes`; where it is a small one a copy, which does not keep the memory of all of them.
+Bytes PartOf(const Bytes& bytes, std::uint64_t begin, std::uint64_t size);
 
 // The value of a Range field.
 std::string RangeField(const AskedRange& asked);

@@ -5,6 +5,7 @@
 
 #include "codec/array/base64.h"
 #include "codec/core/bytes.h"
+#include "store/object/awaited_result.h"
 #include "store/object/catch_exceptions.h"
 
 namespace unshard {
@@ -12,6 +13,9 @@ namespace {
 
 // The bodies of error pages are read to their end, so that their connections can be kept.
 constexpr std::uint64_t kMaxErrorPage = std::uint64_t{64} << 10;
+// The most bytes of a whole object that are taken in place of a range of it, where the range has
+// fewer. Larger objects are asked for once more, together (StartWhole).
+constexpr std::uint64_t kMostInPlaceOfRange = std::uint64_t{256} << 10;
 
 HttpUrl WithoutUserInfo(HttpUrl url) {
   url.user_info.clear();
@@ -28,7 +32,8 @@ HttpServer::HttpServer(HttpUrl base, const HttpStoreOptions& options,
       transport_(std::move(transport)),
       authorization_(base.user_info.empty() ? ""
                                             : "Basic " + EncodeBase64(AsBytes(base.user_info))),
-      whole_objects_(options.whole_objects_cached_bytes) {}
+      whole_objects_(options.whole_objects_cached_bytes),
+      whole_fetches_(std::make_shared<WholeFetches>(options.whole_objects_cached_bytes)) {}
 
 HttpRequest HttpServer::MakeRequest(std::string_view key, const std::optional<AskedRange>& range,
                                     const Deadline& deadline) const {
@@ -40,7 +45,9 @@ HttpRequest HttpServer::MakeRequest(std::string_view key, const std::optional<As
   request.headers = {{"Accept-Encoding", "identity"}, {"User-Agent", "unshard"}};
   if (!authorization_.empty()) request.headers.push_back({"Authorization", authorization_});
   if (range) request.headers.push_back({"Range", RangeField(*range)});
-  request.max_whole_body = options_.whole_object_bytes;
+  request.max_whole_body =
+      range ? std::min(options_.whole_object_bytes, std::max(range->size, kMostInPlaceOfRange))
+            : options_.whole_object_bytes;
   request.max_other_body = std::max(range ? range->size : 0, kMaxErrorPage);
   request.deadline = deadline;
   return request;
@@ -59,6 +66,25 @@ Result<HttpAnswer> HttpServer::Ask(HttpRequest request,
                                    const std::optional<AskedRange>& range) const {
   UNSHARD_ASSIGN_OR_RETURN(HttpResponse response, Send(*transport_, std::move(request)));
   return Read(std::move(response), range.value_or(AskedRange{}));
+}
+
+void HttpServer::StartWhole(const std::string& key, std::uint64_t bytes, Done done) {
+  const std::uint64_t most = options_.whole_object_bytes;
+  whole_fetches_->Fetch(
+      key, bytes == 0 ? most : std::min(bytes, most),
+      [self = shared_from_this(), key](const Done& fetched) {
+        const auto now = std::chrono::steady_clock::now();
+        const Deadline deadline{now + self->options_.request_timeout, {}};
+        self->Start(self->MakeRequest(key, std::nullopt, deadline), std::nullopt, fetched);
+      },
+      std::move(done));
+}
+
+Result<HttpAnswer> HttpServer::AskWhole(const std::string& key, std::uint64_t bytes,
+                                        const Deadline& deadline) {
+  const auto outcome = std::make_shared<AwaitedResult<HttpAnswer>>();
+  StartWhole(key, bytes, AwaitedResult<HttpAnswer>::Callback(outcome));
+  return outcome->Wait(deadline, "waiting for the server");
 }
 
 bool HttpServer::StandsForMissing(const HttpResponse& response) const {

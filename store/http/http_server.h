@@ -11,13 +11,14 @@
 #include "store/http/http_store.h"
 #include "store/http/transport.h"
 #include "store/http/url.h"
+#include "store/http/whole_fetches.h"
 #include "store/http/whole_objects.h"
 #include "store/object/deadline.h"
 
 namespace unshard {
 
 // Thread-safe. Shared by a store and its versions.
-class HttpServer {
+class HttpServer : public std::enable_shared_from_this<HttpServer> {
  public:
   // `base` is where the keys begin; its user information becomes an Authorization field.
   HttpServer(HttpUrl base, const HttpStoreOptions& options,
@@ -32,6 +33,14 @@ class HttpServer {
   void Start(HttpRequest request, const std::optional<AskedRange>& range, Done done) const;
   // The same, and a wait for the answer, which is read by the calling thread.
   Result<HttpAnswer> Ask(HttpRequest request, const std::optional<AskedRange>& range) const;
+
+  // Starts a request for a whole object, without a condition, once there is room for its bytes
+  // (WholeFetches): about `bytes`, 0 where that is not known. Once it is sent it ends after the
+  // options' timeout at the latest.
+  void StartWhole(const std::string& key, std::uint64_t bytes, Done done);
+  // The same, and a wait for the answer.
+  Result<HttpAnswer> AskWhole(const std::string& key, std::uint64_t bytes,
+                              const Deadline& deadline);
 
   // "https://host/path/key": neither user information nor query; or as the options say.
   [[nodiscard]] std::string Describe(std::string_view key) const;
@@ -54,6 +63,7 @@ class HttpServer {
   const std::shared_ptr<HttpTransport> transport_;
   std::string authorization_;  // empty: none; constant
   WholeObjects whole_objects_;
+  const std::shared_ptr<WholeFetches> whole_fetches_;
   std::atomic<bool> suffixes_are_broken_{false};
   mutable std::atomic<bool> has_read_{false};  // an object
 };

@@ -21,6 +21,8 @@ using Kind = HttpAnswer::Kind;
 // Of one Open or Stat: what a server does to us costs no more.
 constexpr int kMostRequests = 5;
 constexpr AskedRange kOneByte{0, 1};
+// What is assumed of an object that is stored compressed, for the memory that it takes.
+constexpr std::uint64_t kMostGrowth = 8;
 
 Deadline Bounded(Deadline deadline, const HttpStoreOptions& options) {
   // All requests of one call end at the same time.
@@ -57,6 +59,7 @@ class Opening {
   // Whether another request may bring what this answer, or its failure, does not.
   bool AsksOtherwise(const Result<HttpAnswer>& answer);
   bool AsksWithoutSuffix();
+  bool AsksForAll(const HttpObject& object);
   [[nodiscard]] bool IsTheSuffix(const HttpObject& object) const;
   [[nodiscard]] tl::unexpected<Error> TooLarge(const HttpObject& object) const;
   [[nodiscard]] tl::unexpected<Error> IsDirectory() const;
@@ -69,6 +72,7 @@ class Opening {
   std::optional<AskedRange> asked_;  // nothing: the whole object
   std::optional<HttpObject> kept_;   // whole, from an earlier request
   std::optional<HttpObject> known_;  // its bytes are with the caller
+  std::uint64_t whole_bytes_ = 0;    // about, where all is asked for; 0: unknown
   bool wants_size_ = false;          // of the object, to ask for its end without a suffix
   bool only_stat_ = false;
   bool repeated_ = false;
@@ -81,6 +85,20 @@ bool Opening::AsksWithoutSuffix() {
   server_->NoteBrokenSuffixes();
   asked_ = kOneByte;
   wants_size_ = true;
+  return true;
+}
+
+// Where `object` is larger than what is taken in place of a range.
+bool Opening::AsksForAll(const HttpObject& object) {
+  if (!asked_) return false;
+  const std::uint64_t size = object.info.size;  // 0: unknown
+  const bool has_validator = object.validators.tag || !object.validators.modified_text.empty();
+  if (only_stat_ && size > 0 && has_validator) return false;
+  const bool fits = size > 0 && size <= server_->options().whole_object_bytes;
+  if (!fits && AsksWithoutSuffix()) return true;
+  if (!fits && size > 0 && !only_stat_) return false;
+  asked_.reset();
+  whole_bytes_ = size;
   return true;
 }
 
@@ -97,12 +115,13 @@ bool Opening::IsUnprovedEmpty(const HttpObject& object) const {
 }
 
 Result<HttpAnswer> Opening::Ask() {
+  if (!asked_) return server_->AskWhole(key_, whole_bytes_, deadline_);
   HttpRequest request = server_->MakeRequest(key_, asked_, deadline_);
   if (kept_ || known_) {
     AddRefreshCondition((kept_ ? kept_ : known_)->validators, request.headers);
   }
   // Where the header fields say everything, no body is waited for.
-  if (only_stat_ && asked_) request.max_whole_body = 0;
+  if (only_stat_) request.max_whole_body = 0;
   return server_->Ask(std::move(request), asked_);
 }
 
@@ -116,6 +135,7 @@ bool Opening::AsksOtherwise(const Result<HttpAnswer>& answer) {
   switch (answer->kind) {
     case Kind::kEncoded:
       asked_.reset();
+      whole_bytes_ = kMostGrowth * answer->total.value_or(0);
       return true;
     case Kind::kUnsatisfied:
       // At the start of an object: it is empty, and only a request without a range tells more.
@@ -129,15 +149,7 @@ bool Opening::AsksOtherwise(const Result<HttpAnswer>& answer) {
     case Kind::kWhole:
       return IsUnprovedEmpty(*answer->object) && !std::exchange(repeated_, true);
     case Kind::kTooLarge:
-      if (AsksWithoutSuffix()) return true;
-      if (!only_stat_ || !asked_) return false;
-      // Only the body tells the size of this one, or its version.
-      if (answer->object->info.size > 0 &&
-          (answer->object->validators.tag || !answer->object->validators.modified_text.empty())) {
-        return false;
-      }
-      asked_.reset();
-      return true;
+      return AsksForAll(*answer->object);
     case Kind::kPart:
       if (!wants_size_ || IsTheSuffix(*answer->object)) return false;
       {
@@ -229,8 +241,7 @@ ObjectStore::Opened Opening::MakeOpened(HttpObject object, bool whole) const {
   ObjectStore::Opened opened;
   const ByteRange wanted = ClipRange(first_, object.info.size);
   if (wanted.size > 0 && wanted.begin >= object.range.begin && wanted.end() <= object.range.end()) {
-    opened.first = object.bytes.Slice(static_cast<std::size_t>(wanted.begin - object.range.begin),
-                                      static_cast<std::size_t>(wanted.size));
+    opened.first = PartOf(object.bytes, wanted.begin - object.range.begin, wanted.size);
   }
   opened.version = whole ? MakeWholeVersion(server_, key_, std::move(object))
                          : MakeRangedVersion(server_, key_, std::move(object));

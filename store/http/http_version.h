@@ -15,8 +15,8 @@ namespace unshard {
 std::shared_ptr<ObjectVersion> MakeRangedVersion(std::shared_ptr<HttpServer> server,
                                                  std::string key, HttpObject object);
 
-// A version that is in memory, because the server has no ranges. Each read asks the server whether
-// it is still the current one.
+// A version that is read as a whole, because the server has no ranges. Its bytes are kept in memory
+// as long as there is room. Each read asks the server whether it is still the current one.
 std::shared_ptr<ObjectVersion> MakeWholeVersion(std::shared_ptr<HttpServer> server, std::string key,
                                                 HttpObject object);
 

@@ -3,6 +3,7 @@
 #include "store/http/http_store.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include <atomic>
@@ -121,7 +122,6 @@ TEST_F(HttpStoreTest, PassingFaultsAreRetried) {
   EXPECT_EQ(Read(*version, RangeRequest::At(1, 5)), "12345");
 }
 
-TEST_F(HttpStoreTest, AServerThatAsksForMoreTimeThanThereIsGetsIt) {
 // As S3 and GCS answer by https of buckets that may be read and not listed.
 TEST_F(HttpStoreTest, ADeniedObjectIsMissingWhereABucketMayBeReadAndNotListed) {
   const std::string denied =
@@ -150,6 +150,7 @@ TEST_F(HttpStoreTest, ADeniedObjectIsMissingWhereABucketMayBeReadAndNotListed) {
   }
 }
 
+TEST_F(HttpStoreTest, AServerThatAsksForMoreTimeThanThereIsGetsIt) {
   Put("key", "0123456789");
   Break("status 503; field Retry-After 3600\n");
   const auto opened = TryOpen(*Store(), RangeRequest::At(0, 4));
@@ -452,6 +453,48 @@ TEST_F(HttpStoreTest, AServerThatIsGoneFailsWithinTheDeadlineAndComesBack) {
   const auto opened = TryOpen(*store, RangeRequest::At(0, 4), Soon());
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().message.find(url + "/key"), std::string::npos);
+}
+
+// Each reader keeps its version, and a server without ranges sends the whole object for each read.
+TEST_F(HttpStoreTest, ManyReadersOfLargeObjectsWithoutRangesTakeBoundedMemory) {
+  constexpr std::size_t kReaders = 64;
+  constexpr std::size_t kObjectBytes = std::size_t{2} << 20;
+  PythonServer server;
+  ASSERT_FALSE(server.http().empty());
+  for (std::size_t i = 0; i < kReaders; ++i) {
+    server.files().Put(std::to_string(i), std::string(kObjectBytes, static_cast<char>('0' + i)));
+  }
+  HttpStoreOptions options;
+  options.connections_per_host = 4;
+  options.whole_object_bytes = 2 * kObjectBytes;
+  options.whole_objects_cached_bytes = 4 * kObjectBytes;  // so that two are fetched at a time
+  options.request_timeout = std::chrono::minutes(2);
+  const auto store = StoreAt(server.http(), options);
+  const auto taken = [] {
+    const struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+  };
+  const std::size_t before = taken();
+  std::atomic<std::size_t> most{0};
+  std::atomic<int> wrong{0};
+  const auto read = [&](std::size_t i) {
+    const auto opened = store->Open(std::to_string(i), RangeRequest::At(7, 5), Deadline::None());
+    const std::string expected(5, static_cast<char>('0' + i));
+    if (!opened || !opened->version || TextOf(opened->first) != expected) return void(++wrong);
+    const auto again =
+        opened->version->Read(RangeRequest::At(kObjectBytes - 5, 5), Deadline::None());
+    if (!again || TextOf(again->value) != expected) ++wrong;
+    std::size_t now = taken() - before, seen = most;
+    while (now > seen && !most.compare_exchange_weak(seen, now)) continue;
+    std::this_thread::sleep_for(milliseconds(1));
+  };
+  {
+    std::vector<std::jthread> readers;
+    for (std::size_t i = 0; i < kReaders; ++i) readers.emplace_back([&read, i] { read(i); });
+  }
+  EXPECT_EQ(wrong, 0);
+  // What is kept, two that are fetched, each of which may be growing, and what is none of these.
+  EXPECT_LE(most, 8 * kObjectBytes + (std::size_t{16} << 20));
 }
 
 TEST_F(HttpStoreTest, ManyReadsAtOnceEndWithTheirBytes) {
