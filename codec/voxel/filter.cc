@@ -145,17 +145,13 @@ Result<std::optional<Filter>> MakeDelta(const std::string& name, const CodecOpti
                                               DataTypeName(stored.type) + " is not known here");
   }
   // Differences of floats are rounded.
-  return Filter{std::make_shared<Delta>(name, plain, stored), stored.type.size,
+  return Filter{std::make_shared<Delta>(name, plain, stored), plain, stored,
                 floats || stored.type.size < plain.type.size};
 }
 
-}  // namespace
-
-Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
-                                         const JsonValue* configuration, const std::string& path,
-                                         const std::optional<DataType>& items) {
-  if (configuration != nullptr && configuration->is_null()) configuration = nullptr;
-  const CodecOptions options(configuration, path);
+Result<std::optional<Filter>> MakeKnownFilter(const std::string& id, const std::string& name,
+                                              const CodecOptions& options, const std::string& path,
+                                              const std::optional<NumpyType>& items) {
   if (id == kDelta) return MakeDelta(name, options, path);
   if (id == "quantize") return MakeQuantize(name, options, path);
   if (id == "fixedscaleoffset") return MakeFixedScaleOffset(name, options, path);
@@ -163,6 +159,21 @@ Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::strin
   if (id == "packbits") return MakePackBits(name);
   if (id == "bitround") return MakeBitRound(name, items, options);
   return std::optional<Filter>();
+}
+
+}  // namespace
+
+Result<std::optional<Filter>> MakeFilter(const std::string& id, const std::string& name,
+                                         const JsonValue* configuration, const std::string& path,
+                                         const std::optional<NumpyType>& items) {
+  if (configuration != nullptr && configuration->is_null()) configuration = nullptr;
+  UNSHARD_ASSIGN_OR_RETURN(
+      auto filter, MakeKnownFilter(id, name, CodecOptions(configuration, path), path, items));
+  if (!filter || !filter->plain || !items) return filter;
+  // Booleans have one bit of their byte, and conversions change some bits of NaNs.
+  const Kind plain = filter->plain->type.kind;
+  filter->is_lossy |= (plain == Kind::kBool || plain == Kind::kFloat) && plain != items->type.kind;
+  return filter;
 }
 
 }  // namespace unshard

@@ -1,7 +1,5 @@
 #include "codec/voxel/item_codec.h"
 
-#include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -17,15 +15,33 @@ namespace {
 constexpr std::uint64_t kMostGrowth = 16;
 constexpr std::uint64_t kSlack = std::uint64_t{64} << 10;
 
-bool IsFilter(const ArrayStep& step) { return step.filter != nullptr; }
+// The items at one place of a chain.
+struct Items {
+  DataType type;
+  std::uint64_t count;
+
+  [[nodiscard]] std::uint64_t bytes() const { return count * type.size; }
+  void Encode(const Filter& filter) {
+    if (filter.packs_bits) count = PackedBitsSize(bytes());
+    if (filter.stored) type = filter.stored->type;
+  }
+};
+
+std::string OrderText(const std::vector<std::size_t>& order) {
+  std::string text;
+  for (const std::size_t axis : order) text += " " + std::to_string(axis);
+  return text;
+}
 
 ChunkEncoding DescribeChain(const ItemChain& chain, bool big_endian) {
   ChunkEncoding encoding;
   encoding.big_endian = big_endian;
   std::vector<std::size_t> order;
   for (const ArrayStep& step : chain.array_steps) {
-    if (IsFilter(step)) {
-      encoding.items += ", " + step.filter->name();
+    if (step.filter) {
+      if (!IsIdentity(order)) encoding.items += ", transpose" + OrderText(order);
+      order.clear();
+      encoding.items += ", " + step.filter->codec->name();
       if (!step.filter_configuration.is_null()) {
         encoding.items += " " + WriteJson(step.filter_configuration, 0);
       }
@@ -44,9 +60,8 @@ ChunkEncoding DescribeChain(const ItemChain& chain, bool big_endian) {
 class ItemCodec final : public ChunkCodec {
  public:
   explicit ItemCodec(ItemChain chain) : chain_(std::move(chain)) {
-    if (chain_.ordered_size == 0) chain_.ordered_size = chain_.type.ordered_size();
-    swaps_ = chain_.big_endian && chain_.ordered_size > 1;
-    has_filters_ = std::any_of(chain_.array_steps.begin(), chain_.array_steps.end(), IsFilter);
+    ordered_size_ = ItemsAfter(chain_.array_steps.size(), 0).type.ordered_size();
+    swaps_ = chain_.big_endian && ordered_size_ > 1;
     encoding_ = DescribeChain(chain_, swaps_);
   }
 
@@ -56,7 +71,7 @@ class ItemCodec final : public ChunkCodec {
 
   [[nodiscard]] Status CanEncode() const override {
     for (const ArrayStep& step : chain_.array_steps) {
-      if (IsFilter(step)) UNSHARD_RETURN_IF_ERROR(step.filter->CanEncode());
+      if (step.filter) UNSHARD_RETURN_IF_ERROR(step.filter->codec->CanEncode());
     }
     for (const BytesStep& step : chain_.bytes_steps) {
       UNSHARD_RETURN_IF_ERROR(step.codec->CanEncode());
@@ -66,7 +81,6 @@ class ItemCodec final : public ChunkCodec {
 
   [[nodiscard]] std::optional<std::uint64_t> EncodedSize(
       std::span<const std::uint64_t> shape) const override {
-    if (has_filters_) return std::nullopt;
     const auto items = VoxelBytes(chain_.type, shape);
     std::optional<std::uint64_t> size = items ? std::optional(StoredSize(*items)) : std::nullopt;
     for (const BytesStep& step : chain_.bytes_steps) {
@@ -82,16 +96,13 @@ class ItemCodec final : public ChunkCodec {
     UNSHARD_RETURN_IF_ERROR(CheckRank(shape.size()));
     const std::uint64_t stored_size = StoredSize(size);
     UNSHARD_ASSIGN_OR_RETURN(ByteVector items, DecodeSteps(encoded, stored_size));
-    if (!has_filters_) UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), stored_size));
+    UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), stored_size));
     if (chain_.packing) {
-      UNSHARD_ASSIGN_OR_RETURN(items, chain_.packing->Unpack(items, size / chain_.type.size));
+      const Items packed = ItemsAfter(chain_.array_steps.size(), size);
+      UNSHARD_ASSIGN_OR_RETURN(items, chain_.packing->Unpack(items, packed.count));
     }
-    if (swaps_) {
-      if (items.size() % chain_.ordered_size != 0) return ExpectWholeItems(items.size());
-      ReverseBytes(items, chain_.ordered_size);
-    }
+    if (swaps_) ReverseBytes(items, ordered_size_);
     UNSHARD_RETURN_IF_ERROR(DecodeArray(items, shape, size));
-    UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), size));
     return Voxels{chain_.type, {shape.begin(), shape.end()}, std::move(items)};
   }
 
@@ -105,33 +116,55 @@ class ItemCodec final : public ChunkCodec {
       bytes = std::move(next);
       current = bytes;
     };
+    Items items = ItemsAfter(0, current.size());
     for (const ArrayStep& step : chain_.array_steps) {
-      if (IsFilter(step)) {
-        UNSHARD_ASSIGN_OR_RETURN(ByteVector next, step.filter->Encode(current));
+      if (step.filter) {
+        UNSHARD_ASSIGN_OR_RETURN(ByteVector next, step.filter->codec->Encode(current));
         take(std::move(next));
+        items.Encode(*step.filter);
       } else {
-        take(Transpose(current, chain_.type.size, shape, step.order));
+        UNSHARD_ASSIGN_OR_RETURN(ByteVector next,
+                                 Transpose(current, items.type.size, shape, step.order));
+        take(std::move(next));
         shape = Transposed(shape, step.order);
       }
     }
     if (chain_.packing) take(chain_.packing->Pack(current));
     if (swaps_) {
       take(ByteVector(current.begin(), current.end()));
-      ReverseBytes(bytes, chain_.ordered_size);
+      ReverseBytes(bytes, ordered_size_);
     }
     for (const BytesStep& step : chain_.bytes_steps) {
       UNSHARD_ASSIGN_OR_RETURN(ByteVector next, step.codec->Encode(current));
       take(std::move(next));
     }
     if (current.data() != bytes.data()) take(ByteVector(current.begin(), current.end()));
+    if (chain_.may_refuse_stored) UNSHARD_RETURN_IF_ERROR(ProveDecoding(bytes, voxels.shape));
     return bytes;
   }
 
  private:
-  // The size of the items before the bytes-to-bytes codecs, of `size` bytes of voxels without
-  // filters.
+  // The items after the first `steps` array-to-array codecs, of `size` bytes of voxels.
+  [[nodiscard]] Items ItemsAfter(std::size_t steps, std::uint64_t size) const {
+    Items items{chain_.type, size / chain_.type.size};
+    for (std::size_t i = 0; i < steps; ++i) {
+      if (chain_.array_steps[i].filter) items.Encode(*chain_.array_steps[i].filter);
+    }
+    return items;
+  }
+
+  // The size of the items before the bytes-to-bytes codecs, of `size` bytes of voxels.
   [[nodiscard]] std::uint64_t StoredSize(std::uint64_t size) const {
-    return chain_.packing ? chain_.packing->PackedSize(size / chain_.type.size) : size;
+    const Items items = ItemsAfter(chain_.array_steps.size(), size);
+    return chain_.packing ? chain_.packing->PackedSize(items.count) : items.bytes();
+  }
+
+  [[nodiscard]] Status ProveDecoding(ByteSpan encoded, std::span<const std::uint64_t> shape) const {
+    const auto decoded = Decode(encoded, shape);
+    if (decoded) return {};
+    return Fail(ErrorCode::kInvalidArgument,
+                "the codecs store these voxels as values that cannot be read again: " +
+                    decoded.error().message);
   }
 
   static Status ExpectSize(std::uint64_t found, std::uint64_t expected) {
@@ -141,15 +174,9 @@ class ItemCodec final : public ChunkCodec {
                                           std::to_string(found));
   }
 
-  [[nodiscard]] tl::unexpected<Error> ExpectWholeItems(std::uint64_t found) const {
-    return Fail(ErrorCode::kDataLoss, "expected items of " + std::to_string(chain_.ordered_size) +
-                                          " bytes, found " + std::to_string(found) +
-                                          " bytes in all");
-  }
-
   [[nodiscard]] Status CheckRank(std::size_t rank) const {
     for (const ArrayStep& step : chain_.array_steps) {
-      if (IsFilter(step) || step.order.size() == rank) continue;
+      if (step.filter || step.order.size() == rank) continue;
       return Fail(ErrorCode::kInvalidArgument, "expected a chunk of " +
                                                    std::to_string(step.order.size()) +
                                                    " dimensions, found " + std::to_string(rank));
@@ -172,29 +199,22 @@ class ItemCodec final : public ChunkCodec {
     return {};
   }
 
-  // Decodes the bytes-to-bytes codecs, to `size` bytes where there are no filters.
+  // Decodes the bytes-to-bytes codecs, to `size` bytes.
   [[nodiscard]] Result<ByteVector> DecodeSteps(ByteSpan encoded, std::uint64_t size) const {
     const std::uint64_t most = kMostGrowth * size + kSlack;
     if (chain_.bytes_steps.empty()) {
       // Before the copy, so that a file of a wrong size takes no memory.
-      if (!has_filters_) UNSHARD_RETURN_IF_ERROR(ExpectSize(encoded.size(), size));
-      if (encoded.size() > most) return ExpectNoMore(most);
+      UNSHARD_RETURN_IF_ERROR(ExpectSize(encoded.size(), size));
       return ByteVector(encoded.begin(), encoded.end());
     }
     ByteVector bytes;
     for (std::size_t i = chain_.bytes_steps.size(); i-- > 0;) {
-      const bool gives_items = i == 0 && !has_filters_;
-      UNSHARD_ASSIGN_OR_RETURN(
-          ByteVector next, chain_.bytes_steps[i].codec->Decode(encoded, gives_items ? size : most));
+      UNSHARD_ASSIGN_OR_RETURN(ByteVector next,
+                               chain_.bytes_steps[i].codec->Decode(encoded, i == 0 ? size : most));
       bytes = std::move(next);
       encoded = bytes;
     }
     return bytes;
-  }
-
-  static tl::unexpected<Error> ExpectNoMore(std::uint64_t most) {
-    return Fail(ErrorCode::kDataLoss,
-                "expected a chunk of at most " + std::to_string(most) + " bytes");
   }
 
   // Decodes the array-to-array codecs, in place.
@@ -203,15 +223,17 @@ class ItemCodec final : public ChunkCodec {
     std::vector<std::vector<std::uint64_t>> shapes{{shape.begin(), shape.end()}};  // before steps
     for (const ArrayStep& step : chain_.array_steps) {
       const std::vector<std::uint64_t>& last = shapes.back();
-      shapes.push_back(IsFilter(step) ? last : Transposed(last, step.order));
+      shapes.push_back(step.filter ? last : Transposed(last, step.order));
     }
     for (std::size_t i = chain_.array_steps.size(); i-- > 0;) {
       const ArrayStep& step = chain_.array_steps[i];
-      if (IsFilter(step)) {
-        UNSHARD_ASSIGN_OR_RETURN(items, step.filter->Decode(items, kMostGrowth * size + kSlack));
+      const Items decoded = ItemsAfter(i, size);
+      if (step.filter) {
+        UNSHARD_ASSIGN_OR_RETURN(items, step.filter->codec->Decode(items, decoded.bytes()));
+        UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), decoded.bytes()));
       } else {
-        UNSHARD_RETURN_IF_ERROR(ExpectSize(items.size(), size));
-        items = Transpose(items, chain_.type.size, shapes[i + 1], InverseOrder(step.order));
+        UNSHARD_ASSIGN_OR_RETURN(
+            items, Transpose(items, decoded.type.size, shapes[i + 1], InverseOrder(step.order)));
       }
     }
     return {};
@@ -219,7 +241,7 @@ class ItemCodec final : public ChunkCodec {
 
   ItemChain chain_;
   bool swaps_ = false;
-  bool has_filters_ = false;
+  std::uint32_t ordered_size_ = 1;  // of the items after the array-to-array codecs
   ChunkEncoding encoding_;
 };
 

@@ -10,15 +10,16 @@
 #include "codec/compression/bytes_codec.h"
 #include "codec/voxel/bit_packing.h"
 #include "codec/voxel/chunk_codec.h"
+#include "codec/voxel/filter.h"
 
 namespace unshard {
 
 // An array-to-array codec.
 struct ArrayStep {
   std::vector<std::size_t> order;  // transpose: dimension i becomes axis order[i]
-  // Or a filter of little-endian items in C order; a null pointer: a transpose.
-  BytesCodecPtr filter;
-  JsonValue filter_configuration;  // for ChunkEncoding
+  // Or a filter of items in C order.
+  std::optional<Filter> filter = std::nullopt;
+  JsonValue filter_configuration = {};  // for ChunkEncoding
 };
 
 // A bytes-to-bytes codec.
@@ -27,17 +28,18 @@ struct BytesStep {
   JsonValue configuration;  // for ChunkEncoding
 };
 
-// A codec chain.
+// A codec chain. A filter takes items of the size that the steps before it give. After a filter
+// that packs bits come none but filters.
 struct ItemChain {
   DataType type;
   std::vector<ArrayStep> array_steps;  // in the order of encoding, as all lists here
   bool big_endian = false;
-  // Set: the items, little-endian ones of `type`, are stored as these packed bits.
+  // Set: the little-endian items after `array_steps` are stored as these packed bits.
   std::optional<BitPacking> packing = std::nullopt;
   JsonValue packing_configuration = {};  // for ChunkEncoding
-  std::uint32_t ordered_size = 0;        // of the items after `array_steps`; 0: that of `type`
   std::vector<BytesStep> bytes_steps;
   bool is_lossy = false;
+  bool may_refuse_stored = false;  // whether chunks that are encoded are decoded as a proof
 };
 
 // The codec of such a chain, for chunks of any shape. Never null.

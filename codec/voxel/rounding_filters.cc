@@ -119,19 +119,20 @@ Result<Filter> MakeQuantize(const std::string& name, const CodecOptions& options
     const bool is_float = plain.type.kind == DataType::Kind::kFloat && plain.type.size >= 4;
     if (is_float) encoded = plain;
   }
-  return Filter{std::make_shared<QuantizeFilter>(name, encoded, scale), plain.type.size, true};
+  return Filter{std::make_shared<QuantizeFilter>(name, encoded, scale), plain, plain, true};
 }
 
-Result<Filter> MakeBitRound(const std::string& name, const std::optional<DataType>& items,
+Result<Filter> MakeBitRound(const std::string& name, const std::optional<NumpyType>& items,
                             const CodecOptions& options) {
   UNSHARD_ASSIGN_OR_RETURN(const auto kept, options.Find("keepbits"));
   std::optional<NumpyType> encoded;
   int bits = 0;
-  if (!kept.empty() && items && items->kind == DataType::Kind::kFloat) {
-    UNSHARD_ASSIGN_OR_RETURN(bits, options.Integer("keepbits", 0, 0, SignificandBits(items->size)));
-    encoded = NumpyType{*items, false};
+  if (!kept.empty() && items && !items->big_endian && items->type.kind == DataType::Kind::kFloat) {
+    UNSHARD_ASSIGN_OR_RETURN(bits,
+                             options.Integer("keepbits", 0, 0, SignificandBits(items->type.size)));
+    encoded = items;
   }
-  return Filter{std::make_shared<BitRoundFilter>(name, encoded, bits), 0, true};
+  return Filter{std::make_shared<BitRoundFilter>(name, encoded, bits), {}, {}, true};
 }
 
 }  // namespace unshard

@@ -14,7 +14,7 @@ namespace unshard {
 // bytes) are only decoded. Pure functions; thread-safe.
 Result<Filter> MakeQuantize(const std::string& name, const CodecOptions& options,
                             const std::string& path);
-Result<Filter> MakeBitRound(const std::string& name, const std::optional<DataType>& items,
+Result<Filter> MakeBitRound(const std::string& name, const std::optional<NumpyType>& items,
                             const CodecOptions& options);
 
 }  // namespace unshard

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
+#include <string>
+
+#include "codec/core/byte_range.h"
 
 namespace unshard {
 namespace {
@@ -119,9 +123,16 @@ void ReverseBytes(std::span<std::uint8_t> bytes, std::uint32_t group_size) {
   }
 }
 
-ByteVector Transpose(ByteSpan items, std::uint32_t item_size, std::span<const std::uint64_t> shape,
-                     std::span<const std::size_t> order) {
-  if (items.empty() || IsIdentity(order)) return {items.begin(), items.end()};
+Result<ByteVector> Transpose(ByteSpan items, std::uint32_t item_size,
+                             std::span<const std::uint64_t> shape,
+                             std::span<const std::size_t> order) {
+  const auto count = CheckedProduct(shape);
+  const auto size = count ? CheckedMultiply(*count, item_size) : std::nullopt;
+  if (size != items.size()) {
+    return Fail(ErrorCode::kInternal, "transpose: expected " + std::to_string(size.value_or(0)) +
+                                          " bytes, found " + std::to_string(items.size()));
+  }
+  if (items.empty() || IsIdentity(order)) return ByteVector(items.begin(), items.end());
   ByteVector result(items.size());
   std::vector<Dimension> dimensions = DimensionsOf(shape, order);
   const std::uint8_t* const from = items.data();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/core/bytes.h"
+#include "codec/core/error.h"
 
 namespace unshard {
 
@@ -14,10 +15,11 @@ namespace unshard {
 void ReverseBytes(std::span<std::uint8_t> bytes, std::uint32_t group_size);
 
 // The items of an array of `shape`, in C order, with its axes rearranged: dimension i of the result
-// is axis order[i]. Requires: `order` is a permutation of the axes; `items` has item_size × the
-// product of `shape` bytes.
-ByteVector Transpose(ByteSpan items, std::uint32_t item_size, std::span<const std::uint64_t> shape,
-                     std::span<const std::size_t> order);
+// is axis order[i]. Fails with kInternal unless `items` has item_size × the product of `shape`
+// bytes. Requires: `order` is a permutation of the axes.
+Result<ByteVector> Transpose(ByteSpan items, std::uint32_t item_size,
+                             std::span<const std::uint64_t> shape,
+                             std::span<const std::size_t> order);
 
 // 0, 1, 2, …: the order that changes nothing; and the order that reverses all axes.
 std::vector<std::size_t> IdentityOrder(std::size_t rank);

@@ -138,7 +138,7 @@ class PackBits final : public BytesCodec {
   }
 
   [[nodiscard]] Result<ByteVector> Encode(ByteSpan plain) const override {
-    ByteVector stored(1 + (plain.size() + 7) / 8);
+    ByteVector stored(static_cast<std::size_t>(PackedBitsSize(plain.size())));
     stored.front() = static_cast<std::uint8_t>((8 - plain.size() % 8) % 8);
     for (std::size_t i = 0; i < plain.size(); ++i) {
       if (plain[i] == 0) continue;
@@ -170,6 +170,11 @@ Result<double> ParseReal(const CodecOptions& options, const char* key, const std
   return value;
 }
 
+// Whether each real number becomes some value of the type: integers lack most of them.
+bool HoldsReals(const DataType& type) {
+  return type.kind == Kind::kFloat || type.kind == Kind::kBool;
+}
+
 // Whether every value of `from` is unchanged after a conversion to `to` and back.
 bool HoldsEach(const DataType& from, const DataType& to) {
   if (from == to || from.kind == Kind::kBool) return true;
@@ -187,6 +192,8 @@ bool HoldsEach(const DataType& from, const DataType& to) {
 
 }  // namespace
 
+std::uint64_t PackedBitsSize(std::uint64_t items) { return 1 + items / 8 + (items % 8 != 0); }
+
 Result<Filter> MakeFixedScaleOffset(const std::string& name, const CodecOptions& options,
                                     const std::string& path) {
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType plain, ParseNumberType(options, "dtype", {}, path));
@@ -196,8 +203,8 @@ Result<Filter> MakeFixedScaleOffset(const std::string& name, const CodecOptions&
   if (scale == 0) {
     return Fail(ErrorCode::kDataLoss, path + ": expected a `scale` that is not 0");
   }
-  return Filter{std::make_shared<FixedScaleOffset>(name, plain, stored, scale, offset),
-                stored.type.size, true};
+  return Filter{std::make_shared<FixedScaleOffset>(name, plain, stored, scale, offset), plain,
+                stored, true, !HoldsReals(plain.type)};
 }
 
 Result<Filter> MakeAsType(const std::string& name, const CodecOptions& options,
@@ -206,12 +213,16 @@ Result<Filter> MakeAsType(const std::string& name, const CodecOptions& options,
                            ParseNumberType(options, "decode_dtype", {}, path));
   UNSHARD_ASSIGN_OR_RETURN(const NumpyType stored,
                            ParseNumberType(options, "encode_dtype", {}, path));
-  return Filter{std::make_shared<AsType>(name, plain, stored), stored.type.size,
-                !HoldsEach(plain.type, stored.type)};
+  const bool from_reals = stored.type.kind == Kind::kFloat && !HoldsReals(plain.type);
+  return Filter{std::make_shared<AsType>(name, plain, stored), plain, stored,
+                !HoldsEach(plain.type, stored.type), from_reals};
 }
 
 Filter MakePackBits(const std::string& name) {
-  return Filter{std::make_shared<PackBits>(name), 1, false};
+  return Filter{.codec = std::make_shared<PackBits>(name),
+                .plain = NumpyType{{Kind::kBool, 1}},
+                .stored = NumpyType{{Kind::kUnsigned, 1}},
+                .packs_bits = true};
 }
 
 }  // namespace unshard

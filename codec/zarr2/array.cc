@@ -55,8 +55,7 @@ JsonValue ConfigurationOf(const JsonCursor& codec, std::uint32_t item_size) {
 // Takes the filters and the compressor in the order of encoding.
 class ChainBuilder {
  public:
-  explicit ChainBuilder(const NumpyType& type) : item_size_(type.type.size) {
-    if (!type.big_endian) items_ = type.type;
+  explicit ChainBuilder(const NumpyType& type) : items_(type) {
     chain_.type = type.type;
     chain_.big_endian = type.big_endian;
   }
@@ -64,31 +63,29 @@ class ChainBuilder {
   Status TakeOrder(const JsonCursor& order, std::size_t rank) {
     UNSHARD_ASSIGN_OR_RETURN(const char letter, ParseLetter(order, 'C', 'F'));
     if (letter == 'C') return {};
-    chain_.array_steps.push_back({ReversedOrder(rank), nullptr, {}});
+    chain_.array_steps.push_back({ReversedOrder(rank)});
     return {};
   }
 
   Status TakeCodec(const JsonCursor& codec) {
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor id_cursor, codec.Member("id"));
     UNSHARD_ASSIGN_OR_RETURN(const std::string id, id_cursor.String());
-    JsonValue configuration = ConfigurationOf(codec, item_size_);
+    JsonValue configuration = ConfigurationOf(codec, items_.type.size);
     const std::string name = "numcodecs." + id;
     UNSHARD_ASSIGN_OR_RETURN(auto made, MakeBytesCodec(name, &configuration, codec.path()));
+    const std::string codec_at = id_cursor.path() + ": the codec \"" + id + "\" ";
     if (!made) {
-      UNSHARD_ASSIGN_OR_RETURN(auto filter,
-                               MakeFilter(id, name, &configuration, codec.path(), items_));
-      if (filter) {
-        if (filter->item_size > 0) item_size_ = filter->item_size;
-        chain_.is_lossy |= filter->is_lossy;
-        made = std::move(filter->codec);
+      UNSHARD_ASSIGN_OR_RETURN(auto filter, MakeFilter(id, name, &configuration, codec.path(),
+                                                       has_items_ ? items_ : NumpyType{kUint8}));
+      if (!filter) {
+        return Fail(ErrorCode::kNotSupported,
+                    codec_at + "is not known here: its voxels cannot be decoded");
       }
+      UNSHARD_RETURN_IF_ERROR(TakeFilter(*filter, codec_at));
+      made = std::move(filter->codec);
+    } else if (id != "shuffle") {
+      has_items_ = false;
     }
-    if (!made) {
-      return Fail(ErrorCode::kNotSupported, id_cursor.path() + ": the codec \"" + id +
-                                                "\" is not known here: its voxels cannot be "
-                                                "decoded");
-    }
-    items_.reset();
     chain_.bytes_steps.push_back({std::move(made), std::move(configuration)});
     return {};
   }
@@ -96,8 +93,31 @@ class ChainBuilder {
   ChunkCodecPtr Finish() && { return MakeItemCodec(std::move(chain_)); }
 
  private:
-  std::uint32_t item_size_;
-  std::optional<DataType> items_;  // what the next codec encodes, where that is little-endian items
+  // As in numcodecs, a filter may take the bytes of items for items of another type. Decoding is
+  // bounded (item_codec.cc), so that of filters each of which makes more of them few are taken.
+  Status TakeFilter(const Filter& filter, const std::string& codec_at) {
+    const std::uint32_t plain_size = filter.plain ? filter.plain->type.size : items_.type.size;
+    if (!has_items_ && (plain_size > 1 || filter.is_lossy)) {
+      return Fail(ErrorCode::kNotSupported,
+                  codec_at + "changes numbers, but the codec before it gives bytes without a type");
+    }
+    if (filter.packs_bits) has_items_ = false;
+    if (filter.stored) {
+      growth_ *= static_cast<double>(filter.stored->type.size) / plain_size;
+      items_ = *filter.stored;
+    }
+    if (growth_ > 8) {
+      return Fail(ErrorCode::kNotSupported,
+                  codec_at + "and those before it make the chunk more than 8 times as large");
+    }
+    chain_.is_lossy |= filter.is_lossy;
+    chain_.may_refuse_stored |= filter.may_refuse_stored;
+    return {};
+  }
+
+  NumpyType items_;        // after the filters so far
+  bool has_items_ = true;  // whether the codecs so far give whole items
+  double growth_ = 1;      // of the bytes of a chunk by the filters so far
   ItemChain chain_;
 };
 

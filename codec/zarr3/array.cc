@@ -101,15 +101,16 @@ class ArrayParser {
     UNSHARD_ASSIGN_OR_RETURN(CodecChain chain, ParseCodecChain(codecs, array_.rank()));
     if (FindSharding(chain)) {
       array_.sharding = ChainJson(chain);
-      UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding, ResolveSharding(chain, array_.chunk_shape));
+      UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding,
+                               ResolveSharding(chain, array_.chunk_shape,
+                                               FillItem{array_.data_type, FillValueOf(array_)}));
       array_.shard_shape = array_.chunk_shape;
       array_.chunk_shape = std::move(sharding.chunk_shape);
       chain = std::move(sharding.flattened);
     }
     array_.codec_json = ChainJson(chain);
-    UNSHARD_ASSIGN_OR_RETURN(array_.codec,
-                             MakeZarr3ChunkCodec(JsonCursor(array_.codec_json, codecs.path()),
-                                                 array_.data_type, array_.rank()));
+    UNSHARD_ASSIGN_OR_RETURN(
+        array_.codec, MakeZarr3ChunkCodec(chain, codecs.path(), array_.data_type, array_.rank()));
     return {};
   }
 

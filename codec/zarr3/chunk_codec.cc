@@ -26,7 +26,7 @@ JsonValue ConfigurationOf(const Codec& codec) {
 // Builds the chain one codec after the other.
 class ChainBuilder {
  public:
-  ChainBuilder(const DataType& type, std::size_t rank) : rank_(rank), items_(type) {
+  ChainBuilder(const DataType& type, std::size_t rank) : rank_(rank), items_{type} {
     chain_.type = type;
   }
 
@@ -37,36 +37,33 @@ class ChainBuilder {
     if (codec.name == "transpose") {
       ArrayStep step;
       UNSHARD_ASSIGN_OR_RETURN(step.order, TransposeOrder(codec, rank_));
+      if (packs_bits_) return NotSupported(codec, "needs an item for each voxel, but finds bits");
       chain_.array_steps.push_back(std::move(step));
       return {};
     }
     return TakeFilter(codec);
   }
 
-  Result<ChunkCodecPtr> Finish(const JsonCursor& codecs) && {
-    if (!has_bytes_) return codecs.Expected("a chain with the codec \"bytes\"");
-    return MakeItemCodec(std::move(chain_));
+  Result<ChunkCodecPtr> Finish(const std::string& path) && {
+    if (has_bytes_) return MakeItemCodec(std::move(chain_));
+    return Fail(ErrorCode::kDataLoss, path + ": expected a chain with the codec \"bytes\"");
   }
 
  private:
   Status TakeFilter(const Codec& codec) {
-    constexpr std::string_view kPrefix = "numcodecs.";
-    const bool is_known = codec.name.starts_with(kPrefix) || codec.name == "bitround";
-    const std::string id =
-        codec.name.starts_with(kPrefix) ? codec.name.substr(kPrefix.size()) : codec.name;
-    std::optional<Filter> filter;
-    if (is_known) {
-      UNSHARD_ASSIGN_OR_RETURN(filter, MakeFilter(id, codec.name, codec.configuration(),
-                                                  codec.configuration_path(), items_));
-    }
+    UNSHARD_ASSIGN_OR_RETURN(auto filter, MakeZarr3Filter(codec, items_));
     if (!filter) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
-    items_.reset();
-    if (filter->item_size > 0) chain_.ordered_size = filter->item_size;
+    if (filter->plain && filter->plain->type.size != items_.type.size) {
+      return NotSupported(codec, "takes items of " + DataTypeName(filter->plain->type) +
+                                     ": expected a type of " + std::to_string(items_.type.size) +
+                                     " bytes, as the items before it have");
+    }
+    if (packs_bits_ && filter->is_lossy) return NotSupported(codec, "changes bits that are packed");
+    if (filter->stored) items_ = *filter->stored;
+    packs_bits_ |= filter->packs_bits;
     chain_.is_lossy |= filter->is_lossy;
-    ArrayStep step;
-    step.filter = std::move(filter->codec);
-    step.filter_configuration = ConfigurationOf(codec);
-    chain_.array_steps.push_back(std::move(step));
+    chain_.may_refuse_stored |= filter->may_refuse_stored;
+    chain_.array_steps.push_back({{}, std::move(filter), ConfigurationOf(codec)});
     return {};
   }
 
@@ -76,12 +73,11 @@ class ChainBuilder {
     return {};
   }
 
-  // After a filter the type of the items, and so the range of their bits, is not known here.
   Status TakePackBits(const Codec& codec) {
-    if (!items_) return NotSupported(codec, "is not known here after filters");
     has_bytes_ = true;
     const CodecOptions options(codec.configuration(), codec.configuration_path());
-    UNSHARD_ASSIGN_OR_RETURN(chain_.packing, BitPacking::Parse(*items_, options, codec.json_path));
+    UNSHARD_ASSIGN_OR_RETURN(chain_.packing,
+                             BitPacking::Parse(items_.type, options, codec.json_path));
     chain_.packing_configuration = ConfigurationOf(codec);
     chain_.is_lossy |= chain_.packing->is_lossy();
     return {};
@@ -92,10 +88,10 @@ class ChainBuilder {
     // `typesize` may be absent without a shuffle: TensorStore then encodes with the size of the
     // items.
     JsonValue sized;
-    if (codec.name == "blosc" && items_ && chain_.bytes_steps.empty() && configuration != nullptr &&
+    if (codec.name == "blosc" && chain_.bytes_steps.empty() && configuration != nullptr &&
         configuration->Find("typesize") == nullptr) {
       sized = *configuration;
-      sized.Set("typesize", JsonValue::Number(std::uint64_t{items_->size}));
+      sized.Set("typesize", JsonValue::Number(std::uint64_t{items_.type.size}));
       configuration = &sized;
     }
     UNSHARD_ASSIGN_OR_RETURN(auto made,
@@ -106,8 +102,9 @@ class ChainBuilder {
   }
 
   const std::size_t rank_;
-  std::optional<DataType> items_;  // after the codecs so far; nothing after a filter
+  NumpyType items_;  // after the codecs so far
   ItemChain chain_;
+  bool packs_bits_ = false;
   bool has_bytes_ = false;
 };
 
@@ -116,12 +113,26 @@ class ChainBuilder {
 Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const JsonCursor& codecs, const DataType& type,
                                           std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(const CodecChain chain, ParseCodecChain(codecs, rank));
+  return MakeZarr3ChunkCodec(chain, codecs.path(), type, rank);
+}
+
+Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const CodecChain& chain, const std::string& path,
+                                          const DataType& type, std::size_t rank) {
   if (chain.size() == 1 && chain[0].name == "n5_default") {
     return MakeN5DefaultCodec(chain[0], type, rank);
   }
   ChainBuilder builder(type, rank);
   for (const Codec& codec : chain) UNSHARD_RETURN_IF_ERROR(builder.Take(codec));
-  return std::move(builder).Finish(codecs);
+  return std::move(builder).Finish(path);
+}
+
+Result<std::optional<Filter>> MakeZarr3Filter(const Codec& codec,
+                                              const std::optional<NumpyType>& items) {
+  constexpr std::string_view kPrefix = "numcodecs.";
+  const bool has_prefix = codec.name.starts_with(kPrefix);
+  if (!has_prefix && codec.name != "bitround") return std::optional<Filter>();
+  const std::string id = has_prefix ? codec.name.substr(kPrefix.size()) : codec.name;
+  return MakeFilter(id, codec.name, codec.configuration(), codec.configuration_path(), items);
 }
 
 }  // namespace unshard

@@ -2,16 +2,28 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
+#include "codec/compression/codec_chain.h"
 #include "codec/json/cursor.h"
 #include "codec/voxel/chunk_codec.h"
+#include "codec/voxel/filter.h"
 
 namespace unshard {
 
 // The codec of `codecs`, the list in an array's metadata without sharding_indexed, for arrays of
 // `rank` dimensions. Fails with kDataLoss, naming the path and what was expected, on damaged
-// metadata, and with kNotSupported, naming the codec, where voxels cannot be decoded.
+// metadata, and with kNotSupported, naming the codec, where voxels cannot be decoded, or where a
+// codec does not take what the codecs before it give.
 Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const JsonCursor& codecs, const DataType& type,
                                           std::size_t rank);
+// The same of a list that is parsed, whose path is `path`.
+Result<ChunkCodecPtr> MakeZarr3ChunkCodec(const CodecChain& chain, const std::string& path,
+                                          const DataType& type, std::size_t rank);
+
+// The filter that an array-to-array codec of Zarr v3 is; nothing for any other codec. Fails as
+// MakeFilter does.
+Result<std::optional<Filter>> MakeZarr3Filter(const Codec& codec,
+                                              const std::optional<NumpyType>& items);
 
 }  // namespace unshard

@@ -1,13 +1,16 @@
 #include "codec/zarr3/metadata.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "codec/array/document.h"
+#include "codec/array/fill_value.h"
 #include "codec/compression/codec_chain.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/voxel/data_type.h"
 #include "codec/zarr3/check.h"
 #include "codec/zarr3/key_encoding.h"
 #include "codec/zarr3/layout_digest.h"
@@ -119,13 +122,24 @@ class ArrayRewriter {
     return {};
   }
 
+  // Nothing where its type is not known, or it is damaged: chunks of such arrays are files as well.
+  [[nodiscard]] std::optional<FillItem> FillValue() const {
+    const auto type = FindDataType(DataTypeDialect::kZarr, node_.data_type);
+    const JsonValue* const value = source_.value().Find("fill_value");
+    if (!type || value == nullptr) return std::nullopt;
+    auto item = ParseFillValue(JsonCursor(*value, "fill_value"), *type);
+    if (!item) return std::nullopt;
+    return FillItem{*type, *std::move(item)};
+  }
+
   Result<CodecChain> Unshard(const CodecChain& chain) {
     if (grid_name_ != "regular") {
       return Fail(ErrorCode::kNotSupported,
                   MemberPath(path_, "chunk_grid") + ": a grid of kind \"" + grid_name_ +
                       "\" cannot be served with sharding; expected \"regular\"");
     }
-    UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding, ResolveSharding(chain, node_.chunk_shape));
+    UNSHARD_ASSIGN_OR_RETURN(ZarrSharding sharding,
+                             ResolveSharding(chain, node_.chunk_shape, FillValue()));
     ZarrShardedArray array;
     auto grid = ChunkGrid::Make(node_.shape, sharding.chunk_shape);
     if (!grid) return Forward(std::move(grid).error(), MemberPath(path_, "codecs"));

@@ -51,7 +51,8 @@ class N5DefaultCodec final : public ChunkCodec {
     if (!(voxels.type == type()) || voxels.bytes.size() != size) {
       return Fail(ErrorCode::kInvalidArgument, "expected voxels of " + DataTypeName(type()));
     }
-    return blocks_->Encode(WithAxesReversed(voxels));
+    UNSHARD_ASSIGN_OR_RETURN(const Voxels block, WithAxesReversed(voxels));
+    return blocks_->Encode(block);
   }
 
  private:
@@ -61,9 +62,10 @@ class N5DefaultCodec final : public ChunkCodec {
                                                  std::to_string(reversal_.size()) +
                                                  " dimensions, found " + std::to_string(rank));
   }
-  [[nodiscard]] Voxels WithAxesReversed(const Voxels& voxels) const {
-    return {voxels.type, Reversed(std::span(voxels.shape)),
-            Transpose(voxels.bytes, voxels.type.size, voxels.shape, reversal_)};
+  [[nodiscard]] Result<Voxels> WithAxesReversed(const Voxels& voxels) const {
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector items,
+                             Transpose(voxels.bytes, voxels.type.size, voxels.shape, reversal_));
+    return Voxels{voxels.type, Reversed(std::span(voxels.shape)), std::move(items)};
   }
 
   const ChunkCodecPtr blocks_;

@@ -1,10 +1,13 @@
 #include "codec/zarr3/sharding.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "codec/voxel/transpose.h"
+#include "codec/zarr3/chunk_codec.h"
 
 namespace unshard {
 namespace {
@@ -67,8 +70,8 @@ Result<bool> IndexIsAtStart(const JsonCursor& configuration) {
 // dimensions, result_.chunk_shape is the shape that the next level divides.
 class Resolver {
  public:
-  explicit Resolver(const std::vector<std::uint64_t>& shard_shape)
-      : axes_(IdentityOrder(shard_shape.size())) {
+  Resolver(const std::vector<std::uint64_t>& shard_shape, std::optional<FillItem> fill_value)
+      : axes_(IdentityOrder(shard_shape.size())), fill_(std::move(fill_value)) {
     result_.chunk_shape = shard_shape;
   }
 
@@ -108,8 +111,36 @@ class Resolver {
           codec,
           "before sharding_indexed does not act on each inner chunk by itself, as "
           "far as is known");
+    } else {
+      UNSHARD_RETURN_IF_ERROR(EncodeFill(codec));
     }
     result_.flattened.push_back(codec);
+    return {};
+  }
+
+  // Takes the fill value through an elementwise codec. Conversions and rounding keep a 0.
+  Status EncodeFill(const Codec& codec) {
+    const bool is_zero = fill_ && std::all_of(fill_->item.begin(), fill_->item.end(),
+                                              [](std::uint8_t byte) { return byte == 0; });
+    const bool shifts = codec.name == "scale_offset" || codec.name == "numcodecs.fixedscaleoffset";
+    if (is_zero && !shifts) return {};
+    const auto items = fill_ ? std::optional(NumpyType{fill_->type}) : std::nullopt;
+    UNSHARD_ASSIGN_OR_RETURN(const auto filter, MakeZarr3Filter(codec, items));
+    if (!filter) {
+      fill_.reset();
+      return {};
+    }
+    if (is_zero && filter->plain) fill_->item.assign(filter->plain->type.size, 0);
+    constexpr std::string_view kChanges =
+        "changes the fill value, as far as is known, which inner chunks that are absent have: "
+        "expected a fill value that is stored and read again bit by bit";
+    if (!fill_) return ShardingNotSupported(codec, kChanges);
+    const auto stored = filter->codec->Encode(fill_->item);
+    if (!stored) return ShardingNotSupported(codec, kChanges);
+    const auto again = filter->codec->Decode(*stored, fill_->item.size());
+    if (!again || *again != fill_->item) return ShardingNotSupported(codec, kChanges);
+    fill_->item = *stored;
+    if (filter->stored) fill_->type = filter->stored->type;
     return {};
   }
 
@@ -184,6 +215,7 @@ class Resolver {
   }
 
   std::vector<std::size_t> axes_;
+  std::optional<FillItem> fill_;  // as the codecs so far store it
   ZarrSharding result_;
 };
 
@@ -200,8 +232,9 @@ JsonValue ShardingCodecJson(JsonValue chunk_shape, JsonValue codecs) {
 }
 
 Result<ZarrSharding> ResolveSharding(const CodecChain& chain,
-                                     const std::vector<std::uint64_t>& shard_shape) {
-  return Resolver(shard_shape).Resolve(chain);
+                                     const std::vector<std::uint64_t>& shard_shape,
+                                     const std::optional<FillItem>& fill_value) {
+  return Resolver(shard_shape, fill_value).Resolve(chain);
 }
 
 }  // namespace unshard

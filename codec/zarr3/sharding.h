@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "codec/compression/codec_chain.h"
+#include "codec/voxel/data_type.h"
 #include "codec/zarr3/shard.h"
 
 namespace unshard {
@@ -22,10 +24,22 @@ struct ZarrSharding {
 // Where the index is (`index_location`) is left out: at the end.
 JsonValue ShardingCodecJson(JsonValue chunk_shape, JsonValue codecs);
 
-// Resolves `chain`, which has sharding_indexed, for shards of `shard_shape`. Fails with kDataLoss
-// on damaged metadata and with kNotSupported, naming the codec, on legal metadata without support.
-// Pure function; thread-safe.
+// The fill value of an array, an item in little-endian order.
+struct FillItem {
+  DataType type;
+  ByteVector item;
+};
+
+// Resolves `chain`, which has sharding_indexed, for shards of `shard_shape` in an array with this
+// fill value; nothing where its bytes are not known. Fails with kDataLoss on damaged metadata and
+// with kNotSupported, naming the codec, on legal metadata without support. Pure function;
+// thread-safe.
+//
+// Inner chunks that are absent have the fill value as the codecs before sharding_indexed store it,
+// but those of the unsharded equivalent have it as it is: codecs that do not give it back bit by
+// bit are refused. Of scale_offset and cast_value their specifications demand that they do.
 Result<ZarrSharding> ResolveSharding(const CodecChain& chain,
-                                     const std::vector<std::uint64_t>& shard_shape);
+                                     const std::vector<std::uint64_t>& shard_shape,
+                                     const std::optional<FillItem>& fill_value);
 
 }  // namespace unshard

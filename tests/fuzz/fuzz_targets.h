@@ -19,6 +19,7 @@
   TARGET(cache_entry, FuzzCacheEntry)                          \
   TARGET(chunk_check, FuzzChunkCheck)                          \
   TARGET(chunk_name, FuzzChunkName)                            \
+  TARGET(codec_chain, FuzzCodecChain)                          \
   TARGET(compresso_decoding, FuzzCompressoDecoding)            \
   TARGET(gcs_answer, FuzzGcsAnswer)                            \
   TARGET(gzip, FuzzGzip)                                       \

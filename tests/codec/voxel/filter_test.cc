@@ -132,16 +132,16 @@ TEST(Filter, FloatsAreRoundedAsByNumcodecs) {
   EXPECT_EQ((*quantize)->codec->Encode(third).value(), FromHex("3ea00000"));
   EXPECT_EQ((*quantize)->codec->Decode(third, 4).value(), third);
   const JsonValue two_bits = ParseJson(R"({"keepbits": 2})").value();
-  const auto round = MakeFilter("bitround", "bitround", &two_bits, "", DataType{kUint8});
+  const auto round = MakeFilter("bitround", "bitround", &two_bits, "", NumpyType{kUint8});
   ASSERT_TRUE(round && *round);
   EXPECT_EQ((*round)->codec->Encode(ByteVector(1)).error().code, ErrorCode::kNotSupported);
   const auto floats =
-      MakeFilter("bitround", "bitround", &two_bits, "", DataType{DataType::Kind::kFloat, 4});
+      MakeFilter("bitround", "bitround", &two_bits, "", NumpyType{{DataType::Kind::kFloat, 4}});
   EXPECT_EQ((*floats)->codec->Encode(FromHex("abaaaa3e0000903f0000b03f")).value(),
             FromHex("0000a03e0000803f0000c03f"));
   const JsonValue too_many = ParseJson(R"({"keepbits": 24})").value();
   EXPECT_FALSE(
-      MakeFilter("bitround", "bitround", &too_many, "", DataType{DataType::Kind::kFloat, 4}));
+      MakeFilter("bitround", "bitround", &too_many, "", NumpyType{{DataType::Kind::kFloat, 4}}));
 }
 
 TEST(Filter, RoundedIntegersAreDecodedOnly) {

@@ -28,7 +28,7 @@ ZarrSharding Resolve(const std::string& codecs, const std::vector<std::uint64_t>
   EXPECT_TRUE(json) << json.error().message;
   const auto chain = ParseCodecChain(JsonCursor(*json, "codecs"), shard_shape.size());
   EXPECT_TRUE(chain) << chain.error().message;
-  auto sharding = ResolveSharding(*chain, shard_shape);
+  auto sharding = ResolveSharding(*chain, shard_shape, std::nullopt);
   EXPECT_TRUE(sharding) << sharding.error().message;
   return *std::move(sharding);
 }
