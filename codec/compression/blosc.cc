@@ -2,6 +2,7 @@
 
 #include <blosc.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -15,12 +16,25 @@ namespace {
 
 constexpr int kLargest = std::numeric_limits<int>::max();
 
+// The buffer that the bytes begin with, by the size in its header. As other readers do, zeros
+// behind it are left out: z5 wrote 16 of them until 2021.
+ByteSpan WithoutZerosBehind(ByteSpan stored) {
+  if (stored.size() < BLOSC_MIN_HEADER_LENGTH) return stored;
+  constexpr std::size_t kSizeAt = 12;
+  const std::uint32_t size = LoadU32Le(stored.data() + kSizeAt);
+  if (size >= stored.size()) return stored;
+  const ByteSpan behind = stored.subspan(size);
+  const bool zeros = std::all_of(behind.begin(), behind.end(), [](auto byte) { return byte == 0; });
+  return zeros ? stored.first(size) : stored;
+}
+
 Result<ByteVector> DecodeBlosc(ByteSpan stored, std::uint64_t max_bytes) {
+  stored = WithoutZerosBehind(stored);
   std::size_t plain_size = 0;
   if (stored.size() < BLOSC_MIN_HEADER_LENGTH ||
       blosc_cbuffer_validate(stored.data(), stored.size(), &plain_size) != 0) {
-    return Damaged("blosc", "expected a Blosc buffer of " + std::to_string(stored.size()) +
-                                " bytes with a valid header");
+    return Damaged("blosc", "expected the header of a Blosc buffer of these " +
+                                std::to_string(stored.size()) + " bytes");
   }
   if (plain_size > max_bytes) return DecodesToMore("blosc", max_bytes);
   ByteVector plain(plain_size);

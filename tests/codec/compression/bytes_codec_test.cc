@@ -137,6 +137,18 @@ TEST(BytesCodecTest, DoesNotTrustAnnouncedSizes) {
   EXPECT_EQ(plain.error().code, ErrorCode::kDataLoss);
 }
 
+// As z5 wrote buffers until 2021.
+TEST(BytesCodecTest, LeavesOutZerosBehindABloscBuffer) {
+  ByteVector stored = FromHex(kSamples[5].hex);
+  const ByteVector plain = Make("blosc")->Decode(stored, 1024).value();
+  stored.resize(stored.size() + 16);
+  const auto decoded = Make("blosc")->Decode(stored, 1024);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(*decoded, plain);
+  stored.back() = 1;
+  EXPECT_EQ(Make("blosc")->Decode(stored, 1024).error().code, ErrorCode::kDataLoss);
+}
+
 TEST(BytesCodecTest, DecodesLargeOutputWithoutALimit) {
   const ByteVector zeros(std::size_t{3} << 20);
   ByteVector frame(ZSTD_compressBound(zeros.size()));
