@@ -14,6 +14,20 @@ JsonValue ExtentsJson(const std::vector<std::uint64_t>& extents) {
   return JsonValue::Array(std::move(items));
 }
 
+Result<std::vector<std::uint64_t>> ParseChunkShape(const JsonCursor& extents,
+                                                   const std::vector<std::uint64_t>& shape,
+                                                   std::uint64_t most) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto items, extents.Items());
+  std::vector<std::uint64_t> chunk_shape;
+  for (std::size_t axis = 0; axis < items.size(); ++axis) {
+    const bool is_empty = axis < shape.size() && shape[axis] == 0;
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t extent,
+                             items[axis].Unsigned(is_empty ? 0 : 1, most));
+    chunk_shape.push_back(std::max<std::uint64_t>(extent, 1));
+  }
+  return chunk_shape;
+}
+
 Result<std::vector<std::optional<std::string>>> ParseAxisNames(const JsonCursor& names,
                                                                std::size_t rank) {
   UNSHARD_ASSIGN_OR_RETURN(const auto items, names.Items());

@@ -15,6 +15,12 @@ namespace unshard {
 
 // A list of numbers.
 JsonValue ExtentsJson(const std::vector<std::uint64_t>& extents);
+// The extents of the chunks of an array of `shape`, from 1 to `most`. An empty axis may have chunks
+// of 0, which count as 1: there are none. Fails with kDataLoss; the number of extents is not
+// checked.
+Result<std::vector<std::uint64_t>> ParseChunkShape(const JsonCursor& extents,
+                                                   const std::vector<std::uint64_t>& shape,
+                                                   std::uint64_t most);
 
 // A list with a name or null for each of `rank` axes. Fails with kDataLoss.
 Result<std::vector<std::optional<std::string>>> ParseAxisNames(const JsonCursor& names,

@@ -37,7 +37,8 @@ class DatasetParser {
     array_.shape = Reversed(std::move(array_.shape));
     array_.origin.assign(array_.rank(), 0);
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor block_size, document_.Member("blockSize"));
-    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, block_size.UnsignedItems(1, kMaxBlockExtent));
+    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape,
+                             ParseChunkShape(block_size, Reversed(array_.shape), kMaxBlockExtent));
     if (array_.chunk_shape.size() != array_.rank()) {
       return block_size.Expected(std::to_string(array_.rank()) + " extents, as `dimensions` has");
     }

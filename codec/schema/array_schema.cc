@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "codec/array/document.h"
+#include "codec/array/fill_value.h"
 #include "codec/core/text.h"
 #include "codec/json/cursor.h"
 #include "codec/json/parser.h"
@@ -81,11 +83,13 @@ Result<Shape> ShapeMember(const JsonCursor& json, std::string_view name, std::in
   return ShapeAt(member, least);
 }
 
-Result<Shape> ChunksMember(const JsonCursor& json, std::string_view name, std::size_t rank) {
+Result<Shape> ChunksMember(const JsonCursor& json, std::string_view name, const Shape& shape) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor member, json.Member(name));
-  UNSHARD_ASSIGN_OR_RETURN(Shape chunks, ShapeAt(member, 1));
-  if (chunks.size() == rank) return chunks;
-  return member.Expected("one extent for each of the " + std::to_string(rank) + " dimensions");
+  UNSHARD_ASSIGN_OR_RETURN(
+      const auto chunks, ParseChunkShape(member, {shape.begin(), shape.end()}, kInfiniteIndex - 1));
+  if (chunks.size() == shape.size()) return Shape(chunks.begin(), chunks.end());
+  return member.Expected("one extent for each of the " + std::to_string(shape.size()) +
+                         " dimensions");
 }
 
 // Lower bounds of 0, and upper bounds that may change later.
@@ -321,8 +325,7 @@ Result<JsonValue> SchemaOfZarr3Array(const JsonValue& document) {
   UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "data_type"));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor grid, json.Member("chunk_grid"));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, grid.Member("configuration"));
-  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk,
-                           ChunksMember(configuration, "chunk_shape", shape.size()));
+  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(configuration, "chunk_shape", shape));
   UNSHARD_ASSIGN_OR_RETURN(const JsonCursor codecs, json.Member("codecs"));
   UNSHARD_RETURN_IF_ERROR(DescribeCodecs(codecs, array));
   if (const JsonValue* const fill = document.Find("fill_value")) {
@@ -338,7 +341,7 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   Description array;
   UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "shape", 0));
   array.domain = ResizableDomain(shape);
-  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "chunks", shape.size()));
+  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "chunks", shape));
   array.read_chunk = array.write_chunk;
   UNSHARD_ASSIGN_OR_RETURN(const std::string name, json.StringMember("dtype"));
   array.dtype = Zarr2TypeName(name);
@@ -368,7 +371,7 @@ Result<JsonValue> SchemaOfN5Dataset(const JsonValue& document) {
   UNSHARD_ASSIGN_OR_RETURN(const Shape shape, ShapeMember(json, "dimensions", 0));
   array.domain = ResizableDomain(shape);
   SetLabels(document.Find("axes"), array.domain);
-  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "blockSize", shape.size()));
+  UNSHARD_ASSIGN_OR_RETURN(array.write_chunk, ChunksMember(json, "blockSize", shape));
   array.read_chunk = array.write_chunk;
   array.inner_order = ReversedOrder(shape.size());
   UNSHARD_ASSIGN_OR_RETURN(array.dtype, NameMember(json, "dataType"));

@@ -133,7 +133,7 @@ class ArrayParser {
     UNSHARD_ASSIGN_OR_RETURN(array_.shape, shape.UnsignedItems(0, kMaxExtent));
     array_.origin.assign(array_.rank(), 0);
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunks, document_.Member("chunks"));
-    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, chunks.UnsignedItems(1, kMaxExtent));
+    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, ParseChunkShape(chunks, array_.shape, kMaxExtent));
     if (array_.chunk_shape.size() != array_.rank()) {
       return chunks.Expected(std::to_string(array_.rank()) + " extents, as `shape` has");
     }

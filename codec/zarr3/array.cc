@@ -84,7 +84,7 @@ class ArrayParser {
     if (grid.name() != "regular") return NotSupported(grid, "expected \"regular\"");
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, grid.cursor().Member("configuration"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor shape, configuration.Member("chunk_shape"));
-    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, shape.UnsignedItems(1, kMaxExtent));
+    UNSHARD_ASSIGN_OR_RETURN(array_.chunk_shape, ParseChunkShape(shape, array_.shape, kMaxExtent));
     if (array_.chunk_shape.size() == array_.rank()) return {};
     return shape.Expected(std::to_string(array_.rank()) + " extents, as `shape` has");
   }

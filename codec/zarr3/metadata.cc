@@ -115,7 +115,8 @@ class ArrayRewriter {
     if (grid_name_ != "regular") return {};
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor configuration, member.Member("configuration"));
     UNSHARD_ASSIGN_OR_RETURN(const JsonCursor chunk_shape, configuration.Member("chunk_shape"));
-    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape, chunk_shape.UnsignedItems(1, kMaxArrayExtent));
+    UNSHARD_ASSIGN_OR_RETURN(node_.chunk_shape,
+                             ParseChunkShape(chunk_shape, node_.shape, kMaxArrayExtent));
     auto stored = ChunkGrid::Make(node_.shape, node_.chunk_shape);
     if (!stored) return Forward(std::move(stored).error(), chunk_shape.path());
     stored_grid_ = *std::move(stored);

@@ -6,6 +6,8 @@
 
 #include "codec/json/parser.h"
 #include "codec/json/writer.h"
+#include "codec/schema/array_schema.h"
+#include "codec/zarr3/metadata.h"
 #include "tests/support/broken_documents.h"
 
 namespace unshard {
@@ -61,6 +63,21 @@ TEST(Zarr3Array, AShardShapeAloneGivesTheChainOfTensorStore) {
   const JsonValue unsharded = WriteZarr3Array(array).value();
   EXPECT_EQ(*unsharded.Find("codecs"), array.codec_json);
   EXPECT_EQ(ParseZarr3Array(WriteJson(unsharded))->chunk_shape, array.chunk_shape);
+}
+
+TEST(Zarr3Array, AnEmptyAxisMayHaveChunksOfNothing) {
+  JsonValue document = ParseJson(WithMember(kSharded, "codecs", "[\"bytes\"]")).value();
+  document.Set("chunk_grid", ParseJson(R"({"name": "regular", "configuration": {
+                               "chunk_shape": [1, 0]}})")
+                                 .value());
+  EXPECT_EQ(ParseZarrMetadata(WriteJson(document)).error().code, ErrorCode::kDataLoss);
+  document.Set("shape", ParseJson("[3, 0]").value());
+  const auto array = ParseZarr3Array(WriteJson(document));
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(array->chunk_shape, (std::vector<std::uint64_t>{1, 1}));
+  const auto node = ParseZarrMetadata(WriteJson(document));
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_TRUE(SchemaOfZarr3Array(document));
 }
 
 TEST(Zarr3Array, AnOriginCannotBeWritten) {
