@@ -11,6 +11,7 @@
 
 #include "codec/array/base64.h"
 #include "codec/core/text.h"
+#include "codec/json/parser.h"
 
 namespace unshard {
 namespace {
@@ -220,6 +221,17 @@ Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type)
   ByteVector item;
   AppendLittleEndian(item, bits, type.size);
   return item;
+}
+
+JsonValue WithNumbersOfStrings(const JsonValue& fill_value) {
+  if (fill_value.is_array()) {
+    JsonValue items = fill_value;
+    for (JsonValue& item : items.mutable_items()) item = WithNumbersOfStrings(item);
+    return items;
+  }
+  if (!fill_value.is_string()) return fill_value;
+  auto number = ParseJson(fill_value.text());
+  return number && number->is_number() ? *std::move(number) : fill_value;
 }
 
 JsonValue WriteZarr3FillValue(ByteSpan item, const DataType& type) {

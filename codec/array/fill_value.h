@@ -15,6 +15,11 @@ namespace unshard {
 // path and what was expected.
 Result<ByteVector> ParseFillValue(const JsonCursor& value, const DataType& type);
 
+// A fill value of Zarr v2 with numbers in place of strings that are numbers ("0", ["0", "1.5"]), as
+// n5-zarr and jzarr wrote them. Other values as they are; not for raw types, whose strings are
+// base64.
+JsonValue WithNumbersOfStrings(const JsonValue& fill_value);
+
 // The JSON of Zarr v3: NaN with other bits than those above in hexadecimal, a list of bytes for raw
 // types. Requires: `item` has type.size bytes.
 JsonValue WriteZarr3FillValue(ByteSpan item, const DataType& type);

@@ -350,7 +350,7 @@ Result<JsonValue> SchemaOfZarr2Array(const JsonValue& document) {
   const JsonValue* const fill = document.Find("fill_value");
   if (fill != nullptr && !fill->is_null()) {
     const ElementType* const type = FindElementType(array.dtype);
-    array.fill_value = type != nullptr ? FillValueOf(*type, *fill) : *fill;
+    array.fill_value = type != nullptr ? FillValueOf(*type, WithNumbersOfStrings(*fill)) : *fill;
   }
   const JsonValue* const compressor = document.Find("compressor");
   JsonValue given = CodecOf("zarr");

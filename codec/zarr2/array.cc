@@ -156,7 +156,12 @@ class ArrayParser {
   Status TakeFillValue() {
     UNSHARD_ASSIGN_OR_RETURN(const auto fill, document_.OptionalMember("fill_value"));
     if (fill.empty()) return {};
-    UNSHARD_ASSIGN_OR_RETURN(array_.fill_value, ParseFillValue(fill.front(), array_.data_type));
+    const bool is_raw = array_.data_type.kind == DataType::Kind::kRaw;
+    const JsonValue value =
+        is_raw ? fill.front().value() : WithNumbersOfStrings(fill.front().value());
+    UNSHARD_ASSIGN_OR_RETURN(
+        array_.fill_value,
+        ParseFillValue(JsonCursor(value, fill.front().path()), array_.data_type));
     return {};
   }
 

@@ -53,6 +53,33 @@ TEST(Zarr2Array, WithoutASeparatorItIsADotAndWithoutAFillValueThereIsNone) {
   EXPECT_TRUE(WriteZarr2Array(*array)->zarray.Find("fill_value")->is_null());
 }
 
+// Of n5-zarr and jzarr. Strings of raw items are base64.
+TEST(Zarr2Array, AFillValueMayBeANumberInAString) {
+  const auto fill = [](const char* dtype, const char* fill_value) {
+    JsonValue document = ParseJson(WithMember(kArray, "fill_value", fill_value)).value();
+    document.Set("dtype", JsonValue::String(dtype));
+    const auto array = ParseZarr2Array(WriteJson(document));
+    return array ? *array->fill_value : ByteVector{0xee};
+  };
+  EXPECT_EQ(fill("|u1", "\"0\""), ByteVector{0});
+  EXPECT_EQ(fill(">i2", "\"-2\""), (ByteVector{0xfe, 0xff}));
+  EXPECT_EQ(fill("<f4", "\"1.5\""), (ByteVector{0, 0, 0xc0, 0x3f}));
+  EXPECT_EQ(fill("<f4", "\"NaN\""), (ByteVector{0, 0, 0xc0, 0x7f}));
+  EXPECT_EQ(fill("<c8", R"(["0", "1.5"])"), (ByteVector{0, 0, 0, 0, 0, 0, 0xc0, 0x3f}));
+  EXPECT_EQ(fill("|b1", "\"1\""), ByteVector{1});
+  EXPECT_EQ(fill("|V3", "\"0000\""), (ByteVector{0xd3, 0x4d, 0x34}));
+  EXPECT_EQ(fill("|u1", "\"zero\""), ByteVector{0xee});
+}
+
+TEST(Zarr2Array, AnEmptyAxisMayHaveChunksOfNothing) {
+  JsonValue document = ParseJson(WithMember(kArray, "chunks", "[2, 0]")).value();
+  EXPECT_FALSE(ParseZarr2Array(WriteJson(document)));
+  document.Set("shape", ParseJson("[4, 0]").value());
+  const auto array = ParseZarr2Array(WriteJson(document));
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_EQ(array->chunk_shape, (std::vector<std::uint64_t>{2, 1}));
+}
+
 TEST(Zarr2Array, EveryTypeOfVoxelsIsKnown) {
   const std::pair<const char*, const char*> types[] = {
       {"|b1", "bool"},      {"|i1", "int8"},        {"|u1", "uint8"},   {"<i2", "int16"},
