@@ -106,6 +106,7 @@ class BlockLabels {
     // Leaves the slots empty for the next block.
     for (const std::uint64_t slot : used_slots_) slots_[slot] = 0;
     used_slots_.clear();
+    colliding_.clear();
   }
 
   // In ascending order.
@@ -116,19 +117,26 @@ class BlockLabels {
   }
 
  private:
+  // Of one label in the hash table. Labels may be chosen so that all of them have one slot.
+  static constexpr int kMaxProbes = 64;
+
   // The number of a label, in the order in which labels are met.
   std::uint32_t NumberOf(Label label) {
     constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
     std::uint64_t slot = slots_.size() == 1 ? 0 : label * kMultiplier >> shift_;
-    while (slots_[slot] != 0 && found_[slots_[slot] - 1] != label) {
+    for (int probes = 0; probes < kMaxProbes; ++probes) {
+      if (slots_[slot] == 0) {
+        found_.push_back(label);
+        slots_[slot] = static_cast<std::uint32_t>(found_.size());
+        used_slots_.push_back(slot);
+      }
+      if (found_[slots_[slot] - 1] == label) return slots_[slot] - 1;
       slot = (slot + 1) % slots_.size();
     }
-    if (slots_[slot] == 0) {
-      found_.push_back(label);
-      slots_[slot] = static_cast<std::uint32_t>(found_.size());
-      used_slots_.push_back(slot);
-    }
-    return slots_[slot] - 1;
+    const auto [other, is_new] =
+        colliding_.try_emplace(label, static_cast<std::uint32_t>(found_.size()));
+    if (is_new) found_.push_back(label);
+    return other->second;
   }
 
   void Sort() {
@@ -149,9 +157,10 @@ class BlockLabels {
   unsigned shift_ = 0;
   std::vector<std::uint32_t> slots_;  // a hash table: numbers from 1 on; 0: empty
   std::vector<std::uint64_t> used_slots_;
-  std::vector<Label> found_;            // by number
-  std::vector<std::uint32_t> numbers_;  // of voxels
-  std::vector<std::uint32_t> order_;    // numbers, by label
+  std::map<Label, std::uint32_t> colliding_;  // numbers of labels that found no slot
+  std::vector<Label> found_;                  // by number
+  std::vector<std::uint32_t> numbers_;        // of voxels
+  std::vector<std::uint32_t> order_;          // numbers, by label
   std::vector<std::uint32_t> positions_;
   std::vector<Label> sorted_;
 };

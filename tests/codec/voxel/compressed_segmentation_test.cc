@@ -78,6 +78,20 @@ TEST(CompressedSegmentation, MoreThan65536LabelsInABlockUse32Bits) {
   EXPECT_EQ(words[3 + 1234], 1234u);
 }
 
+// All of these labels have the first slot of the hash table: its multiplier times the label is
+// small.
+TEST(CompressedSegmentation, LabelsThatAreMadeToCollideAreEncoded) {
+  constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+  std::uint64_t inverse = kMultiplier;  // correct in 3 bits; each step doubles that
+  for (int step = 0; step < 5; ++step) inverse *= 2 - kMultiplier * inverse;
+  Labels labels;
+  for (std::uint64_t i = 0; i < 4096; ++i) labels.push_back(i % 1000 * inverse);
+  const SegmentationForm form = {{64, 64, 1}, {64, 64, 1}, 1, 8};
+  const auto encoded = EncodeCompressedSegmentation(Bytes64(labels), form);
+  ASSERT_TRUE(encoded) << encoded.error().message;
+  EXPECT_EQ(DecodeCompressedSegmentation(*encoded, form).value(), Bytes64(labels));
+}
+
 TEST(CompressedSegmentation, AnEmptyChunkHasNoBlocks) {
   EXPECT_EQ(Encode({}, {0, 4, 4}, {8, 8, 8}), (Words{1}));
 }
