@@ -44,9 +44,12 @@ void AddPlainDataset(const std::string& path, DirectoryDocuments& documents, Con
   } else if (const auto attributes = read("attributes.json")) {
     found.format = "n5 group";
     if (attributes->Find("dimensions") && attributes->Find("blockSize")) {
+      // N5 before 1.0 has the name of the compression alone.
+      const char* const compression =
+          attributes->Find("compression") ? "compression" : "compressionType";
       found = FoundArray(
           path, "n5 dataset",
-          DescribePlainArray(*attributes, "dimensions", "blockSize", "dataType", "compression"));
+          DescribePlainArray(*attributes, "dimensions", "blockSize", "dataType", compression));
       to.overlays[path].opaque = true;
     }
   } else {
