@@ -86,7 +86,7 @@ TEST(CompressedSegmentation, LabelsThatAreMadeToCollideAreEncoded) {
   for (int step = 0; step < 5; ++step) inverse *= 2 - kMultiplier * inverse;
   Labels labels;
   for (std::uint64_t i = 0; i < 4096; ++i) labels.push_back(i % 1000 * inverse);
-  const SegmentationForm form = {{64, 64, 1}, {64, 64, 1}, 1, 8};
+  const SegmentationForm form = {{64, 64, 1}, {64, 64, 1}, 1, 2};
   const auto encoded = EncodeCompressedSegmentation(Bytes64(labels), form);
   ASSERT_TRUE(encoded) << encoded.error().message;
   EXPECT_EQ(DecodeCompressedSegmentation(*encoded, form).value(), Bytes64(labels));
