@@ -16,7 +16,7 @@
 namespace unshard {
 namespace {
 
-using Kind = DataType::Kind;
+using ItemKind = DataType::Kind;
 using Shape = std::vector<std::uint64_t>;
 
 std::string Numpy(const DataType& type, bool big_endian = false) {
@@ -170,7 +170,7 @@ std::string Judge(const DrawnChain& chain, const JsonValue& json, const Voxels& 
 }
 
 void MakeNumber(const DataType& type, std::uint64_t value, std::uint8_t* at) {
-  if (type.kind == Kind::kBool) value &= 1;
+  if (type.kind == ItemKind::kBool) value &= 1;
   if (IsNumberType(type)) {
     StoreNumber({Number::Form::kUnsigned, value, 0}, {type, false}, at);
   } else {
@@ -180,8 +180,8 @@ void MakeNumber(const DataType& type, std::uint64_t value, std::uint8_t* at) {
 
 // A conversion makes signalling NaNs quiet.
 void MakeQuiet(const DataType& type, std::uint8_t* at) {
-  if (type.kind == Kind::kFloat && type.size == 4) at[2] |= 0x40;
-  if (type.kind == Kind::kFloat && type.size == 8) at[6] |= 0x08;
+  if (type.kind == ItemKind::kFloat && type.size == 4) at[2] |= 0x40;
+  if (type.kind == ItemKind::kFloat && type.size == 8) at[6] |= 0x08;
 }
 
 }  // namespace
@@ -202,10 +202,11 @@ ByteVector RandomChoices(std::uint32_t seed) {
 
 const std::vector<DataType>& ChainTypes() {
   static const std::vector<DataType> types = {
-      {Kind::kBool, 1},       {Kind::kSigned, 1},  {Kind::kUnsigned, 1}, {Kind::kSigned, 2},
-      {Kind::kUnsigned, 2},   {Kind::kSigned, 4},  {Kind::kUnsigned, 4}, {Kind::kSigned, 8},
-      {Kind::kUnsigned, 8},   {Kind::kFloat, 2},   {Kind::kFloat, 4},    {Kind::kFloat, 8},
-      {Kind::kBrainFloat, 2}, {Kind::kComplex, 8}, {Kind::kRaw, 3}};
+      {ItemKind::kBool, 1},       {ItemKind::kSigned, 1},   {ItemKind::kUnsigned, 1},
+      {ItemKind::kSigned, 2},     {ItemKind::kUnsigned, 2}, {ItemKind::kSigned, 4},
+      {ItemKind::kUnsigned, 4},   {ItemKind::kSigned, 8},   {ItemKind::kUnsigned, 8},
+      {ItemKind::kFloat, 2},      {ItemKind::kFloat, 4},    {ItemKind::kFloat, 8},
+      {ItemKind::kBrainFloat, 2}, {ItemKind::kComplex, 8},  {ItemKind::kRaw, 3}};
   return types;
 }
 
@@ -223,23 +224,23 @@ DrawnCodec ArrayCodec(std::size_t number, const DataType& type, std::size_t rank
     case 2:
       return Delta(type, type);
     case 3:
-      return Delta(type, {Kind::kSigned, 8});
+      return Delta(type, {ItemKind::kSigned, 8});
     case 4:
       return Delta(type, kUint8);
     case 5:
-      return AsType(type, {Kind::kSigned, 1});
+      return AsType(type, {ItemKind::kSigned, 1});
     case 6:
-      return AsType(type, {Kind::kSigned, 4});
+      return AsType(type, {ItemKind::kSigned, 4});
     case 7:
-      return AsType(type, {Kind::kFloat, 4});
+      return AsType(type, {ItemKind::kFloat, 4});
     case 8:
-      return AsType(type, {Kind::kFloat, 8});
+      return AsType(type, {ItemKind::kFloat, 8});
     case 9:
       return Scaled(type, kUint8, R"("scale": 2, "offset": -1)");
     case 10:
       return Scaled(type, type, R"("scale": 4, "offset": 0)");
     case 11:
-      return Scaled(type, {Kind::kFloat, 4}, R"("scale": 0.5, "offset": 3)");
+      return Scaled(type, {ItemKind::kFloat, 4}, R"("scale": 0.5, "offset": 3)");
     case 12:
       return Typed("quantize", R"("digits": 1, "dtype": ")" + Numpy(type) + "\"", type);
     case 13:
@@ -277,7 +278,7 @@ Voxels DrawVoxels(Choices& choices, const DataType& type, const Shape& shape, bo
   voxels.bytes.resize(static_cast<std::size_t>(VoxelBytes(type, shape).value()));
   for (std::size_t at = 0; at < voxels.bytes.size(); at += type.size) {
     MakeNumber(type, choices.Below(5), &voxels.bytes[at]);
-    if (!wild || type.kind == Kind::kBool || choices.Below(3) == 0) continue;
+    if (!wild || type.kind == ItemKind::kBool || choices.Below(3) == 0) continue;
     for (std::size_t i = 0; i < type.size; ++i) {
       voxels.bytes[at + i] = static_cast<std::uint8_t>(choices.Below(256));
     }
