@@ -25,7 +25,7 @@ JsonValue DimensionNames(const IndexDomain& domain) {
   return JsonValue::Array(std::move(names));
 }
 
-JsonValue UnitTexts(const DimensionUnits& units) {
+JsonValue TextsOfUnits(const DimensionUnits& units) {
   std::vector<JsonValue> texts;
   for (const auto& unit : units) {
     texts.push_back(unit ? JsonValue::String(UnitText(*unit)) : JsonValue());
@@ -117,7 +117,7 @@ Result<JsonValue> NewZarr3Array(const Schema& schema) {
   if (domain.labelled()) document.Set("dimension_names", DimensionNames(domain));
   if (AnyUnit(schema.dimension_units)) {
     JsonValue attributes = JsonValue::Object();
-    attributes.Set("dimension_units", UnitTexts(schema.dimension_units));
+    attributes.Set("dimension_units", TextsOfUnits(schema.dimension_units));
     document.Set("attributes", std::move(attributes));
   }
   return document;
