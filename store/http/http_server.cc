@@ -68,23 +68,32 @@ Result<HttpAnswer> HttpServer::Ask(HttpRequest request,
   return Read(std::move(response), range.value_or(AskedRange{}));
 }
 
-void HttpServer::StartWhole(const std::string& key, std::uint64_t bytes, Done done) {
+void HttpServer::FetchWhole(const std::string& key, std::uint64_t bytes, WholeFetches::Done done) {
   const std::uint64_t most = options_.whole_object_bytes;
+  const auto self = shared_from_this();
   whole_fetches_->Fetch(
       key, bytes == 0 ? most : std::min(bytes, most),
-      [self = shared_from_this(), key](const Done& fetched) {
+      [self, key](HttpTransport::Done fetched) {
         const auto now = std::chrono::steady_clock::now();
         const Deadline deadline{now + self->options_.request_timeout, {}};
-        self->Start(self->MakeRequest(key, std::nullopt, deadline), std::nullopt, fetched);
+        self->transport_->Start(self->MakeRequest(key, std::nullopt, deadline), std::move(fetched));
       },
+      [self](HttpResponse response) { return self->Read(std::move(response), AskedRange{}); },
       std::move(done));
+}
+
+void HttpServer::StartWhole(const std::string& key, std::uint64_t bytes, Done done) {
+  FetchWhole(key, bytes, [done = std::move(done)](const std::shared_ptr<WholeFetch>& fetch) {
+    done(fetch->Answer());
+  });
 }
 
 Result<HttpAnswer> HttpServer::AskWhole(const std::string& key, std::uint64_t bytes,
                                         const Deadline& deadline) {
-  const auto outcome = std::make_shared<AwaitedResult<HttpAnswer>>();
-  StartWhole(key, bytes, AwaitedResult<HttpAnswer>::Callback(outcome));
-  return outcome->Wait(deadline, "waiting for the server");
+  const auto outcome = std::make_shared<AwaitedResult<std::shared_ptr<WholeFetch>>>();
+  FetchWhole(key, bytes, AwaitedResult<std::shared_ptr<WholeFetch>>::Callback(outcome));
+  UNSHARD_ASSIGN_OR_RETURN(const auto fetch, outcome->Wait(deadline, "waiting for the server"));
+  return fetch->Answer();
 }
 
 bool HttpServer::StandsForMissing(const HttpResponse& response) const {

@@ -38,7 +38,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   // (WholeFetches): about `bytes`, 0 where that is not known. Once it is sent it ends after the
   // options' timeout at the latest.
   void StartWhole(const std::string& key, std::uint64_t bytes, Done done);
-  // The same, and a wait for the answer.
+  // The same, and a wait for the answer, which is read by the calling thread.
   Result<HttpAnswer> AskWhole(const std::string& key, std::uint64_t bytes,
                               const Deadline& deadline);
 
@@ -54,6 +54,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   void NoteBrokenSuffixes() { suffixes_are_broken_ = true; }
 
  private:
+  void FetchWhole(const std::string& key, std::uint64_t bytes, WholeFetches::Done done);
   [[nodiscard]] Result<HttpAnswer> Read(HttpResponse response, const AskedRange& asked) const;
   // Whether an answer stands for an object that is missing, and does not say so by its status.
   [[nodiscard]] bool StandsForMissing(const HttpResponse& response) const;

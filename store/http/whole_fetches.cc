@@ -7,7 +7,26 @@
 
 namespace unshard {
 
-// One fetch that has been started. It ends by its answer, or where that is dropped.
+WholeFetch::~WholeFetch() {
+  if (on_read_) on_read_();
+}
+
+Result<HttpAnswer> WholeFetch::Answer() {
+  std::unique_lock lock(mutex_);
+  if (answer_) return *answer_;
+  if (response_) {
+    answer_ = CatchExceptions([&] { return read_(*std::exchange(response_, HttpResponse())); });
+  } else {
+    answer_ = tl::unexpected<Error>(response_.error());
+  }
+  const auto on_read = std::exchange(on_read_, nullptr);
+  Result<HttpAnswer> answer = *answer_;
+  lock.unlock();
+  on_read();
+  return answer;
+}
+
+// One fetch that has been started. It ends by its response, or where that is dropped.
 class WholeFetches::Running {
  public:
   Running(std::shared_ptr<WholeFetches> fetches, std::shared_ptr<Waiting> fetch)
@@ -15,12 +34,18 @@ class WholeFetches::Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
-    if (!ended_) End(tl::unexpected<Error>({ErrorCode::kInternal, "no answer", 0}));
+    if (!ended_) fetches_->Release(fetch_->bytes);
   }
 
-  void End(const Result<HttpAnswer>& answer) {
+  void End(Result<HttpResponse> response) {
+    const auto outcome = std::make_shared<WholeFetch>(
+        std::move(response), fetch_->read,
+        [fetches = fetches_, bytes = fetch_->bytes] { fetches->Release(bytes); });
     ended_ = true;
-    fetches_->End(*fetch_, answer);
+    for (const Done& done : std::exchange(fetch_->dones, {})) {
+      // A callback that throws gives an error to its waiter when it goes.
+      static_cast<void>(CatchExceptions([&]() -> Status { return done(outcome), Status(); }));
+    }
   }
 
  private:
@@ -29,14 +54,15 @@ class WholeFetches::Running {
   bool ended_ = false;
 };
 
-void WholeFetches::Fetch(const std::string& key, std::uint64_t bytes, Start start, Done done) {
+void WholeFetches::Fetch(const std::string& key, std::uint64_t bytes, Start start,
+                         WholeFetch::Read read, Done done) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(waiting_.begin(), waiting_.end(),
                                     [&](const auto& each) { return each->key == key; });
     if (found != waiting_.end()) return (*found)->dones.push_back(std::move(done));
-    waiting_.push_back(
-        std::make_shared<Waiting>(Waiting{key, bytes, std::move(start), {std::move(done)}}));
+    waiting_.push_back(std::make_shared<Waiting>(
+        Waiting{key, bytes, std::move(start), std::move(read), {std::move(done)}}));
   }
   StartNext();
 }
@@ -45,7 +71,7 @@ void WholeFetches::Fetch(const std::string& key, std::uint64_t bytes, Start star
 void WholeFetches::StartNext() {
   while (const std::shared_ptr<Waiting> next = TakeNext()) {
     const auto running = std::make_shared<Running>(shared_from_this(), next);
-    next->start([running](const Result<HttpAnswer>& answer) { running->End(answer); });
+    next->start([running](Result<HttpResponse> response) { running->End(std::move(response)); });
   }
 }
 
@@ -61,16 +87,13 @@ std::shared_ptr<WholeFetches::Waiting> WholeFetches::TakeNext() {
   return next;
 }
 
-void WholeFetches::End(const Waiting& fetch, const Result<HttpAnswer>& answer) {
-  for (const Done& done : fetch.dones) {
-    // A callback that throws gives an error to its waiter when it goes.
-    static_cast<void>(CatchExceptions([&]() -> Status { return done(answer), Status(); }));
-  }
+void WholeFetches::Release(std::uint64_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    running_bytes_ -= fetch.bytes;
+    running_bytes_ -= bytes;
   }
-  StartNext();
+  // Destructors call this.
+  static_cast<void>(CatchExceptions([this]() -> Status { return StartNext(), Status(); }));
 }
 
 }  // namespace unshard
