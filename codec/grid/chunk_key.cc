@@ -1,16 +1,13 @@
 #include "codec/grid/chunk_key.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
+#include "codec/compression/file_suffixes.h"
 #include "codec/core/text.h"
 
 namespace unshard {
 namespace {
-
-constexpr std::array<std::string_view, 5> kCompressionSuffixes = {".gz", ".br", ".zstd", ".xz",
-                                                                  ".bz2"};
 
 // Removes "-?[0-9]+" from the front of `text` and returns it; empty where there is none.
 std::string_view TakeInteger(std::string_view& text) {

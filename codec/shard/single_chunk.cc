@@ -1,8 +1,9 @@
 #include "codec/shard/single_chunk.h"
 
+#include <string>
 #include <utility>
 
-#include "codec/compression/gzip.h"
+#include "codec/compression/file_suffixes.h"
 
 namespace unshard {
 namespace {
@@ -60,16 +61,30 @@ class SingleChunkFormat : public ShardFormat {
   Result<Bytes> EncodeShard(Bytes body, std::uint64_t) const override { return body; }
 };
 
-class GzippedChunkFormat final : public SingleChunkFormat {
+class CompressedChunkFormat final : public SingleChunkFormat {
  public:
+  explicit CompressedChunkFormat(std::string_view suffix)
+      : suffix_(suffix), codec_(CodecOfSuffix(suffix)) {}
+
+  Status CanWrite() const override { return Named(codec_->CanEncode()); }
   bool has_outer_codecs() const override { return true; }
   Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
-    UNSHARD_ASSIGN_OR_RETURN(ByteVector plain, GzipDecode(stored.span(), max_bytes));
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector plain, codec_->Decode(stored.span(), max_bytes));
     return Bytes(std::move(plain));
   }
   Result<Bytes> EncodeShard(Bytes body, std::uint64_t) const override {
-    return Bytes(GzipEncode(body.span()));
+    UNSHARD_ASSIGN_OR_RETURN(ByteVector stored, codec_->Encode(body.span()));
+    return Bytes(std::move(stored));
   }
+
+ private:
+  [[nodiscard]] Status Named(Status status) const {
+    if (status) return status;
+    return Forward(std::move(status).error(), "a chunk file with the suffix " + suffix_);
+  }
+
+  const std::string suffix_;
+  const BytesCodecPtr codec_;
 };
 
 class SingleChunkLocator final : public ChunkLocator {
@@ -96,9 +111,8 @@ std::shared_ptr<const ShardFormat> MakeSingleChunkFormat() {
   return format;
 }
 
-std::shared_ptr<const ShardFormat> MakeGzippedChunkFormat() {
-  static const auto format = std::make_shared<const GzippedChunkFormat>();
-  return format;
+std::shared_ptr<const ShardFormat> MakeCompressedChunkFormat(std::string_view suffix) {
+  return std::make_shared<const CompressedChunkFormat>(suffix);
 }
 
 std::shared_ptr<const ChunkLocator> MakeSingleChunkLocator(const ChunkGrid& grid) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "codec/grid/chunk_grid.h"
 #include "codec/shard/chunk_locator.h"
@@ -13,9 +14,9 @@ namespace unshard {
 // empty object. Never null.
 std::shared_ptr<const ShardFormat> MakeSingleChunkFormat();
 
-// The same for objects that are gzip files, with ".gz" after the chunk's name: gzip is an outer
-// codec. Never null.
-std::shared_ptr<const ShardFormat> MakeGzippedChunkFormat();
+// The same for objects that are compressed, with this suffix (codec/compression/file_suffixes.h)
+// after the chunk's name: its codec is an outer codec. Never null.
+std::shared_ptr<const ShardFormat> MakeCompressedChunkFormat(std::string_view suffix);
 
 // The shard of a cell is its position in the C order of the grid. Never null.
 std::shared_ptr<const ChunkLocator> MakeSingleChunkLocator(const ChunkGrid& grid);

@@ -10,12 +10,14 @@
 #include "fs/tree/document.h"
 #include "fs/tree/grid_directory.h"
 #include "fs/tree/listing.h"
+#include "fs/tree/plain_chunk_name.h"
 #include "fs/tree/scratch_name.h"
 #include "fs/tree/source_name.h"
 #include "fs/tree/staged_node.h"
 #include "fs/tree/superblock.h"
 #include "fs/tree/volume_files.h"
 #include "store/local/shard_lock.h"
+#include "store/source/all_views.h"
 
 namespace unshard {
 namespace {
@@ -178,6 +180,12 @@ NamePtr SourceDirectory::NameInSource(const OverlayPtr& overlay, std::string_vie
     presented = Presented::kHidden;
   } else if (overlay->virtual_children.contains(std::string(name))) {
     presented = Presented::kNeeded;
+  }
+  // Where several views are only read, a chunk of native/ would not be asked for at each look-up.
+  const bool decodes = superblock().writable() || superblock().options.view != kAllViews;
+  const bool may_be_chunk = overlay->holds_plain_chunks && presented == Presented::kAsIs;
+  if (decodes && may_be_chunk && PlainChunkName::MayBe(name)) {
+    return std::make_unique<PlainChunkName>(superblock(), path_, name, overlay->opaque);
   }
   return std::make_unique<SourceName>(superblock(), path_, name, overlay->opaque, presented);
 }

@@ -10,8 +10,8 @@
 #include "codec/zarr3/shard.h"
 #include "store/chunks/flat_tree.h"
 #include "store/chunks/zarr_tree.h"
-#include "store/object/gzipped_objects.h"
 #include "store/object/key.h"
+#include "store/object/suffix_store.h"
 
 namespace unshard {
 namespace {
@@ -28,7 +28,8 @@ class RangeKeys final : public ShardKeys {
   }
   std::optional<std::uint64_t> Parse(std::string_view key) const override {
     GridCell cell;
-    const NameMatch match = ParseChunkRangeName(grid_, WithoutGzipSuffix(key), cell);
+    const NameMatch match =
+        ParseChunkRangeName(grid_, WithoutCompressionSuffix(key).value_or(key), cell);
     if (match != NameMatch::kChunk) return std::nullopt;
     return LinearIndex(grid_.grid_shape(), cell);
   }
@@ -42,7 +43,7 @@ class RangesTree final : public FlatTree {
  public:
   RangesTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
              std::shared_ptr<ChunkReader> reader, const ArrayMetadata& array, const ChunkGrid& grid,
-             const std::shared_ptr<GzippedObjects>& objects)
+             const std::shared_ptr<SuffixStore>& objects)
       : FlatTree(ordinal, std::move(shards), std::move(reader), objects),
         objects_(objects),
         layout_digest_(LayoutDigest(array.codec_json)),
@@ -68,9 +69,9 @@ class RangesTree final : public FlatTree {
   std::optional<std::uint64_t> PositionEnd() const override { return grid_.cell_count(); }
   Result<std::optional<StoredForm>> OtherForm(std::uint64_t shard) const override {
     const std::string key = JoinPath(directory(), shards().keys().Key(shard));
-    UNSHARD_ASSIGN_OR_RETURN(const bool compressed, objects_->IsCompressed(key, CallerDeadline()));
-    if (!compressed) return std::nullopt;
-    return StoredForm{key + ".gz", MakeGzippedChunkFormat()};
+    UNSHARD_ASSIGN_OR_RETURN(const auto suffix, objects_->SuffixOf(key, CallerDeadline()));
+    if (suffix.empty()) return std::nullopt;
+    return StoredForm{key + std::string(suffix), MakeCompressedChunkFormat(suffix)};
   }
   std::uint64_t ShardEnd() const override { return grid_.cell_count(); }
   std::uint64_t ChunksInShard(std::uint64_t) const override { return 1; }
@@ -82,7 +83,7 @@ class RangesTree final : public FlatTree {
   const ChunkCheck& check() const override { return *check_; }
 
  private:
-  const std::shared_ptr<GzippedObjects> objects_;
+  const std::shared_ptr<SuffixStore> objects_;
   const std::uint32_t layout_digest_;
   const ChunkGrid grid_;
   const std::unique_ptr<const ChunkNames> names_;
@@ -101,7 +102,7 @@ Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal,
   UNSHARD_ASSIGN_OR_RETURN(const ChunkGrid grid, FileGridOf(array));
   const auto format = MakeSingleChunkFormat();
   if (array.dialect == ArrayDialect::kPrecomputed) {
-    const auto objects = std::make_shared<GzippedObjects>(std::move(store), max_chunk_bytes);
+    const auto objects = std::make_shared<SuffixStore>(std::move(store), max_chunk_bytes);
     const auto shards = make_shards(objects, format, std::make_shared<RangeKeys>(grid));
     return std::make_shared<RangesTree>(ordinal, shards, std::move(reader), array, grid, objects);
   }

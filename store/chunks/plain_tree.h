@@ -18,7 +18,7 @@ using MakeShardSet = std::function<std::shared_ptr<ShardSet>(std::shared_ptr<Obj
                                                              std::shared_ptr<const ShardKeys>)>;
 
 // Each chunk is a shard of its own (codec/shard/single_chunk.h). Objects of precomputed volumes may
-// be compressed ones (store/object/gzipped_objects.h), of up to `max_chunk_bytes`. Fails as GridOf
+// be compressed ones (store/object/suffix_store.h), of up to `max_chunk_bytes`. Fails as GridOf
 // does.
 Result<std::shared_ptr<ShardedTree>> MakePlainTree(std::uint32_t ordinal,
                                                    const ArrayMetadata& array,

@@ -39,7 +39,8 @@ DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<Cha
       options_(options),
       freshness_(store_, watcher_, options.shards),
       stored_({store_, watcher_, std::move(cache), std::move(reader), options.written,
-               options.shards, options.morton, options.max_chunk_bytes, shares_trees()}),
+               options.shards, options.morton, options.max_chunk_bytes,
+               shares_trees() || options.view == &NativeView()}),
       tree_parts_{[this] { return stored_.NextOrdinal(); },
                   options.encoded,
                   options.max_chunk_bytes,
@@ -377,8 +378,13 @@ bool DatasetTree::PresentsAsStored(DirectoryDocuments& documents) const {
   return dialect && view.PresentsAsStored(*dialect);
 }
 
-std::vector<std::shared_ptr<ShardedTree>> DatasetTree::StoredIn(const std::string& directory) {
+std::vector<std::shared_ptr<ShardedTree>> DatasetTree::StoredIn(const std::string& shown) {
+  const std::string directory = StoredDirectory(shown);
   auto trees = index_.StoredIn(directory);
+  if (!trees.empty()) return trees;
+  // Opened by one thread, so that all write to one tree. No directory that is examined ends so.
+  const PathLocks::Guard guard(examining_, directory + "/");
+  trees = index_.StoredIn(directory);
   for (std::string at = directory; trees.empty(); at = ParentPath(at)) {
     const auto source = ReadViewSource(*store_, at, options_.catalog.get());
     const std::size_t levels = source && *source ? (*source)->levels.size() : 0;

@@ -44,9 +44,9 @@ Result<std::shared_ptr<ShardedTree>> StoredTrees::OpenLevel(const ViewSource::Le
   if (level.precomputed_shards) return OpenPrecomputed(level.directory, *level.precomputed_shards);
   if (level.zarr_shards) return OpenZarr(level.directory, *level.zarr_shards);
   // In the view that passes these objects through, programs write them by their own names. So that
-  // the other views present that at once, each look-up here revalidates.
+  // what is presented otherwise is that at once, each look-up of a writable mount revalidates.
   ShardSetOptions options = parts_.shards;
-  if (parts_.shared) options.ttl_milliseconds = 0;
+  if (parts_.shared && parts_.unpublished) options.ttl_milliseconds = 0;
   const auto watcher = parts_.shared ? nullptr : parts_.watcher;
   const auto make = [&](std::shared_ptr<ObjectStore> objects, auto format, auto keys) {
     return std::make_shared<ShardSet>(std::move(objects), level.directory, std::move(format),

@@ -216,9 +216,10 @@ Result<Done> ShardPublish::EndPublished(const PublishResult& result, Versions pu
   const CommittedVersions::Published ended = parts_.versions->EndPublish(published, own_);
   counters_.bytes_published += result.bytes_written;
   parts_.attempts->Forget(attempt_key_);
-  // Beside the other views programs write an object that is a chunk by its own name.
-  const bool has_index = ShardedOf(*tree_).shards().format().fixed_index_bytes() != 0;
-  if (!parts_.root.empty() && !has_index) {
+  // Where objects pass through, programs write one that is a chunk by its own name as well.
+  const ShardSet& shards = ShardedOf(*tree_).shards();
+  const bool has_index = shards.format().fixed_index_bytes() != 0;
+  if (shards.options().ttl_milliseconds == 0 && !has_index) {
     parts_.written->ForgetPublished(shard_);
     Renew(parts_, *tree_, shard_.shard);
   }
