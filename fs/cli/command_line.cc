@@ -98,8 +98,25 @@ std::string Unexpected(const CLI::App& app) {
   return Printable(word) + ": one argument too many";
 }
 
+// "$UNSET" is refused where it stands, and not taken for the current directory.
+void RefuseEmptyArguments(CLI::App& app) {
+  const auto is_place = [](const CLI::Option& option) {
+    return option.get_positional() || option.check_name("--like") || option.check_name("--spool");
+  };
+  const auto refuse = [](const std::string& given) {
+    return given.empty() ? "is empty" : std::string();
+  };
+  for (CLI::Option* option : app.get_options()) {
+    if (is_place(*option)) option->check(refuse);
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    RefuseEmptyArguments(*command);
+  }
+}
+
 // Help ends with 0; arguments that no command takes with one line and kWrongArguments.
 std::optional<int> Parse(CLI::App& app, int argument_count, char** arguments) {
+  RefuseEmptyArguments(app);
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {

@@ -15,6 +15,7 @@
 #include "fs/kernel/session.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
+#include "store/source/named_source.h"
 #include "store/source/source.h"
 #include "store/volume/spool_folder.h"
 
@@ -113,13 +114,25 @@ std::string AbsolutePath(const std::string& path) {
 }
 
 Status NameSource(const std::string& given, VolumeOptions& options) {
-  if (IsUrl(given)) return NameUrl(given, options);
-  options.source = AbsolutePath(given);
-  return {};
+  UNSHARD_ASSIGN_OR_RETURN(const NamedSource name, ParseNamedSource(given));
+  if (IsUrl(name.place)) {
+    UNSHARD_RETURN_IF_ERROR(NameUrl(name.place, options));
+  } else {
+    options.source = AbsolutePath(name.place);
+  }
+  if (name.format.empty()) return {};
+  VolumeOptions looked_at = options;
+  looked_at.read_only = true;
+  looked_at.watch = WatchMode::kOff;
+  const auto parts = OpenSource(looked_at, nullptr);
+  if (!parts) return {};  // a destination that is created later, or the command fails by itself
+  return ExpectFormat(*parts->store, name.format, CallerDeadline());
 }
 
 std::string ShownSource(const std::string& given) {
-  return IsUrl(given) ? ShownUrl(given) : AbsolutePath(given);
+  const auto name = ParseNamedSource(given);
+  const std::string& place = name ? name->place : given;
+  return IsUrl(place) ? ShownUrl(place) : AbsolutePath(place);
 }
 
 int ReportFailure(const Error& error) {

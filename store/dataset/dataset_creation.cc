@@ -25,6 +25,7 @@
 #include "store/object/key.h"
 #include "store/object/log.h"
 #include "store/source/mentioned_names.h"
+#include "store/source/named_source.h"
 #include "store/source/source.h"
 
 namespace unshard {
@@ -311,8 +312,15 @@ class DocumentWalk {
 
 Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents) {
   std::sort(documents.begin(), documents.end(), WrittenBefore);
+  UNSHARD_ASSIGN_OR_RETURN(const NamedSource name, ParseNamedSource(destination));
   UNSHARD_ASSIGN_OR_RETURN(Destination opened,
-                           IsUrl(destination) ? OpenUrl(destination) : OpenDirectory(destination));
+                           IsUrl(name.place) ? OpenUrl(name.place) : OpenDirectory(name.place));
+  for (const NewDocument& document : documents) {
+    if (name.format.empty() || IsOfFormat(BaseName(document.path), name.format)) continue;
+    return Fail(ErrorCode::kInvalidArgument, opened.shown + ": its name says " + name.format +
+                                                 ", but its first document would be " +
+                                                 document.path);
+  }
   UNSHARD_RETURN_IF_ERROR(ExpectNoDataset(opened));
   Creation creation(opened);
   Status written = creation.Write(documents);

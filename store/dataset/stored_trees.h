@@ -35,7 +35,7 @@ class StoredTrees {
     ShardSetOptions shards;
     MortonChoice morton = MortonChoice::kDetect;
     std::uint64_t max_chunk_bytes = 0;
-    bool shared = false;  // several views of the source can be written
+    bool shared = false;  // objects may be written by their own names in another view
   };
   explicit StoredTrees(Parts parts) : parts_(std::move(parts)) {}
 

@@ -55,7 +55,10 @@ bool IsUrl(std::string_view source) { return !SchemeOf(source).empty(); }
 
 std::string ShownUrl(std::string_view url) {
   std::string shown(url.substr(0, url.find_first_of("?#")));
-  const std::size_t host = shown.find(kAfterScheme) + kAfterScheme.size();
+  std::size_t host = shown.find(kAfterScheme) + kAfterScheme.size();
+  while (IsUrl(std::string_view(shown).substr(host))) {  // "precomputed://https://…"
+    host = shown.find(kAfterScheme, host) + kAfterScheme.size();
+  }
   const std::size_t end = std::min(shown.find('/', host), shown.size());
   const std::size_t at = end > host ? shown.rfind('@', end - 1) : std::string::npos;
   if (at != std::string::npos && at >= host) shown.erase(host, at + 1 - host);
