@@ -1,6 +1,5 @@
 #include "codec/shard/single_chunk.h"
 
-#include <string>
 #include <utility>
 
 #include "codec/compression/file_suffixes.h"
@@ -63,10 +62,9 @@ class SingleChunkFormat : public ShardFormat {
 
 class CompressedChunkFormat final : public SingleChunkFormat {
  public:
-  explicit CompressedChunkFormat(std::string_view suffix)
-      : suffix_(suffix), codec_(CodecOfSuffix(suffix)) {}
+  explicit CompressedChunkFormat(std::string_view suffix) : codec_(CodecOfSuffix(suffix)) {}
 
-  Status CanWrite() const override { return Named(codec_->CanEncode()); }
+  Status CanWrite() const override { return codec_->CanEncode(); }
   bool has_outer_codecs() const override { return true; }
   Result<Bytes> DecodeShard(Bytes stored, std::uint64_t max_bytes) const override {
     UNSHARD_ASSIGN_OR_RETURN(ByteVector plain, codec_->Decode(stored.span(), max_bytes));
@@ -78,12 +76,6 @@ class CompressedChunkFormat final : public SingleChunkFormat {
   }
 
  private:
-  [[nodiscard]] Status Named(Status status) const {
-    if (status) return status;
-    return Forward(std::move(status).error(), "a chunk file with the suffix " + suffix_);
-  }
-
-  const std::string suffix_;
   const BytesCodecPtr codec_;
 };
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 
-#include "codec/compression/file_suffixes.h"
 #include "store/chunks/presented_tree.h"
 #include "store/chunks/sharded_tree.h"
 #include "store/object/deadline.h"
@@ -16,18 +15,6 @@ namespace {
 
 tl::unexpected<Error> TooLarge(std::string message) {
   return tl::unexpected<Error>(Error{ErrorCode::kInvalidArgument, std::move(message), EFBIG});
-}
-
-// kReadOnly for a chunk file with a suffix whose codec this program was built without.
-Status CheckFormIsWritten(const ShardedTree& tree, std::uint64_t shard) {
-  static const bool all_are =
-      std::all_of(kCompressionSuffixes.begin(), kCompressionSuffixes.end(),
-                  [](auto suffix) { return CodecOfSuffix(suffix)->CanEncode().has_value(); });
-  if (all_are) return {};
-  UNSHARD_ASSIGN_OR_RETURN(const auto other, tree.OtherForm(shard));
-  const Status can = other ? other->format->CanWrite() : Status();
-  if (can) return {};
-  return Fail(ErrorCode::kReadOnly, can.error().message);
 }
 
 // The bytes of a shard's chunks in the store, but for those at `replaced`. At most about `enough`
@@ -89,7 +76,6 @@ Status CommitChecks::CheckBytes(const ChunkTree& tree, const ChunkRef& chunk, st
 
 Status CommitChecks::CheckShardFits(const ChunkTree& tree, const ChunkRef& chunk,
                                     std::uint64_t size) const {
-  UNSHARD_RETURN_IF_ERROR(CheckFormIsWritten(ShardedOf(tree), chunk.slot.shard));
   ShardSet& shards = ShardedOf(tree).shards();
   if (!shards.format().has_outer_codecs()) return {};
   const std::uint64_t cap = limits_.max_whole_shard_bytes;
