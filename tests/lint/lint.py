@@ -39,6 +39,7 @@ class Tree:
     def __init__(self, root, build=None):
         self.root = pathlib.Path(root).resolve()
         self.build = pathlib.Path(build).resolve() if build else None
+        self.update = False  # whether a baseline that has shrunk is written
         self.files = sorted(self._list())
 
     def _list(self):
@@ -429,12 +430,46 @@ def words_of_the_field(tree):
     return findings
 
 
+# Turns of phrase that hide the actor or the noun, and make a reader go back.
+RIDDLES = re.compile(r"\b(of whose|all the same|what is there|but for|by then|one that|ones that|each of them)\b",
+                     re.IGNORECASE)
+BASELINE = "tests/lint/plain_english.json"
+
+
+def riddles(tree):
+    """How many there are in each file that has some."""
+    counts = {}
+    for name in tree.named("*.cc", "*.h", "*.md", "*.1"):
+        found = len(RIDDLES.findall(" ".join(tree.text(name).split())))
+        if found:
+            counts[name] = found
+    return counts
+
+
+def plain_english(tree):
+    """No file gets more riddles than the baseline has for it, and the baseline shrinks with them.
+
+    `lint.py plain_english --update` writes it anew where no file has more.
+    """
+    baseline = tree.root / BASELINE
+    before = json.loads(baseline.read_text()) if baseline.exists() else {}
+    now = riddles(tree)
+    more = [f"{name}: {now[name]} of these turns of phrase, {before.get(name, 0)} before: {RIDDLES.pattern}"
+            for name in sorted(now) if now[name] > before.get(name, 0)]
+    if more or now == before:
+        return more
+    if tree.update:
+        baseline.write_text(json.dumps(now, indent=0, sort_keys=True) + "\n")
+        return []
+    return [f"{BASELINE}: some files have fewer now; write it anew with lint.py plain_english --update"]
+
+
 RULES = {rule.__name__: rule for rule in (
     include_layering, heavy_headers, pure_codec, shards_stay_in_store, kinds_are_not_looked_at, one_definition,
     file_size, class_size, header_for_each_source, tests_are_built,
     python_tests_are_registered, formatting, pragma_once, headers_compile_alone,
     sources_compile_alone, words,
-    words_of_the_field)}
+    words_of_the_field, plain_english)}
 
 
 def main():
@@ -442,8 +477,11 @@ def main():
     parser.add_argument("rule", choices=RULES)
     parser.add_argument("--root", required=True)
     parser.add_argument("--build", required=True)
+    parser.add_argument("--update", action="store_true", help="write a baseline that has shrunk")
     arguments = parser.parse_args()
-    findings = RULES[arguments.rule](Tree(arguments.root, arguments.build))
+    tree = Tree(arguments.root, arguments.build)
+    tree.update = arguments.update
+    findings = RULES[arguments.rule](tree)
     print("\n".join(findings) or f"{arguments.rule}: clean")
     return 1 if findings else 0
 

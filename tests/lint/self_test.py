@@ -237,6 +237,18 @@ class SelfTest(unittest.TestCase):
         self.put("README.md", "first\nIt is set aside.\n")
         self.finds("words_of_the_field", "README.md:2: set aside: quarantined")
 
+    def test_a_riddle_is_found_unless_the_baseline_has_it_and_the_baseline_shrinks(self):
+        self.put("README.md", "A shard of\nwhose chunks none is there, all the\nsame.\n")
+        self.finds("plain_english", "README.md: 2 of these turns of phrase, 0 before")
+        self.put("tests/lint/plain_english.json", '{"README.md": 2}')
+        self.assertEqual(self.findings("plain_english"), [])
+        self.put("README.md", "all the same\n")
+        self.finds("plain_english", "tests/lint/plain_english.json: some files have fewer now")
+        tree = lint.Tree(self.root, self.build)
+        tree.update = True
+        self.assertEqual(lint.plain_english(tree), [])
+        self.assertEqual(self.findings("plain_english"), [])
+
     def test_a_path_of_one_machine_is_found(self):
         self.put("README.md", "cd /" + "work/main\n")
         self.finds("words", "README.md:1: of one machine")
