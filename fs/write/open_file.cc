@@ -30,11 +30,7 @@ Result<FilePiece> OpenSourceFile::Read(std::uint64_t offset, std::uint64_t size)
 }
 
 Status OpenSourceFile::Write(std::uint64_t offset, ByteSpan bytes) {
-  if (offset == kAppend) {
-    UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file_->Stat());
-    offset = status.size;
-  }
-  return file_->Write(offset, bytes);
+  return offset == kAppend ? file_->Append(bytes) : file_->Write(offset, bytes);
 }
 
 Status OpenSourceFile::Flush(pid_t) {

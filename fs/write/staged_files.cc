@@ -53,8 +53,8 @@ class StagedFiles::Handle final : public OpenFile {
   }
 
   Status Write(std::uint64_t offset, ByteSpan bytes) override {
-    if (offset == kAppend) offset = staged_->size();
     staged_->SetFlushed(flushed_, false);
+    static_assert(kAppend == StagedInode::kEnd);
     return files_.WithRoom(bytes.size(), [&] { return staged_->Write(offset, bytes); });
   }
 

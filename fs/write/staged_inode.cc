@@ -85,7 +85,7 @@ Status StagedInode::Write(std::uint64_t offset, ByteSpan bytes) {
   dirty_ = true;
   changes_ = {changes_.count + 1};
   modified_ = TimeNow();
-  return staged_->Write(offset, bytes);
+  return staged_->Write(offset == kEnd ? staged_->size() : offset, bytes);
 }
 
 Status StagedInode::Truncate(std::uint64_t size) {

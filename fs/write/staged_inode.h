@@ -42,6 +42,8 @@ class StagedInode {
   // reason it succeeds, with nothing changed as well: the first write fails then.
   Status TakeBase();
   Result<FilePiece> Read(std::uint64_t offset, std::uint64_t size);
+  // kEnd: after all that is written before.
+  static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Truncate(std::uint64_t size);
   // It begins empty, although its name may have a version: it counts as written to. `has_size`: the

@@ -51,11 +51,8 @@ class DocumentReplacement final : public ObjectReplacement {
                           : !base_ && !now.version;
     if (!same) return Committed{};
     UNSHARD_RETURN_IF_ERROR(committing());
-    UNSHARD_ASSIGN_OR_RETURN(
-        const auto file,
-        files_->Open(key_, {.write = true, .create = true, .exclusive = false, .truncate = true}));
-    UNSHARD_RETURN_IF_ERROR(file->Write(0, bytes_.Take().span()));
-    UNSHARD_RETURN_IF_ERROR(file->Sync());
+    const Bytes bytes = bytes_.Take();
+    UNSHARD_RETURN_IF_ERROR(files_->Replace(key_, bytes.span()));
     UNSHARD_ASSIGN_OR_RETURN(const auto made,
                              files_->over()->Open(key_, RangeRequest::At(0, 0), CallerDeadline()));
     base_ = made.version;

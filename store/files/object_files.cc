@@ -80,6 +80,7 @@ class ObjectFiles::OpenObject final : public File {
   Status Write(std::uint64_t offset, ByteSpan bytes) override {
     return inode_->Write(offset, bytes);
   }
+  Status Append(ByteSpan bytes) override { return inode_->Append(bytes); }
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override {
     const auto copied = ReadWithChecksum(source, range, 0, [&](std::uint64_t at, ByteSpan piece) {
       return inode_->Write(offset + at, piece);
@@ -234,15 +235,18 @@ ObjectFiles::OpenPtr ObjectFiles::Enter(const std::string& path, const InodePtr&
 }
 
 void ObjectFiles::Release(const InodePtr& inode) {
+  bool last = false;
+  table_->Update(inode->key(), [&](FileState&) { last = --inode->opens == 0; });
+  if (!last) return;
   // Written after the last close, as through a mapping: no program waits for the answer.
-  if (inode->opens == 1 && inode->dirty()) {
+  if (inode->dirty()) {
     if (const Status committed = Commit(inode); !committed) {
       LogError(Describe(inode->key()) + ": what was written is lost: " + committed.error().message);
     }
   }
   const FileStatus status = inode->Stat();
   table_->Update(inode->key(), [&](FileState& state) {
-    if (--inode->opens > 0 || state.inode != inode) return;
+    if (inode->opens > 0 || state.inode != inode) return;
     state.inode.reset();
     if (inode->changed() || state.waiting) {
       auto generation = state.waiting ? std::nullopt : inode->in_store().generation;
@@ -372,23 +376,62 @@ Status ObjectFiles::Move(const OpenPtr& file, const std::string& from, const std
   UNSHARD_RETURN_IF_ERROR(inode->StageAll());
   inode->MarkDirty();
   const auto seal = [&](StagedFile& staged) -> Status {
+    WaitingPtr copy, before;
+    {
+      const std::lock_guard lock(names_mutex_);
+      if (inode->unlinked() || inode->key() != from) return FailErrno(ENOENT, Describe(from));
+      UNSHARD_ASSIGN_OR_RETURN(copy, SealLocked(to, &staged, replaced));
+      TakeNameLocked(to, inode);
+      inode->SetKey(to);
+      inode->SetInStore({std::nullopt, replaced});
+      table_->Update(from, [&](FileState& state) {
+        state.inode.reset();
+        before = state.waiting;
+      });
+      if (!MayBeThere(left)) return RemoveLocked(from, left);
+    }
+    // The old name goes only once the new one survives a power loss. Other files do not wait.
+    UNSHARD_RETURN_IF_ERROR(copy->spool->Sync({copy->chunk}));
     const std::lock_guard lock(names_mutex_);
-    if (inode->unlinked() || inode->key() != from) return FailErrno(ENOENT, Describe(from));
-    UNSHARD_ASSIGN_OR_RETURN(const WaitingPtr copy, SealLocked(to, &staged, replaced));
-    // The old name goes only once the new one survives a power loss.
-    if (MayBeThere(left)) UNSHARD_RETURN_IF_ERROR(copy->spool->Sync({copy->chunk}));
-    std::shared_ptr<ObjectInode> loser;
-    table_->Update(to, [&](FileState& state) { loser = std::exchange(state.inode, inode); });
-    if (loser) loser->Unlink();
-    inode->SetKey(to);
-    inode->SetInStore({std::nullopt, replaced});
-    table_->Update(from, [](FileState& state) { state.inode.reset(); });
+    const FileState now = table_->Find(from);
+    // Another program has written a file under the old name meanwhile.
+    if (now.waiting != before || (now.inode && now.inode->dirty())) return {};
     return RemoveLocked(from, left);
   };
   UNSHARD_RETURN_IF_ERROR(inode->CommitWith(seal));
   Changed(from);
   Changed(to);
   return {};
+}
+
+void ObjectFiles::TakeNameLocked(const std::string& path, const InodePtr& inode) {
+  InodePtr loser;
+  table_->Update(path, [&](FileState& state) { loser = std::exchange(state.inode, inode); });
+  if (loser) loser->Unlink();
+}
+
+// The file gets its name once it is whole.
+Status ObjectFiles::Replace(const std::string& path, ByteSpan bytes) {
+  UNSHARD_RETURN_IF_ERROR(replacer_->CanReplace(path));
+  UNSHARD_ASSIGN_OR_RETURN(const InStorePrint in_store, StoredOrUnknown(path));
+  const auto inode =
+      std::make_shared<ObjectInode>(staging_, kCreated | ++last_inode_, path, ObjectInode::Base{},
+                                    TimeNow(), ObjectInode::InStore{std::nullopt, in_store.print});
+  inode->opens = 1;
+  const auto file = std::make_shared<OpenObject>(shared_from_this(), inode);
+  UNSHARD_RETURN_IF_ERROR(inode->Write(0, bytes));
+  const auto seal = [&](StagedFile& staged) -> Status {
+    const std::lock_guard lock(names_mutex_);
+    UNSHARD_RETURN_IF_ERROR(SealLocked(path, &staged, in_store.print));
+    TakeNameLocked(path, inode);
+    return {};
+  };
+  if (const Status sealed = inode->CommitWith(seal); !sealed) {
+    inode->Unlink();
+    return sealed;
+  }
+  Changed(path);
+  return Sync(inode);
 }
 
 // The copy gets its name once it is whole.

@@ -72,6 +72,9 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   Result<std::uint64_t> FreeBytes() override;
   [[nodiscard]] std::string Describe(const std::string& path) const override;
 
+  // Stores these bytes as the file, durably, under the conditions of a rename onto it: until it
+  // returns, and where it fails, readers have the file from before. What is open keeps its bytes.
+  Status Replace(const std::string& path, ByteSpan bytes);
   // What the store has under a key was changed by this mount.
   void StoreChanged(const std::string& path) { recent_.Forget(path); }
   // Takes up a file that an earlier mount has left in a spool.
@@ -116,6 +119,8 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   Result<WaitingPtr> SealLocked(const std::string& path, StagedFile* staged,
                                 const ChunkFingerprint& stored);
   Status RemoveLocked(const std::string& path, const ChunkFingerprint& stored);
+  // The name is that of `inode` from now on; the file that had it is unlinked.
+  void TakeNameLocked(const std::string& path, const InodePtr& inode);
   void Changed(const std::string& path) const;
 
   const std::shared_ptr<ObjectStore> store_;

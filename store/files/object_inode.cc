@@ -26,8 +26,9 @@ ObjectInode::ObjectInode(std::shared_ptr<const FileStaging> staging, std::uint64
       number_(number),
       key_(std::move(key)),
       in_store_(std::move(in_store)),
-      base_(std::move(base)),
-      modified_(modified) {}
+      size_(base.version ? base.version->info().size : 0),
+      modified_(modified),
+      base_(std::move(base)) {}
 
 std::uint64_t ObjectInode::Size() const {
   if (staged_) return staged_->size();
@@ -35,23 +36,32 @@ std::uint64_t ObjectInode::Size() const {
 }
 
 Result<std::size_t> ObjectInode::Read(std::uint64_t offset, std::span<std::uint8_t> to) {
-  const std::lock_guard lock(mutex_);
-  return ReadNow(offset, to);
+  Base base;
+  {
+    const std::lock_guard lock(mutex_);
+    if (staged_) return staged_->Read(offset, to);
+    base = base_;
+  }
+  return ReadBase(base, offset, to);
 }
 
 Result<std::size_t> ObjectInode::ReadNow(std::uint64_t offset, std::span<std::uint8_t> to) const {
-  if (staged_) return staged_->Read(offset, to);
-  const std::uint64_t size = Size();
+  return staged_ ? staged_->Read(offset, to) : ReadBase(base_, offset, to);
+}
+
+Result<std::size_t> ObjectInode::ReadBase(const Base& base, std::uint64_t offset,
+                                          std::span<std::uint8_t> to) const {
+  const std::uint64_t size = base.version ? base.version->info().size : 0;
   const ByteRange range = ClipRange(RangeRequest::At(offset, to.size()), size);
   if (range.size == 0) return std::size_t{0};
-  const ByteSpan first = base_.first.span();
+  const ByteSpan first = base.first.span();
   if (range.end() <= first.size()) {
     std::copy_n(first.begin() + static_cast<std::ptrdiff_t>(range.begin), range.size, to.begin());
     return static_cast<std::size_t>(range.size);
   }
   UNSHARD_ASSIGN_OR_RETURN(
       const ReadResult read,
-      base_.version->Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
+      base.version->Read(RangeRequest::At(range.begin, range.size), CallerDeadline()));
   if (read.state != ReadResult::State::kFound) {
     return Fail(ErrorCode::kConflict,
                 key() + ": another host has replaced it while it was open; open it again");
@@ -96,11 +106,26 @@ Status ObjectInode::OwnBytes(std::uint64_t kept) {
 
 Status ObjectInode::Write(std::uint64_t offset, ByteSpan bytes) {
   const std::lock_guard lock(mutex_);
+  return WriteNow(offset, bytes);
+}
+
+Status ObjectInode::Append(ByteSpan bytes) {
+  const std::lock_guard lock(mutex_);
+  return WriteNow(Size(), bytes);
+}
+
+Status ObjectInode::WriteNow(std::uint64_t offset, ByteSpan bytes) {
   UNSHARD_RETURN_IF_ERROR(OwnBytes(~std::uint64_t{0}));
   UNSHARD_RETURN_IF_ERROR(WithRoom(bytes.size(), [&] { return staged_->Write(offset, bytes); }));
-  MarkDirty();
-  modified_ = TimeNow();
+  Changed();
   return {};
+}
+
+void ObjectInode::Changed() {
+  MarkDirty();
+  const std::lock_guard lock(key_mutex_);
+  size_ = Size();
+  modified_ = TimeNow();
 }
 
 Status ObjectInode::Truncate(std::uint64_t size) {
@@ -110,13 +135,12 @@ Status ObjectInode::Truncate(std::uint64_t size) {
   UNSHARD_RETURN_IF_ERROR(OwnBytes(size));
   UNSHARD_RETURN_IF_ERROR(
       WithRoom(size - std::min(size, before), [&] { return staged_->Truncate(size); }));
-  MarkDirty();
-  modified_ = TimeNow();
+  Changed();
   return {};
 }
 
 void ObjectInode::SetModified(const timespec& modified) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(key_mutex_);
   modified_ = modified;
   changed_ = true;
 }
@@ -127,11 +151,11 @@ Status ObjectInode::StageAll() {
 }
 
 FileStatus ObjectInode::Stat() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(key_mutex_);
   FileStatus status;
   status.device = 1;
   status.inode = number_;
-  status.size = Size();
+  status.size = size_;
   status.links = unlinked_ ? 0 : 1;
   status.mode = 0644;
   status.modified = status.changed = modified_;

@@ -30,7 +30,7 @@ struct FileStaging {
 ChunkFingerprint StoredPrint(const std::optional<ObjectInfo>& stored);
 
 // Thread-safe. Its lock is held across I/O on its own bytes: writes to one file wait for each other
-// and for its commit.
+// and for its commit. Reads of a version of the store and Stat() wait for neither.
 class ObjectInode {
  public:
   // The version that it begins with; null: no bytes. `first`: the bytes at its start that are known
@@ -54,10 +54,12 @@ class ObjectInode {
   // Downloads the object before the first write, since it is put whole. ENOSPC at the spool's cap,
   // after waiting for room.
   Status Write(std::uint64_t offset, ByteSpan bytes);
+  Status Append(ByteSpan bytes);
   Status Truncate(std::uint64_t size);
   void SetModified(const timespec& modified);
   // Copies all bytes into the spool, so that they can be committed under another name.
   Status StageAll();
+  // As of the last change that was made: does not wait for I/O.
   [[nodiscard]] FileStatus Stat() const;
   [[nodiscard]] std::uint64_t number() const { return number_; }
   // The key under which it is found; the last one where it is unlinked.
@@ -83,22 +85,27 @@ class ObjectInode {
   [[nodiscard]] bool unlinked() const { return unlinked_; }
 
  private:
-  // All of these with the mutex held.
+  Result<std::size_t> ReadBase(const Base& base, std::uint64_t offset,
+                               std::span<std::uint8_t> to) const;
+  // All of these with mutex_ held.
   [[nodiscard]] std::uint64_t Size() const;
   Result<std::size_t> ReadNow(std::uint64_t offset, std::span<std::uint8_t> to) const;
   Status OwnBytes(std::uint64_t kept);
+  Status WriteNow(std::uint64_t offset, ByteSpan bytes);
+  void Changed();
   Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write) const;
 
   const std::shared_ptr<const FileStaging> staging_;
   const std::uint64_t number_;
   mutable std::mutex key_mutex_;
-  std::string key_;   // guarded by key_mutex_
-  InStore in_store_;  // likewise
+  std::string key_;     // guarded by key_mutex_
+  InStore in_store_;    // likewise
+  std::uint64_t size_;  // likewise; that of the bytes
+  timespec modified_;   // likewise
   mutable std::mutex mutex_;
   Base base_;                           // guarded by mutex_, like all below
   std::shared_ptr<StagedFile> staged_;  // null: `base_` has the bytes
   bool sealed_ = false;                 // staged_ belongs to a committed version
-  timespec modified_;
   std::atomic<bool> changed_{false};
   std::atomic<bool> dirty_{false};
   std::atomic<bool> unlinked_{false};

@@ -43,6 +43,9 @@ class File {
   virtual Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to) = 0;
   // Writes all of it. After a failure any part may have been written.
   virtual Status Write(std::uint64_t offset, ByteSpan bytes) = 0;
+  // Writes all of it at the end of the file: after what others have appended meanwhile, and before
+  // what they append later. After a failure any part may have been written.
+  virtual Status Append(ByteSpan bytes) = 0;
   // Puts bytes of `source`, a file of the same implementation, at `offset`: by the kernel where it
   // can (copy_file_range), else through a small buffer. Fails with kDataLoss where the source ends
   // before the range does.

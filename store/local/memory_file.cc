@@ -21,6 +21,8 @@ Status MemoryFile::Write(std::uint64_t offset, ByteSpan bytes) {
   return {};
 }
 
+Status MemoryFile::Append(ByteSpan bytes) { return Write(bytes_.size(), bytes); }
+
 Status MemoryFile::CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) {
   const auto to = MakeByteRange(offset, range.size, max_bytes_);
   if (!to || to->end() > bytes_.size()) {

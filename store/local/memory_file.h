@@ -17,6 +17,7 @@ class MemoryFile final : public File {
 
   Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to) override;
   Status Write(std::uint64_t offset, ByteSpan bytes) override;
+  Status Append(ByteSpan bytes) override;
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override;
   Result<bool> CloneFrom(File& source) override;
   Status Truncate(std::uint64_t size) override;

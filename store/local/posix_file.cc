@@ -5,6 +5,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,6 +85,24 @@ Status PosixFile::Write(std::uint64_t offset, ByteSpan bytes) {
       return FailErrno(EIO, described_ + ": writing");
     } else if (errno != EINTR) {
       return FailErrno(errno, described_ + ": writing");
+    }
+  }
+  return {};
+}
+
+// The kernel finds the end and writes there as one step (RWF_APPEND), also where others append.
+Status PosixFile::Append(ByteSpan bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ByteSpan rest = bytes.subspan(done);
+    const iovec piece{const_cast<std::uint8_t*>(rest.data()), rest.size()};
+    const ssize_t size = ::pwritev2(descriptor_.get(), &piece, 1, 0, RWF_APPEND);
+    if (size > 0) {
+      done += static_cast<std::size_t>(size);
+    } else if (size == 0) {
+      return FailErrno(EIO, described_ + ": appending");
+    } else if (errno != EINTR) {
+      return FailErrno(errno, described_ + ": appending");
     }
   }
   return {};

@@ -24,6 +24,7 @@ class SimulatedFile final : public File {
 
   Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to) override;
   Status Write(std::uint64_t offset, ByteSpan bytes) override;
+  Status Append(ByteSpan bytes) override;
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset) override;
   Result<bool> CloneFrom(File& source) override;
   Status Truncate(std::uint64_t size) override;
@@ -75,6 +76,14 @@ Status SimulatedFile::Write(std::uint64_t offset, ByteSpan bytes) {
   const std::lock_guard lock(state_->mutex);
   auto written = state_->Write(node_, offset, bytes);
   if (!written) return Forward(std::move(written).error(), "writing " + path_);
+  return {};
+}
+
+Status SimulatedFile::Append(ByteSpan bytes) {
+  UNSHARD_RETURN_IF_ERROR(CheckWritable());
+  const std::lock_guard lock(state_->mutex);
+  auto written = state_->Write(node_, state_->nodes.at(node_).now.size(), bytes);
+  if (!written) return Forward(std::move(written).error(), "appending to " + path_);
   return {};
 }
 
@@ -140,6 +149,7 @@ Status SimulatedFile::TakeAttributesOf(File& source) {
 }
 
 Status SimulatedFile::Sync() {
+  if (state_->before_sync) state_->before_sync();
   const std::lock_guard lock(state_->mutex);
   auto synced = state_->SyncFile(node_);
   if (!synced) return Forward(std::move(synced).error(), "syncing " + path_);
@@ -289,6 +299,10 @@ Status SimulatedDisk::SyncDirectory(const std::string& path) {
   UNSHARD_RETURN_IF_ERROR(state_->Check(DiskOperation::kSyncDirectory, Describe(path)));
   state_->SyncNames(node);
   return {};
+}
+
+void SimulatedDisk::BeforeEachSync(std::function<void()> call) {
+  state_->before_sync = std::move(call);
 }
 
 Status SimulatedDisk::SyncAll() {

@@ -76,6 +76,8 @@ class SimulatedDisk final : public FileSystem {
   // ClearFaults.
   void ThrowEvery(DiskOperation operation);
   void ClearFaults();
+  // Called before each Sync of a file, without a lock; null: nothing is.
+  void BeforeEachSync(std::function<void()> call);
   // The process is gone at the n-th operation: neither it nor a later one happens (a write may
   // happen in part), and all fail with EIO.
   void CrashAt(std::uint64_t n);

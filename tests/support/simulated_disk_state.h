@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -55,6 +56,7 @@ struct SimulatedDisk::State {
 
   mutable std::mutex mutex;
   std::condition_variable unlocked;
+  std::function<void()> before_sync;  // set before other threads come
   SimulatedDiskOptions options;
   std::mt19937_64 random;
   std::map<std::uint64_t, DiskNode> nodes;

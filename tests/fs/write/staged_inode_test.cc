@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <thread>
 #include <vector>
 
 #include "tests/support/simulated_disk.h"
@@ -48,6 +49,17 @@ TEST_F(StagedInodeTest, ItIsWhatItBeganWithUntilItIsWritten) {
   ASSERT_TRUE(staged.Write(2, AsBytes("XY")));
   EXPECT_EQ(Text(staged), "beXYre");
   EXPECT_TRUE(staged.dirty());
+}
+
+TEST_F(StagedInodeTest, WhatTwoAppendIsThere) {
+  StagedInode staged(spool_, StagedInode::Scratch{}, Content("before"), 1);
+  const auto append = [&] {
+    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(staged.Write(StagedInode::kEnd, AsBytes("line\n")));
+  };
+  std::thread other(append);
+  append();
+  other.join();
+  EXPECT_EQ(staged.size(), 6u + 2 * 1000 * 5);
 }
 
 // Its bytes cannot be read.

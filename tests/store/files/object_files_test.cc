@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <cerrno>
+#include <future>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "store/files/document_replacer.h"
 #include "store/files/file_publishing.h"
@@ -565,6 +569,67 @@ TEST_F(ObjectFilesTest, ARequestThatWasLostIsRepeated) {
   Restart();
   ASSERT_TRUE(Publish());
   EXPECT_EQ(Stored("f"), "mine");
+}
+
+// As after the last close(2) of both, with what was written through a mapping since.
+TEST_F(ObjectFilesTest, OfTwoLastClosesOneCommits) {
+  for (int round = 0; round < 300; ++round) {
+    const std::string path = "file" + std::to_string(round);
+    Write(path, "before");
+    auto first = Open(path, kWrite), second = Open(path, kWrite);
+    ASSERT_TRUE(first->Write(0, AsBytes("mapped")));
+    std::barrier together(2);
+    const auto close = [&](std::shared_ptr<File>& file) {
+      together.arrive_and_wait();
+      file.reset();
+    };
+    std::thread other([&] { close(first); });
+    close(second);
+    other.join();
+    ASSERT_EQ(Committed(path), "mapped") << "round " << round;
+  }
+}
+
+TEST_F(ObjectFilesTest, WhatIsAppendedByTwoIsThere) {
+  Write("log", "");
+  std::atomic<int> failed = 0;
+  const auto append = [&] {
+    const auto file = *files_->Open("log", kWrite);
+    for (int i = 0; i < 500; ++i) failed += file->Append(AsBytes("0123456789abcde\n")) ? 0 : 1;
+  };
+  std::thread other(append);
+  append();
+  other.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(files_->Stat("log").value()->size, 2U * 500 * 16);
+}
+
+TEST_F(ObjectFilesTest, ADocumentThatCannotBeWrittenStaysAsItWas) {
+  memory_->Put("zarr.json", "old");
+  DocumentReplacer documents(files_);
+  disk_->FailEvery(DiskOperation::kWrite, ENOSPC);
+  EXPECT_FALSE(ReplaceObject(documents, "zarr.json", AsBytes("new")));
+  disk_->ClearFaults();
+  EXPECT_EQ(Committed("zarr.json"), "old");
+  EXPECT_TRUE(dirty_.empty());
+}
+
+// A rename waits for the disk; other names do not wait for that.
+TEST_F(ObjectFilesTest, FilesAreCreatedWhileARenameIsSynced) {
+  memory_->Put("old", "text");
+  std::atomic<bool> created = false;
+  std::future<void> other;
+  disk_->BeforeEachSync([&] {
+    if (created.exchange(true)) return;
+    other = std::async(std::launch::async, [&] { Write("other", "created"); });
+    EXPECT_EQ(other.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  });
+  EXPECT_TRUE(files_->Rename("old", "new"));
+  disk_->BeforeEachSync(nullptr);
+  EXPECT_TRUE(created) << "the new name is made durable before the old one is removed";
+  EXPECT_EQ(Committed("other"), "created");
+  EXPECT_EQ(Committed("new"), "text");
+  EXPECT_EQ(Committed("old"), "-");
 }
 
 TEST_F(ObjectFilesTest, DocumentsAreReplacedAsWhatProgramsSee) {

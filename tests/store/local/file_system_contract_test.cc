@@ -146,6 +146,19 @@ TEST_P(FileSystemContract, WritesAreReadBack) {
   EXPECT_EQ(file->Read(1000, four).value_or(99), 0U);
 }
 
+TEST_P(FileSystemContract, WhatIsAppendedComesAfterWhatOthersHaveWritten) {
+  const auto one = Open("file", kCreate), two = Open("file", kWrite);
+  ASSERT_TRUE(one && two);
+  EXPECT_TRUE(one->Append(AsBytes("a")));
+  EXPECT_TRUE(two->Append(AsBytes("bc")));
+  EXPECT_TRUE(one->Write(3, AsBytes("d")));
+  EXPECT_TRUE(two->Append(AsBytes("e")));
+  EXPECT_EQ(one->Stat()->size, 5U);
+  std::string text(5, '-');
+  EXPECT_TRUE(two->Read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
+  EXPECT_EQ(text, "abcde");
+}
+
 TEST_P(FileSystemContract, TruncationCutsAndFillsWithZeros) {
   const auto file = Open("file", kCreate);
   ASSERT_TRUE(file->Write(0, AsBytes("hello")));
