@@ -17,13 +17,6 @@ namespace {
 
 using StagedPtr = std::shared_ptr<StagedInode>;
 
-tl::unexpected<Error> BeingWritten() {
-  return FailWith(EBUSY, ErrorCode::kUnavailable,
-                  "is being written, and an open from another pid name space than the mount's, or "
-                  "through /proc/self/fd, cannot be led to the file of its writer: write it with "
-                  "O_TRUNC, or once it is closed");
-}
-
 // Attempts of an open that the kernel does not repeat.
 constexpr int kLastTries = 64;
 
@@ -266,6 +259,13 @@ tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of, const Stag
   superblock.writers.NoteStale(request.thread, of, node);
   superblock.writers.Redirect(request, of, staged);
   return StaleName();
+}
+
+tl::unexpected<Error> BeingWritten() {
+  return FailWith(EBUSY, ErrorCode::kUnavailable,
+                  "is being written, and an open from another pid name space than the mount's, or "
+                  "through /proc/self/fd, cannot be led to the file of its writer: write it with "
+                  "O_TRUNC, or once it is closed");
 }
 
 Result<OpenFilePtr> TakeOver(Superblock& superblock, NodeId node, const ChunkId& of,

@@ -51,6 +51,8 @@ tl::unexpected<Error> AnswerStale(Superblock& superblock, const ChunkId& of, Nod
 tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of,
                            const std::shared_ptr<StagedInode>& staged, NodeId node,
                            const OpenRequest& request);
+// EBUSY: another writer has the file, and this open cannot be led to the version of that writer.
+tl::unexpected<Error> BeingWritten();
 // Takes over the caller's hold on `staged`.
 Result<OpenFilePtr> TakeOver(Superblock& superblock, NodeId node, const ChunkId& of,
                              const std::shared_ptr<StagedInode>& staged,

@@ -6,6 +6,7 @@
 #include "fs/common/request_failures.h"
 #include "fs/tree/chunk_opening.h"
 #include "fs/tree/name.h"
+#include "fs/tree/staged_node.h"
 #include "fs/tree/superblock.h"
 
 namespace unshard {
@@ -73,6 +74,11 @@ std::shared_ptr<File> PassthroughFile::AnyOpen(bool write) const {
   return nullptr;
 }
 
+std::shared_ptr<StagedInode> PassthroughFile::WrittenHere() const {
+  const std::lock_guard lock(mutex_);
+  return written_here_.lock();
+}
+
 // An object store says which file it is once it is opened; emptied, it may be one that is away.
 Result<std::shared_ptr<File>> PassthroughFile::OpenSelf(OpenFlags flags) const {
   const VolumeParts& parts = superblock().parts;
@@ -96,8 +102,10 @@ Result<Entry> PassthroughFile::Stat() {
     return EntryOf(status);
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto status, superblock().parts.files->Stat(Path()));
-  if (!status || IdentityOf(*status) != identity_) return GoneFile();
-  return EntryOf(*status);
+  if (status && IdentityOf(*status) == identity_) return EntryOf(*status);
+  // Its commit has replaced the file, and the writer goes on.
+  if (const auto staged = WrittenHere()) return StagedEntry(superblock(), id(), staged);
+  return GoneFile();
 }
 
 Result<Entry> PassthroughFile::SetAttributes(OpenFile* file, const AttributeChange& change, pid_t) {
@@ -148,8 +156,18 @@ Result<OpenFilePtr> PassthroughFile::OpenDocument(const std::string& path,
   Superblock& sb = superblock();
   const StagedInode::Document purpose{ParentPath(path), BaseName(path), true};
   const ChunkId of = StagedFiles::DocumentId(purpose);
+  // No look-up can lead this open to another node: its thread has the number of all threads in
+  // other pid namespaces, or it has no name to look up (/proc/self/fd).
+  const bool stays = request.thread == 0 || sb.writers.WasAnsweredStale(request.thread, of, id());
+  if (stays) sb.staged_files->RedirectsEnded(sb.writers.EndOpen(request.thread));
   auto staged = sb.writers.Latest(of);
-  if (staged && !request.truncate && staged->Hold()) return Join(sb, of, staged, id(), request);
+  if (staged && !request.truncate && !stays && staged->Hold()) {
+    return Join(sb, of, staged, id(), request);
+  }
+  if (staged && !request.truncate && stays) {
+    const auto wait = [&] { return sb.writers.WaitForEnd(of, staged); };
+    if (!RequestEpoch::Outside(wait)) return BeingWritten();
+  }
   ContentPtr base;
   if (!request.truncate) {
     UNSHARD_ASSIGN_OR_RETURN(auto object,
@@ -157,9 +175,21 @@ Result<OpenFilePtr> PassthroughFile::OpenDocument(const std::string& path,
     if (!object) return StaleName();
     base = MakeTextContent(std::make_shared<const std::string>(std::move(object->text)));
   }
-  staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose, base, inode());
+  // Direct I/O where it is opened here: readers have this node open as the file of the source.
+  staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose, base, inode(), stays);
+  if (stays) return OpenDocumentHere(staged, request);
   if (!staged->Hold()) return GoneFile();
   return Join(sb, of, staged, id(), request);
+}
+
+Result<OpenFilePtr> PassthroughFile::OpenDocumentHere(const std::shared_ptr<StagedInode>& staged,
+                                                      const OpenRequest& request) {
+  UNSHARD_RETURN_IF_ERROR(superblock().staged_files->Reserve(*staged));
+  OpenFilePtr file = superblock().staged_files->Open(staged, id(), request);
+  if (!file) return GoneFile();
+  const std::lock_guard lock(mutex_);
+  written_here_ = staged;
+  return file;
 }
 
 Result<Entry> PassthroughFile::LinkTo(Name& to) { return to.LinkSource(Path()); }

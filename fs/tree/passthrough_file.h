@@ -48,6 +48,11 @@ class PassthroughFile final : public Node {
   // One of its open files, that can be written for `write`; null where there is none.
   [[nodiscard]] std::shared_ptr<File> AnyOpen(bool write) const;
   Result<OpenFilePtr> OpenDocument(const std::string& path, const OpenRequest& request);
+  // Opens `staged` at this node, while others go on reading the file of the source there.
+  Result<OpenFilePtr> OpenDocumentHere(const std::shared_ptr<StagedInode>& staged,
+                                       const OpenRequest& request);
+  // What was opened last by OpenDocumentHere; null where it is closed.
+  [[nodiscard]] std::shared_ptr<StagedInode> WrittenHere() const;
 
   const std::string identity_;
   const Existence existence_;
@@ -57,7 +62,8 @@ class PassthroughFile final : public Node {
     std::weak_ptr<File> file;
     bool write = false;
   };
-  std::vector<Opened> opened_;  // guarded by mutex_; some are closed
+  std::vector<Opened> opened_;               // guarded by mutex_; some are closed
+  std::weak_ptr<StagedInode> written_here_;  // guarded by mutex_
 };
 
 // The node of the file at `path`, which has this status.

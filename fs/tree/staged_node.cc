@@ -50,7 +50,7 @@ Entry StagedEntry(const Superblock& superblock, NodeId node,
       0};
   // All changes of the attributes come through the kernel, which updates its own. The name has no
   // time to live: it leads to another node once the file is committed.
-  entry.attributes_milliseconds = superblock.Timeout();
+  if (node == staged->node()) entry.attributes_milliseconds = superblock.Timeout();
   return entry;
 }
 

@@ -8,11 +8,12 @@
 namespace unshard {
 
 StagedInode::StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base,
-                         std::uint64_t inode)
+                         std::uint64_t inode, bool always_direct)
     : spool_(std::move(spool)),
       inode_(inode),
       purpose_(std::move(purpose)),
       base_(std::move(base)),
+      always_direct_(always_direct),
       modified_(TimeNow()) {}
 
 Result<FilePiece> StagedInode::Read(std::uint64_t offset, std::uint64_t size) {

@@ -31,8 +31,10 @@ class StagedInode {
   using Document = EditedDocument;
   using Purpose = std::variant<Scratch, Chunk, Document>;
 
-  // `base`: its contents until the first write (null: empty).
-  StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base, std::uint64_t inode);
+  // `base`: its contents until the first write (null: empty). `always_direct`: all files on it
+  // bypass the page cache.
+  StagedInode(std::shared_ptr<Spool> spool, Purpose purpose, ContentPtr base, std::uint64_t inode,
+              bool always_direct = false);
 
   // Creates the spool file of the first write, so that an open for writing fails with EMFILE or
   // ENOSPC where there can be none. Released with the last writer.
@@ -145,7 +147,7 @@ class StagedInode {
   std::uint64_t writers_ = 0;
   std::uint64_t flushed_ = 0;  // of them
   std::uint64_t holds_ = 0;
-  bool always_direct_ = false;
+  bool always_direct_;
   bool direct_ = false;  // of the files that are open now
   bool cached_ = false;  // it was opened without direct I/O: there may be pages
   bool pages_doubtful_ = false;
