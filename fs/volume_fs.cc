@@ -127,11 +127,18 @@ Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
 Result<Entry> VolumeFs::SetAttributes(NodeId id, OpenFile* file, const AttributeChange& change,
                                       pid_t thread) {
   const NodePtr node = superblock_.At(id);
-  auto staged = file != nullptr ? file->staged() : nullptr;
-  if (!staged && node) staged = node->Staged();
+  const auto opened = file != nullptr ? file->staged() : nullptr;
+  const auto staged = opened || !node ? opened : node->Staged();
   if (!staged && !node) return tl::unexpected<Error>(StaleNode());
-  auto changed = staged ? SetStagedAttributes(superblock_, id, staged, file, change)
-                        : node->SetAttributes(file, change, thread);
+  const auto apply = [&]() -> Result<Entry> {
+    if (!staged) return node->SetAttributes(file, change, thread);
+    // What has ended is no version of the file any more: the name leads to another node.
+    if (!staged->Hold()) return StaleName();
+    auto entry = SetStagedAttributes(superblock_, id, staged, file, change);
+    superblock_.staged_files->Release(staged);
+    return entry;
+  };
+  auto changed = apply();
   EndOpen(superblock_, thread, changed ? nullptr : &changed.error());
   return changed;
 }

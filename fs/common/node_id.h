@@ -23,6 +23,7 @@ namespace unshard {
 using NodeId = std::uint64_t;
 
 inline constexpr NodeId kRootNode = 1;
+inline constexpr NodeId kNoNode = 0;  // the kernel does not know the file
 inline constexpr unsigned kGenerationBits = 9;
 inline constexpr unsigned kOrdinalBits = 13;
 inline constexpr std::uint32_t kGenerationLimit = 1u << kGenerationBits;

@@ -235,11 +235,21 @@ void ReadDirectoryPlus(fuse_req_t request, fuse_ino_t node, std::size_t size, of
   ListDirectory(request, node, size, offset, true);
 }
 
+// The size of a remote source is not known. Programs divide by the size of a block, and do not
+// write where nothing is free.
+struct statvfs RemoteSpace(bool writable) {
+  struct statvfs space {};
+  space.f_bsize = space.f_frsize = 128 * 1024;
+  if (writable) space.f_blocks = space.f_bfree = space.f_bavail = std::uint64_t{1} << 40;
+  return space;
+}
+
 void StatFileSystem(fuse_req_t request, fuse_ino_t node) {
-  Guarded(request, Operation::kStatfs, node, [&](VolumeFs&) {
+  Guarded(request, Operation::kStatfs, node, [&](VolumeFs& fs) {
     struct statvfs result {};
-    // The size of a remote source is not known.
-    if (!ContextOf(request).is_remote && fstatvfs(ContextOf(request).source.get(), &result) != 0) {
+    if (ContextOf(request).is_remote) {
+      result = RemoteSpace(fs.writable());
+    } else if (fstatvfs(ContextOf(request).source.get(), &result) != 0) {
       fuse_reply_err(request, errno);
       return;
     }

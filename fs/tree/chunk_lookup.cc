@@ -164,7 +164,9 @@ Result<Entry> LookupChunk(Superblock& superblock, const std::shared_ptr<ChunkTre
     const bool here = writes && writes->tree == tree && StagedFiles::WriterId(*staged) == id;
     if (here) return ReferStaged(superblock, staged);
     // The chunk was removed or renamed after the thread was redirected.
-    if (staged) superblock.writers.TakeRedirect(thread, staged);
+    if (staged) {
+      superblock.staged_files->RedirectsEnded(superblock.writers.TakeRedirect(thread, staged));
+    }
   }
   UNSHARD_ASSIGN_OR_RETURN(Entry entry, LookupLatest(superblock, tree, chunk));
   // What is opened for writing next is empty, and not as large as this version.

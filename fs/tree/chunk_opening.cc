@@ -96,7 +96,7 @@ Result<OpenFilePtr> JoinWriter(Superblock& sb, const ChunkNode& node,
     const bool last = request.thread == 0 || sb.writers.WasAnsweredStale(request.thread, id);
     if (!last) return Join(sb, id, staged, node.id(), request);
     staged->Release();
-    sb.writers.TakeRedirect(request.thread, staged);
+    sb.staged_files->RedirectsEnded(sb.writers.TakeRedirect(request.thread, staged));
     if (RequestEpoch::Outside([&] { return sb.writers.WaitForEnd(id, staged); })) continue;
     if (request.thread == 0) return BeingWritten();
     if (staged->Hold()) return Join(sb, id, staged, node.id(), request);
@@ -257,7 +257,7 @@ tl::unexpected<Error> Join(Superblock& superblock, const ChunkId& of, const Stag
     return BeingWritten();
   }
   superblock.writers.NoteStale(request.thread, of, node);
-  superblock.writers.Redirect(request, of, staged);
+  superblock.staged_files->RedirectsEnded(superblock.writers.Redirect(request, of, staged));
   return StaleName();
 }
 

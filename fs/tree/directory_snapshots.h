@@ -29,6 +29,10 @@ class DirectorySnapshots {
   using SnapshotPtr = std::shared_ptr<const Snapshot>;
   static constexpr std::uint64_t kNumbers = std::uint64_t{1} << 29;
 
+  // The latest kRemembered are remembered, and less where they take more than `most_bytes`; but the
+  // latest kLeast in any case, so that the listings that they belong to come to an end.
+  explicit DirectorySnapshots(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
   // The snapshot with this number if it is still remembered; null otherwise.
   SnapshotPtr Get(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
@@ -41,17 +45,32 @@ class DirectorySnapshots {
   }
 
   SnapshotPtr Put(std::vector<Name> names) {
+    const std::uint64_t bytes = BytesOf(names);
     const std::lock_guard lock(mutex_);
     last_number_ = last_number_ % (kNumbers - 1) + 1;
     recent_.push_front(std::make_shared<const Snapshot>(Snapshot{last_number_, std::move(names)}));
-    if (recent_.size() > kRemembered) recent_.pop_back();
+    bytes_ += bytes;
+    while (recent_.size() > kRemembered || (bytes_ > most_bytes_ && recent_.size() > kLeast)) {
+      bytes_ -= BytesOf(recent_.back()->names);
+      recent_.pop_back();
+    }
     return recent_.front();
   }
 
  private:
   static constexpr std::size_t kRemembered = 64;
+  static constexpr std::size_t kLeast = 4;
+
+  static std::uint64_t BytesOf(const std::vector<Name>& names) {
+    std::uint64_t bytes = names.size() * sizeof(Name);
+    for (const Name& name : names) bytes += name.name.size();
+    return bytes;
+  }
+
+  const std::uint64_t most_bytes_;
   std::mutex mutex_;
   std::list<SnapshotPtr> recent_;  // guarded by mutex_, latest first
+  std::uint64_t bytes_ = 0;        // guarded by mutex_; of all of them
   std::uint64_t last_number_ = 0;  // guarded by mutex_
 };
 

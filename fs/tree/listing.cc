@@ -157,10 +157,11 @@ Result<bool> ListTree(Superblock& superblock, const std::shared_ptr<ChunkTree>& 
     return more;
   };
   const auto damaged = [&](const Error& error, ChunkTree::Unreadable shown) {
-    superblock.Report("readdir", superblock.PathOf(listing.node), error);
+    superblock.Report("readdir", PathIn(*tree, in), error);
     if (shown == ChunkTree::Unreadable::kLeftOut) *listing.left_out = true;
     // The kernel is not to keep what may be another listing once this can be read.
-    if (superblock.drop_listing) superblock.drop_listing(listing.node);
+    const bool is_for_kernel = listing.node != kNoNode;
+    if (is_for_kernel && superblock.drop_listing) superblock.drop_listing(listing.node);
   };
   UNSHARD_RETURN_IF_ERROR(
       tree->List(in, cookie, listing.mode, visit, damaged, WithScratch(superblock, *tree, in)));

@@ -76,7 +76,7 @@ Result<Entry> Directory::Lookup(std::string_view name, pid_t thread) {
 Result<bool> Directory::IsEmpty() {
   bool empty = true;
   const DirectoryVisitor visit = [&](const DirectoryName&) { return empty = false; };
-  UNSHARD_RETURN_IF_ERROR(List({kRootNode, kAfterDots, false, visit, ListMode::kPresent}));
+  UNSHARD_RETURN_IF_ERROR(List({id(), kAfterDots, false, visit, ListMode::kPresent}));
   return empty;
 }
 

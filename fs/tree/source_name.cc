@@ -29,7 +29,7 @@ Status MakePresentedDirectory(Superblock& sb, const std::string& path) {
 
 // Whether nothing is in a directory that chunks belong into.
 Result<bool> HoldsNothing(Superblock& sb, const std::string& path) {
-  return SourceDirectory(sb, kRootNode, 0, path, false).IsEmpty();
+  return SourceDirectory(sb, kNoNode, 0, path, false).IsEmpty();
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ Superblock::Superblock(std::unique_ptr<Volume> opened, const MountOptions& mount
       parts(volume->parts()),
       options(mount_options),
       mount_time(TimeNow()),
+      snapshots(MemoryShares(options.memory_bytes).listings),
       arrays(options.files.empty() ? nullptr : std::make_unique<SourceArrays>(parts, options)),
       gzipping(MemoryShares(options.memory_bytes).gzipping),
       writes(volume->writes()) {

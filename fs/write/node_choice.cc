@@ -24,7 +24,10 @@ void NodeChoice::NoteStale(const ChunkId& chunk) {
   const std::lock_guard lock(mutex_);
   if (contended_.size() >= kMostChunks) {
     std::erase_if(contended_, [&](const auto& one) { return now - one.second >= contended_for_; });
-    if (contended_.size() >= kMostChunks) contended_.erase(contended_.begin());
+    const auto earlier = [](const auto& a, const auto& b) { return a.second < b.second; };
+    if (contended_.size() >= kMostChunks) {
+      contended_.erase(std::min_element(contended_.begin(), contended_.end(), earlier));
+    }
   }
   contended_[chunk] = now;
 }

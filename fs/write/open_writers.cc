@@ -5,9 +5,6 @@
 namespace unshard {
 namespace {
 
-constexpr std::size_t kMostEmptied = std::size_t{1} << 16;
-// A thread that was killed between the two opens never comes back.
-constexpr std::chrono::seconds kRedirectLifetime{30};
 // The kernel's second attempt follows the first one at once, unless the machine is busy.
 constexpr std::chrono::seconds kSecondAttempt{5};
 
@@ -72,13 +69,22 @@ bool OpenWriters::WritesLocked(const ChunkId& chunk, const StagedPtr& staged) co
 
 void OpenWriters::MarkEmptied(const ChunkId& chunk) {
   const std::lock_guard lock(mutex_);
-  if (emptied_.size() >= kMostEmptied) emptied_.erase(emptied_.begin());
-  emptied_.insert(chunk);
+  ForgetEmptiedLocked(chunk);
+  if (emptied_.size() >= kMostEmptied) ForgetEmptiedLocked(emptied_since_.begin()->second);
+  emptied_since_.emplace(++last_emptied_, chunk);
+  emptied_.emplace(chunk, last_emptied_);
 }
 
 void OpenWriters::ForgetEmptied(const ChunkId& chunk) {
   const std::lock_guard lock(mutex_);
-  emptied_.erase(chunk);
+  ForgetEmptiedLocked(chunk);
+}
+
+void OpenWriters::ForgetEmptiedLocked(ChunkId chunk) {
+  const auto found = emptied_.find(chunk);
+  if (found == emptied_.end()) return;
+  emptied_since_.erase(found->second);
+  emptied_.erase(found);
 }
 
 bool OpenWriters::IsEmptied(const ChunkId& chunk) const {
@@ -115,16 +121,18 @@ std::vector<OpenWriters::StagedPtr> OpenWriters::EndRedirectsLocked(const Which&
   return led_to;
 }
 
-void OpenWriters::Redirect(const OpenRequest& request, const ChunkId& chunk,
-                           const StagedPtr& staged) {
+std::vector<OpenWriters::StagedPtr> OpenWriters::Redirect(const OpenRequest& request,
+                                                          const ChunkId& chunk,
+                                                          const StagedPtr& staged) {
   Enter(chunk, staged);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
-  EndRedirectsLocked([&](const Waiting& waiting) {
+  auto ended = EndRedirectsLocked([&](const Waiting& waiting) {
     const bool replaced = waiting.thread == request.thread && waiting.chunk == chunk;
-    return replaced || now - waiting.since >= kRedirectLifetime;
+    return replaced || now - waiting.since >= redirect_lifetime_;
   });
   waiting_.push_back({request.thread, request.truncate, chunk, staged, now});
+  return ended;
 }
 
 OpenWriters::StagedPtr OpenWriters::Redirected(pid_t thread, const ChunkId& chunk) const {
@@ -157,9 +165,10 @@ bool OpenWriters::WasAnsweredStale(pid_t thread, const ChunkId& chunk,
   return false;
 }
 
-void OpenWriters::TakeRedirect(pid_t thread, const StagedPtr& staged) {
+std::vector<OpenWriters::StagedPtr> OpenWriters::TakeRedirect(pid_t thread,
+                                                              const StagedPtr& staged) {
   const std::lock_guard lock(mutex_);
-  EndRedirectsLocked(
+  return EndRedirectsLocked(
       [&](const Waiting& waiting) { return waiting.thread == thread && waiting.staged == staged; });
 }
 

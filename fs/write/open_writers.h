@@ -27,7 +27,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "fs/common/node_id.h"
@@ -41,6 +40,11 @@ namespace unshard {
 class OpenWriters {
  public:
   using StagedPtr = std::shared_ptr<StagedInode>;
+  // A thread that was killed between the two opens never comes back.
+  static constexpr std::chrono::seconds kRedirectLifetime{30};
+  static constexpr std::size_t kMostEmptied = std::size_t{1} << 16;
+  explicit OpenWriters(std::chrono::milliseconds redirect_lifetime = kRedirectLifetime)
+      : redirect_lifetime_(redirect_lifetime) {}
 
   // Adds one open file, or redirected thread, to a staged inode, which makes it a writer of the
   // chunk.
@@ -61,13 +65,16 @@ class OpenWriters {
   [[nodiscard]] bool IsEmptied(const ChunkId& chunk) const;
 
   // Step 1. Takes over the caller's hold on `staged`, and counts it as a writer until
-  // TakeRedirect(), EndOpen() or a time limit. Not for threads with the number 0.
-  void Redirect(const OpenRequest& request, const ChunkId& chunk, const StagedPtr& staged);
+  // TakeRedirect(), EndOpen() or a time limit. Not for threads with the number 0. Returns where
+  // redirects led to that have ended by now: they may be open nowhere.
+  [[nodiscard]] std::vector<StagedPtr> Redirect(const OpenRequest& request, const ChunkId& chunk,
+                                                const StagedPtr& staged);
   // Step 2: the staged inode with which this thread's look-up of the chunk is answered; null for
   // every other thread.
   StagedPtr Redirected(pid_t thread, const ChunkId& chunk) const;
-  // Ends the redirect: the thread is no longer to be led to `staged`.
-  void TakeRedirect(pid_t thread, const StagedPtr& staged);
+  // Ends the redirect: the thread is no longer to be led to `staged`. Returns that, where there was
+  // one.
+  [[nodiscard]] std::vector<StagedPtr> TakeRedirect(pid_t thread, const StagedPtr& staged);
   // Ends the redirects of the thread that `request` cannot follow. Returns where they led to.
   std::vector<StagedPtr> EndOtherRedirects(const OpenRequest& request);
 
@@ -107,18 +114,23 @@ class OpenWriters {
   static constexpr std::chrono::seconds kLongestWait{2};
   static constexpr unsigned kMostWaiters = 16;
   static constexpr std::size_t kMostSentAway = 256;
+  void ForgetEmptiedLocked(ChunkId chunk);
   bool LeaveLocked(const ChunkId& chunk, const StagedPtr& staged);
   template <class Which>
   std::vector<StagedPtr> EndRedirectsLocked(const Which& which);
   [[nodiscard]] bool WritesLocked(const ChunkId& chunk, const StagedPtr& staged) const;
 
+  const std::chrono::milliseconds redirect_lifetime_;
   mutable std::mutex mutex_;
   std::condition_variable left_;
   std::map<ChunkId, std::vector<Writer>, ChunkIdLess> writers_;  // guarded by mutex_; latest last
   std::list<Waiting> waiting_;                                   // guarded by mutex_
   std::list<SentAway> sent_away_;                                // guarded by mutex_; latest first
-  std::set<ChunkId, ChunkIdLess> emptied_;                       // guarded by mutex_
-  unsigned waiters_ = 0;                                         // guarded by mutex_
+  // Guarded by mutex_; the number grows with each MarkEmptied.
+  std::map<ChunkId, std::uint64_t, ChunkIdLess> emptied_;
+  std::map<std::uint64_t, ChunkId> emptied_since_;  // likewise; the other way round
+  std::uint64_t last_emptied_ = 0;                  // guarded by mutex_
+  unsigned waiters_ = 0;                            // guarded by mutex_
 };
 
 }  // namespace unshard

@@ -41,7 +41,7 @@ class StagedFiles::Handle final : public OpenFile {
         staged_(std::move(staged)),
         opener_(request.thread),
         direct_(direct) {}
-  ~Handle() override { files_.Release(*this); }
+  ~Handle() override { files_.ReleaseHandle(*this); }
 
   [[nodiscard]] PageUse page_use() const override {
     return direct_ ? PageUse::kDirect : PageUse::kFresh;
@@ -124,6 +124,11 @@ OpenFilePtr StagedFiles::Open(const StagedPtr& staged, NodeId node, const OpenRe
   if (id) parts_.writers.Enter(*id, staged);
   return std::make_unique<Handle>(*this, node, request, staged,
                                   opened == StagedInode::Opened::kDirect);
+}
+
+void StagedFiles::Release(const StagedPtr& staged) {
+  staged->Release();
+  if (staged->opens() == 0) End(staged);
 }
 
 void StagedFiles::RedirectsEnded(const std::vector<StagedPtr>& led_to) {
@@ -229,7 +234,7 @@ void StagedFiles::CommitLast(StagedInode& staged, const ChunkId& id) noexcept {
   static_cast<void>(reported);
 }
 
-void StagedFiles::Release(Handle& file) {
+void StagedFiles::ReleaseHandle(Handle& file) {
   const StagedPtr staged = file.staged();
   std::optional<ChunkId> id;
   bool last = false;

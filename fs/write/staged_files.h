@@ -49,6 +49,8 @@ class StagedFiles {
   // Opens one more file on `staged`, at `node`. Null where it has ended.
   OpenFilePtr Open(const StagedPtr& staged, NodeId node, const OpenRequest& request);
 
+  // Ends the caller's hold, and `staged` with it where it is open nowhere.
+  void Release(const StagedPtr& staged);
   // `led_to`: the staged inodes of redirects that have ended (OpenWriters::EndOpen). Ends those
   // that are open nowhere.
   void RedirectsEnded(const std::vector<StagedPtr>& led_to);
@@ -76,7 +78,7 @@ class StagedFiles {
 
  private:
   class Handle;
-  void Release(Handle& file);
+  void ReleaseHandle(Handle& file);
   Status CommitAtRelease(StagedInode& staged, const ChunkId& id);
   void CommitLast(StagedInode& staged, const ChunkId& id) noexcept;
   static bool MayBeEmpty(const StagedInode& staged);

@@ -15,6 +15,7 @@ struct MemoryShares {
         decoding(cap / 4),
         gzipping(cap / 32),
         held_open(cap / 32),
+        listings(cap / 32),
         index(cap / 8),
         whole_shard(cap / 4),
         chunk(cap / 8),
@@ -26,6 +27,7 @@ struct MemoryShares {
   std::uint64_t decoding;
   std::uint64_t gzipping;   // what is encoded at a time for names with ".gz"
   std::uint64_t held_open;  // what open files keep of bytes that are nowhere else
+  std::uint64_t listings;   // names of directories that are being listed
   // At most, of one:
   std::uint64_t index;        // all pages of one shard
   std::uint64_t whole_shard;  // a shard that is encoded as a whole

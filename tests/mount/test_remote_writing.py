@@ -107,6 +107,16 @@ def stored_values(remote):
     return LineSource(str(copy), "zarr/", shards=4, per_shard=8).read_values()
 
 
+def test_a_store_tells_the_size_of_its_blocks_and_has_room_where_it_can_be_written(array):
+    """Programs divide by the size of a block, and do not write where nothing is free."""
+    for options, free in (("ro", 0), (PATIENT, 1 << 40)):
+        mounted = array.mount(options)
+        told = os.statvfs(mounted.path)
+        assert told.f_bsize == told.f_frsize == 128 * 1024
+        assert told.f_bavail == told.f_bfree == told.f_blocks == free
+        mounted.unmount()
+
+
 # ------------------------------------------------------------------------------------- chunks
 
 

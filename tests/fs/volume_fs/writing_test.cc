@@ -558,9 +558,9 @@ TEST_F(WritableVolume, WhoOpensATruncatedChunkBeginsWithNothing) {
 
 TEST_F(WritableVolume, TruncatingByPathToNothingSucceedsAndOtherWrongLengthsDoNot) {
   Put("0", "x");
-  EXPECT_TRUE(fs_->SetAttributes(Find("1"), nullptr, {0, std::nullopt}, 0));
+  EXPECT_TRUE(fs_->SetAttributes(Find("1"), nullptr, {0, {}, {}}, 0));
   EXPECT_EQ(Text(Open(Find("1"))), "b");
-  const auto longer = fs_->SetAttributes(Find("1"), nullptr, {2, std::nullopt}, 0);
+  const auto longer = fs_->SetAttributes(Find("1"), nullptr, {2, {}, {}}, 0);
   ASSERT_FALSE(longer);
   EXPECT_EQ(ErrnoOf(longer.error()), EINVAL);
   auto file = fs_->Open(Find("1"), {.write = true});
@@ -613,7 +613,7 @@ TEST_F(WritableVolume, WhatACloseHasRefusedDoesNotReplaceALaterVersion) {
 
 TEST_F(WritableVolume, ARenamedChunkKeepsItsTime) {
   Put("0", "x");
-  ASSERT_TRUE(fs_->SetAttributes(Find("0"), nullptr, {std::nullopt, timespec{1500000000, 0}}, 0));
+  ASSERT_TRUE(fs_->SetAttributes(Find("0"), nullptr, {{}, timespec{1500000000, 0}, {}}, 0));
   ASSERT_TRUE(Rename("0", "1"));
   const auto entry = fs_->Lookup(kRootNode, "1");
   ASSERT_TRUE(entry);
@@ -766,6 +766,24 @@ TEST_F(WritableVolume, ASpoolFolderThatOthersMayEnterIsRefused) {
   ASSERT_EQ(::chown(spool_.path().c_str(), 0, 0), 0);
   ASSERT_FALSE(of_another);
   EXPECT_NE(of_another.error().message.find("65534"), std::string::npos);
+}
+
+// By a program that has looked the name up while the chunk was being written.
+TEST_F(WritableVolume, TruncatingANodeWhoseWriterHasClosedChangesNoChunk) {
+  NodeId node = Find("1");
+  ASSERT_FALSE(Open(node, true)) << "the name may be cached";
+  node = Find("1");
+  auto file = Open(node, true);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(fs_->Write(**file, 0, AsBytes("z")));
+  ASSERT_TRUE(fs_->Flush(**file, 0));
+  fs_->Release(*std::move(file));
+  AttributeChange change;
+  change.size = 1;
+  const auto changed = fs_->SetAttributes(node, nullptr, change, 5);
+  ASSERT_FALSE(changed);
+  EXPECT_TRUE(IsStaleName(changed.error())) << "the name leads to another node";
+  EXPECT_EQ(Text(Open(Find("1"))), "z");
 }
 
 TEST_F(WritableVolume, AWriterInPlaceIsNotSentAwayTwice) {

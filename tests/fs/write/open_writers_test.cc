@@ -48,7 +48,7 @@ TEST_F(OpenWritersTest, TheLatestStagedInodeIsTheOneToJoin) {
 TEST_F(OpenWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
   const auto staged = Staged();
   ASSERT_TRUE(staged->Hold());
-  writers_.Redirect({.write = true, .thread = 10}, chunk_, staged);
+  static_cast<void>(writers_.Redirect({.write = true, .thread = 10}, chunk_, staged));
   EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
   EXPECT_EQ(writers_.Redirected(11, chunk_), nullptr);
   EXPECT_EQ(writers_.Redirected(10, other_), nullptr);
@@ -56,7 +56,7 @@ TEST_F(OpenWritersTest, OnlyTheThreadThatWasSentAwayIsSentToTheStagedNode) {
   // The kernel may look up more than once before it opens.
   EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
   writers_.Enter(chunk_, staged);
-  writers_.TakeRedirect(10, staged);
+  static_cast<void>(writers_.TakeRedirect(10, staged));
   EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
   EXPECT_TRUE(writers_.HasWriter(chunk_));
   EXPECT_TRUE(writers_.Leave(chunk_, staged));
@@ -66,22 +66,50 @@ TEST_F(OpenWritersTest, ASecondOpenOfTheSameThreadTakesThePlaceOfTheFirst) {
   const auto first = Staged();
   const auto second = Staged();
   ASSERT_TRUE(first->Hold() && second->Hold());
-  writers_.Redirect({.write = true, .thread = 10}, chunk_, first);
-  writers_.Redirect({.write = true, .thread = 10}, chunk_, second);
+  static_cast<void>(writers_.Redirect({.write = true, .thread = 10}, chunk_, first));
+  static_cast<void>(writers_.Redirect({.write = true, .thread = 10}, chunk_, second));
   EXPECT_EQ(writers_.Redirected(10, chunk_), second);
   EXPECT_TRUE(first->End());
   EXPECT_FALSE(second->End()) << "a thread is on its way to it";
-  writers_.TakeRedirect(10, second);
+  static_cast<void>(writers_.TakeRedirect(10, second));
   EXPECT_TRUE(second->End());
   EXPECT_FALSE(writers_.HasWriter(chunk_));
+}
+
+// Of a thread that was killed before its second open.
+TEST_F(OpenWritersTest, WhereARedirectThatHasExpiredLedToIsEnded) {
+  OpenWriters writers(std::chrono::milliseconds(0));
+  const auto first = Staged(), second = Staged();
+  ASSERT_TRUE(first->Hold() && second->Hold());
+  EXPECT_TRUE(writers.Redirect({.write = true, .thread = 10}, chunk_, first).empty());
+  const auto ended = writers.Redirect({.write = true, .thread = 11}, other_, second);
+  EXPECT_EQ(ended, std::vector{first});
+  EXPECT_FALSE(writers.HasWriter(chunk_));
+  EXPECT_TRUE(first->End());
+  EXPECT_EQ(writers.TakeRedirect(11, second), std::vector{second});
+  EXPECT_TRUE(writers.TakeRedirect(11, second).empty());
+}
+
+TEST_F(OpenWritersTest, OfTooManyEmptiedChunksTheOldestIsForgotten) {
+  const auto chunk = [](std::uint64_t i) {
+    return ChunkId{1, {2, 5, OpenWriters::kMostEmptied + 1 - i}, ChunkPart::kPlain};
+  };
+  for (std::uint64_t i = 0; i < OpenWriters::kMostEmptied; ++i) writers_.MarkEmptied(chunk(i));
+  writers_.MarkEmptied(chunk(0));
+  writers_.MarkEmptied(chunk_);
+  EXPECT_TRUE(writers_.IsEmptied(chunk(0)) && writers_.IsEmptied(chunk_));
+  EXPECT_FALSE(writers_.IsEmptied(chunk(1)));
+  EXPECT_TRUE(writers_.IsEmptied(chunk(2)));
+  writers_.ForgetEmptied(chunk(2));
+  EXPECT_FALSE(writers_.IsEmptied(chunk(2)));
 }
 
 TEST_F(OpenWritersTest, NothingIsKeptForAThreadWhoseOpenIsOver) {
   const auto staged = Staged();
   const auto others = Staged();
   ASSERT_TRUE(staged->Hold() && others->Hold());
-  writers_.Redirect({.write = true, .thread = 10}, chunk_, staged);
-  writers_.Redirect({.write = true, .thread = 11}, chunk_, others);
+  static_cast<void>(writers_.Redirect({.write = true, .thread = 10}, chunk_, staged));
+  static_cast<void>(writers_.Redirect({.write = true, .thread = 11}, chunk_, others));
   writers_.NoteStale(10, other_, 7);
   EXPECT_EQ(writers_.EndOpen(10), std::vector{staged});
   EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
@@ -97,7 +125,7 @@ TEST_F(OpenWritersTest, ARedirectIsForAnOpenOfTheSameKind) {
     const auto staged = Staged();
     ASSERT_TRUE(staged->Hold());
     OpenRequest request{.write = true, .truncate = truncate, .thread = 10};
-    writers_.Redirect(request, chunk_, staged);
+    static_cast<void>(writers_.Redirect(request, chunk_, staged));
     EXPECT_TRUE(writers_.EndOtherRedirects(request).empty());
     EXPECT_TRUE(writers_.EndOtherRedirects({.thread = 11}).empty());
     EXPECT_EQ(writers_.Redirected(10, chunk_), staged);
@@ -105,7 +133,7 @@ TEST_F(OpenWritersTest, ARedirectIsForAnOpenOfTheSameKind) {
     EXPECT_EQ(writers_.EndOtherRedirects(request), std::vector{staged});
     ASSERT_TRUE(staged->Hold());
     request.truncate = truncate;
-    writers_.Redirect(request, chunk_, staged);
+    static_cast<void>(writers_.Redirect(request, chunk_, staged));
     EXPECT_EQ(writers_.EndOtherRedirects({.thread = 10}), std::vector{staged});
     EXPECT_EQ(writers_.Redirected(10, chunk_), nullptr);
     EXPECT_TRUE(staged->End());
