@@ -114,9 +114,9 @@ Result<VolumeFs::Created> VolumeFs::Create(NodeId parent, std::string_view name,
   return created;
 }
 
-Result<Entry> VolumeFs::MakeFile(NodeId parent, std::string_view name, pid_t thread) {
+Result<Entry> VolumeFs::MakeFile(NodeId parent, std::string_view name, pid_t thread, mode_t mode) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedIn found, Find(parent, name));
-  return found->MakeFile(thread);
+  return found->MakeFile(thread, mode);
 }
 
 Status VolumeFs::Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes) {
@@ -167,9 +167,9 @@ Result<Entry> VolumeFs::Link(NodeId id, NodeId new_parent, std::string_view new_
   return node ? node->LinkTo(*to) : tl::unexpected<Error>(StaleNode());
 }
 
-Result<Entry> VolumeFs::MakeDirectory(NodeId parent, std::string_view name) {
+Result<Entry> VolumeFs::MakeDirectory(NodeId parent, std::string_view name, mode_t mode) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedIn found, Find(parent, name));
-  return found->MakeDirectory();
+  return found->MakeDirectory(mode);
 }
 
 Status VolumeFs::RemoveDirectory(NodeId parent, std::string_view name, pid_t thread) {

@@ -67,7 +67,7 @@ class VolumeFs {
   Result<OpenFilePtr> Open(NodeId node, const OpenRequest& request);
   Result<Created> Create(NodeId parent, std::string_view name, const OpenRequest& request);
   // mknod(2) of a regular file, which is empty and open nowhere: EPERM for a chunk.
-  Result<Entry> MakeFile(NodeId parent, std::string_view name, pid_t thread);
+  Result<Entry> MakeFile(NodeId parent, std::string_view name, pid_t thread, mode_t mode);
   // Counts the bytes.
   Status Write(OpenFile& file, std::uint64_t offset, ByteSpan bytes);
   // Commits the written bytes, where `thread` belongs to the process that opened the file. A close
@@ -83,7 +83,7 @@ class VolumeFs {
   Status Rename(NodeId parent, std::string_view name, NodeId new_parent, std::string_view new_name,
                 bool replace);
   Result<Entry> Link(NodeId node, NodeId new_parent, std::string_view new_name);
-  Result<Entry> MakeDirectory(NodeId parent, std::string_view name);
+  Result<Entry> MakeDirectory(NodeId parent, std::string_view name, mode_t mode);
   Status RemoveDirectory(NodeId parent, std::string_view name, pid_t thread = 0);
   // Publishes all that was committed before the call.
   Status FlushAll();

@@ -61,6 +61,10 @@ Status ApplyOptionList(std::string_view list, MountOptions& options) {
   }
 }
 
+bool HasMasks(const MountOptions& options) {
+  return options.umask || options.file_mask || options.directory_mask;
+}
+
 mode_t PresentedMode(const MountOptions& options, bool directory, bool writable) {
   const auto& own = directory ? options.directory_mask : options.file_mask;
   const auto& mask = own ? own : options.umask;

@@ -40,6 +40,8 @@ struct MountOptions : VolumeOptions {
 // and ignored. Fails with kInvalidArgument naming an option that is unknown or has a bad value.
 Status ApplyOptionList(std::string_view list, MountOptions& options);
 
+// Whether umask=, fmask= or dmask= says the permissions of all files.
+bool HasMasks(const MountOptions& options);
 // The permissions that a mount presents for files, or directories.
 mode_t PresentedMode(const MountOptions& options, bool directory, bool writable);
 

@@ -363,7 +363,8 @@ constexpr MountOption kMountOptions[] = {
      ApplyId<&O::group>, "", nullptr},
     {"umask", "OCTAL", "022",
      "Permissions that files and directories lack: 002 lets the group write.",
-     "By default whoever may enter the mount can read, and the owner can write.",
+     "By default whoever may enter the mount can read, and the owner can write; but on a writable "
+     "mount files that pass through have their permissions in SRC.",
      ApplyMask<&O::umask>, "umask", DescribeMask<&O::umask>},
     {"fmask", "OCTAL", "", "The same for files alone.", "", ApplyMask<&O::file_mask>, "fmask",
      DescribeMask<&O::file_mask>},
@@ -371,8 +372,8 @@ constexpr MountOption kMountOptions[] = {
      "dmask", DescribeMask<&O::directory_mask>},
     {"allow_other", "", "", "Let other users enter the mount; see fuse.conf(5).",
      "The daemon reads and writes for them as the user who mounted, and the permissions of the "
-     "files in SRC do not count: whoever enters can read a file that has mode 0600 there, unless "
-     "umask=, fmask= or dmask= forbid it.",
+     "shards in SRC do not count: whoever enters can read the chunks of a shard that has mode 0600 "
+     "there, unless umask=, fmask= or dmask= forbid it.",
      ApplyTrue<&O::allow_other>, "allow_other", DescribeBoolean<&O::allow_other>},
     {"no_io_uring", "", "",
      "Read requests from /dev/fuse, also where the kernel offers them over io_uring, which is "

@@ -54,7 +54,7 @@ bool AddFlags(const iovec* parts, int count, const FuseContext& context) {
   if (header.error != 0 || header.unique == 0) return false;
   std::memcpy(&reply, parts[1].iov_base, kThroughFlags);
   if (context.parallel_directories) reply.flags |= FUSE_PARALLEL_DIROPS;
-  reply.flags |= FUSE_INIT_EXT;
+  reply.flags |= FUSE_INIT_EXT | FUSE_HANDLE_KILLPRIV_V2;
   reply.flags2 |= kNoExportSupport;
   const bool passes_through = context.passes_through && parts[1].iov_len >= kThroughDepth;
   if (passes_through) reply.flags2 |= kPassthrough;

@@ -29,7 +29,8 @@ struct stat StatOf(const FuseContext& context, const Attributes& attributes) {
   const bool writable = context.fs->writable() && !attributes.control;
   const mode_t kind = attributes.directory ? S_IFDIR : S_IFREG;
   result.st_ino = attributes.inode;
-  result.st_mode = kind | PresentedMode(options, attributes.directory, writable);
+  const mode_t presented = PresentedMode(options, attributes.directory, writable);
+  result.st_mode = kind | (HasMasks(options) ? presented : attributes.mode.value_or(presented));
   result.st_nlink = attributes.links;
   result.st_uid = context.user;
   result.st_gid = context.group;

@@ -87,8 +87,8 @@ std::string KernelOptions(const MountOptions& options) {
   // With default_permissions the kernel asks for a directory's attributes again after each name
   // that is created in it. Where only the owner of all files can enter the mount, the checks are
   // not needed.
-  const bool masked = options.umask || options.file_mask || options.directory_mask;
-  const bool owner_only = !options.allow_other && !options.user && !options.group && !masked;
+  const bool owner_only =
+      !options.allow_other && !options.user && !options.group && !HasMasks(options);
   if (options.read_only || !owner_only) list += ",default_permissions";
   if (options.read_only) list += ",ro";
   if (options.allow_other) list += ",allow_other";

@@ -77,10 +77,13 @@ void OpenWritable(fuse_req_t request, fuse_ino_t node, fuse_file_info* file) {
   });
 }
 
-void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t, fuse_file_info* file) {
+void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+            fuse_file_info* file) {
   Guarded(request, Operation::kCreate, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
-    auto created = fs.Create(parent, name, RequestOf(request, file->flags));
+    OpenRequest wanted = RequestOf(request, file->flags);
+    wanted.mode = mode;
+    auto created = fs.Create(parent, name, wanted);
     if (!created) return ReplyError(request, "create", parent, name, created.error());
     const NodeId node = created->entry.node;
     const fuse_entry_param entry = EntryOf(ContextOf(request), created->entry);
@@ -100,7 +103,7 @@ void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
                               "special files cannot be made, expected a regular file", EPERM});
     }
     const auto ticket = fs.BeginRequest();
-    const auto made = fs.MakeFile(parent, name, ThreadOf(request));
+    const auto made = fs.MakeFile(parent, name, ThreadOf(request), mode);
     if (!made) return ReplyError(request, "mknod", parent, name, made.error());
     AnswerEntry(request, *made);
   });
@@ -157,7 +160,8 @@ void SetAttributes(fuse_req_t request, fuse_ino_t node, struct stat* attributes,
     } else if ((which & FUSE_SET_ATTR_MTIME) != 0) {
       change.modified = attributes->st_mtim;
     }
-    // Owners and modes are those of the mount: setting them has no effect, and does not fail.
+    if ((which & FUSE_SET_ATTR_MODE) != 0) change.mode = attributes->st_mode;
+    // The owner is that of the mount: setting it has no effect, and does not fail.
     OpenFile* const opened = FileOf(file);
     const auto entry = fs.SetAttributes(node, opened, change, ThreadOf(request));
     if (!entry && opened != nullptr) return ReplyError(request, "setattr", *opened, entry.error());
@@ -210,10 +214,10 @@ void Link(fuse_req_t request, fuse_ino_t node, fuse_ino_t new_parent, const char
   });
 }
 
-void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t) {
+void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
   Guarded(request, Operation::kMkdir, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
-    const auto entry = fs.MakeDirectory(parent, name);
+    const auto entry = fs.MakeDirectory(parent, name, mode);
     if (!entry) return ReplyError(request, "mkdir", parent, name, entry.error());
     AnswerEntry(request, *entry);
   });

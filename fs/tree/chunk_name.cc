@@ -76,14 +76,14 @@ Result<Created> ChunkName::Create(const OpenRequest& request) {
   return CreateChunk(sb, PurposeOf(chunk_), request);
 }
 
-Result<Entry> ChunkName::MakeFile(pid_t) {
+Result<Entry> ChunkName::MakeFile(pid_t, mode_t) {
   UNSHARD_RETURN_IF_ERROR(MustBeNew());
   return FailWith(EPERM, ErrorCode::kPermissionDenied,
                   path() + ": mknod makes an empty file, and no chunk is empty: create it with " +
                       "open and O_CREAT, and write it before it is closed");
 }
 
-Result<Entry> ChunkName::MakeDirectory() {
+Result<Entry> ChunkName::MakeDirectory(mode_t) {
   return Fail(ErrorCode::kInvalidArgument, path() + ": is the name of a chunk");
 }
 

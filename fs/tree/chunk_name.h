@@ -26,9 +26,9 @@ class ChunkName final : public Name {
   Result<Entry> Lookup(pid_t thread) override;
   Result<Created> Create(const OpenRequest& request) override;
   // EPERM: an empty file is no chunk.
-  Result<Entry> MakeFile(pid_t thread) override;
+  Result<Entry> MakeFile(pid_t thread, mode_t mode) override;
   Status Remove() override;
-  Result<Entry> MakeDirectory() override;
+  Result<Entry> MakeDirectory(mode_t mode) override;
   Status RenameTo(Name& to, bool replace) override { return to.TakeChunk(*this, replace); }
   Status TakeScratch(const ScratchName& from, bool replace) override;
   // Commits `from` as this chunk, and removes it. EXDEV where that is no chunk of this array.

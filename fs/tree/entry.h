@@ -21,6 +21,8 @@ struct Attributes {
   bool directory = false;
   std::uint32_t links = 1;
   bool control = false;  // belongs to .unshard and is never written
+  // The permission bits in the source, of what passes through; nothing: those of the mount.
+  std::optional<std::uint32_t> mode = std::nullopt;
 };
 
 // The answer to a look-up, with one reference of the kernel's to its node (nlookup), which

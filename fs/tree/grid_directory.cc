@@ -172,10 +172,10 @@ Result<Entry> GridDirectoryName::Lookup(pid_t thread) {
 }
 
 Result<bool> GridDirectoryName::IsEmpty() const {
-  return GridDirectoryNode(superblock(), kRootNode, 0, tree_, in_).IsEmpty();
+  return GridDirectoryNode(superblock(), kNoNode, 0, tree_, in_).IsEmpty();
 }
 
-Result<Entry> GridDirectoryName::MakeDirectory() {
+Result<Entry> GridDirectoryName::MakeDirectory(mode_t) {
   superblock().removed.Made(path());
   return ReferGridDirectory(superblock(), tree_, in_);
 }

@@ -13,18 +13,19 @@ Result<Entry> Name::Lookup(pid_t) { return superblock_.Missing(); }
 
 Result<Created> Name::Create(const OpenRequest&) { return Refuse(); }
 
-Result<Entry> Name::MakeFile(pid_t thread) {
+Result<Entry> Name::MakeFile(pid_t thread, mode_t mode) {
   OpenRequest request;
   request.write = true;
   request.exclusive = true;
   request.thread = thread;
+  request.mode = mode;
   UNSHARD_ASSIGN_OR_RETURN(const Created created, Create(request));
   return created.entry;
 }
 
 Status Name::Remove() { return Refuse(); }
 
-Result<Entry> Name::MakeDirectory() { return Refuse(); }
+Result<Entry> Name::MakeDirectory(mode_t) { return Refuse(); }
 
 Status Name::RemoveDirectory(pid_t) { return Refuse(); }
 

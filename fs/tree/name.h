@@ -45,12 +45,12 @@ class Name {
   // LOOKUP by `thread`: node 0 where there is no such file. Names that are refused are absent.
   virtual Result<Entry> Lookup(pid_t thread);
 
-  // Of writable mounts.
+  // Of writable mounts. Modes matter to files and directories of the source alone.
   virtual Result<Created> Create(const OpenRequest& request);
   // mknod(2) of a regular file: it is created and closed.
-  virtual Result<Entry> MakeFile(pid_t thread);
+  virtual Result<Entry> MakeFile(pid_t thread, mode_t mode);
   virtual Status Remove();
-  virtual Result<Entry> MakeDirectory();
+  virtual Result<Entry> MakeDirectory(mode_t mode);
   virtual Status RemoveDirectory(pid_t thread);
   // EEXIST where there is such a file.
   Status MustBeNew();

@@ -61,8 +61,10 @@ NodePtr PassthroughFile::MovedTo(const std::string& path) {
 
 Entry PassthroughFile::EntryOf(const FileStatus& status) const {
   const auto links = std::min<std::uint64_t>(status.links, 1u << 31);
-  return Entry{
+  Entry entry{
       id(), {inode(), status.size, status.modified, false, static_cast<std::uint32_t>(links)}, 0};
+  entry.attributes.mode = status.mode & 0777;
+  return entry;
 }
 
 std::shared_ptr<File> PassthroughFile::AnyOpen(bool write) const {
@@ -109,15 +111,21 @@ Result<Entry> PassthroughFile::Stat() {
 }
 
 Result<Entry> PassthroughFile::SetAttributes(OpenFile* file, const AttributeChange& change, pid_t) {
+  if (!change.size && !change.mode && !change.modified) return Stat();  // chown(2)
   std::shared_ptr<File> open = file != nullptr ? file->source_file() : nullptr;
   if (!open) {
     OpenFlags flags;
-    flags.write = true;
+    flags.write = change.size.has_value();
     flags.truncate = change.size && *change.size == 0;
+    flags.attributes = !change.size;
     UNSHARD_ASSIGN_OR_RETURN(open, OpenSelf(flags));
     if (!open) return StaleName();
   }
-  if (change.size) UNSHARD_RETURN_IF_ERROR(open->Truncate(*change.size));
+  if (change.size) {
+    open->DropPrivileges();
+    UNSHARD_RETURN_IF_ERROR(open->Truncate(*change.size));
+  }
+  if (change.mode) UNSHARD_RETURN_IF_ERROR(open->SetMode(*change.mode));
   if (change.modified) UNSHARD_RETURN_IF_ERROR(open->SetModified(*change.modified));
   // No close(2) will flush what was opened here.
   if (file == nullptr) UNSHARD_RETURN_IF_ERROR(open->Flush());
@@ -140,7 +148,9 @@ Result<OpenFilePtr> PassthroughFile::Open(const OpenRequest& request) {
   return OpenAs(std::move(file), request);
 }
 
+// The kernel may write to the file itself, so what a write takes away goes here already.
 OpenFilePtr PassthroughFile::OpenAs(std::shared_ptr<File> file, const OpenRequest& request) {
+  if (request.write) file->DropPrivileges();
   const std::lock_guard lock(mutex_);
   std::erase_if(opened_, [](const Opened& opened) { return opened.file.expired(); });
   opened_.push_back({file, request.write});

@@ -60,9 +60,9 @@ Result<Created> PlainChunkName::Create(const OpenRequest& request) {
   return meant->Create(request);
 }
 
-Result<Entry> PlainChunkName::MakeFile(pid_t thread) {
+Result<Entry> PlainChunkName::MakeFile(pid_t thread, mode_t mode) {
   UNSHARD_ASSIGN_OR_RETURN(Name* const meant, Meant());
-  return meant->MakeFile(thread);
+  return meant->MakeFile(thread, mode);
 }
 
 Status PlainChunkName::Remove() {
@@ -70,9 +70,9 @@ Status PlainChunkName::Remove() {
   return meant->Remove();
 }
 
-Result<Entry> PlainChunkName::MakeDirectory() {
+Result<Entry> PlainChunkName::MakeDirectory(mode_t mode) {
   UNSHARD_ASSIGN_OR_RETURN(Name* const meant, Meant());
-  return meant->MakeDirectory();
+  return meant->MakeDirectory(mode);
 }
 
 Status PlainChunkName::RenameTo(Name& to, bool replace) {

@@ -26,9 +26,9 @@ class PlainChunkName final : public Name {
 
   Result<Entry> Lookup(pid_t thread) override;
   Result<Created> Create(const OpenRequest& request) override;
-  Result<Entry> MakeFile(pid_t thread) override;
+  Result<Entry> MakeFile(pid_t thread, mode_t mode) override;
   Status Remove() override;
-  Result<Entry> MakeDirectory() override;
+  Result<Entry> MakeDirectory(mode_t mode) override;
   Status RemoveDirectory(pid_t thread) override { return file_.RemoveDirectory(thread); }
   Status RenameTo(Name& to, bool replace) override;
   Status TakeScratch(const ScratchName& from, bool replace) override;

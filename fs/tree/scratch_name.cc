@@ -73,7 +73,7 @@ Status ScratchName::Remove() {
   return IsGone(*this);
 }
 
-Result<Entry> ScratchName::MakeDirectory() {
+Result<Entry> ScratchName::MakeDirectory(mode_t) {
   UNSHARD_ASSIGN_OR_RETURN(const auto made,
                            superblock().scratch.MakeDirectory(directory(), name()));
   return ReferScratchDirectory(superblock(), made);

@@ -83,7 +83,30 @@ bool SourceDirectory::IsReplaced() const {
   return !opaque_ && superblock().parts.datasets->index().IsInTree(path_);
 }
 
+bool ShowsModeOfSource(const Superblock& superblock, const std::string& path) {
+  return superblock.writable() && !path.empty() && !superblock.parts.datasets->Find(path) &&
+         superblock.parts.store->capabilities().keeps_replaced_versions;
+}
+
+Result<Entry> SourceDirectory::SetAttributes(OpenFile* file, const AttributeChange& change,
+                                             pid_t thread) {
+  if (change.mode && ShowsModeOfSource(superblock(), path_)) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto open,
+                             superblock().parts.files->Open(path_, {.attributes = true}));
+    if (!open) return StaleName();
+    UNSHARD_RETURN_IF_ERROR(open->SetMode(*change.mode));
+  }
+  return Directory::SetAttributes(file, change, thread);
+}
+
 Result<Entry> SourceDirectory::Stat() {
+  if (ShowsModeOfSource(superblock(), path_)) {
+    UNSHARD_ASSIGN_OR_RETURN(const auto status, superblock().parts.files->Stat(path_));
+    if (!status) return tl::unexpected<Error>(StaleNode());
+    Entry entry{id(), {inode(), 0, status->modified, true}, superblock().NameTimeout()};
+    entry.attributes.mode = status->mode & 0777;
+    return entry;
+  }
   return Entry{id(), {inode(), 0, superblock().ModifiedOf(path_), true}, superblock().Timeout()};
 }
 

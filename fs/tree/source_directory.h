@@ -27,6 +27,7 @@ class SourceDirectory final : public Directory {
   Status List(const Listing& listing) override;
   [[nodiscard]] bool ListingIsKept() const override;
   Status Sync() override;
+  Result<Entry> SetAttributes(OpenFile* file, const AttributeChange& change, pid_t thread) override;
 
  protected:
   Result<Entry> Stat() override;
@@ -50,5 +51,9 @@ class SourceDirectory final : public Directory {
 
 Entry ReferDirectory(Superblock& superblock, const std::string& path, bool opaque,
                      const timespec& modified);
+
+// Of a directory of the source: whether its permission bits are shown, and can be changed. Not
+// where a dataset has its chunks or documents: there all is as the mount says.
+bool ShowsModeOfSource(const Superblock& superblock, const std::string& path);
 
 }  // namespace unshard

@@ -63,7 +63,9 @@ Result<Entry> SourceName::LookupPresented() const {
     if (status->kind == FileStatus::Kind::kFile) {
       return ReferPassthroughFile(sb, path(), *status)->EntryOf(*status);
     }
-    return ReferDirectory(sb, path(), opaque_, status->modified);
+    Entry entry = ReferDirectory(sb, path(), opaque_, status->modified);
+    if (ShowsModeOfSource(sb, path())) entry.attributes.mode = status->mode & 0777;
+    return entry;
   }
   UNSHARD_ASSIGN_OR_RETURN(const auto info, sb.parts.store->Stat(path(), CallerDeadline()));
   if (!info || info->kind == ObjectInfo::Kind::kOther) return LookupNothing(sb.Missing());
@@ -106,6 +108,7 @@ Result<Created> SourceName::Create(const OpenRequest& request) {
   flags.create = true;
   flags.exclusive = request.exclusive;
   flags.truncate = request.truncate;
+  flags.mode = request.mode;
   UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<File> file, sb.parts.files->Open(path(), flags));
   if (!file) return Fail(ErrorCode::kConflict, "the file is gone");
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status, file->Stat());
@@ -119,11 +122,11 @@ Status SourceName::Remove() {
   return IsGone(path());
 }
 
-Result<Entry> SourceName::MakeDirectory() {
+Result<Entry> SourceName::MakeDirectory(mode_t mode) {
   Superblock& sb = superblock();
   UNSHARD_RETURN_IF_ERROR(MakePresentedDirectory(sb, directory()));
   const bool again = sb.removed.Made(path());
-  UNSHARD_ASSIGN_OR_RETURN(const bool made, sb.parts.files->MakeDirectory(path()));
+  UNSHARD_ASSIGN_OR_RETURN(const bool made, sb.parts.files->MakeDirectory(path(), mode));
   if (!made && !again) return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
   return Lookup(0);
 }

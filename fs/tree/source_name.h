@@ -22,7 +22,7 @@ class SourceName final : public Name {
   Result<Entry> Lookup(pid_t thread) override;
   Result<Created> Create(const OpenRequest& request) override;
   Status Remove() override;
-  Result<Entry> MakeDirectory() override;
+  Result<Entry> MakeDirectory(mode_t mode) override;
   Status RemoveDirectory(pid_t thread) override;
   Status RenameTo(Name& to, bool replace) override { return to.TakeSource(*this, replace); }
   Status TakeScratch(const ScratchName& from, bool replace) override;

@@ -22,13 +22,15 @@ struct OpenRequest {
   bool write = false;
   bool truncate = false;
   bool exclusive = false;
-  pid_t thread = 0;  // of the caller
+  pid_t thread = 0;    // of the caller
+  mode_t mode = 0666;  // of a file that is created
 };
 
 // Attributes to change; those that are not set stay.
 struct AttributeChange {
   std::optional<std::uint64_t> size;
   std::optional<timespec> modified;
+  std::optional<mode_t> mode;
 };
 
 // The page cache of an open file. kDirect: bypassed (FOPEN_DIRECT_IO). kFresh: the pages from

@@ -513,7 +513,7 @@ Result<bool> ObjectFiles::RemoveDirectory(const std::string& path) {
   return true;
 }
 
-Result<bool> ObjectFiles::MakeDirectory(const std::string& path) {
+Result<bool> ObjectFiles::MakeDirectory(const std::string& path, std::uint32_t) {
   UNSHARD_ASSIGN_OR_RETURN(const auto status, Stat(path));
   if (status) return false;
   table_->MakeDirectory(path);

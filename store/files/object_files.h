@@ -65,7 +65,8 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   // to its name so as not to replace another; EPERM for others.
   Status Link(const std::string& from, const std::string& to) override;
   Result<bool> Remove(const std::string& path) override;
-  Result<bool> MakeDirectory(const std::string& path) override;
+  using FileSystem::MakeDirectory;
+  Result<bool> MakeDirectory(const std::string& path, std::uint32_t mode) override;
   Status SyncDirectory(const std::string& path) override;
   Status List(const std::string& path,
               const std::function<bool(std::string_view name)>& visitor) override;

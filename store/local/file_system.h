@@ -55,8 +55,11 @@ class File {
   virtual Status Truncate(std::uint64_t size) = 0;
   // The modification time, as programs set it.
   virtual Status SetModified(const timespec& modified) = 0;
-  // Sets the permission bits (0777).
+  // Sets the permission bits (0777). Set-user-id and set-group-id go, but not those of directories.
   virtual Status SetMode(std::uint32_t mode) = 0;
+  // Removes set-user-id, set-group-id and capabilities, as the kernel does where a program writes
+  // to a file. Nothing happens where this process may not do so.
+  virtual void DropPrivileges() {}
   // Gives this file the permission bits of `source`, a file of the same implementation, and its
   // owner, group, access control list and extended attributes, as far as this process may.
   virtual Status TakeAttributesOf(File& source) = 0;
@@ -84,6 +87,12 @@ struct OpenFlags {
   bool create = false;     // with the mode that the file system gives
   bool exclusive = false;  // with create: fails with EEXIST where something is there
   bool truncate = false;
+  // With create: the permission bits of a new file, less the umask of this process. Private file
+  // systems give their own.
+  std::uint32_t mode = 0666;
+  // Neither read nor written, which this process need not be allowed to do: only Stat, SetModified
+  // and SetMode work. Directories can be opened as well.
+  bool attributes = false;
 };
 
 // Thread-safe. Every failure carries the errno and names the path.
@@ -101,8 +110,9 @@ class FileSystem {
   virtual Status Link(const std::string& from, const std::string& to) = 0;
   // Removes a file or an empty directory. False where nothing was there.
   virtual Result<bool> Remove(const std::string& path) = 0;
-  // False where it was there already. The parent has to exist.
-  virtual Result<bool> MakeDirectory(const std::string& path) = 0;
+  // False where it was there already. The parent has to exist. `mode`: as OpenFlags::mode.
+  virtual Result<bool> MakeDirectory(const std::string& path, std::uint32_t mode) = 0;
+  Result<bool> MakeDirectory(const std::string& path) { return MakeDirectory(path, 0777); }
   // Returns once names that were made, renamed or removed directly in this directory are on the
   // disk as they are now.
   virtual Status SyncDirectory(const std::string& path) = 0;

@@ -177,12 +177,29 @@ Status PosixFile::Truncate(std::uint64_t size) {
 Status PosixFile::SetModified(const timespec& modified) {
   const timespec times[2] = {{0, UTIME_OMIT}, modified};
   if (::futimens(descriptor_.get(), times) == 0) return {};
+  if (errno == EBADF && ::utimensat(AT_FDCWD, PathInProc().c_str(), times, 0) == 0) return {};
   return FailErrno(errno, described_ + ": changing its times");
 }
 
+std::string PosixFile::PathInProc() const {
+  return "/proc/self/fd/" + std::to_string(descriptor_.get());
+}
+
 Status PosixFile::SetMode(std::uint32_t mode) {
-  if (::fchmod(descriptor_.get(), mode & 0777) == 0) return {};
+  struct stat now {};
+  mode &= 0777;
+  if (::fstat(descriptor_.get(), &now) == 0 && S_ISDIR(now.st_mode)) mode |= now.st_mode & 07000;
+  if (::fchmod(descriptor_.get(), mode) == 0) return {};
+  if (errno == EBADF && ::chmod(PathInProc().c_str(), mode) == 0) return {};
   return FailErrno(errno, described_ + ": changing its permissions");
+}
+
+void PosixFile::DropPrivileges() {
+  struct stat now {};
+  if (::fstat(descriptor_.get(), &now) != 0 || !S_ISREG(now.st_mode)) return;
+  // Only a program can have capabilities.
+  if ((now.st_mode & 0111) != 0) ::fremovexattr(descriptor_.get(), "security.capability");
+  if ((now.st_mode & (S_ISUID | S_ISGID)) != 0) static_cast<void>(SetMode(now.st_mode));
 }
 
 Status PosixFile::TakeAttributesOf(File& source) {

@@ -37,6 +37,7 @@ class PosixFile final : public File {
   Status Truncate(std::uint64_t size) override;
   Status SetModified(const timespec& modified) override;
   Status SetMode(std::uint32_t mode) override;
+  void DropPrivileges() override;
   Status TakeAttributesOf(File& source) override;
   Status Sync() override;
   void StartSync() override;
@@ -46,6 +47,8 @@ class PosixFile final : public File {
   [[nodiscard]] int descriptor() const override { return descriptor_.get(); }
 
  private:
+  // For calls that do not take a descriptor of O_PATH.
+  [[nodiscard]] std::string PathInProc() const;
   Status CheckOffsets(std::uint64_t offset, std::uint64_t size) const;
   Result<std::uint64_t> CopyByKernel(const PosixFile& source, const ByteRange& range,
                                      std::uint64_t offset);

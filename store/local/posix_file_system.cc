@@ -19,8 +19,6 @@
 namespace unshard {
 namespace {
 
-constexpr mode_t kFileMode = 0666;
-constexpr mode_t kDirectoryMode = 0777;
 constexpr mode_t kPrivateFileMode = 0600;
 constexpr mode_t kPrivateDirectoryMode = 0700;
 constexpr mode_t kPermissions = 0777;
@@ -37,7 +35,8 @@ class PosixFileSystem final : public FileSystem {
   Status Rename(const std::string& from, const std::string& to) override;
   Status Link(const std::string& from, const std::string& to) override;
   Result<bool> Remove(const std::string& path) override;
-  Result<bool> MakeDirectory(const std::string& path) override;
+  using FileSystem::MakeDirectory;
+  Result<bool> MakeDirectory(const std::string& path, std::uint32_t mode) override;
   Status SyncDirectory(const std::string& path) override;
   Status SyncAll() override;
   Status List(const std::string& path,
@@ -91,7 +90,7 @@ Result<FileDescriptor> PosixFileSystem::Create(const std::string& path, const Op
                                                int access) const {
   // A file is never made through a symbolic link: where that leads has not been checked.
   return root_->Create(path, access | (flags.exclusive ? O_EXCL : 0),
-                       private_ ? kPrivateFileMode : kFileMode);
+                       private_ ? kPrivateFileMode : flags.mode & kPermissions);
 }
 
 // Of what was opened: a regular file, with the mode it may have. A private tree holds regular files
@@ -104,8 +103,9 @@ bool PosixFileSystem::IsKnownToFit(bool made, const OpenFlags& flags) const {
 
 Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
                                                     const OpenFlags& flags) {
-  const int access =
-      (flags.write ? O_RDWR : O_RDONLY) | (flags.truncate ? O_TRUNC : 0) | O_NONBLOCK;
+  const int access = flags.attributes ? O_PATH
+                                      : (flags.write ? O_RDWR : O_RDONLY) |
+                                            (flags.truncate ? O_TRUNC : 0) | O_NONBLOCK;
   FileDescriptor descriptor;
   if (!flags.create || !flags.exclusive) {
     UNSHARD_ASSIGN_OR_RETURN(descriptor, root_->OpenBeneath(path, access));
@@ -121,10 +121,10 @@ Result<std::shared_ptr<File>> PosixFileSystem::Open(const std::string& path,
   }
   UNSHARD_ASSIGN_OR_RETURN(const FileStatus status,
                            StatDescriptor(descriptor.get(), [&] { return described; }));
-  if (status.kind == FileStatus::Kind::kDirectory) {
+  if (status.kind == FileStatus::Kind::kDirectory && !flags.attributes) {
     return FailErrno(EISDIR, Describe(path) + ": opening");
   }
-  if (status.kind != FileStatus::Kind::kFile) {
+  if (status.kind == FileStatus::Kind::kOther) {
     return Fail(ErrorCode::kDataLoss, Describe(path) + ": expected a file, found a special file");
   }
   auto file = std::make_shared<PosixFile>(std::move(descriptor), described, status);
@@ -181,10 +181,10 @@ Result<bool> PosixFileSystem::Remove(const std::string& path) {
   return FailErrno(errno, Describe(path) + ": removing");
 }
 
-Result<bool> PosixFileSystem::MakeDirectory(const std::string& path) {
+Result<bool> PosixFileSystem::MakeDirectory(const std::string& path, std::uint32_t mode) {
   UNSHARD_ASSIGN_OR_RETURN(const Place place, FindExisting(path));
-  const mode_t mode = private_ ? kPrivateDirectoryMode : kDirectoryMode;
-  if (::mkdirat(place.parent(), place.c_str(), mode) == 0) {
+  if (private_) mode = kPrivateDirectoryMode;
+  if (::mkdirat(place.parent(), place.c_str(), mode & kPermissions) == 0) {
     Forget(path);  // another one that was there before, and that another process has removed
     if (!private_ || ::fchmodat(place.parent(), place.c_str(), mode, 0) == 0) return true;
     return FailErrno(errno, Describe(path) + ": setting its mode");

@@ -57,9 +57,9 @@ Result<bool> AllViewsFiles::Remove(const std::string& path) {
   return below_->Remove(below);
 }
 
-Result<bool> AllViewsFiles::MakeDirectory(const std::string& path) {
+Result<bool> AllViewsFiles::MakeDirectory(const std::string& path, std::uint32_t mode) {
   UNSHARD_ASSIGN_OR_RETURN(const std::string below, Changed(path));
-  return below_->MakeDirectory(below);
+  return below_->MakeDirectory(below, mode);
 }
 
 Status AllViewsFiles::SyncDirectory(const std::string& path) {

@@ -60,7 +60,8 @@ class AllViewsFiles final : public FileSystem {
   Status Rename(const std::string& from, const std::string& to) override;
   Status Link(const std::string& from, const std::string& to) override;
   Result<bool> Remove(const std::string& path) override;
-  Result<bool> MakeDirectory(const std::string& path) override;
+  using FileSystem::MakeDirectory;
+  Result<bool> MakeDirectory(const std::string& path, std::uint32_t mode) override;
   Status SyncDirectory(const std::string& path) override;
   Status List(const std::string& path,
               const std::function<bool(std::string_view name)>& visitor) override;

@@ -1,15 +1,20 @@
 """Files of the source that a writable mount presents as they are: the kernel reads and writes them
 itself where it takes backing files (FUSE passthrough), and through requests where it does not."""
 
+import errno
 import mmap
 import os
 import platform
 import re
+import shutil
+import stat
+import struct
 import subprocess
+import sys
 
 import pytest
 
-from mount_data import VersionedZarr
+from mount_data import VersionedZarr, refused
 from mounting import wait_until
 
 LINE = b"0123456789abcdef" * 4096
@@ -52,6 +57,7 @@ def mounted(request, work, mount, file_system):
         path = overlay(file_system, work, path)
     made = mount(path, f"rw,spool={work}/spools")
     made.passes_through = PASSES_THROUGH and request.param == "backing files"
+    made.source = source
     made.notes, made.stored = made.path / "notes", path / "notes"
     yield made
     made.unmount()
@@ -110,6 +116,106 @@ def test_all_who_have_a_file_open_share_its_bytes(mounted):
     with open(path, "wb") as again:
         again.write(b"again")
     assert path.read_bytes() == b"again"
+
+
+# Runs through the mount and beside it. The length of a record divides that of a page: a record over
+# two pages may come as two requests.
+APPENDING = """
+import os, sys
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+for number in range(int(sys.argv[3])):
+    assert os.write(file, b"%s%014d\\n" % (sys.argv[2].encode(), number)) == 16
+"""
+
+
+def test_what_several_append_inside_and_outside_is_there(mounted):
+    count = 2000
+    (mounted.stored / "log").touch()
+    places = {"a": mounted.notes, "b": mounted.notes, "c": mounted.stored}
+    running = [subprocess.Popen([sys.executable, "-c", APPENDING, place / "log", writer, str(count)])
+               for writer, place in places.items()]
+    assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    lines = (mounted.stored / "log").read_bytes().splitlines()
+    assert len(lines) == 3 * count
+    assert set(lines) == {b"%s%014d" % (writer.encode(), number)
+                          for writer in places for number in range(count)}
+
+
+def mode_of(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def test_files_and_directories_get_the_modes_that_programs_give_them(mounted):
+    key, folder = mounted.notes / "key", mounted.notes / "folder"
+    os.umask(0o022)
+    os.close(os.open(key, os.O_WRONLY | os.O_CREAT, 0o640))
+    os.mknod(mounted.notes / "made", 0o600 | stat.S_IFREG)
+    os.mkdir(folder, 0o700)
+    subprocess.run(["install", "-m", "600", key, mounted.notes / "installed"], check=True)
+    for name, mode in (("key", 0o640), ("made", 0o600), ("folder", 0o700), ("installed", 0o600)):
+        assert mode_of(mounted.stored / name) == mode == mode_of(mounted.notes / name), name
+    for path, mode in ((key, 0o751), (folder, 0o755)):
+        os.chmod(path, mode)
+        assert mode_of(mounted.stored / path.name) == mode == mode_of(path)
+    with open(key, "rb") as file:
+        os.fchmod(file.fileno(), 0o604)
+    assert mode_of(mounted.stored / "key") == 0o604
+    key.write_bytes(b"#!/bin/sh\necho it runs\n")
+    os.chmod(key, 0o700)
+    assert subprocess.run([key], capture_output=True, check=True).stdout == b"it runs\n"
+
+
+def test_attributes_of_a_file_are_set_without_opening_it(mounted):
+    """So its owner may on a disk, also where nobody may write to it: a running program, or 0444."""
+    path, stored = mounted.notes / "sleep", mounted.stored / "sleep"
+    shutil.copy(shutil.which("sleep"), stored)
+    running = subprocess.Popen([stored, "600"])
+    try:
+        refused((errno.ETXTBSY, errno.EIO), open, path, "r+b")
+        os.chmod(path, 0o511)
+        os.utime(path, (1, 1500000000))
+        os.chown(path, 12, 34)
+    finally:
+        running.kill()
+        running.wait()
+    told = os.stat(stored)
+    assert (told.st_mtime, mode_of(stored), told.st_uid) == (1500000000, 0o511, os.getuid())
+
+
+def test_a_file_that_is_opened_for_writing_loses_its_privileges(mounted):
+    path, stored = mounted.notes / "program", mounted.stored / "program"
+
+    def privileged():
+        stored.write_bytes(b"text")
+        os.chmod(stored, 0o6755)
+        os.setxattr(stored, "security.capability",
+                    struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
+
+    def check():
+        assert mode_of(stored) == 0o755
+        assert "security.capability" not in os.listxattr(stored)
+
+    for write in (lambda: path.write_bytes(b"new"), lambda: os.truncate(path, 2)):
+        privileged()
+        assert path.read_bytes() == b"text"
+        assert mode_of(stored) == 0o6755, "a reader takes nothing away"
+        write()
+        check()
+    privileged()
+    with open(path, "r+b", buffering=0) as file:
+        file.write(b"new")
+        check()
+
+
+def test_writes_need_not_ask_for_privileges_each_time(mounted):
+    (mounted.stored / "there").write_bytes(LINE)
+    for path in (mounted.notes / "there", mounted.path / mounted.source.names[0]):
+        before = mounted.status()["counters"]["requests"]
+        with open(path, "r+b", buffering=0) as file:
+            for number in range(64):
+                os.pwrite(file.fileno(), b"x", number)
+        after = mounted.status()["counters"]["requests"]
+        assert after["getxattr"] - before["getxattr"] <= 1, path
 
 
 def test_mappings_read_and_write_the_file(mounted):

@@ -275,7 +275,7 @@ Result<bool> SimulatedDisk::Remove(const std::string& path) {
   return true;
 }
 
-Result<bool> SimulatedDisk::MakeDirectory(const std::string& path) {
+Result<bool> SimulatedDisk::MakeDirectory(const std::string& path, std::uint32_t) {
   UNSHARD_RETURN_IF_ERROR(CheckKey(path));
   if (path.empty()) return FailErrno(EINVAL, "making the directory " + Describe(path));
   const std::lock_guard lock(state_->mutex);

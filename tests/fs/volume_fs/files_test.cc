@@ -121,7 +121,7 @@ TEST_F(FilesTest, NothingIsWrittenOrRemoved) {
   EXPECT_EQ(ErrnoOf(opened.error()), EROFS);
   const NodeId directory = Find("files/em")->node;
   EXPECT_FALSE(fs_->Remove(directory, "8_8_8.raw"));
-  EXPECT_FALSE(fs_->MakeDirectory(kRootNode, "files"));
+  EXPECT_FALSE(fs_->MakeDirectory(kRootNode, "files", 0777));
 }
 
 TEST_F(FilesTest, ASourceThatHasTheNameIsRefused) {

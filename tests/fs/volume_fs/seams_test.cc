@@ -287,7 +287,7 @@ TEST_F(Seams, FilesBesideTheDataAreStagedAndPutWhole) {
   AttributeChange shorter;
   shorter.size = 3;
   ASSERT_TRUE(fs_->SetAttributes(entry->node, nullptr, shorter, 0));
-  const auto directory = fs_->MakeDirectory(kRootNode, "folder");
+  const auto directory = fs_->MakeDirectory(kRootNode, "folder", 0777);
   ASSERT_TRUE(directory) << directory.error().message;
   EXPECT_EQ(fs_->write_status()->dirty_chunks, 2U);
   const Status flushed = fs_->FlushAll();

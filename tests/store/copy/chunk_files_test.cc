@@ -83,8 +83,8 @@ class BusyDisk final : public FileSystem {
     }
     return file;
   }
-  Result<bool> MakeDirectory(const std::string& path) override {
-    auto made = below_->MakeDirectory(path);
+  Result<bool> MakeDirectory(const std::string& path, std::uint32_t mode) override {
+    auto made = below_->MakeDirectory(path, mode);
     if (after_directory) std::exchange(after_directory, nullptr)();
     return made;
   }
