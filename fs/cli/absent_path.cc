@@ -13,7 +13,7 @@
 namespace unshard {
 namespace {
 
-std::optional<VolumeOptions> OptionsOf(const std::string& config) {
+std::optional<VolumeOptions> OptionsOfMount(const std::string& config) {
   const auto document = ParseJson(config);
   if (!document) return std::nullopt;
   MountOptions options;
@@ -77,7 +77,7 @@ std::string Explain(DatasetTree& datasets, const std::string& path) {
 }  // namespace
 
 std::string ExplainAbsentPath(const std::string& config, const std::string& inside) {
-  const auto options = OptionsOf(config);
+  const auto options = OptionsOfMount(config);
   if (!options || inside.size() < 2) return "";
   const auto volume = Volume::Open(*options, nullptr);
   return volume ? Explain(*(*volume)->parts().datasets, inside.substr(1)) : "";
