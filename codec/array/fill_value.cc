@@ -188,6 +188,37 @@ bool IsHex(const JsonValue& value) {
          std::any_of(value.items().begin(), value.items().end(), IsHex);
 }
 
+// Base64 of the float64 with the value of a float, or of one part of a complex item.
+JsonValue WriteFloat64(ByteSpan bytes, const FloatLayout& layout) {
+  const std::uint64_t bits = LoadLittleEndian(bytes);
+  const FloatLayout& wide = kFloats.back();
+  std::uint64_t value = (bits & layout.sign()) != 0 ? wide.sign() : 0;
+  if ((bits & layout.infinity()) != layout.infinity()) {
+    value = RoundToBits(wide, ValueOf(layout, bits));
+  } else {
+    const bool is_infinite = (bits & (layout.sign() - 1)) == layout.infinity();
+    value |= is_infinite ? wide.infinity() : wide.nan();
+  }
+  ByteVector item;
+  AppendLittleEndian(item, value, wide.size);
+  return JsonValue::String(EncodeBase64(item));
+}
+
+bool AppendFloat64(const JsonValue& value, const FloatLayout& layout, ByteVector& item) {
+  const auto bytes = value.is_string() ? DecodeBase64(value.text()) : std::nullopt;
+  const FloatLayout& wide = kFloats.back();
+  if (!bytes || bytes->size() != wide.size) return false;
+  const std::uint64_t bits = LoadLittleEndian(*bytes);
+  const bool is_nan = (bits & (wide.sign() - 1)) > wide.infinity();
+  const bool is_infinite = (bits & (wide.sign() - 1)) == wide.infinity();
+  const std::uint64_t sign = (bits & wide.sign()) != 0 ? layout.sign() : 0;
+  const std::uint64_t narrow = is_nan        ? layout.nan()
+                               : is_infinite ? sign | layout.infinity()
+                                             : RoundToBits(layout, ValueOf(wide, bits));
+  AppendLittleEndian(item, narrow, layout.size);
+  return true;
+}
+
 std::string IntegerText(std::uint64_t value, const DataType& type) {
   if (type.kind == Kind::kUnsigned) return std::to_string(value);
   const unsigned shift = 64 - 8 * type.size;
@@ -263,6 +294,39 @@ Result<JsonValue> WriteZarr2FillValue(ByteSpan item, const DataType& type) {
                 "fill_value: Zarr v2 cannot express a NaN of these bits, as Zarr v3 can");
   }
   return value;
+}
+
+JsonValue WriteXarrayFillValue(ByteSpan item, const DataType& type) {
+  switch (type.kind) {
+    case Kind::kFloat:
+    case Kind::kBrainFloat:
+      return WriteFloat64(item, LayoutOf(type));
+    case Kind::kComplex:
+      return JsonValue::Array({WriteFloat64(item.first(item.size() / 2), LayoutOf(type)),
+                               WriteFloat64(item.subspan(item.size() / 2), LayoutOf(type))});
+    case Kind::kRaw:
+      return JsonValue::String(EncodeBase64(item));
+    default:
+      return WriteZarr3FillValue(item, type);
+  }
+}
+
+std::optional<ByteVector> ParseXarrayFillValue(const JsonValue& value, const DataType& type) {
+  ByteVector item;
+  switch (type.kind) {
+    case Kind::kFloat:
+    case Kind::kBrainFloat:
+      return AppendFloat64(value, LayoutOf(type), item) ? std::optional(item) : std::nullopt;
+    case Kind::kComplex:
+      if (!value.is_array() || value.items().size() != 2) return std::nullopt;
+      for (const JsonValue& part : value.items()) {
+        if (!AppendFloat64(part, LayoutOf(type), item)) return std::nullopt;
+      }
+      return item;
+    default:
+      auto parsed = ParseFillValue(JsonCursor(value, ""), type);
+      return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
+  }
 }
 
 }  // namespace unshard

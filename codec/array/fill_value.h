@@ -1,6 +1,8 @@
 // Fill values: the JSON of Zarr v2 and v3 to the bytes of one item, and back. Pure; thread-safe.
 #pragma once
 
+#include <optional>
+
 #include "codec/core/bytes.h"
 #include "codec/json/cursor.h"
 #include "codec/json/json.h"
@@ -27,5 +29,12 @@ JsonValue WriteZarr3FillValue(ByteSpan item, const DataType& type);
 // The JSON of Zarr v2: base64 for raw types. Fails with kNotSupported for a NaN with other bits,
 // which Zarr v2 cannot express. Requires: `item` has type.size bytes.
 Result<JsonValue> WriteZarr2FillValue(ByteSpan item, const DataType& type);
+
+// The attribute `_FillValue` of xarray in Zarr v3: numbers and booleans as above; floats as base64
+// of a little-endian float64, whatever their size; a pair of these for complex types; base64 for
+// raw ones. Parsing returns nothing where the attribute has another form. Requires: `item` has
+// type.size bytes.
+JsonValue WriteXarrayFillValue(ByteSpan item, const DataType& type);
+std::optional<ByteVector> ParseXarrayFillValue(const JsonValue& value, const DataType& type);
 
 }  // namespace unshard

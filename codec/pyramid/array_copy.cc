@@ -7,6 +7,7 @@
 #include "codec/core/text.h"
 #include "codec/json/meaning.h"
 #include "codec/n5/block.h"
+#include "codec/pyramid/missing_values.h"
 #include "codec/voxel/transpose.h"
 
 namespace unshard {
@@ -139,7 +140,7 @@ Result<ArrayCopy> ArrayCopy::Make(ArrayMetadata from, ArrayMetadata to, AxisMap 
   UNSHARD_ASSIGN_OR_RETURN(copy.to_grid_, GridOf(copy.to_));
   copy.from_fill_ = FillValueOf(copy.from_);
   copy.to_fill_ = FillValueOf(copy.to_);
-  copy.writes_absent_ = copy.from_fill_ != copy.to_fill_;
+  copy.writes_absent_ = !AbsentReadsAlike(copy.from_, copy.to_);
   copy.same_grid_ = copy.HasSameGrid();
   copy.form_ = copy.FormOfChunks();
   const bool encodes = copy.form_ == BlockForm::kTranscode ||
@@ -281,6 +282,7 @@ void ArrayCopy::Paste(const Voxels& from, const GridCell& from_cell, Voxels& to,
 }
 
 bool ArrayCopy::IsFill(const Voxels& voxels) const {
+  if (!DefinesAbsent(to_)) return false;
   const ByteVector& bytes = voxels.bytes;
   const auto item = static_cast<std::ptrdiff_t>(to_fill_.size());
   const bool begins = bytes.size() >= to_fill_.size() &&

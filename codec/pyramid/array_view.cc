@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "codec/pyramid/missing_values.h"
 #include "codec/pyramid/n5_pyramid.h"
 
 namespace unshard {
@@ -120,6 +121,7 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   if (IsZarr(to)) presented.fill_value = FillValueOf(stored);
   presented.key_encoding = KeysIn(to);
   presented.attributes = AttributesIn(to, stored);
+  CarryMissingValue(stored, dataset.kind == SourceDataset::Kind::kPyramid, presented);
   const BlockPlan plan = PlanBlocks(stored, to, array.axes, options.steps);
   array.form = plan.form;
   UNSHARD_ASSIGN_OR_RETURN(presented.codec_json,

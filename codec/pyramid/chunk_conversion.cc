@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codec/n5/block.h"
+#include "codec/pyramid/missing_values.h"
 
 namespace unshard {
 namespace {
@@ -63,15 +64,12 @@ Result<ChunkConversion> ChunkConversion::Make(PresentedArray array) {
                       ": the chunks of the view would not be those of the source");
     }
   }
-  if (form == BlockForm::kTranscode || form == BlockForm::kStripHeader) {
-    UNSHARD_RETURN_IF_ERROR(presented.codec->CanEncode());
-  }
   made.inverse_ = InverseMap(axes, stored.rank());
   made.fill_ = FillValueOf(stored);
-  const bool zeros =
-      std::all_of(made.fill_.begin(), made.fill_.end(), [](auto byte) { return byte == 0; });
-  // Only the documents of Zarr have fill values.
-  made.presents_absent_ = !zeros && IsZarr(stored.dialect) && !IsZarr(presented.dialect);
+  made.presents_absent_ = !AbsentReadsAlike(stored, presented);
+  if (form == BlockForm::kTranscode || form == BlockForm::kStripHeader || made.presents_absent_) {
+    UNSHARD_RETURN_IF_ERROR(presented.codec->CanEncode());
+  }
   const ArrayMetadata& larger = made.joins() ? presented : stored;
   UNSHARD_ASSIGN_OR_RETURN(made.voxel_bytes_, VoxelBytes(larger.data_type, larger.chunk_shape));
   return made;
@@ -238,7 +236,9 @@ Result<std::vector<ByteVector>> ChunkConversion::RestoreRemoved(const GridCell& 
   auto shape = ChunkShapeAt(array_.presented, presented_grid_, cell);
   if (!presents_absent_) std::fill(shape.begin(), shape.end(), 0);
   UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, VoxelBytes(array_.presented.data_type, shape));
-  return EncodeStored({array_.presented.data_type, shape, ByteVector(size)}, cell);
+  ByteVector removed(size);
+  FillItems(removed, FillValueOf(array_.presented));
+  return EncodeStored({array_.presented.data_type, shape, std::move(removed)}, cell);
 }
 
 Status ChunkConversion::CanRestore() const {

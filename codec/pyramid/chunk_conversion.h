@@ -43,8 +43,8 @@ class ChunkConversion {
   // All cells of GridOf(stored) with voxels of this one, in the order of their channels.
   [[nodiscard]] std::vector<GridCell> StoredCells(const GridCell& cell) const;
 
-  // Whether chunks that are absent in the source have to be presented: where readers would take an
-  // absent one for zeros, and the fill value is another.
+  // Whether chunks that are absent in the source have to be presented: where readers of the view
+  // would take an absent one for other values than readers of the source.
   [[nodiscard]] bool presents_absent() const { return presents_absent_; }
   // The size of the presented chunk, where it does not depend on its voxels. Never of kCopy.
   [[nodiscard]] std::optional<std::uint64_t> SizeOf(const GridCell& cell) const;
@@ -71,7 +71,8 @@ class ChunkConversion {
   [[nodiscard]] Result<std::vector<ByteVector>> Restore(ByteSpan presented,
                                                         const GridCell& cell) const;
   // The stored chunks to write for a presented one that a program has removed, where absent ones
-  // would not read as it: zeros where the view presents absent chunks, else the fill value.
+  // would not read as it: what readers of the view take an absent chunk for where the view presents
+  // absent chunks, else the fill value of the source.
   [[nodiscard]] Result<std::vector<ByteVector>> RestoreRemoved(const GridCell& cell) const;
   // Whether Restore is supported: else kNotSupported, naming the codec.
   [[nodiscard]] Status CanRestore() const;

@@ -191,11 +191,12 @@ Status TakeAttributes(std::string_view zattrs, ArrayMetadata& array) {
   return {};
 }
 
+// Scalars have them all: xarray opens none without an empty list.
 bool HasAllNames(const ArrayMetadata& array) {
   for (const auto& name : array.axis_names) {
     if (!name) return false;
   }
-  return !array.axis_names.empty();
+  return array.axis_names.size() == array.rank();
 }
 
 }  // namespace

@@ -128,5 +128,37 @@ TEST(Base64, VectorsOfTheRfc) {
   }
 }
 
+// What xarray 2026.9 writes.
+TEST(FillValue, TheAttributeOfXarrayIsReadAndWritten) {
+  const struct {
+    const char* type;
+    const char* zarr;
+    const char* attribute;
+  } cases[] = {{"int16", "-9", "-9"},
+               {"uint64", "18446744073709551615", "18446744073709551615"},
+               {"bool", "true", "true"},
+               {"float64", "-9.0", R"("AAAAAAAAIsA=")"},
+               {"float32", "-9.0", R"("AAAAAAAAIsA=")"},
+               {"float16", "-9.0", R"("AAAAAAAAIsA=")"},
+               {"float32", R"("NaN")", R"("AAAAAAAA+H8=")"},
+               {"float64", R"("NaN")", R"("AAAAAAAA+H8=")"},
+               {"float32", R"("-Infinity")", R"("AAAAAAAA8P8=")"},
+               {"float32", "0.10000000149011612", R"("AAAAoJmZuT8=")"},
+               {"complex64", R"([-9.0,"NaN"])", R"(["AAAAAAAAIsA=", "AAAAAAAA+H8="])"},
+               {"r16", "[1,2]", R"("AQI=")"}};
+  for (const auto& each : cases) {
+    const auto type = FindDataType(DataTypeDialect::kZarr, each.type);
+    ASSERT_TRUE(type) << each.type;
+    const auto item = ParseFillValue(JsonCursor(*ParseJson(each.zarr), ""), *type);
+    ASSERT_TRUE(item) << each.type;
+    EXPECT_EQ(WriteJson(WriteXarrayFillValue(*item, *type), 0), each.attribute) << each.type;
+    EXPECT_EQ(ParseXarrayFillValue(*ParseJson(each.attribute), *type), *item) << each.type;
+  }
+  const auto float32 = *FindDataType(DataTypeDialect::kZarr, "float32");
+  for (const char* other : {"-9", R"("NaN")", R"("AAAQwQ==")", "null", "[1,2]"}) {
+    EXPECT_FALSE(ParseXarrayFillValue(*ParseJson(other), float32)) << other;
+  }
+}
+
 }  // namespace
 }  // namespace unshard
