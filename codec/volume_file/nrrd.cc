@@ -10,6 +10,8 @@ namespace {
 
 // The voxels begin at a multiple of it.
 constexpr std::size_t kHeaderAlignment = 16;
+// In a millimetre: ITK, and what is made of it, ignores `space units` and counts in millimetres.
+constexpr double kNanometres = 1e6;
 
 constexpr std::array<std::string_view, 10> kTypes = {
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"};
@@ -31,7 +33,7 @@ std::string HeaderText(const VolumeFileSource& source) {
     const SpatialAxes::Axis& axis = space.xyz[i];
     sizes += " " + std::to_string(axis.axis ? source.shape[*axis.axis] : 1);
     std::array<double, 3> direction{};
-    direction[i] = axis.resolution;
+    direction[i] = axis.resolution / kNanometres;
     directions += " " + VectorText(direction);
     kinds += " domain";
   }
@@ -41,12 +43,14 @@ std::string HeaderText(const VolumeFileSource& source) {
     kinds += " vector";
   }
   std::array<double, 3> origin{};
-  for (std::size_t i = 0; i < 3; ++i) origin[i] = space.xyz[i].offset * space.xyz[i].resolution;
+  for (std::size_t i = 0; i < 3; ++i) {
+    origin[i] = space.xyz[i].offset * space.xyz[i].resolution / kNanometres;
+  }
   return "NRRD0005\ntype: " + NrrdType(DataTypeName(source.type)) +
          "\ndimension: " + (space.channel ? "4" : "3") + "\nspace dimension: 3\nsizes:" + sizes +
          "\nspace directions:" + directions + "\nkinds:" + kinds +
          "\nendian: little\nencoding: raw\nspace origin: " + VectorText(origin) +
-         "\nspace units: \"nm\" \"nm\" \"nm\"\n";
+         "\nspace units: \"mm\" \"mm\" \"mm\"\n";
 }
 
 }  // namespace

@@ -89,12 +89,12 @@ def read_nrrd(path, source, voxels, level):
     found, header = nrrd.read(os.fspath(path))
     same(found, voxels.T)
     resolution, offset = geometry(source, level)
-    np.testing.assert_allclose(header["space origin"], offset * resolution)
-    np.testing.assert_allclose(header["space directions"][:3], np.diag(resolution))
-    assert header["space units"] == ["nm"] * 3
+    np.testing.assert_allclose(header["space origin"], offset * resolution / 1e6)
+    np.testing.assert_allclose(header["space directions"][:3], np.diag(resolution) / 1e6)
+    assert header["space units"] == ["mm"] * 3
     itk = SimpleITK.ReadImage(os.fspath(path))
     same(SimpleITK.GetArrayViewFromImage(itk), np.moveaxis(voxels, 0, -1) if voxels.ndim == 4 else voxels)
-    np.testing.assert_allclose(itk.GetSpacing(), resolution)
+    np.testing.assert_allclose(itk.GetSpacing(), resolution / 1e6)
 
 
 READERS = {"npy": read_npy, "raw": read_raw, "nii": read_nii, "nrrd": read_nrrd}

@@ -104,15 +104,15 @@ TEST(VolumeFileTest, ALargeVolumeIsNifti2AndChannelsAreVectors) {
   EXPECT_EQ(layout.order, (std::vector<std::size_t>{0, 1, 2, 3}));
 }
 
-TEST(VolumeFileTest, NrrdHasNanometres) {
+TEST(VolumeFileTest, NrrdHasMillimetresWhichItkTakesForGranted) {
   const VolumeFileLayout layout = Describe("nrrd", Image(2));
   const std::string text = TextOf(layout);
   EXPECT_EQ(text.rfind("NRRD0005\n", 0), 0u);
   for (const char* line :
        {"type: uint16", "dimension: 4", "space dimension: 3", "sizes: 100 80 20 2",
-        "space directions: (8,0,0) (0,8.5,0) (0,0,30) none", "kinds: domain domain domain vector",
-        "endian: little", "encoding: raw", "space origin: (128,0,-60)",
-        "space units: \"nm\" \"nm\" \"nm\""}) {
+        "space directions: (8e-06,0,0) (0,8.5e-06,0) (0,0,3e-05) none",
+        "kinds: domain domain domain vector", "endian: little", "encoding: raw",
+        "space origin: (0.000128,0,-6e-05)", "space units: \"mm\" \"mm\" \"mm\""}) {
     EXPECT_NE(text.find("\n" + std::string(line) + "\n"), std::string::npos) << line;
   }
   EXPECT_EQ(text.find("\n\n"), text.size() - 2);
