@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -136,11 +137,15 @@ void SetUnits(const ArrayMetadata& array, JsonValue& document) {
 }
 
 // `axes` of N5 has no null: axes without a name have "".
+// TensorStore opens no dataset in which a name occurs twice: only the first axis keeps it.
 JsonValue NamesJson(const ArrayMetadata& array) {
   std::vector<JsonValue> names;
-  for (const auto& name : Reversed(array.axis_names)) {
-    names.push_back(JsonValue::String(name.value_or("")));
+  std::set<std::string> seen;
+  for (const auto& axis : array.axis_names) {
+    const bool is_first = axis && seen.insert(*axis).second;
+    names.push_back(JsonValue::String(is_first ? *axis : ""));
   }
+  std::reverse(names.begin(), names.end());
   return JsonValue::Array(std::move(names));
 }
 

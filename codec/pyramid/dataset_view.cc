@@ -63,9 +63,13 @@ JsonValue GroupAttributes(const SourceDataset& dataset, ArrayDialect to) {
       EraseN5Members(attributes);
       return attributes;
     case ArrayDialect::kZarr3:
-      return to == ArrayDialect::kZarr2 ? AttributesInZarr2(std::move(attributes)) : attributes;
+      if (to != ArrayDialect::kZarr2) return attributes;
+      if (JsonValue* ome = attributes.Find("ome")) CompleteMultiscales(dataset.levels, *ome);
+      return AttributesInZarr2(std::move(attributes));
     case ArrayDialect::kZarr2:
-      return to == ArrayDialect::kZarr3 ? AttributesInZarr3(std::move(attributes)) : attributes;
+      if (to != ArrayDialect::kZarr3) return attributes;
+      CompleteMultiscales(dataset.levels, attributes);
+      return AttributesInZarr3(std::move(attributes));
   }
   return attributes;
 }
@@ -98,7 +102,8 @@ PyramidGeometry MapGeometry(const PyramidGeometry& geometry, const AxisMap& axes
 }
 
 // The numbers of a precomputed volume are nanometres.
-Status CheckUnits(PyramidGeometry& geometry, std::vector<std::string>& warnings) {
+Status CheckUnits(const SourceDataset& dataset, const PyramidGeometry& geometry,
+                  std::vector<std::string>& warnings) {
   bool guessed = false;
   for (const PyramidAxis& axis : geometry.axes) {
     if (axis.kind != PyramidAxis::Kind::kSpace && axis.kind != PyramidAxis::Kind::kOther) continue;
@@ -107,7 +112,13 @@ Status CheckUnits(PyramidGeometry& geometry, std::vector<std::string>& warnings)
     return Fail(ErrorCode::kNotSupported, "the unit " + axis.unit + " of the axis " + axis.name +
                                               ": a precomputed volume counts in nanometres");
   }
-  if (guessed) warnings.push_back("no units: a voxel counts as 1 nm wide");
+  if (!guessed) return {};
+  warnings.push_back("no units: a voxel counts as 1 nm wide");
+  if (dataset.kind == Kind::kArray && IsZarr(dataset.dialect)) {
+    warnings.back() +=
+        "; if this array is a level of an OME-Zarr image, open the group above it, which has the "
+        "scale";
+  }
   return {};
 }
 
@@ -172,10 +183,11 @@ Result<PyramidGeometry> GeometryFor(const SourceDataset& dataset, ArrayDialect t
     return ReadGeometry(dataset);
   }
   PyramidGeometry geometry;
-  for (const std::string& name : OmeAxisNames(OmeOf(dataset.dialect, dataset.attributes))) {
+  const std::size_t rank = dataset.levels.front().array.rank();
+  for (const std::string& name : OmeAxisNames(OmeOf(dataset.dialect, dataset.attributes), rank)) {
     geometry.axes.push_back({name, KindOfAxis(name), ""});
   }
-  if (geometry.axes.size() != dataset.levels.front().array.rank()) {
+  if (geometry.axes.size() != rank) {
     return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: expected those of the arrays");
   }
   for (const PyramidLevel& level : dataset.levels) {
@@ -191,6 +203,33 @@ Result<PresentedArray> PresentUnsharded(const ArrayMetadata& stored) {
   array.presented.shard_shape.reset();
   array.presented.sharding = JsonValue();
   return array;
+}
+
+bool QuoteBareNumbers(JsonValue& value) {
+  const auto is_bare = [](const std::string& text) {
+    return text == "NaN" || text == "Infinity" || text == "-Infinity";
+  };
+  if (value.is_number() && is_bare(value.text())) {
+    value = JsonValue::String(value.text());
+    return true;
+  }
+  bool any = false;
+  if (value.is_array()) {
+    for (JsonValue& item : value.mutable_items()) any |= QuoteBareNumbers(item);
+  } else if (value.is_object()) {
+    for (auto& [name, member] : value.mutable_members()) any |= QuoteBareNumbers(member);
+  }
+  return any;
+}
+
+// Python writes NaN and infinities without quotes, and strict readers refuse the whole document.
+void QuoteBareNumbers(PresentedDataset& presented) {
+  for (PresentedDataset::Document& document : presented.documents) {
+    if (!QuoteBareNumbers(document.content)) continue;
+    const std::string prefix = document.directory.empty() ? "" : document.directory + "/";
+    presented.warnings.push_back(prefix + document.name +
+                                 ": NaN and infinities, which JSON has not, are strings");
+  }
 }
 
 using PresentLevel = Result<PresentedArray> (*)(const ArrayMetadata& stored);
@@ -218,6 +257,7 @@ Result<PresentedDataset> PresentInOwnFormat(const SourceDataset& dataset, Presen
   } else if (dataset.kind != Kind::kArray) {
     AddGroup("", dataset.dialect, dataset.attributes, presented.documents);
   }
+  QuoteBareNumbers(presented);
   return presented;
 }
 
@@ -228,12 +268,13 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
   PresentedDataset presented;
   if (dataset.levels.empty()) {
     AddGroup("", to, GroupAttributes(dataset, to), presented.documents);
+    QuoteBareNumbers(presented);
     return presented;
   }
   UNSHARD_ASSIGN_OR_RETURN(PyramidGeometry geometry, GeometryFor(dataset, to));
   presented.warnings = geometry.warnings;
   if (to == ArrayDialect::kPrecomputed) {
-    UNSHARD_RETURN_IF_ERROR(CheckUnits(geometry, presented.warnings));
+    UNSHARD_RETURN_IF_ERROR(CheckUnits(dataset, geometry, presented.warnings));
   }
   std::vector<PresentedArray> arrays;
   for (std::size_t i = 0; i < dataset.levels.size(); ++i) {
@@ -260,6 +301,7 @@ Result<PresentedDataset> PresentDataset(const SourceDataset& dataset, ArrayDiale
     presented.levels.push_back({paths[i], std::move(arrays[i])});
   }
   UNSHARD_RETURN_IF_ERROR(AddPyramid(dataset, mapped, to, presented));
+  QuoteBareNumbers(presented);
   return presented;
 }
 

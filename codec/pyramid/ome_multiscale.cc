@@ -1,6 +1,8 @@
 #include "codec/pyramid/ome_multiscale.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +13,50 @@ namespace {
 constexpr std::array<std::string_view, 8> kOmeMembers = {
     "multiscales", "omero", "labels", "image-label",
     "plate",       "well",  "series", "bioformats2raw.layout"};
+
+// The axes of versions 0.1 and 0.2, which do not list them.
+constexpr std::array<std::string_view, 5> kImpliedAxes = {"t", "c", "z", "y", "x"};
+
+// The axes of a multiscale of any version as version 0.4 lists them: objects with a name and,
+// where the version or the name tells it, a type.
+std::vector<JsonValue> AxesOf(const JsonValue& multiscale, std::size_t rank) {
+  std::vector<JsonValue> axes;
+  const auto add = [&](const std::string& name) {
+    JsonValue axis = JsonValue::Object({{"name", JsonValue::String(name)}});
+    const auto kind = KindOfAxis(name);
+    if (kind == PyramidAxis::Kind::kSpace) axis.Set("type", JsonValue::String("space"));
+    if (kind == PyramidAxis::Kind::kChannel) axis.Set("type", JsonValue::String("channel"));
+    if (kind == PyramidAxis::Kind::kTime) axis.Set("type", JsonValue::String("time"));
+    axes.push_back(std::move(axis));
+  };
+  if (multiscale.Find("axes") == nullptr && rank == kImpliedAxes.size()) {
+    for (const std::string_view name : kImpliedAxes) add(std::string(name));
+  }
+  for (const JsonValue& axis : ItemsOf(multiscale, "axes")) {
+    axis.is_string() ? add(axis.text()) : axes.push_back(axis);  // version 0.3 has names only
+  }
+  return axes;
+}
+
+// How much coarser a level is along an axis than the one before it: most writers halve, and round
+// up or down.
+std::uint64_t StepBetween(std::uint64_t before, std::uint64_t extent) {
+  if (extent == 0 || extent == before) return 1;
+  if (extent == before / 2 || extent == before / 2 + before % 2) return 2;
+  return std::max<std::uint64_t>((before + extent / 2) / extent, 1);
+}
+
+// How much coarser a level is than the first one, by the shapes of the arrays.
+std::vector<double> FactorsOfShapes(const std::vector<PyramidLevel>& levels, std::size_t level) {
+  std::vector<double> factors(levels.front().array.rank(), 1);
+  for (std::size_t i = 1; i <= level; ++i) {
+    for (std::size_t axis = 0; axis < factors.size(); ++axis) {
+      const auto step = StepBetween(levels[i - 1].array.shape[axis], levels[i].array.shape[axis]);
+      factors[axis] *= static_cast<double>(step);
+    }
+  }
+  return factors;
+}
 
 struct Transform {
   std::vector<double> scale;
@@ -40,17 +86,45 @@ Status Apply(const JsonValue& owner, const std::string& name, Transform& to) {
   return {};
 }
 
+// Whether all levels have the extent 1 along an axis.
+bool IsSingle(const std::vector<PyramidLevel>& levels, std::size_t axis) {
+  return std::all_of(levels.begin(), levels.end(), [&](const PyramidLevel& level) {
+    return level.array.shape.size() > axis && level.array.shape[axis] == 1;
+  });
+}
+
+bool HasTransformations(const JsonValue& dataset) {
+  return !ItemsOf(dataset, "coordinateTransformations").empty();
+}
+
+// The transformation of a level without that of the whole multiscale. Versions before 0.4 have
+// none: the shapes of the arrays say how coarse the level is.
+Result<Transform> TransformOf(const std::vector<JsonValue>& datasets,
+                              const std::vector<PyramidLevel>& levels, std::size_t level) {
+  const std::size_t rank = levels.front().array.rank();
+  const auto own = [&](std::size_t i) -> Result<Transform> {
+    Transform transform{std::vector<double>(rank, 1), std::vector<double>(rank, 0)};
+    UNSHARD_RETURN_IF_ERROR(
+        Apply(datasets[i], "multiscales[0].datasets[" + std::to_string(i) + "]", transform));
+    return transform;
+  };
+  if (level == 0 || HasTransformations(datasets[level])) return own(level);
+  UNSHARD_ASSIGN_OR_RETURN(Transform transform, own(0));
+  const std::vector<double> factors = FactorsOfShapes(levels, level);
+  for (std::size_t axis = 0; axis < rank; ++axis) transform.scale[axis] *= factors[axis];
+  return transform;
+}
+
 Result<std::vector<PyramidAxis>> ReadAxes(const JsonValue& multiscale, std::size_t rank,
                                           std::vector<std::string>& warnings) {
-  const auto& axes = ItemsOf(multiscale, "axes");
+  const std::vector<JsonValue> axes = AxesOf(multiscale, rank);
   if (axes.size() != rank) {
     return Fail(ErrorCode::kDataLoss, "multiscales[0].axes: expected " + std::to_string(rank) +
                                           " axes, found " + std::to_string(axes.size()));
   }
   std::vector<PyramidAxis> read;
   for (const JsonValue& axis : axes) {
-    // Version 0.3 has names only.
-    PyramidAxis made{axis.is_string() ? axis.text() : TextOf(axis, "name"), {}, {}};
+    PyramidAxis made{TextOf(axis, "name"), {}, {}};
     const std::string type = TextOf(axis, "type");
     made.kind = KindOfAxis(made.name);
     if (type == "space") made.kind = PyramidAxis::Kind::kSpace;
@@ -132,14 +206,36 @@ Result<std::vector<std::string>> OmeLevelPaths(const JsonValue& ome) {
   return paths;
 }
 
-std::vector<std::string> OmeAxisNames(const JsonValue& ome) {
+std::vector<std::string> OmeAxisNames(const JsonValue& ome, std::size_t rank) {
   std::vector<std::string> names;
   const auto& multiscales = ItemsOf(ome, "multiscales");
   if (multiscales.empty()) return names;
-  for (const JsonValue& axis : ItemsOf(multiscales.front(), "axes")) {
-    names.push_back(axis.is_string() ? axis.text() : TextOf(axis, "name"));
+  for (const JsonValue& axis : AxesOf(multiscales.front(), rank)) {
+    names.push_back(TextOf(axis, "name"));
   }
   return names;
+}
+
+void CompleteMultiscales(const std::vector<PyramidLevel>& levels, JsonValue& ome) {
+  JsonValue* multiscales = ome.Find("multiscales");
+  if (multiscales == nullptr || !multiscales->is_array() || multiscales->items().empty()) return;
+  JsonValue& multiscale = multiscales->mutable_items().front();
+  JsonValue* datasets = multiscale.is_object() ? multiscale.Find("datasets") : nullptr;
+  if (datasets == nullptr || datasets->items().size() != levels.size() || levels.empty()) return;
+  std::vector<JsonValue> axes = AxesOf(multiscale, levels.front().array.rank());
+  const JsonValue* listed = multiscale.Find("axes");
+  if (!axes.empty() && (listed == nullptr || listed->items() != axes)) {
+    multiscale.Set("axes", JsonValue::Array(std::move(axes)));
+    datasets = multiscale.Find("datasets");
+  }
+  const std::vector<JsonValue> before = datasets->items();
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (HasTransformations(before[i]) || !before[i].is_object()) continue;
+    const auto transform = TransformOf(before, levels, i);
+    if (!transform) return;
+    datasets->mutable_items()[i].Set("coordinateTransformations",
+                                     JsonValue::Array({Transformation("scale", transform->scale)}));
+  }
 }
 
 Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
@@ -153,15 +249,21 @@ Result<PyramidGeometry> GeometryOfOme(const JsonValue& ome,
   PyramidGeometry geometry;
   UNSHARD_ASSIGN_OR_RETURN(geometry.axes, ReadAxes(multiscale, rank, geometry.warnings));
   const auto& datasets = ItemsOf(multiscale, "datasets");
+  if (datasets.size() != levels.size()) {
+    return Fail(ErrorCode::kDataLoss, "multiscales[0].datasets: expected " +
+                                          std::to_string(levels.size()) + " levels, found " +
+                                          std::to_string(datasets.size()));
+  }
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const std::string name = "multiscales[0].datasets[" + std::to_string(i) + "]";
     if (levels[i].array.rank() != rank) {
       return Fail(ErrorCode::kDataLoss, name + ": expected an array of as many axes as the others");
     }
-    Transform transform{std::vector<double>(rank, 1), std::vector<double>(rank, 0)};
-    UNSHARD_RETURN_IF_ERROR(Apply(datasets[i], name, transform));
+    UNSHARD_ASSIGN_OR_RETURN(Transform transform, TransformOf(datasets, levels, i));
     UNSHARD_RETURN_IF_ERROR(Apply(multiscale, "multiscales[0]", transform));
     for (std::size_t axis = 0; axis < rank; ++axis) {
+      // Some writers give the time of a single moment the scale 0.
+      if (transform.scale[axis] == 0 && IsSingle(levels, axis)) transform.scale[axis] = 1;
       if (!(transform.scale[axis] > 0)) {
         return Fail(ErrorCode::kNotSupported,
                     name + ": expected a scale above 0 along the axis " + geometry.axes[axis].name);

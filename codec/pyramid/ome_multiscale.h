@@ -1,4 +1,4 @@
-// OME-Zarr multiscales, versions 0.5 (Zarr v3) and 0.4 (Zarr v2), as pyramids, and back.
+// OME-Zarr multiscales, versions 0.5 (Zarr v3) and 0.1 to 0.4 (Zarr v2), as pyramids, and back.
 // codec/FORMATS.md, "Views". Pure; thread-safe.
 #pragma once
 
@@ -16,10 +16,14 @@ JsonValue OmeOf(ArrayDialect dialect, const JsonValue& attributes);
 // The paths of the datasets of the first multiscale; none where there is none. Fails with kDataLoss
 // where a dataset has no path.
 Result<std::vector<std::string>> OmeLevelPaths(const JsonValue& ome);
-// The names of its axes.
-std::vector<std::string> OmeAxisNames(const JsonValue& ome);
+// The names of its axes, for arrays of `rank`: versions 0.1 and 0.2 do not list them.
+std::vector<std::string> OmeAxisNames(const JsonValue& ome, std::size_t rank);
+// Adds to the first multiscale of `ome` what version 0.4 requires and older ones lack: the axes,
+// and the scale of each level. Changes nothing where `levels` are not its datasets.
+void CompleteMultiscales(const std::vector<PyramidLevel>& levels, JsonValue& ome);
 
-// The geometry of the first multiscale; units of length become nanometres. Translations are taken
+// The geometry of the first multiscale; units of length become nanometres. Levels without
+// transformations are as coarse as the shapes of their arrays say. Translations are taken
 // as those of the corners of voxels, or else of their centres, whichever lets all levels begin at
 // whole voxels. Fails with kNotSupported where neither does, and with kDataLoss on damaged
 // metadata.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "codec/core/lower_case.h"
 #include "codec/core/text.h"
@@ -83,9 +84,11 @@ Result<PyramidGeometry> ReadGeometry(const SourceDataset& dataset) {
 }
 
 bool IsNearlyWhole(double value) {
-  const double rounded = std::round(value);
+  // Products and quotients of decimals are some units of the last place off, beyond 2^40 or so more
+  // than 1e-6.
+  constexpr double kRounding = 8 * std::numeric_limits<double>::epsilon();
   return std::isfinite(value) && std::abs(value) < 9e15 &&
-         std::abs(value - rounded) <= 1e-6 * std::max(1.0, std::abs(value) * 1e-3);
+         std::abs(value - std::round(value)) <= std::max(1e-6, kRounding * std::abs(value));
 }
 
 Result<std::int64_t> WholeOffset(const LevelPosition& level, std::size_t axis,

@@ -105,8 +105,12 @@ Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, Array
 }
 
 Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
-                                                     const std::optional<Schema>& wanted) {
+                                                     const std::optional<Schema>& wanted,
+                                                     std::vector<std::string>* warnings) {
   UNSHARD_ASSIGN_OR_RETURN(PresentedDataset presented, Present(source, to));
+  if (warnings != nullptr) {
+    warnings->insert(warnings->end(), presented.warnings.begin(), presented.warnings.end());
+  }
   for (std::size_t level = 0; wanted && level < presented.levels.size(); ++level) {
     const std::string directory =
         to == ArrayDialect::kPrecomputed ? std::string() : presented.levels[level].path;

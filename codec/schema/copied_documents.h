@@ -16,9 +16,11 @@ namespace unshard {
 // (PresentDataset). `wanted` constrains only chunks, shards and codec; what it does not constrain
 // stays as far as the format allows, but arrays are sharded only where it asks for shards. Fails as
 // PresentDataset does, and with kInvalidArgument, naming the level and the constraint, where a
-// constraint cannot be satisfied.
+// constraint cannot be satisfied. What the metadata lack, and what is assumed instead, is
+// appended to `warnings`.
 Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
-                                                     const std::optional<Schema>& wanted);
+                                                     const std::optional<Schema>& wanted,
+                                                     std::vector<std::string>* warnings = nullptr);
 
 // The directories of the levels of such a copy, below its own. Fails as DocumentsOfCopy does.
 Result<std::vector<std::string>> LevelsOfCopy(const SourceDataset& source, ArrayDialect to);

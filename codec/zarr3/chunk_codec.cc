@@ -18,6 +18,13 @@ tl::unexpected<Error> NotSupported(const Codec& codec, std::string_view why) {
               codec.json_path + ": the codec \"" + codec.name + "\" " + std::string(why));
 }
 
+// A codec where arrays are encoded, before "bytes".
+tl::unexpected<Error> NotAnArrayCodec(const Codec& codec) {
+  const auto made = MakeBytesCodec(codec.name, codec.configuration(), codec.configuration_path());
+  if (!made || *made) return NotSupported(codec, "encodes bytes: expected \"bytes\" before it");
+  return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+}
+
 JsonValue ConfigurationOf(const Codec& codec) {
   const JsonValue* const configuration = codec.configuration();
   return configuration != nullptr ? *configuration : JsonValue();
@@ -52,7 +59,7 @@ class ChainBuilder {
  private:
   Status TakeFilter(const Codec& codec) {
     UNSHARD_ASSIGN_OR_RETURN(auto filter, MakeZarr3Filter(codec, items_));
-    if (!filter) return NotSupported(codec, "is not known here: its voxels cannot be decoded");
+    if (!filter) return NotAnArrayCodec(codec);
     if (filter->plain && filter->plain->type.size != items_.type.size) {
       return NotSupported(codec, "takes items of " + DataTypeName(filter->plain->type) +
                                      ": expected a type of " + std::to_string(items_.type.size) +

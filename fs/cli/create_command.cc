@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -368,7 +369,8 @@ Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command
 }
 
 Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
-                                              const SourceDataset& source) {
+                                              const SourceDataset& source,
+                                              const std::string& path) {
   if (!command.like.empty() || command.format.empty()) return DescribedDocuments(command);
   UNSHARD_ASSIGN_OR_RETURN(const ArrayDialect format, FormatOf(command.format));
   UNSHARD_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(command, format));
@@ -383,9 +385,13 @@ Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
   }
   const bool stores =
       !command.chunk.empty() || !command.shard.empty() || schema.codec || !command.schema.empty();
+  std::vector<std::string> warnings;
   UNSHARD_ASSIGN_OR_RETURN(
       const auto made,
-      DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt));
+      DocumentsOfCopy(source, format, stores ? std::optional(schema) : std::nullopt, &warnings));
+  for (const std::string& warning : warnings) {
+    LogWarning((path.empty() ? "" : path + ": ") + warning);
+  }
   return TextsOf(made);
 }
 
@@ -399,11 +405,15 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
                                 " is one), which keep their own shapes");
   }
   std::vector<NewDocument> all;
+  std::map<std::string, std::size_t> places;  // in `all`, by path
   std::set<std::string> directories;
   const auto add = [&](const std::string& path, std::vector<NewDocument> documents) {
     for (NewDocument& document : documents) {
       document.path = JoinPath(path, document.path);
-      all.push_back(std::move(document));
+      // A group between an image and its levels may be a group of the source as well.
+      const auto [place, is_first] = places.try_emplace(document.path, all.size());
+      if (is_first) all.emplace_back();
+      all[place->second] = std::move(document);
     }
     directories.insert(path);
   };
@@ -414,8 +424,8 @@ Result<std::vector<NewDocument>> DocumentsForGroup(const CreateCommand& command,
   };
   for (const DatasetMember& dataset : source.datasets()) {
     const SourceDataset& described = dataset.source.dataset;
-    auto documents =
-        DocumentsFor(ForAxesOf(described, command, format, source.datasets()), described);
+    auto documents = DocumentsFor(ForAxesOf(described, command, format, source.datasets()),
+                                  described, dataset.path);
     if (!documents) return Forward(std::move(documents).error(), dataset.path);
     add(dataset.path, *std::move(documents));
   }

@@ -37,9 +37,11 @@ bool DescribesNewDataset(const CreateCommand& command);
 Result<std::vector<NewDocument>> DescribedDocuments(const CreateCommand& command);
 
 // The same, where the arguments say nothing of shape and data type: those are of `source`, as are
-// its levels, names, units, and what else the arguments leave open.
+// its levels, names, units, and what else the arguments leave open. `path`: of the source in its
+// group, for lines of the log.
 Result<std::vector<NewDocument>> DocumentsFor(const CreateCommand& command,
-                                              const SourceDataset& source);
+                                              const SourceDataset& source,
+                                              const std::string& path = "");
 
 // The same for all datasets of a group, each at its path, with the attributes of the groups. Fails
 // where the arguments say what cannot hold for all of them: a shape, levels.

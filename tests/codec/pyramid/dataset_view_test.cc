@@ -309,5 +309,106 @@ TEST(DatasetView, TwoLevelsOfOneResolutionAreRefusedAsScales) {
   EXPECT_TRUE(PresentDataset(dataset, ArrayDialect::kZarr2, {}));
 }
 
+SourceDataset Zarr2Array(const std::string& fill, const std::string& attributes) {
+  SourceDataset dataset;
+  dataset.dialect = ArrayDialect::kZarr2;
+  dataset.kind = SourceDataset::Kind::kArray;
+  auto array = ReadArray(ArrayDialect::kZarr2,
+                         *ParseJson(R"({"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i2",)"
+                                    R"("compressor":null,"filters":null,"order":"C",)"
+                                    R"("fill_value":)" +
+                                    fill + "}"),
+                         *ParseJson(attributes));
+  EXPECT_TRUE(array) << array.error().message;
+  dataset.levels.push_back({"", *std::move(array)});
+  return dataset;
+}
+
+TEST(DatasetView, AMissingValueOfZarr2IsAnAttributeInZarr3) {
+  const auto attributes_of = [](const SourceDataset& dataset) {
+    const JsonValue document = Present(dataset, ArrayDialect::kZarr3).documents[0].content;
+    return CompactJson(*document.Find("fill_value")) + CompactJson(*document.Find("attributes"));
+  };
+  const std::string named = R"({"_ARRAY_DIMENSIONS":["x"]})";
+  EXPECT_EQ(attributes_of(Zarr2Array("-9", named)), R"(-9{"_FillValue":-9})");
+  EXPECT_EQ(attributes_of(Zarr2Array("null", named)), "0{}");
+  EXPECT_EQ(attributes_of(Zarr2Array("null", R"({"_ARRAY_DIMENSIONS":["x"],"_FillValue":7})")),
+            R"(0{"_FillValue":7})");
+  EXPECT_EQ(attributes_of(Zarr2Array("-9", "{}")), "-9{}") << "xarray does not open it";
+}
+
+TEST(DatasetView, AMissingValueOfZarr3IsTheFillValueInZarr2) {
+  const auto view = [](const char* fill, const char* more) {
+    return Present(
+        Array(ArrayDialect::kZarr3, Zarr3("int16", "[4]", "[2]", List({kLittle}), fill,
+                                          R"(,"dimension_names":["x"])" + std::string(more))),
+        ArrayDialect::kZarr2);
+  };
+  const auto fill_of = [](const PresentedDataset& presented) {
+    return CompactJson(*presented.documents[0].content.Find("fill_value"));
+  };
+  const auto presents_absent = [](const PresentedDataset& presented) {
+    const auto conversion = ChunkConversion::Make(presented.levels[0].array);
+    EXPECT_TRUE(conversion);
+    return conversion && conversion->presents_absent();
+  };
+  PresentedDataset masked = view("-9", R"(,"attributes":{"_FillValue":-9,"units":"m"})");
+  EXPECT_EQ(fill_of(masked), "-9");
+  EXPECT_EQ(CompactJson(masked.documents[1].content), R"({"units":"m","_ARRAY_DIMENSIONS":["x"]})");
+  EXPECT_FALSE(presents_absent(masked));
+  PresentedDataset other = view("0", R"(,"attributes":{"_FillValue":-9})");
+  EXPECT_EQ(fill_of(other), "-9");
+  EXPECT_TRUE(presents_absent(other)) << "absent chunks are zeros, and not missing";
+  EXPECT_EQ(fill_of(view("0", "")), "null");
+  EXPECT_TRUE(presents_absent(view("0", ""))) << "undefined in zarr-python 2";
+  EXPECT_TRUE(presents_absent(view("5", "")));
+}
+
+TEST(DatasetView, AScalarHasAnEmptyListOfDimensions) {
+  const PresentedDataset scalar =
+      Present(Array(ArrayDialect::kZarr3, Zarr3("int16", "[]", "[]", List({kLittle}))),
+              ArrayDialect::kZarr2);
+  ASSERT_EQ(scalar.documents.size(), 2U);
+  EXPECT_EQ(CompactJson(scalar.documents[1].content), R"({"_ARRAY_DIMENSIONS":[]})");
+}
+
+TEST(DatasetView, BareNanIsAStringInDocumentsThatAreMadeHere) {
+  const SourceDataset source = Zarr2Array("0", R"({"missing_value":NaN,"range":[-Infinity,1]})");
+  for (const ArrayDialect to : {ArrayDialect::kZarr3, ArrayDialect::kN5}) {
+    const PresentedDataset presented = Present(source, to);
+    EXPECT_EQ(presented.warnings.size(), 1U);
+    const std::string text = CompactJson(presented.documents[0].content);
+    EXPECT_NE(text.find(R"("missing_value":"NaN")"), text.npos) << text;
+    EXPECT_NE(text.find(R"(["-Infinity",1])"), text.npos) << text;
+  }
+}
+
+TEST(DatasetView, OnlyOneAxisOfAnN5DatasetHasAName) {
+  const SourceDataset twice = Array(
+      ArrayDialect::kZarr3, Zarr3("uint8", "[2,3,4]", "[2,3,4]", List({R"({"name":"bytes"})"}), "0",
+                                  R"(,"dimension_names":["b","a","b"])"));
+  EXPECT_EQ(CompactJson(*Present(twice, ArrayDialect::kN5).documents[0].content.Find("axes")),
+            R"(["","a","b"])");
+}
+
+TEST(DatasetView, OldImagesGetTheScalesThatTheirNewVersionRequires) {
+  SourceDataset image = Zarr2Array("0", "{}");
+  image.kind = SourceDataset::Kind::kPyramid;
+  image.attributes = *ParseJson(
+      R"({"multiscales":[{"version":"0.3","axes":["x"],"datasets":[{"path":"a"},{"path":"b"}]}]})");
+  image.levels[0].path = "a";
+  image.levels.push_back(image.levels[0]);
+  image.levels[1].path = "b";
+  image.levels[1].array.shape = {2};
+  const PresentedDataset zarr3 = Present(image, ArrayDialect::kZarr3);
+  EXPECT_EQ(CompactJson(*zarr3.documents.back().content.Find("attributes")->Find("ome")),
+            R"({"version":"0.5","multiscales":[{"axes":[{"name":"x","type":"space"}],)"
+            R"("datasets":[{"path":"a","coordinateTransformations":)"
+            R"([{"type":"scale","scale":[1]}]},{"path":"b","coordinateTransformations":)"
+            R"([{"type":"scale","scale":[2]}]}]}]})");
+  const PresentedDataset n5 = Present(image, ArrayDialect::kN5);
+  EXPECT_EQ(CompactJson(*n5.documents.back().content.Find("downsamplingFactors")), "[[1],[2]]");
+}
+
 }  // namespace
 }  // namespace unshard

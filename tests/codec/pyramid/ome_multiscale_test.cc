@@ -93,5 +93,93 @@ TEST(OmeMultiscale, VersionsMoveInAndOutOfTheirMember) {
   EXPECT_EQ(AttributesInZarr3(*ParseJson(R"({"a":1})")), *ParseJson(R"({"a":1})"));
 }
 
+std::vector<PyramidLevel> LevelsOf(const std::vector<std::vector<std::uint64_t>>& shapes) {
+  std::vector<PyramidLevel> levels;
+  for (const auto& shape : shapes) {
+    levels.emplace_back();
+    levels.back().array.shape = shape;
+  }
+  return levels;
+}
+
+TEST(OmeMultiscale, VersionsWithoutScalesHaveThoseOfTheShapes) {
+  const JsonValue ome =
+      *ParseJson(R"({"multiscales":[{"version":"0.3","axes":["z","y","x"],)"
+                 R"("datasets":[{"path":"0"},{"path":"1"},{"path":"2"},{"path":"3"}]}]})");
+  const auto levels = LevelsOf({{1, 7, 100}, {1, 4, 50}, {1, 2, 17}, {1, 1, 17}});
+  const auto geometry = GeometryOfOme(ome, levels);
+  ASSERT_TRUE(geometry) << geometry.error().message;
+  const std::vector<std::vector<double>> expected = {{1, 1, 1}, {1, 2, 2}, {1, 4, 6}, {1, 8, 6}};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(geometry->levels[i].resolution, expected[i]) << i;
+    EXPECT_EQ(geometry->levels[i].corner, (std::vector<double>{0, 0, 0})) << i;
+  }
+}
+
+TEST(OmeMultiscale, VersionsWithoutAxesHaveFive) {
+  const JsonValue ome =
+      *ParseJson(R"({"multiscales":[{"version":"0.1","datasets":[{"path":"0"},{"path":"1"}]}]})");
+  const auto levels = LevelsOf({{1, 2, 3, 8, 8}, {1, 2, 3, 4, 4}});
+  const auto geometry = GeometryOfOme(ome, levels);
+  ASSERT_TRUE(geometry) << geometry.error().message;
+  EXPECT_EQ(geometry->axes[1].name, "c");
+  EXPECT_EQ(geometry->axes[1].kind, PyramidAxis::Kind::kChannel);
+  EXPECT_EQ(geometry->levels[1].resolution, (std::vector<double>{1, 1, 1, 2, 2}));
+  EXPECT_EQ(OmeAxisNames(ome, 5), (std::vector<std::string>{"t", "c", "z", "y", "x"}));
+  EXPECT_FALSE(GeometryOfOme(ome, LevelsOf({{8, 8}, {4, 4}}))) << "only five axes are known";
+}
+
+TEST(OmeMultiscale, WhatVersion04RequiresIsAdded) {
+  JsonValue ome = *ParseJson(R"({"multiscales":[{"version":"0.3","axes":["y","x"],"name":"cells",)"
+                             R"("datasets":[{"path":"0"},{"path":"1"}]}],"other":1})");
+  CompleteMultiscales(LevelsOf({{8, 6}, {4, 3}}), ome);
+  EXPECT_EQ(CompactJson(ome),
+            R"({"multiscales":[{"version":"0.3","axes":[{"name":"y","type":"space"},)"
+            R"({"name":"x","type":"space"}],"name":"cells",)"
+            R"("datasets":[{"path":"0","coordinateTransformations":)"
+            R"([{"type":"scale","scale":[1,1]}]},{"path":"1","coordinateTransformations":)"
+            R"([{"type":"scale","scale":[2,2]}]}]}],"other":1})");
+  const JsonValue complete = ome;
+  CompleteMultiscales(LevelsOf({{8, 6}, {4, 3}}), ome);
+  EXPECT_EQ(CompactJson(ome), CompactJson(complete));
+}
+
+TEST(OmeMultiscale, AMomentMayHaveTheScaleZero) {
+  const JsonValue ome =
+      *ParseJson(R"({"multiscales":[{"axes":[{"name":"t"},{"name":"x"}],"datasets":[{"path":"0",)"
+                 R"("coordinateTransformations":[{"type":"scale","scale":[0.0,4]}]}]}]})");
+  const auto geometry = GeometryOfOme(ome, LevelsOf({{1, 8}}));
+  ASSERT_TRUE(geometry) << geometry.error().message;
+  EXPECT_EQ(geometry->levels[0].resolution, (std::vector<double>{1, 4}));
+  EXPECT_FALSE(GeometryOfOme(ome, LevelsOf({{2, 8}}))) << "two moments at one time";
+}
+
+TEST(OmeMultiscale, LevelsThatAreNotItsDatasetsAreRefused) {
+  const JsonValue ome =
+      *ParseJson(R"({"multiscales":[{"axes":["y","x"],"datasets":[{"path":"0"}]}]})");
+  const auto geometry = GeometryOfOme(ome, LevelsOf({{8, 8}, {4, 4}}));
+  ASSERT_FALSE(geometry);
+  EXPECT_EQ(geometry.error().message, "multiscales[0].datasets: expected 2 levels, found 1");
+}
+
+TEST(OmeMultiscale, LargeOffsetsAreNotRounded) {
+  const auto offset_of = [](const char* translation) {
+    const JsonValue ome = *ParseJson(
+        R"({"multiscales":[{"axes":[{"name":"x","type":"space","unit":"nanometer"}],)"
+        R"("datasets":[{"path":"0","coordinateTransformations":[{"type":"scale","scale":[8]},)"
+        R"({"type":"translation","translation":[)" +
+        std::string(translation) + "]}]}]}]}");
+    const auto geometry = GeometryOfOme(ome, LevelsOf({{8}}));
+    return geometry && WholeOffset(geometry->levels[0], 0, "x")
+               ? *WholeOffset(geometry->levels[0], 0, "x")
+               : -1;
+  };
+  EXPECT_EQ(offset_of("800000000.4"), -1) << "a twentieth of a voxel";
+  EXPECT_EQ(offset_of("4000000004"), -1) << "half a voxel";
+  EXPECT_EQ(offset_of("4000000008"), 500000001);
+  EXPECT_EQ(offset_of("36028797018963960"), 4503599627370495) << "2^52 - 1 voxels";
+  EXPECT_TRUE(IsNearlyWhole(0.1 * 3 * 1e12 / 0.3)) << "rounding errors of doubles";
+}
+
 }  // namespace
 }  // namespace unshard
