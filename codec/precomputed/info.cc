@@ -109,15 +109,14 @@ class InfoParser {
   }
 
  private:
-  // Two members whose shards are in one directory, with as many digits, would share shard files.
+  // Two members whose shards are in one directory would share the names of shards or of chunks.
   [[nodiscard]] Status CheckNamesOfShards() const {
-    std::map<std::pair<std::string, unsigned>, const ShardedDirectory*> seen;
+    std::map<std::string, const ShardedDirectory*> seen;
     for (const ShardedDirectory& one : info_.sharded) {
-      const unsigned digits = std::max(1u, (one.sharding.shard_bits + 3) / 4);
-      const auto [known, first] = seen.try_emplace({one.directory, digits}, &one);
+      const auto [known, first] = seen.try_emplace(one.directory, &one);
       if (first) continue;
       return Fail(ErrorCode::kDataLoss, one.json_path + ": expected a `key` of its own, found \"" +
-                                            one.directory + "\", whose shards are those of " +
+                                            one.directory + "\", the directory of the shards of " +
                                             known->second->json_path);
     }
     return {};
