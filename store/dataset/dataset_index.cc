@@ -27,7 +27,14 @@ auto TreesIn(const ByDirectory& trees, const std::string& directory) {
 void Merge(const DirectoryOverlay& from, DirectoryOverlay& to) {
   if (from.document) to.document = from.document;
   for (const Document& document : from.computed) {
-    if (to.FindComputed(document.name) == nullptr) to.computed.push_back(document);
+    const auto known =
+        std::find_if(to.computed.begin(), to.computed.end(),
+                     [&](const Document& each) { return each.name == document.name; });
+    if (known == to.computed.end()) {
+      to.computed.push_back(document);
+    } else if (known->is_fallback && !document.is_fallback) {
+      *known = document;
+    }
   }
   to.hidden.insert(from.hidden.begin(), from.hidden.end());
   to.closed |= from.closed;

@@ -24,6 +24,8 @@ struct Document {
   std::string name;  // "info", "zarr.json", ".zarray", …
   std::shared_ptr<const std::string> text;
   ObjectInfo source;  // the document of the source that it is made of
+  // Of a directory that may have a document of its own, which is shown in its place.
+  bool is_fallback = false;
 };
 
 // How one directory is presented where that differs from the source. Immutable.

@@ -29,6 +29,14 @@ namespace {
 // A directory with more entries than this is data, not a place to search for datasets.
 constexpr std::size_t kMaxSearchedEntries = 100000;
 
+// Whether the chunks of an array are presented in a directory below this one.
+bool IsAbove(const std::string& directory, const std::vector<Presentation::Chunks>& chunks) {
+  return std::any_of(chunks.begin(), chunks.end(), [&](const Presentation::Chunks& each) {
+    const std::string& at = each.tree->directory();
+    return at != directory && IsAtOrBelow(at, directory);
+  });
+}
+
 }  // namespace
 
 DatasetTree::DatasetTree(std::shared_ptr<ObjectStore> store, std::shared_ptr<ChangeWatcher> watcher,
@@ -232,8 +240,9 @@ void DatasetTree::AddFault(const std::string& path, const std::string& name,
                            const ObjectInfo& source, const Error& error, Contribution& to) const {
   Error fault = error;
   const std::string document = store_->Describe(JoinPath(path, name));
-  // Failures of the store name it already.
-  if (!fault.message.starts_with(document)) fault = std::move(fault).Annotate(document);
+  // Failures of the store, and of documents of levels, name the document already.
+  const std::string inside = document.substr(0, document.size() - name.size());
+  if (!fault.message.starts_with(inside)) fault = std::move(fault).Annotate(document);
   DirectoryOverlay broken;
   broken.fault = fault;
   broken.opaque = true;
@@ -256,8 +265,9 @@ void DatasetTree::AddViewFault(const std::string& path, const Error& error,
     const auto info = store_->Stat(JoinPath(path, name), CallerDeadline());
     if (!info || !*info || (*info)->kind == ObjectInfo::Kind::kDirectory) continue;
     to.documents[std::string(name)] = **info;
-    const bool first = document.name.empty() && IsOfVersion(error);
-    if (first) document = {std::string(name), nullptr, **info};
+    // What a view makes of a group of Zarr v2 stands in its attributes.
+    const bool first = document.name.empty() || (document.name == ".zgroup" && name == ".zattrs");
+    if (first && IsOfVersion(error)) document = {std::string(name), nullptr, **info};
   }
   AddFault(path, document.name, document.source, error, to);
 }
@@ -428,9 +438,12 @@ Result<bool> DatasetTree::ReadForView(DirectoryDocuments& documents, Contributio
         KeepOrMake(GoodBefore(path), {level.directory, level.layout, level.stored_layout},
                    [&] { return stored_.OpenLevel(level, source->dataset.levels[i].array); }));
     dataset.arrays.push_back(tree);
-    DirectoryOverlay& stored = to.overlays[source->levels[i].directory];
+    const std::string& directory = source->levels[i].directory;
+    DirectoryOverlay& stored = to.overlays[directory];
     stored.closed = true;
-    stored.opaque |= source->levels[i].directory != path;
+    stored.opaque |= directory != path;
+    // Beside the level is what the source has there.
+    if (directory != path) to.overlays[ParentPath(directory)].hidden.insert(BaseName(directory));
     if (watcher_) watcher_->Watch(level.directory);
   }
   AddStoredTrees(dataset, *source, to.found);
@@ -450,12 +463,14 @@ Status DatasetTree::Present(const StoredDataset& dataset, const std::vector<std:
     if (as_stored) continue;
     if (dataset.source) {
       DirectoryOverlay& overlay = to.overlays[document.directory];
-      // In the root of a view are other datasets as well.
-      overlay.closed |=
-          document.directory != dataset.path && document.directory != dataset.view_root;
+      // In the root of a view, and in a group between a dataset and its levels, are other datasets
+      // as well.
+      const bool is_between = IsAbove(document.directory, shown.chunks);
+      overlay.closed |= document.directory != dataset.path &&
+                        document.directory != dataset.view_root && !is_between;
       overlay.computed.push_back(
           Document{document.name, std::make_shared<const std::string>(std::move(document.text)),
-                   object.info});
+                   object.info, is_between && document.directory != dataset.path});
       continue;
     }
     to.overlays[document.directory].document = Document{

@@ -200,6 +200,9 @@ Result<bool> Reader::ReadZarr3(const Text& document) {
     UNSHARD_RETURN_IF_ERROR(AddZarr3("", document));
     return true;
   }
+  if (auto group = ParseZarrMetadata(document.text); !group) {
+    return At("zarr.json", std::move(group).error());
+  }
   if (const JsonValue* attributes = document.json.Find("attributes")) {
     if (attributes->is_object()) dataset.attributes = *attributes;
   }
@@ -282,10 +285,6 @@ Result<std::optional<ViewSource>> Reader::Read() {
   if (!found) return std::nullopt;
   for (const std::string_view name : kMetadataNames) source_.hidden.emplace(name);
   source_.hidden.emplace(kConsolidatedDocument);
-  for (const PyramidLevel& level : source_.dataset.levels) {
-    const std::string first = level.path.substr(0, level.path.find('/'));
-    if (!first.empty()) source_.hidden.insert(first);
-  }
   return std::move(source_);
 }
 

@@ -131,6 +131,69 @@ TEST(DatasetTree, AViewOfAStoreThatCannotListAsksForEachDocumentOnce) {
   }
 }
 
+const char* const kFlatZarr2 =
+    R"({"zarr_format":2,"shape":[8],"chunks":[4],"dtype":"|u1","compressor":null,)"
+    R"("fill_value":0,"order":"C","filters":null})";
+
+TEST(DatasetTree, WhatLiesBesideALevelIsThereInViewsOfOtherFormats) {
+  const auto memory = std::make_shared<MemoryStore>();
+  memory->Put(".zgroup", R"({"zarr_format":2})");
+  memory->Put(".zattrs", R"({"multiscales":[{"version":"0.4","axes":[{"name":"y","type":"space"},)"
+                         R"({"name":"x","type":"space"}],"datasets":[{"path":"scale0/image",)"
+                         R"("coordinateTransformations":[{"type":"scale","scale":[1,1]}]}]}]})");
+  memory->Put("scale0/.zgroup", R"({"zarr_format":2})");
+  memory->Put("scale0/.zattrs", R"({"of":"scale0"})");
+  memory->Put("scale0/x/.zarray", kFlatZarr2);
+  memory->Put("scale0/image/.zarray",
+              R"({"zarr_format":2,"shape":[8,8],"chunks":[4,4],"dtype":"|u1","compressor":null,)"
+              R"("fill_value":0,"order":"C","filters":null})");
+  memory->Put("scale0/notes.txt", "x");
+  const auto cache = std::make_shared<IndexCache>(std::uint64_t{1} << 20);
+  for (const View* view : {&Zarr3View(), &N5View(), &PrecomputedView()}) {
+    DatasetTreeOptions options;
+    options.view = view;
+    DatasetTree tree(memory, nullptr, cache, nullptr, options);
+    const Status found = tree.Discover();
+    ASSERT_TRUE(found) << found.error().message;
+    const auto between = tree.Find("scale0");
+    ASSERT_TRUE(between) << view->name();
+    EXPECT_FALSE(between->closed) << view->name();
+    EXPECT_FALSE(between->Hides("notes.txt")) << view->name();
+    EXPECT_FALSE(between->Hides("x")) << view->name();
+    EXPECT_EQ(between->Hides("image"), view != &Zarr3View()) << view->name();
+    EXPECT_FALSE(tree.Find("")->Hides("scale0")) << view->name();
+    if (view != &Zarr3View()) continue;
+    ASSERT_TRUE(between->FindComputed("zarr.json"));
+    EXPECT_NE(between->FindComputed("zarr.json")->text->find("scale0"), std::string::npos)
+        << "the group's own attributes";
+    EXPECT_EQ(tree.Find("scale0/x")->trees.size(), 1u);
+  }
+}
+
+TEST(DatasetTree, RefusalsOfViewsNameTheDocumentAtFault) {
+  const auto fault_of = [](const std::vector<std::pair<const char*, std::string>>& documents) {
+    const auto memory = std::make_shared<MemoryStore>();
+    for (const auto& [name, text] : documents) memory->Put(name, text);
+    DatasetTreeOptions options;
+    options.view = &N5View();
+    const auto cache = std::make_shared<IndexCache>(std::uint64_t{1} << 20);
+    DatasetTree tree(memory, nullptr, cache, nullptr, options);
+    const Status found = tree.Discover();
+    EXPECT_FALSE(found);
+    return found ? "" : found.error().message.substr(memory->Describe("").size());
+  };
+  const std::string image = R"({"multiscales":[{"axes":[{"name":"x"}],"datasets":[{"path":"0",)"
+                            R"("coordinateTransformations":[{"type":"scale","scale":[-1]}]}]}]})";
+  const std::string group = R"({"zarr_format":2})";
+  EXPECT_EQ(fault_of({{".zgroup", group}, {".zattrs", image}, {"0/.zarray", kFlatZarr2}})
+                .rfind(".zattrs: multiscales", 0),
+            0u);
+  EXPECT_EQ(fault_of({{".zgroup", group}, {".zattrs", image}, {"0/.zarray", "{}"}})
+                .rfind("0/.zarray: ", 0),
+            0u);
+  EXPECT_EQ(fault_of({{"zarr.json", R"({"zarr_format":3})"}}).rfind("zarr.json: ", 0), 0u);
+}
+
 TEST_F(DatasetTreeTest, OnlyAFileIsADocument) {
   store_->Put("zarr.json", R"({"zarr_format":3,"node_type":"group"})");
   store_->Put("info/zarr.json", Flat().document);
