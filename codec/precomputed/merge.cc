@@ -285,7 +285,8 @@ Result<std::string> MergeNeuroglancerInfo(std::string_view original, std::string
   if (!same || proof.changed()) {
     return Fail(ErrorCode::kInternal, "the merged info does not read as the edit");
   }
-  return merged;
+  // Where its last shards are gone it is presented as it is stored.
+  return again->sharded.empty() ? std::string(edited) : merged;
 }
 
 }  // namespace unshard

@@ -159,8 +159,7 @@ class ZarrMerger {
     const std::string& path = place.path;
     UNSHARD_RETURN_IF_ERROR(ExpectSame(MemberPath(path, "node_type"), before.Find("node_type"),
                                        after.Find("node_type")));
-    const bool is_array = before.Find("shape") != nullptr;
-    if (is_array) {
+    if (TextOf(before, "node_type") == "array") {
       UNSHARD_RETURN_IF_ERROR(CheckArrayLayout(before, after, path));
     }
     std::vector<std::string> keys;
