@@ -1,12 +1,13 @@
 // Own publishes: this process replaces a shard.
 //
-//   1. No refresh sees the store between the rename and step 3: BeginReplacement waits for the
-//      refresh that is under way and takes its place, so that later ones wait. Known generations
-//      are still returned and read meanwhile.
-//   2. The caller renames.
-//   3. Finish opens the object. Where it is the published one, and the base was the current
-//      generation, it takes that generation's place with its count; anything else is a change by
-//      another process. The waiting threads get the result.
+//   1. BeginReplacement marks the shard. Until step 3 its generation is returned and read as if it
+//      were fresh: it is the latest that is known to exist. A caller who knows that the shard has
+//      changed, by an event or a failed read, and a refresh that meets another version wait for the
+//      outcome.
+//   2. The caller replaces the object, which may last as long as an upload.
+//   3. Finish opens the object in place of any refresh under way, which may have seen the version
+//      before. Where it finds the published one, and the base was the current generation, that
+//      takes its place with its count; anything else is a change by another process.
 //   4. Without Finish there is no result: the waiting threads refresh the shard themselves.
 #include "store/shard/set.h"
 
@@ -108,18 +109,26 @@ void ShardSet::Trim(Locked& locked) {
 Result<ShardGenerationPtr> ShardSet::Revalidate(Locked& locked, std::uint64_t shard,
                                                 const Deadline& deadline, Origin origin) {
   const std::uint64_t wanted = Remember(locked, shard).stale_since;
+  bool patient = true;
   for (int refreshes = 0;;) {
+    if (patient && IsBeingReplaced(locked, shard)) {
+      UNSHARD_ASSIGN_OR_RETURN(patient, AwaitOutcome(locked, shard, deadline));
+      const Shard& entry = Remember(locked, shard);
+      if (patient && entry.IsUncontradicted()) return entry.current;
+      continue;
+    }
     std::shared_ptr<Refresh> refresh = Remember(locked, shard).refresh;
     if (refresh) {
       UNSHARD_RETURN_IF_ERROR(WaitUntil(refresh->done, locked.lock, deadline,
                                         "waiting until a shard is opened",
                                         [&] { return refresh->over; }));
-      if (!refresh->result) continue;  // abandoned, or past the deadline of its thread
     } else {
       refresh = BeginRefresh(locked, shard);
+      refresh->patient = patient;
       FinishRefresh(locked, shard, refresh, nullptr, deadline, origin);
-      if (!refresh->result) return tl::unexpected<Error>(deadline.Check("opening a shard").error());
+      if (!refresh->result) UNSHARD_RETURN_IF_ERROR(deadline.Check("opening a shard"));
     }
+    if (!refresh->result) continue;
     if (refresh->cached && origin == Origin::kStore) continue;
     ++refreshes;
     const auto found = shards_.find(shard);
@@ -128,6 +137,23 @@ Result<ShardGenerationPtr> ShardSet::Revalidate(Locked& locked, std::uint64_t sh
                             refreshes >= kMostRefreshes;
     if (refresh->epoch >= wanted && up_to_date) return *refresh->result;
   }
+}
+
+// Whether an own publish is replacing a shard of which a generation is known.
+bool ShardSet::IsBeingReplaced(Locked& locked, std::uint64_t shard) {
+  const Shard& entry = Remember(locked, shard);
+  return entry.replacing && entry.current;
+}
+
+// False: it was not known in time. Fails as `deadline` does.
+Result<bool> ShardSet::AwaitOutcome(Locked& locked, std::uint64_t shard, const Deadline& deadline) {
+  const std::shared_ptr<Mark> mark = Remember(locked, shard).replacing;
+  Deadline patience = deadline;
+  patience.at = std::min(deadline.at, std::chrono::steady_clock::now() + options_.outcome_patience);
+  constexpr const char* kDoing = "waiting until a shard is replaced";
+  if (WaitUntil(mark->done, locked.lock, patience, kDoing, [&] { return mark->over; })) return true;
+  UNSHARD_RETURN_IF_ERROR(deadline.Check(kDoing));
+  return false;
 }
 
 std::shared_ptr<ShardSet::Refresh> ShardSet::BeginRefresh(Locked& locked, std::uint64_t shard) {
@@ -156,8 +182,16 @@ void ShardSet::FinishRefresh(Locked& locked, std::uint64_t shard,
   });
   if (!no_exception) opened.object = tl::unexpected<Error>(no_exception.error());
   locked.lock.lock();
-  Shard& entry = Remember(locked, shard);  // still there: a shard under refresh is not idle
-  entry.refresh = nullptr;
+  Shard& entry = Remember(locked, shard);
+  const bool is_outdated = entry.refresh != refresh;  // an own publish has taken its place
+  if (!is_outdated) entry.refresh = nullptr;
+  const bool meets_own = own == nullptr && refresh->patient && entry.replacing && entry.current &&
+                         opened.object &&
+                         VersionOf(*opened.object) != VersionOf(entry.current->object);
+  if (is_outdated || meets_own) {
+    refresh->over = true;
+    return refresh->done.notify_all();
+  }
   entry.used = true;
   if (opened.object) {
     entry.refreshed = opened.begun;
@@ -402,31 +436,46 @@ bool ShardSet::has_forgotten() const {
   return trimmed_;
 }
 
-ShardSet::Replacement ShardSet::BeginReplacement(std::uint64_t shard) {
+Result<ShardSet::Replacement> ShardSet::BeginReplacement(std::uint64_t shard,
+                                                         const Deadline& deadline) {
   Locked locked(mutex_);
-  while (const std::shared_ptr<Refresh> refresh = Remember(locked, shard).refresh) {
-    refresh->done.wait(locked.lock, [&] { return refresh->over; });
+  while (const std::shared_ptr<Mark> other = Remember(locked, shard).replacing) {
+    UNSHARD_RETURN_IF_ERROR(WaitUntil(other->done, locked.lock, deadline,
+                                      "waiting for another publish of a shard",
+                                      [&] { return other->over; }));
   }
-  return {*this, shard, BeginRefresh(locked, shard)};
+  const auto mark = std::make_shared<Mark>();
+  Remember(locked, shard).replacing = mark;
+  return Replacement(*this, shard, mark);
 }
 
 Result<ShardGenerationPtr> ShardSet::Replacement::Finish(const OwnPublish& own) {
   // Where it cannot be opened now the base must not take its place.
   set_->store_->Replaced(set_->opener_.KeyOf(shard_), std::nullopt);
   Locked locked(set_->mutex_);
-  const std::shared_ptr<Refresh> refresh = std::exchange(refresh_, nullptr);
+  if (const auto outdated = set_->Remember(locked, shard_).refresh) {
+    outdated->over = true;
+    outdated->done.notify_all();
+  }
+  const std::shared_ptr<Refresh> refresh = set_->BeginRefresh(locked, shard_);
   const Deadline deadline = CallerDeadline();
   set_->FinishRefresh(locked, shard_, refresh, &own, deadline);
+  End(locked);
   if (!refresh->result) return tl::unexpected<Error>(deadline.Check("opening a shard").error());
   return *refresh->result;
 }
 
+void ShardSet::Replacement::End(Locked& locked) {
+  set_->Remember(locked, shard_).replacing = nullptr;
+  mark_->over = true;
+  mark_->done.notify_all();
+  mark_ = nullptr;
+}
+
 ShardSet::Replacement::~Replacement() {
-  if (!refresh_) return;
+  if (!mark_) return;
   Locked locked(set_->mutex_);
-  set_->Remember(locked, shard_).refresh = nullptr;
-  refresh_->over = true;
-  refresh_->done.notify_all();
+  End(locked);
 }
 
 void ShardSet::Renew(std::uint64_t shard) {

@@ -53,6 +53,8 @@ struct ShardSetOptions {
   std::uint64_t ttl_milliseconds = 1000;
   bool immutable = false;                 // the source never changes: neither watch nor revalidate
   std::size_t max_remembered = 1u << 16;  // shards without references, see below
+  // How long the outcome of an own publish is waited for where the shard has changed meanwhile.
+  std::chrono::milliseconds outcome_patience{5000};
   std::function<std::chrono::steady_clock::time_point()> clock = std::chrono::steady_clock::now;
 };
 
@@ -83,7 +85,8 @@ struct ShardSetCounters {
 //      caller starts over with Current(), which refreshes. Invalidate() still returns that change
 //      when its event comes.
 //   6. Our own publish replaces a generation by one with the same count, to which its references
-//      move (BeginReplacement). Invalidate() does not return that change.
+//      move (BeginReplacement). Invalidate() does not return that change. Until the outcome is
+//      known, the generation before it is served without a request.
 //   7. When more than `max_remembered` shards are known, those without references and users are
 //      forgotten, first those that were not requested since the last trimming. Missing shards are
 //      remembered like others. An error is never remembered.
@@ -91,6 +94,8 @@ struct ShardSetCounters {
 //      that are going to read a chunk (store/shard/data_before_pages.h).
 class ShardSet {
   struct Refresh;
+  struct Mark;
+  struct Locked;
 
  public:
   ShardSet(std::shared_ptr<ObjectStore> store, std::string directory,
@@ -165,29 +170,33 @@ class ShardSet {
     std::shared_ptr<const IndexPage> page = nullptr;
     bool certain = true;  // false: it is not known whether it has happened
   };
-  // Makes refreshes of one shard wait, from just before our own publish replaces it until the
-  // outcome is known. Its holder must not call Current() for this shard, which could wait for
-  // itself, and holds it briefly.
+  // Marks one shard, from just before our own publish replaces it until the outcome is known. The
+  // store may need long for that: meanwhile Current() returns the generation that is known,
+  // whatever its age. Only callers who know that the shard has changed wait for the outcome, for
+  // `outcome_patience` at most; then they take the change for that of another process. So the
+  // holder must not call Current() for this shard.
   class Replacement {
    public:
     ~Replacement();  // without Finish: waiting threads refresh the shard themselves
     Replacement(Replacement&&) = default;
     Replacement& operator=(Replacement&&) = delete;
-    // Opens the object, once, after the rename. Where it is `own.published` and `own.base` was
-    // current, the returned generation has the count of the one before and Invalidate does not
-    // return the change; anything else is a change by another process. Fails like Current().
+    // Opens the object, once, after it was replaced, and discards what a refresh under way finds.
+    // Where it is `own.published` and `own.base` was current, the returned generation has the count
+    // of the one before and Invalidate does not return the change; anything else is a change by
+    // another process. Fails like Current().
     Result<ShardGenerationPtr> Finish(const OwnPublish& own);
 
    private:
     friend class ShardSet;
-    Replacement(ShardSet& set, std::uint64_t shard, std::shared_ptr<Refresh> refresh)
-        : set_(&set), shard_(shard), refresh_(std::move(refresh)) {}
+    Replacement(ShardSet& set, std::uint64_t shard, std::shared_ptr<Mark> mark)
+        : set_(&set), shard_(shard), mark_(std::move(mark)) {}
+    void End(Locked& locked);
     ShardSet* const set_;
     const std::uint64_t shard_;
-    std::shared_ptr<Refresh> refresh_;
+    std::shared_ptr<Mark> mark_;
   };
-  // Waits for a refresh or a replacement that is under way.
-  Replacement BeginReplacement(std::uint64_t shard);
+  // Waits for another replacement of the shard, but for no refresh. Fails as `deadline` does.
+  Result<Replacement> BeginReplacement(std::uint64_t shard, const Deadline& deadline);
   // The next refresh gives the shard another count, as if another process had replaced it, and
   // Invalidate returns that change.
   void Renew(std::uint64_t shard);
@@ -222,7 +231,6 @@ class ShardSet {
 
  private:
   struct Shard;
-  struct Locked;
   struct Opened;
   struct Affected;
 
@@ -231,6 +239,8 @@ class ShardSet {
   using Origin = ShardOpener::Origin;
   Result<ShardGenerationPtr> Revalidate(Locked& locked, std::uint64_t shard,
                                         const Deadline& deadline, Origin origin = Origin::kStore);
+  bool IsBeingReplaced(Locked& locked, std::uint64_t shard);
+  Result<bool> AwaitOutcome(Locked& locked, std::uint64_t shard, const Deadline& deadline);
   std::shared_ptr<Refresh> BeginRefresh(Locked& locked, std::uint64_t shard);
   void FinishRefresh(Locked& locked, std::uint64_t shard, const std::shared_ptr<Refresh>& refresh,
                      const OwnPublish* own, const Deadline& deadline,

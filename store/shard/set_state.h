@@ -35,7 +35,8 @@ struct ShardSet::Shard {
   std::vector<ShardGenerationPtr> unannounced;
   bool unannounced_dropped = false;
   std::vector<Alive> alive;
-  std::shared_ptr<Refresh> refresh;   // set while a thread refreshes or replaces the shard
+  std::shared_ptr<Refresh> refresh;   // set while a thread refreshes the shard
+  std::shared_ptr<Mark> replacing;    // set while an own publish replaces it
   std::uint64_t stale_since = 0;      // the epoch of the last invalidation
   std::uint64_t refreshed_epoch = 0;  // the epoch at the start of the refresh that gave `current`
   std::chrono::steady_clock::time_point refreshed;
@@ -73,15 +74,16 @@ struct ShardSet::Shard {
   [[nodiscard]] bool IsUncontradicted() const {
     return current && !failed && refreshed_epoch >= stale_since;
   }
-  // The same, and the store need not be asked: by its events, or within the ttl.
+  // The same, and the store need not be asked: by its events, within the ttl, or while an own
+  // publish replaces the shard.
   [[nodiscard]] bool IsFresh(const ShardSetOptions& options) const {
     if (!IsUncontradicted()) return false;
-    return watched || options.immutable ||
+    return watched || options.immutable || replacing ||
            options.clock() - refreshed < std::chrono::milliseconds(options.ttl_milliseconds);
   }
 
   [[nodiscard]] bool Idle() const {
-    if (refresh || (announced && announced != current)) return false;
+    if (refresh || replacing || (announced && announced != current)) return false;
     const long ours = announced ? 2 : 1;
     if (current && current.use_count() > ours) return false;
     return std::all_of(alive.begin(), alive.end(), [&](const Alive& one) {
@@ -122,11 +124,18 @@ struct ShardSet::Shard {
 struct ShardSet::Refresh {
   std::uint64_t epoch = 0;  // when it opened the shard
   bool cached = false;      // the store was not asked
+  bool patient = false;     // while the shard is being replaced, another version is not adopted
   std::condition_variable_any done;
   bool over = false;
-  // Nothing where a replacement was abandoned, or the refresh failed after the deadline of the
-  // thread that ran it.
+  // Nothing where an own publish made it worthless, or it failed after the deadline of the thread
+  // that ran it.
   std::optional<Result<ShardGenerationPtr>> result;
+};
+
+// An own publish whose outcome is not known yet. Guarded by the set's mutex.
+struct ShardSet::Mark {
+  std::condition_variable_any done;
+  bool over = false;
 };
 
 // The set's mutex, and objects whose destruction closes files: they are destroyed after its

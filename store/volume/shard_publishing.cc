@@ -195,7 +195,9 @@ Result<PublishResult> ShardPublish::Replace(std::vector<ShardChange> changes,
     retired_ = !serves;
     if (retired_) return Fail(ErrorCode::kConflict, key_ + ": " + std::string(kStoredOtherwise));
     UNSHARD_RETURN_IF_ERROR(Record(attempt, published));
-    replacement.emplace(ShardedOf(*tree_).shards().BeginReplacement(shard_.shard));
+    UNSHARD_ASSIGN_OR_RETURN(
+        auto begun, ShardedOf(*tree_).shards().BeginReplacement(shard_.shard, CallerDeadline()));
+    replacement.emplace(std::move(begun));
     return {};
   };
   request.committed = [&](const ShardSet::OwnPublish* own) {

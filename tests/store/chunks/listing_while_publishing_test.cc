@@ -115,7 +115,7 @@ class ListingWhilePublishing : public testing::TestWithParam<std::tuple<bool, bo
     };
     ShardSet::OwnPublish own;
     own.base = generation();
-    auto replacement = shards_->BeginReplacement(shard);
+    auto replacement = *shards_->BeginReplacement(shard, Deadline::None());
     memory_->Put(key, source_.EncodeShards(now).at(shard));
     own.published = generation();
     ASSERT_TRUE(replacement.Finish(own));

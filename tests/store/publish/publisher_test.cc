@@ -729,7 +729,7 @@ TEST_F(ShardPublisherTest, AShardSetAdoptsWhatWasPublishedWithoutAChange) {
         RequestFor(format, kKey, changes_->Random(format, content, 3, random_));
     std::optional<ShardSet::Replacement> replacement;
     request.committing = [&](const std::string&) -> Status {
-      replacement.emplace(set.BeginReplacement(0));
+      replacement.emplace(*set.BeginReplacement(0, Deadline::None()));
       return {};
     };
     request.committed = [&](const ShardSet::OwnPublish* own) {

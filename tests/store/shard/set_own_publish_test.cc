@@ -8,6 +8,8 @@
 
 #include "store/local/file_store.h"
 #include "store/shard/set.h"
+#include "tests/support/counting_store.h"
+#include "tests/support/memory_store.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_shards.h"
 
@@ -32,9 +34,9 @@ class ShardSetOwnPublishTest : public testing::Test {
     ShardSetOptions options;
     options.generation_count_limit = limit;
     options.max_remembered = 8;
-    set_ = std::make_unique<ShardSet>(
-        store_, "", std::make_shared<TinyShardFormat>(4), std::make_shared<TinyShardKeys>(),
-        std::make_shared<SilentWatcher>(), std::make_shared<IndexCache>(1 << 20), options);
+    set_ = std::make_unique<ShardSet>(store_, "", std::make_shared<TinyShardFormat>(4),
+                                      std::make_shared<TinyShardKeys>(),
+                                      std::make_shared<SilentWatcher>(), std::make_shared<IndexCache>(1 << 20), options);
   }
   static std::string Shard(const std::string& chunk) {
     return EncodeTinyShard({chunk, "", "", ""});
@@ -64,7 +66,7 @@ class ShardSetOwnPublishTest : public testing::Test {
   // Replaces the shard as a publish does; an empty chunk removes it.
   ShardGenerationPtr Publish(const std::string& chunk, ShardSet::OwnPublish own = {}) {
     own.base = Stored();
-    auto replacement = set_->BeginReplacement(7);
+    auto replacement = *set_->BeginReplacement(7, Deadline::None());
     if (chunk.empty()) {
       directory_.Remove("7.shard");
     } else {
@@ -138,7 +140,7 @@ TEST_F(ShardSetOwnPublishTest, AKnownIndexPageIsNotReadAgain) {
   EXPECT_EQ(Chunk(Current()), "c");
   EXPECT_EQ(set_->counters().index_reads, reads);
   // Of a version that another process has put there meanwhile nothing is known.
-  auto replacement = set_->BeginReplacement(7);
+  auto replacement = *set_->BeginReplacement(7, Deadline::None());
   own.base = Stored();
   directory_.Replace("7.shard", Shard("d"));
   own.published = Stored();
@@ -275,7 +277,7 @@ TEST_F(ShardSetOwnPublishTest, AnObjectThatIsNotThePublishedOneIsAChange) {
   const auto old = Current();
   ShardSet::OwnPublish own;
   own.base = Stored();
-  auto replacement = set_->BeginReplacement(7);
+  auto replacement = *set_->BeginReplacement(7, Deadline::None());
   directory_.Replace("7.shard", Shard("b"));
   own.published = Stored();
   directory_.Replace("7.shard", Shard("of another writer"));
@@ -292,7 +294,7 @@ TEST_F(ShardSetOwnPublishTest, LooksWaitForTheOutcomeAndReadersDoNot) {
   ShardSet::OwnPublish own;
   own.base = Stored();
   std::optional<ShardSet::Replacement> replacement;
-  replacement.emplace(set_->BeginReplacement(7));
+  replacement.emplace(*set_->BeginReplacement(7, Deadline::None()));
   directory_.Replace("7.shard", Shard("b"));
   own.published = Stored();
   EXPECT_EQ(Current(), old);  // nobody has said that it changed
@@ -312,7 +314,7 @@ TEST_F(ShardSetOwnPublishTest, AnAbandonedReplacementLetsLooksGoOn) {
   const auto old = Current();
   std::future<std::vector<ShardSet::Change>> event;
   {
-    const auto replacement = set_->BeginReplacement(7);
+    const auto replacement = *set_->BeginReplacement(7, Deadline::None());
     event = std::async(std::launch::async, [&] { return Event(); });
     EXPECT_EQ(event.wait_for(50ms), std::future_status::timeout);
   }
@@ -322,12 +324,143 @@ TEST_F(ShardSetOwnPublishTest, AnAbandonedReplacementLetsLooksGoOn) {
 
 TEST_F(ShardSetOwnPublishTest, AReplacementWaitsForTheOneBeforeIt) {
   std::optional<ShardSet::Replacement> first;
-  first.emplace(set_->BeginReplacement(7));
+  first.emplace(*set_->BeginReplacement(7, Deadline::None()));
   auto second = std::async(std::launch::async, [&] { Publish("b"); });
   EXPECT_EQ(second.wait_for(50ms), std::future_status::timeout);
   first.reset();
   second.get();
   EXPECT_EQ(Chunk(Current()), "b");
+}
+
+class ReplacedWhileUnwatchedTest : public testing::Test {
+ protected:
+  ReplacedWhileUnwatchedTest() {
+    Put("a");
+    options_.ttl_milliseconds = 0;
+    Make();
+  }
+  void Make() {
+    set_ = std::make_unique<ShardSet>(counting_, "", std::make_shared<TinyShardFormat>(4),
+                                      std::make_shared<TinyShardKeys>(), nullptr,
+                                      std::make_shared<IndexCache>(1 << 20), options_);
+  }
+  void Put(const std::string& chunk) {
+    memory_->Put("7.shard", EncodeTinyShard({chunk, "", "", ""}));
+  }
+  std::optional<Generation> Stored() {
+    return (*memory_->Stat("7.shard", Deadline::None()))->generation;
+  }
+  // Fails where it would wait for long.
+  Result<ShardGenerationPtr> Current() {
+    return set_->Current(7, {std::chrono::steady_clock::now() + 10s, {}});
+  }
+  ShardSet::Replacement Begin() { return *set_->BeginReplacement(7, Deadline::None()); }
+  ShardSet::OwnPublish PutOwn(const std::string& chunk) {
+    ShardSet::OwnPublish own;
+    own.base = Stored();
+    Put(chunk);
+    own.published = Stored();
+    return own;
+  }
+  std::uint64_t opens() const { return counting_->total().opens; }
+
+  const std::shared_ptr<MemoryStore> memory_ =
+      std::make_shared<MemoryStore>(Capabilities{.keeps_replaced_versions = false});
+  const std::shared_ptr<CountingStore> counting_ = std::make_shared<CountingStore>(memory_);
+  ShardSetOptions options_;
+  std::unique_ptr<ShardSet> set_;
+};
+
+TEST_F(ReplacedWhileUnwatchedTest, WhatIsKnownIsServedWithoutARequestHoweverOldItIs) {
+  const auto old = Current();
+  ASSERT_TRUE(old);
+  const std::uint64_t before = opens();
+  auto replacement = Begin();
+  for (int i = 0; i < 3; ++i) {
+    const auto current = Current();
+    ASSERT_TRUE(current) << current.error().message;
+    EXPECT_EQ(*current, *old);
+  }
+  EXPECT_EQ(opens(), before);
+  const auto published = replacement.Finish(PutOwn("b"));
+  ASSERT_TRUE(published);
+  EXPECT_EQ((*published)->count, (*old)->count);
+  EXPECT_EQ(opens(), before + 1);
+  EXPECT_EQ(*Current(), *published);
+  EXPECT_EQ(opens(), before + 2) << "the ttl counts again";
+}
+
+TEST_F(ReplacedWhileUnwatchedTest, AShardThatNobodyKnowsIsOpened) {
+  auto replacement = Begin();
+  const auto first = Current();
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_TRUE((*first)->object);
+  const auto published = replacement.Finish(PutOwn("b"));
+  ASSERT_TRUE(published);
+  EXPECT_EQ((*published)->count, (*first)->count);
+}
+
+// What a refresh has opened before the publish does not take the place of what was published.
+TEST_F(ReplacedWhileUnwatchedTest, NoRefreshIsWaitedForAndNoneBringsTheBaseBack) {
+  const auto old = Current();
+  std::promise<void> opened, go_on;
+  std::atomic<int> looks{0};
+  counting_->OnOpened([&](std::string_view) {
+    if (looks++ != 0) return;
+    opened.set_value();
+    go_on.get_future().wait_for(10s);
+  });
+  auto refresh = std::async(std::launch::async, [&] { return Current(); });
+  ASSERT_EQ(opened.get_future().wait_for(10s), std::future_status::ready);
+  auto replacement = Begin();
+  const auto published = replacement.Finish(PutOwn("b"));
+  ASSERT_TRUE(published);
+  EXPECT_EQ((*published)->count, (*old)->count);
+  go_on.set_value();
+  const auto refreshed = refresh.get();
+  ASSERT_TRUE(refreshed) << refreshed.error().message;
+  EXPECT_EQ(*refreshed, *published);
+}
+
+// The store has done what was asked, and its answer is on the way.
+TEST_F(ReplacedWhileUnwatchedTest, AVersionThatAReadMeetsIsOursOnceTheOutcomeIsKnown) {
+  const auto old = *Current();
+  auto replacement = Begin();
+  const ShardSet::OwnPublish own = PutOwn("b");
+  const auto read = set_->ReadStored(old, {0, 1}, Deadline::None());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kConflict);
+  auto reader = std::async(std::launch::async, [&] { return Current(); });
+  EXPECT_EQ(reader.wait_for(50ms), std::future_status::timeout);
+  const auto published = replacement.Finish(own);
+  ASSERT_TRUE(published);
+  const auto current = reader.get();
+  ASSERT_TRUE(current) << current.error().message;
+  EXPECT_EQ(*current, *published);
+  EXPECT_EQ((*current)->count, old->count);
+}
+
+TEST_F(ReplacedWhileUnwatchedTest, AfterItsPatienceAReaderTakesTheVersionForThatOfAnother) {
+  options_.outcome_patience = 0ms;
+  Make();
+  const auto old = *Current();
+  auto replacement = Begin();
+  const ShardSet::OwnPublish own = PutOwn("b");
+  ASSERT_FALSE(set_->ReadStored(old, {0, 1}, Deadline::None()));
+  const auto current = Current();
+  ASSERT_TRUE(current) << current.error().message;
+  EXPECT_NE((*current)->count, old->count);
+  const auto published = replacement.Finish(own);
+  ASSERT_TRUE(published);
+  EXPECT_EQ(*published, *current);
+}
+
+TEST_F(ReplacedWhileUnwatchedTest, AReplacementWaitsForAnotherUntilItsDeadline) {
+  const auto first = Begin();
+  const auto second = set_->BeginReplacement(7, {std::chrono::steady_clock::now(), {}});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().system_errno, ETIMEDOUT);
+  EXPECT_TRUE(set_->BeginReplacement(8, Deadline::None()));
 }
 
 // Each published version is larger than the one before, so that a reader that sees an older one
