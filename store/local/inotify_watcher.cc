@@ -22,6 +22,7 @@
 #include "store/object/catch_exceptions.h"
 #include "store/object/log.h"
 #include "store/object/object_store.h"
+#include "store/object/thread_without_signals.h"
 
 namespace unshard {
 namespace {
@@ -44,7 +45,7 @@ class InotifyWatcher final : public ChangeWatcher {
         listener_(std::move(listener)),
         tree_(inotify_.get(), *root_),
         mounts_(RealPathOf(*root_), std::move(own)),
-        thread_([this] { Run(); }) {}
+        thread_(StartWithoutSignals([this] { Run(); })) {}
 
   ~InotifyWatcher() override {
     const std::uint64_t one = 1;

@@ -9,8 +9,19 @@
 #include <vector>
 
 #include "store/object/deadline.h"
+#include "store/object/thread_without_signals.h"
 
 namespace unshard {
+namespace {
+
+struct JoinedThreads {
+  std::vector<std::thread> threads;
+  ~JoinedThreads() {
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+}  // namespace
 
 void ForEachInParallel(std::size_t count, std::size_t most_threads,
                        const std::function<void(std::size_t)>& work) {
@@ -33,10 +44,11 @@ void ForEachInParallel(std::size_t count, std::size_t most_threads,
     run();
   };
   {
-    std::vector<std::jthread> others;
+    JoinedThreads others;
+    others.threads.reserve(std::min(count, most_threads));
     try {
       for (std::size_t i = 1; i < std::min(count, most_threads); ++i) {
-        others.emplace_back(run_for_caller);
+        others.threads.push_back(StartWithoutSignals(run_for_caller));
       }
     } catch (const std::system_error&) {
       // The system allows no more threads: those that there are do the work.

@@ -29,6 +29,7 @@
 
 #include "store/object/catch_exceptions.h"
 #include "store/object/log.h"
+#include "store/object/thread_without_signals.h"
 #include "store/publish/dirty_shards.h"
 
 namespace unshard {
@@ -355,9 +356,10 @@ bool PublishQueue::State::IsHopeless(std::uint64_t failures_before, Time since) 
 
 PublishQueue::PublishQueue(Publish publish, const PublishQueueOptions& options, Clock clock)
     : state_(std::make_unique<State>(std::move(publish), options, std::move(clock))) {
+  state_->threads.reserve(std::max(options.threads, 1u));
   try {
     for (unsigned i = 0; i < std::max(options.threads, 1u); ++i) {
-      state_->threads.emplace_back([this] { state_->Work(); });
+      state_->threads.push_back(StartWithoutSignals([this] { state_->Work(); }));
     }
   } catch (const std::system_error&) {
     // The system allows no more threads: those that there are publish all shards.
