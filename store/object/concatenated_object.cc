@@ -1,6 +1,9 @@
 #include "store/object/concatenated_object.h"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
 
 #include "store/object/time_now.h"
 
@@ -12,6 +15,36 @@ Bytes Joined(const Bytes& head, const Bytes& tail) {
   both.insert(both.end(), tail.span().begin(), tail.span().end());
   return Bytes(std::move(both));
 }
+
+bool IsFound(const Result<ReadResult>& read) {
+  return read && read->state == ReadResult::State::kFound;
+}
+
+// The answers to the two reads of a range across the seam, in any order.
+class Halves {
+ public:
+  explicit Halves(ObjectVersion::ReadDone done) : done_(std::move(done)) {}
+
+  void Take(std::size_t half, Result<ReadResult> read) {
+    {
+      const std::lock_guard lock(mutex_);
+      answers_[half] = std::move(read);
+      if (!answers_[0] || !answers_[1]) return;
+    }
+    auto& [head, tail] = answers_;
+    if (!IsFound(*head)) return done_(*std::move(head));
+    if (IsFound(*tail)) {
+      (*tail)->value = Joined((*head)->value, (*tail)->value);
+      (*tail)->age = std::max((*tail)->age, (*head)->age);
+    }
+    done_(*std::move(tail));
+  }
+
+ private:
+  const ObjectVersion::ReadDone done_;
+  std::mutex mutex_;
+  std::array<std::optional<Result<ReadResult>>, 2> answers_;  // guarded by mutex_ until both came
+};
 
 class ConcatenatedObject final : public ObjectVersion {
  public:
@@ -45,20 +78,12 @@ class ConcatenatedObject final : public ObjectVersion {
       const auto part = RangeRequest::At(wanted.begin, wanted.size);
       return first_->StartRead(part, deadline, as_whole);
     }
-    const auto rest = RangeRequest::At(0, wanted.end() - seam);
-    const auto with_head = [=, second = second_](Result<ReadResult> head) {
-      if (!head || head->state != ReadResult::State::kFound) return as_whole(std::move(head));
-      second->StartRead(
-          rest, deadline,
-          [as_whole, bytes = std::move(head->value), age = head->age](Result<ReadResult> tail) {
-            if (tail && tail->state == ReadResult::State::kFound) {
-              tail->value = Joined(bytes, tail->value);
-              tail->age = std::max(tail->age, age);
-            }
-            as_whole(std::move(tail));
-          });
-    };
-    first_->StartRead(RangeRequest::At(wanted.begin, seam - wanted.begin), deadline, with_head);
+    // Both on this thread: an answer may come on one that must not wait for a disk.
+    const auto halves = std::make_shared<Halves>(as_whole);
+    first_->StartRead(RangeRequest::At(wanted.begin, seam - wanted.begin), deadline,
+                      [halves](Result<ReadResult> head) { halves->Take(0, std::move(head)); });
+    second_->StartRead(RangeRequest::At(0, wanted.end() - seam), deadline,
+                       [halves](Result<ReadResult> tail) { halves->Take(1, std::move(tail)); });
   }
 
   std::optional<FileSlice> Slice(const ByteRange& range) override {
