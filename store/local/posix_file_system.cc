@@ -26,7 +26,9 @@ constexpr mode_t kPermissions = 0777;
 class PosixFileSystem final : public FileSystem {
  public:
   PosixFileSystem(std::unique_ptr<RootDirectory> root, NewFiles modes, Directories directories)
-      : root_(std::move(root)), private_(modes == NewFiles::kPrivate) {
+      : root_(std::move(root)),
+        private_(modes == NewFiles::kPrivate),
+        synced_(root_->OpenBeneath("", O_RDONLY | O_DIRECTORY)) {
     if (directories == Directories::kKeptOpen) kept_.emplace(*root_);
   }
 
@@ -63,6 +65,9 @@ class PosixFileSystem final : public FileSystem {
 
   const std::unique_ptr<RootDirectory> root_;
   const bool private_;
+  // The root, for SyncAll. Linux tells a descriptor of failed writes since it was opened: this one
+  // is opened before the first write, and hears of those that another sync has collected.
+  const Result<FileDescriptor> synced_;
   std::atomic<bool> makes_private_{false};  // the umask leaves kPrivateFileMode as it is
   std::optional<OpenDirectories> kept_;
 };
@@ -212,10 +217,9 @@ Status PosixFileSystem::SyncDirectory(const std::string& path) {
 }
 
 Status PosixFileSystem::SyncAll() {
-  UNSHARD_ASSIGN_OR_RETURN(const FileDescriptor root,
-                           root_->OpenBeneath("", O_RDONLY | O_DIRECTORY));
-  if (root.valid() && ::syncfs(root.get()) == 0) return {};
-  return FailErrno(root.valid() ? errno : ENOENT, Describe("") + ": syncing its file system");
+  if (!synced_) return tl::unexpected<Error>(synced_.error());
+  if (synced_->valid() && ::syncfs(synced_->get()) == 0) return {};
+  return FailErrno(synced_->valid() ? errno : ENOENT, Describe("") + ": syncing its file system");
 }
 
 Status PosixFileSystem::List(const std::string& path,

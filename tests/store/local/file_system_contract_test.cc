@@ -379,6 +379,17 @@ TEST(PosixFileSystem, PrivateFilesHaveThatModeWhateverTheUmask) {
   }
 }
 
+// Linux tells a descriptor only of failed writes since it was opened.
+TEST(PosixFileSystem, AllIsSyncedThroughADescriptorFromBeforeTheFirstWrite) {
+  const TemporaryDirectory root;
+  std::filesystem::create_directory(root.At("folder"));
+  const auto files = OpenPosixFileSystem(root.At("folder"));
+  ASSERT_TRUE(files);
+  std::filesystem::remove(root.At("folder"));
+  const Status synced = (*files)->SyncAll();
+  EXPECT_TRUE(synced) << synced.error().message << ": the folder was opened for this call";
+}
+
 TEST(PosixFileSystem, LinksOutOfTheRootAreNotFollowed) {
   const TemporaryDirectory outside;
   const TemporaryDirectory root;
