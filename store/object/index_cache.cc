@@ -193,6 +193,28 @@ void ByteBudgetCache::Erase(const CacheKey& key) {
   }
 }
 
+void ByteBudgetCache::EraseAll(const CacheKey& first, std::uint64_t pages) {
+  State::Entries removed;  // destroyed after the lock
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  if (pages != 0 && pages <= state.by_key.size()) {
+    CacheKey key = first;
+    for (std::uint64_t i = 0; i < pages; ++i, ++key.page) {
+      removed.splice(removed.end(), state.Remove(key));
+    }
+    return;
+  }
+  for (State::Entries* const list : {&state.entries, &state.brief_entries}) {
+    for (auto at = list->begin(); at != list->end();) {
+      const auto entry = at++;
+      CacheKey key = entry->key;
+      const bool in_range = pages == 0 || key.page - first.page < pages;
+      key.page = first.page;
+      if (in_range && key == first) state.Take(entry, removed);
+    }
+  }
+}
+
 ByteGate& ByteBudgetCache::loading() { return state_->loading; }
 
 CacheCounters ByteBudgetCache::counters() const {

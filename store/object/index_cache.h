@@ -67,6 +67,9 @@ class ByteBudgetCache {
   // The value if it is cached; null otherwise. Starts no load; counts neither a hit nor a miss.
   Value Peek(const CacheKey& key);
   void Erase(const CacheKey& key);
+  // The values of `pages` keys: this one and the next pages, or, with 0, all pages. Requires: none
+  // of them is being loaded.
+  void EraseAll(const CacheKey& first, std::uint64_t pages);
   [[nodiscard]] CacheCounters counters() const;
   [[nodiscard]] std::uint64_t max_bytes() const;
   // What loads wait for that say what memory they need: for other work of their kind.

@@ -111,8 +111,11 @@ Result<ShardGenerationPtr> ShardSet::Revalidate(Locked& locked, std::uint64_t sh
   const std::uint64_t wanted = Remember(locked, shard).stale_since;
   bool patient = true;
   for (int refreshes = 0;;) {
-    if (patient && IsBeingReplaced(locked, shard)) {
-      UNSHARD_ASSIGN_OR_RETURN(patient, AwaitOutcome(locked, shard, deadline));
+    const Shard& known = Remember(locked, shard);
+    if (patient && known.replacing && known.current) {
+      const std::shared_ptr<Mark> mark = known.replacing;
+      UNSHARD_ASSIGN_OR_RETURN(patient,
+                               mark->Await(locked.lock, deadline, options_.outcome_patience));
       const Shard& entry = Remember(locked, shard);
       if (patient && entry.IsUncontradicted()) return entry.current;
       continue;
@@ -139,19 +142,13 @@ Result<ShardGenerationPtr> ShardSet::Revalidate(Locked& locked, std::uint64_t sh
   }
 }
 
-// Whether an own publish is replacing a shard of which a generation is known.
-bool ShardSet::IsBeingReplaced(Locked& locked, std::uint64_t shard) {
-  const Shard& entry = Remember(locked, shard);
-  return entry.replacing && entry.current;
-}
-
-// False: it was not known in time. Fails as `deadline` does.
-Result<bool> ShardSet::AwaitOutcome(Locked& locked, std::uint64_t shard, const Deadline& deadline) {
-  const std::shared_ptr<Mark> mark = Remember(locked, shard).replacing;
+// False: it was not known in time. Fails as `deadline` does. `lock`: of the set's mutex.
+Result<bool> ShardSet::Mark::Await(std::unique_lock<std::mutex>& lock, const Deadline& deadline,
+                                   std::chrono::milliseconds longest) {
   Deadline patience = deadline;
-  patience.at = std::min(deadline.at, std::chrono::steady_clock::now() + options_.outcome_patience);
+  patience.at = std::min(deadline.at, std::chrono::steady_clock::now() + longest);
   constexpr const char* kDoing = "waiting until a shard is replaced";
-  if (WaitUntil(mark->done, locked.lock, patience, kDoing, [&] { return mark->over; })) return true;
+  if (WaitUntil(done, lock, patience, kDoing, [this] { return over; })) return true;
   UNSHARD_RETURN_IF_ERROR(deadline.Check(kDoing));
   return false;
 }
@@ -277,7 +274,7 @@ Result<ShardGenerationPtr> ShardSet::Adopt(Locked& locked, std::uint64_t shard, 
   generation.object = *std::move(opened.object);
   if (generation.object) generation.modified = generation.object->info().modified;
   generation.lease = std::make_shared<char>();
-  entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
+  entry.current = ShareCached(std::move(generation), cache_, {cache_owner_, held_owner_}, *format_);
   entry.alive.push_back({*count, 0, entry.current, nullptr, entry.current->lease});
   if (!entry.announced) entry.announced = entry.current;
   return entry.current;
@@ -299,7 +296,7 @@ ShardGenerationPtr ShardSet::ReplaceByOwnPublish(Locked& locked, Shard& entry, O
     cache_->Put({cache_owner_, generation.shard, generation.serial, 0},
                 {own.page, own.page->memory_bytes()});
   }
-  entry.current = std::make_shared<const ShardGeneration>(std::move(generation));
+  entry.current = ShareCached(std::move(generation), cache_, {cache_owner_, held_owner_}, *format_);
   if (!entry.announced || entry.announced == before) entry.announced = entry.current;
   Shard::Alive* alive = entry.FindAlive(before->count);
   alive->generation = entry.current;  // not null: `before` holds its lease

@@ -239,8 +239,6 @@ class ShardSet {
   using Origin = ShardOpener::Origin;
   Result<ShardGenerationPtr> Revalidate(Locked& locked, std::uint64_t shard,
                                         const Deadline& deadline, Origin origin = Origin::kStore);
-  bool IsBeingReplaced(Locked& locked, std::uint64_t shard);
-  Result<bool> AwaitOutcome(Locked& locked, std::uint64_t shard, const Deadline& deadline);
   std::shared_ptr<Refresh> BeginRefresh(Locked& locked, std::uint64_t shard);
   void FinishRefresh(Locked& locked, std::uint64_t shard, const std::shared_ptr<Refresh>& refresh,
                      const OwnPublish* own, const Deadline& deadline,

@@ -44,6 +44,18 @@ Result<std::shared_ptr<const IndexPage>> ShardSet::Page(const ShardGenerationPtr
   return std::static_pointer_cast<const IndexPage>(std::move(value));
 }
 
+ShardGenerationPtr ShareCached(ShardGeneration generation, std::shared_ptr<IndexCache> cache,
+                               const CacheOwners& owners, const ShardFormat& format) {
+  const auto end = [cache = std::move(cache), owners,
+                    pages = format.page_count()](const ShardGeneration* ended) {
+    cache->EraseAll({owners.pages, ended->shard, ended->serial, 0}, pages);
+    cache->Erase({owners.pages, ended->shard, ended->serial, kDecodedObject});
+    cache->EraseAll({owners.held, ended->shard, ended->serial, 0}, 2);
+    delete ended;
+  };
+  return {new ShardGeneration(std::move(generation)), end};
+}
+
 HeldIndex ShardSet::HeldOf(const ShardGeneration& generation, Held which) const {
   const auto held = cache_->Peek(
       {held_owner_, generation.shard, generation.serial, static_cast<std::uint64_t>(which)});

@@ -134,9 +134,20 @@ struct ShardSet::Refresh {
 
 // An own publish whose outcome is not known yet. Guarded by the set's mutex.
 struct ShardSet::Mark {
+  Result<bool> Await(std::unique_lock<std::mutex>& lock, const Deadline& deadline,
+                     std::chrono::milliseconds longest);
   std::condition_variable_any done;
   bool over = false;
 };
+
+// The owners of what the cache holds of a set: index pages, and bytes of indexes.
+struct CacheOwners {
+  std::uint64_t pages = 0;
+  std::uint64_t held = 0;
+};
+// A generation whose pages leave the cache when it ends: no caller can ask for them again.
+ShardGenerationPtr ShareCached(ShardGeneration generation, std::shared_ptr<IndexCache> cache,
+                               const CacheOwners& owners, const ShardFormat& format);
 
 // The set's mutex, and objects whose destruction closes files: they are destroyed after its
 // release.

@@ -52,6 +52,26 @@ TEST(IndexCacheTest, ManyTinyValuesStayWithinTheBudget) {
   EXPECT_LE(cache.counters().entries, 100u);
 }
 
+TEST(IndexCacheTest, ManyPagesAreErasedTogether) {
+  ByteBudgetCache cache(100000);
+  const auto put = [&] {
+    for (std::uint64_t page = 0; page < 6; ++page) cache.Put(Key(page), *Value(1, 10)());
+    cache.Put({1, 2, 4, 3}, *Value(1, 10)());
+    cache.Put({1, 2, 3, ~std::uint64_t{0}}, {std::make_shared<const int>(1), 10, true});
+  };
+  put();
+  cache.EraseAll(Key(1), 3);
+  EXPECT_TRUE(cache.Peek(Key(0)) && cache.Peek(Key(4)) && cache.Peek({1, 2, 4, 3}));
+  EXPECT_FALSE(cache.Peek(Key(1)) || cache.Peek(Key(2)) || cache.Peek(Key(3)));
+  put();
+  cache.EraseAll(Key(4), 1000);
+  EXPECT_TRUE(cache.Peek(Key(3)) && cache.Peek({1, 2, 3, ~std::uint64_t{0}}));
+  EXPECT_FALSE(cache.Peek(Key(4)) || cache.Peek(Key(5)));
+  cache.EraseAll(Key(0), 0);
+  EXPECT_EQ(cache.counters().entries, 1u);
+  EXPECT_TRUE(cache.Peek({1, 2, 4, 3}));
+}
+
 TEST(IndexCacheTest, AValueAboveTheBudgetIsGivenButNotKept) {
   ByteBudgetCache cache(1000);
   EXPECT_EQ(IntOf(*cache.Get(Key(1), Deadline::None(), Value(7, ~std::uint64_t{0}))), 7);

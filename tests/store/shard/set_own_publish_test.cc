@@ -36,7 +36,7 @@ class ShardSetOwnPublishTest : public testing::Test {
     options.max_remembered = 8;
     set_ = std::make_unique<ShardSet>(store_, "", std::make_shared<TinyShardFormat>(4),
                                       std::make_shared<TinyShardKeys>(),
-                                      std::make_shared<SilentWatcher>(), std::make_shared<IndexCache>(1 << 20), options);
+                                      std::make_shared<SilentWatcher>(), cache_, options);
   }
   static std::string Shard(const std::string& chunk) {
     return EncodeTinyShard({chunk, "", "", ""});
@@ -81,6 +81,7 @@ class ShardSetOwnPublishTest : public testing::Test {
 
   TemporaryDirectory directory_;
   std::shared_ptr<ObjectStore> store_;
+  const std::shared_ptr<IndexCache> cache_ = std::make_shared<IndexCache>(1 << 20);
   std::unique_ptr<ShardSet> set_;
 };
 
@@ -148,6 +149,23 @@ TEST_F(ShardSetOwnPublishTest, AKnownIndexPageIsNotReadAgain) {
   ASSERT_TRUE(replacement.Finish(own));
   EXPECT_EQ(Chunk(Current()), "longer");
   EXPECT_EQ(set_->counters().index_reads, reads + 1);
+}
+
+// Else a mount that writes for long fills its memory with them.
+TEST_F(ShardSetOwnPublishTest, PagesOfAGenerationLeaveTheCacheWithIt) {
+  directory_.Replace("7.shard", Shard("a"));
+  EXPECT_EQ(Chunk(Current()), "a");
+  const std::uint64_t entries = cache_->counters().entries;
+  ShardGenerationPtr old = Current();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Chunk(Publish(std::to_string(i))), std::to_string(i));
+  EXPECT_EQ(cache_->counters().entries, entries + 1) << "one generation is still read";
+  EXPECT_EQ(Chunk(old), "a");
+  old = nullptr;
+  EXPECT_EQ(cache_->counters().entries, entries);
+  directory_.Replace("7.shard", Shard("of another writer"));
+  Event();
+  EXPECT_EQ(Chunk(Current()), "of another writer");
+  EXPECT_EQ(cache_->counters().entries, entries);
 }
 
 TEST_F(ShardSetOwnPublishTest, AShardThatWasMissingShowsTheTimeOfItsObject) {
