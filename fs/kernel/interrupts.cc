@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "fs/kernel/operations.h"
 
@@ -22,6 +23,7 @@ struct Served {
 struct Requests {
   std::mutex mutex;
   std::unordered_map<fuse_req_t, Served> stops;  // guarded by mutex
+  bool ended = false;                            // the same: the mount ends
 };
 
 Requests& ServedRequests() {
@@ -49,7 +51,7 @@ void OnInterrupt(fuse_req_t request, void*) {
     const std::lock_guard lock(ServedRequests().mutex);
     const auto found = ServedRequests().stops.find(request);
     if (found == ServedRequests().stops.end()) return;
-    if (found->second.at == InterruptStop::At::kKilled && !IsBeingKilled(thread)) return;
+    if (found->second.at != InterruptStop::At::kAnySignal && !IsBeingKilled(thread)) return;
     stop = found->second.stop;
   }
   stop.request_stop();
@@ -61,8 +63,21 @@ InterruptStop::InterruptStop(fuse_req* request, At at) : request_(request) {
   {
     const std::lock_guard lock(ServedRequests().mutex);
     ServedRequests().stops.insert_or_assign(request, Served{stop_, at});
+    if (ServedRequests().ended && at == At::kKilledOrEnd) stop_.request_stop();
   }
   fuse_req_interrupt_func(request, OnInterrupt, nullptr);
+}
+
+void InterruptStop::EndMount() {
+  std::vector<std::stop_source> ending;
+  {
+    const std::lock_guard lock(ServedRequests().mutex);
+    ServedRequests().ended = true;
+    for (const auto& [request, served] : ServedRequests().stops) {
+      if (served.at == At::kKilledOrEnd) ending.push_back(served.stop);
+    }
+  }
+  for (std::stop_source& stop : ending) stop.request_stop();
 }
 
 InterruptStop::~InterruptStop() {

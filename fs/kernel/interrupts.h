@@ -1,4 +1,4 @@
-// FUSE_INTERRUPT ends what a request waits for.
+// What ends the waits and the loops of a request: FUSE_INTERRUPT, and the end of the mount.
 #pragma once
 
 #include <stop_token>
@@ -11,13 +11,16 @@ namespace unshard {
 class InterruptStop {
  public:
   // kKilled: only a signal that ends the caller's process, which will never look at the answer.
-  enum class At { kAnySignal, kKilled };
+  // kKilledOrEnd: also the end of the mount.
+  enum class At { kAnySignal, kKilled, kKilledOrEnd };
   explicit InterruptStop(fuse_req* request, At at = At::kAnySignal);
   ~InterruptStop();
   InterruptStop(const InterruptStop&) = delete;
   InterruptStop& operator=(const InterruptStop&) = delete;
 
   [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+  // The mount ends: requests the stop of each kKilledOrEnd, of later ones as well.
+  static void EndMount();
 
  private:
   fuse_req* const request_;

@@ -40,17 +40,21 @@ inline bool EndsAtInterrupt(Operation operation) {
   return operation >= Operation::kCreate || operation == Operation::kFlush;
 }
 
+inline bool IsListing(Operation operation) {
+  return operation == Operation::kReaddir || operation == Operation::kReaddirplus;
+}
+
 // Until when a request of a remote source may wait: a read ends with bytes or an error.
 inline std::chrono::steady_clock::time_point LatestAnswer(const FuseContext& context,
                                                           Operation operation) {
   using Clock = std::chrono::steady_clock;
-  const bool is_listing = operation == Operation::kReaddir || operation == Operation::kReaddirplus;
-  if (!context.is_remote || is_listing) return Clock::time_point::max();
+  if (!context.is_remote || IsListing(operation)) return Clock::time_point::max();
   return Clock::now() + std::chrono::seconds(30);
 }
 
 // Runs one callback: counts it unless it is about the control files, ends its waits at
-// FUSE_INTERRUPT where the operation allows that, and lets no exception into libfuse's C frames.
+// FUSE_INTERRUPT where the operation allows that, a listing also where its caller is killed or the
+// mount ends, and lets no exception into libfuse's C frames.
 // `name`: in the directory `node`.
 template <class Body>
 void Guarded(fuse_req_t request, Operation operation, NodeId node, std::string_view name,
@@ -69,9 +73,10 @@ void Guarded(fuse_req_t request, Operation operation, NodeId node, std::string_v
       };
     }
     ServedCaller::Interrupt killed;
-    if (context.is_remote) {
-      killed = [&] {
-        if (!stop) stop.emplace(request, InterruptStop::At::kKilled);
+    if (context.is_remote || IsListing(operation)) {
+      using At = InterruptStop::At;
+      killed = [&stop, request, at = IsListing(operation) ? At::kKilledOrEnd : At::kKilled] {
+        if (!stop) stop.emplace(request, at);
         return stop->token();
       };
     }

@@ -29,6 +29,7 @@
 #include "fs/kernel/end_at_signals.h"
 #include "fs/kernel/fuse_mount.h"
 #include "fs/kernel/guardian.h"
+#include "fs/kernel/interrupts.h"
 #include "fs/kernel/mount_checks.h"
 #include "fs/kernel/mount_record.h"
 #include "fs/kernel/operations.h"
@@ -296,6 +297,7 @@ Status ServedMount::Serve() {
   Status served;
   const Status caught = CatchExceptions([&]() -> Status {
     const EndAtSignals ending(session_.get(), [this] {
+      InterruptStop::EndMount();
       fs_->End();
       StopNotifying();
     });

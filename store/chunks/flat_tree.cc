@@ -21,6 +21,7 @@ constexpr std::uint64_t kMostPagesAhead = 4096;
 // time; a thread costs about as much as this.
 constexpr std::chrono::microseconds kSlowOpen{200};
 constexpr std::size_t kOpensAtOnce = 8;
+constexpr const char* kListing = "listing chunks";
 
 // The number of a file among those of its chunk: one bit of a cookie.
 std::uint64_t PartIndex(const ChunkNames& names, ChunkPart part) {
@@ -38,19 +39,45 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
                       const ListVisitor& visitor, const DamageVisitor& damaged,
                       const std::vector<GridDirectory>&) {
   if (mode == ListMode::kNone) return {};
-  const Cursor cursor{AtCookie(cookie), visitor, damaged};
-  if (ListsWholeGrid(mode)) return ListWholeGrid(cursor);
+  const FileVisitor visit = [&](const ChunkRef& chunk, const ChunkFile& file) -> Result<bool> {
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t next, Cookie(chunk));
+    const std::string name = names().Path(file);
+    return visitor({name, {Match::Kind::kChunk, {}, chunk}, next});
+  };
+  if (!ListsWholeGrid(mode)) return ListChunks(cookie, visit, damaged);
+  StepCheck steps(CallerDeadline(), kListing);
+  return ListWholeGrid({AtCookie(cookie), visit, damaged, steps});
+}
+
+Status FlatTree::ListChunks(std::uint64_t cookie, const FileVisitor& visitor,
+                            const DamageVisitor& damaged) {
+  StepCheck steps(CallerDeadline(), kListing);
+  const Cursor cursor{AtCookie(cookie), visitor, damaged, steps};
+  ShardWalk walk;
+  walk.begins = cookie == 0;
+  if (cursor.last) walk.first = cursor.last->slot.shard;
+  walk.visit = [&](Shards shards) { return ListShards(shards, cursor); };
+  UNSHARD_RETURN_IF_ERROR(WalkShards(walk));
+  return {};
+}
+
+Result<bool> FlatTree::VisitChunks(std::uint64_t shard, const FileVisitor& visitor,
+                                   const DamageVisitor& damaged) {
+  StepCheck steps(CallerDeadline(), kListing);
+  return ListShard(shard, {std::nullopt, visitor, damaged, steps});
+}
+
+Result<bool> FlatTree::WalkShards(const ShardWalk& walk) {
   const auto parse = [this](std::string_view name) { return shards().keys().Parse(name); };
-  const bool begins = cookie == 0;
   // Before the shards: see AfterPublishes().
   const std::vector<std::uint64_t> unpublished = UnpublishedShards();
   ShardLister::Numbers numbers;
   if (lists_) {
-    const auto since = begins ? shards().options().clock() : ShardLister::kAnyAge;
+    const auto since = walk.begins ? shards().options().clock() : ShardLister::kAnyAge;
     UNSHARD_ASSIGN_OR_RETURN(const auto listing, lister_.List(directory(), parse, since));
     numbers = listing.numbers;
   } else {
-    UNSHARD_ASSIGN_OR_RETURN(numbers, ProbedShards(begins));
+    UNSHARD_ASSIGN_OR_RETURN(numbers, ProbedShards(walk.begins));
   }
   std::vector<std::uint64_t> all;
   if (!unpublished.empty()) {
@@ -58,20 +85,20 @@ Status FlatTree::List(const GridDirectory&, std::uint64_t cookie, ListMode mode,
                    std::back_inserter(all));
   }
   const std::vector<std::uint64_t>& shards = unpublished.empty() ? *numbers : all;
-  auto shard = shards.begin();
-  if (cursor.last) {
-    shard = std::lower_bound(shards.begin(), shards.end(), cursor.last->slot.shard);
+  return walk.visit({std::lower_bound(shards.begin(), shards.end(), walk.first), shards.end()});
+}
+
+// False: the visitor has ended the listing.
+Result<bool> FlatTree::ListShards(Shards shards, const Cursor& cursor) {
+  const bool resumed = cursor.last && !shards.empty() && shards.front() == cursor.last->slot.shard;
+  std::size_t not_loaded = resumed ? 1 : 0;
+  for (std::size_t at = 0; at < shards.size(); ++at) {
+    UNSHARD_RETURN_IF_ERROR(cursor.steps.Next());
+    if (at == not_loaded) not_loaded += LoadPages(shards.subspan(at));
+    UNSHARD_ASSIGN_OR_RETURN(const bool more, ListShard(shards[at], cursor));
+    if (!more) return false;
   }
-  const bool resumed = cursor.last && shard != shards.end() && *shard == cursor.last->slot.shard;
-  auto not_loaded = resumed ? shard + 1 : shard;
-  for (; shard != shards.end(); ++shard) {
-    if (shard == not_loaded) {
-      not_loaded += static_cast<std::ptrdiff_t>(LoadPages({shard, shards.end()}));
-    }
-    UNSHARD_ASSIGN_OR_RETURN(const bool more, ListShard(*shard, cursor));
-    if (!more) return {};
-  }
-  return {};
+  return true;
 }
 
 Result<ShardLister::Numbers> FlatTree::ProbedShards(bool begins) {
@@ -94,12 +121,12 @@ Status FlatTree::ListWholeGrid(const Cursor& cursor) {
   const std::uint64_t end = *NumberEnd();
   for (std::uint64_t number = cursor.last ? Number(cursor.last->slot) + 1 : 0; number < end;
        ++number) {
+    UNSHARD_RETURN_IF_ERROR(cursor.steps.Next());
     const ChunkRef chunk{SlotOf(number), ChunkPart::kPlain};
     const auto file = ChunkAt(chunk.slot);
     if (!file) continue;
-    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t cookie, Cookie(chunk));
-    const std::string name = names().Path(*file);
-    if (!cursor.visitor({name, {Match::Kind::kChunk, {}, chunk}, cookie})) return {};
+    UNSHARD_ASSIGN_OR_RETURN(const bool more, cursor.visitor(chunk, *file));
+    if (!more) return {};
   }
   return {};
 }
@@ -186,6 +213,7 @@ Result<bool> FlatTree::ListShard(std::uint64_t shard, const Cursor& cursor) {
   int damaged_pages = 0;
   for (std::uint64_t page = resumed ? cursor.last->slot.page : 0;
        page_count == 0 || page < page_count; ++page) {
+    UNSHARD_RETURN_IF_ERROR(cursor.steps.Next());
     const auto index_page = ShownPage(*generation, page);
     if (!index_page) {
       LeaveOut(index_page.error(), cursor);
@@ -227,6 +255,7 @@ Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
   const auto& entries = index_page.entries();
   std::size_t at = resumed ? index_page.LowerBound(cursor.last->slot.slot) : 0;
   for (; at < entries.size(); ++at) {
+    UNSHARD_RETURN_IF_ERROR(cursor.steps.Next());
     const ShardSlot slot{shard, page, entries[at].slot};
     auto file = ChunkAt(slot);
     if (!file) continue;
@@ -235,10 +264,9 @@ Result<bool> FlatTree::ListPage(std::uint64_t shard, std::uint64_t page,
       const bool listed = resumed && slot == cursor.last->slot &&
                           PartIndex(names(), part) <= PartIndex(names(), cursor.last->part);
       if (listed) continue;
-      UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t cookie, Cookie(chunk));
       file->part = part;
-      const std::string name = names().Path(*file);
-      if (!cursor.visitor({name, {Match::Kind::kChunk, {}, chunk}, cookie})) return false;
+      UNSHARD_ASSIGN_OR_RETURN(const bool more, cursor.visitor(chunk, *file));
+      if (!more) return false;
     }
   }
   return true;

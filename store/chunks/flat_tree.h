@@ -13,6 +13,7 @@
 #include "store/chunks/shard_lister.h"
 #include "store/chunks/shard_probe.h"
 #include "store/chunks/sharded_tree.h"
+#include "store/object/step_check.h"
 
 namespace unshard {
 
@@ -26,6 +27,8 @@ namespace unshard {
 // chunks have ids it is then empty.
 class FlatTree : public ShardedTree {
  public:
+  using Shards = std::span<const std::uint64_t>;
+
   FlatTree(std::uint32_t ordinal, std::shared_ptr<ShardSet> shards,
            std::shared_ptr<ChunkReader> reader, std::shared_ptr<ObjectStore> store)
       : ShardedTree(ordinal, std::move(shards), std::move(reader)),
@@ -43,6 +46,15 @@ class FlatTree : public ShardedTree {
   Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
               const ListVisitor& visitor, const DamageVisitor& damaged,
               const std::vector<GridDirectory>& others) override;
+  Result<bool> WalkShards(const ShardWalk& walk) override;
+  Result<bool> VisitChunks(std::uint64_t shard, const FileVisitor& visitor,
+                           const DamageVisitor& damaged) override;
+  Status ListChunks(std::uint64_t cookie, const FileVisitor& visitor,
+                    const DamageVisitor& damaged) override;
+  Result<std::uint64_t> Cookie(const ChunkRef& chunk) override;
+  // From a file the pages are only begun: the kernel reads on, several pages at a time, while the
+  // caller lists what is there. More than kPagesAtOnce of `following` are not needed.
+  std::size_t LoadPages(Shards following) const override;
   Result<std::optional<timespec>> Modified(const GridDirectory&) override {
     return lister_.Modified(directory());
   }
@@ -73,21 +85,17 @@ class FlatTree : public ShardedTree {
   // many index pages.
   enum class Has { kNothing, kPagesToValidate, kAll };
   [[nodiscard]] Has HasPages(std::uint64_t shard) const;
-  // Loads what the first of these shards has, unless it is there, and with it what is listed next.
-  // From a file it is only begun: the kernel reads on, several pages at a time, while the caller
-  // lists what is there. `following`: ascending, more than kPagesAtOnce are not needed. How many of
-  // them need no other call.
   static constexpr std::size_t kPagesAtOnce = 32;
-  using Shards = std::span<const std::uint64_t>;
-  std::size_t LoadPages(Shards following) const;
 
  private:
   struct Cursor {
     std::optional<ChunkRef> last;  // nothing: from the start
-    const ListVisitor& visitor;
+    const FileVisitor& visitor;
     const DamageVisitor& damaged;
+    StepCheck& steps;
   };
   Status ListWholeGrid(const Cursor& cursor);
+  Result<bool> ListShards(Shards shards, const Cursor& cursor);
   void BeginPages(Shards group) const;
   void OpenAndBegin(std::uint64_t shard) const;
   // False: the visitor has ended the listing.
@@ -97,7 +105,6 @@ class FlatTree : public ShardedTree {
                                const std::vector<std::uint64_t>& pages, const Cursor& cursor);
   Result<bool> ListPage(std::uint64_t shard, std::uint64_t page, const IndexPage& index_page,
                         const Cursor& cursor);
-  Result<std::uint64_t> Cookie(const ChunkRef& chunk);
   [[nodiscard]] std::optional<ChunkRef> AtCookie(std::uint64_t cookie);
 
   const bool lists_;

@@ -75,6 +75,13 @@ class RangesTree final : public FlatTree {
   }
   std::uint64_t ShardEnd() const override { return grid_.cell_count(); }
   std::uint64_t ChunksInShard(std::uint64_t) const override { return 1; }
+  std::optional<CellBox> BoxOf(std::uint64_t shard) const override {
+    CellBox box{GridCell(grid_.rank()), {}};
+    CellOfLinearIndex(grid_.grid_shape(), shard, box.begin);
+    box.end = box.begin;
+    for (std::uint64_t& end : box.end) ++end;
+    return box;
+  }
 
  protected:
   std::uint64_t Number(const ShardSlot& slot) const override { return slot.shard; }

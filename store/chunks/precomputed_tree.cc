@@ -102,6 +102,7 @@ class PrecomputedTree final : public FlatTree {
     counts_.emplace(shard, count);
     return count;
   }
+  std::optional<CellBox> BoxOf(std::uint64_t shard) const override;
   bool HoldsScratch() const override { return description_.names == Names::kChunkRanges; }
   bool TakesGzipNames() const override { return !is_mesh(); }
 
@@ -137,6 +138,30 @@ std::uint64_t PrecomputedTree::ShardEnd() const {
   const unsigned bits = spec.preshift_bits + spec.minishard_bits;
   if (!ids || spec.hash != ChunkIdHash::kIdentity) return all;
   return std::min(all, bits < 64 ? ((*ids - 1) >> bits) + 1 : 1);
+}
+
+// With the identity hash a shard holds the ids with one beginning. Each of their other bits is a
+// low bit of one index.
+std::optional<CellBox> PrecomputedTree::BoxOf(std::uint64_t shard) const {
+  const ShardingSpec& spec = description_.sharding;
+  const unsigned bits = spec.preshift_bits + spec.minishard_bits;
+  // Ids beyond 2^(all bits) wrap around to the same shards.
+  const bool wraps = bits + spec.shard_bits < id_bits_;
+  if (!locator_ || spec.hash != ChunkIdHash::kIdentity || wraps) return std::nullopt;
+  const std::vector<std::uint64_t>& shape = description_.grid_shape;
+  CellBox box{GridCell(shape.size()), GridCell(shape.size())};
+  if (bits >= 63) return CellBox{box.begin, shape};
+  if (!locator_->CellAt(SlotOf(shard << bits), box.begin)) return CellBox{box.end, box.end};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    GridCell cell(shape.size());
+    std::uint64_t size = 1;
+    for (; size < shape[d]; size *= 2) {
+      cell[d] = size;
+      if (locator_->Locate(cell).slot >> bits != 0) break;
+    }
+    box.end[d] = std::min(shape[d], box.begin[d] + size);
+  }
+  return box;
 }
 
 // With the identity hash a shard holds runs of 2^preshift consecutive ids in each of its

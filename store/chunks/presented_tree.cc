@@ -1,6 +1,7 @@
 #include "store/chunks/presented_tree.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -8,19 +9,14 @@
 #include "codec/core/byte_range.h"
 #include "codec/pyramid/chunk_files.h"
 #include "store/chunks/joined_chunks.h"
-#include "store/object/parallel.h"
 
 namespace unshard {
 
 namespace {
 
-// Chunks that are looked for before a directory counts as one that holds some.
-constexpr std::uint64_t kMostProbes = 65536;
-// What is loaded at a time for a listing of a remote store: index pages, of so many names at most,
-// or those of directories.
-constexpr std::size_t kPagesAtOnce = 32;
-constexpr std::uint64_t kNamesAtOnce = 4096;
-constexpr std::uint64_t kDirectoriesAtOnce = 16;
+// What is remembered for listings that go on: so many names of so many directories.
+constexpr std::size_t kMostNames = std::size_t{1} << 16;
+constexpr std::size_t kMostListings = 4;
 
 // Chunks have the size that their encoding gives; what they hold is seen when they are decoded.
 class PresentedCheck final : public ChunkCheck {
@@ -45,61 +41,12 @@ class PresentedCheck final : public ChunkCheck {
 
 }  // namespace
 
-// Which chunks are there: any of the stored ones is. Used by one listing: the neighbours of a chunk
-// are mostly in the same index page.
-class PresentedTree::Presence {
- public:
-  Presence(const PresentedTree& tree, const DamageVisitor& damaged)
-      : tree_(tree), damaged_(damaged) {}
-
-  // A page that cannot be read is reported once. `unreadable`: whether its chunks, which may be
-  // there, count as absent.
-  bool Holds(const ChunkRef& chunk, Unreadable unreadable) {
-    if (!tree_.joins()) return HoldsStored(chunk.slot, unreadable);
-    const std::vector<ChunkRef> stored = tree_.StoredChunks(chunk);
-    return std::any_of(stored.begin(), stored.end(),
-                       [&](const ChunkRef& one) { return HoldsStored(one.slot, unreadable); });
-  }
-
-  static Result<std::shared_ptr<const IndexPage>> Load(const ShardedTree& stored,
-                                                       const ShardSlot& slot) {
-    UNSHARD_ASSIGN_OR_RETURN(const auto generation,
-                             stored.shards().Current(slot.shard, CallerDeadline()));
-    return stored.ShownPage(generation, slot.page);
-  }
-  // Whether that costs no request now.
-  static bool IsThere(const ShardedTree& stored, const ShardSlot& slot) {
-    const Deadline deadline = CallerDeadline();
-    ShardSet& shards = stored.shards();
-    const auto fresh = shards.Current(slot.shard, deadline, ShardSet::Trust::kFresh);
-    if (!fresh || !*fresh) return false;
-    const auto page = shards.Page(*fresh, slot.page, deadline, ShardSet::Ahead::kCached);
-    return page && *page;
-  }
-
- private:
-  bool HoldsStored(const ShardSlot& slot, Unreadable unreadable) {
-    if (!known_ || slot_.shard != slot.shard || slot_.page != slot.page) {
-      known_ = true;
-      slot_ = slot;
-      auto page = Load(*tree_.stored(), slot);
-      if (!page) damaged_(page.error(), unreadable);
-      page_ = page ? *std::move(page) : nullptr;
-    }
-    if (!page_) return unreadable == Unreadable::kListed;
-    return page_->Find(slot.slot).has_value();
-  }
-
-  const PresentedTree& tree_;
-  const DamageVisitor& damaged_;
-  bool known_ = false;
-  ShardSlot slot_;
-  std::shared_ptr<const IndexPage> page_;  // null: it cannot be read
-};
-
 Result<std::shared_ptr<PresentedTree>> PresentedTree::Make(Parts parts) {
-  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(parts.conversion->array().presented));
-  return std::shared_ptr<PresentedTree>(new PresentedTree(std::move(parts), std::move(grid)));
+  const PresentedArray& array = parts.conversion->array();
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid grid, FileGridOf(array.presented));
+  UNSHARD_ASSIGN_OR_RETURN(ChunkGrid stored_grid, FileGridOf(array.stored));
+  return std::shared_ptr<PresentedTree>(
+      new PresentedTree(std::move(parts), std::move(grid), std::move(stored_grid)));
 }
 
 std::unique_ptr<PresentedChunks> PresentedTree::MakeChunks(const Parts& parts) {
@@ -108,18 +55,19 @@ std::unique_ptr<PresentedChunks> PresentedTree::MakeChunks(const Parts& parts) {
   return std::make_unique<JoinedChunks>(std::move(chunks), parts.written);
 }
 
-PresentedTree::PresentedTree(Parts parts, ChunkGrid grid)
+PresentedTree::PresentedTree(Parts parts, ChunkGrid grid, ChunkGrid stored_grid)
     : ChunkTree(parts.ordinal, parts.directory),
       stored_(parts.stored),
       conversion_(parts.conversion),
       grid_(std::move(grid)),
+      stored_grid_(std::move(stored_grid)),
       names_(ChunkNamesOf(conversion_->array().presented, grid_)),
       nested_(names_->depth() > 0 ? dynamic_cast<const ZarrNames*>(names_.get()) : nullptr),
       chunks_(MakeChunks(parts)),
       transcoded_(dynamic_cast<TranscodedChunks*>(chunks_.get())),
+      stored_axes_(StoredAxes()),
       lists_all_(!parts.store.lists || conversion_->presents_absent()),
       remote_(!parts.store.keeps_replaced_versions),
-      writable_(parts.written != nullptr),
       lossy_(parts.lossy),
       check_(std::make_shared<PresentedCheck>(conversion_)) {
   std::uint64_t next = grid_.cell_count();
@@ -179,83 +127,134 @@ ChunkTree::Match PresentedTree::NameAt(const GridDirectory& in, std::uint64_t nu
   return match;
 }
 
-bool PresentedTree::HoldsAny(const GridDirectory& in, Presence& presence,
-                             std::uint64_t& probes) const {
-  const std::uint64_t count = NameCount(in);
-  for (std::uint64_t number = 0; number < count; ++number) {
-    if (probes == 0) return true;
-    const Match match = NameAt(in, number);
-    const bool is_chunk = match.kind == Match::Kind::kChunk;
-    if (is_chunk) --probes;
-    const bool holds = is_chunk ? presence.Holds(match.chunk, Unreadable::kListed)
-                                : HoldsAny(match.directory, presence, probes);
-    if (holds) return true;
+// Marks each axis of the view's files by a number and looks where it is in a stored cell.
+std::vector<std::optional<std::size_t>> PresentedTree::StoredAxes() const {
+  GridCell marks(grid_.rank());
+  for (std::size_t d = 0; d < marks.size(); ++d) marks[d] = d + 1;
+  const PresentedArray& array = conversion_->array();
+  const GridCell stored = FileCellOf(
+      array.stored.dialect, conversion_->StoredCell(CellOfFile(array.presented.dialect, marks)));
+  std::vector<std::optional<std::size_t>> axes(grid_.rank());
+  for (std::size_t d = 0; d < stored.size(); ++d) {
+    if (stored[d] != 0) axes[stored[d] - 1] = d;
   }
-  return false;
+  return axes;
 }
 
-// The listing meets the failures again.
-std::uint64_t PresentedTree::LoadPagesFrom(const GridDirectory& in, std::uint64_t first,
-                                           std::uint64_t count) const {
-  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
-  std::vector<ShardSlot> missing;
-  std::uint64_t number = first;
-  for (; number < count && number - first < kNamesAtOnce && missing.size() < kPagesAtOnce;
-       ++number) {
-    // Of a chunk that joins several stored ones, the first.
-    const ShardSlot slot = NameAt(in, number).chunk.slot;
-    if (!seen.emplace(slot.shard, slot.page).second) continue;
-    if (!Presence::IsThere(*stored_, slot)) missing.push_back(slot);
+ViewDirectory PresentedTree::DirectoryOf(const GridDirectory& in) const {
+  ViewDirectory directory;
+  directory.grid_shape = stored_grid_.grid_shape();
+  directory.fixed.resize(directory.grid_shape.size());
+  directory.count = NameCount(in);
+  directory.holds_directories = in.level < names_->depth();
+  if (nested_->HoldsPrefix(in)) return directory;
+  const GridCell indices = nested_->Indices(in);
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    if (stored_axes_[d]) directory.fixed[*stored_axes_[d]] = indices[d];
   }
-  if (missing.size() > 1) {
-    ForEachInParallel(missing.size(), kPagesAtOnce, [&](std::size_t i) {
-      static_cast<void>(Presence::Load(*stored_, missing[i]));
-    });
-  }
-  return number;
-}
-
-std::uint64_t PresentedTree::LoadFrom(const GridDirectory& in, std::uint64_t first,
-                                      std::uint64_t count) const {
-  if (!remote_) return count;
-  if (NameAt(in, first).kind == Match::Kind::kChunk) return LoadPagesFrom(in, first, count);
-  if (!writable_) return count;  // all are listed
-  const std::uint64_t end = std::min(count, first + kDirectoriesAtOnce);
-  if (end - first > 1) {
-    ForEachInParallel(end - first, kDirectoriesAtOnce, [&](std::size_t i) {
-      const DamageVisitor ignored = [](auto&&...) {};
-      Presence presence(*this, ignored);
-      std::uint64_t probes = kMostProbes;
-      HoldsAny(NameAt(in, first + i).directory, presence, probes);
-    });
-  }
-  return end;
+  directory.axis = stored_axes_[indices.size()];
+  return directory;
 }
 
 // A cookie is the number of the next name.
+Status PresentedTree::ListAll(const GridDirectory& in, std::uint64_t cookie,
+                              const ListVisitor& visitor) const {
+  const std::uint64_t count = NameCount(in);
+  for (std::uint64_t number = cookie; number < count; ++number) {
+    if (!Give(in, number, visitor)) return {};
+  }
+  return {};
+}
+
+bool PresentedTree::Give(const GridDirectory& in, std::uint64_t number,
+                         const ListVisitor& visitor) const {
+  const Match match = NameAt(in, number);
+  const std::string path =
+      match.kind == Match::Kind::kChunk ? Path(match.chunk) : Path(match.directory);
+  return visitor({std::string_view(path).substr(path.rfind('/') + 1), match, number + 1});
+}
+
+// In the order of the stored chunks, and with their cookies.
+Status PresentedTree::ListFlat(std::uint64_t cookie, const ListVisitor& visitor,
+                               const DamageVisitor& damaged) {
+  ChunkPresence presence(*stored_, damaged);
+  const ArrayDialect dialect = conversion_->array().stored.dialect;
+  const auto visit = [&](const ChunkRef& stored, const ChunkFile& file) -> Result<bool> {
+    const ChunkRef chunk =
+        chunks_->RefOf(conversion_->PresentedCell(CellOfFile(dialect, file.cell)));
+    if (joins()) {
+      // A chunk is listed at the first of its stored ones that is there.
+      for (const ChunkRef& part : StoredChunks(chunk)) {
+        if (part.slot == stored.slot) break;
+        if (presence.Holds(part.slot, Unreadable::kLeftOut)) return true;
+      }
+    }
+    UNSHARD_ASSIGN_OR_RETURN(const std::uint64_t next, stored_->Cookie(stored));
+    return visitor({Path(chunk), {Match::Kind::kChunk, {}, chunk}, next});
+  };
+  return stored_->ListChunks(cookie, visit, damaged);
+}
+
+// Of a listing that goes on: what was found when it began will do.
+Result<PresentedTree::KnownNames> PresentedTree::NamesFrom(const GridDirectory& in,
+                                                           std::uint64_t from,
+                                                           const DamageVisitor& damaged) {
+  const auto holds = [&](const KnownNames& known) {
+    return known.in == in && known.from <= from && from < known.end;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(recent_.begin(), recent_.end(), holds);
+    if (from != 0 && found != recent_.end()) return *found;
+  }
+  ChildCollector collector(*stored_, remote_, DirectoryOf(in), from, kMostNames, damaged);
+  UNSHARD_RETURN_IF_ERROR(collector.Run(from == 0));
+  const auto& names = collector.found();
+  KnownNames known{in, from, collector.end(),
+                   std::make_shared<const std::vector<std::uint64_t>>(names.begin(), names.end())};
+  const std::lock_guard lock(mutex_);
+  std::erase_if(recent_, [&](const KnownNames& each) { return each.in == in; });
+  recent_.push_back(known);
+  if (recent_.size() > kMostListings) recent_.erase(recent_.begin());
+  return known;
+}
+
+void PresentedTree::ForgetNames(const GridDirectory& in) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(recent_, [&](const KnownNames& each) { return each.in == in; });
+}
+
+// A cookie is the number of the next name.
+Status PresentedTree::ListNested(const GridDirectory& in, std::uint64_t cookie,
+                                 const ListVisitor& visitor, const DamageVisitor& damaged,
+                                 const std::vector<GridDirectory>& others) {
+  std::set<std::uint64_t> also;
+  for (const GridDirectory& other : others) {
+    also.insert(nested_->HoldsPrefix(in) ? 0 : nested_->Indices(other).back());
+  }
+  for (const std::uint64_t count = NameCount(in); cookie < count;) {
+    UNSHARD_ASSIGN_OR_RETURN(const KnownNames known, NamesFrom(in, cookie, damaged));
+    std::vector<std::uint64_t> numbers;
+    std::set_union(std::lower_bound(known.numbers->begin(), known.numbers->end(), cookie),
+                   known.numbers->end(), also.lower_bound(cookie), also.lower_bound(known.end),
+                   std::back_inserter(numbers));
+    for (const std::uint64_t number : numbers) {
+      if (!Give(in, number, visitor)) return {};
+    }
+    cookie = known.end;
+  }
+  ForgetNames(in);
+  return {};
+}
+
 Status PresentedTree::List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
                            const ListVisitor& visitor, const DamageVisitor& damaged,
                            const std::vector<GridDirectory>& others) {
-  if (mode == ListMode::kNone) return {};
-  const bool all = lists_all_ || mode == ListMode::kGrid;
-  Presence presence(*this, damaged);
-  const std::uint64_t count = grid_.cell_count() == 0 ? 0 : NameCount(in);
-  std::uint64_t loaded = cookie;
-  for (std::uint64_t number = cookie; number < count; ++number) {
-    if (!all && number == loaded) loaded = LoadFrom(in, number, count);
-    const Match match = NameAt(in, number);
-    const bool is_chunk = match.kind == Match::Kind::kChunk;
-    if (is_chunk && !all && !presence.Holds(match.chunk, Unreadable::kLeftOut)) continue;
-    if (!is_chunk && !all && writable_) {
-      std::uint64_t probes = kMostProbes;
-      const bool listed = std::find(others.begin(), others.end(), match.directory) != others.end();
-      if (!listed && !HoldsAny(match.directory, presence, probes)) continue;
-    }
-    const std::string path = is_chunk ? Path(match.chunk) : Path(match.directory);
-    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    if (!visitor({name, match, number + 1})) return {};
-  }
-  return {};
+  if (mode == ListMode::kNone || grid_.cell_count() == 0) return {};
+  const bool grid = mode == ListMode::kGrid && in.level < names_->depth();
+  if (lists_all_ || grid) return ListAll(in, cookie, visitor);
+  if (nested_ == nullptr) return ListFlat(cookie, visitor, damaged);
+  return ListNested(in, cookie, visitor, damaged, others);
 }
 
 std::optional<std::uint64_t> PresentedTree::Position(const ChunkRef& chunk) const {

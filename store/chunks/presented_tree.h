@@ -2,11 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "codec/pyramid/chunk_conversion.h"
 #include "codec/zarr3/chunk_names.h"
+#include "store/chunks/child_collector.h"
 #include "store/chunks/chunk_tree.h"
 #include "store/chunks/committed_versions.h"
 #include "store/chunks/presented_chunks.h"
@@ -17,10 +20,10 @@
 namespace unshard {
 
 // References to chunks are those of the stored tree. Listings have the chunks that are present and
-// all directories of the grid, on writable mounts only those that hold chunks, so that a tree can
-// be removed; those of a store that cannot list, and views that present absent chunks, have all
-// chunks of the grid. A remote store is asked for several index pages at a time. Immutable but for
-// caches; thread-safe.
+// the directories that hold some, in the order of the stored chunks where all names are in one
+// directory. They cost what is stored: no request and no step for a shard that does not exist.
+// Views of a store that cannot list, and those that present absent chunks, list all of the grid.
+// Immutable but for caches; thread-safe.
 class PresentedTree final : public ChunkTree {
  public:
   struct Parts {
@@ -76,36 +79,51 @@ class PresentedTree final : public ChunkTree {
   const ChunkCheck& check() const override { return *check_; }
 
  private:
-  class Presence;
+  // Names of a directory, as numbers from `from` on and below `end`.
+  struct KnownNames {
+    GridDirectory in;
+    std::uint64_t from = 0;
+    std::uint64_t end = 0;
+    std::shared_ptr<const std::vector<std::uint64_t>> numbers;
+  };
 
-  PresentedTree(Parts parts, ChunkGrid grid);
+  PresentedTree(Parts parts, ChunkGrid grid, ChunkGrid stored_grid);
   static std::unique_ptr<PresentedChunks> MakeChunks(const Parts& parts);
 
   // The numbers of a directory's names, as the indices of the grid that follow those of its path;
   // in one directory all cells, in C order.
   [[nodiscard]] std::uint64_t NameCount(const GridDirectory& in) const;
   [[nodiscard]] Match NameAt(const GridDirectory& in, std::uint64_t number) const;
-  // Loads what the listing of a directory needs to know of its names from `first` on, several pages
-  // at a time, where each costs the way to a remote store. Returns the first name after those.
-  std::uint64_t LoadFrom(const GridDirectory& in, std::uint64_t first, std::uint64_t count) const;
-  std::uint64_t LoadPagesFrom(const GridDirectory& in, std::uint64_t first,
-                              std::uint64_t count) const;
-  // Whether a directory holds a chunk, at any depth, as far as looking at `probes` tells.
-  bool HoldsAny(const GridDirectory& in, Presence& presence, std::uint64_t& probes) const;
+  // For each axis of the view's files that of the stored ones; nothing where these have none.
+  [[nodiscard]] std::vector<std::optional<std::size_t>> StoredAxes() const;
+  // Requires: nested names, as the next three do.
+  [[nodiscard]] ViewDirectory DirectoryOf(const GridDirectory& in) const;
+  Result<KnownNames> NamesFrom(const GridDirectory& in, std::uint64_t from,
+                               const DamageVisitor& damaged);
+  void ForgetNames(const GridDirectory& in);
+  Status ListNested(const GridDirectory& in, std::uint64_t cookie, const ListVisitor& visitor,
+                    const DamageVisitor& damaged, const std::vector<GridDirectory>& others);
+  Status ListFlat(std::uint64_t cookie, const ListVisitor& visitor, const DamageVisitor& damaged);
+  Status ListAll(const GridDirectory& in, std::uint64_t cookie, const ListVisitor& visitor) const;
+  // False: the visitor has ended the listing.
+  bool Give(const GridDirectory& in, std::uint64_t number, const ListVisitor& visitor) const;
 
   const std::shared_ptr<ShardedTree> stored_;
   const std::shared_ptr<const ChunkConversion> conversion_;
-  const ChunkGrid grid_;  // as names list its axes
+  const ChunkGrid grid_;         // as names list its axes
+  const ChunkGrid stored_grid_;  // as stored names do
   const std::unique_ptr<const ChunkNames> names_;
   const ZarrNames* const nested_;  // null where all names are in one directory
   const std::unique_ptr<PresentedChunks> chunks_;
-  TranscodedChunks* const transcoded_;         // null where the conversion joins
+  TranscodedChunks* const transcoded_;  // null where the conversion joins
+  const std::vector<std::optional<std::size_t>> stored_axes_;
   std::vector<std::uint64_t> first_of_level_;  // position of the first directory of a level
   const bool lists_all_;
   const bool remote_;  // each request costs the way to the store
-  const bool writable_;
   const bool lossy_;
   const std::shared_ptr<const ChunkCheck> check_;
+  std::mutex mutex_;
+  std::vector<KnownNames> recent_;  // the latest last; guarded by mutex_
 };
 
 // Null where chunks are presented as they are stored.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,27 @@
 #include "store/shard/set.h"
 
 namespace unshard {
+
+// The cells from `begin` on that are below `end` in each dimension.
+struct CellBox {
+  GridCell begin;
+  GridCell end;
+};
+
+// A walk over the shards that exist or have unpublished chunks. One that costs as much to ask for
+// as to list may be given to `visit` although it is missing.
+struct ShardWalk {
+  bool begins = true;       // false: what an earlier walk has listed will do
+  std::uint64_t first = 0;  // shards before this one are left out
+  // Shards without a cell of this box may be left out; nothing: none are.
+  std::optional<CellBox> within = std::nullopt;
+  // Whether shards are wanted that hold chunks of this box only; null: all are. Saves requests.
+  std::function<bool(const CellBox&)> wants = nullptr;
+  // Runs may be short: what one shows is likely to make others unwanted.
+  bool hesitates = false;
+  // Gets runs of shards, ascending; false ends the walk.
+  std::function<Result<bool>(std::span<const std::uint64_t>)> visit;
+};
 
 // Immutable but for caches; thread-safe.
 class ShardedTree : public ChunkTree {
@@ -39,6 +61,28 @@ class ShardedTree : public ChunkTree {
   // Calls `visitor` for the chunks of one generation of a shard.
   Status ForEachPresent(const ShardGenerationPtr& generation,
                         const std::function<void(const ChunkRef&)>& visitor);
+
+  // False where the walk was ended; fails as `visit` and the store's listings do.
+  virtual Result<bool> WalkShards(const ShardWalk& walk) = 0;
+  // The cells of files that a shard can hold; nothing where it can hold any.
+  [[nodiscard]] virtual std::optional<CellBox> BoxOf(std::uint64_t shard) const {
+    (void)shard;
+    return std::nullopt;
+  }
+  // Calls `visitor` for the chunks of a shard or, in storage order, for those of all shards after
+  // `cookie`, in whichever directory they are, until it returns false. The overlay is applied. What
+  // cannot be read is reported to `damaged`. VisitChunks is false where the visitor has ended it.
+  using FileVisitor = std::function<Result<bool>(const ChunkRef&, const ChunkFile&)>;
+  virtual Result<bool> VisitChunks(std::uint64_t shard, const FileVisitor& visitor,
+                                   const DamageVisitor& damaged) = 0;
+  virtual Status ListChunks(std::uint64_t cookie, const FileVisitor& visitor,
+                            const DamageVisitor& damaged) = 0;
+  // The cookie of a listing that goes on after this chunk.
+  virtual Result<std::uint64_t> Cookie(const ChunkRef& chunk) = 0;
+  // Loads the index pages of the first of these shards, unless they are there, and with them those
+  // of shards that are listed next, a bounded number. `following`: ascending. How many of them need
+  // no other call.
+  virtual std::size_t LoadPages(std::span<const std::uint64_t> following) const = 0;
 
   // The entries of an index page with the overlay applied, for listings. Those of unpublished
   // chunks have no valid range. `generation`: the current one a moment ago; what has been published

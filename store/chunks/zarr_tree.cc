@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "codec/grid/chunk_key.h"
 #include "store/object/key.h"
 #include "store/object/parallel.h"
+#include "store/object/step_check.h"
 
 namespace unshard {
 namespace {
@@ -14,6 +16,8 @@ namespace {
 // Directories of which a listing finds out at a time whether they hold chunks: each costs several
 // requests, one after the other.
 constexpr std::size_t kRowsAtOnce = 16;
+// Shards of a walk that are visited together, of which index pages can be loaded at a time.
+constexpr std::size_t kLongRun = 64;
 
 // Whether one of the `slots` slots from `first` on has a chunk. `unpublished`: the overlay of these
 // slots.
@@ -215,7 +219,9 @@ Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const List
                              const DamageVisitor& damaged, bool& more) {
   bool reported = false;
   LastPage last;
+  StepCheck steps(CallerDeadline(), "listing chunks");
   for (std::uint64_t index = run.begin; index < run.end && more; ++index) {
+    UNSHARD_RETURN_IF_ERROR(steps.Next());
     const Match match = Child(in, index);
     const bool directory = match.kind == Match::Kind::kDirectory;
     if (!run.all && !std::binary_search(run.others.begin(), run.others.end(), index)) {
@@ -234,6 +240,114 @@ Status ZarrTree::ListIndices(const GridDirectory& in, const Run& run, const List
     more = visitor({name, match, index + 1});
   }
   return {};
+}
+
+Result<bool> ZarrTree::WalkShards(const ShardWalk& walk) {
+  if (depth() == 0 || !lists()) return FlatTree::WalkShards(walk);
+  if (positions_.end() == 0) return true;
+  // Before the shards: see AfterPublishes().
+  NestedWalk nested{walk, walk.begins ? Begun() : ShardLister::kAnyAge, UnpublishedShards()};
+  GridCell shard_cell;
+  UNSHARD_ASSIGN_OR_RETURN(
+      const bool more, WalkBelow(StoreDirectory({names_.prefix_levels(), 0}), shard_cell, nested));
+  return more ? VisitRun(nested) : false;
+}
+
+Result<bool> ZarrTree::VisitRun(NestedWalk& nested) {
+  const std::vector<std::uint64_t> run = std::exchange(nested.run, {});
+  return run.empty() ? true : nested.walk.visit(run);
+}
+
+bool ZarrTree::Wants(const GridCell& shard_cell, const ShardWalk& walk) const {
+  const std::vector<std::uint64_t>& shape = array_.shard_grid.grid_shape();
+  GridCell last = shard_cell;
+  for (std::size_t d = last.size(); d < shape.size(); ++d) last.push_back(shape[d] - 1);
+  return LinearIndex(shape, last) >= walk.first &&
+         (!walk.wants || walk.wants(BoxOfShards(shard_cell)));
+}
+
+Result<std::vector<std::uint64_t>> ZarrTree::IndicesOfWalk(const std::string& store_directory,
+                                                           const GridCell& shard_cell,
+                                                           const NestedWalk& nested) {
+  const std::size_t d = shard_cell.size();
+  std::uint64_t begin = 0;
+  std::uint64_t end = array_.shard_grid.grid_shape()[d];
+  if (const auto& within = nested.walk.within) {
+    begin = within->begin[d] / chunks_per_shard_[d];
+    end = std::min(end, (within->end[d] - 1) / chunks_per_shard_[d] + 1);
+    if (begin + 1 == end) return std::vector{begin};
+  }
+  UNSHARD_ASSIGN_OR_RETURN(const auto stored,
+                           StoredIndices(store_directory, shard_cell, nested.since));
+  std::set<std::uint64_t> found(stored.numbers->begin(), stored.numbers->end());
+  GridCell cell(array_.grid.rank());
+  for (const std::uint64_t shard : nested.unpublished) {
+    CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, cell);
+    if (std::equal(shard_cell.begin(), shard_cell.end(), cell.begin())) found.insert(cell[d]);
+  }
+  return std::vector(found.lower_bound(begin), found.lower_bound(end));
+}
+
+// The shards whose indices begin with those of `shard_cell`. The directory of the first index is
+// listed alone, since it may show that no other one is wanted; then several at a time.
+Result<bool> ZarrTree::WalkBelow(const std::string& store_directory, GridCell& shard_cell,
+                                 NestedWalk& nested) {
+  UNSHARD_ASSIGN_OR_RETURN(const auto indices, IndicesOfWalk(store_directory, shard_cell, nested));
+  const bool are_shards = shard_cell.size() + 1 == array_.grid.rank();
+  const auto below = [&](std::uint64_t index) {
+    return JoinPath(store_directory, std::to_string(index));
+  };
+  std::size_t group_end = 1;
+  for (std::size_t at = 0; at < indices.size(); ++at) {
+    if (at == group_end && !are_shards) {
+      group_end = std::min(indices.size(), at + kRowsAtOnce);
+      if (nested.walk.hesitates || nested.run.size() >= kLongRun) {
+        UNSHARD_ASSIGN_OR_RETURN(const bool more, VisitRun(nested));
+        if (!more) return false;
+      }
+      ListAhead(below, {indices.begin() + static_cast<std::ptrdiff_t>(at), group_end - at},
+                shard_cell, nested);
+    }
+    shard_cell.push_back(indices[at]);
+    Result<bool> more = true;
+    if (Wants(shard_cell, nested.walk)) {
+      if (are_shards) {
+        nested.run.push_back(LinearIndex(array_.shard_grid.grid_shape(), shard_cell));
+      } else {
+        more = WalkBelow(below(indices[at]), shard_cell, nested);
+      }
+    }
+    shard_cell.pop_back();
+    if (!more || !*more) return more;
+  }
+  return true;
+}
+
+// The walk meets the failures again.
+void ZarrTree::ListAhead(const std::function<std::string(std::uint64_t)>& below, Rows indices,
+                         const GridCell& shard_cell, const NestedWalk& nested) {
+  if (!remote() || indices.size() < 2) return;
+  ForEachInParallel(indices.size(), kRowsAtOnce, [&](std::size_t i) {
+    GridCell cell = shard_cell;
+    cell.push_back(indices[i]);
+    if (!Wants(cell, nested.walk)) return;
+    static_cast<void>(IndicesOfWalk(below(indices[i]), cell, nested));
+  });
+}
+
+CellBox ZarrTree::BoxOfShards(const GridCell& shard_cell) const {
+  CellBox box{GridCell(array_.grid.rank()), array_.grid.grid_shape()};
+  for (std::size_t d = 0; d < shard_cell.size(); ++d) {
+    box.begin[d] = shard_cell[d] * chunks_per_shard_[d];
+    box.end[d] = std::min(box.end[d], box.begin[d] + chunks_per_shard_[d]);
+  }
+  return box;
+}
+
+std::optional<CellBox> ZarrTree::BoxOf(std::uint64_t shard) const {
+  GridCell shard_cell(array_.grid.rank());
+  CellOfLinearIndex(array_.shard_grid.grid_shape(), shard, shard_cell);
+  return BoxOfShards(shard_cell);
 }
 
 // The numbers of a directory level, with those that only unpublished shards have.

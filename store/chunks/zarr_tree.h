@@ -54,6 +54,9 @@ class ZarrTree final : public FlatTree {
   Status List(const GridDirectory& in, std::uint64_t cookie, ListMode mode,
               const ListVisitor& visitor, const DamageVisitor& damaged,
               const std::vector<GridDirectory>& others) override;
+  // With nested keys a run of shards is a directory of the store.
+  Result<bool> WalkShards(const ShardWalk& walk) override;
+  std::optional<CellBox> BoxOf(std::uint64_t shard) const override;
   Result<std::optional<timespec>> Modified(const GridDirectory& in) override {
     return lister().Modified(StoreDirectory(in));
   }
@@ -109,6 +112,26 @@ class ZarrTree final : public FlatTree {
   Result<bool> HoldsChunksIn(const std::string& store_directory, GridCell& shard_cell,
                              const GridCell& indices, Time since);
   Result<bool> ShardHoldsChunks(std::uint64_t shard, const GridCell& indices);
+  // The box of all shards whose indices in the shard grid begin with these.
+  [[nodiscard]] CellBox BoxOfShards(const GridCell& shard_cell) const;
+  // One walk over the shards of nested keys.
+  struct NestedWalk {
+    const ShardWalk& walk;
+    Time since;
+    std::vector<std::uint64_t> unpublished;  // shards, ascending
+    std::vector<std::uint64_t> run{};        // shards that are still to be visited
+  };
+  Result<bool> WalkBelow(const std::string& store_directory, GridCell& shard_cell,
+                         NestedWalk& nested);
+  static Result<bool> VisitRun(NestedWalk& nested);
+  // The next indices of shards after `shard_cell` that the walk may want.
+  Result<std::vector<std::uint64_t>> IndicesOfWalk(const std::string& store_directory,
+                                                   const GridCell& shard_cell,
+                                                   const NestedWalk& nested);
+  void ListAhead(const std::function<std::string(std::uint64_t)>& below,
+                 std::span<const std::uint64_t> indices, const GridCell& shard_cell,
+                 const NestedWalk& nested);
+  [[nodiscard]] bool Wants(const GridCell& shard_cell, const ShardWalk& walk) const;
   // A run of indices in a directory, and which of them are listed.
   struct Run {
     std::uint64_t begin = 0;

@@ -87,30 +87,32 @@ class PresentedListing : public testing::Test {
   std::shared_ptr<ChunkTree> tree_;
 };
 
-TEST_F(PresentedListing, CostsEachShardOnceAndThirtyTwoAtATime) {
+TEST_F(PresentedListing, CostsEachShardThatExistsOnceAndThirtyTwoAtATime) {
   together_.Expect(32);
   EXPECT_EQ(List(Column("1"), 0, kRows), kRows - 3);
   EXPECT_EQ(together_.most(), 32u);
-  EXPECT_EQ(counting_->total().opens, kRows / 2);
+  EXPECT_EQ(counting_->total().opens, kRows / 2 - 1);
+  EXPECT_EQ(counting_->total().lists, 1u);
   EXPECT_EQ(counting_->total().requests(), kRows / 2);
   EXPECT_EQ(List(Column("1"), 0, kRows), kRows - 3);
   EXPECT_EQ(counting_->total().requests(), 0u) << "all is cached";
 }
 
-TEST_F(PresentedListing, AListingThatIsContinuedReadsOnlyTheRest) {
+TEST_F(PresentedListing, AListingThatIsContinuedAsksForNothing) {
   together_.Expect(32);
   EXPECT_EQ(List(Column("2"), 0, 10), 10u);
-  EXPECT_EQ(counting_->total().requests(), 32u);
-  together_.Expect(8);
+  EXPECT_EQ(counting_->total().requests(), kRows / 2);
   EXPECT_EQ(List(Column("2"), 10, kRows), kRows - 3 - 10);
-  EXPECT_EQ(together_.most(), 8u);
-  EXPECT_EQ(counting_->total().requests(), 8u);
+  EXPECT_EQ(counting_->total().requests(), 0u);
 }
 
-TEST_F(PresentedListing, AllDirectoriesAreListedWithoutARequest) {
+// The first shards show that there is no directory beside theirs.
+TEST_F(PresentedListing, OfDirectoriesOnlyTheFirstChunksAreLookedFor) {
   together_.Expect(1);
   EXPECT_EQ(List({}, 0, kRows), kColumns);
-  EXPECT_EQ(counting_->total().requests(), 0u);
+  EXPECT_EQ(counting_->total().lists, 2u);
+  EXPECT_EQ(counting_->total().opens, kColumns);
+  EXPECT_EQ(counting_->total().requests(), kColumns + 2);
 }
 
 }  // namespace
