@@ -107,7 +107,8 @@ constexpr std::array<PlainAdvice, 15> kPlainAdvice = {{
      "spool list -v` shows what was quarantined"},
     {"ENOSPC",
      "`unshard status MOUNT` says whether the spool or the disk of SOURCE is full; "
-     "`unshard flush MOUNT` makes room in the spool, spool_size= and spool_files= more"},
+     "`unshard flush MOUNT` makes room in the spool, spool_size= and spool_files= allow more, but "
+     "no more than half of what the spool's disk has free"},
     {"EDQUOT",
      "make room within the quota of the mount's user, below SOURCE and in the spool that "
      "`unshard status MOUNT` names"},

@@ -293,9 +293,11 @@ constexpr MountOption kMountOptions[] = {
      "/var/lib/unshard/spool for users without a home. The folder is made for its owner alone "
      "(mode 0700); a folder of another user, or one that others may enter, is refused.",
      ApplyDirectory<&O::spool>, "spool", DescribeText<&O::spool>},
-    {"spool_size", "BYTES", "4G", "Cap on the bytes in the spool.",
-     "Near the caps writers are slowed down. Writing fails with ENOSPC only if publishing fails as "
-     "well.",
+    {"spool_size", "BYTES", "4G",
+     "Cap on the bytes in the spool; at most half of what its disk has free.",
+     "What the spool holds counts half as free. Beyond a cap writers wait until chunks are "
+     "published, and readers do not. Writing fails with ENOSPC only if publishing fails as well, "
+     "or the store is unreachable.",
      ApplyBytes<&O::spool_bytes, 1>, "spool_bytes", DescribeNumber<&O::spool_bytes>},
     {"spool_files", "N", "131072", "Cap on the files in the spool.", "",
      ApplyCount<&O::spool_files, kMostSpoolFiles>, "spool_files", DescribeNumber<&O::spool_files>},
@@ -314,7 +316,8 @@ constexpr MountOption kMountOptions[] = {
     {"strict", "", "",
      "Never replace a chunk that another program has changed since it was read here: quarantine "
      "the new chunk instead.",
-     "The quarantined chunk stays in the spool, and the next flush fails and says so. The same "
+     "The quarantined chunk stays in the spool; flush and umount name it and end with 1 until it "
+     "is dropped. The same "
      "happens to a chunk or a file that was written while a remote store was unreachable, if the "
      "store turns out to have one. Without this option the last writer wins.",
      ApplyTrue<&O::strict>, "strict", DescribeBoolean<&O::strict>},

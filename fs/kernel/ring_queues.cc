@@ -77,7 +77,9 @@ RingQueues::RingQueues(int device, unsigned queues, unsigned most_threads, Serve
       spare_(static_cast<int>(FirstThreads(queues) / 2) + 1),
       serve_(std::move(serve)),
       ended_(eventfd(0, EFD_CLOEXEC)),
-      queues_(queues) {}
+      queues_(queues) {
+  for (Queue& queue : queues_) queue.most_waiting = most_threads / 2;
+}
 
 RingQueues::~RingQueues() {
   std::vector<std::thread> threads;
@@ -100,6 +102,13 @@ void RingQueues::Start(std::size_t payload_size) {
 }
 
 RingEntry* RingQueues::Current() { return current_entry; }
+
+thread_local RingQueues::Queue* RingQueues::current_queue = nullptr;
+
+RingQueues::Waiting::Waiting()
+    : allowed_(++current_queue->waiting <= current_queue->most_waiting) {}
+
+RingQueues::Waiting::~Waiting() { --current_queue->waiting; }
 
 void RingQueues::AddThread(std::uint16_t queue, Need need) {
   const std::lock_guard lock(mutex_);
@@ -162,6 +171,7 @@ bool RingQueues::Register(RingEntry& entry, Need need) {
 void RingQueues::ServeAll(RingEntry& entry, std::uint16_t number) {
   Queue& queue = queues_[number];
   current_entry = &entry;
+  current_queue = &queue;
   for (;;) {
     const std::span<std::byte> request = entry.Wait();
     if (request.empty()) break;

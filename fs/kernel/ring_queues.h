@@ -53,11 +53,28 @@ class RingQueues {
   // The entry whose request the calling thread serves; null: none.
   static RingEntry* Current();
 
+  // Made by a thread that serves a request and is about to wait for long: allowed() is false if it
+  // must not, since half of the threads that its queue may have already do.
+  class Waiting {
+   public:
+    Waiting();
+    ~Waiting();
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    [[nodiscard]] bool allowed() const { return allowed_; }
+
+   private:
+    bool allowed_;
+  };
+
  private:
   struct Queue {
     std::atomic<int> idle{0};  // threads that wait for a request, or soon will
     std::atomic<unsigned> threads{0};
+    std::atomic<unsigned> waiting{0};  // of them: Waiting
+    unsigned most_waiting = 0;
   };
+  static thread_local Queue* current_queue;
 
   RingQueues(int device, unsigned queues, unsigned most_threads, Serve serve);
   enum class Need : std::uint8_t { kFirst, kSpare };  // of a thread: for step 1, or 3

@@ -43,9 +43,8 @@
 namespace unshard {
 namespace {
 
-constexpr unsigned kThreads = 10;
-// Writers wait in their requests while the spool is full; readers must not wait behind them.
-constexpr unsigned kWritableThreads = 64;
+// A directory may be of a network file system, and views decode on all processors.
+constexpr unsigned kThreads = 64;
 // Each request that reads waits for the server, and no program that reads should wait for others.
 constexpr unsigned kRemoteThreads = 256;
 constexpr std::size_t kLargestBuffer = std::size_t{4} << 20;
@@ -173,8 +172,7 @@ Status MakeKnown(const std::string& mount_point, VolumeFs& fs, Guardian& guardia
 
 // The most threads that serve requests; they are started as requests come.
 unsigned ThreadsFor(const FuseContext& context) {
-  if (context.is_remote) return kRemoteThreads;
-  return context.fs->writable() ? kWritableThreads : kThreads;
+  return context.is_remote ? kRemoteThreads : kThreads;
 }
 
 Status Loop(fuse_session* session, const std::string& mount_point, unsigned threads) {
@@ -302,6 +300,9 @@ Status ServedMount::Serve() {
       StopNotifying();
     });
     served = Loop(session_.get(), options_.mount_point, context_.threads);
+    // Answers that are held are sent while there is a session; threads of ring queues wait for
+    // them.
+    if (fs_->writable()) fs_->volume().writes()->room().End();
     context_.rings.reset();
     return {};
   });
@@ -343,6 +344,12 @@ Status ServeMount(const MountOptions& wanted, const std::function<void()>& on_mo
 Status Unmount(const std::string& mount_point) {
   if (geteuid() != 0) return RunProgram({"fusermount3", "-u", "--", mount_point});
   if (umount2(mount_point.c_str(), UMOUNT_NOFOLLOW) == 0) return {};
+  return FailErrno(errno, mount_point + ": unmounting");
+}
+
+Status UnmountLazily(const std::string& mount_point) {
+  if (geteuid() != 0) return RunProgram({"fusermount3", "-u", "-z", "--", mount_point});
+  if (umount2(mount_point.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) return {};
   return FailErrno(errno, mount_point + ": unmounting");
 }
 

@@ -15,5 +15,7 @@ Status ServeMount(const MountOptions& options, const std::function<void()>& on_m
 
 // Unmounts `mount_point`. Fails where it is no mount, or busy.
 Status Unmount(const std::string& mount_point);
+// The same at once, although programs may use it: the mount ends when the last of them does.
+Status UnmountLazily(const std::string& mount_point);
 
 }  // namespace unshard

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "fs/kernel/device.h"
+#include "fs/kernel/held_answers.h"
 #include "fs/kernel/replies.h"
 #include "store/object/error_number.h"
 #include "store/object/time_now.h"
@@ -54,10 +55,17 @@ void Answer(fuse_req_t request, std::string_view operation, NodeId node, std::st
   fuse_reply_err(request, 0);
 }
 
+// An answer of a request that the kernel holds the lock of a directory for.
+void AnswerInDirectory(fuse_req_t request, std::string_view operation, NodeId node,
+                       std::string_view name, const Status& status) {
+  if (!status) return ReplyError(request, operation, node, name, status.error());
+  AnswerWithRoom(request, Room::Cap::kTwice, [request] { fuse_reply_err(request, 0); });
+}
+
 void Answer(fuse_req_t request, std::string_view operation, const OpenFile& file,
             const Status& status) {
   if (!status) return ReplyError(request, operation, file, status.error());
-  fuse_reply_err(request, 0);
+  AnswerWithRoom(request, file, [request] { fuse_reply_err(request, 0); });
 }
 
 // Answers with a new reference to a node, and drops it where the kernel does not take the answer.
@@ -117,7 +125,7 @@ void Write(fuse_req_t request, fuse_ino_t node, const char* bytes, std::size_t s
     const auto at = append ? OpenFile::kAppend : static_cast<std::uint64_t>(offset);
     const Status written = fs.Write(*FileOf(file), at, span);
     if (!written) return ReplyError(request, "write", *FileOf(file), written.error());
-    fuse_reply_write(request, size);
+    AnswerWithRoom(request, *FileOf(file), [request, size] { fuse_reply_write(request, size); });
   });
 }
 
@@ -167,7 +175,13 @@ void SetAttributes(fuse_req_t request, fuse_ino_t node, struct stat* attributes,
     if (!entry && opened != nullptr) return ReplyError(request, "setattr", *opened, entry.error());
     if (!entry) return ReplyError(request, "setattr", node, "", entry.error());
     const struct stat now = StatOf(ContextOf(request), entry->attributes);
-    fuse_reply_attr(request, &now, AttributeSeconds(*entry));
+    const double seconds = AttributeSeconds(*entry);
+    if (!change.size) return static_cast<void>(fuse_reply_attr(request, &now, seconds));
+    // Others may change the file while the answer is held: then the kernel is not to keep it.
+    const bool held = MustWait(request, Room::Cap::kOnce);
+    AnswerWithRoom(request, Room::Cap::kOnce, [request, now, keep = held ? 0 : seconds] {
+      fuse_reply_attr(request, &now, keep);
+    });
   });
 }
 
@@ -188,7 +202,7 @@ void Access(fuse_req_t request, fuse_ino_t node, int wanted) {
 void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
   Guarded(request, Operation::kUnlink, parent, name, [&](VolumeFs& fs) {
     const auto ticket = fs.BeginRequest();
-    Answer(request, "unlink", parent, name, fs.Remove(parent, name));
+    AnswerInDirectory(request, "unlink", parent, name, fs.Remove(parent, name));
   });
 }
 
@@ -201,7 +215,8 @@ void Rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t 
       return;
     }
     const bool replace = (flags & RENAME_NOREPLACE) == 0;
-    Answer(request, "rename", parent, name, fs.Rename(parent, name, new_parent, new_name, replace));
+    AnswerInDirectory(request, "rename", parent, name,
+                      fs.Rename(parent, name, new_parent, new_name, replace));
   });
 }
 

@@ -178,7 +178,6 @@ Status ChunkName::TakeChunk(const ChunkName& from, bool replace) {
   StagedInode copy(sb.writes->spool(), StagedInode::Chunk{chunk_.tree, chunk_.ref, false}, content,
                    InodeOfChunk(sb, *chunk_.tree, chunk_.ref));
   copy.SetModified(TimeOf(sb, source, plain));
-  UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(content->size() + 1));
   const WritePipeline::Commit put{chunk_.tree, chunk_.ref, false, copy.modified(), copy.inode()};
   WritePipeline::Commit removal{source.tree, source.ref, false, TimeNow()};
   const bool drop_from = PlainNameIsRemembered(sb, PurposeOf(source));

@@ -75,10 +75,8 @@ Result<Entry> ChunkNode::Truncate(std::uint64_t size, pid_t thread) {
   request.thread = thread;
   UNSHARD_ASSIGN_OR_RETURN(const OpenFilePtr file, Open(request));
   const std::shared_ptr<StagedInode> staged = file->staged();
-  const std::uint64_t more = size - std::min(size, staged->size());
-  StagedFiles& staged_files = *superblock().staged_files;
-  UNSHARD_RETURN_IF_ERROR(staged_files.WithRoom(more, [&] { return staged->Truncate(size); }));
-  if (size != 0) UNSHARD_RETURN_IF_ERROR(staged_files.Commit(*staged));
+  UNSHARD_RETURN_IF_ERROR(staged->Truncate(size));
+  if (size != 0) UNSHARD_RETURN_IF_ERROR(superblock().staged_files->Commit(*staged));
   Entry entry = StagedEntry(superblock(), id(), staged);
   entry.attributes_milliseconds = 0;
   return entry;

@@ -54,10 +54,10 @@ Result<StagedPtr> StageBase(Superblock& sb, const StagedInode::Chunk& chunk, boo
   }
   auto staged = std::make_shared<StagedInode>(sb.writes->spool(), chunk, base,
                                               InodeOfChunk(sb, *chunk.tree, chunk.chunk));
-  UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+  UNSHARD_RETURN_IF_ERROR(staged->Reserve());
   const bool stays = sb.parts.store->capabilities().keeps_replaced_versions;
   if (base && (!stays || base->in_memory())) {
-    UNSHARD_RETURN_IF_ERROR(sb.staged_files->TakeBase(*staged, base->size()));
+    UNSHARD_RETURN_IF_ERROR(staged->TakeBase());
   }
   return staged;
 }
@@ -70,7 +70,6 @@ bool IsConflict(const Result<StagedPtr>& staged) {
 Result<StagedPtr> StageChunk(Superblock& sb, const StagedInode::Chunk& chunk, bool truncate) {
   UNSHARD_RETURN_IF_ERROR(CanWriteChunk(sb, *chunk.tree, chunk.chunk));
   if (PlainNameIsRemembered(sb, chunk)) DropPlainName(sb, *chunk.tree, chunk.chunk);
-  UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(1));
   // An earlier open truncated the chunk, and nothing has been written since.
   const bool emptied = !truncate && sb.writers.IsEmptied(ChunkId::Of(*chunk.tree, chunk.chunk));
   auto based = StageBase(sb, chunk, truncate || emptied);

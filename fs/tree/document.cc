@@ -44,7 +44,7 @@ Result<OpenFilePtr> DocumentNode::Open(const OpenRequest& request) {
   if (staged && !request.truncate && staged->Hold()) return Join(sb, of, staged, id(), request);
   staged = std::make_shared<StagedInode>(sb.writes->spool(), purpose,
                                          request.truncate ? nullptr : text(), inode());
-  UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+  UNSHARD_RETURN_IF_ERROR(staged->Reserve());
   if (!staged->Hold()) return tl::unexpected<Error>(StaleNode());
   return TakeOver(sb, id(), of, staged, request);
 }

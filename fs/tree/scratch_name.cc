@@ -38,7 +38,6 @@ Result<Entry> ScratchName::Lookup(pid_t) {
 
 Result<Created> ScratchName::Create(const OpenRequest& request) {
   Superblock& sb = superblock();
-  UNSHARD_RETURN_IF_ERROR(sb.staged_files->AwaitRoom(1));
   const ScratchFiles::Found found = Find();
   if (found && request.exclusive) {
     return FailWith(EEXIST, ErrorCode::kInvalidArgument, path() + ": exists");
@@ -50,7 +49,7 @@ Result<Created> ScratchName::Create(const OpenRequest& request) {
     staged = std::make_shared<StagedInode>(
         sb.writes->spool(), StagedInode::Scratch{}, nullptr,
         StableInode("scratch:" + std::to_string(number) + ':' + path()));
-    UNSHARD_RETURN_IF_ERROR(sb.staged_files->Reserve(*staged));
+    UNSHARD_RETURN_IF_ERROR(staged->Reserve());
     // Another program has taken the name meanwhile, and may have removed it again.
     if (!sb.scratch.Add(directory(), name(), staged)) staged = Find().file;
     if (!staged) return StaleName();

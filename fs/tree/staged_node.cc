@@ -1,7 +1,5 @@
 #include "fs/tree/staged_node.h"
 
-#include <algorithm>
-
 #include "fs/common/request_failures.h"
 #include "fs/tree/chunk_node.h"
 #include "fs/tree/superblock.h"
@@ -58,9 +56,7 @@ Result<Entry> SetStagedAttributes(Superblock& superblock, NodeId node,
                                   const std::shared_ptr<StagedInode>& staged, const OpenFile* file,
                                   const AttributeChange& change) {
   if (change.size && *change.size != staged->size()) {
-    const std::uint64_t more = *change.size - std::min(*change.size, staged->size());
-    UNSHARD_RETURN_IF_ERROR(
-        superblock.staged_files->WithRoom(more, [&] { return staged->Truncate(*change.size); }));
+    UNSHARD_RETURN_IF_ERROR(staged->Truncate(*change.size));
     if (file == nullptr && StagedFiles::WriterId(*staged)) {
       UNSHARD_RETURN_IF_ERROR(superblock.staged_files->Commit(*staged));
     }
@@ -81,7 +77,7 @@ Result<OpenFilePtr> OpenStaged(Superblock& superblock, NodeId node,
                                const std::shared_ptr<StagedInode>& staged,
                                const OpenRequest& request) {
   if (request.write && !staged->ended()) {
-    UNSHARD_RETURN_IF_ERROR(superblock.staged_files->Reserve(*staged));
+    UNSHARD_RETURN_IF_ERROR(staged->Reserve());
   }
   OpenFilePtr file = superblock.staged_files->Open(staged, node, request);
   if (!file) return StaleName();

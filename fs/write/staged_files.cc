@@ -4,15 +4,11 @@
 #include <fstream>
 #include <string>
 
-#include "fs/write/request_epoch.h"
 #include "store/object/catch_exceptions.h"
 #include "store/object/error_number.h"
 
 namespace unshard {
 namespace {
-
-// So often a writer may lose the room that it waited for to others.
-constexpr int kRoomTries = 64;
 
 // The process that a thread belongs to; 0 where /proc does not show it.
 pid_t ProcessOf(pid_t thread) {
@@ -55,7 +51,7 @@ class StagedFiles::Handle final : public OpenFile {
   Status Write(std::uint64_t offset, ByteSpan bytes) override {
     staged_->SetFlushed(flushed_, false);
     static_assert(kAppend == StagedInode::kEnd);
-    return files_.WithRoom(bytes.size(), [&] { return staged_->Write(offset, bytes); });
+    return staged_->Write(offset, bytes);
   }
 
   // EINTR: its program is being killed, and what that leaves is committed at the release.
@@ -135,32 +131,6 @@ void StagedFiles::RedirectsEnded(const std::vector<StagedPtr>& led_to) {
   for (const StagedPtr& staged : led_to) {
     if (staged->opens() == 0) End(staged);
   }
-}
-
-Status StagedFiles::Reserve(StagedInode& staged) {
-  return WithRoom(0, [&] { return staged.Reserve(); });
-}
-
-Status StagedFiles::TakeBase(StagedInode& staged, std::uint64_t bytes) {
-  return WithRoom(bytes, [&] { return staged.TakeBase(); });
-}
-
-// A request that waits for room counts as ended meanwhile, so that no invalidation waits for it.
-Status StagedFiles::AwaitRoom(std::uint64_t bytes) {
-  return RequestEpoch::Outside([&] { return parts_.writes.WaitForRoom(bytes); });
-}
-
-// Other writers may take the room before the retry. Where the disk and not the spool is full,
-// AwaitRoom() returns at once.
-Status StagedFiles::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) {
-  Status written = write();
-  for (int i = 0; i < kRoomTries && !written && ErrnoOf(written.error()) == ENOSPC; ++i) {
-    if (const Status room = AwaitRoom(bytes); !room) {
-      return ErrnoOf(room.error()) == EINTR ? room : written;
-    }
-    written = write();
-  }
-  return written;
 }
 
 Status StagedFiles::Commit(StagedInode& staged, WrittenVersionPtr* version) {

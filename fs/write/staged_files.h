@@ -1,5 +1,4 @@
-// The life of staged inodes: they are opened, given room in the spool, committed, and ended at
-// their last release.
+// The life of staged inodes: they are opened, committed, and ended at their last release.
 #pragma once
 
 #include <sys/types.h>
@@ -54,17 +53,6 @@ class StagedFiles {
   // `led_to`: the staged inodes of redirects that have ended (OpenWriters::EndOpen). Ends those
   // that are open nowhere.
   void RedirectsEnded(const std::vector<StagedPtr>& led_to);
-
-  // Creates the spool file of the first write; fails with EMFILE or ENOSPC where there can be none.
-  Status Reserve(StagedInode& staged);
-  // Copies its base, of `bytes` bytes, into that file: StagedInode::TakeBase.
-  Status TakeBase(StagedInode& staged, std::uint64_t bytes);
-  // Returns once the spool has room for `bytes` more. Fails with EINTR where the caller is
-  // interrupted.
-  Status AwaitRoom(std::uint64_t bytes);
-  // Runs `write`, and repeats it after waiting for room as long as it fails with ENOSPC: a writer
-  // that fills the spool to its cap waits until a chunk is published.
-  Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write);
 
   // Commits the staged bytes as the chunk, or the document. `version`, where given, is set to the
   // committed version of a chunk.

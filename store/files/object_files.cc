@@ -117,11 +117,7 @@ ObjectFiles::ObjectFiles(std::shared_ptr<ObjectStore> store,
       over_(std::make_shared<FilesOverStore>(store_, table_)),
       recent_(ttl) {}
 
-void ObjectFiles::Start(Committing committing) {
-  committing_ = std::move(committing);
-  staging_ =
-      std::make_shared<const FileStaging>(FileStaging{committing_.spool, committing_.await_room});
-}
+void ObjectFiles::Start(Committing committing) { committing_ = std::move(committing); }
 
 Result<std::shared_ptr<File>> ObjectFiles::Open(const std::string& path, const OpenFlags& flags) {
   if (flags.write) UNSHARD_RETURN_IF_ERROR(replacer_->CanReplace(path));
@@ -150,7 +146,7 @@ ObjectFiles::InodePtr ObjectFiles::NewInode(const std::string& path, const FileS
   // An object that waits to be removed is replaced instead.
   ObjectInode::InStore in_store;
   if (before.waiting) in_store.print = InStoreBelow(before);
-  auto inode = std::make_shared<ObjectInode>(staging_, kCreated | ++last_inode_, path,
+  auto inode = std::make_shared<ObjectInode>(committing_.spool, kCreated | ++last_inode_, path,
                                              ObjectInode::Base{}, TimeNow(), in_store);
   inode->MarkDirty();
   return inode;
@@ -182,7 +178,7 @@ Result<ObjectFiles::InodePtr> ObjectFiles::InodeOfWaiting(const std::string& pat
   UNSHARD_RETURN_IF_ERROR(version);
   const auto& remembered = state.remembered;
   return std::make_shared<ObjectInode>(
-      staging_, remembered ? remembered->inode : NumberOfKey(path), path,
+      committing_.spool, remembered ? remembered->inode : NumberOfKey(path), path,
       ObjectInode::Base{*std::move(version), {}},
       remembered ? remembered->modified : state.waiting->chunk.committed,
       ObjectInode::InStore{std::nullopt, InStoreBelow(state)});
@@ -195,7 +191,7 @@ Result<ObjectFiles::InodePtr> ObjectFiles::InodeOfStored(const std::string& path
   auto found = store_->Open(path, first, CallerDeadline());
   if (!found && wanted == Wanted::kName && MeansAway(found.error())) {
     return std::make_shared<ObjectInode>(
-        staging_, NumberOfKey(path), path, ObjectInode::Base{}, TimeNow(),
+        committing_.spool, NumberOfKey(path), path, ObjectInode::Base{}, TimeNow(),
         ObjectInode::InStore{std::nullopt, ChunkFingerprint::Unknown()});
   }
   if (!found && found.error().code == ErrorCode::kDataLoss) {
@@ -207,8 +203,8 @@ Result<ObjectFiles::InodePtr> ObjectFiles::InodeOfStored(const std::string& path
   const ObjectInfo& info = opened.version->info();
   const auto& remembered = state.remembered;
   const bool known = remembered && remembered->generation == info.generation;
-  return std::make_shared<ObjectInode>(staging_, known ? remembered->inode : NumberOfKey(path),
-                                       path,
+  return std::make_shared<ObjectInode>(committing_.spool,
+                                       known ? remembered->inode : NumberOfKey(path), path,
                                        ObjectInode::Base{opened.version, std::move(opened.first)},
                                        known ? remembered->modified : info.modified,
                                        ObjectInode::InStore{info.generation, StoredPrint(info)});
@@ -414,9 +410,9 @@ void ObjectFiles::TakeNameLocked(const std::string& path, const InodePtr& inode)
 Status ObjectFiles::Replace(const std::string& path, ByteSpan bytes) {
   UNSHARD_RETURN_IF_ERROR(replacer_->CanReplace(path));
   UNSHARD_ASSIGN_OR_RETURN(const InStorePrint in_store, StoredOrUnknown(path));
-  const auto inode =
-      std::make_shared<ObjectInode>(staging_, kCreated | ++last_inode_, path, ObjectInode::Base{},
-                                    TimeNow(), ObjectInode::InStore{std::nullopt, in_store.print});
+  const auto inode = std::make_shared<ObjectInode>(
+      committing_.spool, kCreated | ++last_inode_, path, ObjectInode::Base{}, TimeNow(),
+      ObjectInode::InStore{std::nullopt, in_store.print});
   inode->opens = 1;
   const auto file = std::make_shared<OpenObject>(shared_from_this(), inode);
   UNSHARD_RETURN_IF_ERROR(inode->Write(0, bytes));
@@ -535,7 +531,7 @@ Status ObjectFiles::List(const std::string& path,
 }
 
 Result<std::uint64_t> ObjectFiles::FreeBytes() {
-  const std::uint64_t most = committing_.spool->options().max_bytes;
+  const std::uint64_t most = committing_.spool->max_bytes();
   return most - std::min(most, committing_.spool->usage().bytes);
 }
 

@@ -41,7 +41,6 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   // How it commits; set once, before it is used.
   struct Committing {
     std::shared_ptr<Spool> spool;
-    std::function<Status(std::uint64_t bytes)> await_room;
     // The file with this number in the queue is to be put.
     std::function<void(std::uint64_t number, std::int64_t files, std::int64_t bytes)> add_dirty;
     // Returns once the file with this number survives a power loss in the store; null: fsync
@@ -51,6 +50,12 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
     std::function<void(const std::string& key)> changed;
   };
   void Start(Committing committing);
+
+  // A file that waited under `path` no longer does, though it was not put: it does not count.
+  void Withdrawn(const std::string& path, const WaitingFile& file) {
+    committing_.add_dirty(table_->QueueNumber(path), -1,
+                          -static_cast<std::int64_t>(file.chunk.size));
+  }
 
   // The source, overlaid with the files that wait to be put.
   [[nodiscard]] const std::shared_ptr<ObjectStore>& over() const { return over_; }
@@ -129,7 +134,6 @@ class ObjectFiles final : public FileSystem, public std::enable_shared_from_this
   const std::shared_ptr<FileTable> table_;
   const std::shared_ptr<ObjectStore> over_;
   Committing committing_;
-  std::shared_ptr<const FileStaging> staging_;
   RecentStats recent_;
   std::atomic<std::uint64_t> last_inode_{0};
   // Held while a name gets another file, or another version, so that seals follow each other in the

@@ -11,7 +11,6 @@ namespace unshard {
 namespace {
 
 constexpr std::uint64_t kDownloadedPiece = std::uint64_t{1} << 20;
-constexpr int kRoomTries = 64;  // where other writers take the room that was waited for
 
 }  // namespace
 
@@ -20,9 +19,9 @@ ChunkFingerprint StoredPrint(const std::optional<ObjectInfo>& stored) {
   return {false, stored->size, Checksum(AsBytes(stored->generation.tag))};
 }
 
-ObjectInode::ObjectInode(std::shared_ptr<const FileStaging> staging, std::uint64_t number,
-                         std::string key, Base base, const timespec& modified, InStore in_store)
-    : staging_(std::move(staging)),
+ObjectInode::ObjectInode(std::shared_ptr<Spool> spool, std::uint64_t number, std::string key,
+                         Base base, const timespec& modified, InStore in_store)
+    : spool_(std::move(spool)),
       number_(number),
       key_(std::move(key)),
       in_store_(std::move(in_store)),
@@ -70,24 +69,10 @@ Result<std::size_t> ObjectInode::ReadBase(const Base& base, std::uint64_t offset
   return read.value.size();
 }
 
-Status ObjectInode::WithRoom(std::uint64_t bytes, const std::function<Status()>& write) const {
-  Status written = write();
-  for (int i = 0; i < kRoomTries && !written && written.error().system_errno == ENOSPC; ++i) {
-    UNSHARD_RETURN_IF_ERROR(staging_->await_room(bytes));
-    written = write();
-  }
-  return written;
-}
-
 // Has staged bytes that may be changed, of which the first `kept` are those of now.
 Status ObjectInode::OwnBytes(std::uint64_t kept) {
   if (staged_ && !sealed_) return {};
-  std::shared_ptr<StagedFile> own;
-  const auto stage = [&]() -> Status {
-    UNSHARD_ASSIGN_OR_RETURN(own, staging_->spool->Stage());
-    return {};
-  };
-  UNSHARD_RETURN_IF_ERROR(WithRoom(0, stage));
+  UNSHARD_ASSIGN_OR_RETURN(std::shared_ptr<StagedFile> own, spool_->Stage());
   const std::uint64_t end = std::min(kept, Size());
   ByteVector piece;
   for (std::uint64_t at = 0; at < end; at += piece.size()) {
@@ -96,7 +81,7 @@ Status ObjectInode::OwnBytes(std::uint64_t kept) {
     if (read != piece.size()) {
       return Fail(ErrorCode::kDataLoss, key() + ": ends before its size");
     }
-    UNSHARD_RETURN_IF_ERROR(WithRoom(read, [&] { return own->Write(at, piece); }));
+    UNSHARD_RETURN_IF_ERROR(own->Write(at, piece));
   }
   staged_ = std::move(own);
   sealed_ = false;
@@ -116,7 +101,7 @@ Status ObjectInode::Append(ByteSpan bytes) {
 
 Status ObjectInode::WriteNow(std::uint64_t offset, ByteSpan bytes) {
   UNSHARD_RETURN_IF_ERROR(OwnBytes(~std::uint64_t{0}));
-  UNSHARD_RETURN_IF_ERROR(WithRoom(bytes.size(), [&] { return staged_->Write(offset, bytes); }));
+  UNSHARD_RETURN_IF_ERROR(staged_->Write(offset, bytes));
   Changed();
   return {};
 }
@@ -131,10 +116,8 @@ void ObjectInode::Changed() {
 Status ObjectInode::Truncate(std::uint64_t size) {
   const std::lock_guard lock(mutex_);
   if (size == Size()) return {};
-  const std::uint64_t before = Size();
   UNSHARD_RETURN_IF_ERROR(OwnBytes(size));
-  UNSHARD_RETURN_IF_ERROR(
-      WithRoom(size - std::min(size, before), [&] { return staged_->Truncate(size); }));
+  UNSHARD_RETURN_IF_ERROR(staged_->Truncate(size));
   Changed();
   return {};
 }

@@ -18,13 +18,6 @@
 
 namespace unshard {
 
-// Where files are staged.
-struct FileStaging {
-  std::shared_ptr<Spool> spool;
-  // Returns once the spool has room for so many bytes more.
-  std::function<Status(std::uint64_t bytes)> await_room;
-};
-
 // What the store has under a key, as the seal of a whole file says it: its length, and the checksum
 // of its validator.
 ChunkFingerprint StoredPrint(const std::optional<ObjectInfo>& stored);
@@ -45,14 +38,14 @@ class ObjectInode {
     ChunkFingerprint print;
   };
   // `number`: st_ino.
-  ObjectInode(std::shared_ptr<const FileStaging> staging, std::uint64_t number, std::string key,
-              Base base, const timespec& modified, InStore in_store);
+  ObjectInode(std::shared_ptr<Spool> spool, std::uint64_t number, std::string key, Base base,
+              const timespec& modified, InStore in_store);
 
   // Fills `to` from `offset`; the count is smaller only where the file ends. kConflict where the
   // object has been replaced, and its bytes are no longer there to be read.
   Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to);
-  // Downloads the object before the first write, since it is put whole. ENOSPC at the spool's cap,
-  // after waiting for room.
+  // Downloads the object before the first write, since it is put whole. ENOSPC as of
+  // StagedFile::Write.
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status Append(ByteSpan bytes);
   Status Truncate(std::uint64_t size);
@@ -93,9 +86,8 @@ class ObjectInode {
   Status OwnBytes(std::uint64_t kept);
   Status WriteNow(std::uint64_t offset, ByteSpan bytes);
   void Changed();
-  Status WithRoom(std::uint64_t bytes, const std::function<Status()>& write) const;
 
-  const std::shared_ptr<const FileStaging> staging_;
+  const std::shared_ptr<Spool> spool_;
   const std::uint64_t number_;
   mutable std::mutex key_mutex_;
   std::string key_;     // guarded by key_mutex_

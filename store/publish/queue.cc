@@ -57,7 +57,7 @@ bool IsPermanent(const Error& error) {
 constexpr unsigned kHopelessFailures = 3;
 // How long a writer waits for room while nothing is there to publish: others may be about to
 // commit.
-constexpr milliseconds kQuietTime{1000};
+constexpr milliseconds kQuietTime{100};
 // Room may come without a publish, where a version is discarded.
 constexpr milliseconds kLookForRoom{50};
 // An injected clock wakes no thread when it moves.
@@ -94,6 +94,7 @@ struct PublishQueue::State {
 
   // All of these with the mutex held.
   [[nodiscard]] bool AboveHighWater() const;
+  [[nodiscard]] bool RoomIsWanted() const { return writers_waiting > 0 || room_wanted; }
   [[nodiscard]] std::optional<DirtyShard> Choose(Time now) const;
   [[nodiscard]] std::optional<Time> NextLook() const;
   [[nodiscard]] bool MayAsk(Time now) const;
@@ -130,6 +131,7 @@ struct PublishQueue::State {
   Time last_failure = Time::min();
   Time last_change = Time::min();  // the last addition or end of an attempt
   unsigned writers_waiting = 0;
+  bool room_wanted = false;  // WantRoom() was called since the last attempt began
   bool stopping = false;
   std::optional<Away> away;
   // Of the last time when the store was away, until a publish succeeds; 0: it has.
@@ -154,7 +156,7 @@ bool PublishQueue::State::AboveHighWater() const {
 bool PublishQueue::State::MayAsk(Time now) const {
   if (!away) return true;
   if (dirty.running() > 0) return false;
-  const bool for_room = writers_waiting > 0 && now - kShortestPause >= last_failure;
+  const bool for_room = RoomIsWanted() && now - kShortestPause >= last_failure;
   return away->asked || for_room || now >= away->until;
 }
 
@@ -162,10 +164,10 @@ std::optional<DirtyShard> PublishQueue::State::Choose(Time now) const {
   if (!MayAsk(now)) return std::nullopt;
   if (away) return dirty.Earliest();
   if (const auto due = dirty.Due(now)) return due;  // 1
-  if (writers_waiting > 0 || AboveHighWater()) {    // 2
+  if (RoomIsWanted() || AboveHighWater()) {         // 2
     if (const auto largest = dirty.Largest()) return largest;
   }
-  if (writers_waiting > 0 && dirty.running() == 0 && now - kShortestPause >= last_failure) {  // 3
+  if (RoomIsWanted() && dirty.running() == 0 && now - kShortestPause >= last_failure) {  // 3
     return dirty.Earliest();
   }
   return std::nullopt;
@@ -178,7 +180,7 @@ std::optional<PublishQueue::State::Time> PublishQueue::State::NextLook() const {
     if (dirty.running() > 0) return std::nullopt;  // its end wakes the threads
     next = away->asked ? Time::min() : away->until;
   }
-  if (next && writers_waiting > 0 && dirty.running() == 0) {
+  if (next && RoomIsWanted() && dirty.running() == 0) {
     next = std::min(*next, last_failure + kShortestPause);
   }
   return next;
@@ -194,6 +196,7 @@ void PublishQueue::State::WaitForWork(Time now, std::unique_lock<std::mutex>& lo
 
 void PublishQueue::State::Run(const DirtyShard& shard, std::unique_lock<std::mutex>& lock) {
   dirty.Begin(shard);
+  room_wanted = false;
   if (away) away->asked = false;
   // While this thread is busy another one has to wait for the next shard that is due.
   if (dirty.NextDue()) work.notify_one();
@@ -386,8 +389,8 @@ void PublishQueue::Add(const DirtyShard& shard, std::int64_t chunks, std::int64_
   state.dirty.Add(shard, chunks, bytes, complete, state.last_change);
   const auto after = state.dirty.NextDue();
   // Most additions make nothing due sooner: no thread is woken for them.
-  const bool wake = (after && (!before || *after < *before)) || state.writers_waiting > 0 ||
-                    state.AboveHighWater();
+  const bool wake =
+      (after && (!before || *after < *before)) || state.RoomIsWanted() || state.AboveHighWater();
   lock.unlock();
   if (wake) state.work.notify_one();
 }
@@ -459,6 +462,14 @@ Status PublishQueue::WaitForRoom(const std::function<bool()>& has_room, const De
   Error full{ErrorCode::kResourceExhausted, "the spool is full", ENOSPC};
   if (error) full.message += ", and publishing fails: " + error->message;
   return tl::unexpected<Error>(std::move(full));
+}
+
+void PublishQueue::WantRoom() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->room_wanted = true;
+  }
+  state_->work.notify_one();
 }
 
 bool PublishQueue::StoreIsAway() const { return state_->silent; }

@@ -87,6 +87,9 @@ class PublishQueue {
   // `has_room` may lock.
   Status WaitForRoom(const std::function<bool()>& has_room,
                      const Deadline& deadline = Deadline::None());
+  // A writer was refused for want of room: publishes as while a caller waits for room, until
+  // an attempt begins. Does not wait.
+  void WantRoom();
   // Whether the store was found away, by an attempt or by other means, and has not answered since.
   [[nodiscard]] bool StoreIsAway() const;
   void FoundStoreAway(const Error& error);

@@ -47,6 +47,7 @@ Result<std::unique_ptr<Spool>> Spool::Open(std::shared_ptr<FileSystem> files,
   }
   UNSHARD_RETURN_IF_ERROR(state->files->SyncDirectory(""));
   UNSHARD_RETURN_IF_ERROR(RecoverSpool(*state));
+  state->LookAtDisk();
   return std::unique_ptr<Spool>(new Spool(std::move(state)));
 }
 
@@ -226,24 +227,38 @@ Result<std::shared_ptr<File>> Spool::Open(const SpooledChunk& chunk) {
   return std::shared_ptr<File>(opened, [file, reader](const File*) {});
 }
 
+void Spool::AskBeyondCap(std::function<Status()> may_exceed) {
+  const std::lock_guard lock(state_->mutex);
+  state_->may_exceed = std::move(may_exceed);
+}
+
+unsigned Spool::TimesOverCap() const { return state_->times_over; }
+
+void Spool::LookAtDisk() { state_->LookAtDisk(); }
+
+std::uint64_t Spool::max_bytes() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->cap;
+}
+
 SpoolUsage Spool::usage() const {
   const std::lock_guard lock(state_->mutex);
   return state_->usage;
 }
 
 std::vector<SpooledChunk> Spool::Conflicts() {
-  const std::lock_guard lock(state_->mutex);
-  return state_->conflicts;
+  return state_->Kept(kConflictsDirectory, state_->conflicts);
 }
 
 std::vector<SpooledChunk> Spool::Damaged() {
-  const std::lock_guard lock(state_->mutex);
-  return state_->damaged;
+  return state_->Kept(kDamagedDirectory, state_->damaged);
 }
 
 Result<bool> Spool::RemoveIfEmpty() {
   FileSystem& files = *state_->files;
   TakeBackUnwanted(*state_);
+  Conflicts();
+  Damaged();
   {
     const std::lock_guard lock(state_->mutex);
     const bool no_chunks =

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -87,6 +88,7 @@ struct SpoolOptions {
   // the names are compared.
   std::string source;
   std::optional<SourceIdentity> identity = std::nullopt;
+  // Or half of what its disk has free and the spool holds, if that is less: Spool::max_bytes().
   std::uint64_t max_bytes = std::uint64_t{4} << 30;
   std::uint64_t max_files = std::uint64_t{1} << 20;
   // Of files that Reserve() gives, each of which holds a descriptor until it is destroyed. A
@@ -114,8 +116,8 @@ class StagedFile {
   StagedFile& operator=(const StagedFile&) = delete;
 
   Result<std::size_t> Read(std::uint64_t offset, std::span<std::uint8_t> to);
-  // kResourceExhausted with ENOSPC where the spool's cap is reached; kReadOnly once it is sealed.
-  // The same holds of CopyFrom and Truncate.
+  // kResourceExhausted with ENOSPC where the spool's cap is reached and must not be exceeded
+  // (Spool::AskBeyondCap); kReadOnly once it is sealed. The same holds of CopyFrom and Truncate.
   Status Write(std::uint64_t offset, ByteSpan bytes);
   Status CopyFrom(File& source, const ByteRange& range, std::uint64_t offset);
   Status Truncate(std::uint64_t size);
@@ -218,14 +220,28 @@ class Spool {
   // Quarantines a version, for a person to decide; it is reported and no longer replayed, from
   // return on. kNotFound where it has been discarded.
   Status Quarantine(const SpooledChunk& chunk);
-  [[nodiscard]] std::vector<SpooledChunk> Conflicts();
+  // Without those whose files a person has removed since (`unshard spool drop`).
+  std::vector<SpooledChunk> Conflicts();
   // Quarantined at an Open, this one or an earlier one, since their bytes do not match their seal.
-  [[nodiscard]] std::vector<SpooledChunk> Damaged();
+  // Without those that were removed since.
+  std::vector<SpooledChunk> Damaged();
   // Removes the spool from its directory, where it holds no chunk, conflict or damaged file: true
   // where the directory is empty now. False where something else is in it: it is still a spool
   // then. What is only staged is lost; nothing may be staged from the call on.
   Result<bool> RemoveIfEmpty();
 
+  // `may_exceed` decides, from now on, whether a cap may be exceeded: its failure is the reason why
+  // what was to be written is not. Called without a lock. Whatever it says, the spool never gets
+  // much larger than twice a cap. Null, as at first: no cap is exceeded.
+  void AskBeyondCap(std::function<Status()> may_exceed);
+  // How many times the spool holds more than a cap allows: 0, 1, or 2 for more than twice. Takes no
+  // lock.
+  [[nodiscard]] unsigned TimesOverCap() const;
+  // Looks at the free space of the disk again, on which max_bytes() depends. Otherwise it is looked
+  // at whenever a sixteenth of the cap has been written, 64 MiB at most.
+  void LookAtDisk();
+  // The cap on bytes as of the last look at the disk.
+  [[nodiscard]] std::uint64_t max_bytes() const;
   [[nodiscard]] SpoolUsage usage() const;
   [[nodiscard]] const SpoolOptions& options() const;
   // The path of a version: committed, quarantined as a conflict, or as damaged.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "store/object/catch_exceptions.h"
 #include "store/object/error_number.h"
@@ -13,6 +14,11 @@ namespace {
 
 constexpr std::size_t kMaxHeld = 256;
 constexpr std::size_t kMaxSpareFiles = 4096;
+// Beyond twice a cap: what many programs that write at the same time may write at once.
+constexpr std::uint64_t kBytesAtOnce = std::uint64_t{256} << 20;
+constexpr std::uint64_t kFilesAtOnce = 4096;
+constexpr std::uint64_t kLargestCap = std::uint64_t{1} << 60;
+constexpr std::uint64_t kMostUntilLook = std::uint64_t{64} << 20;
 
 }  // namespace
 
@@ -49,26 +55,98 @@ Status MakeDatasetDirectory(FileSystem& files, const char* top, const std::strin
   return files.SyncDirectory(top);
 }
 
-Status Spool::State::Charge(std::uint64_t more_files, std::uint64_t more_bytes) {
-  const std::lock_guard lock(mutex);
+Status Spool::State::Fits(std::uint64_t more_files, std::uint64_t more_bytes, bool beyond) const {
+  const auto full = [&](const std::string& cap_text) {
+    return FailWith(ENOSPC, ErrorCode::kResourceExhausted,
+                    files->Describe("") + ": this spool is full: its cap is " + cap_text);
+  };
+  const std::uint64_t most_bytes = beyond ? 2 * std::min(cap, kLargestCap) + kBytesAtOnce : cap;
   const auto new_bytes = CheckedAdd(usage.bytes, more_bytes);
-  if (!new_bytes || *new_bytes > options.max_bytes) {
-    return FailErrno(ENOSPC, files->Describe("") + ": this spool is full: its cap is " +
-                                 std::to_string(options.max_bytes) + " bytes");
+  if (more_bytes != 0 && (!new_bytes || *new_bytes > most_bytes)) {
+    const bool small_disk = cap < options.max_bytes;
+    return full(std::to_string(cap) + " bytes" +
+                (small_disk ? ", half of what its disk has free" : ""));
   }
-  if (usage.files + more_files > options.max_files) {
-    return FailErrno(ENOSPC, files->Describe("") + ": this spool is full: its cap is " +
-                                 std::to_string(options.max_files) + " files");
+  const std::uint64_t most_files =
+      beyond ? 2 * std::min(options.max_files, kLargestCap) + kFilesAtOnce : options.max_files;
+  if (more_files != 0 && usage.files + more_files > most_files) {
+    return full(std::to_string(options.max_files) + " files");
   }
-  usage.bytes = *new_bytes;
-  usage.files += more_files;
   return {};
+}
+
+Status Spool::State::Charge(std::uint64_t more_files, std::uint64_t more_bytes) {
+  std::unique_lock lock(mutex);
+  since_look += std::min(more_bytes, kLargestCap);
+  if (since_look > std::min(cap / 16, kMostUntilLook)) {
+    lock.unlock();
+    LookAtDisk();
+    lock.lock();
+  }
+  if (Status full = Fits(more_files, more_bytes, false); !full) {
+    if (!may_exceed) return full;
+    UNSHARD_RETURN_IF_ERROR(Fits(more_files, more_bytes, true));
+    const auto ask = may_exceed;
+    lock.unlock();
+    if (const Status may = ask(); !may) {
+      full.error().message += ", " + may.error().message;
+      return full;
+    }
+    lock.lock();
+  }
+  usage.bytes += more_bytes;
+  usage.files += more_files;
+  Counted();
+  return {};
+}
+
+void Spool::State::Counted() {
+  const auto over = [&](unsigned times) {
+    return usage.bytes / times > cap || usage.files / times > options.max_files;
+  };
+  times_over = over(2) ? 2 : over(1) ? 1 : 0;
+}
+
+// Half of the disk is left to other programs, and to what exceeds the cap.
+void Spool::State::LookAtDisk() {
+  const Result<std::uint64_t> free = files->FreeBytes();
+  const std::lock_guard lock(mutex);
+  since_look = 0;
+  cap = options.max_bytes;
+  if (free) {
+    const auto on_disk = CheckedAdd(*free, usage.bytes);
+    if (on_disk) cap = std::min(cap, *on_disk / 2);
+  }
+  Counted();
 }
 
 void Spool::State::Discharge(std::uint64_t fewer_files, std::uint64_t fewer_bytes) {
   const std::lock_guard lock(mutex);
   usage.files -= fewer_files;
   usage.bytes -= fewer_bytes;
+  Counted();
+}
+
+std::vector<SpooledChunk> Spool::State::Kept(const char* top, std::vector<SpooledChunk>& list) {
+  std::vector<SpooledChunk> kept;
+  {
+    const std::lock_guard lock(mutex);
+    kept = list;
+  }
+  const auto is_gone = [&](const SpooledChunk& chunk) {
+    const auto file = files->Stat(SealedPath(top, chunk));
+    return file && !*file;
+  };
+  std::set<std::uint64_t> gone;
+  for (const SpooledChunk& chunk : kept) {
+    if (is_gone(chunk)) gone.insert(chunk.sequence);
+  }
+  if (gone.empty()) return kept;
+  const auto forget = [&](const SpooledChunk& chunk) { return gone.contains(chunk.sequence); };
+  std::erase_if(kept, forget);
+  const std::lock_guard lock(mutex);
+  std::erase_if(list, forget);
+  return kept;
 }
 
 std::string Spool::State::NextStagedPath() {
@@ -112,6 +190,7 @@ bool Spool::State::ForgetVersion(SpoolDirectory& directory, const SpooledChunk& 
   if (forgotten == 0) return false;
   usage.files -= 1;
   usage.bytes -= chunk.size;
+  Counted();
   return true;
 }
 

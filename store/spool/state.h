@@ -1,8 +1,10 @@
 // What a spool knows of its files. Only for sources of this folder.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -71,7 +73,7 @@ struct SpoolDirectory {
 
 struct Spool::State {
   State(std::shared_ptr<FileSystem> the_files, SpoolOptions the_options)
-      : files(std::move(the_files)), options(std::move(the_options)) {}
+      : files(std::move(the_files)), options(std::move(the_options)), cap(options.max_bytes) {}
 
   const std::shared_ptr<FileSystem> files;
   const SpoolOptions options;
@@ -81,8 +83,12 @@ struct Spool::State {
   mutable std::mutex mutex;
   // Held while a directory of conflicts/ is made: two publishes would write one `.path.new`.
   std::mutex making_conflicts;
-  std::condition_variable changed;  // durability, making, round_running
-  SpoolUsage usage;
+  std::condition_variable changed;       // durability, making, round_running
+  SpoolUsage usage;                      // Counted() follows each change
+  std::uint64_t cap;                     // on bytes
+  std::uint64_t since_look = 0;          // bytes that were charged since the disk was looked at
+  std::atomic<unsigned> times_over = 0;  // TimesOverCap()
+  std::function<Status()> may_exceed;    // AskBeyondCap()
   std::size_t staged_files = 0;  // that are there, sealed ones included: each has a descriptor
   std::uint64_t next_sequence = 1;
   std::uint64_t next_staged = 1;
@@ -103,8 +109,15 @@ struct Spool::State {
   // Superseded, each of them: they are in the way of no other version.
   std::vector<UnwantedVersions> unwanted;
 
-  // Counts files and bytes up; ENOSPC where the cap does not allow it.
+  // Counts files and bytes up; ENOSPC where a cap does not allow it, nor `may_exceed`.
   Status Charge(std::uint64_t more_files, std::uint64_t more_bytes);
+  // Both require the mutex. Fits: ENOSPC where so much more is beyond a cap, or, with `beyond`,
+  // beyond what no writer may exceed.
+  [[nodiscard]] Status Fits(std::uint64_t more_files, std::uint64_t more_bytes, bool beyond) const;
+  void Counted();
+  void LookAtDisk();
+  // The quarantined files of `list`, a member, that are still there; it forgets the others.
+  std::vector<SpooledChunk> Kept(const char* top, std::vector<SpooledChunk>& list);
   void Discharge(std::uint64_t fewer_files, std::uint64_t fewer_bytes);
   std::string NextStagedPath();
   void Hold(std::uint64_t sequence, std::shared_ptr<File> file);  // requires the mutex

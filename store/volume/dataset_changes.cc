@@ -152,7 +152,7 @@ Status DatasetChanges::RemoveOutside(const std::shared_ptr<ShardedTree>& tree,
     removal.tree = tree;
     removal.chunk = chunk;
     removal.modified = TimeNow();
-    UNSHARD_RETURN_IF_ERROR(writes_.WaitForRoom());
+    writes_.room().Wait(Room::Cap::kOnce, InterruptibleDeadline().stop);
     UNSHARD_ASSIGN_OR_RETURN(std::ignore, writes_.CommitRemoval(removal));
   }
   return {};

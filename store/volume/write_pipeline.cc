@@ -20,8 +20,6 @@ namespace {
 // Where trees have their ordinals: the files of the source, by FileTable::QueueNumber.
 constexpr std::uint64_t kFiles = ~std::uint64_t{0};
 
-constexpr int kRoomTries = 64;  // where other writers take the room that was waited for
-
 PublisherOptions LimitsOf(const VolumeOptions& options) {
   return MemoryShares(options.memory_bytes).publisher();
 }
@@ -82,7 +80,8 @@ WritePipeline::WritePipeline(Parts parts, const VolumeOptions& options)
                      : ChunkCommitter::Replaced::kRead,
                  StoreAway(), {parts_.replacer->removes_atomically(), parts_.root}),
       publishing_(PublishingParts(parts_, options, versions_, current_, attempts_)),
-      queue_([this](const DirtyShard& shard) { return Publish(shard); }, QueueOptions(options)) {
+      queue_([this](const DirtyShard& shard) { return Publish(shard); }, QueueOptions(options)),
+      room_(spool(), queue_) {
   parts_.replacer->RecordUploads(std::make_shared<SpooledUploads>(spool()));
   if (!parts_.files) return;
   file_publishing_ = std::make_unique<FilePublishing>(parts_.files, *attempts_, options.strict);
@@ -101,9 +100,6 @@ WritePipeline::~WritePipeline() {
   // Files that are still open commit to the spool, for the next mount.
   ObjectFiles::Committing ended;
   ended.spool = spool();
-  ended.await_room = [](std::uint64_t) -> Status {
-    return FailWith(ENOSPC, ErrorCode::kResourceExhausted, "the mount is ending");
-  };
   ended.add_dirty = [](std::uint64_t, std::int64_t, std::int64_t) {};
   parts_.files->Start(std::move(ended));
 }
@@ -118,7 +114,7 @@ PublishQueueOptions WritePipeline::QueueOptions(const VolumeOptions& options) {
   PublishQueueOptions queue;
   queue.publish_after = std::chrono::milliseconds(options.publish_after_milliseconds);
   queue.threads = options.publish_threads;
-  queue.high_water_bytes = spool()->options().max_bytes / 2;
+  queue.high_water_bytes = spool()->max_bytes() / 2;
   queue.high_water_files = spool()->options().max_files / 2;
   // The locks of shards in directories are one each; a service is away as a whole.
   if (!parts_.files) return queue;
@@ -134,7 +130,6 @@ PublishQueueOptions WritePipeline::QueueOptions(const VolumeOptions& options) {
 ObjectFiles::Committing WritePipeline::FilesCommitting() {
   ObjectFiles::Committing files;
   files.spool = spool();
-  files.await_room = [this](std::uint64_t bytes) { return WaitForRoom(bytes); };
   files.add_dirty = [this](std::uint64_t number, std::int64_t chunks, std::int64_t bytes) {
     queue_.Add({kFiles, number}, chunks, bytes, false);
   };
@@ -174,18 +169,6 @@ void WritePipeline::Replay() {
   reported_ = NeverPublished();  // before there was a caller
 }
 
-Status WritePipeline::WaitForRoom(std::uint64_t bytes) {
-  const std::shared_ptr<Spool>& own = spool();
-  const auto has_room = [&] {
-    const SpoolUsage used = own->usage();
-    const std::uint64_t left =
-        own->options().max_bytes - std::min(used.bytes, own->options().max_bytes);
-    return bytes <= left && used.files < own->options().max_files;
-  };
-  if (has_room()) return {};
-  return queue_.WaitForRoom(has_room, InterruptibleDeadline());
-}
-
 void WritePipeline::PutPassedThrough(const Commit& committed) {
   const auto presented = parts_.root.empty() ? nullptr : AsPresented(committed.tree);
   if (!presented || presented->stored()->shards().format().fixed_index_bytes() != 0) return;
@@ -216,10 +199,6 @@ Status WritePipeline::CommitMove(const Commit& to, StagedFile& staged, const Com
 
 Result<WrittenVersionPtr> WritePipeline::CommitRemoval(const Commit& of) {
   auto removed = committer_.CommitRemoval(of);
-  for (int i = 0; i < kRoomTries && !removed && removed.error().system_errno == ENOSPC; ++i) {
-    UNSHARD_RETURN_IF_ERROR(WaitForRoom(0));
-    removed = committer_.CommitRemoval(of);
-  }
   if (removed) Committed(of);
   return removed;
 }
@@ -354,7 +333,7 @@ SpoolStatus WritePipeline::status() const {
           {chunk.dataset, chunk.chunk, chunk.sequence, spool->DescribeDamaged(chunk)});
     }
   }
-  status.max_spool_bytes = spool()->options().max_bytes;
+  status.max_spool_bytes = spool()->max_bytes();
   status.max_spool_files = spool()->options().max_files;
   return status;
 }

@@ -27,6 +27,7 @@
 #include "store/source/volume_options.h"
 #include "store/volume/chunk_committer.h"
 #include "store/volume/commit_checks.h"
+#include "store/volume/room.h"
 #include "store/volume/shard_publishing.h"
 #include "store/volume/spool_status.h"
 #include "store/volume/spooled_versions.h"
@@ -84,14 +85,13 @@ class WritePipeline {
 
   // Succeeds where chunks of this tree can be written at all.
   [[nodiscard]] Status CanWrite(const ChunkTree& tree) const { return checks_.CanWrite(tree); }
-  // Waits until the spool has room for a new file and so many bytes: a writer that is faster than
-  // the store is slowed down.
-  Status WaitForRoom(std::uint64_t bytes = 1);
+  // Whoever writes more than the spool may hold gets its answer by this. Nothing below waits for
+  // room by itself.
+  [[nodiscard]] Room& room() { return room_; }
 
   // As in ChunkCommitter.
   using Commit = ChunkCommit;
   Result<WrittenVersionPtr> CommitBytes(const Commit& to, StagedFile& staged);
-  // Waits for room at the spool's cap, as writers do.
   Result<WrittenVersionPtr> CommitRemoval(const Commit& of);
   Status CommitMove(const Commit& to, StagedFile& staged, const Commit& of);
 
@@ -118,6 +118,7 @@ class WritePipeline {
   // The mount is ending: locks of other writers are no longer waited for as long.
   void End() {
     ending_.request_stop();
+    room_.End();
     publishing_.End();
   }
   // Flush() at the end of the mount. Ends with ETIMEDOUT where the network has moved no byte
@@ -158,7 +159,8 @@ class WritePipeline {
   ChunkCommitter committer_;
   ShardPublishing publishing_;
   std::atomic<std::uint64_t> reported_{0};  // of NeverPublished(), by Flush()
-  PublishQueue queue_;                      // goes first: its threads use all the others
+  PublishQueue queue_;                      // its threads use all the others
+  Room room_;                               // goes first: its thread uses the queue
 };
 
 }  // namespace unshard

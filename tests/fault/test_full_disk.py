@@ -195,7 +195,7 @@ def test_a_spool_at_its_cap_slows_writers_and_fails_them_only_when_nothing_drain
                 accepted[chunk] = (1, 3)
         assert caught.value.errno == errno.ENOSPC
         kept = sum(each == (1, 3) for each in accepted.values())
-        assert 8 <= kept <= 32, "about as much as the cap holds"
+        assert 8 <= kept <= 33, "about as much as the cap holds, and one write more"
         assert source.shown_values(mounted.path) == accepted
         disk.make_room()
         flush(mounted)

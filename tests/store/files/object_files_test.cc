@@ -51,7 +51,6 @@ class ObjectFilesTest : public testing::Test {
     files_ = std::make_shared<ObjectFiles>(store_, replacer_, std::chrono::milliseconds(0));
     ObjectFiles::Committing committing;
     committing.spool = spool_;
-    committing.await_room = [](std::uint64_t) -> Status { return FailErrno(ENOSPC, "the spool"); };
     committing.add_dirty = [this](std::uint64_t number, std::int64_t files, std::int64_t bytes) {
       dirty_.insert(number);
       dirty_files_ += files;

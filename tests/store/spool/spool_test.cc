@@ -170,6 +170,29 @@ TEST_F(SpoolTest, WhatIsOnlyStagedIsGoneWithItsHandleAndAtOpen) {
   EXPECT_TRUE((*next)->TakeRecovered().empty());
 }
 
+TEST_F(SpoolTest, TheCapIsAtMostHalfOfWhatTheDiskHasFree) {
+  disk_ = std::make_shared<SimulatedDisk>(SimulatedDiskOptions{.capacity = 10000});
+  Open({.source = kSpooledSource, .max_bytes = 8000});
+  const std::uint64_t most = spool_->max_bytes();
+  EXPECT_GT(most, 4000U);
+  EXPECT_LE(most, 5000U);
+  const SpooledChunk chunk = Sealed("x", std::string(3000, 'x'));
+  spool_->LookAtDisk();
+  EXPECT_GT(spool_->max_bytes(), 4000U) << "what the spool holds counts half as well";
+  const auto full = Staged("y")->Write(1, ByteVector(3000));
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().system_errno, ENOSPC);
+  EXPECT_NE(full.error().message.find("bytes, half of what its disk has free"), std::string::npos)
+      << full.error().message;
+  EXPECT_EQ(spool_->TimesOverCap(), 0U);
+  disk_->Put("another program's", std::string(4000, 'z'));
+  spool_->LookAtDisk();
+  EXPECT_LT(spool_->max_bytes(), 3000U);
+  EXPECT_EQ(spool_->TimesOverCap(), 1U);
+  ASSERT_TRUE(spool_->Discard(chunk));
+  EXPECT_EQ(spool_->TimesOverCap(), 0U);
+}
+
 TEST_F(SpoolTest, TheCapHoldsAndFreesUp) {
   Open({.source = kSpooledSource, .max_bytes = 10, .max_files = 2});
   const auto one = Staged("12345678");
