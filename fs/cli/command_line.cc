@@ -22,6 +22,7 @@
 #include "fs/cli/spool_command.h"
 #include "fs/cli/why_command.h"
 #include "fs/common/option_table.h"
+#include "fs/common/process_table.h"
 #include "fs/common/readable.h"
 #include "fs/tree/control_files.h"
 #include "store/object/log.h"
@@ -135,6 +136,16 @@ std::optional<int> Parse(CLI::App& app, int argument_count, char** arguments) {
   return std::nullopt;
 }
 
+// Notes umount.unshard as the helper of a new mount, where umount(8) looks for it. Of an absolute
+// path umount(8) otherwise asks the kernel for the type, which is "fuse" for all file systems of
+// FUSE, and so finds no helper. A mount without the note is as good, but for that.
+void NoteUmountHelper(const std::string& source, const std::string& mount_point) {
+  if (geteuid() != 0) return;
+  const Status noted = RunProgram({"mount", "--internal-only", "--fake", "-t", "fuse.unshard", "-o",
+                                   "uhelper=unshard", "--", source, mount_point});
+  static_cast<void>(noted);
+}
+
 // What mount(8) calls: SOURCE DIRECTORY [-sfnv] [-N namespace] [-t type] [-o options].
 int RunMountHelper(int argument_count, char** arguments) {
   CLI::App app{"mount(8) helper of unshard", "mount.unshard"};
@@ -153,7 +164,29 @@ int RunMountHelper(int argument_count, char** arguments) {
   app.add_option("-N", name_space);
   if (const auto over = Parse(app, argument_count, arguments)) return *over;
   if (fake) return 0;
-  return RunMount(std::move(options), lists, RunBy::kMountProgram);
+  const std::string source = ShownSource(options.source), mount_point = options.mount_point;
+  const int status = RunMount(std::move(options), lists, RunBy::kMountProgram);
+  if (status == 0) NoteUmountHelper(source, mount_point);
+  return status;
+}
+
+// What umount(8) calls: DIRECTORY [-flnrv] [-N namespace] [-t type].
+int RunUmountHelper(int argument_count, char** arguments) {
+  CLI::App app{"umount(8) helper of unshard", "umount.unshard"};
+  std::string mount_point, type, name_space;
+  bool force = false, lazy = false, no_mtab = false, read_only = false, verbose = false;
+  app.add_option("directory", mount_point)->required();
+  app.add_flag("-f", force);
+  app.add_flag("-l", lazy);
+  app.add_flag("-n", no_mtab);
+  app.add_flag("-r", read_only);
+  app.add_flag("-v", verbose);
+  app.add_option("-t", type);
+  app.add_option("-N", name_space);
+  if (const auto over = Parse(app, argument_count, arguments)) return *over;
+  return RunUmount(mount_point, force  ? Unmounting::kForced
+                                : lazy ? Unmounting::kLazy
+                                       : Unmounting::kOrderly);
 }
 
 // A subcommand and what runs where it was given.
@@ -250,6 +283,11 @@ Command AddSpool(CLI::App& app) {
                        "unshard spool export saved segmentation");
   copy->add_option("DIRECTORY", command->directory, "Nothing in it is overwritten")->required();
   copy->add_option("SOURCE", command->source, "Only of this source");
+  CLI::App* drop = add(SpoolCommand::Action::kDrop, "drop", "Remove quarantined chunks for good",
+                       "unshard spool drop segmentation 8_8_8/0-64_0-64_0-64");
+  drop->add_option("SOURCE", command->source, "As it was mounted")->required();
+  drop->add_option("CHUNK", command->chunks, "As `unshard spool list -v` names it");
+  drop->add_flag("--all", command->all, "Every quarantined chunk of this source");
   return {spool, [command] { return RunSpool(*command); }};
 }
 
@@ -487,6 +525,9 @@ int RunCommandLine(int argument_count, char** arguments) {
   const std::string_view name = program.substr(program.rfind('/') + 1);
   if (name == "mount.unshard" || name == "mount.fuse.unshard") {
     return RunMountHelper(argument_count, arguments);
+  }
+  if (name == "umount.unshard" || name == "umount.fuse.unshard") {
+    return RunUmountHelper(argument_count, arguments);
   }
   return RunCommands(argument_count, arguments);
 }

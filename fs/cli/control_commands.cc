@@ -1,5 +1,6 @@
 #include "fs/cli/control_commands.h"
 
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,13 +97,55 @@ int WatchStatus(const std::string& mount_point) {
   }
 }
 
+// Names the chunks that are quarantined, and what can be done about them. True where none is.
+bool ReportQuarantined(const std::vector<SpoolConflict>& quarantined, const std::string& source) {
+  constexpr std::size_t kMostNamed = 20;
+  for (std::size_t i = 0; i < quarantined.size() && i < kMostNamed; ++i) {
+    const SpoolConflict& one = quarantined[i];
+    std::cerr << "unshard: " << Printable(JoinPath(one.dataset, one.chunk))
+              << ": not published, but quarantined as " << Printable(one.path) << "\n";
+  }
+  if (quarantined.empty()) return true;
+  if (quarantined.size() > kMostNamed) {
+    std::cerr << "unshard: " << quarantined.size() - kMostNamed << " more are quarantined\n";
+  }
+  std::cerr << "unshard: `unshard spool list -v` says why; `unshard spool export DIRECTORY "
+            << Printable(source) << "` copies them, `unshard spool drop " << Printable(source)
+            << " CHUNK` removes one for good\n";
+  return false;
+}
+
+// What the mount has quarantined, in all its spools.
+std::vector<SpoolConflict> QuarantinedIn(const SpoolStatus& write) {
+  std::vector<SpoolConflict> all = write.conflicting;
+  all.insert(all.end(), write.quarantined.begin(), write.quarantined.end());
+  return all;
+}
+
+// The same, with what its own spool holds by now.
+std::vector<SpoolConflict> QuarantinedNow(const SpoolStatus& write,
+                                          const Result<SpoolContents>& contents) {
+  std::vector<SpoolConflict> all = QuarantinedIn(write);
+  if (!contents) return all;
+  for (const auto& files : {contents->conflicts, contents->damaged}) {
+    for (const SpoolFile& file : files) {
+      const std::string path = write.spool + "/" + file.path;
+      const bool known = std::any_of(all.begin(), all.end(),
+                                     [&](const SpoolConflict& one) { return one.path == path; });
+      if (!known) all.push_back({file.chunk.dataset, file.chunk.chunk, file.chunk.sequence, path});
+    }
+  }
+  return all;
+}
+
 // Reports what the spool holds after the end of the mount, or, where it cannot be read, what the
 // mount reported last. True where nothing is left.
-bool ReportWhatIsLeft(const SpoolStatus& write) {
+bool ReportWhatIsLeft(const SpoolStatus& write, const std::string& source) {
   const auto contents = ReadSpool(write.spool);
+  const bool none_kept = ReportQuarantined(QuarantinedNow(write, contents), source);
   const bool gone = !contents && contents.error().system_errno == ENOENT;
   const std::uint64_t chunks = gone ? 0 : contents ? contents->chunks.size() : write.dirty_chunks;
-  if (chunks == 0) return true;
+  if (chunks == 0) return none_kept;
   std::cerr << "unshard: "
             << DescribeSpooled(chunks, contents ? contents->bytes : write.dirty_bytes, write.spool)
             << "; the next mount of the same source publishes them, or `unshard spool publish`\n";
@@ -143,7 +186,7 @@ int ReportFailedUnmount(const MountEntry& mount, const Error& error) {
   return 1;
 }
 
-int UmountAlive(const MountEntry& mount) {
+int UmountAlive(const MountEntry& mount, Unmounting how) {
   const std::string& mount_point = mount.mount_point;
   const auto before = ReadMountStatus(mount_point);
   std::optional<WatchedProcess> process;
@@ -156,20 +199,20 @@ int UmountAlive(const MountEntry& mount) {
     if (!flushed) PrintFailure(mount_point, flushed.error(), write);
     all_published = flushed.has_value();
   }
-  if (const Status unmounted = Unmount(mount_point); !unmounted) {
-    return ReportFailedUnmount(mount, unmounted.error());
-  }
-  if (process && !process->WaitForEnd(kEndMilliseconds)) {
+  const bool lazy = how == Unmounting::kLazy;
+  const Status unmounted = lazy ? UnmountLazily(mount_point) : Unmount(mount_point);
+  if (!unmounted) return ReportFailedUnmount(mount, unmounted.error());
+  if (!lazy && process && !process->WaitForEnd(kEndMilliseconds)) {
     std::cerr << "unshard: " << Printable(mount_point) << ": unmounted, but process "
               << process->pid()
               << " has not ended yet; `unshard spool list` shows what it still publishes\n";
   }
-  if (write && !ReportWhatIsLeft(*write)) all_published = false;
+  if (write && !ReportWhatIsLeft(*write, before->source)) all_published = false;
   return all_published ? 0 : 1;
 }
 
 // Reports what stays in this spool of a dead mount, unless a live mount has taken it over since.
-bool ReportDeadSpool(const std::string& path) {
+bool ReportDeadSpool(const std::string& path, const std::string& source) {
   const auto folder = OpenPosixFileSystem(ParentPath(path));
   const auto found = folder ? FindSpools(**folder) : Result<std::vector<FoundSpool>>();
   if (!found) return true;
@@ -178,7 +221,7 @@ bool ReportDeadSpool(const std::string& path) {
   });
   SpoolStatus left;
   left.spool = path;
-  return taken_over || ReportWhatIsLeft(left);
+  return taken_over || ReportWhatIsLeft(left, source);
 }
 
 // The spools from the record of a dead mount; without a record, those of the usual folder.
@@ -200,7 +243,7 @@ int UmountDead(const MountEntry& mount) {
   }
   bool nothing_left = true;
   for (const std::string& path : SpoolsOfDeadMount(mount)) {
-    if (!ReportDeadSpool(path)) nothing_left = false;
+    if (!ReportDeadSpool(path, mount.source)) nothing_left = false;
   }
   return nothing_left ? 0 : 1;
 }
@@ -222,11 +265,12 @@ int RunFlush(const std::string& given) {
   if (!before) return ReportFailure(before.error());
   if (!before->write) return 0;  // without a spool nothing can be waiting
   const Status flushed = FlushWithProgress(mount_point, *before);
-  if (flushed) return 0;
   const auto after = ReadMountStatus(mount_point);
   const auto write = after ? after->write : before->write;
-  PrintFailure(mount_point, flushed.error(), write);
-  if (write) {
+  if (!flushed) PrintFailure(mount_point, flushed.error(), write);
+  const bool none_kept = !write || ReportQuarantined(QuarantinedIn(*write), before->source);
+  if (flushed) return none_kept ? 0 : 1;
+  if (write && write->dirty_chunks != 0) {
     std::cerr << "unshard: "
               << DescribeSpooled(write->dirty_chunks, write->dirty_bytes, write->spool)
               << "; the mount goes on trying\n";
@@ -234,19 +278,27 @@ int RunFlush(const std::string& given) {
   return 1;
 }
 
-int RunUmount(const std::string& given) {
+int RunUmount(const std::string& given, Unmounting how) {
   const std::string mount_point = MountPointPath(given);
   const auto table = ReadMountTable();
   if (!table) return ReportFailure(table.error());
   const auto mount = TopMountAt(*table, mount_point);
   if (!mount || !IsOurs(*mount)) return ReportNoMount(mount_point, mount);
+  if (how == Unmounting::kForced) {
+    if (umount2(mount_point.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW) == 0) return 0;
+    return ReportFailure(FailErrno(errno, mount_point + ": unmounting").value());
+  }
   const MountHealth health = HealthOf(*mount);
   switch (health.state) {
     case MountHealth::State::kAnswers:
-      return UmountAlive(*mount);
+      return UmountAlive(*mount, how);
     case MountHealth::State::kDead:
       return UmountDead(*mount);
     case MountHealth::State::kSilent:
+      if (how == Unmounting::kLazy) {
+        const Status unmounted = UnmountLazily(mount_point);
+        return unmounted ? 0 : ReportFailure(unmounted.error());
+      }
       return ReportSilent(*mount, health.servers);
   }
   return 1;

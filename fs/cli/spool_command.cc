@@ -238,6 +238,43 @@ int Export(const SpoolCommand& command, const OpenedFolder& folder) {
   return report.problems.empty() ? 0 : 1;
 }
 
+// Removes what was quarantined, and nothing else.
+int Drop(const SpoolCommand& command, const OpenedFolder& folder) {
+  if (command.all != command.chunks.empty()) {
+    std::cerr << "unshard: spool drop: expected the names of quarantined chunks, as `unshard spool "
+                 "list -v` prints them, or --all\n";
+    return kWrongArguments;
+  }
+  std::set<std::string> missing(command.chunks.begin(), command.chunks.end());
+  std::uint64_t count = 0;
+  for (const FoundSpool& spool : folder.spools) {
+    const auto files = OpenPosixFileSystem(folder.path + "/" + spool.path);
+    if (!files) return ReportFailure(files.error());
+    auto contents = ReadSpool(**files);
+    if (!contents) return ReportFailure(contents.error());
+    std::vector<SpoolFile> dropped;
+    for (const auto* kept : {&contents->conflicts, &contents->damaged}) {
+      for (const SpoolFile& file : *kept) {
+        const std::string name = JoinPath(file.chunk.dataset, file.chunk.chunk);
+        if (!command.all && std::count(command.chunks.begin(), command.chunks.end(), name) == 0) {
+          continue;
+        }
+        missing.erase(name);
+        dropped.push_back(file);
+      }
+    }
+    const auto done = DropQuarantined(**files, dropped);
+    if (!done) return ReportFailure(done.error());
+    count += *done;
+  }
+  for (const std::string& name : missing) {
+    std::cerr << "unshard: " << Printable(name) << ": no such chunk is quarantined for "
+              << Printable(command.source) << "; see `unshard spool list -v`\n";
+  }
+  std::cout << Counted(count, "quarantined chunk") << " dropped\n";
+  return missing.empty() ? 0 : 1;
+}
+
 }  // namespace
 
 int RunSpool(const SpoolCommand& command) {
@@ -251,6 +288,8 @@ int RunSpool(const SpoolCommand& command) {
       return PublishLeft(command, *folder);
     case SpoolCommand::Action::kExport:
       return Export(command, *folder);
+    case SpoolCommand::Action::kDrop:
+      return Drop(command, *folder);
   }
   return 1;
 }

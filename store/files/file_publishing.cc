@@ -193,9 +193,12 @@ tl::unexpected<Error> FilePublishing::Quarantine(const std::string& key, const W
                                       "; it cannot be moved to the spool's conflicts");
   }
   ++counters_.conflicts;
+  bool latest = false;
   files_->table().Update(key, [&](FileState& state) {
-    if (state.waiting == file) state.waiting = nullptr;
+    latest = state.waiting == file;
+    if (latest) state.waiting = nullptr;
   });
+  if (latest) files_->Withdrawn(key, *file);
   return Fail(ErrorCode::kConflict,
               described + ": " + kChangedByOthers +
                   "; it is kept in the spool's conflicts (unshard spool list)");

@@ -158,6 +158,20 @@ Result<SpoolContents> ReadSpool(const std::string& path) {
   return ReadSpool(*files);
 }
 
+Result<std::uint64_t> DropQuarantined(FileSystem& files, const std::vector<SpoolFile>& dropped) {
+  std::set<std::string> directories;
+  std::uint64_t count = 0;
+  for (const SpoolFile& file : dropped) {
+    UNSHARD_ASSIGN_OR_RETURN(const bool removed, files.Remove(file.path));
+    if (removed) ++count;
+    directories.insert(ParentPath(file.path));
+  }
+  for (const std::string& directory : directories) {
+    UNSHARD_RETURN_IF_ERROR(files.SyncDirectory(directory));
+  }
+  return count;
+}
+
 Status ExportSpool(FileSystem& spool, const SpoolContents& contents, FileSystem& to,
                    ExportReport& report) {
   for (const SpoolFile& file : contents.chunks) {

@@ -31,6 +31,10 @@ struct SpoolContents {
 Result<SpoolContents> ReadSpool(FileSystem& files);
 Result<SpoolContents> ReadSpool(const std::string& path);
 
+// Removes quarantined files of the spool that is the root of `files` for good: returns the number.
+// Its mount, if it is alive, no longer counts them.
+Result<std::uint64_t> DropQuarantined(FileSystem& files, const std::vector<SpoolFile>& dropped);
+
 struct ExportReport {
   std::uint64_t chunks = 0, bytes = 0, removals = 0, conflicts = 0, damaged = 0;
   std::vector<std::string> problems;  // one line for each chunk that could not be copied

@@ -128,6 +128,11 @@ std::vector<SpooledVersions::Spooled> SpooledVersions::Withdraw(
   CommittedVersions::Withdrawn withdrawn = written_->Withdraw(versions);
   Discard(withdrawn.discard);
   written_->ForgetPublished(shard);
+  std::int64_t bytes = 0;
+  for (const Spooled& kept : withdrawn.keep) bytes += static_cast<std::int64_t>(kept.chunk.size);
+  if (!withdrawn.keep.empty()) {
+    add_dirty_(shard, -static_cast<std::int64_t>(withdrawn.keep.size()), -bytes, false);
+  }
   return std::move(withdrawn.keep);
 }
 

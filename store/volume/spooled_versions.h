@@ -65,7 +65,8 @@ class SpooledVersions {
   CommittedVersions::Published EndPublish(const std::vector<WrittenVersionPtr>& versions,
                                           const std::optional<ShardSet::OwnPublish>& own);
   // These versions of a shard cannot be published: readers see the store again, as if they had
-  // never been committed. Returns those whose files are still in a spool and to be kept.
+  // never been committed, and they no longer count as dirty. Returns those whose files are still in
+  // a spool and to be kept.
   std::vector<Spooled> Withdraw(const DirtyShard& shard,
                                 const std::vector<WrittenVersionPtr>& versions);
   void Discard(const std::vector<Spooled>& spooled);

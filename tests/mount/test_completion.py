@@ -48,7 +48,7 @@ def test_options_are_those_of_the_program(run_unshard, command):
 def test_help_is_offered_for_every_command(run_unshard):
     text = run_unshard("--help").stdout.split("Subcommands:")[1].split("Examples:")[0]
     assert set(offered("unshard help ")) == set(re.findall(r"^  (\w+)  +\w", text, re.MULTILINE))
-    assert set(offered("unshard help spool ")) == {"list", "publish", "export"}
+    assert set(offered("unshard help spool ")) == {"list", "publish", "export", "drop"}
 
 
 def test_formats_are_offered():
@@ -60,7 +60,7 @@ def test_why_is_offered_files(work):
     assert offered("unshard why ch", work) == ["chunk"]
 
 
-@pytest.mark.parametrize("action", ["list", "publish", "export"])
+@pytest.mark.parametrize("action", ["list", "publish", "export", "drop"])
 def test_what_is_done_with_spools_is_offered(run_unshard, action):
     assert action in offered("unshard spool ")
     text = run_unshard("spool", action, "--help").stdout

@@ -278,3 +278,59 @@ def test_a_dataset_that_is_too_deep_to_be_searched_for_gets_its_chunks(work, mou
     mount_it()
     assert case.write_status()["dirty_chunks"] == 1, case.mount.log()
     case.check()
+
+
+# ------------------------------------------------------------------------------------ strict mounts
+
+
+class Strict:
+    """A strict mount that has written two chunks which somebody else has then changed in the source."""
+
+    def __init__(self, work, mount):
+        self.spools = work / "spools"
+        case = self.case = WriteCase("zarr-nested", work, mount,
+                                     f"{PATIENT},strict,spool={self.spools}")
+        self.names = case.present(2)
+        for name in self.names:
+            case.put(name, 1)
+        case.source.fill({name: case.bytes_for(name, 9) for name in self.names})
+        self.paths = [f"data/{name}" for name in self.names]
+
+    def drop(self, run_unshard, *which):
+        return run_unshard("spool", "drop", "--spool", self.spools, self.case.top, *which)
+
+
+def named(done, paths):
+    assert done.returncode == 1 and "goes on trying" not in done.stderr, done.stderr
+    for path in paths:
+        assert f"{path}: not published, but quarantined as " in done.stderr, done.stderr
+    assert "unshard spool drop" in done.stderr
+
+
+def test_flush_and_umount_name_what_a_strict_mount_has_quarantined(work, mount, run_unshard):
+    strict = Strict(work, mount)
+    mounted = strict.case.mount
+    for _ in range(2):
+        named(run_unshard("flush", mounted.path), strict.paths)
+        assert strict.case.write_status()["dirty_chunks"] == 0
+    named(run_unshard("umount", mounted.path), strict.paths)
+    mounted.ended = True
+    strange = strict.drop(run_unshard, "data/c/77/0", strict.paths[0])
+    assert strange.returncode == 1 and "data/c/77/0: no such chunk is quarantined" in strange.stderr
+    assert strange.stdout == "1 quarantined chunk dropped\n"
+    listed = run_unshard("spool", "list", "--spool", strict.spools).stdout
+    assert "0 chunks, 0 bytes, 1 conflict" in listed
+    assert strict.drop(run_unshard).returncode == 2
+    assert strict.drop(run_unshard, "--all").stdout == "1 quarantined chunk dropped\n"
+
+
+def test_a_mount_forgets_quarantined_chunks_that_are_dropped(work, mount, run_unshard):
+    strict = Strict(work, mount)
+    mounted = strict.case.mount
+    named(run_unshard("flush", mounted.path), strict.paths)
+    assert strict.drop(run_unshard, *strict.paths).returncode == 0
+    assert mounted.status()["write"]["set_aside"] == []
+    done = run_unshard("umount", mounted.path)
+    assert (done.returncode, done.stderr) == (0, "")
+    mounted.ended = True
+    assert list(strict.spools.iterdir()) == []
