@@ -8,6 +8,9 @@ import subprocess
 
 import pytest
 
+from mount_data import VersionedVolume
+from mounting import OWN_NAMESPACE
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BOUND = 120
 
@@ -30,9 +33,9 @@ def sections(program):
 def test_an_installation_is_one_stripped_program_with_its_manual(prefix, unshard_binary):
     files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
     assert files == {"bin/unshard", "sbin/mount.unshard", "sbin/mount.fuse.unshard",
-                     "share/man/man1/unshard.1",
+                     "sbin/umount.unshard", "sbin/umount.fuse.unshard", "share/man/man1/unshard.1",
                      "share/bash-completion/completions/unshard"}
-    for helper in ("mount.unshard", "mount.fuse.unshard"):
+    for helper in ("mount.unshard", "mount.fuse.unshard", "umount.unshard", "umount.fuse.unshard"):
         assert os.readlink(prefix / "sbin" / helper) == "../bin/unshard"
     found = sections(prefix / "bin/unshard")
     assert ".text" in found and ".symtab" not in found
@@ -59,3 +62,35 @@ def test_the_manual_has_its_sections_and_is_sound():
         done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", manual], capture_output=True,
                               text=True, timeout=BOUND)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+# The helpers of both programs stand in /sbin; nothing is published by itself.
+UMOUNT_IN_NAMESPACE = """
+set -eu
+mount -t overlay overlay -o lowerdir={helpers}:/usr/sbin /usr/sbin
+trap 'fusermount3 -u -z "{point}" 2>/dev/null || :' EXIT
+mount -t unshard '{source}' '{point}' -o publish_after=1000,spool='{spool}'
+cp '{wanted}' '{point}/{name}'
+test -n "$(find '{spool}' -path '*/chunks/*,*')"
+{umount} '{point}'
+! grep -q ' {point} ' /proc/self/mounts
+test -z "$(find '{spool}' -path '*/chunks/*,*')"
+"""
+
+
+@pytest.mark.parametrize("umount", ["umount", "umount -l", "umount -t fuse.unshard -v"])
+def test_umount_program_waits_until_all_is_published(work, unshard_binary, umount):
+    if os.getuid() != 0:
+        pytest.skip("needs root: a mount namespace in which umount.fuse.unshard is installed")
+    source, point = VersionedVolume(work / "source"), work / "point"
+    point.mkdir()
+    (work / "sbin").mkdir()
+    for helper in ("mount.unshard", "umount.unshard", "umount.fuse.unshard"):
+        (work / "sbin" / helper).symlink_to(unshard_binary)
+    (work / "wanted").write_bytes(source.expected(0, 1))
+    script = UMOUNT_IN_NAMESPACE.format(helpers=work / "sbin", point=point, name=source.names[1],
+                                        source=source.path, spool=work / "spool",
+                                        wanted=work / "wanted", umount=umount)
+    done = subprocess.run([*OWN_NAMESPACE, "sh", "-xc", script], capture_output=True, text=True,
+                          timeout=BOUND)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
