@@ -54,13 +54,11 @@ class SlowVersion final : public ObjectVersion {
 class ObjectInodeTest : public testing::Test {
  protected:
   ObjectInode InodeOf(std::shared_ptr<ObjectVersion> version) {
-    return {staging_, 1, "file", ObjectInode::Base{std::move(version), {}}, timespec{7, 0}, {}};
+    return {spool_, 1, "file", ObjectInode::Base{std::move(version), {}}, timespec{7, 0}, {}};
   }
 
   const std::shared_ptr<Spool> spool_ =
       *Spool::Open(std::make_shared<SimulatedDisk>(), {.source = "source"});
-  const std::shared_ptr<const FileStaging> staging_ = std::make_shared<const FileStaging>(
-      FileStaging{spool_, [](std::uint64_t) -> Status { return {}; }});
 };
 
 TEST_F(ObjectInodeTest, ReadsDoNotWaitForEachOther) {
