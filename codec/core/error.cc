@@ -68,6 +68,7 @@ std::string_view ErrorCodeName(ErrorCode code) {
 }
 
 Error Error::Annotate(std::string_view context) && {
+  if (context.empty()) return std::move(*this);
   return Error{code, std::string(context) + ": " + message, system_errno};
 }
 

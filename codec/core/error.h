@@ -34,7 +34,7 @@ struct Error {
   std::string message;   // names the file and the field, and what was expected
   int system_errno = 0;  // the errno of the system call that failed; 0: none did
 
-  // "context: message". Each layer adds once what it attempted on what, and never a secret.
+  // "context: message", or the same if `context` is "". Each layer adds one, and never a secret.
   [[nodiscard]] Error Annotate(std::string_view context) &&;
 };
 

@@ -122,7 +122,8 @@ Result<PresentedArray> PresentArray(const SourceDataset& dataset, const PyramidG
   presented.key_encoding = KeysIn(to);
   presented.attributes = AttributesIn(to, stored);
   CarryMissingValue(stored, dataset.kind == SourceDataset::Kind::kPyramid, presented);
-  const BlockPlan plan = PlanBlocks(stored, to, array.axes, options.steps);
+  const auto steps = options.of_copy ? CompressionOfCopy(stored, to) : options.steps;
+  const BlockPlan plan = PlanBlocks(stored, to, array.axes, steps);
   array.form = plan.form;
   UNSHARD_ASSIGN_OR_RETURN(presented.codec_json,
                            CodecJsonOf(to, presented.data_type, plan.encoding, presented.rank()));

@@ -13,6 +13,8 @@ namespace unshard {
 // How the chunks of a view are compressed where they are encoded again; without steps they are not.
 struct ViewOptions {
   std::vector<ChunkEncoding::Step> steps;
+  // Of a copy: in place of `steps` the compression is CompressionOfCopy.
+  bool of_copy = false;
 };
 
 // The array of level number `level`, in the format `to`, without the members in which the format

@@ -168,6 +168,49 @@ JsonValue N5Compression(const DataType& type, const std::vector<Step>& steps) {
   return WithFirst("type", "gzip", members);
 }
 
+// --- The compression of copies
+
+bool IsCompressor(const Step& step) {
+  constexpr std::array<std::string_view, 11> kNames = {
+      "gzip",           "zstd",           "blosc",
+      "numcodecs.gzip", "numcodecs.zstd", "numcodecs.blosc",
+      "numcodecs.zlib", "numcodecs.bz2",  "numcodecs.lzma",
+      "numcodecs.lz4",  "n5.lz4"};
+  return IsOneOf(kNames, step.name);
+}
+
+// A level that every format takes; -1 is the usual one of N5.
+JsonValue LevelOf(const JsonValue& configuration, std::uint64_t usual) {
+  const JsonValue* level = configuration.is_object() ? configuration.Find("level") : nullptr;
+  const auto number = level != nullptr ? NumberOf(*level) : std::nullopt;
+  return number && *number >= 0 ? *level : JsonValue::Number(usual);
+}
+
+Step GzipOf(const JsonValue& configuration) {
+  return {"gzip", JsonValue::Object({{"level", LevelOf(configuration, 6)}})};
+}
+
+Step ZstdOf(const JsonValue& configuration) {
+  return {"zstd", JsonValue::Object({{"level", LevelOf(configuration, 3)},
+                                     {"checksum", JsonValue::Boolean(false)}})};
+}
+
+// The same compressor in another format; nothing where that has none of its kind.
+std::optional<Step> KeptIn(ArrayDialect to, const Step& step) {
+  constexpr std::string_view kPrefix = "numcodecs.";
+  const std::string_view name = step.name.starts_with(kPrefix)
+                                    ? std::string_view(step.name).substr(kPrefix.size())
+                                    : step.name;
+  if (name == "gzip") return GzipOf(step.configuration);
+  if (name == "zstd") return ZstdOf(step.configuration);
+  if (name == "blosc" && step.configuration.is_object()) return Step{"blosc", step.configuration};
+  // Zarr v3 has the same compressor with another header.
+  if (name == "zlib" && to == ArrayDialect::kZarr3) return GzipOf(step.configuration);
+  if (name != "zlib" && name != "bz2") return std::nullopt;
+  if (to == ArrayDialect::kZarr3) return std::nullopt;
+  return Step{step.name, JsonValue::Object({{"level", LevelOf(step.configuration, 1)}})};
+}
+
 ChunkEncoding TranscodedEncoding(ArrayDialect to, const DataType& type,
                                  const std::vector<Step>& steps) {
   ChunkEncoding encoding;
@@ -182,6 +225,23 @@ ChunkEncoding TranscodedEncoding(ArrayDialect to, const DataType& type,
 }
 
 }  // namespace
+
+std::vector<Step> CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to) {
+  if (to == ArrayDialect::kPrecomputed) return {};
+  const ChunkEncoding& from = stored.codec->encoding();
+  const bool shard_compresses = TextOf(stored.sharding, "data_encoding") == "gzip";
+  if (from.items.starts_with("raw") && !shard_compresses &&
+      std::none_of(from.steps.begin(), from.steps.end(), IsCompressor)) {
+    return {};
+  }
+  for (const Step& step : from.steps) {
+    if (auto kept = KeptIn(to, step)) return {*std::move(kept)};
+  }
+  if (to == ArrayDialect::kN5 || (from.steps.empty() && from.items == "raw")) {
+    return {GzipOf(JsonValue())};
+  }
+  return {ZstdOf(JsonValue())};
+}
 
 bool IsEven(const ArrayMetadata& array) {
   for (std::size_t axis = 0; axis < array.rank(); ++axis) {

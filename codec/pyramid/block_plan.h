@@ -29,6 +29,10 @@ struct BlockPlan {
 // ones are compressed by `steps`.
 BlockPlan PlanBlocks(const ArrayMetadata& stored, ArrayDialect to, const AxisMap& axes,
                      const std::vector<ChunkEncoding::Step>& steps = {});
+// The compression of the chunks of a copy that are encoded again: that of the stored ones where the
+// format has it, by the first compressor that it has; else zstd, in N5 gzip. Empty where stored
+// chunks are not compressed, and for precomputed volumes, whose encoding `raw` has none.
+std::vector<ChunkEncoding::Step> CompressionOfCopy(const ArrayMetadata& stored, ArrayDialect to);
 // The plan for the same format without compression.
 BlockPlan PlanRawBlocks(const ArrayMetadata& stored);
 

@@ -163,6 +163,16 @@ Result<std::vector<std::int64_t>> ChooseChunkShape(const ChunkShapeConstraints& 
   return std::move(started.shape);
 }
 
+tl::unexpected<Error> NoMultiple(std::int64_t shard, std::int64_t chunk, std::size_t dimension) {
+  const std::int64_t below = shard / chunk * chunk;
+  return Fail(ErrorCode::kInvalidArgument,
+              "chunk_layout: write chunks of " + std::to_string(shard) +
+                  " are not a multiple of read chunks of " + std::to_string(chunk) +
+                  " along dimension " + std::to_string(dimension) + "; " +
+                  (below > 0 ? std::to_string(below) + " or " : "") +
+                  std::to_string(below + chunk) + " would fit");
+}
+
 Result<ChunkShapes> ChooseChunkShapes(const ChunkShapeConstraints& read,
                                       const ChunkShapeConstraints& write, const Extents& extents) {
   UNSHARD_ASSIGN_OR_RETURN(Started writes, StartShape(write.shape, extents));
@@ -172,11 +182,7 @@ Result<ChunkShapes> ChooseChunkShapes(const ChunkShapeConstraints& read,
     std::int64_t& write_extent = writes.shape[i];
     if (read_extent == 0 || write_extent == 0 || write_extent % read_extent == 0) continue;
     if (reads.hard[i] && writes.hard[i]) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "chunk_layout: dimension " + std::to_string(i) + ": write chunks of " +
-                      std::to_string(write_extent) + " are no multiple of read chunks of " +
-                      std::to_string(read_extent) +
-                      ": choose another extent, or make one of them a soft constraint");
+      return NoMultiple(write_extent, read_extent, i);
     }
     if (reads.hard[i]) {
       write_extent = NearestMultiple(read_extent, write_extent);

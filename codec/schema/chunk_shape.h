@@ -21,6 +21,9 @@ using Extents = std::vector<std::optional<std::int64_t>>;
 Result<std::vector<std::int64_t>> ChooseChunkShape(const ChunkShapeConstraints& constraints,
                                                    const Extents& extents);
 
+// The failure of shards whose extent is no multiple of that of chunks. Says what would fit.
+tl::unexpected<Error> NoMultiple(std::int64_t shard, std::int64_t chunk, std::size_t dimension);
+
 struct ChunkShapes {
   std::vector<std::int64_t> read;
   std::vector<std::int64_t> write;  // multiples of the read extents

@@ -1,14 +1,16 @@
 // The document of an array is changed to the wanted chunks and codec in these steps:
 //
-//   1. Data type and domain, and chunks and codec as far as `wanted` does not constrain them, are
-//   taken
-//      from the schema of the unsharded array that a view of the source presents.
+//   1. Data type and domain, and chunks as far as `wanted` does not constrain them, are taken from
+//      the schema of the unsharded array that a view of the source presents.
 //   2. A new array is created from both (codec/schema/new_dataset.h).
 //   3. The members of its document that say how chunks are stored replace those of the view's
-//   document.
+//      document, but for the codec where `wanted` does not constrain it.
 #include "codec/schema/copied_documents.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include "codec/pyramid/dataset_view.h"
 #include "codec/pyramid/n5_pyramid.h"
 #include "codec/schema/array_schema.h"
+#include "codec/schema/chunk_shape.h"
 #include "codec/schema/new_dataset.h"
 
 namespace unshard {
@@ -35,23 +38,86 @@ Result<JsonValue> SchemaOf(ArrayDialect format, const JsonValue& document, std::
   return SchemaOfN5Dataset(document);
 }
 
+// Whether a schema can ask for the encoding of a volume.
+bool HasSchemaEncoding(const JsonValue& schema) {
+  const JsonValue* codec = schema.Find("codec");
+  return codec != nullptr && ParseCodecSpec(JsonCursor(*codec, "codec")).has_value();
+}
+
+// "2 numbers, but there are 3 dimensions (z, y, x); for example 32,64,64".
+Status CheckRank(const Schema& wanted, const Schema& base) {
+  const auto& rank = wanted.chunk_layout.rank;
+  if (!rank || !base.domain || *rank == base.domain->rank()) return {};
+  std::string names, example;
+  const std::vector<std::string> labels = base.domain->labels();
+  const Constraints<std::int64_t>& chunk = base.chunk_layout.read_chunk.shape;
+  for (std::size_t i = 0; i < base.domain->rank(); ++i) {
+    const char* comma = i == 0 ? "" : ",";
+    if (base.domain->labelled()) names += (i == 0 ? " (" : ", ") + labels[i];
+    if (i < chunk.size() && chunk[i].value) example += comma + std::to_string(*chunk[i].value);
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              "chunk_layout: " + std::to_string(*rank) + (*rank == 1 ? " number" : " numbers") +
+                  ", but there are " + std::to_string(base.domain->rank()) + " dimensions" + names +
+                  (names.empty() ? "" : ")") + (example.empty() ? "" : "; for example " + example));
+}
+
+// The smallest divisor of `shard` from `extent` on; nothing where there is none.
+std::optional<std::int64_t> DivisorFrom(std::int64_t shard, std::int64_t extent) {
+  for (std::int64_t count = shard / extent; count > 0; --count) {
+    if (shard % count == 0) return shard / count;
+  }
+  return std::nullopt;
+}
+
+// Shards of a shape that is asked for have whole chunks. `merged` has the chunks of the source as
+// soft constraints, which would give way. They do so only along axes with one chunk, which stays
+// one.
+Status FitChunksToShards(const ChunkLayout& wanted, Schema& merged) {
+  Constraints<std::int64_t>& chunks = merged.chunk_layout.read_chunk.shape;
+  Constraints<std::int64_t>& shards = merged.chunk_layout.write_chunk.shape;
+  const auto is_wanted = [](const Constraints<std::int64_t>& shape, std::size_t i) {
+    return i < shape.size() && shape[i].value.has_value();
+  };
+  for (std::size_t i = 0; i < chunks.size() && i < shards.size(); ++i) {
+    if (!is_wanted(wanted.write_chunk.shape, i) || is_wanted(wanted.read_chunk.shape, i)) continue;
+    if (!chunks[i].value || *chunks[i].value <= 0 || !merged.domain) continue;
+    const std::int64_t extent = std::max<std::int64_t>(merged.domain->dimensions[i].size(), 1);
+    std::int64_t& chunk = *chunks[i].value;
+    std::int64_t& shard = *shards[i].value;
+    if (shard == -1) shard = (extent + chunk - 1) / chunk * chunk;
+    if (shard % chunk == 0) continue;
+    const auto divisor = chunk >= extent ? DivisorFrom(shard, extent) : std::nullopt;
+    if (!divisor) return NoMultiple(shard, chunk, i);
+    chunk = *divisor;
+  }
+  return {};
+}
+
 // Step 1.
-Result<Schema> WithDefaults(const JsonValue& schema, const Schema& wanted) {
+Result<Schema> WithDefaults(ArrayDialect format, const JsonValue& schema, const Schema& wanted) {
   JsonValue rest = JsonValue::Object();
   for (const char* name : {"dtype", "domain"}) {
     if (const JsonValue* value = schema.Find(name)) rest.Set(name, *value);
   }
-  const JsonValue* codec = schema.Find("codec");
-  if (codec != nullptr && !wanted.codec) rest.Set("codec", *codec);
+  if (format == ArrayDialect::kPrecomputed && !wanted.codec && HasSchemaEncoding(schema)) {
+    rest.Set("codec", *schema.Find("codec"));
+  }
   const JsonValue* layout = schema.Find("chunk_layout");
   const JsonValue* chunk = layout != nullptr ? layout->Find("read_chunk") : nullptr;
   if (const JsonValue* shape = chunk != nullptr ? chunk->Find("shape") : nullptr) {
     JsonValue soft = JsonValue::Object({{"shape_soft_constraint", *shape}});
-    rest.Set("chunk_layout", JsonValue::Object({{"chunk", std::move(soft)}}));
+    // Shards of a number of elements have a shape of their own.
+    const char* chunks = wanted.chunk_layout.write_chunk.elements.value ? "read_chunk" : "chunk";
+    rest.Set("chunk_layout", JsonValue::Object({{chunks, std::move(soft)}}));
   }
   UNSHARD_ASSIGN_OR_RETURN(const Schema base, ParseSchema(WriteJson(rest)));
+  UNSHARD_RETURN_IF_ERROR(CheckRank(wanted, base));
   Schema merged = wanted;  // of soft constraints the first one wins
   UNSHARD_RETURN_IF_ERROR(merged.Merge(base));
+  if (format != ArrayDialect::kPrecomputed) {
+    UNSHARD_RETURN_IF_ERROR(FitChunksToShards(wanted.chunk_layout, merged));
+  }
   return merged;
 }
 
@@ -60,6 +126,41 @@ void TakeMembers(const JsonValue& from, std::initializer_list<const char*> names
   for (const char* name : names) {
     const JsonValue* value = from.Find(name);
     value != nullptr ? void(to.Set(name, *value)) : void(to.Erase(name));
+  }
+}
+
+// The codecs of `document` are those of the inner chunks, where `made` has shards.
+void TakeShards(JsonValue made, JsonValue& document) {
+  JsonValue codecs = *document.Find("codecs");
+  TakeMembers(made, {"chunk_grid"}, document);
+  for (JsonValue& codec : made.Find("codecs")->mutable_items()) {
+    if (TextOf(codec, "name") != "sharding_indexed") continue;
+    codec.Find("configuration")->Set("codecs", std::move(codecs));
+    document.Set("codecs", std::move(*made.Find("codecs")));
+    return;
+  }
+}
+
+// The encodings that a schema cannot ask for compress by themselves.
+void TakeScale(const JsonValue& made, JsonValue& scale) {
+  TakeMembers(made, {"chunk_sizes", "sharding"}, scale);
+  if (JsonValue* sharding = scale.Find("sharding")) {
+    sharding->Set("data_encoding", JsonValue::String("raw"));
+  }
+}
+
+void TakeStorageWithoutCodec(ArrayDialect format, JsonValue made, std::size_t level,
+                             JsonValue& document) {
+  switch (format) {
+    case ArrayDialect::kPrecomputed:
+      return TakeScale(made.Find("scales")->items().front(),
+                       document.Find("scales")->mutable_items()[level]);
+    case ArrayDialect::kZarr3:
+      return TakeShards(std::move(made), document);
+    case ArrayDialect::kZarr2:
+      return TakeMembers(made, {"chunks"}, document);
+    case ArrayDialect::kN5:
+      return TakeMembers(made, {"blockSize"}, document);
   }
 }
 
@@ -82,17 +183,20 @@ void TakeStorage(ArrayDialect format, JsonValue made, std::size_t level, JsonVal
 
 Status StoreAs(ArrayDialect format, const Schema& wanted, std::size_t level, JsonValue& document) {
   UNSHARD_ASSIGN_OR_RETURN(const JsonValue schema, SchemaOf(format, document, level));
-  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(schema, wanted));
+  UNSHARD_ASSIGN_OR_RETURN(const Schema constraints, WithDefaults(format, schema, wanted));
+  const bool keeps_codec = !constraints.codec && !constraints.chunk_layout.inner_order.value;
   UNSHARD_ASSIGN_OR_RETURN(auto made, NewDataset(format, constraints, {}));
   for (DatasetDocument& one : made) {
-    const bool attributes = one.path == ".zattrs";
-    if (!attributes) TakeStorage(format, std::move(one.document), level, document);
+    if (one.path == ".zattrs") continue;
+    (keeps_codec ? TakeStorageWithoutCodec : TakeStorage)(format, std::move(one.document), level,
+                                                          document);
   }
   return {};
 }
 
 Result<PresentedDataset> Present(const SourceDataset& source, ArrayDialect to) {
-  return source.dialect == to ? PresentUnshardedDataset(source) : PresentDataset(source, to, {});
+  return source.dialect == to ? PresentUnshardedDataset(source)
+                              : PresentDataset(source, to, {{}, true});
 }
 
 }  // namespace

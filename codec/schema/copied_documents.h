@@ -14,10 +14,11 @@ namespace unshard {
 
 // The documents of a copy of `source`. Levels, names, units and positions are those of `source`
 // (PresentDataset). `wanted` constrains only chunks, shards and codec; what it does not constrain
-// stays as far as the format allows, but arrays are sharded only where it asks for shards. Fails as
-// PresentDataset does, and with kInvalidArgument, naming the level and the constraint, where a
-// constraint cannot be satisfied. What the metadata lack, and what is assumed instead, is
-// appended to `warnings`.
+// stays as far as the format allows (CompressionOfCopy), but arrays are sharded only where it asks
+// for shards. Fails as PresentDataset does, and with kInvalidArgument, naming the level and the
+// constraint, where a constraint cannot be satisfied, or shards of Zarr would not have whole chunks
+// of the source. What the metadata lack, and what is assumed instead, is appended to
+// `warnings`.
 Result<std::vector<DatasetDocument>> DocumentsOfCopy(const SourceDataset& source, ArrayDialect to,
                                                      const std::optional<Schema>& wanted,
                                                      std::vector<std::string>* warnings = nullptr);

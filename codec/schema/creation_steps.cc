@@ -6,19 +6,18 @@
 namespace unshard {
 
 tl::unexpected<Error> CannotCreate(std::string message) {
-  return Fail(ErrorCode::kInvalidArgument, "schema: " + std::move(message));
+  return Fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
 Result<const ElementType*> RequiredType(const Schema& schema) {
   if (schema.dtype != nullptr) return schema.dtype;
-  return CannotCreate("dtype is missing: a new array needs its data type, for example uint8");
+  return CannotCreate("dtype: missing: a new array needs its data type, for example uint8");
 }
 
 Result<IndexDomain> RequiredDomain(const Schema& schema, const IndexDomain& of_format) {
   if (!schema.domain && schema.rank != std::size_t{0}) {
     return CannotCreate(
-        "domain is missing: a new array needs its bounds, for example {\"shape\": "
-        "[1000, 1000, 100]}");
+        "domain: missing: a new array needs its extents, for example 1000,1000,100");
   }
   auto merged = MergeDomains(schema.domain.value_or(IndexDomain()), of_format);
   if (!merged) return CannotCreate(merged.error().message);

@@ -14,7 +14,7 @@
 
 namespace unshard {
 
-// The failure "schema: message".
+// The failure `message`, which begins with the member of the schema.
 tl::unexpected<Error> CannotCreate(std::string message);
 
 // The data type; fails where the schema has none.

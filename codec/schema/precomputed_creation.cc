@@ -211,10 +211,13 @@ JsonValue InfoOf(const ElementType& type, std::int64_t channels, JsonValue scale
 
 Result<JsonValue> NewPrecomputedVolume(const Schema& schema) {
   if (schema.rank && *schema.rank != kVolumeAxes) {
-    return CannotCreate("precomputed volumes have 4 dimensions, x, y, z and channel, found rank " +
-                        std::to_string(*schema.rank));
+    return CannotCreate(
+        "domain: precomputed volumes have 4 dimensions, x, y, z and channel, found rank " +
+        std::to_string(*schema.rank));
   }
-  if (!schema.domain) return CannotCreate("domain is missing: a new volume needs its bounds");
+  if (!schema.domain)
+    return CannotCreate(
+        "domain: missing: a new volume needs its extents, for example 1000,1000,100");
   UNSHARD_ASSIGN_OR_RETURN(const IndexDomain domain, RequiredDomain(schema, DomainOfVolumes()));
   UNSHARD_ASSIGN_OR_RETURN(const ElementType* const type, RequiredType(schema));
   if (!type->precomputed) {

@@ -135,7 +135,7 @@ Status Schema::Merge(const Schema& other) {
 Result<Schema> ParseSchema(std::string_view text) {
   auto document = ParseJson(text);
   auto schema = document ? Parse(*document) : tl::unexpected<Error>(std::move(document).error());
-  if (!schema) return Fail(ErrorCode::kInvalidArgument, "schema: " + schema.error().message);
+  if (!schema) return Fail(ErrorCode::kInvalidArgument, schema.error().message);
   return schema;
 }
 

@@ -105,5 +105,40 @@ TEST(DocumentsOfCopy, WhatCannotBeSatisfiedNamesTheLevel) {
   EXPECT_TRUE(refused.error().message.starts_with("level 0")) << refused.error().message;
 }
 
+struct Misfit {
+  const char* wanted;
+  const char* message;
+};
+
+TEST(DocumentsOfCopy, ShardsThatDoNotFitTheChunksAreRefusedWithWhatWouldFit) {
+  const Misfit misfits[] = {
+      {R"({"chunk_layout":{"write_chunk":{"shape":[48,64,64]}}})",
+       "level 0: chunk_layout: write chunks of 48 are not a multiple of read chunks of 32 along "
+       "dimension 0; 32 or 64 would fit"},
+      {R"({"chunk_layout":{"write_chunk":{"shape":[32,64,50]}}})",
+       "level 0: chunk_layout: write chunks of 50 are not a multiple of read chunks of 64 along "
+       "dimension 2; 64 would fit"},
+      {R"({"chunk_layout":{"write_chunk":{"shape":[64,64]}}})",
+       "level 0: chunk_layout: 2 numbers, but there are 3 dimensions (z, y, x); for example "
+       "32,64,64"}};
+  for (const Misfit& one : misfits) {
+    const auto made = DocumentsOfCopy(Volume(), ArrayDialect::kZarr3, *ParseSchema(one.wanted));
+    ASSERT_FALSE(made) << one.wanted;
+    EXPECT_EQ(made.error().message, one.message);
+  }
+}
+
+// A level of one chunk stays one.
+TEST(DocumentsOfCopy, AnAxisOfOneChunkIsEnlarged) {
+  SourceDataset volume = Volume();
+  for (PyramidLevel& level : volume.levels) level.array.chunk_shape = {1, 50, 64, 64};
+  const auto made = Documents(volume, ArrayDialect::kZarr3,
+                              R"({"chunk_layout":{"write_chunk":{"shape":[64,-1,128]}}})");
+  const JsonValue& codec = At(made, "1/zarr.json").Find("codecs")->items().front();
+  EXPECT_EQ(Member(*codec.Find("configuration"), "chunk_shape"), "[64,64,64]");
+  EXPECT_EQ(Member(At(made, "1/zarr.json"), "chunk_grid"),
+            R"({"name":"regular","configuration":{"chunk_shape":[64,64,128]}})");
+}
+
 }  // namespace
 }  // namespace unshard

@@ -46,22 +46,22 @@ TEST(ChunkLayout, TheWholeExtentIsASoftConstraint) {
 
 TEST(ChunkLayout, HardConstraintsMustAgree) {
   EXPECT_EQ(LayoutJson(R"({"chunk": {"shape": [5, 2]}, "read_chunk": {"shape": [6, 2]}})"),
-            "schema: chunk_layout.read_chunk.shape: dimension 0 has two different hard "
+            "chunk_layout.read_chunk.shape: dimension 0 has two different hard "
             "constraints");
 }
 
 TEST(Schema, FailuresNameThePath) {
   const auto message = [](const std::string& text) { return ParseSchema(text).error().message; };
   EXPECT_EQ(message(R"({"domain": {"shape": [4]}, "rank": 3})"),
-            "schema: domain: expected rank 3, found rank 1");
+            "domain: expected rank 3, found rank 1");
   EXPECT_EQ(message(R"({"shape": [4]})"),
-            "schema: shape: expected no such member (the members here are: rank, dtype, domain, "
+            "shape: expected no such member (the members here are: rank, dtype, domain, "
             "chunk_layout, codec, fill_value, dimension_units), found an array of 1");
   EXPECT_EQ(message(R"({"codec": {"driver": "zarr3", "codecs": ["gzip", "bytes"]}})"),
-            "schema: codec.codecs[1]: expected a codec from bytes to bytes, found the string "
+            "codec.codecs[1]: expected a codec from bytes to bytes, found the string "
             "\"bytes\"");
   EXPECT_EQ(message(R"({"dtype": "uint8", "fill_value": 256})"),
-            "schema: fill_value: expected a whole number from 0 to 255, found the number 256");
+            "fill_value: expected a whole number from 0 to 255, found the number 256");
 }
 
 TEST(Schema, TwoSchemasAreMerged) {
@@ -100,9 +100,9 @@ TEST(NewArray, PrecomputedTakesReadChunksFromReadConstraintsAlone) {
 
 TEST(NewArray, WhatAFormatLacksIsNamed) {
   const auto schema = ParseSchema(R"({"dtype": "bool", "domain": {"shape": [4]}})");
-  EXPECT_EQ(NewN5Dataset(*schema).error().message, "schema: dtype: N5 has no bool");
-  EXPECT_EQ(NewZarr2Array(*ParseSchema(R"({"dtype": "uint8"})")).error().message.substr(0, 25),
-            "schema: domain is missing");
+  EXPECT_EQ(NewN5Dataset(*schema).error().message, "dtype: N5 has no bool");
+  EXPECT_EQ(NewZarr2Array(*ParseSchema(R"({"dtype": "uint8"})")).error().message.substr(0, 15),
+            "domain: missing");
 }
 
 }  // namespace
