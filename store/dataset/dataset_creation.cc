@@ -6,8 +6,8 @@
 // 3. Each document is created on the condition that it is missing: deeper ones first, the document
 //    that makes the root a dataset last. A deeper one that is there with the same text is left of a
 //    creation that was killed.
-// 4. After a failure the documents that were created are removed, the last one first, and then the
-//    directories that were made, as far as they are empty.
+// 4. After a failure the documents that were certainly created are removed, the last one first, and
+//    then the directories that were made, as far as they are empty.
 #include "store/dataset/dataset_creation.h"
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "codec/json/parser.h"
+#include "store/dataset/dataset_difference.h"
 #include "store/dataset/directory_documents.h"
 #include "store/object/key.h"
 #include "store/object/log.h"
@@ -95,15 +96,30 @@ Result<Destination> OpenDirectory(const std::string& path) {
   return destination;
 }
 
-Status ExpectNoDataset(Destination& destination) {
+// ", which differs: chunks 32,32,32 there, 64,64,64 asked"; "" where that cannot be found out.
+std::string DifferenceFrom(Destination& destination, const std::vector<NewDocument>& documents) {
+  for (auto asked = documents.rbegin(); asked != documents.rend(); ++asked) {
+    const std::string key = JoinPath(destination.prefix, asked->path);
+    const auto there =
+        ReadWhole(*destination.parts.store, key, kMaxDocumentBytes, CallerDeadline());
+    if (!there || !*there) continue;
+    const std::string name = asked->path.substr(asked->path.rfind('/') + 1);
+    const std::string difference = DifferenceOf(name, (*there)->text, asked->text);
+    if (!difference.empty()) return ", which differs: " + difference;
+  }
+  return "";
+}
+
+Status ExpectNoDataset(Destination& destination, const std::vector<NewDocument>& documents) {
   for (const std::string_view name : kDocumentNames) {
     const std::string key = JoinPath(destination.prefix, name);
     UNSHARD_ASSIGN_OR_RETURN(const auto found,
                              destination.parts.store->Stat(key, CallerDeadline()));
     if (!found) continue;
     return Fail(ErrorCode::kInvalidArgument,
-                destination.shown + ": there is a dataset already (" + std::string(name) +
-                    "); name a directory without one, or remove it first");
+                destination.shown + ": there is a dataset already (" + std::string(name) + ")" +
+                    DifferenceFrom(destination, documents) +
+                    "; name a directory without one, or remove it first");
   }
   return {};
 }
@@ -132,6 +148,15 @@ std::vector<std::string> DirectoriesAbove(const std::string& path) {
   return directories;
 }
 
+// Whether another process has created the same dataset meanwhile, with documents of this one.
+bool IsComplete(Destination& destination, const std::vector<NewDocument>& documents) {
+  if (documents.empty()) return false;
+  const NewDocument& last = documents.back();
+  const auto there = ReadWhole(*destination.parts.store, JoinPath(destination.prefix, last.path),
+                               kMaxDocumentBytes, CallerDeadline());
+  return there && *there && (*there)->text == last.text;
+}
+
 class Creation {
  public:
   explicit Creation(Destination& destination) : destination_(destination) {}
@@ -140,6 +165,10 @@ class Creation {
     for (const NewDocument& document : documents) {
       NoteMissing(JoinPath(destination_.prefix, document.path));
       UNSHARD_RETURN_IF_ERROR(Create(document));
+    }
+    // A creation by another process may have failed since, and removed its own.
+    for (const NewDocument& document : documents) {
+      if (adopted_.contains(document.path)) UNSHARD_RETURN_IF_ERROR(Create(document));
     }
     return {};
   }
@@ -152,6 +181,8 @@ class Creation {
     std::sort(made_.begin(), made_.end(),
               [](const auto& a, const auto& b) { return a.size() > b.size(); });
     for (const std::string& directory : made_) {
+      const auto there = destination_.parts.store->Stat(directory, CallerDeadline());
+      if (!there || !*there) continue;  // the failure was that it could not be made
       const auto removed = destination_.parts.files->Remove(directory);
       if (!removed) LogWarning(removed.error().message);
     }
@@ -165,22 +196,25 @@ class Creation {
     UNSHARD_ASSIGN_OR_RETURN(const auto replacement,
                              replacer.Begin({key, std::nullopt}, CallerDeadline()));
     const auto taken = [&] {
-      return Fail(ErrorCode::kConflict,
-                  replacer.Describe(key) + ": another process has just created it");
+      return Fail(ErrorCode::kConflict, replacer.Describe(key) +
+                                            ": another process has just created it; run the same "
+                                            "command again to help with it");
     };
     if (replacement->base()) {
       UNSHARD_ASSIGN_OR_RETURN(const bool left, IsLeft(document, *replacement->base()));
-      return left ? Status() : taken();
+      if (!left) return taken();
+      adopted_.insert(document.path);
+      return {};
     }
     UNSHARD_RETURN_IF_ERROR(replacement->Write(0, AsBytes(document.text)));
     UNSHARD_ASSIGN_OR_RETURN(Committed committed,
                              replacement->Commit([]() -> Status { return {}; }));
     if (committed.outcome == Committed::Outcome::kConditionFailed) return taken();
-    created_.push_back(document.path);
     if (committed.outcome == Committed::Outcome::kUnknown) {
       return Forward(std::move(committed.reason),
                      replacer.Describe(key) + ": it is not known whether it was created");
     }
+    created_.push_back(document.path);
     return replacement->MakeDurable();
   }
 
@@ -206,6 +240,7 @@ class Creation {
 
   Destination& destination_;
   std::vector<std::string> created_;
+  std::set<std::string> adopted_;  // made by another creation, which was killed or is under way
   std::vector<std::string> made_;
 };
 
@@ -308,10 +343,9 @@ class DocumentWalk {
   std::vector<NewDocument> documents_;
 };
 
-}  // namespace
-
-Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents) {
-  std::sort(documents.begin(), documents.end(), WrittenBefore);
+// Fails where the name says another format than that of the documents.
+Result<Destination> OpenNamed(const std::string& destination,
+                              const std::vector<NewDocument>& documents) {
   UNSHARD_ASSIGN_OR_RETURN(const NamedSource name, ParseNamedSource(destination));
   UNSHARD_ASSIGN_OR_RETURN(Destination opened,
                            IsUrl(name.place) ? OpenUrl(name.place) : OpenDirectory(name.place));
@@ -321,11 +355,24 @@ Status CreateDataset(const std::string& destination, std::vector<NewDocument> do
                                                  ", but its first document would be " +
                                                  document.path);
   }
-  UNSHARD_RETURN_IF_ERROR(ExpectNoDataset(opened));
+  return opened;
+}
+
+}  // namespace
+
+Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents) {
+  std::sort(documents.begin(), documents.end(), WrittenBefore);
+  UNSHARD_ASSIGN_OR_RETURN(Destination opened, OpenNamed(destination, documents));
+  UNSHARD_RETURN_IF_ERROR(ExpectNoDataset(opened, documents));
   Creation creation(opened);
   Status written = creation.Write(documents);
-  if (!written) creation.Undo();
+  if (!written && !IsComplete(opened, documents)) creation.Undo();
   return written;
+}
+
+Status CheckNoDataset(const std::string& destination, const std::vector<NewDocument>& documents) {
+  UNSHARD_ASSIGN_OR_RETURN(Destination opened, OpenNamed(destination, documents));
+  return ExpectNoDataset(opened, documents);
 }
 
 Result<std::vector<NewDocument>> ReadDocuments(ObjectStore& store, const Deadline& deadline) {

@@ -16,9 +16,13 @@ struct NewDocument {
 
 // Writes the documents durably below `destination`, which is made where it is missing. The document
 // that readers open first is written last, so that no reader sees a part of the dataset. Fails,
-// with nothing left that was not there before, where there is a dataset at `destination` already
-// (kInvalidArgument), or the store cannot be written to. The documents may be in any order. Blocks.
+// with nothing left that it has made and nothing removed that others have, where there is a dataset
+// at `destination` already (kInvalidArgument, naming what differs), where another process creates
+// another one (kConflict), or the store cannot be written to. The documents may be in any order.
+// Blocks.
 Status CreateDataset(const std::string& destination, std::vector<NewDocument> documents);
+// The failure of CreateDataset where there is a dataset at `destination` already. Writes nothing.
+Status CheckNoDataset(const std::string& destination, const std::vector<NewDocument>& documents);
 
 // The documents of every array, scale and group of a store, as they are there, and of the meshes,
 // skeletons, annotations and segment properties beside the scales of a volume. Members are listed;

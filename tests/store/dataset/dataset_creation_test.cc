@@ -1,13 +1,17 @@
-// The documents of which a dataset like another one is made.
+// The documents of which a dataset like another one is made, and what a creation that fails leaves.
 #include "store/dataset/dataset_creation.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
+#include <sstream>
 
 #include "tests/support/counting_store.h"
 #include "tests/support/memory_store.h"
+#include "tests/support/temporary_directory.h"
 
 namespace unshard {
 namespace {
@@ -107,6 +111,58 @@ TEST(ReadDocuments, WhatIsTooDeepIsSaidAndNotLeftOut) {
 
 TEST(ReadDocuments, NothingIsADataset) {
   EXPECT_FALSE(ReadDocuments(*StoreOf({{"README", "text"}}), {}));
+}
+
+// Paths of directories, and of files with their texts.
+std::map<std::string, std::string> Contents(const TemporaryDirectory& directory) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+    std::ostringstream text;
+    if (entry.is_regular_file()) text << std::ifstream(entry.path()).rdbuf();
+    contents[std::filesystem::relative(entry.path(), directory.path())] = text.str();
+  }
+  return contents;
+}
+
+constexpr const char* kOther = R"({"zarr_format":3,"node_type":"array","of":"others"})";
+const std::vector<NewDocument> kTwoArrays = {
+    {"zarr.json", kGroup}, {"0/zarr.json", kArray}, {"1/zarr.json", kArray}};
+
+struct FailedCreation {
+  const char* name;
+  std::map<std::string, std::string> there;
+  std::optional<ErrorCode> code;  // nothing: any
+};
+
+TEST(CreateDataset, AFailureLeavesWhatWasThereAndNothingElse) {
+  const FailedCreation cases[] = {
+      {"another array", {{"d/1/zarr.json", kOther}, {"d/README", "text"}}, ErrorCode::kConflict},
+      // That of a creation that was killed, or is under way.
+      {"the same array",
+       {{"d/0/zarr.json", kArray}, {"d/1/zarr.json", kOther}},
+       ErrorCode::kConflict},
+      {"a file in place of a directory", {{"d/1", "text"}}, std::nullopt},
+      {"a dataset", {{"d/zarr.json", kOther}}, ErrorCode::kInvalidArgument},
+      {"a dataset of another format", {{"d/.zgroup", "{}"}}, ErrorCode::kInvalidArgument}};
+  for (const FailedCreation& one : cases) {
+    const TemporaryDirectory directory;
+    for (const auto& [key, text] : one.there) directory.Write(key, text);
+    const auto before = Contents(directory);
+    const Status created = CreateDataset(directory.At("d"), kTwoArrays);
+    ASSERT_FALSE(created) << one.name;
+    EXPECT_EQ(created.error().code, one.code.value_or(created.error().code)) << one.name;
+    EXPECT_EQ(Contents(directory), before) << one.name;
+  }
+}
+
+TEST(CreateDataset, WhatIsLeftOfOneThatWasKilledIsTaken) {
+  const TemporaryDirectory directory;
+  directory.Write("d/1/zarr.json", kArray);
+  const Status created = CreateDataset(directory.At("d"), kTwoArrays);
+  ASSERT_TRUE(created) << created.error().message;
+  for (const NewDocument& document : kTwoArrays) {
+    EXPECT_EQ(Contents(directory)["d/" + document.path], document.text);
+  }
 }
 
 }  // namespace
